@@ -1,6 +1,6 @@
 """pqchain: post-quantum cryptography in blockchains, measured, modelled and compared.
 
-Importing this package loads nothing heavy: every name below is fetched at first use.
+Importing this package is fast: every name below is imported at first use.
 """
 
 from __future__ import annotations

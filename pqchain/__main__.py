@@ -1,10 +1,11 @@
-"""`python -m pqchain` is `pqchain`."""
+"""Entry point of `python -m pqchain`."""
 
 import sys
 
 
 def main() -> int:
-    """Run one command; Ctrl-C while the program still loads ends it without a word too many."""
+    """Run one command and return its exit code; exit without a traceback on Ctrl-C."""
+    # Imported here, so that Ctrl-C during the import is caught too.
     try:
         from pqchain.commands import main as commands
 

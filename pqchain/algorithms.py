@@ -1,9 +1,9 @@
-"""The registry: every algorithm and implementation that pqchain names.
+"""Registry of all algorithms and implementations.
 
-It is data, in `data/algorithms`: tables of signature schemes and KEMs, families, implementations,
-and who offers what. Sizes are those of the implementations, checked against the built libraries by
-the tests. A user's own schemes come after them, for as long as the process lives: `pqchain.schemes`
-adds them, and everything that takes a name of the registry then takes theirs.
+The built-in rows are read from `data/algorithms`: signature schemes, KEMs, families,
+implementations, and the implementations of each algorithm. Sizes are those of the implementations;
+the tests compare them with the built libraries. User-defined schemes follow the built-in ones for
+the life of the process: `pqchain.schemes` adds them, and they are accepted like built-in names.
 """
 
 from __future__ import annotations
@@ -21,66 +21,67 @@ from pqchain.errors import UnknownAlgorithm, UnknownImplementation, UsageError
 Kind = Literal["signature", "kem"]
 
 SIGNATURE_OPERATIONS = ("generate_keypair", "sign", "verify")
-"""What a signature scheme does, in the order tables print it."""
+"""Operations of a signature scheme, in the order of tables."""
 
 KEM_OPERATIONS = ("generate_keypair", "encapsulate", "decapsulate")
-"""What a key-encapsulation mechanism does, in the order tables print it."""
+"""Operations of a key-encapsulation mechanism, in the order of tables."""
 
 OPERATIONS = ("generate_keypair", "sign", "verify", "encapsulate", "decapsulate")
-"""Every operation that a benchmark can time."""
+"""All operations, in the order of pq_native.h."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What is true of all parameter sets of one scheme."""
+    """Properties that all parameter sets of one scheme share."""
 
     name: str
     problem: str
-    """What an attacker would have to solve."""
+    """The underlying hard problem."""
     security_status: str
-    """standardised, draft, candidate, superseded, not selected, withdrawn or broken."""
+    """One of: standardised, draft, candidate, superseded, not selected, withdrawn, broken."""
     security_note: str
     security_source: str
     post_quantum: bool = True
     context_bytes: int = 0
-    """The longest context string that signing takes; 0 where the scheme has none."""
+    """Maximum length of a context string; 0 if the scheme has none."""
     restarts: tuple[str, ...] = ()
-    """Operations that repeat at random until they succeed: their median lies below their mean."""
+    """Operations that restart at random until they succeed, whose median time is below the mean."""
     avx2_corrected: str = ""
-    """What pqchain corrects in the fetched AVX2 source, if anything."""
+    """pqchain's correction of the fetched AVX2 source; "" if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
-    """Who computes: `library/variant`, and what it needs of the processor."""
+    """An implementation: `library/variant`, and the CPU features and files it requires."""
 
     name: str
     description: str
     library: str = ""
-    """Stem of the native library of ours that holds it; empty if it is a Python package."""
+    """Stem of pqchain's native library that contains it; "" if there is none."""
     cpu_flags: tuple[str, ...] = ()
+    """Required processor flags, as Linux names them."""
     setting: str = ""
-    """What an install must be given to build it; empty if every install does."""
+    """Build setting that includes it; "" if every install has it."""
     fallback_library: str = ""
-    """Stem of the library that serves where `library` was not built."""
+    """Stem of the library that is used if `library` was not built."""
     package: str = ""
-    """The Python package that it is called through, by the name it is imported with."""
+    """Import name of the Python package that it is called through; "" if there is none."""
     file: Path | None = None
-    """The library itself, of a user's own."""
+    """Path of a user's library."""
     opens: Callable[[Algorithm, str], Any] | None = None
-    """What makes a `Signer`, of a user's own."""
+    """Factory of the `Signer` of a user-defined scheme."""
     place: str = ""
-    """Where user code is, such as "/home/me/mine.py:Mine"; it runs in a child process."""
+    """Location of user code, such as "/home/me/mine.py:Mine"; it runs in a child process."""
 
     @property
     def timed_in_c(self) -> bool:
-        """Whether our timed loop can call it without going through Python."""
+        """Whether the timed loop in C can call it directly."""
         return bool(self.library) and not self.package
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Algorithm:
-    """A named parameter set. Sizes in bytes."""
+    """A parameter set of a scheme. Sizes are in bytes."""
 
     name: str
     kind: Kind
@@ -90,19 +91,19 @@ class Algorithm:
     public_key_bytes: int
     secret_key_bytes: int
     signature_bytes: int = 0
-    """Nominal: the fixed length, or the mean length where it varies; 0 for a KEM."""
+    """Nominal length: the fixed length, or the mean if it varies; 0 for a KEM."""
     signature_max_bytes: int = 0
     ciphertext_bytes: int = 0
     shared_secret_bytes: int = 0
     implementations: tuple[str, ...]
-    """Names of the implementations, preferred first; empty if this version has none."""
+    """Names of the implementations, preferred first; empty if pqchain has none."""
     default_build: bool
     """False if it is built only with PQCHAIN_ALGORITHMS=all."""
     aliases: tuple[str, ...] = ()
     source: str = ""
-    """Of a scheme of the user's own where they have it from; "" for those of `data`."""
+    """Provenance of a user-defined scheme; "" for built-in ones."""
     given_seconds: tuple[tuple[str, float], ...] = ()
-    """Of a scheme that is given by numbers the time of each operation."""
+    """(operation, seconds) of a scheme that is given by numbers; empty otherwise."""
 
     @property
     def signature_varies(self) -> bool:
@@ -111,30 +112,31 @@ class Algorithm:
 
     @property
     def operations(self) -> tuple[str, ...]:
-        """The three operations of its kind."""
+        """Operations of its kind."""
         return SIGNATURE_OPERATIONS if self.kind == "signature" else KEM_OPERATIONS
 
     @property
     def family_facts(self) -> Family:
-        """The row of its family; of a user's own scheme one that claims nothing."""
+        """Row of its family; for a user-defined scheme, a row without security claims."""
         return FAMILIES.get(self.family, _OWN_FAMILY)
 
     def sized_for(self, implementation: str) -> Algorithm:
-        """Return the same algorithm with the sizes that this implementation gives it."""
+        """Return the algorithm with its sizes in that implementation."""
+        # Versions of a library may differ: McEliece's ciphertexts have other lengths in liboqs 0.7.
         sizes = _OFFERS["sizes"].get(self.name, {}).get(implementation.partition("/")[0])
         return replace(self, **sizes) if sizes else self
 
     def note(self, implementation: str) -> str:
-        """Return what to know before reading times of that implementation; "" for nothing."""
+        """Return a remark on the times of that implementation; "" if there is none."""
         return str(_OFFERS["notes"].get(self.name, {}).get(implementation, ""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherSize:
-    """A size that prints give and that is right, of another version or by another definition."""
+    """A published size that is correct for another version or definition of the algorithm."""
 
     name: str
-    """Of the algorithm."""
+    """Name of the algorithm."""
     quantity: str
     bytes: int
     kind: Literal["version", "definition"]
@@ -151,28 +153,28 @@ _OWN_FAMILY = Family(
 )
 
 GIVEN = "given"
-"""The implementation of a scheme that is given by numbers alone."""
+"""Name of the implementation of schemes that are given by numbers."""
 
 _FOLDER = installation.data("algorithms")
 _OFFERS = installation.read_toml(_FOLDER / "offers.toml")
 
 
 def _declared(file: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a TOML file as arguments."""
+    """Yield the tables of a TOML file as keyword arguments."""
     for name, fields in installation.read_toml(_FOLDER / file).items():
         lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
         yield {"name": name, **fields, **lists}
 
 
 FAMILIES = {row["name"]: Family(**row) for row in _declared("families.toml")}
-"""Status and source of every family, by name."""
+"""All families by name."""
 
 IMPLEMENTATIONS = {row["name"]: Implementation(**row) for row in _declared("implementations.toml")}
-"""Every implementation, by name."""
+"""All implementations by name."""
 
 
 def _algorithms(kind: Kind, file: str) -> Iterator[Algorithm]:
-    """Yield the rows of a CSV file, sizes that are not of its kind 0."""
+    """Yield the algorithms of a CSV file; sizes of the other kind are 0."""
     with (_FOLDER / file).open(encoding="utf-8", newline="") as table:
         for row in csv.DictReader(table):
             offer, aliases = row.pop("from"), row.pop("aliases")
@@ -197,7 +199,7 @@ def _other_sizes() -> Iterator[OtherSize]:
 
 
 OTHER_SIZES = {(row.name, row.quantity, row.bytes): row for row in _other_sizes()}
-"""Sizes of other versions or definitions, by algorithm, quantity and bytes."""
+"""Sizes of other versions or definitions, by (algorithm, quantity, bytes)."""
 
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -207,7 +209,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         *_algorithms("kem", "kems.csv"),
     )
 }
-"""Every algorithm, by its canonical name, in the order tables print it."""
+"""All algorithms by canonical name, in the order of tables."""
 
 _BY_ANY_NAME = {
     spelling.casefold(): algorithm.name
@@ -217,9 +219,9 @@ _BY_ANY_NAME = {
 
 
 def get(name: str | Algorithm) -> Algorithm:
-    """Return the algorithm of that name or alias, in any case of letters; a row is itself.
+    """Return the algorithm of that name or alias, without regard to case.
 
-    Raises UnknownAlgorithm, which suggests the nearest name.
+    An `Algorithm` is returned unchanged. Raises UnknownAlgorithm, which suggests similar names.
 
     >>> get("falcon-512").public_key_bytes
     897
@@ -233,13 +235,12 @@ def get(name: str | Algorithm) -> Algorithm:
 
 
 def several(name: str) -> tuple[str, ...]:
-    """Return the names of algorithms joined by "+"; names of SPHINCS+ hold that letter themselves.
-
-    Raises UnknownAlgorithm.
+    """Return the canonical names of algorithms joined by "+". Raises UnknownAlgorithm.
 
     >>> several("ECDSA-secp256k1+SPHINCS+-SHA2-128f-simple")
     ('ECDSA-secp256k1', 'SPHINCS+-SHA2-128f-simple')
     """
+    # Names of SPHINCS+ contain a "+" themselves, so splitting at each "+" is not enough.
     try:
         return (get(name).name,)
     except UnknownAlgorithm:
@@ -253,7 +254,10 @@ def several(name: str) -> tuple[str, ...]:
 def names(
     kind: Kind | None = None, *, family: str | None = None, everything: bool = False
 ) -> list[str]:
-    """Return canonical names: those of the default build, or all of them if `everything`."""
+    """Return canonical names, optionally of one kind or family.
+
+    Only algorithms of the default build, unless `everything` is set.
+    """
     return [
         algorithm.name
         for algorithm in ALGORITHMS.values()
@@ -264,9 +268,9 @@ def names(
 
 
 def implementation(name: str) -> Implementation:
-    """Return the implementation of that name, in any case of letters.
+    """Return the implementation of that name, without regard to case.
 
-    Raises UnknownImplementation, which suggests the nearest name.
+    Raises UnknownImplementation, which suggests similar names.
     """
     folded = name.casefold() if isinstance(name, str) else ""
     canonical = next((each for each in IMPLEMENTATIONS if each.casefold() == folded), None)
@@ -278,10 +282,10 @@ def implementation(name: str) -> Implementation:
 
 
 def add(row: Algorithm, by: Implementation) -> None:
-    """Add a user's own scheme, or their implementation of one that is known, to this process.
+    """Add a user-defined scheme, or an implementation of a known scheme, to this process.
 
-    What was added before under the same names is replaced. Raises UsageError for another scheme of
-    a known name.
+    An earlier addition under the same names is replaced. Raises UsageError if the name is that of
+    a known scheme with other sizes.
     """
     known = ALGORITHMS.get(_BY_ANY_NAME.get(row.name.casefold(), ""))
     if known is not None and not (known.source and known.implementations == (by.name,)):
@@ -304,7 +308,7 @@ def add(row: Algorithm, by: Implementation) -> None:
 
 @contextmanager
 def forgetting() -> Iterator[None]:
-    """Forget after the block what was added within it."""
+    """Remove at the end of the block the schemes and implementations added within it."""
     tables: tuple[dict[str, Any], ...] = (ALGORITHMS, IMPLEMENTATIONS, _BY_ANY_NAME)
     before = [dict(table) for table in tables]
     try:
@@ -316,4 +320,4 @@ def forgetting() -> Iterator[None]:
 
 
 _SAME = ("kind", "public_key_bytes", "secret_key_bytes", "signature_max_bytes", "ciphertext_bytes")
-"""What two implementations of one algorithm agree on."""
+"""Fields that must be equal in all implementations of one algorithm."""

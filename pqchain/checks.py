@@ -1,4 +1,4 @@
-"""What a field may hold: declared once, for the refusal of a value and for the option of a command.
+"""Checks of arguments, and dataclass fields whose bounds also define a command's options.
 
 blocks: int = checks.field(1, help="how many blocks", least=1, most=10_000)
 """
@@ -16,18 +16,18 @@ _KINDS: dict[str, type] = {"bool": bool, "int": int, "float": float, "tuple[int,
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
-    """What a field of a dataclass means and may hold."""
+    """Help text and allowed values of a dataclass field."""
 
     help: str
     least: float = 0
     most: float | None = None
     choices: tuple[str, ...] = ()
     by_default: str = ""
-    """What the default means; of None all that there is to say."""
+    """Meaning of the default; for None the whole description of it."""
 
     @property
     def bounds(self) -> str:
-        """The bounds of a number in words, "" if it only may not be negative."""
+        """Text of a number's bounds; "" if the only bound is 0 from below."""
         if self.most is not None:
             return f"{_shown(self.least)} to {_shown(self.most)}"
         return f"at least {_shown(self.least)}" if self.least else ""
@@ -36,13 +36,13 @@ class Meaning:
 def field(default: Any = dataclasses.MISSING, **meaning: Any) -> Any:
     """Declare a field of a dataclass with its `Meaning`.
 
-    `declared` refuses what it may not hold, `pqchain.commands.console` makes an option of it.
+    `declared` checks values of the field; `pqchain.commands.console` derives an option from it.
     """
     return dataclasses.field(default=default, metadata={"meaning": Meaning(**meaning)})
 
 
 def meanings(cls: Any) -> dict[str, tuple[dataclasses.Field[Any], Meaning]]:
-    """Return by name the fields of a dataclass that were declared with a meaning."""
+    """Return (field, meaning) by name for the fields of a dataclass declared by `field`."""
     return {
         each.name: (each, each.metadata["meaning"])
         for each in dataclasses.fields(cls)
@@ -51,14 +51,16 @@ def meanings(cls: Any) -> dict[str, tuple[dataclasses.Field[Any], Meaning]]:
 
 
 def kind(each: dataclasses.Field[Any]) -> type:
-    """Return what values of a field are: bool, int, float, tuple (of int) or else str."""
+    """Return the type of a field's values: bool, int, float, tuple (of int) or else str."""
+    # Annotations are strings here; an optional field ends in " | None".
     return _KINDS.get(str(each.type).partition(" | ")[0], str)
 
 
 def declared(instance: Any, *, prefix: str = "") -> None:
-    """Refuse values that their fields may not hold; None is fine where it is the default.
+    """Check all fields of a dataclass instance that were declared by `field`.
 
-    Raises UsageError with field, value and bounds, UnknownName for none of the choices.
+    None is allowed where it is the default. Raises UsageError with field, value and bounds, and
+    UnknownName for a value that is not one of the choices. `prefix` precedes names in messages.
     """
     for name, (each, meaning) in meanings(instance).items():
         value = getattr(instance, name)
@@ -76,16 +78,16 @@ def _shown(bound: float) -> str:
 
 
 def number(field: str, value: object, *, least: float = 0.0, most: float = 1e18) -> None:
-    """Refuse anything but a finite number between the bounds, naming field, value and bounds."""
+    """Raise UsageError unless the value is a finite number from `least` to `most`."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    # No comparison with NaN is true; an int may be too large to become a float.
+    # Comparisons with NaN are false. math.isfinite would fail for an int that exceeds a float.
     if not is_number or not least <= value <= most:  # type: ignore[operator]
         message = f"{field} is {shown(value)}; expected a number from {least:g} to {most:g}"
         raise UsageError(message)
 
 
 def whole(field: str, value: object, *, least: int, most: int = 2**62) -> None:
-    """Refuse anything but an int between the bounds, naming field, value and bounds."""
+    """Raise UsageError unless the value is an int from `least` to `most`; a bool is not."""
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if not is_whole or not least <= value <= most:  # type: ignore[operator]
         message = f"{field} is {shown(value)}; expected a whole number from {least} to {most}"
@@ -93,13 +95,13 @@ def whole(field: str, value: object, *, least: int, most: int = 2**62) -> None:
 
 
 def truth(field: str, value: object, **_: float) -> None:
-    """Refuse anything but True and False, naming field and value; "no" would count as True."""
+    """Raise UsageError unless the value is True or False; the text "no" would count as true."""
     if not isinstance(value, bool):
         raise UsageError(f"{field} is {shown(value)}; expected True or False")
 
 
 def several(field: str, value: object, **bounds: Any) -> None:
-    """Refuse anything but a tuple of ints between the bounds, naming field, value and bounds."""
+    """Raise UsageError unless the value is a tuple of ints within the bounds."""
     if not isinstance(value, tuple):
         raise UsageError(f"{field} is {shown(value)}; expected a tuple of whole numbers")
     for each in value:
@@ -115,14 +117,14 @@ _CHECKS: dict[type, Callable[..., None]] = {
 
 
 def one_of(field: str, value: object, expected: Sequence[str]) -> None:
-    """Refuse anything but one of the names, naming field, value and names."""
+    """Raise UsageError unless the value is one of the expected names."""
     if value not in expected:
         *others, last = map(repr, expected)
         raise UsageError(f"{field} is {shown(value)}; expected {', '.join(others)} or {last}")
 
 
 def together(field: str, value: float, partner: str, other: float) -> None:
-    """Refuse one of two numbers above 0 where only both of them do something."""
+    """Raise UsageError if one of two numbers is 0 and the other is not."""
     if value and not other:
         raise UsageError(f"{field}={value:g} needs {partner} above 0")
     if other and not value:

@@ -1,7 +1,7 @@
-"""JSON that tells whether it was changed: it holds a SHA-256 of all else in it.
+"""JSON documents with an embedded SHA-256 checksum of their content.
 
-Spaces and the order of names do not count. It protects against damage, not against somebody who
-makes the checksum anew.
+Whitespace and the order of keys do not matter. The checksum detects damage, not deliberate changes,
+because anyone can compute it again.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 from pqchain.errors import DataError
 
 FIELD = "sha256"
-"""Where the checksum stands."""
+"""Key of the checksum."""
 
 
 def dumps(content: Mapping[str, Any], *, indent: int | None = None, allow_nan: bool = False) -> str:
     """Return the content as JSON with its checksum.
 
-    `allow_nan` lets numbers be NaN or infinite, which Python reads and the standard has not. Raises
-    TypeError or ValueError for what is not plain JSON.
+    `allow_nan` allows NaN and infinite numbers, which Python reads although JSON has none. Raises
+    TypeError or ValueError for content that is not plain JSON.
     """
     whole = {**content, FIELD: _checksum(content)}
     return json.dumps(whole, indent=indent, ensure_ascii=False, allow_nan=allow_nan)
@@ -32,8 +32,8 @@ def loads(
 ) -> dict[str, Any]:
     """Return the content that `dumps` wrote, without its checksum.
 
-    `version` is the field that holds the version of the format, and the one that is read. Raises
-    DataError, which names `what` and `remedy`, for all else.
+    `version` is the key of the format version and its expected value. Raises DataError for any
+    other text or version; the message has `what`, a name of the document, and `remedy`.
     """
     try:
         content = json.loads(text)
@@ -55,5 +55,6 @@ def loads(
 
 
 def _checksum(content: Mapping[str, Any]) -> str:
+    # Canonical form, so that reformatting a file does not invalidate it.
     plain = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(plain.encode()).hexdigest()

@@ -1,8 +1,8 @@
-"""What one algorithm costs, in bytes and seconds, as the models of a chain need it.
+"""Costs of algorithms in bytes and seconds, the input of the models of a chain.
 
-A CostTable says where its numbers come from: "paper:pqdpol" or "measured:<machine>"; a row of the
-user's own says "given: <words>". Models take a CostTable and nothing else, so that they run alike
-on published, measured and given numbers.
+A CostTable names the source of its numbers: "paper:pqdpol" or "measured:<machine>"; a user-defined
+row has the source "given: <text>". Models take a CostTable only, so that published, measured and
+given numbers are interchangeable.
 """
 
 from __future__ import annotations
@@ -31,33 +31,33 @@ MEASUREMENT = Contract.of(
 
 
 PREFERRED_IMPLEMENTATION = "liboqs-0.13/avx2"
-"""What stands for "measured here" where nobody chose; without it the fastest that ran."""
+"""Default implementation of measured costs; where it was not measured, the fastest one."""
 
 
 GIVEN = "given: "
-"""How the source of a scheme of the user's own begins; its words follow."""
+"""Prefix of the source of a user-defined scheme; the user's text follows."""
 
 
 class MissingCosts(DataError, KeyError):
-    """The table has no costs of that algorithm; the message says why."""
+    """The table has no costs of that algorithm; the message has the reason."""
 
     __str__ = Exception.__str__  # KeyError would show the message in quotation marks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """Bytes and seconds of one signature scheme. A time that was not measured is NaN."""
+    """Sizes and times of one signature scheme. A time that was not measured is NaN."""
 
     algorithm: str
-    """Canonical name in the registry; or, of a scheme of the user's own, any other name."""
+    """Canonical name in the registry, or the name of a user-defined scheme."""
     public_key_bytes: int
     signature_bytes: int
-    """The fixed length, or the mean or printed length where it varies."""
+    """The fixed length; if it varies, the mean or published length."""
     generate_keypair_seconds: float
     sign_seconds: float
     verify_seconds: float
     source: str
-    """Where these numbers come from, down to the table or the implementation."""
+    """Source of the numbers, down to the table or the implementation."""
 
     def __post_init__(self) -> None:
         if self.is_given:
@@ -83,10 +83,10 @@ class Costs:
         generate_keypair_seconds: float = math.nan,
         source: str,
     ) -> Costs:
-        """Return the costs of a scheme of one's own, which the registry does not know.
+        """Return the costs of a user-defined scheme.
 
-        `source` says in one's own words where the numbers come from. Raises UsageError for a name
-        of the registry, and for bytes and seconds that cannot be.
+        `source` is a text with the provenance of the numbers. Raises UsageError for a name of the
+        registry, for sizes below 1 byte and for negative times.
 
         >>> Costs.given("Mine", public_key_bytes=1000, signature_bytes=300, sign_seconds=1e-3,
         ...             verify_seconds=1e-4, source="my thesis, table 2").source
@@ -104,12 +104,12 @@ class Costs:
 
     @property
     def is_given(self) -> bool:
-        """Whether this is a scheme of the user's own."""
+        """Whether the scheme is user-defined."""
         return self.source.startswith(GIVEN)
 
     @property
     def scheme(self) -> Algorithm:
-        """The registry's row, or one that says the same of a scheme of the user's own."""
+        """Row of the registry, or an equivalent one for a user-defined scheme."""
         if not self.is_given:
             return algorithms.get(self.algorithm)
         return Algorithm(
@@ -130,7 +130,7 @@ class Costs:
         )
 
     def require(self, *operations: str) -> Costs:
-        """Return this if it has the times of these operations; raises MissingCosts if not."""
+        """Return self if the times of these operations are known. Raises MissingCosts otherwise."""
         lacking = [name for name in operations if math.isnan(getattr(self, f"{name}_seconds"))]
         if lacking:
             raise MissingCosts(
@@ -142,7 +142,7 @@ class Costs:
 
 
 def _check_own_name(name: str) -> None:
-    """Raise UsageError unless a scheme of the user's own may be called so."""
+    """Raise UsageError unless the name is allowed for a user-defined scheme."""
     if not name.strip() or "," in name:
         raise UsageError(f"the name of your scheme is {name!r}; give one without commas")
     try:
@@ -157,34 +157,34 @@ def _check_own_name(name: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AggregateCosts:
-    """Seconds of aggregated signatures of one scheme, whose public keys were checked before."""
+    """Times of aggregate signatures of one scheme; checking public keys is not included."""
 
     algorithm: str
     add_seconds: float
-    """To add one signature to an aggregate."""
+    """Time to add one signature to an aggregate."""
     verify_seconds: float
-    """To verify an aggregate, apart from what its signers add."""
+    """Time to verify an aggregate, without the cost per signer."""
     signer_seconds: float
-    """What each signer adds where all signed one message."""
+    """Additional time per signer if all signed one message."""
     message_seconds: float
-    """What each signer adds where each signed a message of its own."""
+    """Additional time per signer if all signed different messages."""
     source: str
 
 
 @dataclass(frozen=True, slots=True)
 class CostTable(Mapping[str, Costs]):
-    """Costs by canonical name, in the order of the registry; aliases find them. Given ones last.
+    """Costs by canonical name or alias, in the order of the registry, user-defined schemes last.
 
-    Equal and hashable by content, so that a scenario can be identified by what it used.
+    Equal and hashable by content, so that a scenario can be identified by the costs it used.
     """
 
     rows: tuple[Costs, ...]
     source: str
     """Label of the whole table, such as "paper:pqdpol" or "measured:<machine>"."""
     gaps: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """Algorithms that were looked at but have no costs, each with the reason."""
+    """(algorithm, reason) of algorithms with missing costs."""
     aggregates: AggregateCosts | None = None
-    """What aggregates of signatures cost, where that was measured."""
+    """Costs of aggregate signatures, if they were measured."""
 
     def __post_init__(self) -> None:
         named = {row.algorithm: row for row in self.rows}
@@ -224,7 +224,7 @@ class CostTable(Mapping[str, Costs]):
             return False
 
     def plus(self, *given: Costs) -> CostTable:
-        """Return the table with schemes of the user's own beside the others.
+        """Return the table with user-defined schemes added.
 
         >>> mine = Costs.given("Mine", public_key_bytes=1000, signature_bytes=300,
         ...                    sign_seconds=1e-3, verify_seconds=1e-4, source="my thesis")
@@ -234,9 +234,9 @@ class CostTable(Mapping[str, Costs]):
         return replace(self, rows=(*self.rows, *given))
 
     def origin(self, name: str) -> str:
-        """Return where the costs of a scheme come from: of a given one its words, else the table's.
+        """Return the source of a scheme's costs: its own if user-defined, else that of the table.
 
-        Raises what indexing raises.
+        Raises UnknownAlgorithm and MissingCosts.
         """
         row = self[name]
         return row.source if row.is_given else self.source
@@ -249,13 +249,13 @@ class CostTable(Mapping[str, Costs]):
 
 
 def from_frame(measurements: pd.DataFrame, implementation: str | None = None) -> CostTable:
-    """Return the costs of every signature scheme of which signing or verifying was measured.
+    """Return the costs of every signature scheme with measured signing or verification.
 
-    Times are medians in seconds, NaN where an operation was not measured: models say so if they
-    need it. Sizes are those of the registry, the mean where the length varies. Without
-    `implementation`, the one that `choose` prefers stands for each algorithm. A scheme that the
-    registry lacks, or that was given by numbers, is a given one. Raises DataError if the frame
-    lacks columns or has no such scheme.
+    Times are medians in seconds, NaN where an operation was not measured: `Costs.require` raises
+    for those that a model needs. Sizes are those of the registry, the mean where the length varies.
+    `implementation` is by default chosen per algorithm by `choose`. A scheme that is not in the
+    registry, or was given by numbers, counts as user-defined. Raises DataError if the frame lacks
+    columns or has no such scheme.
     """
     needed = ("algorithm", "implementation", "operation", "median_seconds", "status", "reason")
     require_columns(measurements, needed, "a measurement frame")
@@ -302,11 +302,11 @@ _ROW = (
     "name", "kind", "nist_level", "public_key_bytes", "secret_key_bytes", "signature_bytes",
     "signature_max_bytes", "ciphertext_bytes", "shared_secret_bytes", "implementations", "source",
 )  # fmt: skip
-"""What a frame keeps of a scheme of the user's own, for whoever reads it without that scheme."""
+"""Fields of a user-defined scheme kept in a frame, which may be read where it is unknown."""
 
 
 def described(rows: Iterable[Algorithm]) -> dict[str, Any]:
-    """Return what provenance says of the user's own schemes among these; nothing if none is."""
+    """Return the provenance entry of user-defined schemes; empty if there are none."""
     own = {row.name: row for row in rows if row.source}
     plain = [{name: getattr(row, name) for name in _ROW} for row in own.values()]
     listed = [row | {"implementations": [*row["implementations"]]} for row in plain]
@@ -314,10 +314,10 @@ def described(rows: Iterable[Algorithm]) -> dict[str, Any]:
 
 
 def schemes(frame: pd.DataFrame) -> list[Algorithm]:
-    """Return the algorithms of a frame in its order: of the registry, or as the frame has them.
+    """Return the algorithms of a frame, in its order.
 
-    A file of measurements says of the user's own schemes what others need to read it. Raises
-    UnknownAlgorithm.
+    Names that are not in the registry are taken from the frame's provenance, which describes
+    user-defined schemes. Raises UnknownAlgorithm.
     """
     runs = [frame.attrs.get("provenance", {})]
     runs += runs[0].get("runs", [])
@@ -344,10 +344,10 @@ def choose(
 ) -> dict[str, dict[str, Any]]:
     """Return the rows of one implementation of the algorithm, by operation.
 
-    `implementation` names it; else `variant`, the part after the slash ("ref"), narrows the choice
-    if any has it. Among the rest come first those with most operations measured, then those of the
-    library that the registry names first for the algorithm, then PREFERRED_IMPLEMENTATION, then the
-    smallest sum of medians. No rows if nothing fits. Raises DataError if an operation occurs twice.
+    `implementation` selects it; otherwise `variant`, the part after the slash ("ref"), restricts
+    the choice if any implementation has it. The order of preference is: most operations measured,
+    the library that the registry lists first, PREFERRED_IMPLEMENTATION, smallest sum of medians.
+    Empty if nothing matches. Raises DataError if an operation occurs twice.
     """
     by_implementation: dict[str, dict[str, dict[Any, Any]]] = {}
     for row in measurements[measurements["algorithm"] == algorithm].to_dict("records"):

@@ -1,4 +1,4 @@
-"""Every error that pqchain raises on purpose: the value, what was expected, what to do."""
+"""Exceptions of pqchain. Messages state the value, what was expected, and a remedy."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ _MOST_SHOWN_BITS, _MOST_SHOWN_CHARACTERS = 256, 200
 
 
 def shown(value: object) -> str:
-    """Return a value as messages show it: long ones are cut, and Python prints no int of any size.
+    """Return the repr of a value for a message, cut to 200 characters; huge ints as their size.
 
     >>> shown(10**4000)
     'a whole number of 13288 bits'
     """
+    # repr() of an int with more than 4300 digits raises ValueError.
     if isinstance(value, int) and value.bit_length() > _MOST_SHOWN_BITS:
         return f"a whole number of {value.bit_length()} bits"
     try:
         text = repr(value)
-    except ValueError:  # such a number in a list or a table
+    except ValueError:  # such an int inside a container
         return f"a {type(value).__name__} of numbers too long to print"
     return text if len(text) <= _MOST_SHOWN_CHARACTERS else f"{text[:_MOST_SHOWN_CHARACTERS]} ..."
 
@@ -32,12 +33,12 @@ class UsageError(PqchainError):
 
 
 class UnknownName(UsageError):
-    """A name that no table of ours holds; the message suggests the nearest, or names a few."""
+    """An unknown name; the message suggests similar names, or lists the known ones."""
 
     def __init__(self, what: str, name: object, known: Iterable[str], see: str = "") -> None:
-        """Build the message from the kind of thing, the name given and the names known.
+        """Build the message from the kind of name, the unknown name and the known names.
 
-        Where there are too many names for a message, `see` says where they are listed.
+        `see` refers to a list of the known names, for a message that does not list them.
         """
         known = list(known)
         folded = {candidate.casefold(): candidate for candidate in known}
@@ -64,7 +65,7 @@ class UnknownImplementation(UnknownName):
 
 
 class UnknownPaper(UnknownName):
-    """No paper, or no table of a paper, has that key."""
+    """No paper has that key, or no table of a paper."""
 
 
 class BadLength(UsageError):
@@ -72,19 +73,19 @@ class BadLength(UsageError):
 
 
 class BadType(UsageError):
-    """Something other than bytes was given where bytes are needed."""
+    """The argument is not bytes, bytearray or memoryview."""
 
 
 class Unsupported(PqchainError):
-    """The algorithm or implementation cannot run here; the message says why and what would help."""
+    """The algorithm or implementation cannot run here; the message has reason and remedy."""
 
 
 class PackageMissing(Unsupported, ImportError):
-    """A Python package that this needs is not installed; the message holds the command."""
+    """A required Python package is not installed; the message has the install command."""
 
 
 class NativeLibraryMissing(Unsupported):
-    """A native library was not built or not installed; the message holds the command."""
+    """A native library was not built or not installed; the message has the build command."""
 
 
 class CryptoFailure(PqchainError):
@@ -92,23 +93,23 @@ class CryptoFailure(PqchainError):
 
 
 class BitstreamMissing(Unsupported):
-    """There is no bitstream to load onto the board; the message says how one is made."""
+    """There is no bitstream for the board; the message says how to build one."""
 
 
 class BoardFailure(PqchainError):
-    """A board did something other than what its driver expects of it."""
+    """A board did not behave as its driver expects."""
 
 
 class WrongBitstream(BoardFailure):
-    """The loaded bitstream lacks our core, or holds another version of it."""
+    """The loaded bitstream does not contain the expected version of pqchain's core."""
 
 
 class BoardTimeout(BoardFailure):
-    """The core on the board did not finish in the time it was given."""
+    """The core on the board did not finish before the timeout."""
 
 
 class BadBoardSignature(BoardFailure):
-    """What came back from the board is no valid signature; it was not returned."""
+    """The board returned an invalid signature, which was discarded."""
 
 
 class DataError(PqchainError):
@@ -116,12 +117,12 @@ class DataError(PqchainError):
 
 
 class Malformed(DataError):
-    """Bytes that are not an encoding of what they should be."""
+    """Bytes that are not a valid encoding."""
 
 
 class MachineMismatch(DataError):
-    """Measurements of different machines were about to be mixed."""
+    """Measurements of different machines cannot be merged."""
 
 
 class ChunksLost(DataError):
-    """Too few intact chunks of a block are within reach; what is stored stays as it is."""
+    """Too few intact chunks of a block are available; stored chunks are unchanged."""

@@ -1,7 +1,7 @@
-"""A number with its unit, its interval, the kind of evidence behind it, and its source.
+"""Numbers with unit, interval, kind of evidence and source, and their formatting.
 
-The unit of a name is its suffix (`latency_seconds`, `signature_bytes`), and a unit knows how its
-values are written, so that every table, page and plot writes them alike.
+The suffix of a name states its unit (`latency_seconds`, `signature_bytes`), and a unit formats its
+values, so that every table, page and plot formats them alike.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from decimal import Decimal
 from enum import Enum
 
 NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
-"""Separates a number from its unit; no line breaks there."""
+"""Separator of a number and its unit, at which no line breaks."""
 
 MISSING = "\N{EN DASH}"
-"""Written where there is no value."""
+"""Text of a missing value."""
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -52,7 +52,7 @@ _TITLED = (
     "_per_second",
 )
 
-# Sizes of keys and signatures are compared digit by digit; larger ones are quantities.
+# Sizes of keys and signatures are compared exactly; larger sizes get a prefix and are rounded.
 _EXACT_BYTES_BELOW = 1e5
 
 
@@ -101,16 +101,16 @@ _MEANINGS = {
 # A str and not an Enum: works print units that no list foresees ("cycles", "mJ"), frames and CSV
 # files hold units as text, and comparing with a symbol needs no conversion.
 class Unit(str):
-    """A unit by its symbol: "s", "B", "tx/s", "" for a count.
+    """A unit, represented by its symbol: "s", "B", "tx/s", "" for a count.
 
-    Any symbol is a unit; those of `of` have prefixes and formats of their own.
+    Any text is a unit; the symbols that `of` returns have specific prefixes and formats.
     """
 
     __slots__ = ()
 
     @classmethod
     def of(cls, name: str, unit: str = "") -> Unit:
-        """Return a unit, or if none is given the one that the suffix of a name states.
+        """Return the given unit, or by default the unit that the suffix of a name states.
 
         >>> Unit.of("latency_seconds"), Unit.of("latency_seconds_half_width"), Unit.of("nodes")
         ('s', 's', '')
@@ -124,9 +124,9 @@ class Unit(str):
     # The one formatter of the package: tables, pages, plots and sentences call it, so that a number
     # looks the same wherever it appears.
     def text(self, value: float, digits: int = 3, *, exact: bool = False) -> str:
-        """Write a value with this many significant digits and the prefix that fits.
+        """Format a value with a number of significant digits and a fitting SI prefix.
 
-        With `exact` every digit is kept and none is added, as published values need it.
+        With `exact` the digits are those of the value, as for published numbers.
 
         >>> Unit("s").text(0.0000462).replace(NARROW_SPACE, " ")
         '46.2 µs'
@@ -149,26 +149,26 @@ class Unit(str):
 
 
 SECONDS, BYTES, COUNT, RATIO = Unit("s"), Unit("B"), Unit(""), Unit(TIMES)
-"""The units of most calls."""
+"""The most frequent units."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number that a reader can judge.
+    """A number with its interval, unit, kind of evidence and source.
 
-    A figure gets its unit, kind and source where it is computed; nothing derives them later.
+    Unit, kind and source are set where the number is computed; nothing derives them later.
     """
 
     # Plain floats stay inside engines and loops; a Figure is made once, where a result leaves them.
     value: float
-    """NaN: there is none, and `source` says why."""
+    """The value; NaN if there is none, with the reason in `source`."""
     low: float
     high: float
-    """The ends of the interval; both are `value` where there is none."""
+    """Ends of the interval; both equal `value` if there is none."""
     unit: Unit
     kind: Kind
     source: str
-    """Where the value comes from, or what the model rests on."""
+    """Origin of the value, or the basis of the model."""
 
     @classmethod
     def point(cls, value: float, unit: str, kind: Kind, source: str) -> Figure:
@@ -176,11 +176,11 @@ class Figure:
         return cls(value, value, value, Unit(unit), kind, source)
 
     def within(self, value: float, low: float, high: float) -> Figure:
-        """Return the figure with another value and interval, as after several draws."""
+        """Return the figure with another value and interval."""
         return replace(self, value=value, low=low, high=high)
 
     def text(self, digits: int = 3) -> str:
-        """Write the value, with its interval where both ends do not round to the same text.
+        """Format the value, with its interval unless both ends round to the same text.
 
         >>> figure = Figure(73.1, 71.0, 75.2, Unit("tx/s"), Kind.MODELLED, "")
         >>> figure.text().replace(NARROW_SPACE, " ")
@@ -197,7 +197,7 @@ class Figure:
 
 
 def humanize(name: str) -> str:
-    """Write an identifier with spaces."""
+    """Return an identifier as words separated by spaces."""
     return name.replace("_", " ").replace("keypair", "key pair")
 
 
@@ -215,7 +215,7 @@ def title(name: str) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """Round to significant digits, without an exponent: 46.2, 1030, 0.0041."""
+    """Format with significant digits and without an exponent: 46.2, 1030, 0.0041."""
     if not math.isfinite(value):
         return MISSING
     if value == 0:
@@ -228,7 +228,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def integer(value: float) -> str:
-    """Round to a whole number in groups of three: 261 120; four digits stay together, as in SI."""
+    """Format as a whole number in groups of three digits: 261 120; four are not split (SI)."""
     if not math.isfinite(value):
         return MISSING
     text = f"{round(value):,}".replace(",", NARROW_SPACE)
@@ -236,7 +236,7 @@ def integer(value: float) -> str:
 
 
 def percent(value: float, decimals: int = 1, *, sign: bool = True) -> str:
-    """Write percent with its sign, except where it rounds to zero.
+    """Format a percentage with its sign, except where it rounds to zero.
 
     >>> percent(-0.01).replace(NARROW_SPACE, " ")
     '0.0 %'
@@ -254,7 +254,7 @@ def factor(value: float) -> str:
 
 
 def shortened(text: str) -> str:
-    """Cut a hash of 64 hexadecimal digits to its first twelve."""
+    """Shorten a hash of 64 hexadecimal digits to its first twelve; return other text unchanged."""
     return f"{text[:12]}…" if len(text) == 64 else text
 
 
@@ -286,7 +286,7 @@ def _seconds(value: float, digits: int, exact: bool) -> str:
 
 
 def _prefixed(value: float, unit: str, digits: int) -> tuple[str, str]:
-    """Return number and unit with the SI prefix that fits."""
+    """Return the formatted number, and the unit with a fitting SI prefix."""
     is_whole = float(value).is_integer()
     if unit == "gas" and value >= 1e8:
         return significant(value / 1e9, digits), "Ggas"

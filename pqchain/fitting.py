@@ -1,4 +1,4 @@
-"""Fits of a few prices to measured times, and of a power to growth."""
+"""Least-squares fits: non-negative and linear coefficients, and power laws."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ Floats = npt.NDArray[np.float64]
 
 
 def nonnegative(matrix: Floats, values: Floats) -> Floats:
-    """Return the prices, none negative, for which the rows come closest to the values.
+    """Return the non-negative least-squares solution of `matrix @ x = values`.
 
-    The best of all sets of prices that may be above zero: of four there are only 15.
+    `matrix` has shape (rows, coefficients), `values` (rows,); the result has shape (coefficients,).
     """
+    # Exhaustive over the subsets of coefficients that may be positive: four have only 15.
     count = matrix.shape[1]
     best, found = np.inf, np.zeros(count)
     for size in range(count, 0, -1):
         if found.all():
-            break  # what is best without the bound and keeps it is best with it
+            break  # the unconstrained optimum is non-negative, so it is the constrained one too
         for chosen in combinations(range(count), size):
             part = matrix[:, chosen]
             scale = np.abs(part).max(axis=0)
@@ -36,11 +37,12 @@ def nonnegative(matrix: Floats, values: Floats) -> Floats:
 
 
 def nonnegative_spread(matrix: Floats, values: Floats, *, draws: int = 300) -> Floats:
-    """Return half of the 95 % interval of each price of `nonnegative`, by a bootstrap over rows.
+    """Return the half-width of the 95 % interval of each coefficient of `nonnegative`.
 
-    The interval of least squares does not hold where a price may not be below zero. The rows are
-    drawn by a fixed seed. Infinite where there are no more rows than prices.
+    By a bootstrap over rows with a fixed seed. Infinite if there are no more rows than
+    coefficients.
     """
+    # The interval of ordinary least squares is not valid under the bound.
     rows, count = matrix.shape
     if rows <= count:
         return np.full(count, np.inf)
@@ -52,10 +54,12 @@ def nonnegative_spread(matrix: Floats, values: Floats, *, draws: int = 300) -> F
 
 
 def linear(matrix: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Return coefficients by least squares, and half of the 95 % interval of each.
+    """Return least-squares coefficients and the half-width of the 95 % interval of each.
 
-    The intervals are infinite where there are no more rows than coefficients.
+    `matrix` has shape (rows, coefficients), `values` (rows,). The half-widths are infinite if there
+    are no more rows than coefficients.
     """
+    # Columns are scaled to comparable sizes, for the condition of the pseudo-inverse.
     rows, count = matrix.shape
     scale = np.abs(matrix).max(axis=0)
     inverse = np.linalg.pinv(matrix / scale)
@@ -69,9 +73,9 @@ def linear(matrix: Floats, values: Floats) -> tuple[Floats, Floats]:
 
 
 def power(sizes: Floats, values: Floats) -> tuple[float, float]:
-    """Return the exponent with which values grow with sizes, and half of its 95 % interval.
+    """Return the exponent of a power law, and the half-width of its 95 % interval.
 
-    By least squares of the logarithms.
+    By least squares of the logarithms of positive sizes and values.
 
     >>> round(power(np.array([2.0, 4.0, 8.0]), np.array([4.0, 16.0, 64.0]))[0], 6)
     2.0

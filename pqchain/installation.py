@@ -1,4 +1,4 @@
-"""Where this installation lies, what data comes with it, and which version it is."""
+"""Paths, data files and version of this installation, and bounded reading of files."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ else:
 
 
 MOST_TEXT_BYTES, MOST_JSON_BYTES, MOST_TABLE_BYTES = 4 << 20, 64 << 20, 1 << 30
-"""The longest TOML that is read, a plan's too; the longest JSON and CSV, of ours or of others."""
+"""Maximum lengths of the TOML, JSON and CSV files that are read, whoever wrote them."""
 
 
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file for reading. Raises OSError, and UsageError for a file of another kind.
 
-    Everything that a user names is read through this function: a device such as /dev/zero has no
-    end, and opening a pipe waits for somebody who writes.
+    Every file that a user names is read through this function: a device such as /dev/zero has no
+    end, and opening a pipe blocks until there is a writer.
     """
-    # Without waiting, and checked again once it is open: the name may mean another file by then.
+    # Non-blocking, and checked again after opening: the name may refer to another file by then.
     _check_regular(path, path.stat().st_mode)
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
@@ -53,8 +53,8 @@ def read_bytes(path: Path, most: int) -> bytes:
     """
     parts: list[bytes] = []
     with open_regular(path) as file:
-        # Python's buffer is as long as what is asked for, however short the file is; and a file of
-        # /proc says that it has no bytes.
+        # Python allocates a buffer of the requested length, however short the file is, so the size
+        # of the file bounds the request. It may be wrong: files of /proc have a size of 0.
         size = os.fstat(file.fileno()).st_size
         left = most + 1 if size <= most else 0
         while left and (part := file.read(min(max(size + 1, 1 << 16), left))):
@@ -68,7 +68,7 @@ def read_bytes(path: Path, most: int) -> bytes:
 def read_lines(path: Path, most: int) -> Iterator[bytes]:
     """Yield the lines of a regular file with their ends, each of at most `most` bytes.
 
-    Raises what `read_bytes` raises; only one line is in memory at a time.
+    Raises the errors of `read_bytes`. Only one line is in memory at a time.
     """
     with open_regular(path) as file:
         while line := file.readline(most + 1):
@@ -78,7 +78,7 @@ def read_lines(path: Path, most: int) -> Iterator[bytes]:
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Turn a text into tables; raises ValueError."""
+    """Parse TOML. Raises ValueError, also for brackets nested too deeply."""
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -88,18 +88,18 @@ def parse_toml(text: str) -> dict[str, Any]:
 VERSION = "0.1.0"
 
 HOME = Path(__file__).resolve().parent
-"""The folder of the package's Python code, in an editable install the one of the checkout."""
+"""Folder of the package's Python code; in an editable install, that of the checkout."""
 
 
 def folders() -> list[Path]:
-    """Return the folders of the package: an editable install has two, checkout and native build."""
+    """Return the folders of the package: two in an editable install (checkout, native build)."""
     spec = find_spec("pqchain")
     assert spec is not None and spec.submodule_search_locations is not None
     return [Path(folder) for folder in spec.submodule_search_locations]
 
 
 def data(name: str) -> Path:
-    """Return a folder of data: inside the package if installed, else in the checkout."""
+    """Return a data folder, from the package if installed, else the checkout. Raises DataError."""
     candidates = [root / "data" / name for root in (HOME, HOME.parent)]
     for folder in candidates:
         if folder.is_dir():
@@ -111,7 +111,7 @@ def data(name: str) -> Path:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Return a TOML file that comes with pqchain, parsed. Raises DataError."""
+    """Return the content of a TOML file of pqchain. Raises DataError."""
     try:
         return parse_toml(read_bytes(path, MOST_TEXT_BYTES).decode())
     except (OSError, ValueError) as error:
@@ -119,21 +119,24 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 _DISTRIBUTIONS = {"Crypto": "pycryptodome", "oqs": "liboqs-python"}
-"""What pip calls packages that are imported by another name."""
+"""pip names of packages that are imported by another name."""
 
 _OF_DEBIAN = ("cryptography", "matplotlib", "numpy", "pandas")
-"""Packages that Debian and Ubuntu have compiled for 32-bit ARM, where pip would compile them."""
+"""Packages that Debian and Ubuntu have as binaries for 32-bit ARM, and pip only as source."""
 
 
 def install_command(package: str) -> str:
-    """Return the command that installs a Python package, given by the name it is imported with."""
+    """Return the command that installs a Python package, given by its import name."""
     if platform.machine() == "armv7l" and package in _OF_DEBIAN:
         return f"apt-get install python3-{package}"
     return f"pip install {_DISTRIBUTIONS.get(package, package)}"
 
 
 def missing(error: ModuleNotFoundError) -> PackageMissing:
-    """Return what to raise where a Python package is not installed."""
+    """Return the error for a Python package that is not installed, with the install command.
+
+    Raises the ModuleNotFoundError itself if it is about a module of pqchain.
+    """
     package = (error.name or "").partition(".")[0]
     if package in ("", "pqchain"):
         raise error
@@ -146,9 +149,10 @@ def missing(error: ModuleNotFoundError) -> PackageMissing:
 def late(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a package whose names are fetched at first use.
+    """Return `__getattr__` and `__dir__` of a package whose names are imported at first use.
 
-    `homes` has its modules, each with the names that the package offers from it.
+    `homes` maps each module of the package to the names that the package exports from it,
+    separated by spaces.
     """
 
     def fetch(name: str) -> Any:
@@ -159,6 +163,7 @@ def late(
                 except ModuleNotFoundError as error:
                     raise missing(error) from error
                 value = home if name == module else getattr(home, name)
+                # From now on a plain attribute: __getattr__ is not called again.
                 setattr(sys.modules[package], name, value)
                 return value
         raise AttributeError(f"module {package!r} has no attribute {name!r}; see its __all__")

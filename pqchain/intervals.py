@@ -12,16 +12,17 @@ STUDENT_95 = (
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
     2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
-"""Student's t for 95 % two-sided and 1 to 30 degrees of freedom; above, the normal 1.960."""
+"""Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom."""
 
 
 def student(freedom: int) -> float:
-    """Return Student's t of a two-sided 95 % interval."""
+    """Return the two-sided 95 % quantile of Student's t for `freedom` degrees of freedom."""
+    # Above the table the quantile of the normal distribution.
     return STUDENT_95[freedom - 1] if freedom <= len(STUDENT_95) else 1.960
 
 
 def half_width(samples: Iterable[float]) -> float:
-    """Return half of the 95 % confidence interval of the mean; NaN for fewer than two samples.
+    """Return the half-width of the mean's 95 % confidence interval; NaN below two samples.
 
     >>> round(half_width([1.0, 2.0, 3.0]), 3)
     2.484

@@ -1,8 +1,8 @@
-"""Child processes for other people's code: bounded in time and output, ended with all they started.
+"""Child processes for untrusted code, with limits of time and output, ended as a process group.
 
-`Child` runs any program that answers a line with a line. `call` runs a function in a child
-interpreter, so that code which crashes, exits, hangs or prints costs the caller one error message.
-A program that starts a session of its own (setsid) is outside the group that is ended.
+`Child` runs any program that answers each line with a line. `call` runs a function in a child
+interpreter, so that code that crashes, exits, hangs or prints causes one error in the caller.
+A program that starts its own session (setsid) leaves the process group and is not ended.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from pqchain.errors import CryptoFailure, PqchainError
 from pqchain.installation import HOME
 
 MAX_LINE_BYTES = 1 << 20
-"""Longest line that `Child.ask` accepts as an answer."""
+"""Default maximum length of an answer to `Child.ask`."""
 
 _STDERR_TAIL_BYTES = 16 << 10
 _MAX_ANSWER_BYTES = 64 << 20
 _MAX_CHILDREN = 4
 _MAX_TEXT = 300
-"""Characters of an error message that is quoted."""
+"""Maximum number of characters quoted from an error message."""
 
 _GRACE_SECONDS = 3.0
-"""Between the watchdog of the child itself, which names the line, and the end by its parent."""
+"""Time between the child's own watchdog, which reports the line, and the kill by its parent."""
 
 _STANDARD_LIBRARY = f"{Path(os.__file__).parent}{os.sep}"
 
@@ -51,11 +51,11 @@ is_child = False
 
 
 class CallTimeout(CryptoFailure):
-    """The function that was called did not return in time."""
+    """The called function did not return before the timeout."""
 
 
 class Child:
-    """A program in a session of its own, asked line by line over pipes."""
+    """A program in its own session with line-based requests and answers over pipes."""
 
     def __init__(
         self,
@@ -73,21 +73,22 @@ class Child:
             stream for stream in (self._process.stdin, self._process.stdout, self._process.stderr)
             if stream is not None
         )  # fmt: skip
+        # Non-blocking: a program that neither reads nor writes must not outlast the timeout.
         for stream in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(stream.fileno(), False)
         self._tail = bytearray()
 
     @property
     def stderr_tail(self) -> str:
-        """The last kilobytes that the program wrote to stderr."""
+        """The last 16 KiB that the program wrote to stderr."""
         return self._tail.decode(errors="replace")
 
     def ask(
         self, request: bytes, limit_seconds: float, *, max_bytes: int = MAX_LINE_BYTES
     ) -> bytes:
-        """Write a request and return the line that answers it, or the first bytes of a longer one.
+        """Write a request and return the answer, a line, or the beginning of a line that is longer.
 
-        Raises TimeoutError, and OSError or EOFError if the program ended.
+        Raises TimeoutError after `limit_seconds`, and OSError or EOFError if the program ended.
         """
         deadline = monotonic() + limit_seconds
         line = bytearray()
@@ -114,21 +115,21 @@ class Child:
         return bytes(line)
 
     def _read_stderr(self) -> bool:
-        """Keep the last bytes that wait in the pipe; False at its end."""
+        """Read from stderr and keep the last bytes; return False at the end of the stream."""
         data = os.read(self._stderr.fileno(), 1 << 16)
         self._tail += data
         del self._tail[:-_STDERR_TAIL_BYTES]
         return bool(data)
 
     def end(self, grace_seconds: float = 0.0) -> int:
-        """End the program and everything in its session; return its exit code.
+        """Kill the program and its process group; return its exit code.
 
-        It has `grace_seconds` to end by itself once its stdin is closed.
+        The program has `grace_seconds` to end by itself after its stdin is closed.
         """
         self._stdin.close()
         deadline = monotonic() + grace_seconds
         with selectors.DefaultSelector() as selector:
-            # A program that waits for room in its pipe could not end.
+            # A program that is blocked by a full pipe could not end, so its output is read.
             for stream in (self._stdout, self._stderr):
                 selector.register(stream, selectors.EVENT_READ)
             while monotonic() < deadline and self._process.poll() is None:
@@ -143,7 +144,7 @@ class Child:
             os.killpg(self._process.pid, signal.SIGKILL)
         code = self._process.wait()
         with suppress(BlockingIOError):
-            # Bounded: a process that left the session may write for ever.
+            # Bounded: a process that left the session may write without end.
             for _ in range(64):
                 if not self._read_stderr():
                     break
@@ -153,7 +154,7 @@ class Child:
 
 
 def exit_reason(code: int) -> str:
-    """Describe how a process ended: by which signal, or with which exit code."""
+    """Return the signal or exit code of an ended process as text."""
     if code >= 0:
         return f"exit code {code}"
     with suppress(ValueError):
@@ -162,10 +163,10 @@ def exit_reason(code: int) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """Describe an exception that user code raised: file, line, type and text.
+    """Return file, line, type and message of an exception raised by user code.
 
-    Frames of pqchain and of the standard library are skipped, so that the line is the user's. Safe
-    for exceptions whose text cannot be made.
+    Frames of pqchain and of the standard library are skipped, so that the line is the user's. An
+    exception whose `__str__` fails has no message.
     """
     try:
         text = " ".join(str(error).split())[:_MAX_TEXT]
@@ -199,13 +200,12 @@ def call(
     keep: bool = False,
     **arguments: Any,
 ) -> Any:
-    """Call a function in a child interpreter and return its result, which JSON can hold.
+    """Call a function in a child interpreter and return its result, which must be JSON.
 
     `function` is "module:name". `schemes` are registered there first (`pqchain.register`). With
-    `keep` the child serves further calls with the same schemes. What the function prints is
-    dropped. Raises the PqchainError that it raised; CallTimeout after `limit_seconds`;
-    CryptoFailure with file and line, where they are known, if it raised anything else or ended the
-    process.
+    `keep` the child is reused for calls with the same schemes. Output of the function is dropped.
+    Raises the PqchainError that the function raised; CallTimeout after `limit_seconds`;
+    CryptoFailure, with file and line if known, for any other exception or the end of the process.
     """
     key = (os.getpid(), *schemes)
     caller = _take(key) if keep else None
@@ -224,7 +224,7 @@ def call(
 
 
 def forget(scheme: str) -> None:
-    """End the children that know a scheme, because its file may have changed."""
+    """End the idle children with that scheme, because its file may have changed."""
     with _lock:
         stale = [row for row in _kept if scheme in row[0]]
         _kept[:] = [row for row in _kept if row not in stale]
@@ -232,7 +232,7 @@ def forget(scheme: str) -> None:
 
 
 def _take(key: tuple[object, ...]) -> _Caller | None:
-    """Return an idle child for the caller alone, if there is one."""
+    """Remove and return an idle child with that key, or return None."""
     with _lock:
         for index, (other, caller) in enumerate(_kept):
             if other == key:
@@ -243,7 +243,7 @@ def _take(key: tuple[object, ...]) -> _Caller | None:
 
 _lock = threading.Lock()
 _kept: list[tuple[tuple[object, ...], _Caller]] = []
-"""Idle children, each with the process that started it (a fork must not use it) and its schemes."""
+"""Idle children by key: id of the process that started it (a fork must not use it), schemes."""
 
 
 def _end(rows: Sequence[tuple[tuple[object, ...], _Caller]]) -> None:
@@ -258,10 +258,10 @@ def _end_all() -> None:
 
 
 class _Caller:
-    """The parent's side of `serve`."""
+    """The parent's end of a child that runs `serve`."""
 
     def __init__(self, schemes: Sequence[str], limit_seconds: float) -> None:
-        # The child finds the same modules, and none of the current folder in their place.
+        # Same module path as here; without PYTHONSAFEPATH, -m would put the current folder first.
         path = os.pathsep.join(str(Path(each).absolute()) for each in sys.path)
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
         self.child = Child([sys.executable, "-m", "pqchain.isolation"], environment=environment)
@@ -269,8 +269,8 @@ class _Caller:
             self.call("pqchain.schemes:register", limit_seconds, {"own_scheme": scheme})
 
     def call(self, function: str, limit_seconds: float, arguments: dict[str, Any]) -> Any:
-        # Only an answer that holds the token counts: code that ends the process with exit code 0,
-        # or writes to the pipe, is not taken for a result.
+        # Only an answer with the token is accepted: user code that exits with code 0, or writes to
+        # the pipe, must not pass for a result.
         token = secrets.token_hex(16)
         request = {"token": token, "function": function, "limit_seconds": limit_seconds}
         if hasattr(os, "sched_getaffinity"):
@@ -298,7 +298,7 @@ class _Caller:
         return answer["result"]
 
     def _raise_ended(self, limit_seconds: float | None) -> NoReturn:
-        """End the child and raise what became of it, with the line that ran if it is known."""
+        """End the child and raise the reason, with the line that ran if it is known."""
         code = self.child.end(0.0 if limit_seconds is not None else _GRACE_SECONDS)
         frames = _FRAME.findall(self.child.stderr_tail)
         where = _first_user_frame(frames)
@@ -311,21 +311,23 @@ _ERRORS: dict[str, type[PqchainError]] = {
     name: getattr(errors, name)
     for name in ("UsageError", "Unsupported", "NativeLibraryMissing", "PqchainError", "DataError")
 }
-"""Errors that arrive at the caller as they were raised; others are a CryptoFailure."""
+"""Errors that the caller raises with their own type; all others become a CryptoFailure."""
 
 
 def serve() -> None:
-    """Answer the requests of `call` until stdin ends."""
+    """Answer requests of `call` until stdin ends."""
     global is_child
     is_child = True
+    # Programs that user code starts do not inherit these copies and cannot keep the pipes open.
     with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
-        # User code finds an empty stdin, and what it prints goes to stderr.
+        # The pipes are moved away from descriptors 0 and 1: user code has an empty stdin, and its
+        # output goes to stderr.
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(2, 1)
-        # Copies of these two would keep the pipes open where user code starts programs.
-        faulthandler.enable()
+        faulthandler.enable()  # on a crash, the traceback on stderr has the line for the parent
         exit_at_once = os._exit
 
+        # os._exit of user code leaves no exception; the traceback tells the parent the line.
         def traced_exit(status: int) -> NoReturn:
             faulthandler.dump_traceback()
             exit_at_once(status)
@@ -355,7 +357,7 @@ def _perform(request: dict[str, Any]) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    # The module under its own name, whose `is_child` the others read.
+    # Run the imported module and not `__main__`: other modules read `isolation.is_child`.
     from pqchain import isolation
 
     isolation.serve()

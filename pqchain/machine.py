@@ -1,6 +1,6 @@
-"""Where a number was made: processor, operating system, interpreter, native builds and commit.
+"""Provenance of measurements: processor, operating system, interpreter, native builds, commit.
 
-Nothing here names a person, a host or a folder, so that provenance can be published as it is.
+It contains no names of persons, hosts or folders, so that it can be published as it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NOTABLE_FLAGS = (
     "popcnt", "aes", "pclmulqdq", "avx", "avx2", "bmi1", "bmi2", "adx", "sha_ni", "vaes", "avx512f",
     "constant_tsc", "nonstop_tsc", "hypervisor",
 )  # fmt: skip
-"""The flags that explain a difference in speed, or how far the cycle counter can be trusted."""
+"""Flags that affect speed, or the reliability of the cycle counter."""
 
 _FROM_PYPERF = {
     "platform": "platform",
@@ -36,17 +36,18 @@ _FROM_PYPERF = {
     "cpu_freq": "cpu_frequency",
     "load_avg_1min": "load_average",
 }
-"""What we keep of pyperf's metadata; its host name, paths and build arguments stay out."""
+"""Keys of pyperf's metadata, and their names here. Its host name, paths and build arguments are
+left out."""
 
 
 def provenance() -> dict[str, Any]:
-    """Return what is known about this machine and this pqchain, as plain JSON.
+    """Return the provenance of numbers made by this process, as plain JSON.
 
-    Always present: machine_id, cpu_model, cpu_count, cpu_flags (sorted list of those that matter),
+    Always present: machine_id, cpu_model, cpu_count, cpu_flags (sorted, those that affect speed),
     python (implementation and version), pqchain (version), commit ("" outside a checkout; ends in
-    "-dirty" if files were changed), native (see `native_builds`) and date (UTC). Present where the
-    system tells, in the words of pyperf: platform, timer, aslr, cpu_affinity, cpu_config (governor
-    and turbo), cpu_frequency and load_average (over one minute); none of these without pyperf.
+    "-dirty" if files were changed), native (see `native_builds`) and date (UTC). Present if pyperf
+    is installed and the system provides them, in pyperf's format: platform, timer, aslr,
+    cpu_affinity, cpu_config (governor and turbo), cpu_frequency and load_average (over one minute).
     """
     metadata = _pyperf_metadata()
     other_name = platform.processor() or "unknown"
@@ -69,22 +70,22 @@ def provenance() -> dict[str, Any]:
 
 def _pyperf_metadata() -> dict[str, Any]:
     try:
-        import pyperf  # loaded here: slow, and few need it
+        import pyperf  # imported here: it loads slowly, and few commands need it
     except ImportError:
         return {}
     return dict(pyperf.Run([1.0], collect_metadata=True).get_metadata())
 
 
 def load_share() -> float:
-    """Return the load of the last minute over the number of processors; 0 where unknown."""
+    """Return the load average of one minute per processor; 0 where unknown."""
     return os.getloadavg()[0] / (os.cpu_count() or 1) if hasattr(os, "getloadavg") else 0.0
 
 
 def machine_id(*, cpu_model: str, cpu_count: int, system: str) -> str:
-    """Return a short name for machines that are alike: the processor and eight hex digits.
+    """Return a short name for machines of equal hardware: the processor and eight hex digits.
 
-    The digits depend on the model, the number of processors and the system, and on nothing that
-    would change with an update or tell whose machine it is.
+    The digits are a hash of model, number of processors and system, which neither change with an
+    update nor identify an owner.
     """
     name = re.sub(r"\(.*?\)|\b(cpu|processor|\d+-core)\b|@.*", " ", cpu_model.casefold())
     slug = "-".join(re.findall(r"[a-z0-9]+", name)) or "unknown"
@@ -98,18 +99,17 @@ def cpu_flags() -> frozenset[str]:
 
 
 def missing_flags(implementation: Implementation) -> tuple[str, ...]:
-    """Return the processor flags that the implementation needs and this machine has not."""
+    """Return the processor flags that the implementation needs and this machine lacks."""
     present = cpu_flags()
     return tuple(flag for flag in implementation.cpu_flags if flag not in present)
 
 
 def native_builds() -> dict[str, dict[str, Any]]:
-    """Return how each native library here was built, by library; empty in a pure install.
+    """Return the build facts of each installed native library; empty in a pure install.
 
     Keys: source, source_version, source_origin, source_digest, variant, corrections, algorithms,
-    compiler, flags, processor. They come from `_native/<library>/build.json`. An editable install
-    has two package folders, and the libraries are in one of them. Raises DataError if such a file
-    cannot be read.
+    compiler, flags, processor, as in `_native/<library>/build.json`. Raises DataError if such a
+    file cannot be read.
     """
     builds: dict[str, dict[str, Any]] = {}
     for folder in folders():
@@ -124,7 +124,7 @@ def native_builds() -> dict[str, dict[str, Any]]:
 
 
 def _cpuinfo() -> dict[str, str]:
-    """Return what Linux tells about the first processor; empty on other systems."""
+    """Return the entries of /proc/cpuinfo for the first processor; empty on other systems."""
     try:
         text = _CPUINFO.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -134,7 +134,8 @@ def _cpuinfo() -> dict[str, str]:
 
 
 def _cpu_model() -> str:
-    """Return the model with its numbers, because a virtual machine may only say "AMD EPYC"."""
+    """Return the processor's model name with family, model and stepping."""
+    # The numbers matter on virtual machines, whose model name may be just "AMD EPYC".
     cpu = _cpuinfo()
     name = cpu.get("model name", "")
     numbers = [f"{key} {cpu[key]}" for key in ("cpu family", "model", "stepping") if key in cpu]
@@ -142,7 +143,8 @@ def _cpu_model() -> str:
 
 
 def _commit(folder: Path) -> str:
-    """Return the commit of a checkout of pqchain; a folder inside another checkout is none."""
+    """Return the commit of a checkout of pqchain; "" if the folder is not one."""
+    # Without this check git would report the commit of a surrounding repository.
     if not (folder / ".git").exists():
         return ""
     command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]

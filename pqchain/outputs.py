@@ -1,8 +1,8 @@
-"""Folders that a command fills with files: nobody else's files are replaced or removed.
+"""Output folders of commands, in which no foreign file is replaced or removed.
 
-A folder of ours holds `files.json`, which lists what was written there. Only a folder that is new,
-empty or ours is written into, so that `--output /etc` or the name of somebody's web site is refused
-before any work. Other files may be added to a folder of ours, and stay.
+pqchain's folders have a manifest, `files.json`, which lists the files written there. Only a folder
+that is new, empty or has a manifest is written to, so that `--output /etc` is refused before any
+work. Files that a user adds to such a folder are kept.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from pqchain.errors import DataError, UsageError
 from pqchain.installation import MOST_TEXT_BYTES, read_bytes
 
 MANIFEST = "files.json"
-"""Lists the files in a folder of ours, with a checksum of itself."""
+"""Name of the manifest: the list of written files, with a checksum."""
 
 _FIRST_PAGE = Path("index.html")
 
 
 def claim(folder: Path) -> None:
-    """Make a folder, and mark it as ours, before the work for it is done.
+    """Create an output folder with a manifest, before the work for it is done.
 
-    Raises UsageError if it cannot be written, or holds anything but folders of ours.
+    Raises UsageError if it cannot be written, or if it has no manifest and contains anything but
+    output folders and empty folders.
     """
     try:
         if folder.exists() and not folder.is_dir():
@@ -49,24 +50,25 @@ def claim(folder: Path) -> None:
 
 @contextmanager
 def filled(folder: Path, *, keep: bool = False) -> Iterator[Path]:
-    """Give an empty folder whose files are moved to `folder` at the end, all of them or none.
+    """Yield a temporary folder whose files are moved to `folder` if the block succeeds.
 
-    What an earlier run has written and this one has not is removed, unless `keep` is set. Raises
-    UsageError as `claim` does, and for a file that would be replaced and is not ours.
+    Files of an earlier run that this run has not written are removed, unless `keep` is set. Raises
+    UsageError as `claim` does, and for a file that would be replaced and is not in the manifest.
     """
     claim(folder)
     folder = folder.resolve()
+    # On the same file system, so that each file is moved by a rename.
     with scratch.folder(folder.parent, prefix=f".{folder.name}.", suffix=".tmp") as building:
         yield building
         paths = (path.relative_to(building) for path in building.rglob("*") if path.is_file())
-        # The first page goes last, so that it never refers to files that are not there yet.
+        # The first page is moved last, so that it never refers to missing files.
         _move(building, folder, sorted(paths, key=lambda file: (file == _FIRST_PAGE, file)), keep)
 
 
 def listed(folder: Path) -> list[Path]:
-    """Return the files that were written into a folder of ours, relative to it.
+    """Return the files in the manifest of a folder, relative to it.
 
-    Raises UsageError if there is no such list, it is not ours, or it names files elsewhere.
+    Raises UsageError if the manifest is missing or invalid. Paths outside the folder are left out.
     """
     manifest = folder / MANIFEST
     try:
@@ -82,7 +84,7 @@ def listed(folder: Path) -> list[Path]:
 
 
 def _foreign(folder: Path) -> Path | None:
-    """Return something in a folder that is not a folder of ours or an empty one."""
+    """Return an entry of a folder that is neither an output folder nor an empty one, or None."""
     for path in folder.iterdir() if folder.exists() else ():
         if path.is_symlink() or not path.is_dir():
             return path
@@ -105,7 +107,8 @@ def _move(building: Path, folder: Path, files: list[Path], keep: bool) -> None:
                 "or name another folder"
             )
     others = sorted(set(earlier) - set(files))
-    # The files of both runs, until the earlier ones are gone: an interruption forgets none.
+    # The manifest lists the files of both runs until the earlier ones are removed, so that none is
+    # left unlisted by an interruption.
     _list(folder, [*files, *others])
     for file in files:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
@@ -122,9 +125,9 @@ def _list(folder: Path, files: Iterable[Path]) -> None:
 
 
 def _remove(folder: Path, file: Path) -> None:
-    """Remove a file of an earlier run, and its folder if that is empty then."""
+    """Remove a file of an earlier run, and its subfolder if that becomes empty."""
     place = folder / file
-    # Not through a link that leads elsewhere.
+    # A symbolic link in the path could lead to a file outside the folder.
     if place.parent.resolve() != folder / file.parent or place.is_dir():
         return
     place.unlink(missing_ok=True)

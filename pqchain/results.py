@@ -1,8 +1,8 @@
-"""Frames that keep their contracts, and CSV files with a JSON sidecar.
+"""Frames with checked column types (contracts), stored as CSV with a JSON sidecar.
 
-The sidecar holds the schema version, the contract, the checksum of the CSV and the provenance:
-where and how the numbers were made. `pqchain.machine.provenance` lists the keys; the one that this
-module itself reads is `machine_id`, because frames of different machines must not be mixed.
+The sidecar has the schema version, the contract, the checksum of the CSV and the provenance: where
+and how the numbers were obtained. `pqchain.machine.provenance` lists its keys. This module itself
+reads `machine_id` only, because frames of different machines must not be merged.
 """
 
 from __future__ import annotations
@@ -24,27 +24,26 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SCHEMA_VERSION = 3
-"""Version of the file format. 1: the first one. 2: the sidecar names the columns itself. 3: it has
-a checksum of itself, because provenance that changed unnoticed is worse than none."""
+"""Version of the file format. 2: the sidecar lists the columns. 3: the sidecar has a checksum of
+itself, because undetected changes of provenance are worse than none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What a kind of frame promises. It stands where frames of that kind are made."""
+    """Columns and dtypes of a kind of frame, declared in the module that makes such frames."""
 
     name: str
     columns: Mapping[str, str]
-    """Columns in order, with their dtypes: "str" (never missing, it may be ""), "Int64", "float64"
-    or "bool"."""
+    """Dtypes by column, in order: "str" (never missing, may be ""), "Int64", "float64", "bool"."""
 
     @classmethod
     def of(cls, name: str, *runs: tuple[str, str]) -> Contract:
-        """Make a contract of runs of columns: a dtype and, between spaces, who has it."""
+        """Return a contract of columns given as (dtype, names separated by spaces)."""
         return cls(name, {column: dtype for dtype, names in runs for column in names.split()})
 
     def frame(self, rows: Iterable[Any] = ()) -> pd.DataFrame:
         """Return a checked frame of rows: dictionaries, or sequences in the contract's order."""
-        import pandas as pd  # late, here and below: to name a contract takes none
+        import pandas as pd  # here and below, not above: declaring a contract needs no pandas
 
         return check(pd.DataFrame(list(rows), columns=list(self.columns)), self)
 
@@ -55,19 +54,19 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
     "float64": lambda text: float(text) if text else float("nan"),
     "bool": lambda text: text == "True",
 }
-"""How each dtype is read back. Python's own float() is exact in every version of pandas."""
+"""Parsers of CSV fields. Python's float() is exact; that of pandas depends on its version."""
 
 _EXPECTED = {
-    "str": "text without carriage returns",  # CSV writers do not agree on how to quote them
+    "str": "text without carriage returns",  # CSV writers quote those in different ways
     "Int64": "a whole number or nothing",
     "float64": "a number",
     "bool": "True or False",
 }
-"""The dtypes in words, for errors."""
+"""Descriptions of dtypes for errors."""
 
 
 def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
-    """Return the frame with the contract's column order and dtypes, attrs kept, index dropped.
+    """Return the frame with the contract's column order and dtypes; attrs kept, index dropped.
 
     Raises DataError if columns are missing or unexpected, or a value has the wrong type.
     """
@@ -80,7 +79,7 @@ def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
             f"{list(frame.columns)}; add or drop columns until they agree"
         )
     ordered = frame[list(columns)].reset_index(drop=True)
-    ordered.attrs = {}  # pandas would copy them whole with every column
+    ordered.attrs = {}  # pandas would deep-copy them with every column
     checked = pd.DataFrame(
         {
             name: _cast(ordered[name], dtype, f"column {name!r} of a {kind} frame")
@@ -92,7 +91,7 @@ def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
 
 
 def joined(frames: Iterable[pd.DataFrame], contract: Contract) -> pd.DataFrame:
-    """Return the rows of all frames of a contract in one; there may be none. attrs are dropped."""
+    """Return one frame with the rows of all frames, which may be none; their attrs are dropped."""
     import pandas as pd
 
     filled = [check(frame, contract) for frame in frames if len(frame)]
@@ -108,12 +107,12 @@ def save(
     contract: Contract | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Write the frame to `path` (.csv) and its sidecar (.json) beside it; return `path`.
+    """Write the frame to `path` (.csv) and its sidecar (.json) next to it; return `path`.
 
-    Frames of pqchain know their contract; another can be given. Without `provenance`, that of
-    `frame.attrs["provenance"]` is written. Floats keep every bit. Each file is replaced in
-    one step; a pair of which only one half was replaced does not load.
-    Raises DataError as `check`, or for provenance that is not JSON; UsageError for a foreign file.
+    `contract` is by default the one that the frame was checked by, and `provenance` that of
+    `frame.attrs["provenance"]`. Floats keep every bit. Each file is replaced atomically; a pair of
+    which only one file was replaced does not load. Raises DataError as `check`, or for provenance
+    that is not JSON, and UsageError if `path` exists and was not written by `save`.
     """
     path = _csv_path(path)
     contract = contract or contract_of(frame)
@@ -138,18 +137,17 @@ def save(
         ) from error
     path.parent.mkdir(parents=True, exist_ok=True)
     _check_ours(path)
-    # The sidecar first: it says that both are ours, should the process end in between.
+    # Sidecar first: if the process ends in between, it still marks both files as pqchain's.
     write_atomically(path.with_suffix(".json"), text + "\n")
     write_atomically(path, table)
     return path
 
 
 def load(path: str | Path) -> pd.DataFrame:
-    """Read a frame that `save` wrote, with the columns of its contract.
+    """Return a frame that `save` wrote, with its contract and `attrs["provenance"]`.
 
-    `attrs["provenance"]` is restored. Raises DataError if either file is missing, unreadable or
-    of an unknown schema version, if the CSV is not the one that the sidecar describes, or if it
-    breaks its contract.
+    Raises DataError if either file is missing, unreadable or of another schema version, if the CSV
+    does not match the checksum in the sidecar, or if it breaks its contract.
     """
     import pandas as pd
 
@@ -182,11 +180,11 @@ def load(path: str | Path) -> pd.DataFrame:
 
 
 def merge(frames: Iterable[pd.DataFrame], *, contract: Contract | None = None) -> pd.DataFrame:
-    """Return the rows of all frames in one; all keep the contract of the first, or the given one.
+    """Return one frame with the rows of all frames, which must have the same contract.
 
-    What all provenances agree on stays at the top of `attrs["provenance"]`; what differs is kept
-    per frame in its list "runs". Raises MachineMismatch if the frames were made on different
-    machines, and DataError if one does not say where it was made or there are none.
+    `contract` is by default that of the first frame. Provenance that all frames share is at the top
+    of `attrs["provenance"]`; the rest is per frame in its list "runs". Raises MachineMismatch for
+    frames of different machines, and DataError if a frame has no `machine_id` or there are none.
     """
     given = list(frames)
     if not given:
@@ -211,11 +209,11 @@ def merge(frames: Iterable[pd.DataFrame], *, contract: Contract | None = None) -
 
 
 def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
-    """Write the file whole before it has its name; an old one of that name is replaced then.
+    """Write a file atomically, replacing an earlier one of that name.
 
-    `mode` says for whom it is, less what the umask takes away. Raises UsageError if no file can
-    have that name. A process that is killed leaves nothing behind where the system knows files
-    without names (Linux: O_TMPFILE), and else a file of a temporary name.
+    `mode` is the file mode before the umask. Raises UsageError if the file cannot be created. A
+    killed process leaves nothing behind where unnamed files exist (Linux: O_TMPFILE), and a
+    temporary file elsewhere.
     """
     data = content.encode() if isinstance(content, str) else content
     _check_place(path)
@@ -231,7 +229,7 @@ def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o666) -> 
 
 
 def _written_unnamed(path: Path, data: bytes, mode: int) -> bool:
-    """Write a file that has no name yet and give it one; return whether this system can."""
+    """Write an unnamed file and link it to `path`; return False if the system cannot do that."""
     try:
         descriptor = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, mode)
     except (OSError, AttributeError):
@@ -239,7 +237,7 @@ def _written_unnamed(path: Path, data: bytes, mode: int) -> bool:
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
         file.flush()
-        # With a descriptor of a folder Python calls linkat, which follows the link in /proc.
+        # With src_dir_fd Python calls linkat, which follows the symbolic link in /proc.
         source, folder = f"/proc/self/fd/{descriptor}", descriptor
         try:
             os.link(source, path, src_dir_fd=folder)
@@ -252,27 +250,27 @@ def _written_unnamed(path: Path, data: bytes, mode: int) -> bool:
                 temporary.unlink(missing_ok=True)
                 raise
         except OSError:
-            return False  # without /proc, or a name that the other way refuses with a reason
+            return False  # no /proc, or an invalid name, for which the caller raises the error
     return True
 
 
 def check_writable(path: str | Path) -> None:
-    """Refuse a file that `write_atomically` could not write, before the work for it is done.
+    """Raise UsageError if `write_atomically` could not write the file.
 
-    Raises UsageError with the reason. Makes and deletes a temporary file; `path` stays as it is.
+    To be called before the work for it is done. Creates and deletes a temporary file.
     """
     _temporary(Path(path)).unlink()
 
 
 def check_table(path: Path) -> None:
-    """Refuse a table's file that `save` would refuse, before the work for it is done."""
+    """Raise UsageError if `save` would refuse the path, before the work for it is done."""
     for place in (path, path.with_suffix(".json")):
         check_writable(place)
     _check_ours(path)
 
 
 def _check_ours(path: Path) -> None:
-    """Raise UsageError if a table or sidecar of that name is there without a sidecar of `save`."""
+    """Raise UsageError if the table or its sidecar exists without a sidecar written by `save`."""
     beside = path.with_suffix(".json")
     if found := [place for place in (path, beside) if place.exists()]:
         try:
@@ -284,7 +282,7 @@ def _check_ours(path: Path) -> None:
 
 
 def _temporary(path: Path, mode: int = 0o666) -> Path:
-    """Make an empty file of a new name beside `path`; raises UsageError if no file can be there."""
+    """Create an empty file of a new name next to `path`. Raises UsageError if that fails."""
     _check_place(path)
     try:
         temporary = _temporary_name(path)
@@ -304,7 +302,7 @@ def _unwritable(path: Path, error: Exception) -> UsageError:
 
 
 def _check_place(path: Path) -> None:
-    """Raise UsageError if there cannot be a file of that name, or something else has it."""
+    """Raise UsageError if the path is not a regular file, or its folder does not exist."""
     try:
         if path.is_dir():
             raise UsageError(f"{path} is a folder; expected the name of a file")
@@ -320,13 +318,13 @@ def _check_place(path: Path) -> None:
 
 
 def contract_of(frame: pd.DataFrame) -> Contract:
-    """Return the contract that the frame was checked by. Raises DataError if it was by none."""
+    """Return the contract that the frame was checked by. Raises DataError if there is none."""
     plain = frame.attrs.get("contract", {})
     return _contract(plain.get("name"), plain.get("columns"), "attrs['contract'] of this frame")
 
 
 def _contract(name: object, columns: Any, what: str) -> Contract:
-    """Return a contract that was kept as plain data."""
+    """Return a contract from plain data. Raises DataError."""
     known = isinstance(columns, dict) and all(
         isinstance(dtype, str) and dtype in _PARSERS for dtype in columns.values()
     )
@@ -339,7 +337,7 @@ def _contract(name: object, columns: Any, what: str) -> Contract:
 
 
 def _csv_path(path: str | Path) -> Path:
-    """Return the path, which must end in .csv so that the sidecar has a name of its own."""
+    """Return the path. Raises DataError unless it ends in .csv: the sidecar ends in .json."""
     path = Path(path)
     if path.suffix != ".csv":
         raise DataError(f"{path} is not the name of a table; it should end in .csv")
@@ -347,7 +345,7 @@ def _csv_path(path: str | Path) -> Path:
 
 
 def _sidecar(path: Path) -> dict[str, Any]:
-    """Read the sidecar of a CSV file and check its schema version."""
+    """Return the sidecar of a CSV file. Raises DataError, also for another schema version."""
     beside = path.with_suffix(".json")
     remedy = "restore it, or make the numbers again"
     try:
@@ -364,7 +362,7 @@ def _sidecar(path: Path) -> dict[str, Any]:
 
 
 def _cast(column: pd.Series[Any], dtype: str, what: str) -> pd.Series[Any]:
-    """Return the column as that dtype; text is never parsed and nothing is rounded."""
+    """Return the column as that dtype, without parsing text or rounding. Raises DataError."""
     import numpy as np
 
     if dtype == "str":
@@ -386,7 +384,7 @@ def _cast(column: pd.Series[Any], dtype: str, what: str) -> pd.Series[Any]:
 
 
 def _merged_provenance(provenances: list[dict[str, Any]]) -> dict[str, Any]:
-    """Lift what all agree on; keep the rest per run. Runs of runs are flattened."""
+    """Return the shared provenance, and the differing rest per run. Nested runs are flattened."""
     runs = []
     for provenance in provenances:
         shared = {key: value for key, value in provenance.items() if key != "runs"}

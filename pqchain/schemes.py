@@ -1,10 +1,10 @@
-"""Schemes of the user's own, wherever a scheme of the registry is taken.
+"""User-defined schemes, accepted wherever a scheme of the registry is.
 
-Three things make one: numbers (bytes and seconds with their source, which every output labels
-"given"), a shared library that exports pq_native.h, or a Python class with the methods of
-`pqchain.crypto.Signer`. `register` adds it to the registry of this process. Code can be measured
-and makes real blocks; of numbers the times are passed on, and hashes of the right length fill
-blocks and messages.
+A scheme is defined by numbers (sizes and times with their source, labelled "given" in all output),
+by a shared library that exports pq_native.h, or by a Python class with the methods of
+`pqchain.crypto.Signer`. `register` adds it to the registry of this process. Code is measured and
+signs real blocks; for numbers, the given times are passed on, and hashes of the right length take
+the place of keys and signatures in blocks and messages.
 
 >>> import pqchain as pq
 >>> with pq.algorithms.forgetting():
@@ -44,7 +44,7 @@ TABLE = (
     ("generate_keypair_seconds", "s", "one key pair"),
     ("source", "", "where you have that from, in your words"),
 )
-"""What a table [[scheme]] holds: name, unit, meaning."""
+"""Fields of a table [[scheme]]: name, unit, meaning."""
 
 _OPTIONAL = "generate_keypair_seconds"
 
@@ -54,32 +54,32 @@ _SHORT = {
     "public_key": "public_key_bytes", "signature": "signature_bytes", "sign": "sign_seconds",
     "verify": "verify_seconds", "generate_keypair": "generate_keypair_seconds", "source": "source",
 }  # fmt: skip
-"""What stands for a field in --scheme."""
+"""Fields by their keys in --scheme."""
 
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "\N{GREEK SMALL LETTER MU}s": 1e-6, "ns": 1e-9}
-"""Seconds of a unit, which is folded: the micro sign becomes a mu."""
+"""Seconds per unit of time, by case-folded unit (folding turns the micro sign into a mu)."""
 
 EXAMPLE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
-"""A scheme as --scheme takes it."""
+"""Example of a scheme in the syntax of --scheme."""
 
 
 _LIBRARIES = (".so", ".dylib")
 
 KINDS = {1: "signature", 2: "kem"}
-"""What pq_sizes() says of a scheme's kind."""
+"""Kinds by their numbers in pq_sizes()."""
 
 
 def register(own_scheme: Costs | str | Path | object) -> list[str]:
-    """Add schemes of the user's own to the registry of this process; return their names.
+    """Add user-defined schemes to the registry of this process; return their names.
 
-    Takes `Costs.given(...)` or its text, such as EXAMPLE; the path of a shared library that exports
-    pq_native.h, of which all schemes are added; a class or an object with the methods of `Signer`,
-    `name`, `public_key_bytes`, `secret_key_bytes` and `signature_bytes`; or where such a class is:
-    "file.py:Class" or "module:Class". What implements a scheme of the registry, with its sizes,
-    becomes one more implementation of that. What was added before under the same name is replaced.
-    Code of a library or a file is loaded and used in a child process only, a class or an object in
-    this one. Raises UsageError, also for code that cannot be loaded, and NativeLibraryMissing for a
-    library that does not speak the interface.
+    `own_scheme` is one of: `Costs.given(...)` or its text, such as EXAMPLE; the path of a shared
+    library that exports pq_native.h, of which all schemes are added; a class or an object with the
+    methods of `Signer`, `name`, `public_key_bytes`, `secret_key_bytes` and `signature_bytes`; the
+    location of such a class, "file.py:Class" or "module:Class". Code with the name and sizes of a
+    known scheme becomes a further implementation of it. An earlier scheme of the same name is
+    replaced. Code of a library or a file is loaded and used in a child process only; a class or an
+    object is used in this process. Raises UsageError, also for code that cannot be loaded, and
+    NativeLibraryMissing for a library without the interface.
     """
     if isinstance(own_scheme, Costs):
         return [_add_given(own_scheme)]
@@ -95,7 +95,7 @@ def register(own_scheme: Costs | str | Path | object) -> list[str]:
 
 
 def costs_of(name: str) -> Costs | None:
-    """Return the costs of a scheme that was registered by numbers; None of any other."""
+    """Return the costs of a scheme that was registered by numbers; None for other schemes."""
     row = algorithms.get(name)
     if not row.given_seconds:
         return None
@@ -109,7 +109,7 @@ def costs_of(name: str) -> Costs | None:
 
 
 def _add_given(row: Costs) -> str:
-    """Add a scheme that is known by numbers; hashes stand in for its signatures."""
+    """Add a scheme that is given by numbers."""
     if not row.is_given:
         raise UsageError(
             f"{row.algorithm} is of the registry already, with costs of {row.source}; give numbers "
@@ -121,13 +121,13 @@ def _add_given(row: Costs) -> str:
 
 
 def _add_place(place: str) -> list[str]:
-    """Add the schemes of code in a file: each call of them runs in a child process."""
+    """Add the schemes of code in a file or module, whose calls run in a child process."""
     where, colon, name = (
         place.rpartition(":") if not place.endswith(_LIBRARIES) else (place, "", "")
     )
     if where.endswith((".py", *_LIBRARIES)):
         place = f"{os.path.abspath(os.path.expanduser(where))}{colon}{name}"  # noqa: PTH100, PTH111
-    isolated.forget(place)
+    isolated.forget(place)  # the file may have changed since an earlier registration
     try:
         rows = isolated.call([place], "pqchain.schemes:code_rows", place=place)
     except CryptoFailure as error:
@@ -143,7 +143,7 @@ def _add_place(place: str) -> list[str]:
 
 
 def code_rows(place: str) -> list[tuple[dict[str, Any], dict[str, str]]]:
-    """Return the fields of what `register` loaded here: of schemes and their implementations."""
+    """Return the fields of the loaded schemes and implementations, in the child process."""
     return [
         (asdict(row), {"name": by.name, "description": by.description, "library": by.library})
         for row, by in _code[place]
@@ -151,11 +151,11 @@ def code_rows(place: str) -> list[tuple[dict[str, Any], dict[str, str]]]:
 
 
 _code: dict[str, list[tuple[Algorithm, Implementation]]] = {}
-"""Rows of the code that was loaded, by its place; in a child process only."""
+"""Rows of loaded code by its location; in a child process only."""
 
 
 def _load(place: str) -> list[str]:
-    """Load code in this process, which is the child, and add its schemes."""
+    """Load code into this process, the child, and add its schemes."""
     if place.endswith(_LIBRARIES):
         _code[place] = _library_rows(Path(place))
     else:
@@ -166,7 +166,7 @@ def _load(place: str) -> list[str]:
 
 
 def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
-    """Return every scheme of a shared library."""
+    """Return the rows of all schemes of a shared library."""
     if not path.is_file():
         raise UsageError(f"there is no library {path}; build it, see `pqchain native`")
     library = library_check.load(path)
@@ -189,14 +189,14 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
         if wrong := [f"{key} {size}" for key, size in sizes.items() if size > 1 << 28]:
             raise UsageError(f"{name} of {path.name} has {', '.join(wrong)}; at most {1 << 28}")
         fields: dict[str, Any] = sizes | {"signature_bytes": sizes["signature_max_bytes"]}
-        if name in algorithms.ALGORITHMS:  # the mean length is the registry's
+        if name in algorithms.ALGORITHMS:  # the library states only the maximum, not the mean
             fields["signature_bytes"] = algorithms.get(name).signature_bytes
         rows.append((_row(name, by, kind, about, fields), by))
     return rows
 
 
 def _class_row(made: Any) -> tuple[Algorithm, Implementation]:
-    """Return the scheme of a class or an object with the methods of Signer."""
+    """Return the row of a class or an object with the methods of Signer."""
     fields = user_code.attributes(made)
     name, what = fields.pop("name"), getattr(made, "__name__", type(made).__name__)
     make = made if isinstance(made, type) else lambda: made
@@ -216,11 +216,12 @@ def _row(
 
 
 def _add(row: Algorithm, by: Implementation) -> None:
-    """Add a row, unless its name cannot be told from another's on the wire."""
+    """Add a row. Raises UsageError for an invalid or ambiguous name."""
     if not user_code.is_name(row.name):
         raise UsageError(
             f"the name of a scheme must be a text of 1 to 100 characters; got {row.name!r:.120}"
         )
+    # Blocks identify an algorithm by two bytes of a hash of its name, which may collide.
     met = algorithm_of(identifier_of(row.name)) if row.kind == "signature" else None
     if met is not None and met.name.casefold() != row.name.casefold():
         raise UsageError(f"{row.name!r} has the identifier of {met.name} on the wire; rename it")
@@ -234,7 +235,7 @@ def _add(row: Algorithm, by: Implementation) -> None:
 
 
 def named(name: str, given: Iterable[Costs]) -> Algorithm:
-    """Return the scheme of that name, the user's own first. Raises UnknownAlgorithm."""
+    """Return the scheme of that name, from `given` or the registry. Raises UnknownAlgorithm."""
     mine = {row.algorithm.casefold(): row.scheme for row in given}
     try:
         return mine.get(str(name).casefold()) or algorithms.get(name)
@@ -246,12 +247,12 @@ def named(name: str, given: Iterable[Costs]) -> Algorithm:
 
 
 def is_post_quantum(scheme: Algorithm) -> bool:
-    """Return whether no quantum computer is known to break it; a scheme of one's own counts so."""
+    """Return whether the scheme is post-quantum; user-defined schemes count as post-quantum."""
     return scheme.family_facts.post_quantum
 
 
 def from_table(row: Mapping[str, Any]) -> Costs:
-    """Return the costs that a table [[scheme]] gives. Raises UsageError with all that is wrong."""
+    """Return the costs of a table [[scheme]]. Raises UsageError, which lists all mistakes."""
     wrong = [f"lacks {name}" for name in _FIELDS if name not in row and name != _OPTIONAL]
     wrong += [f"has {name!r}, which it cannot" for name in row if name not in _FIELDS]
     wrong += [
@@ -267,7 +268,7 @@ def from_table(row: Mapping[str, Any]) -> Costs:
 
 
 def read(text: str) -> Costs:
-    """Return the costs of a scheme written as EXAMPLE is. Raises UsageError."""
+    """Return the costs of a scheme in the syntax of EXAMPLE. Raises UsageError."""
     name, *parts = (part.strip() for part in text.split(","))
     row: dict[str, Any] = {"name": name, "source": "the command line"}
     for part in parts:
@@ -288,7 +289,7 @@ def read(text: str) -> Costs:
 
 
 def _number(key: str, text: str) -> float | int:
-    """Return bytes as a whole number, a time with its unit in seconds."""
+    """Parse a number of bytes, or a time with its unit, in seconds. Raises UsageError."""
     is_time = _SHORT[key].endswith("_seconds")
     found = re.fullmatch(r"([0-9.eE+-]+)\s*([^\W\d]*)", text)
     try:
@@ -297,6 +298,6 @@ def _number(key: str, text: str) -> float | int:
         if found and not is_time and found[2] in ("", "B"):
             return int(found[1])
     except ValueError:
-        pass  # no number: said below
+        pass  # not a number: the error is raised below
     expected = f"a time in {', '.join(_UNITS)}" if is_time else "a whole number of bytes"
     raise UsageError(f"--scheme has {key}={text}; expected {expected}, as in {EXAMPLE}")

@@ -1,7 +1,7 @@
-"""Folders that go with their process, and those that a killed one has left.
+"""Temporary folders, and removal of those that a killed process left behind.
 
-A folder is locked while it is in use, and the system lets go of the lock when the process ends,
-however it ends. So the next one can tell what is left behind, and takes it away.
+A folder is locked while it is in use. The system releases the lock when the process ends, however
+it ends, so that a later process can recognize abandoned folders and remove them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ _PREFIX = "pqchain-scratch-"
 def folder(
     parent: Path | None = None, *, prefix: str = _PREFIX, suffix: str = ""
 ) -> Iterator[Path]:
-    """Give a new folder in `parent`, by default where the system keeps such; it is gone afterwards.
+    """Yield a new folder in `parent`, which is removed at the end of the block.
 
-    Takes away what killed processes of this user have left there under such names.
+    `parent` is by default the system's folder for temporary files. Folders of the same prefix and
+    suffix that killed processes of this user have left there are removed first.
     """
     parent = parent or Path(tempfile.gettempdir())
     for place in parent.glob(f"{glob.escape(prefix)}*{glob.escape(suffix)}"):
@@ -38,7 +39,8 @@ def folder(
 
 
 def _locked(parent: Path, prefix: str, suffix: str) -> tuple[Path, int]:
-    """Make a folder and lock it; again if somebody took it for left behind meanwhile."""
+    """Create and lock a folder; return its path and the descriptor that has the lock."""
+    # Between creation and lock, another process may remove the folder as abandoned.
     while True:
         place = Path(tempfile.mkdtemp(suffix, prefix, parent))
         try:
@@ -52,16 +54,16 @@ def _locked(parent: Path, prefix: str, suffix: str) -> tuple[Path, int]:
 
 
 def _sweep(place: Path) -> None:
-    """Remove a folder of ours that nobody has locked."""
+    """Remove a folder of this user that is not locked."""
     try:
         lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
-        return  # gone, no folder, or somebody else's
+        return  # removed meanwhile, not a folder, or not readable for this user
     try:
         if os.fstat(lock).st_uid == os.getuid():
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(place, ignore_errors=True)
     except OSError:
-        pass  # in use
+        pass  # locked: in use
     finally:
         os.close(lock)

@@ -1,9 +1,9 @@
-"""Measuring on this machine: operations of implementations, and whole blocks.
+"""Benchmarks on this machine: operations of implementations, and whole blocks.
 
 frame = pqchain.measure("Falcon-512", preset="quick")
 blocks = pqchain.measure_blocks(["Falcon-512"], transactions=1000)
 
-What measures is loaded at first use, so that the names of the presets cost nothing.
+The modules that measure are imported at first use, so that the presets alone load quickly.
 """
 
 from __future__ import annotations

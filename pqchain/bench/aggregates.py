@@ -1,7 +1,7 @@
-"""What aggregates of signatures cost: one signature added, and an aggregate verified.
+"""Benchmark of aggregate signatures: adding a signature and verifying an aggregate.
 
-Verifying takes a fixed part and one for each signer. Few and many signers are verified in turns, so
-that the difference of the two is of one moment of the machine.
+Verification has a fixed cost and a cost per signer. Aggregates of few and of many signers are timed
+alternately, so that their difference is not affected by a drift of the machine's speed.
 """
 
 from __future__ import annotations
@@ -16,22 +16,25 @@ from pqchain.costs import AggregateCosts
 from pqchain.crypto import AggregateSigner, CheckedKeys
 
 SCHEME = "BLS12-381"
-"""The scheme of the registry whose signatures add up."""
+"""The scheme of the registry with aggregate signatures."""
 
 SIGNERS = 128
-"""Who sign; of one message each of them `REPEATED` times, which costs no less to verify."""
+"""Number of signers."""
 
+# An aggregate of one message repeats each signer, which costs no less to verify than distinct
+# signers and needs no further key pairs.
 REPEATED = 64
+"""Occurrences of each signer in an aggregate of one message."""
 
 ROUNDS = 15
-"""In which everything is timed, one after the other."""
+"""Number of timing rounds."""
 
 
 def measure_aggregates() -> tuple[AggregateCosts, float]:
-    """Measure aggregates on one processor.
+    """Measure aggregate signatures on one processor.
 
-    Returns the seconds, and by how much single verifications spread: 1.4826 MAD over the median.
-    Raises Unsupported where the library is not here.
+    Returns the costs in seconds, and the relative spread of the verification of one signature:
+    1.4826 MAD over the median. Raises Unsupported if the library is not available.
     """
     signer = crypto.open_signer(SCHEME)
     assert isinstance(signer, AggregateSigner)
@@ -56,7 +59,7 @@ def measure_aggregates() -> tuple[AggregateCosts, float]:
         for _ in range(ROUNDS):
             rounds.append([timed(call, *arguments)[0] for call, *arguments in calls])
     alone, deviation = median_and_mad([each[0] for each in rounds])
-    # What a busy machine adds must not make a signer cost less than nothing.
+    # Noise of a busy machine must not make the cost of a signer negative.
     per_signer = max(0.0, median(each[1] - each[0] for each in rounds)) / (SIGNERS * REPEATED - 1)
     per_message = max(0.0, median(each[2] - each[0] for each in rounds)) / (SIGNERS - 1)
     costs = AggregateCosts(

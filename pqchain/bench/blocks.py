@@ -1,9 +1,8 @@
-"""Measure what a block costs: wallets, signatures, bytes and validation on several threads.
+"""Benchmark of blocks: wallets, signatures, sizes, and validation on several threads.
 
-The shape is that of a small chain: one account pays another many times in one block. Wallets and
-signatures are timed one by one through Python, whose call adds a few microseconds; validation is
-timed as a whole. Rounds of all thread counts alternate, so that a drifting machine treats them
-alike.
+In the block one account pays another many times. Wallets and signatures are timed one by one
+through Python, whose call adds a few microseconds; validation is timed as a whole. Rounds alternate
+between the thread counts, so that a drift of the machine's speed affects all of them alike.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ BLOCK = Contract.of(
 _FEWEST_ROUNDS = 3
 
 Rounds = dict[int, list[dict[str, float]]]
-"""Seconds of each round, by number of threads."""
+"""Seconds of each part of each round, by number of threads."""
 
 
 def measure_blocks(
@@ -70,27 +69,28 @@ def measure_blocks(
     preset: PresetName | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Measure one block for each scheme; without names, for every signature scheme.
+    """Measure one block per scheme, by default of every signature scheme of the default build.
 
-    A name such as "ECDSA-secp256k1+ML-DSA-44" is a hybrid: both sign. Of a scheme that is given by
-    numbers the bytes are real, and there are no times. Where the key is to be recovered, schemes
-    that cannot do it are unsupported. Without `implementation` the fastest that runs here is used,
-    without `preset` that of PQCHAIN_PRESET, else "quick". Schemes and numbers of threads named
-    twice are measured once.
+    A name such as "ECDSA-secp256k1+ML-DSA-44" is a hybrid: both sign. `public_key` is the key mode
+    of the transactions; with "recovered", schemes without key recovery are unsupported. A scheme
+    that is given by numbers has real sizes and no times. `implementation` is by default the first
+    of the registry that runs here, and `preset` that of PQCHAIN_PRESET, else "quick". Duplicate
+    schemes and thread counts are measured once.
 
     Returns a frame, one row per scheme and number of threads: algorithm, implementation,
     public_key (mode), threads, transactions (in the block), public_key_bytes, signature_bytes
-    (mean), block_bytes, transaction_bytes (block_bytes / transactions), wallets (made),
+    (mean), block_bytes, transaction_bytes (block_bytes / transactions), wallets (number timed),
     wallet_median_seconds and _mad_ (one key pair and its address), sign_median_seconds and _mad_
     (one transaction), rounds (validations), verify_median_seconds and _mad_ (all signatures),
-    loop_median_seconds (the same signatures in a bare loop of C on one thread; NaN outside our
+    loop_median_seconds (the same signatures in a plain C loop on one thread; NaN outside the native
     libraries and for hybrids), apply_median_seconds and _mad_ (from the bytes of the block to
     the new state: decoding, hashes, balances, signatures), hash_median_seconds (the transactions
-    root, part of apply), valid ("yes" or the reason), tampered (reason for refusing the block
+    root, part of apply), valid ("yes" or the reason), tampered (reason for rejecting the block
     with one bit of the first signature flipped), previous_hash, block_hash, status, reason.
-    `attrs["provenance"]` tells where it was made, `attrs["rounds"]` is a frame of all rounds.
+    `attrs["provenance"]` describes machine and run, `attrs["rounds"]` is a frame of all rounds.
 
-    Raises UnknownAlgorithm, UnknownImplementation and UsageError; what cannot run here is a row.
+    Raises UnknownAlgorithm, UnknownImplementation and UsageError. A scheme that cannot run here
+    has rows with the reason.
     """
     whole("transactions", transactions, least=1, most=1_000_000)
     whole("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
@@ -149,7 +149,7 @@ def _thread_counts(threads: Sequence[int] | int) -> list[int]:
 
 
 def _cases(names: Iterable[str]) -> list[tuple[str, ...]]:
-    """Read names, each case once: who signs together. Raises UnknownAlgorithm and UsageError."""
+    """Return the distinct cases: the names that sign together. Raises UsageError."""
     cases = list(dict.fromkeys(map(registry.several, names)))
     for case in cases:
         signature_schemes(case)
@@ -157,10 +157,10 @@ def _cases(names: Iterable[str]) -> list[tuple[str, ...]]:
 
 
 def _signer(name: str, wanted: str | None) -> Signer:
-    """Open the implementation that was asked for, or the fastest; raises Unsupported."""
+    """Open the requested implementation, or the first that runs here. Raises Unsupported."""
     offered = registry.get(name).implementations
     best = wanted or next((each for each in offered if not crypto.obstacle(each)), None)
-    return crypto.open_signer(name, best)  # says why, if there is none or it cannot run here
+    return crypto.open_signer(name, best)  # raises the reason if `best` is None or cannot run
 
 
 def _measured_in_child(
@@ -171,7 +171,7 @@ def _measured_in_child(
     data_bytes: int,
     preset: PresetName,
 ) -> tuple[dict[str, Any], Rounds] | None:
-    """Do as `_measured` in a child process if user code signs, else return None."""
+    """Run `_measured` in a child process if a signer is user code, else return None."""
     used = {signer.algorithm.name: signer.implementation for signer in signers}
     places = {name: registry.implementation(by).place for name, by in used.items()}
     users = [name for name, place in places.items() if place]
@@ -199,7 +199,7 @@ def measured_case(
     data_bytes: int,
     preset: PresetName,
 ) -> tuple[dict[str, Any], Rounds]:
-    """Measure the block of one case with user code, in the child; return figures and rounds."""
+    """Measure one case with user code, in the child; return block facts and rounds."""
     signers = [crypto.open_signer(name, by) for name, by in implementations.items()]
     return _measured(signers, transactions, threads, public_key, data_bytes, preset)
 
@@ -212,7 +212,10 @@ def _measured(
     data_bytes: int,
     preset_name: PresetName,
 ) -> tuple[dict[str, Any], Rounds]:
-    """Make wallets and a block, and validate it; return what holds for every number of threads."""
+    """Generate wallets and a block and validate it.
+
+    Returns the values that do not depend on the number of threads, and the rounds.
+    """
     preset = presets.named(preset_name).blocks
     chosen = {signer.algorithm.name: signer.implementation for signer in signers}
     wallet = partial(Wallet, tuple(chosen), public_key=public_key, signers=signers)
@@ -224,6 +227,7 @@ def _measured(
         payments.append(alice.transfer(bob.address, 1, nonce=len(payments), data=bytes(data_bytes)))
 
     signing = list(repeated(pay, transactions, preset.sign_seconds))
+    # Limits that no block reaches, so that any number of transactions can be measured.
     state = State.genesis({alice.address: 2**40}, Rules(limit_bytes=2**40, sealed=False))
     block = state.propose(payments, proposer=bob.address, timestamp=0)
     data = block.encode()
@@ -246,6 +250,7 @@ def _measured(
         figures["reason"] = f"signing took longer than {preset.sign_seconds:g} s: {made}"
     verifiers = {count: Verifier(threads=count, implementations=chosen) for count in threads}
     first = verifiers[threads[0]]
+    # Times of a verifier that accepts anything would be worthless.
     valid = _verdict(state, data, first)
     tampered = _verdict(state, _tampered(state, block).encode(), first)
     if valid != "yes" or tampered != Reason.BAD_SIGNATURE.value:
@@ -267,7 +272,7 @@ def _rounds(
     verifiers: dict[int, Verifier],
     preset: BlockPreset,
 ) -> Rounds:
-    """Time validation in rounds in which the numbers of threads alternate."""
+    """Time validation in rounds that alternate between the numbers of threads."""
     data = block.encode()
     checks = state.checks(block)
     keys = [check.public_key for check in checks if check.public_key is not None]
@@ -300,7 +305,7 @@ def _verdict(state: State, data: bytes, verifier: Verifier) -> str:
 
 
 def _tampered(state: State, block: Block) -> Block:
-    """Return the block with one bit of the first signature flipped, hashed anew."""
+    """Return the block with one bit of the first signature flipped, and matching hashes."""
     first, *others = block.transactions
     damaged, *rest = first.credentials
     flipped = bytearray(damaged.signature)

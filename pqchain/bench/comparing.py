@@ -1,9 +1,9 @@
-"""Runs of the benchmark beside each other: two machines, two versions, two days.
+"""Comparison of benchmark runs, such as two machines, two versions or two days.
 
-The others are held against the first. A ratio has an interval of 95 %: by a bootstrap of rounds and
-of the samples within them where samples were kept (`keep_samples`, `bench --samples`), else by the
-MAD as if each round were one sample, because samples of one round share the machine's mood;
-`interval` says which. An interval that holds 1 is "no difference".
+The first run is the baseline. Each ratio has a 95 % interval: from a bootstrap of rounds and of the
+samples within them if the samples were kept (`keep_samples`, `bench --samples`), otherwise from the
+MAD with each round counted as one sample, because samples of a round are correlated (same machine
+state). The column `interval` names the method. "no difference": the interval contains 1.
 """
 
 from __future__ import annotations
@@ -41,32 +41,33 @@ HISTORY = Contract(
 )  # fmt: skip
 
 FACTS = ("machine_id", "cpu_model", "cpu_count", "pqchain", "commit", "python", "preset", "date")
-"""What the head of a comparison says of each run."""
+"""Provenance of each run shown with a comparison."""
 
 DRAWS = 400
-"""Resamples behind an interval."""
+"""Number of bootstrap resamples of an interval."""
 
 _KEY = ["algorithm", "implementation", "operation"]
 
 _MEDIAN_ERROR = 1.2533 * 1.4826
-"""Standard error of a normal's median is this times MAD over the root of the number of samples."""
+"""Standard error of the median of n normal samples, in units of MAD / sqrt(n)."""
 
 _ROUNDS = PRESETS["quick"].rounds
-"""As many rounds has a run that does not say."""
+"""Assumed number of rounds of a run without that provenance."""
 
 Runs = Mapping[str, pd.DataFrame] | Iterable[pd.DataFrame | str | Path]
 
 
 def compare_runs(given: Runs, *others: pd.DataFrame | str | Path, seed: int = 0) -> pd.DataFrame:
-    """Compare runs of the benchmark with the first, operation by operation.
+    """Compare runs of the benchmark with a baseline, the first run, per operation.
 
-    Takes measurement frames or the files of `pqchain bench --output` or `--append`, as a list or
-    one after the other, or frames by the names that they shall have. Columns: algorithm,
-    implementation, operation, base and run (names), base_median_seconds, median_seconds, ratio (run
-    over base), low and high (95 %), the same of cycles where both runs have them, verdict
-    ("slower", "faster", "no difference", or "" where one has no time), interval (how it was made)
-    and reason. `attrs["runs"]` says of each run where it was made. Raises UsageError for fewer than
-    two runs and DataError for what is no measurement.
+    Takes measurement frames or files of `pqchain bench --output` or `--append`, as a list or as
+    separate arguments, or a mapping from names to frames. Returns a frame with one row per run and
+    operation and the columns algorithm, implementation, operation, base and run (names),
+    base_median_seconds, median_seconds, ratio (run over base), low and high (95 % interval),
+    base_median_cycles, median_cycles and cycles_ratio (NaN where unknown), verdict ("slower",
+    "faster", "no difference", or "" if a time is missing), interval (method) and reason.
+    `attrs["runs"]` has the provenance of each run. `seed` is that of the bootstrap. Raises
+    UsageError for fewer than two runs, and DataError for a frame or file of another kind.
     """
     if isinstance(given, (pd.DataFrame, str, Path)):
         given = [given, *others]
@@ -91,10 +92,10 @@ def compare_runs(given: Runs, *others: pd.DataFrame | str | Path, seed: int = 0)
 
 
 def concat_runs(given: Runs, *others: pd.DataFrame | str | Path) -> pd.DataFrame:
-    """Return measurements of several runs in one frame, whose column `run` plots tell apart.
+    """Return the measurements of several runs in one frame with a column `run` for plots.
 
-    Takes the arguments of `compare_runs`. Names are those given, or the machine's, or the file's
-    where two are of one machine. Raises DataError.
+    Takes the arguments of `compare_runs`. Runs are named by the mapping, or else after their
+    machine, or their file if two are of one machine. Raises DataError.
     """
     if isinstance(given, (pd.DataFrame, str, Path)):
         given = [given, *others]
@@ -109,15 +110,15 @@ def concat_runs(given: Runs, *others: pd.DataFrame | str | Path) -> pd.DataFrame
 
 
 def facts(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return where a run was made."""
+    """Return the provenance of a run by the keys of `FACTS`, "" where unknown."""
     provenance = frame.attrs.get("provenance", {})
     return {name: provenance.get(name, "") for name in FACTS}
 
 
 def append(measured: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Add a run to a history, with its date, commit and machine; return all of it.
+    """Append a run with its date, commit and machine to a history file; return the whole history.
 
-    Raises DataError for a file that is no history, and UsageError if it cannot be written.
+    Raises DataError for a file that is not a history, and UsageError if it cannot be written.
     """
     about = facts(measured)
     names = [name for name in HISTORY.columns if name not in MEASUREMENT.columns]
@@ -139,13 +140,13 @@ def append(measured: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 
 def _schemes(frames: Iterable[pd.DataFrame]) -> list[dict[str, Any]]:
-    """Return what frames say of the user's own schemes, each once."""
+    """Return the descriptions of user-defined schemes in the frames, each once."""
     said = [row for frame in frames for row in frame.attrs.get("provenance", {}).get("schemes", [])]
     return list({row["name"]: row for row in said}.values())
 
 
 def named_runs(given: Runs) -> dict[str, pd.DataFrame]:
-    """Return the frames by name; a history is as many runs as it has dates. Raises DataError."""
+    """Return the frames by name; a history has one run per date and machine. Raises DataError."""
     if isinstance(given, Mapping):
         return {name: results.check(frame, MEASUREMENT) for name, frame in given.items()}
     loaded = [
@@ -187,12 +188,13 @@ def _rows(frame: pd.DataFrame) -> dict[tuple[str, ...], dict[Any, Any]]:
 
 
 def _samples(frame: pd.DataFrame) -> pd.DataFrame | None:
-    """Return the samples of a run with their rounds, or None if they were not kept."""
+    """Return the samples of a run with their round numbers, or None if they were not kept."""
     samples = frame.attrs.get("samples")
     if samples is None:
         return None
     checked = results.check(samples, SAMPLES)
     checked.attrs = {}
+    # Each round begins with warm-up samples.
     starts = checked["warmup"] & ~checked["warmup"].shift(fill_value=False)
     return checked.assign(round=starts.cumsum()).query("not warmup")
 
@@ -205,7 +207,7 @@ def _compared(
     key: Sequence[str],
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Return the numbers of both and their ratio; NaN where one has none, with the reason."""
+    """Return medians, ratio, interval and verdict; NaN with a reason where a time is missing."""
     base, other = pair
     times = [_of(row, "median_seconds") for row in (base, other)]
     cycles = [_of(row, "median_cycles") for row in (base, other)]
@@ -228,6 +230,7 @@ def _compared(
         return row | {"interval": "none: a given number", "reason": str(other["reason"])}
     else:
         spread = math.hypot(_relative_error(base, frames[0]), _relative_error(other, frames[1]))
+        # Symmetric in the logarithm, because the interval is that of a ratio.
         away = math.exp(1.96 * spread)
         row |= {"low": row["ratio"] / away, "high": row["ratio"] * away, "interval": "MAD"}
     verdict = "no difference"
@@ -255,7 +258,9 @@ def _rounds(samples: pd.DataFrame | None, key: Sequence[str]) -> list[NDArray[np
 
 
 def _medians(rounds: list[NDArray[np.float64]], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return medians of resampled rounds of resampled samples."""
+    """Return bootstrap medians: rounds are resampled, then samples within each round."""
+    # Two levels, because samples of one round are correlated: resampling them alone would make
+    # the interval too short. Rounds are padded to one length, so that numpy resamples all at once.
     length = np.array([len(each) for each in rounds])
     padded = np.zeros((len(rounds), length.max()))
     for row, each in zip(padded, rounds, strict=True):

@@ -1,9 +1,9 @@
-"""A verification in the units of chains: EVM gas, NEAR gas, Solana's compute units.
+"""Cost of a verification in EVM gas, NEAR gas and Solana compute units.
 
-Each chain prices some verification of today; that one is timed in the same rounds, and the price of
-another scheme is its time over the anchor's, times the anchor's price. So a slow machine gives the
-same gas as a fast one. The worst of many signatures counts, because whoever attacks sends that one.
-What drafts and chains state stands beside it, from `data/gas`.
+Each chain prices a verification of today (the anchor), which is timed in the same rounds as the
+other schemes. The gas of a scheme is its time divided by the anchor's time, times the anchor's gas,
+so that slow and fast machines give the same gas. The slowest of many signatures counts, because an
+attacker can choose it. `data/gas` has what drafts and chains state, for comparison.
 """
 
 from __future__ import annotations
@@ -35,32 +35,32 @@ GAS = Contract.of(
 STATEMENTS: list[dict[str, Any]] = installation.read_toml(
     installation.data("gas") / "statements.toml"
 )["statement"]
-"""What drafts and chains state: scheme, unit, gas, what, source, date."""
+"""Gas stated by drafts and chains, with the keys scheme, unit, gas, what, source and date."""
 
 SCHEMES = ("ECDSA-P256", "ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024")
-"""What is priced if nobody chooses; the anchors come besides."""
+"""Schemes that are priced by default, in addition to the anchors."""
 
 ROUNDS = 15
-"""Rounds in which all schemes are timed, one after the other; each gives a ratio."""
+"""Number of rounds. Each round times all schemes in turn and gives one ratio per scheme."""
 
 MOST_ROUNDS = 1000
 
 REPEATS = 7
-"""How often one signature is verified in a round; the median stands for it."""
+"""Verifications of one signature per round, of which the median counts."""
 
 MOST_INPUTS = 32
-"""Signatures of each scheme, of which the slowest counts; fewer where signing is slow."""
+"""Maximum number of signatures per scheme, of which the slowest counts."""
 
 SIGNING_SECONDS = 2.0
-"""Time for making the signatures of one scheme."""
+"""Time limit for generating the signatures of one scheme."""
 
 CALLDATA_GAS = 16
-"""Of a byte that is not 0 (EIP-2028)."""
+"""Gas of a non-zero byte of calldata (EIP-2028)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """What a chain prices today, by which others are priced."""
+    """A verification with a known price on a chain, the reference for other schemes."""
 
     unit: str
     scheme: str
@@ -75,24 +75,24 @@ ANCHORS = (
 )
 
 P256_RATIO = 3814 / 841
-"""P256VERIFY over ecrecover in EIP-7904's draft, the check of the anchor."""
+"""Gas of P256VERIFY over gas of ecrecover in EIP-7904's draft, to check the anchor."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Timed:
-    """The calls that verify one signature each, and how long an input is."""
+    """Verification calls of one scheme, one per signature, and the length of an input."""
 
     calls: tuple[Callable[[], object], ...]
     input_bytes: int
     given_seconds: float = math.nan
-    """Of a scheme that is given by numbers the time that stands for all calls."""
+    """User-given verification time, which replaces the calls; NaN otherwise."""
     source: str = ""
-    """Where that is from."""
+    """Source of the given time."""
     user_scheme: tuple[str, str] | None = None
-    """Algorithm and implementation of user code, which is timed in a child process."""
+    """(algorithm, implementation) of user code, which is timed in a child process."""
 
     def worst_seconds(self) -> float:
-        """Time all calls and return the slowest. Raises PqchainError."""
+        """Time all calls and return the slowest, in seconds. Raises PqchainError."""
         if self.user_scheme is None:
             return max(map(_middle, self.calls), default=self.given_seconds)
         name, implementation = self.user_scheme
@@ -113,14 +113,15 @@ def measure_gas(
     rounds: int = ROUNDS,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Price the worst verification of each scheme by anchors that are timed in the same rounds.
+    """Estimate the gas of the slowest verification of each scheme, relative to the anchors.
 
     Returns a frame, one row per scheme and unit: scheme, unit ("evm", "near", "solana"), anchor,
-    anchor_gas, gas (median over rounds), low and high (between them lie 90 % of the rounds),
-    verify_seconds (worst signature, median over rounds; of a given scheme what was given),
-    input_bytes (key, signature and a digest of 32), calldata_gas (EVM: 16 a byte), status ("ok",
-    "unsupported", "failed"), reason.
-    `anchor_gas` is EVM's price of ecrecover, by default 841. Raises UsageError, UnknownAlgorithm.
+    anchor_gas, gas (median over rounds), low and high (5 % and 95 % quantiles of the rounds),
+    verify_seconds (slowest signature, median over rounds; the given time of a scheme that is given
+    by numbers), input_bytes (key, signature and a digest of 32), calldata_gas (EVM: 16 per byte),
+    status ("ok", "unsupported", "failed") and reason.
+    `anchor_gas` is the EVM gas of ecrecover, by default 841. Raises UsageError for values out of
+    range and for a KEM, and UnknownAlgorithm.
     """
     if anchor_gas is not None and not 0 < anchor_gas < 1e9:
         raise UsageError(f"anchor_gas is {anchor_gas}; expected a price above 0, such as 3000")
@@ -183,7 +184,7 @@ def _recover() -> _Timed:
 
 
 def _verify(name: str) -> _Timed:
-    """Return verifications of fresh signatures, as many as signing for two seconds makes."""
+    """Return verifications of fresh signatures, as many as `SIGNING_SECONDS` allow."""
     row = algorithms.get(name)
     size = 32 + row.public_key_bytes + row.signature_max_bytes
     if given := dict(row.given_seconds):
@@ -205,22 +206,23 @@ def _verify(name: str) -> _Timed:
 
 @cache
 def _verify_user_code(name: str) -> _Timed:
-    """Return verifications of user code, in the child: the same signatures in every round."""
+    """Return verifications of user code, in the child; cached to repeat the same signatures."""
     return _verify(name)
 
 
 def worst_verification_seconds(name: str) -> float:
-    """Time the verifications of user code in the child; return those of the slowest signature."""
+    """Time verifications of user code, in the child; return the slowest one in seconds."""
     return _verify_user_code(name).worst_seconds()
 
 
 def _rounds(
     prepared: Mapping[str, _Timed], rounds: int, errors: dict[str, PqchainError]
 ) -> dict[str, list[float]]:
-    """Return the seconds of the slowest signature of each scheme, round by round.
+    """Return the time of the slowest signature of each scheme in each round, in seconds.
 
-    User code that fails is added to `errors` and timed no more.
+    User code that fails is added to `errors` and left out of later rounds.
     """
+    # Schemes alternate within a round, so that a ratio compares times of the same moment.
     worst: dict[str, list[float]] = {name: [] for name in prepared}
     for _ in range(rounds):
         for name, timed_calls in prepared.items():

@@ -1,7 +1,7 @@
-"""Measure cryptography honestly: names in, a frame of measurements out.
+"""Benchmark of cryptographic operations.
 
-The loop that is timed runs in C, one clock reading before and after each operation, in rounds that
-alternate between implementations, so that a machine whose speed drifts treats them alike.
+The timed loop runs in C and reads the clock before and after each operation. Rounds alternate
+between implementations, so that a drift of the machine's speed affects all of them alike.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ QUARTILES = Contract.of(
 )
 
 TIMED_IN_PYTHON = "timed through Python: each sample includes the call"
-"""Note on rows whose library cannot be called from our C loop."""
+"""Note on rows whose library cannot be called from the C loop."""
 
 MESSAGE_BYTES = 100
-"""Length of a message to sign: a transaction without its signature is about so long."""
+"""Length of a signed message, about that of a transaction without its signature."""
 
 Array = NDArray[np.float64]
 
 
 @dataclass(slots=True)
 class _Cell:
-    """One row in the making."""
+    """State of the measurement of one row of the result."""
 
     algorithm: Algorithm
     implementation: str
@@ -62,7 +62,7 @@ class _Cell:
     status: str
     reason: str
     rounds: list[pd.DataFrame] = field(default_factory=list)
-    """Of each round a row per sample: seconds, cycles (NaN where unknown), whether a warm-up."""
+    """Samples of each round: seconds, cycles (NaN where unknown), warmup (bool)."""
 
     @property
     def names(self) -> dict[str, Any]:
@@ -87,22 +87,23 @@ def measure(
     progress: bool = False,
     keep_samples: bool = False,
 ) -> pd.DataFrame:
-    """Measure operations of algorithms in one run of this process, on one processor.
+    """Measure operations of algorithms on one processor of this machine.
 
-    Without arguments: every algorithm of the default build in every implementation that can be
-    timed directly. A fresh message is signed in each sample, several key pairs are used, and each
-    result is checked outside the timed part. Without `preset` that of PQCHAIN_PRESET, else "quick";
-    `rounds` stands for its own.
+    By default every algorithm of the default build is measured in every implementation that can be
+    timed directly. Each sample signs a fresh message, several key pairs are used, and results are
+    checked outside the timed part. `preset` is by default that of PQCHAIN_PRESET, else "quick";
+    `rounds` overrides its number of rounds.
 
     Returns a frame, one row per algorithm, implementation and operation, with the columns
-    algorithm, implementation, operation, samples (counted ones), median_seconds, mean_seconds,
+    algorithm, implementation, operation, samples (without warm-up), median_seconds, mean_seconds,
     mad_seconds (median absolute deviation), min_seconds, p95_seconds, median_cycles (time-stamp
     counter at its constant rate; NaN where unknown), status ("ok", "unsupported", "failed") and
-    reason (why not, or a note). `attrs["provenance"]` tells where it was made;
-    `attrs["samples"]`, if asked for, is the frame of all samples, warm-ups labelled.
+    reason (of the status, or a note). `attrs["provenance"]` describes machine and run; with
+    `keep_samples`, `attrs["samples"]` is the frame of all samples, warm-up labelled.
 
     Raises UnknownAlgorithm, UnknownImplementation, and UsageError for empty lists and for an
-    algorithm that has none of the operations; what cannot run here is a row.
+    algorithm that has none of the operations. An implementation that cannot run here has a row
+    with the reason.
     """
     preset = preset or presets.preset()
     chosen = presets.named(preset)
@@ -110,7 +111,7 @@ def measure(
         whole("rounds", rounds, least=1, most=1000)
         chosen = replace(chosen, rounds=rounds)
     cells = _plan(algorithms, operations, implementations)
-    # What alternates: one algorithm and operation, all its implementations.
+    # Rounds alternate between the implementations of one algorithm and operation.
     groups: dict[str, list[_Cell]] = {}
     for cell in cells:
         groups.setdefault(f"{cell.algorithm.name} {cell.operation}", []).append(cell)
@@ -130,7 +131,7 @@ def measure(
         "rounds": chosen.rounds,
         "message_bytes": MESSAGE_BYTES,
         "pinned_processor": processor,
-        # What the clock adds to each sample.
+        # Overhead of the clock, contained in each sample.
         "empty_sample_seconds": ours[0].empty_sample_seconds() if ours else None,
         **described(cell.algorithm for cell in cells),
     }
@@ -144,10 +145,10 @@ def measure(
 def quartiles(samples: pd.DataFrame) -> pd.DataFrame:
     """Return quartiles and median of the cycles of each operation, as SUPERCOP prints them.
 
-    Takes the samples that `measure(keep_samples=True)` keeps in `attrs["samples"]`; warm-ups do not
-    count. Columns: algorithm, implementation, operation, samples, q1_cycles, median_cycles,
-    q3_cycles (of the time-stamp counter at its constant rate; NaN where it cannot be read), and
-    q1_seconds, median_seconds, q3_seconds. Raises DataError for another frame.
+    Takes the samples that `measure(keep_samples=True)` keeps in `attrs["samples"]`; warm-up samples
+    are left out. Columns: algorithm, implementation, operation, samples, q1_cycles, median_cycles,
+    q3_cycles (of the time-stamp counter at its constant rate; NaN where unknown), q1_seconds,
+    median_seconds and q3_seconds. Raises DataError for another frame.
     """
     counted = results.check(samples, SAMPLES).query("not warmup")
     names = ["algorithm", "implementation", "operation"]
@@ -194,14 +195,16 @@ def _plan(
 
 
 def _is_usual(implementation: str) -> bool:
-    """Whether to measure it unasked; what is built only on request is, where it was requested."""
+    """Return whether to measure the implementation by default."""
+    # Not measured: a Python package around a library that is measured directly. Optional builds
+    # are measured where they were built.
     row = registry.implementation(implementation)
     repeats_another = bool(row.library and row.package)
     return not repeats_another and not (row.setting and crypto.obstacle(implementation))
 
 
 def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
-    """Return the status of a cell before it is measured, and why it cannot be, or a note."""
+    """Return the status of a cell before its measurement, and the reason or a note."""
     if not algorithm.implementations:
         return "unsupported", f"this version of pqchain has no implementation of {algorithm.name}"
     if implementation not in algorithm.implementations:
@@ -221,7 +224,7 @@ def _run_round(
     """Measure one round of a cell and append its samples, or mark the cell as failed."""
     key = (cell.algorithm.name, cell.implementation)
     chosen = presets.named(preset)
-    # Preparing inputs must not take longer than measuring does: SPHINCS+ signs for seconds.
+    # Preparing inputs must not take longer than measuring: SPHINCS+ signs for seconds.
     affordable = int(chosen.limit_seconds / (preparing.get(key, 0.0) + 1e-9))
     pool = max(1, min(chosen.pool, affordable))
     row = registry.implementation(cell.implementation)
@@ -251,9 +254,9 @@ def _run_round(
 def round_samples(
     algorithm: str, implementation: str, operation: str, preset: PresetName, pool: int, index: int
 ) -> tuple[list[float], list[float]]:
-    """Return the seconds and the cycles (NaN where unknown) of each sample of one round.
+    """Return seconds and cycles (NaN where unknown) of each sample of one round.
 
-    Of user code it runs in the child process. Raises PqchainError if an operation fails.
+    Runs in the child process for user code. Raises PqchainError if an operation fails.
     """
     cell = _Cell(registry.get(algorithm), implementation, operation, "ok", "")
     timed_in_c = registry.implementation(implementation).timed_in_c
@@ -296,7 +299,7 @@ def _in_python(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Arra
 def _operation(
     cell: _Cell, pool: int, index: int
 ) -> tuple[Callable[[int], tuple[bytes, ...]], Callable[..., Any]]:
-    """Return what prepares the arguments of sample i, and the call to time."""
+    """Return a function that prepares the arguments of sample i, and the function to time."""
     rng = np.random.default_rng([index, MESSAGE_BYTES])
     scheme = crypto.opened(cell.algorithm, cell.implementation)
     if cell.operation == "generate_keypair":
@@ -318,7 +321,7 @@ def _operation(
 
 
 def _given(cell: _Cell) -> dict[str, Any]:
-    """Return what the user gave in the place of a measurement: one number, no samples."""
+    """Return the row of a scheme given by numbers: one time for all statistics, no samples."""
     seconds = dict(cell.algorithm.given_seconds)[cell.operation]
     if math.isnan(seconds):
         reason = f"{cell.algorithm.source}; without a time of {cell.operation}"

@@ -1,4 +1,4 @@
-"""How long to measure: the presets, by name. Loads nothing heavy."""
+"""Benchmark presets: durations and numbers of samples. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -11,40 +11,41 @@ from pqchain.errors import UsageError
 PresetName = Literal["quick", "paper"]
 
 PRESET_VARIABLE = "PQCHAIN_PRESET"
-"""Environment variable that chooses the preset of notebooks and `make reproduce`."""
+"""Environment variable with the default preset, as in notebooks and `make reproduce`."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockPreset:
-    """How long to measure the blocks of one scheme."""
+    """Limits of the block benchmark of one scheme."""
 
     wallets: int
-    """The most wallets to make."""
+    """Maximum number of wallets."""
     wallet_seconds: float
+    """Time limit for generating wallets."""
     sign_seconds: float
-    """Time for signing; of slow schemes the block holds fewer transactions than asked for."""
+    """Time limit for signing; the block of a slow scheme has fewer transactions than requested."""
     rounds: int
-    """The most validations for each number of threads; at least three are made."""
+    """Maximum number of validations per number of threads; the minimum is three."""
     validate_seconds: float
-    """Time for all validations of one scheme."""
+    """Time limit for all validations of one scheme."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """How long and how often to measure one cell (algorithm, implementation, operation)."""
+    """Limits of the benchmark of one cell (algorithm, implementation, operation)."""
 
     rounds: int
-    """Separate runs, each with fresh keys; implementations alternate between them."""
+    """Rounds, each with fresh keys; implementations alternate from round to round."""
     samples: int
-    """The most samples of one round."""
+    """Maximum number of samples per round."""
     minimum: int
-    """The fewest samples of one round, however long they take."""
+    """Minimum number of samples per round, regardless of the time limit."""
     limit_seconds: float
-    """Time for the samples of one round."""
+    """Time limit for the samples of one round."""
     warmup: int
-    """Samples before each round, recorded and left out of the statistics."""
+    """Warm-up samples at the start of each round, recorded but not part of the statistics."""
     pool: int
-    """The most prepared key pairs and inputs of one round."""
+    """Maximum number of prepared key pairs and inputs per round."""
     blocks: BlockPreset
 
 
@@ -59,13 +60,13 @@ PRESETS: dict[PresetName, Preset] = {
         rounds=5, samples=2000, minimum=4, limit_seconds=0.4, warmup=3, pool=16, blocks=_PAPER
     ),
 }
-"""`quick` for a look (2 to 3 minutes for everything), `paper` for numbers to quote."""
+"""`quick`: a first look (2 to 3 minutes for everything). `paper`: numbers for publication."""
 
 
 def preset() -> PresetName:
-    """Return the preset that the environment asks for: `quick` unless PQCHAIN_PRESET says `paper`.
+    """Return the preset named by PQCHAIN_PRESET, by default `quick`.
 
-    Raises UsageError if the variable holds anything else.
+    Raises UsageError for an unknown name.
     """
     name = os.environ.get(PRESET_VARIABLE, "") or "quick"
     named(name, f"{PRESET_VARIABLE}={name}: ")
@@ -73,7 +74,10 @@ def preset() -> PresetName:
 
 
 def named(name: str, source: str = "") -> Preset:
-    """Return a preset by name, or raise UsageError; `source` says where the name stands."""
+    """Return a preset by name, without regard to case. Raises UsageError.
+
+    `source` is a prefix of the error that tells where the name comes from.
+    """
     known = {str(each): each for each in PRESETS}
     if not isinstance(name, str) or name.casefold() not in known:
         raise UsageError(f"{source}unknown preset {name!r}; expected one of {', '.join(PRESETS)}")

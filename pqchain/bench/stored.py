@@ -1,7 +1,7 @@
-"""Runs that come with pqchain, for what must not depend on who reads it: notebooks and pages.
+"""Measurements shipped with pqchain, for reproducible notebooks and documentation.
 
-A folder of `data/measurements` is a machine, by its `machine_id`, with one run of this version made
-by `make measurements` (preset paper). CONTRIBUTING.md says how to add one's own.
+Each folder of `data/measurements` is named after a `machine_id` and has one run of this version,
+made by `make measurements` (preset paper). CONTRIBUTING.md describes how to add a machine.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ _NONE = (
 
 
 def folder() -> Path:
-    """Return where they are; it may be missing."""
+    """Return the folder of the shipped measurements, which may not exist."""
     return installation.data("papers").parent / "measurements"
 
 
 def machines() -> list[str]:
-    """Return the machines of which there is a run."""
+    """Return the sorted names of the machines with a shipped run."""
     return sorted(path.parent.name for path in folder().glob(f"*/{FILE}"))
 
 
 def file(machine: str) -> Path:
-    """Return the file of a machine's run, in any case of letters.
+    """Return the file of a machine's run; the name is matched without regard to case.
 
-    Raises UnknownName, and DataError if there is none of any machine.
+    Raises UnknownName, and DataError if no run of any machine is shipped.
     """
     known = {name.casefold(): name for name in machines()}
     if not known:
@@ -47,10 +47,10 @@ def file(machine: str) -> Path:
 
 
 def load(machine: str | None = None) -> pd.DataFrame:
-    """Return the run of a machine, or of the first there is: a measurement frame.
+    """Return the measurement frame of a machine, by default of the first one.
 
-    Raises UnknownName, and DataError if there is none, or if it was made by another version or
-    elsewhere than its folder says.
+    Raises UnknownName, and DataError if there is no run, or if its provenance names another version
+    of pqchain or another machine than its folder.
     """
     if machine is None:
         known = machines()

@@ -1,4 +1,4 @@
-"""Measurements as tables, for a terminal and for a page, and one block in words."""
+"""Tables of benchmark results, for terminals and pages, and a text summary of one block."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Record = Mapping[Any, Any]
 
 
 def lines(measured: pd.DataFrame) -> Iterator[str]:
-    """Yield what there is to say of one scheme, given its rows of a block frame."""
+    """Yield the lines of a text summary of one scheme, given its rows of a block frame."""
     records = measured.to_dict("records")
     first = records[0]
     yield f"{'algorithm':<20}{first['algorithm']}"
@@ -93,7 +93,7 @@ _IMPLEMENTATION = Column("implementation", show=_or_missing)
 
 
 def block_table(measured: pd.DataFrame, *, part: str = "") -> Table:
-    """Return a row for each scheme of a block frame; times are per transaction."""
+    """Return a table with a row per scheme of a block frame; times are per transaction."""
     counts = list(dict.fromkeys(measured["threads"]))
     times = ["wallet", "sign", *(f"verify ×{count}" for count in counts), f"whole ×{counts[-1]}"]
     columns = [
@@ -133,7 +133,7 @@ def block_table(measured: pd.DataFrame, *, part: str = "") -> Table:
 
 
 def operation_table(measurements: pd.DataFrame) -> Table:
-    """Return a row for each algorithm, implementation and operation of a measurement frame."""
+    """Return a table with a row per row of a measurement frame."""
     times = ("median_seconds", "mad_seconds", "min_seconds", "p95_seconds")
     columns: list[Column | str] = ["algorithm", _IMPLEMENTATION, "operation", *times, "samples"]
     remarks = list(map(_remark, measurements.to_dict("records")))
@@ -141,7 +141,7 @@ def operation_table(measurements: pd.DataFrame) -> Table:
 
 
 def quartile_table(quartiles: pd.DataFrame) -> Table:
-    """Return quartiles and median in cycles, in SUPERCOP's order."""
+    """Return a table of quartiles and medians in cycles, in SUPERCOP's order."""
     columns = [
         Column("algorithm"),
         _IMPLEMENTATION,
@@ -157,7 +157,7 @@ def quartile_table(quartiles: pd.DataFrame) -> Table:
 
 
 def compared_table(compared: pd.DataFrame) -> Table:
-    """Return runs compared with the baseline, the first of them."""
+    """Return a table of a frame of `compare_runs`."""
     cycles = compared["cycles_ratio"].notna().any()
     columns = [Column("algorithm"), _IMPLEMENTATION, Column("operation")]
     if compared["run"].nunique() > 1:
@@ -208,7 +208,7 @@ def _interval_notes(compared: pd.DataFrame) -> list[str]:
 
 
 def measurement_tables(measurements: pd.DataFrame, *, part: str = "") -> list[Table]:
-    """Return medians and their deviations: of signature schemes, then of key encapsulation."""
+    """Return tables of medians and MADs: signature schemes, then key encapsulation."""
     kind_of = {row.name: row.kind for row in schemes(measurements)}
     kinds = measurements["algorithm"].map(kind_of)
     titles = {"signature": "Signature schemes", "kem": "Key encapsulation"}

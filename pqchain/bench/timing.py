@@ -1,4 +1,4 @@
-"""What both benchmarks share: names, the clock, statistics, one processor, a progress bar."""
+"""Helpers of the benchmarks: clock, statistics, lists of names, CPU affinity, progress bar."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ T = TypeVar("T")
 
 
 def timed(call: Callable[..., T], *arguments: Any) -> tuple[float, T]:
-    """Return the seconds that a call takes, and what it returns."""
+    """Return the duration of a call in seconds, and its result."""
     start = time.perf_counter_ns()
     result = call(*arguments)
     return (time.perf_counter_ns() - start) * 1e-9, result
 
 
 def repeated(call: Callable[[], object], most: int, limit_seconds: float) -> Iterator[float]:
-    """Time a call again and again, until there are enough samples or the time is up."""
+    """Yield durations of repeated calls in seconds, until `most` samples or the time limit."""
     spent = 0.0
     for _ in range(most):
         seconds, _ = timed(call)
@@ -34,14 +34,14 @@ def repeated(call: Callable[[], object], most: int, limit_seconds: float) -> Ite
 
 
 def median_and_mad(samples: Any) -> tuple[float, float]:
-    """Return the median and the median absolute deviation."""
+    """Return the median and the median absolute deviation (MAD), unscaled."""
     values = np.asarray(samples, dtype=float)
     median = float(np.median(values))
     return median, float(np.median(np.abs(values - median)))
 
 
 def listed(value: Iterable[str] | str | None, what: str) -> list[str] | None:
-    """Return a list of names; one name may stand alone. Raises UsageError if there is none."""
+    """Return one name or several as a list, None as None. Raises UsageError for an empty list."""
     if value is None:
         return None
     names = [value] if isinstance(value, str) else list(value)
@@ -51,7 +51,7 @@ def listed(value: Iterable[str] | str | None, what: str) -> list[str] | None:
 
 
 def with_bar(items: Sequence[T], name: Callable[[T], str], *, unit: str, show: bool) -> Iterator[T]:
-    """Yield the items, with a progress bar on stderr that names each, if one is to be shown."""
+    """Yield the items; with `show`, under a progress bar on stderr with the name of each."""
     if not show:
         yield from items
         return
@@ -65,7 +65,10 @@ def with_bar(items: Sequence[T], name: Callable[[T], str], *, unit: str, show: b
 
 @contextmanager
 def one_processor() -> Iterator[int | None]:
-    """Stay on one processor within the block, where the system can; yield its number."""
+    """Pin the process to one processor within the block.
+
+    Yields the number of the processor, or None where the system cannot pin.
+    """
     try:
         allowed = os.sched_getaffinity(0)
         processor = max(allowed)

@@ -1,6 +1,6 @@
-"""Wallets, signed transactions, blocks and a ledger: real bytes, real signatures.
+"""Wallets, signed transactions, blocks and a ledger, with real encodings and real signatures.
 
-Each name is loaded at first use, so that `pqchain.chain.encoding` needs no cryptography.
+Each name is imported at first use, so that `pqchain.chain.encoding` needs no cryptography.
 """
 
 from __future__ import annotations

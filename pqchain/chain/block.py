@@ -1,4 +1,4 @@
-"""Blocks: header, seal, transactions; how they are hashed, packed, made and read back."""
+"""Blocks of header, seal and transactions: encoding, hashing, packing and construction."""
 
 from __future__ import annotations
 
@@ -27,54 +27,57 @@ from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed, UsageError
 
 SEALED = b"pqchain seal 1\0"
-"""Stands before the header in what a seal signs."""
+"""Domain-separation prefix of the header in the message of a seal."""
 
 _BLOCK = b"pqchain block 1\0"
 _ROOT = b"pqchain root 1\0"
 
 GROUP = 64
-"""Transactions hashed at once: several cores can share the work, and few calls are made."""
+"""Transactions per hash: groups can be hashed by several threads, with few calls."""
 
 GROUP_PREFIX = b"pqchain transactions 1\0"
-"""Stands before the transactions of a group in what is hashed."""
+"""Domain-separation prefix of the transactions of a group in their hash."""
 
 _FIXED = Struct(">BI32s32sI32s")
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a block's hash is made over."""
+    """Header of a block; the hash of the block is that of its header."""
 
     height: int
     previous: bytes
+    """Hash of the header before."""
     root: bytes
+    """Hash of the list of transactions; see `transactions_root`."""
     timestamp: int
     """Seconds since 1970."""
     proposer: bytes
+    """Address of the proposer."""
 
     def __post_init__(self) -> None:
         hashes = ("previous", "root", "proposer")
         check_fields(self, hashes=hashes, height=32, timestamp=32)
 
     def encode(self) -> bytes:
-        """Return its bytes."""
+        """Return the encoded header."""
         return _FIXED.pack(
             VERSION, self.height, self.previous, self.root, self.timestamp, self.proposer
         )
 
     def hash(self) -> bytes:
-        """Return the SHA3-256 by which the next block names this one."""
+        """Return the SHA3-256 hash that the next header refers to."""
         return sha3_256(_BLOCK + self.encode()).digest()
 
     @property
     def seal_message(self) -> bytes:
-        """What the proposer signs."""
+        """Message that the proposer signs."""
         return SEALED + self.encode()
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A header, the proposer's signature if there is one, and transactions."""
+    """A header, an optional seal (the proposer's signature), and transactions."""
 
     header: Header
     transactions: tuple[Transaction, ...]
@@ -85,17 +88,17 @@ class Block:
             raise Malformed(f"a seal of the form {self.seal.form.name}; expected INLINE")
 
     def hash(self) -> bytes:
-        """Return the hash of the header, which stands for the block."""
+        """Return the hash of the header, which identifies the block."""
         return self.header.hash()
 
     @property
     def encoded_bytes(self) -> int:
-        """The length of `encode()`."""
+        """Length of `encode()`, computed without encoding."""
         seal = 0 if self.seal is None else len(self.seal.encode())
         return header_bytes() + seal + sum(len(each.encoded) for each in self.transactions)
 
     def encode(self) -> bytes:
-        """Return its bytes."""
+        """Return the encoded block."""
         seal = self.seal
         parts = [self.header.encode()]
         parts += [bytes(2)] if seal is None else [seal.identifier.to_bytes(2, "big"), seal.encode()]
@@ -104,10 +107,10 @@ class Block:
 
     @classmethod
     def decode(cls, data: bytes) -> Block:
-        """Return the block that `encode` wrote.
+        """Return the block of these bytes.
 
-        Needs memory in proportion to the data, whatever the data claims. Raises Malformed, and
-        BadType for no bytes.
+        Memory use is proportional to the length of the data, whatever counts the data claims.
+        Raises Malformed, and BadType for a value that is not bytes.
         """
         reader = Reader(as_bytes("block", data))
         header, seal, count = read_front(reader)
@@ -117,20 +120,21 @@ class Block:
 
 
 def header_of(data: bytes) -> Header:
-    """Return the header of an encoded block, whatever its transactions; raises Malformed."""
+    """Return the header of an encoded block without decoding transactions. Raises Malformed."""
     return read_front(Reader(as_bytes("block", data)))[0]
 
 
 def read_front(reader: Reader) -> tuple[Header, Credential | None, int]:
-    """Read what stands before the transactions: header, seal, and how many there are.
+    """Read header, seal and number of transactions.
 
-    Raises Malformed, also where there are more than the bytes can hold.
+    Raises Malformed, also for more transactions than the remaining bytes can contain.
     """
     version, *fields = reader.unpack(_FIXED, "the header of a block")
     expect(version, (VERSION,), "the version of a block")
     identifier = reader.number(2, "the algorithm of the seal")
     seal = Credential.read(reader, identifier, KeyForm.INLINE) if identifier else None
     count = reader.number(4, "the number of transactions")
+    # Callers allocate memory for `count` transactions, which four hostile bytes must not inflate.
     if count * MIN_TRANSACTION_BYTES > reader.left:
         claim = f"{count} transactions are claimed in {reader.left} bytes"
         raise Malformed(f"{claim}; one takes at least {MIN_TRANSACTION_BYTES}")
@@ -138,10 +142,12 @@ def read_front(reader: Reader) -> tuple[Header, Credential | None, int]:
 
 
 def transactions_root(transactions: Sequence[Transaction], *, threads: int = 1) -> bytes:
-    """Return the hash of a list of transactions: of the hashes of each `GROUP` of them.
+    """Return the hash of a list of transactions: a hash over the hashes of groups of `GROUP`.
 
-    The number of transactions is part of it, so that no list can pass for another.
+    The hash covers the number of transactions, so that no list can pass for another.
     """
+    # Not a binary tree: nothing here needs a proof of one transaction, and a tree takes a call of
+    # the hash function per transaction.
     groups = [transactions[i : i + GROUP] for i in range(0, len(transactions), GROUP)]
     if threads > 1 and len(groups) > 1:
         with ThreadPoolExecutor(min(threads, len(groups))) as pool:
@@ -152,7 +158,7 @@ def transactions_root(transactions: Sequence[Transaction], *, threads: int = 1) 
 
 
 def root_of(count: int, group_hashes: bytes) -> bytes:
-    """Return the hash of a list of transactions, given those of its groups one after the other."""
+    """Return the hash of a list of `count` transactions, given the joined hashes of its groups."""
     return sha3_256(b"".join((_ROOT, count.to_bytes(4, "big"), group_hashes))).digest()
 
 
@@ -163,12 +169,13 @@ def _group_hash(group: Sequence[Transaction]) -> bytes:
 def pack(
     transactions: Iterable[Transaction], limit_bytes: int, *, seal: str | Algorithm | None = None
 ) -> tuple[Transaction, ...]:
-    """Return the first transactions, in order, that fit into a block of `limit_bytes`.
+    """Return the longest prefix of the transactions that fits into a block of `limit_bytes`.
 
-    Taking one more would pass the limit; the order is kept, because nonces demand it. `seal` is
-    the algorithm of the proposer: room is kept for its longest signature. Reads one transaction
-    more than it returns. Raises UsageError if not even an empty block fits.
+    `seal` is the algorithm of the proposer; space for its longest signature is reserved. At most
+    one transaction more than is returned is read from the iterable. Raises UsageError if not even
+    an empty block fits.
     """
+    # A prefix, not a best fit: the nonces of a sender must stay in order.
     whole("limit_bytes", limit_bytes, least=0)
     room = limit_bytes - header_bytes()
     if seal is not None:
@@ -197,7 +204,8 @@ def make_block(
 ) -> Block:
     """Return a block of these transactions.
 
-    A proposer given as a wallet seals it; one given as an address does not.
+    A proposer given as a wallet seals the block; with an address the block has no seal.
+    `timestamp` is in seconds since 1970. Raises Malformed for a field out of range.
     """
     listed = tuple(transactions)
     address = proposer.address if isinstance(proposer, Wallet) else proposer

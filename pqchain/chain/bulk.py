@@ -1,8 +1,8 @@
-"""Blocks of many transactions that are alike, read, hashed and settled in C (native/block).
+"""Bulk decoding, hashing and settlement of uniform blocks in C (native/block).
 
-Alike are transactions with one signature each, all of one scheme, with the public key in them. Such
-a block costs little more than its signatures. Whatever is otherwise, and whatever is wrong, is not
-judged here: `state` then takes the block apart one transaction after the other, and says why.
+A uniform block has transactions with one signature each, all of one scheme, with inline public
+keys. It costs little more than the verification of its signatures. Other blocks, and invalid ones,
+are left to `state`, which checks one transaction after the other and finds the reason.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pqchain.chain.state import Account
 
 _ABI = 1
-"""The number in native/block/block.h that this module was written for."""
+"""Expected version of the interface in native/block/block.h."""
 
 _FUNCTIONS = {
     "pqb_abi": "q=",
@@ -41,7 +41,7 @@ _FUNCTIONS = {
 }
 
 _AT_ONCE = 8
-"""So many strings are hashed in the time of one."""
+"""Number of strings that the library hashes in parallel."""
 
 _SIGNED = np.frombuffer(SIGNED, np.uint8)
 
@@ -49,13 +49,13 @@ Numbers = NDArray[np.uint64]
 
 
 def _address(memory: NDArray[Any]) -> int:
-    """Return where an array lies; whoever uses that keeps the array."""
+    """Return the address of an array's memory; the caller must keep the array alive."""
     return int(memory.ctypes.data)
 
 
 @cache
 def library() -> Any | None:
-    """Load the library once; None if it was not built."""
+    """Return the loaded library; None if it is missing or has another interface version."""
     paths = (folder / "_native/block/lib/libpqchain_block.so" for folder in folders())
     path = next(filter(Path.is_file, paths), None)
     if path is None:
@@ -65,7 +65,10 @@ def library() -> Any | None:
 
 
 def hashes(prefix: bytes, data: bytes, starts: Numbers, ends: Numbers) -> bytes:
-    """Return SHA3-256 of the prefix and each part of the data, one after the other."""
+    """Return the joined SHA3-256 digests of the prefix followed by each part of the data.
+
+    Part i is `data[starts[i]:ends[i]]`. The library must be available.
+    """
     handle, digests = library(), np.empty(32 * len(starts), np.uint8)
     assert handle is not None
     edges = map(_address, (starts, ends))
@@ -74,15 +77,16 @@ def hashes(prefix: bytes, data: bytes, starts: Numbers, ends: Numbers) -> bytes:
 
 
 def read(data: bytes, chain: int) -> Bulk | None:
-    """Return a block in columns, or None if its transactions are not alike, or not of that chain.
+    """Decode a uniform block of that chain into columns; return None for any other block.
 
-    What is returned is well-formed, as `Block.decode` would find it.
+    A block that is returned is one that `Block.decode` accepts.
     """
     reader = Reader(data)
     try:
         header, seal, count = read_front(reader)
     except Malformed:
         return None
+    # The first transaction determines algorithm and key form; C compares all others with it.
     at = reader.at
     kind = at + FIXED_BYTES + int.from_bytes(data[at + FIXED_BYTES - 2 : at + FIXED_BYTES], "big")
     named = int.from_bytes(data[kind + 1 : kind + 1 + CREDENTIAL_BYTES], "big")
@@ -92,6 +96,7 @@ def read(data: bytes, chain: int) -> Bulk | None:
         return None
     own = (algorithm.public_key_bytes, algorithm.signature_max_bytes)
     starts, keys, message_offsets, signature_offsets = np.empty((4, count + 1), np.uint64)
+    # Upper bounds: each message is a part of the data after the domain-separation prefix.
     messages = np.empty(count * len(SIGNED) + len(data), np.uint8)
     signatures = np.empty(len(data), np.uint8)
     places = (_address(each) for each in (
@@ -109,27 +114,27 @@ def read(data: bytes, chain: int) -> Bulk | None:
 
 @dataclass(slots=True, eq=False)
 class Bulk:
-    """A block of transactions that are alike, in columns."""
+    """A uniform block in columns."""
 
     data: bytes
     header: Header
     seal: Credential | None
     identifier: int
-    """Of the algorithm that signs all of them."""
+    """Identifier of the algorithm of all signatures."""
     key_bytes: int
     starts: Numbers
-    """Where each transaction begins, and the end of the last."""
+    """Offset of each transaction in `data`, and the end of the last; count + 1 entries."""
     keys: Numbers
-    """Where each public key is."""
+    """Offset of each public key in `data`."""
     messages: NDArray[np.uint8]
     message_offsets: Numbers
     signatures: NDArray[np.uint8]
     signature_offsets: Numbers
     _columns: Numbers
-    """All of it as `pqb_columns`."""
+    """The structure `pqb_columns` of block.h: counts, and addresses of the arrays above."""
 
     def root(self, threads: int) -> bytes:
-        """Return the hash of the list of transactions; see `block.transactions_root`."""
+        """Return the transactions root; see `block.transactions_root`."""
         edges = np.append(self.starts[:-1:GROUP], self.starts[-1])
         parts = range(0, len(edges) - 1, _AT_ONCE)
 
@@ -144,13 +149,15 @@ class Bulk:
         return root_of(count, b"".join(map(part, parts)))
 
     def settle(self, account: Callable[[bytes], Account]) -> list[tuple[bytes, int, int]] | None:
-        """Carry out all payments; return the addresses concerned, their balances and their nonces.
+        """Apply all payments; return (address, balance, nonce) of each account that takes part.
 
-        `account` gives what was known of an address before. None if a payment may not be, or if a
-        key is not its sender's.
+        `account` returns the account of an address before the block. Returns None if a payment is
+        invalid, or if a public key does not match the address of its sender.
         """
         handle, data, count = library(), self.data, len(self.keys)
         assert handle is not None
+        # A hash table of the up to 2 * count addresses, at most half full. Its seeds are random, so
+        # that nobody can choose addresses that collide.
         bits = (4 * count - 1).bit_length()
         parties, places, senders = np.empty((3, 2 * count), np.uint64)
         table = np.zeros(1 << bits, np.uint64)
@@ -162,6 +169,7 @@ class Bulk:
             return None
         addresses = [data[place : place + 32] for place in places[:known].tolist()]
         keys = senders[:known]
+        # Each sender's address is compared once, however many payments it has in the block.
         claimed = b"".join(compress(addresses, keys.tolist()))
         keys = keys[keys > 0]
         prefix = address_prefix(self.identifier, self.key_bytes)
@@ -176,7 +184,7 @@ class Bulk:
         return list(zip(addresses, balances.tolist(), nonces.tolist(), strict=True))
 
     def packed(self) -> native.Packed:
-        """Return all that is signed, as one call of C verifies it."""
+        """Return the signatures as a packed batch for one call of C."""
         data, size = self.data, self.key_bytes
         keys = [data[at : at + size] for at in self.keys.tolist()]
         return native.Packed(
@@ -184,6 +192,7 @@ class Bulk:
             self.message_offsets,
             self.signatures,
             self.signature_offsets,
+            # A key that all signatures share is passed once.
             keys[0] if keys.count(keys[0]) == len(keys) else b"".join(keys),
             size,
         )

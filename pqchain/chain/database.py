@@ -1,4 +1,4 @@
-"""A file of SQLite that may be damaged or hostile: whatever goes wrong with it is a DataError."""
+"""SQLite files that may be damaged or hostile: every failure becomes a DataError."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 from pqchain.errors import DataError
 
 _SETTINGS = (
-    "trusted_schema = OFF",  # a hostile file may bring triggers and views: none of them shall run
-    "synchronous = EXTRA",  # what was acknowledged survives a crash of the machine too
-    "cell_size_check = ON",
-    "cache_size = -2048",  # KiB; else the file says how much memory is used
+    "trusted_schema = OFF",  # triggers and views of a hostile file must not call functions
+    "synchronous = EXTRA",  # an acknowledged append survives a crash of the machine
+    "cell_size_check = ON",  # find corrupt pages when they are read
+    "cache_size = -2048",  # KiB; otherwise the file itself sets the memory limit
 )
 
 _REMEDIES = {
@@ -25,18 +25,20 @@ _REMEDIES = {
     "closed": "open it again",
     "thread": "open it in each thread that uses it",
 }
-"""What to do, by a word of SQLite's message; where there is none, the file itself is wrong."""
+"""Remedies by a substring of SQLite's message. Without a match the file itself is damaged."""
 
 _FAILURES = (sqlite3.Error, sqlite3.Warning, UnicodeError, TypeError, OverflowError, MemoryError)
-"""What Python's sqlite3 raises. Messages that quote a damaged file may be no UTF-8."""
+"""Exceptions of Python's sqlite3. UnicodeError: messages may quote a damaged file's bytes."""
 
 
 class Database:
-    """An open file. Text comes back as bytes, because it need not be text."""
+    """An open SQLite file. Text is returned as bytes, because it may not be valid UTF-8."""
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self.path = path
         with self._naming_errors():
+            # mode=rw: SQLite would otherwise create a missing file. isolation_level=None: the
+            # transactions are explicit, see `changing`.
             uri = f"{path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
             self._connection = sqlite3.connect(uri, uri=True, isolation_level=None)
         self._connection.text_factory = bytes
@@ -45,19 +47,21 @@ class Database:
                 self.rows(f"PRAGMA {setting}")
 
     def rows(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Carry out one statement and return its rows."""
+        """Execute one statement and return its rows. Raises DataError."""
         with self._naming_errors():
             return self._connection.execute(sql, values).fetchall()
 
     def check(self) -> None:
-        """Raise DataError if pages, cells or free space are not as SQLite would leave them."""
+        """Raise DataError if SQLite's quick check finds an inconsistent page, cell or free list."""
         [(found,)] = self.rows("PRAGMA quick_check(1)")
         if found != b"ok":
             raise self.error(found.decode(errors="replace"))
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Do all that is done within in one step, or nothing of it."""
+        """Run the block as one transaction: commit at its end, roll back on an exception."""
+        # IMMEDIATE takes the write lock at the start, so that no other process writes between
+        # what the block reads and what it writes.
         self.rows("BEGIN IMMEDIATE")
         try:
             yield
@@ -69,7 +73,7 @@ class Database:
 
     @contextmanager
     def closing_on_error(self) -> Iterator[None]:
-        """Close the file if what is done within fails."""
+        """Close the file if the block raises an exception."""
         try:
             yield
         except BaseException:
@@ -81,7 +85,7 @@ class Database:
         self._connection.close()
 
     def error(self, message: str) -> DataError:
-        """Return an error of this file, with what to do."""
+        """Return a DataError that names the file and a remedy."""
         fitting = (remedy for word, remedy in _REMEDIES.items() if word in message)
         return DataError(f"{self.path}: {message}; {next(fitting, 'restore it from a copy')}")
 

@@ -1,22 +1,22 @@
-"""The bytes of transactions and blocks, and their sizes without making one.
+"""Encoding of transactions and blocks, and their sizes without encoding anything.
 
 Importing this module loads no cryptography. All integers are unsigned and big-endian; every field
-of variable length stands behind its length; there is one encoding of every value.
+of variable length follows its length; the encoding is canonical (one encoding per value).
 
 A transaction, version 1:
 
     version          1   = 1
-    chain            4   which chain it is for
+    chain            4   chain identifier
     sender          32   address: SHA3-256 of the sender's algorithms and public keys
     recipient       32   address
     amount           8
-    nonce            8   how many transactions the sender has made before
-    data          2 + n  n, then n bytes that mean nothing to the ledger
-    credentials      1   how many follow, 1 to 4
-    of each          3   algorithm (2), form of the public key (1)
-    of each          8 + key + signature: length (4), public key, length (4), signature
+    nonce            8   number of earlier transactions of the sender
+    data          2 + n  n, then n bytes that the ledger ignores
+    credentials      1   their number, 1 to 4
+    per credential   3   algorithm (2), form of the public key (1)
+    per credential   8 + key + signature: length (4), public key, length (4), signature
 
-All but the last line is the body, and the body is what is signed. A block, version 1:
+All lines but the last are the body, which is signed. A block, version 1:
 
     version          1   = 1
     height           4
@@ -24,10 +24,10 @@ All but the last line is the body, and the body is what is signed. A block, vers
     root            32   hash of the list of transactions
     timestamp        4   seconds since 1970
     proposer        32   address
-    seal             2   algorithm of the proposer's signature of all above; 0: none, else followed
-                         by length (4), public key, length (4), signature
-    transactions     4   how many follow
-    of each              as above
+    seal             2   algorithm of the proposer's signature of the fields above, followed by
+                         length (4), public key, length (4), signature; 0 if there is no seal
+    transactions     4   their number
+    per transaction      as above
 """
 
 from __future__ import annotations
@@ -46,26 +46,26 @@ from pqchain.checks import one_of, whole
 from pqchain.errors import Malformed, UsageError
 
 VERSION = 1
-"""Version of the encoding; another one is refused."""
+"""Version of the encoding; other versions are rejected."""
 
 ADDRESS_BYTES = HASH_BYTES = 32
 
 MAX_CREDENTIALS = 4
-"""The most signatures of one transaction: two are a hybrid, more a committee."""
+"""Maximum number of signatures of a transaction."""
 
 MAX_DATA_BYTES = 0xFFFF
 
 CREDENTIAL_BYTES = 3
-"""What a credential adds to the body: its algorithm and the form of its key."""
+"""Bytes that a credential adds to the body: algorithm and form of its key."""
 
 _TRANSACTION_BYTES = 1 + 4 + 2 * ADDRESS_BYTES + 8 + 8 + 2 + 1
-"""A body without data and credentials."""
+"""Length of a body without data and credentials."""
 
 HEADER_BYTES = 1 + 4 + 2 * HASH_BYTES + 4 + ADDRESS_BYTES
-"""What the block's hash and its seal are made over."""
+"""Length of the header, over which hash and seal are computed."""
 
 MIN_TRANSACTION_BYTES = _TRANSACTION_BYTES + CREDENTIAL_BYTES + 8
-"""No transaction is shorter; bounds what a count of transactions can claim."""
+"""Minimum length of a transaction; bounds the number of transactions that a block can claim."""
 
 _FALCON_RECOVERY = ("Falcon-recovery-512", "Falcon-recovery-1024")
 
@@ -75,59 +75,61 @@ RECOVERABLE: Mapping[str, int] = MappingProxyType(
         **{row.name: row.signature_bytes for row in map(algorithms.get, _FALCON_RECOVERY)},
     }
 )
-"""Schemes whose signature gives the public key, and the length of such a signature.
+"""Schemes with public-key recovery, and the length of a recoverable signature.
 
-What follows from a signature of Falcon with key recovery is the hash that is its public key.
+For Falcon with key recovery, the recovered public key is a hash.
 """
 
 KeyMode = Literal["inline", "registered", "recovered"]
-"""How a verifier comes to the public key, as users name it."""
+"""Way in which a verifier obtains the public key, as an option of users."""
 
 KEY_MODES: tuple[str, ...] = get_args(KeyMode)
 
 
 class KeyForm(IntEnum):
-    """How a verifier comes to the public key, as it is encoded."""
+    """Way in which a verifier obtains the public key, as it is encoded."""
 
     INLINE = 0
-    """It stands in the transaction."""
+    """The transaction contains the key."""
     REGISTERING = 1
-    """It stands in the transaction, and the ledger keeps it."""
+    """The transaction contains the key, and the ledger keeps it."""
     REGISTERED = 2
-    """The ledger has it from an earlier transaction."""
+    """The ledger has the key from an earlier transaction."""
     RECOVERED = 3
-    """It follows from the signature."""
+    """The key is recovered from the signature."""
 
     @property
     def carries_key(self) -> bool:
-        """Whether the transaction holds the public key."""
+        """Whether the transaction contains the public key."""
         return self in (KeyForm.INLINE, KeyForm.REGISTERING)
 
 
 @cache
 def algorithm_identifier(name: str) -> int:
-    """Return the two bytes that stand for an algorithm: the first of SHA3-256 of its name.
+    """Return the identifier of an algorithm: the first two bytes of SHA3-256 of its name.
 
-    So a new row of the registry needs no second table; a test shows that no two collide and that
-    none is 0. Raises UnknownAlgorithm.
+    Raises UnknownAlgorithm.
     """
+    # Derived from the name, so that a new row of the registry needs no second table; a test checks
+    # that no two rows collide and that none is 0 ("no seal").
     return identifier_of(algorithms.get(name).name)
 
 
 def identifier_of(name: str) -> int:
-    """Return the identifier that an algorithm of this canonical name has, or would have."""
+    """Return the identifier of a canonical name, whether or not the registry has it."""
     return int.from_bytes(hashlib.sha3_256(name.encode()).digest()[:2], "big")
 
 
 def algorithm_of(identifier: int) -> Algorithm | None:
     """Return the signature scheme of that identifier, or None if the registry has none."""
+    # The tuple of names is the cache key: user-defined schemes can be added at any time.
     names = _by_identifier(tuple(algorithms.names("signature", everything=True)))
     return algorithms.get(names[identifier]) if identifier in names else None
 
 
 @lru_cache(maxsize=4)
 def _by_identifier(names: tuple[str, ...]) -> dict[int, str]:
-    """Return names by identifier; of two with the same the first, which is the registry's."""
+    """Return names by identifier; in a collision the first name, a built-in scheme, wins."""
     return {identifier_of(name): name for name in reversed(names)}
 
 
@@ -139,15 +141,15 @@ def encoded_size(
     signature_bytes: int | None = None,
     data_bytes: int = 0,
 ) -> int:
-    """Return the encoded length in bytes of one transaction, or of what a seal adds to a block.
+    """Return the encoded length in bytes of one transaction, or of a seal in a block.
 
-    `algorithm` may be several, for a transaction that each of them signs. `public_key` says
-    whether it stands in the transaction ("inline"), was kept by the ledger earlier ("registered")
-    or follows from the signature ("recovered", where the scheme can). `signature_bytes` is the
-    length of all signatures together; without it the nominal one, which for Falcon is the mean.
-    `data_bytes` is free data.
+    Several algorithms mean a transaction with a signature of each. `public_key` is the key mode:
+    "inline" (contained in the transaction), "registered" (kept by the ledger since an earlier one)
+    or "recovered" (from the signature, where the scheme supports that). `signature_bytes` is the
+    total length of all signatures, by default the nominal one, which for Falcon is the mean.
+    `data_bytes` is the length of the free data.
 
-    Raises UnknownAlgorithm, and UsageError for a size or a mode that cannot be.
+    Raises UnknownAlgorithm, and UsageError for an invalid size or mode.
 
     >>> encoded_size("Falcon-512"), encoded_size("Falcon-512", public_key="registered")
     (1651, 754)
@@ -173,7 +175,7 @@ def encoded_size(
 
 
 def no_recovery(names: Iterable[str]) -> UsageError:
-    """Return the error for schemes of which none has key recovery."""
+    """Return the error for schemes without key recovery."""
     return UsageError(
         f"{', '.join(names)}: no key recovery here; of our schemes {', '.join(RECOVERABLE)} have "
         "it: use public_key='inline' or 'registered'"
@@ -181,17 +183,17 @@ def no_recovery(names: Iterable[str]) -> UsageError:
 
 
 def header_bytes(*, seal: str | Algorithm | None = None) -> int:
-    """Return the length in bytes of a block besides its transactions.
+    """Return the encoded length in bytes of a block without transactions.
 
-    With `seal` the nominal length of a signature of that algorithm by the proposer is included.
+    With `seal`, the key and nominal signature of that algorithm by the proposer are included.
     """
     return HEADER_BYTES + 2 + 4 + (encoded_size(seal, kind="seal") if seal is not None else 0)
 
 
 def signature_schemes(algorithm: str | Algorithm | Sequence[str | Algorithm]) -> list[Algorithm]:
-    """Return the schemes that sign one transaction together.
+    """Return the registry rows of the schemes that sign one transaction.
 
-    Raises UnknownAlgorithm, and UsageError unless they are 1 to 4 signature schemes, each once.
+    Raises UnknownAlgorithm, and UsageError unless they are 1 to 4 distinct signature schemes.
     """
     several = [algorithm] if isinstance(algorithm, str | Algorithm) else algorithm
     if not isinstance(several, Iterable):
@@ -211,7 +213,7 @@ _LENGTH = Struct(">I")
 
 
 class Reader:
-    """Reads fields from bytes, and never past their end."""
+    """Bounds-checked reader of the fields of an encoding."""
 
     __slots__ = ("_data", "_end", "at")
 
@@ -222,11 +224,11 @@ class Reader:
 
     @property
     def left(self) -> int:
-        """How many bytes have not been read."""
+        """Number of unread bytes."""
         return self._end - self.at
 
     def take(self, count: int, what: str) -> bytes:
-        """Return the next `count` bytes; raises Malformed if there are fewer."""
+        """Return the next `count` bytes. Raises Malformed if there are fewer."""
         start = self.at
         end = start + count
         if end > self._end:
@@ -238,34 +240,37 @@ class Reader:
         return self._data[start:end]
 
     def unpack(self, layout: Struct, what: str) -> tuple[Any, ...]:
-        """Return the next fields of fixed widths; raises Malformed if there are fewer bytes."""
+        """Return the next fields of fixed widths. Raises Malformed if there are fewer bytes."""
         start = self.at
         if start + layout.size > self._end:
-            self.take(layout.size, what)
+            self.take(layout.size, what)  # raises the error
         self.at = start + layout.size
         return layout.unpack_from(self._data, start)
 
     def since(self, start: int) -> bytes:
-        """Return what has been read since the reader stood at `start`."""
+        """Return the bytes from offset `start` to the current position."""
         return self._data[start : self.at]
 
     def number(self, width: int, what: str) -> int:
-        """Return the next `width` bytes as a number."""
+        """Return the next `width` bytes as an unsigned integer. Raises Malformed."""
         return int.from_bytes(self.take(width, what), "big")
 
     def counted(self, what: str) -> bytes:
-        """Return the bytes behind a length of four bytes."""
+        """Return a field of variable length, which follows its length of 4 bytes."""
         (length,) = self.unpack(_LENGTH, what)
         return self.take(length, what)
 
     def end(self, what: str) -> None:
-        """Raise Malformed if anything is left."""
+        """Raise Malformed if there are unread bytes."""
         if self.left:
             raise Malformed(f"{self.left} bytes follow after the {what}; expected none")
 
 
 def check_fields(record: object, *, hashes: Sequence[str], **bits: int) -> None:
-    """Raise Malformed unless fields are hashes or addresses, and numbers of at most some bits."""
+    """Raise Malformed unless the fields named in `hashes` are 32 bytes and integers fit.
+
+    `bits` maps the name of an unsigned integer field to its width in bits.
+    """
     for name in hashes:
         value = getattr(record, name)
         if not isinstance(value, bytes) or len(value) != HASH_BYTES:
@@ -278,7 +283,7 @@ def check_fields(record: object, *, hashes: Sequence[str], **bits: int) -> None:
 
 
 def expect(value: int, allowed: Collection[int], what: str) -> int:
-    """Return the value if it is allowed; raises Malformed otherwise."""
+    """Return the value if it is allowed. Raises Malformed otherwise."""
     if value not in allowed:
         raise Malformed(f"{what} is {value}; expected {' or '.join(map(str, allowed))}")
     return value

@@ -1,11 +1,11 @@
-"""A chain in a file: blocks are appended one by one, survive a crash, and are checked on opening.
+"""Durable ledger: a chain in an SQLite file, appended block by block and verified on opening.
 
-The store is SQLite in one file, so that an append is either there with everything or not at all.
-Only blocks and the genesis are stored: the state follows from them, and opening computes it anew.
+An append is one SQLite transaction, so that it is stored completely or not at all. Only the genesis
+and the blocks are stored; opening the file recomputes the state.
 
-SQLite does not notice a bit that flipped, and may then show fewer blocks, or others. So each block
-has beside it a digest of its bytes and of all before it, from the genesis on, and a table of one
-row says how many blocks there are, and the tip and the digest of the last.
+SQLite does not detect a flipped bit, which can hide or change blocks. Each block is therefore
+stored with a digest of its bytes and of everything before it, from the genesis on, and a table of
+one row has the number of blocks, and the tip and digest of the last one.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from pqchain.chain.verification import Verifier
 from pqchain.errors import DataError, PqchainError, UsageError
 
 _APPLICATION = 0x70716333
-"""SQLite's application id of our files: "pqc3", whose last character is the format's version."""
+"""SQLite application id of ledger files: "pqc3", whose last character is the format version."""
 
 _OLD_FORMATS = {
     0x70716331: "format 1, which has no digests",
     0x70716332: "format 2, whose blocks do not vouch for the chain's rules",
 }
-"""Application ids of earlier versions, and why they are not read."""
+"""Application ids of earlier formats, and why they are not read."""
 
 _SCHEMA = {
     b"genesis": b"CREATE TABLE genesis (description BLOB NOT NULL)",
@@ -44,32 +44,32 @@ _HEAD = """
 SELECT height, tip, digest, (SELECT count(*) FROM blocks), (SELECT max(height) FROM blocks)
 FROM head LIMIT 2
 """
-"""In one statement, because somebody else may append at any time."""
+"""One statement, because another process may append at any time."""
 
 _NEXT = """
 SELECT height, digest, typeof(data), length(data),
     CASE WHEN typeof(data) = 'blob' AND length(data) <= ? THEN data END
 FROM blocks WHERE height > ? ORDER BY height LIMIT ?
 """
-"""Fetches the next blocks, without their bytes if they are too many."""
+"""Select the next blocks; `data` is NULL where it is not a blob or exceeds the length limit."""
 
 _FETCHED_BYTES = 1_000_000
-"""How much may be fetched at once, if it is more than one block."""
+"""Maximum size of the blocks fetched by one query, unless a single block may be larger."""
 
 _GENESIS_BYTES = 64_000_000
-"""The longest genesis that is read: about 700,000 accounts."""
+"""Maximum length of a stored genesis: about 700,000 accounts."""
 
 
 @dataclass(slots=True, eq=False)
 class Ledger:
-    """A state, and the file that holds the blocks which led to it."""
+    """A state and the file with the blocks that led to it."""
 
     _database: Database
     state: State
     verifier: Verifier
     digest: bytes
-    """SHA-256 that covers the genesis with its rules and every byte of every block. Kept elsewhere,
-    it tells whether somebody wrote the file anew."""
+    """SHA-256 over the genesis, its rules and every byte of every block. A copy that is kept
+    elsewhere detects a rewritten file."""
 
     @classmethod
     def create(
@@ -80,10 +80,11 @@ class Ledger:
         *,
         verifier: Verifier | None = None,
     ) -> Ledger:
-        """Start a chain in a new file, or in the empty one that a process ended too early left.
+        """Create a chain in a new file, or in the empty file of an interrupted creation.
 
-        Raises UsageError if the file is there already, or its folder is not, and DataError if it
-        cannot be written.
+        `balances` has the initial balance of each address. Raises UsageError if the file already
+        exists, its folder does not, or the balances or their number are out of range; DataError if
+        the file cannot be written.
         """
         path = Path(path)
         state = State.genesis(balances, rules)
@@ -96,7 +97,7 @@ class Ledger:
         digest = _digest(b"", description)
         with database.closing_on_error(), database.changing():
             if database.rows("SELECT name FROM sqlite_schema LIMIT 1"):
-                raise _is_there(path)  # since just now: somebody else was sooner
+                raise _is_there(path)  # another process created it since _check_free
             for statement in _SCHEMA.values():
                 database.rows(statement.decode())
             database.rows(f"PRAGMA application_id = {_APPLICATION}")
@@ -106,10 +107,10 @@ class Ledger:
 
     @classmethod
     def open(cls, path: str | Path, *, verifier: Verifier | None = None) -> Ledger:
-        """Open a file, check every block in it, and return the ledger.
+        """Open a file, verify every block in it, and return the ledger. The file is not changed.
 
-        Raises DataError if the file is not there, not ours, or holds anything but blocks that were
-        stored in it and are valid; the message names the block. Nothing is changed.
+        Raises DataError if the file is missing, is not a ledger, or has a block that is invalid or
+        differs from what was stored; the message names the block.
         """
         path = Path(path)
         verifier = verifier or Verifier()
@@ -122,21 +123,23 @@ class Ledger:
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """Path of the file."""
         return self._database.path
 
     def append(self, block: Block | bytes, *, after: State | None = None) -> State:
-        """Check the block, store it, and return the state after it.
+        """Verify the block, store it, and return the state after it.
 
-        `after` is what `state.apply` gave for this very block, where it was checked already. When
-        this returns, the block is on disk. Raises BlockRejected, and DataError if it could not be
-        stored; the ledger is then as it was.
+        `after` is the result of `state.apply` for this block if it was verified before. The block
+        is on disk when this returns. Raises BlockRejected, and DataError if it cannot be stored;
+        the ledger is then unchanged.
         """
         state = after or self.state.apply(block, verifier=self.verifier)
         data = block.encode() if isinstance(block, Block) else bytes(block)
         digest = _digest(self.digest, data)
         database, held = self._database, (self.state.height, self.digest)
         with database.changing():
+            # Read within the transaction: two processes that append to one file must not both
+            # store a block of the same height.
             if database.rows("SELECT height, digest FROM head") != [held]:
                 raise DataError(
                     f"{self.path} no longer ends at block {self.state.height}, as this ledger "
@@ -150,14 +153,14 @@ class Ledger:
         return state
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the stored blocks from the first; raises DataError at one that was changed."""
+        """Yield the stored blocks from the first. Raises DataError at a block that was changed."""
         start = _digest(b"", _genesis(self._database)[0])
         head = _Head(self.state.height, self.state.tip, self.digest)
         for data in _stored(self._database, start, head, self.state.rules):
             yield Block.decode(data)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; the ledger must not be used afterwards."""
         self._database.close()
 
     def __enter__(self) -> Ledger:
@@ -168,7 +171,7 @@ class Ledger:
 
 
 class _Head(NamedTuple):
-    """Where the chain in a file ends."""
+    """Height, tip and digest of the last stored block."""
 
     height: int
     tip: bytes
@@ -176,7 +179,8 @@ class _Head(NamedTuple):
 
 
 def _digest(before: bytes, data: bytes) -> bytes:
-    """Return the digest after a block, or, with nothing before it, after the genesis."""
+    """Return the digest after a block; with an empty `before`, the digest of the genesis."""
+    # The length of `before` makes the input unambiguous: a genesis cannot pass for a block.
     return sha256(b"pqchain ledger 3\0" + bytes([len(before)]) + before + data).digest()
 
 
@@ -188,9 +192,9 @@ def _is_file(path: Path) -> bool:
 
 
 def _check_free(path: Path) -> None:
-    """Raise UsageError unless a chain can start there."""
+    """Raise UsageError unless a ledger can be created at that path."""
     try:
-        # With a journal it may be what is left of a start that was cut short: SQLite knows.
+        # A file with a journal may be an interrupted creation, which SQLite rolls back.
         unfinished = path.with_name(f"{path.name}-journal").exists()
         if path.exists() and (not path.is_file() or (path.stat().st_size and not unfinished)):
             raise _is_there(path)
@@ -206,14 +210,12 @@ def _is_there(path: Path) -> UsageError:
 
 
 def _replayed(database: Database, verifier: Verifier) -> tuple[State, bytes]:
-    """Return the state after all stored blocks, each of them checked, and the digest.
-
-    Whether the file holds what was stored is found out first, because that is cheap.
-    """
+    """Verify all stored blocks; return the state after them and the last digest."""
     _check_ours(database)
     database.check()
     description, state = _genesis(database)
     start, head, rules = _digest(b"", description), _read_head(database), state.rules
+    # All digests before the first signature: damage is found cheaply.
     for _ in _stored(database, start, head, rules):
         pass
     for data in _stored(database, start, head, rules):
@@ -227,10 +229,10 @@ def _replayed(database: Database, verifier: Verifier) -> tuple[State, bytes]:
 
 
 def _check_ours(database: Database) -> None:
-    """Raise DataError unless the file is of `Ledger.create`, with its very tables."""
+    """Raise DataError unless the file has the application id and tables of `Ledger.create`."""
     [(application,)] = database.rows("PRAGMA application_id")
     if application in _OLD_FORMATS:
-        # No conversion: a proposer's seal covers the hash of the genesis, which has changed.
+        # Not converted: seals cover the hash of the genesis, which differs between formats.
         raise DataError(
             f"{database.path} is a ledger of {_OLD_FORMATS[application]}; read it with the version "
             "of pqchain that wrote it, and start a new one with Ledger.create"
@@ -245,8 +247,9 @@ def _check_ours(database: Database) -> None:
 
 
 def _genesis(database: Database) -> tuple[bytes, State]:
-    """Return the genesis as it is stored, and the first state."""
-    short = "typeof(description) = 'blob' AND length(description) <= ?"  # of a text, up to a NUL
+    """Return the stored genesis and the first state. Raises DataError."""
+    # Blobs only: the length of a text counts the characters before the first NUL.
+    short = "typeof(description) = 'blob' AND length(description) <= ?"
     choice = f"CASE WHEN {short} THEN description END"
     found = database.rows(f"SELECT {choice} FROM genesis LIMIT 2", _GENESIS_BYTES)
     if len(found) != 1 or found[0][0] is None:
@@ -274,9 +277,10 @@ def _read_head(database: Database) -> _Head:
 
 
 def _stored(database: Database, digest: bytes, head: _Head, rules: Rules) -> Iterator[bytes]:
-    """Yield the bytes of each block up to the head, if they are those that were stored.
+    """Yield the bytes of each block up to the head, checked by its digest.
 
-    `digest` is that of the genesis. A block that is too long is not read.
+    `digest` is that of the genesis. A block longer than the rules allow is not read. Raises
+    DataError for a block that is missing, too long or changed.
     """
     rows = _rows(database, head.height, rules.limit_bytes)
     for height in range(1, head.height + 1):
@@ -295,7 +299,7 @@ def _stored(database: Database, digest: bytes, head: _Head, rules: Rules) -> Ite
 
 
 def _rows(database: Database, last: int, limit: int) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the blocks up to the last, many at once if they are small."""
+    """Yield the rows of the blocks up to height `last`, several per query if blocks are small."""
     height, at_once = 0, max(1, _FETCHED_BYTES // limit)
     while found := database.rows(_NEXT, limit, height, min(at_once, last - height)):
         yield from found

@@ -1,8 +1,8 @@
-"""What a chain of blocks amounts to: who owns what, and which block may come next.
+"""Ledger state: accounts, chain tip, and the validation of the next block.
 
-A state never changes; `apply` returns the next one or raises `BlockRejected`. Checks go from cheap
-to dear, so that a hostile block costs little: form, size, place in the chain, hash of the
-transactions, seal, then nonces, balances and keys in order, and all signatures at last.
+A state is immutable; `apply` returns the next one or raises `BlockRejected`. Checks go from cheap
+to expensive, so that a hostile block costs little: form, size, position in the chain, hash of the
+transactions, seal, then nonces, balances and keys in order, and all signatures last.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ from pqchain.errors import Malformed, PqchainError, UsageError
 _GENESIS = b"pqchain genesis 2\0"
 
 LEAST_IN_BULK = 32
-"""From so many transactions on, a block of transactions that are alike is checked in C."""
+"""Minimum number of transactions of a uniform block that is checked in C."""
 
 
 class Reason(Enum):
-    """Why a ledger refuses a block, in the order in which it checks."""
+    """Reason for rejecting a block, in the order of the checks."""
 
     MALFORMED = "malformed"
     OVERSIZE = "oversize"
     DUPLICATE = "duplicate"
-    """This very block, a transaction twice in one block, or a key registered twice."""
+    """The last block again, a transaction twice in one block, or a key registered twice."""
     WRONG_HEIGHT = "wrong height"
     WRONG_PREVIOUS_HASH = "wrong previous hash"
     BAD_TIMESTAMP = "bad timestamp"
     WRONG_ROOT = "wrong root"
     WRONG_CHAIN = "wrong chain"
     UNKNOWN_ALGORITHM = "unknown algorithm"
-    """Not in the registry, or not allowed on this chain."""
+    """An algorithm that is not in the registry, or not allowed on this chain."""
     UNKNOWN_KEY = "unknown key"
-    """A transaction relies on a registered key, and there is none."""
+    """A transaction refers to a registered key that the ledger does not have."""
     BAD_NONCE = "bad nonce"
     OVERSPEND = "overspend"
     BAD_SIGNATURE = "bad signature"
-    """Also: the keys are not those of the address that sends or proposes."""
+    """Also keys that do not match the sender's or proposer's address, or a missing seal."""
 
 
 class BlockRejected(PqchainError):
-    """A block that the ledger does not take. The state is what it was before."""
+    """An invalid block. The state is unchanged."""
 
     def __init__(self, reason: Reason, detail: str, indices: tuple[int, ...] = ()) -> None:
         super().__init__(reason, detail, indices)
         self.reason = reason
         self.detail = detail
         self.indices = indices
-        """Of the transactions concerned, from 0; empty if it is the block as a whole."""
+        """Indices of the transactions concerned, from 0; empty if it is the whole block."""
 
     def __str__(self) -> str:
         return f"block rejected, {self.reason.value}: {self.detail}"
@@ -68,18 +68,16 @@ class BlockRejected(PqchainError):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What blocks of one chain must obey."""
+    """Validity rules of one chain."""
 
     chain: int = 1
-    """Stands in every transaction, so that none can be replayed on another chain."""
+    """Chain identifier, part of every transaction to prevent replay on another chain."""
     limit_bytes: int = 4_000_000
+    """Maximum encoded length of a block."""
     algorithms: frozenset[str] | None = None
-    """Names of the schemes that may sign; None: all of the registry."""
+    """Names of the schemes that may sign; None allows all of the registry."""
     sealed: bool = True
-    """Whether the proposer must sign the block.
-
-    Without a seal nothing but the next block vouches for the proposer and the time.
-    """
+    """Whether proposers must sign; otherwise only the next block confirms proposer and time."""
 
     def __post_init__(self) -> None:
         whole("chain", self.chain, least=0, most=2**32 - 1)
@@ -96,10 +94,8 @@ class Rules:
             object.__setattr__(self, "algorithms", named)
 
     def encode(self) -> bytes:
-        """Return all rules as bytes, for the hash of the genesis.
-
-        The encoding delimits itself, so no two rules with any balances after them are equal.
-        """
+        """Return the encoded rules, for the hash of the genesis."""
+        # Self-delimiting, so that different rules differ whatever balances follow.
         numbers = pack(">IQ?", self.chain, self.limit_bytes, self.sealed)
         if self.algorithms is None:
             return numbers + b"\0"
@@ -110,32 +106,32 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What the ledger knows of one address."""
+    """State of one address."""
 
     balance: int = 0
     nonce: int = 0
-    """How many transactions it has made."""
+    """Number of transactions sent from the address."""
     keys: tuple[tuple[int, bytes], ...] = ()
-    """Registered public keys: algorithm identifier and key."""
+    """Registered public keys as (algorithm identifier, key)."""
 
 
 _NOBODY = Account()
 
 _Keys = tuple[tuple[int, bytes | None], ...]
-"""Algorithm identifier and public key of all who sign, None for a key to recover."""
+"""(algorithm identifier, public key) of each signature; None for a key to recover."""
 
 _Checked = tuple[Header, dict[bytes, Account], set[int]]
-"""Of a block that is right but for signatures: header, accounts after it, those that are wrong."""
+"""Header, accounts after the block, and indices of transactions with a wrong signature."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The chain up to one block."""
+    """Immutable state of a chain after one block."""
 
     rules: Rules
     height: int
     tip: bytes
-    """Hash of the last block; before the first one, of the rules and the genesis balances."""
+    """Hash of the last block; before the first block, hash of the rules and genesis balances."""
     timestamp: int
     accounts: Mapping[bytes, Account] = field(repr=False)
 
@@ -143,7 +139,7 @@ class State:
     def genesis(cls, balances: Mapping[bytes, int], rules: Rules | None = None) -> State:
         """Return the state before the first block.
 
-        Raises UsageError for balances that are no amounts or that together pass 2^64 - 1.
+        Raises UsageError for an invalid address or balance, or if the sum exceeds 2^64 - 1.
         """
         rules = rules or Rules()
         for address, balance in balances.items():
@@ -153,18 +149,18 @@ class State:
         if sum(balances.values()) >= 2**64:
             raise UsageError("the balances together must stay below 2^64: amounts have 8 bytes")
         listed = b"".join(a + b.to_bytes(8, "big") for a, b in sorted(balances.items()))
-        # With the rules, so that no block stays valid if they are changed later.
+        # The rules are part of the hash, so that a later change of them invalidates every block.
         tip = sha3_256(_GENESIS + rules.encode() + listed).digest()
         accounts = {address: Account(balance) for address, balance in balances.items()}
         return cls(rules, 0, tip, 0, MappingProxyType(accounts))
 
     def account(self, address: bytes) -> Account:
-        """Return what is known of an address; an unknown one owns nothing."""
+        """Return the account of an address; an unknown address has an empty one."""
         return self.accounts.get(address, _NOBODY)
 
     @property
     def total(self) -> int:
-        """All the money there is; no block changes it."""
+        """Sum of all balances, which no block changes."""
         return sum(account.balance for account in self.accounts.values())
 
     def propose(
@@ -175,7 +171,7 @@ class State:
         timestamp: int,
         threads: int = 1,
     ) -> Block:
-        """Return a block on top of this state; whether it is valid, `apply` says."""
+        """Return an unvalidated block on top of this state; see `make_block`."""
         return make_block(
             transactions,
             height=self.height + 1,
@@ -188,11 +184,11 @@ class State:
     def apply(
         self, block: Block | bytes, *, verifier: Verifier | None = None, all_wrong: bool = False
     ) -> State:
-        """Return the state after the block, or raise BlockRejected with the reason.
+        """Return the state after the block. Raises BlockRejected with the reason.
 
         With `all_wrong`, BAD_SIGNATURE names every transaction with a wrong signature, not only the
-        first. Raises Unsupported if an algorithm of the block cannot run here: then the block is
-        neither right nor wrong.
+        first. Raises Unsupported if an algorithm of the block cannot run here, so that the block
+        can be neither accepted nor rejected.
         """
         verifier = verifier or Verifier()
         checked = self._in_bulk(block, verifier, all_wrong) or self._one_by_one(
@@ -218,6 +214,7 @@ class State:
         names = self._algorithms(block)
         self._check_seal(block.header, block.seal, names, verifier)
         accounts, checks, wrong = self._transfer(block, names)
+        # One wrong sender rejects the block: signatures are then verified for a full list only.
         if not wrong or all_wrong:
             wrong.update(verifier.wrong(checks, stop_at_first=not all_wrong))
         return block.header, accounts, wrong
@@ -225,10 +222,10 @@ class State:
     def _in_bulk(
         self, block: Block | bytes, verifier: Verifier, all_wrong: bool
     ) -> _Checked | None:
-        """Do as `_one_by_one`, with many transactions that are alike.
+        """Check a large uniform block in C; the result is that of `_one_by_one`.
 
-        None if they are not, or if any of them is refused for anything but its signature: then
-        `_one_by_one` finds which and why.
+        Returns None for other blocks, and if a transaction is invalid for a reason other than its
+        signature: `_one_by_one` then finds which one and why.
         """
         if isinstance(block, Block) and len(block.transactions) >= LEAST_IN_BULK:
             block = block.encode()
@@ -268,10 +265,8 @@ class State:
         return self._transfer(block, self._algorithms(block))[1]
 
     def _decoded(self, block: Block | bytes) -> Block:
-        """Return the block, after a look at its size; bytes too long are not even read.
-
-        Raises BadType for what is neither.
-        """
+        """Return the decoded block. Raises BlockRejected, and BadType if it is not bytes."""
+        # The limit comes first: longer bytes are not decoded.
         block = block if isinstance(block, Block) else as_bytes("block", block)
         length = block.encoded_bytes if isinstance(block, Block) else len(block)
         if length > self.rules.limit_bytes:
@@ -298,7 +293,7 @@ class State:
             raise BlockRejected(Reason.BAD_TIMESTAMP, detail)
 
     def _algorithms(self, block: Block) -> dict[int, str]:
-        """Return the names of all algorithms in the block by identifier, if they are allowed."""
+        """Return the names of the block's algorithms by identifier. Raises BlockRejected."""
         first: dict[int, tuple[int, ...]] = {}
         if block.seal is not None:
             first[block.seal.identifier] = ()
@@ -308,7 +303,7 @@ class State:
         return self._allowed(first)
 
     def _allowed(self, first: Mapping[int, tuple[int, ...]]) -> dict[int, str]:
-        """Return the names of algorithms; `first` says which transaction uses each first."""
+        """Return names by identifier; `first` has the index of the first transaction using each."""
         names = {}
         for identifier, indices in first.items():
             row, allowed = algorithm_of(identifier), self.rules.algorithms
@@ -339,9 +334,10 @@ class State:
     def _transfer(
         self, block: Block, names: Mapping[int, str]
     ) -> tuple[dict[bytes, Account], list[Check], set[int]]:
-        """Carry out all payments on a copy.
+        """Apply all payments to a copy of the accounts.
 
-        Return it, the signatures that allow them, and the transactions not signed by their sender.
+        Returns the copy, the signatures to verify, and the indices of transactions whose keys do
+        not match their sender's address.
         """
         accounts = dict(self.accounts)
         checks: list[Check] = []
@@ -385,7 +381,7 @@ def _refused(reason: Reason, index: int, detail: str) -> BlockRejected:
 def _resolve(
     transaction: Transaction, sender: Account, index: int
 ) -> tuple[_Keys, tuple[tuple[int, bytes], ...]]:
-    """Return the public keys that sign, None for one to recover, and those then registered."""
+    """Return the signing keys (None for one to recover) and the keys registered afterwards."""
     held, registered = dict(sender.keys), sender.keys
     keys: list[tuple[int, bytes | None]] = []
     for credential in transaction.credentials:

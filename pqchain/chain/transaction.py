@@ -1,4 +1,4 @@
-"""Signed transactions: what they hold, their bytes, and how they are read back."""
+"""Signed transactions: payments, credentials, and their encoding."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed
 
 SIGNED = b"pqchain transaction 1\0"
-"""Stands before the body in what is signed, so that a signature means nothing elsewhere."""
+"""Domain-separation prefix of the signed message: the signature is valid for no other purpose."""
 
 _ADDRESS = b"pqchain address 1\0"
 _IDENTIFIER = b"pqchain transaction identifier 1\0"
 
 _FIXED = Struct(">BI32s32sQQH")
 FIXED_BYTES = _FIXED.size
-"""A transaction up to its free data."""
+"""Length of the fields before the free data."""
 
 _KIND = Struct(">HB")
 _FORMS = tuple(KeyForm)
 
 
 def address_of(keys: Sequence[tuple[int, bytes]]) -> bytes:
-    """Return the address of whoever holds these keys: (algorithm identifier, public key) each."""
+    """Return the address of a set of keys, given as (algorithm identifier, public key)."""
     parts = [_ADDRESS]
     for identifier, public_key in keys:
         parts += (_key_front(identifier, len(public_key)), public_key)
@@ -46,7 +46,7 @@ def address_of(keys: Sequence[tuple[int, bytes]]) -> bytes:
 
 
 def address_prefix(identifier: int, key_bytes: int) -> bytes:
-    """Return what stands before the only public key in what is hashed to an address."""
+    """Return the bytes hashed before the public key for the address of a single key."""
     return _ADDRESS + _key_front(identifier, key_bytes)
 
 
@@ -56,10 +56,10 @@ def _key_front(identifier: int, key_bytes: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """One signature, its algorithm, and how the public key is found."""
+    """One signature with its algorithm and the form of its public key."""
 
     identifier: int
-    """Two bytes that name the algorithm; possibly one that this registry does not know."""
+    """Algorithm identifier of two bytes, which the registry may not know."""
     form: KeyForm
     public_key: bytes
     """Empty if the transaction does not carry it."""
@@ -71,6 +71,7 @@ class Credential:
         carries_key, recovered = self.form.carries_key, self.form is KeyForm.RECOVERED
         if self.public_key and not carries_key:
             raise Malformed(f"a public key stands where the form {self.form.name} has none")
+        # An unknown algorithm is well-formed; `State` rejects it with a reason of its own.
         algorithm = algorithm_of(self.identifier)
         if algorithm is None:
             return
@@ -86,28 +87,30 @@ class Credential:
 
     @property
     def algorithm(self) -> Algorithm | None:
-        """The row of the registry, or None if the registry does not know the identifier."""
+        """Row of the registry, or None for an unknown identifier."""
         return algorithm_of(self.identifier)
 
     def encode(self) -> bytes:
-        """Return the public key and the signature, each behind its length."""
+        """Return the public key and the signature, each after its length of 4 bytes."""
         parts = (self.public_key, self.signature)
         return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
     @classmethod
     def read(cls, reader: Reader, identifier: int, form: KeyForm) -> Credential:
-        """Read what `encode` wrote."""
+        """Read the output of `encode`. Raises Malformed."""
         return cls(identifier, form, reader.counted("a public key"), reader.counted("a signature"))
 
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """What a transaction says, before anybody signs it."""
+    """Unsigned content of a transaction."""
 
     sender: bytes
+    """Address of 32 bytes, as `recipient`."""
     recipient: bytes
     amount: int
     nonce: int
+    """Number of earlier transactions of the sender."""
     data: bytes = b""
     chain: int = 1
 
@@ -119,7 +122,7 @@ class Payment:
             raise Malformed(f"{len(self.data)} bytes of data; expected at most {MAX_DATA_BYTES}")
 
     def message(self, kinds: Sequence[tuple[int, KeyForm]]) -> bytes:
-        """Return what is signed, given the algorithms and forms of all who sign."""
+        """Return the message to sign, given (algorithm identifier, key form) of each signature."""
         _check_kinds(kinds)
         parties = (self.chain, self.sender, self.recipient)
         fixed = _FIXED.pack(VERSION, *parties, self.amount, self.nonce, len(self.data))
@@ -129,14 +132,14 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """A payment and the signatures under it. Immutable, and encoded once, when it is made."""
+    """A payment with its signatures. Immutable; encoded once, on construction."""
 
     payment: Payment
     credentials: tuple[Credential, ...]
     message: bytes = field(init=False, repr=False, compare=False)
-    """What was signed."""
+    """The signed message."""
     encoded: bytes = field(init=False, repr=False, compare=False)
-    """All its bytes."""
+    """The encoded transaction."""
 
     def __post_init__(self) -> None:
         kinds = [(credential.identifier, credential.form) for credential in self.credentials]
@@ -147,15 +150,14 @@ class Transaction:
 
     @property
     def identifier(self) -> bytes:
-        """Its hash, by which people refer to it."""
+        """SHA3-256 hash of the encoded transaction with its own domain separation."""
         return sha3_256(_IDENTIFIER + self.encoded).digest()
 
     @classmethod
     def read(cls, reader: Reader) -> Transaction:
-        """Read one transaction; raises Malformed.
-
-        There is one encoding of every value, so its bytes are those that were read.
-        """
+        """Read one transaction. Raises Malformed."""
+        # The encoding is canonical, so message and encoding are slices of the input. Setting the
+        # fields directly avoids encoding every transaction of a block again.
         start = reader.at
         version, chain, sender, recipient, amount, nonce, data_bytes = reader.unpack(
             _FIXED, "a transaction"
@@ -179,7 +181,7 @@ class Transaction:
 
     @classmethod
     def decode(cls, data: bytes) -> Transaction:
-        """Return the transaction that `encoded` holds; raises Malformed, BadType."""
+        """Return the transaction of these bytes. Raises Malformed and BadType."""
         reader = Reader(as_bytes("transaction", data))
         transaction = cls.read(reader)
         reader.end("transaction")
@@ -187,7 +189,7 @@ class Transaction:
 
 
 def _check_kinds(kinds: Sequence[tuple[int, KeyForm]]) -> None:
-    """Raise Malformed unless there are some credentials, each of an algorithm of its own."""
+    """Raise Malformed unless there are 1 to 4 credentials of distinct algorithms."""
     identifiers = {identifier for identifier, _ in kinds}
     if not 1 <= len(kinds) <= MAX_CREDENTIALS or len(identifiers) < len(kinds):
         raise Malformed(

@@ -1,4 +1,4 @@
-"""Checking many signatures: grouped by algorithm, one batch for each, on several threads."""
+"""Verification of many signatures: one batch per algorithm, on several threads."""
 
 from __future__ import annotations
 
@@ -18,32 +18,33 @@ class Check:
     """One signature to verify."""
 
     index: int
-    """Of the transaction it belongs to."""
+    """Index of its transaction in the block."""
     algorithm: str
     message: bytes
     signature: bytes
     public_key: bytes | None
-    """None: to be recovered from the signature."""
+    """None if the key is to be recovered from the signature."""
     sender: bytes = b""
-    """Address that the recovered key must give, together with the other keys."""
+    """Expected address of the recovered key together with the other keys."""
     keys: tuple[tuple[int, bytes | None], ...] = ()
-    """All keys of the sender, with None for the one to recover."""
+    """(algorithm identifier, public key) of the sender's keys; None for the key to recover."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Verifier:
-    """Opens each scheme once and verifies with it; threads may share it."""
+    """Signature verifier that opens each scheme once."""
 
     threads: int = 1
     implementations: Mapping[str, str | Signer] | None = None
-    """Who computes, by algorithm: an implementation's name, or a scheme that is open already, such
-    as one of your own; the default implementation where there is neither."""
+    """Implementation of each algorithm: its name, or an open scheme. Algorithms that are not listed
+    use the default implementation."""
     _signers: dict[str, Signer] = field(default_factory=dict, init=False, repr=False)
 
     def signer(self, algorithm: str) -> Signer:
-        """Return the open scheme.
+        """Return the open scheme of an algorithm.
 
-        Raises Unsupported if it cannot run here, UsageError if another scheme was given for it.
+        Raises Unsupported if it cannot run here, and UsageError if `implementations` has a signer
+        of another algorithm for it.
         """
         if algorithm not in self._signers:
             by = (self.implementations or {}).get(algorithm)
@@ -54,10 +55,11 @@ class Verifier:
         return self._signers[algorithm]
 
     def wrong(self, checks: Sequence[Check], *, stop_at_first: bool = False) -> list[int]:
-        """Return the indices of transactions with a wrong signature, in order, each once.
+        """Return the sorted indices of the transactions with a wrong signature.
 
-        With `stop_at_first` only the lowest is returned, sooner.
+        With `stop_at_first` only the lowest index is returned, and verification ends early.
         """
+        # One batch per algorithm: a native library verifies a batch in a single call.
         groups: dict[tuple[str, bool], list[Check]] = defaultdict(list)
         for check in checks:
             groups[check.algorithm, check.public_key is None].append(check)
@@ -71,9 +73,10 @@ class Verifier:
     def wrong_packed(
         self, algorithm: str, packed: Packed, *, stop_at_first: bool = False
     ) -> list[int] | None:
-        """Return which signatures are wrong of some that lie side by side.
+        """Return the indices of the wrong signatures in a packed batch.
 
-        None if they are not for a native library, or none that it can take at once.
+        Returns None if the scheme is not in a native library, or if the batch has keys or
+        signatures of a length that the scheme does not have.
         """
         signer = self.signer(algorithm)
         if not isinstance(signer, NativeSigner):
@@ -97,6 +100,8 @@ class Verifier:
             raise Unsupported(f"{what}; leave out the implementation")
 
         def wrong(check: Check) -> bool:
+            # Almost every signature recovers some key; only the address shows whether it is the
+            # sender's.
             recovered = signer.recover(check.message, check.signature)
             keys = [(identifier, key or recovered or b"") for identifier, key in check.keys]
             return recovered is None or address_of(keys) != check.sender

@@ -1,4 +1,4 @@
-"""Wallets: the keys of one account, and the transactions they sign."""
+"""Wallets: the key pairs of one account, and signing of transactions and blocks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pqchain.errors import UsageError
 
 
 class Wallet:
-    """One account: a key pair for each of its algorithms. Keeps no nonce; the ledger knows it."""
+    """Keys of one account: a key pair per algorithm. The nonce is kept by the ledger, not here."""
 
     __slots__ = ("_secret_keys", "_signers", "address", "algorithms", "keys", "public_key")
 
@@ -33,13 +33,14 @@ class Wallet:
         signers: Sequence[Signer] | None = None,
         keypairs: Sequence[tuple[bytes, bytes]] | None = None,
     ) -> None:
-        """Make fresh keys, or take `keypairs`: public and secret key for each algorithm.
+        """Generate keys, or use `keypairs`: (public key, secret key) for each algorithm.
 
-        Several algorithms make a hybrid: all of them sign. `public_key` says how verifiers come to
-        the keys: "inline" puts them into every transaction, "registered" into the first one only,
-        "recovered" into none where the scheme allows that, and inline elsewhere. `signers` saves
-        opening the schemes again for many wallets. Raises what `open_signer` raises, and
-        UsageError unless there are 1 to 4 algorithms, each once.
+        Several algorithms make a hybrid account: every transaction has a signature of each.
+        `public_key` is the key mode: "inline" puts the keys into every transaction, "registered"
+        into the first one only, "recovered" into none where the scheme has key recovery and inline
+        elsewhere. `signers` are open schemes in the order of the algorithms, to be shared by many
+        wallets. Raises the errors of `open_signer`, and UsageError unless there are 1 to 4
+        distinct algorithms, with signers and key pairs that match them.
         """
         names = [row.name for row in signature_schemes(algorithm)]
         one_of("public_key", public_key, KEY_MODES)
@@ -56,15 +57,15 @@ class Wallet:
             raise UsageError(f"{len(pairs)} key pairs for {len(names)} algorithms")
         self.public_key = public_key
         self.algorithms = tuple(names)
-        """Names of the algorithms that sign."""
+        """Canonical names of the signing algorithms."""
         self._secret_keys = tuple(secret_key for _, secret_key in pairs)
         public_keys = (key for key, _ in pairs)
         self.keys = tuple(zip(map(algorithm_identifier, names), public_keys, strict=True))
-        """The algorithm identifier and public key of each."""
+        """Pairs of algorithm identifier and public key."""
         self.address = address_of(self.keys)
 
     def __repr__(self) -> str:
-        """Name the algorithms and the address, never a secret."""
+        # Never a secret key: a repr ends up in logs and error messages.
         return f"<Wallet {'+'.join(self.algorithms)} {self.address.hex()[:16]}>"
 
     def transfer(
@@ -72,14 +73,17 @@ class Wallet:
     ) -> Transaction:
         """Return a signed transaction that pays `amount` to `recipient`.
 
-        `nonce` is how many transactions of this account the ledger holds.
+        `nonce` is the number of transactions that this account has made so far. Raises Malformed
+        for a field out of range.
         """
         return self.sign(Payment(self.address, recipient, amount, nonce, data, chain))
 
     def sign(self, payment: Payment) -> Transaction:
-        """Sign a payment as it stands, even one that the ledger will refuse."""
+        """Return the payment as a signed transaction, without checking it against a ledger."""
         forms = [self._form(signer, payment.nonce) for signer in self._signers]
         identifiers = [identifier for identifier, _ in self.keys]
+        # All signatures of a hybrid cover the same message, which lists every algorithm: none can
+        # be removed without invalidating the others.
         message = payment.message(list(zip(identifiers, forms, strict=True)))
         credentials = []
         signing = zip(self._signers, self._secret_keys, self.keys, forms, strict=True)
@@ -93,7 +97,10 @@ class Wallet:
         return Transaction(payment, tuple(credentials))
 
     def seal(self, message: bytes) -> Credential:
-        """Sign as the proposer of a block, with the first algorithm."""
+        """Return the proposer's signature of a block header, with the key inline.
+
+        Raises UsageError for a wallet of several algorithms.
+        """
         if len(self.keys) > 1:
             raise UsageError(f"{self!r} has several algorithms; a block is sealed with one")
         identifier, key = self.keys[0]
@@ -102,6 +109,7 @@ class Wallet:
 
     def _form(self, signer: Signer, nonce: int) -> KeyForm:
         if self.public_key == "registered":
+            # The first transaction carries the key; the ledger keeps it for all later ones.
             return KeyForm.REGISTERING if nonce == 0 else KeyForm.REGISTERED
         if self.public_key == "recovered" and isinstance(signer, RecoverableSigner):
             return KeyForm.RECOVERED

@@ -1,4 +1,4 @@
-"""Keys, signatures and key encapsulation: one way to open any scheme of the registry."""
+"""Signatures and key encapsulation: `open_signer` and `open_kem` for all schemes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 _SIGNERS = bls.SIGNERS | classical.SIGNERS | recovery.SIGNERS
-"""Schemes with a class of their own, by implementation."""
+"""Classes of schemes that need their own, by algorithm and implementation."""
 
 
 def _choose(name: str, implementation: str | None) -> tuple[Algorithm, str]:
@@ -54,9 +54,9 @@ def _choose(name: str, implementation: str | None) -> tuple[Algorithm, str]:
 def open_signer(name: str, implementation: str | None = None) -> Signer:
     """Open a signature scheme: `open_signer("Falcon-512").sign(message, secret_key)`.
 
-    Without `implementation` the default serves: liboqs through liboqs-python for post-quantum
-    schemes, the library that chains use for classical ones. Raises UnknownAlgorithm,
-    UnknownImplementation, or Unsupported with the reason why it cannot run here.
+    The default implementation is liboqs through liboqs-python where it has the scheme, and
+    otherwise the first of the registry that can run here. Raises UnknownAlgorithm,
+    UnknownImplementation, or Unsupported with the reason why the scheme cannot run here.
     """
     algorithm, chosen = _choose(name, implementation)
     row = algorithms.implementation(chosen)
@@ -72,7 +72,7 @@ def open_signer(name: str, implementation: str | None = None) -> Signer:
 def open_kem(name: str, implementation: str | None = None) -> Kem:
     """Open a key-encapsulation mechanism: `open_kem("ML-KEM-512").encapsulate(public_key)`.
 
-    Defaults and errors are those of `open_signer`.
+    Default implementation and errors are those of `open_signer`.
     """
     algorithm, chosen = _choose(name, implementation)
     if algorithms.implementation(chosen).place:
@@ -81,6 +81,6 @@ def open_kem(name: str, implementation: str | None = None) -> Kem:
 
 
 def opened(algorithm: Algorithm, implementation: str | None = None) -> Signer | Kem:
-    """Open an algorithm of either kind, as `open_signer` and `open_kem` do."""
+    """Open a signature scheme or a KEM, as `open_signer` and `open_kem` do."""
     opener = open_kem if algorithm.kind == "kem" else open_signer
     return opener(algorithm.name, implementation)

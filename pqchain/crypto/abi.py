@@ -1,4 +1,4 @@
-"""pq_native.h as ctypes sees it: numbers, structures and the types of every function."""
+"""ctypes declarations of pq_native.h: constants, structures and function prototypes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import ctypes
 from typing import Any
 
 ABI = 5
-"""The number in pq_native.h that this module was written for."""
+"""Expected version of the interface in pq_native.h."""
 
 OK, REJECTED = 0, 1
 
 OUT_OF_RANGE = -5
-"""What signing returns for a secret key that no key generation makes."""
+"""Error code of signing for a secret key that key generation cannot produce."""
 
 _FAILURES = {
     -1: "the library reported a failure",
@@ -23,7 +23,7 @@ _FAILURES = {
 
 
 def failure(code: int) -> str:
-    """Say what a negative code of pq_native.h means."""
+    """Return the meaning of a negative code of pq_native.h."""
     return _FAILURES.get(code, f"code {code}")
 
 
@@ -33,22 +33,22 @@ POINTER, TEXT = ctypes.c_void_p, ctypes.c_char_p
 _INT = ctypes.c_int
 
 DRAW = ctypes.CFUNCTYPE(None, POINTER, POINTER, SIZE)
-"""A source of randomness: its context, the buffer, and how many bytes to write there."""
+"""Callback of a source of randomness: (context, buffer, number of bytes to write)."""
 
 
 def _numbers(names: str) -> tuple[tuple[str, Any], ...]:
-    """Return the fields of a structure of uint64_t."""
+    """Return uint64_t fields of a structure."""
     return tuple((name, NUMBER) for name in names.split())
 
 
 class Plan(ctypes.Structure):
-    """pq_plan: one timed run. The fields are explained in pq_native.h."""
+    """Structure pq_plan: one timed run. pq_native.h describes the fields."""
 
     _fields_ = _numbers("operation warmup samples minimum limit_ns pool message_bytes seed")
 
 
 class Sizes(ctypes.Structure):
-    """pq_sizes_t: what a scheme of a library says of itself."""
+    """Structure pq_sizes_t: kind and sizes of a scheme, as the library reports them."""
 
     _fields_ = _numbers(
         "kind nist_level public_key_bytes secret_key_bytes signature_max_bytes ciphertext_bytes "
@@ -57,7 +57,7 @@ class Sizes(ctypes.Structure):
 
 
 class BatchArguments(ctypes.Structure):
-    """pq_batch: signatures side by side, and what to do about them."""
+    """Structure pq_batch: arguments of a batch verification."""
 
     _fields_ = (
         ("scheme", POINTER),
@@ -73,13 +73,13 @@ class BatchArguments(ctypes.Structure):
 
 
 class RandomSource(ctypes.Structure):
-    """pq_random_source: where a thread's randomness comes from."""
+    """Structure pq_random_source: callback and context of a thread's source of randomness."""
 
     _fields_ = (("draw", DRAW), ("context", POINTER))
 
 
 _SIGNED = (POINTER, SIZE, POINTER, SIZE, POINTER)
-"""The last parameters of pq_sign and pq_verify: two buffers with their lengths, and a key."""
+"""Last parameters of pq_sign and pq_verify: two buffers with their lengths, and a key."""
 
 PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pq_abi": (_INT, ()),

@@ -1,7 +1,7 @@
 """BLS signatures on BLS12-381 by blst (draft-irtf-cfrg-bls-signature-05, minimal public keys).
 
 The suite is Ethereum's, with proofs of possession: BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_.
-`native/blst/bls.h` says what of it is beside `pq_native.h`.
+`native/blst/bls.h` declares the functions for aggregates, in addition to `pq_native.h`.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from pqchain.errors import CryptoFailure, UsageError
 _IMPLEMENTATION = "blst/assembly"
 
 _CHECKED_KEY_BYTES = 96
+"""Length of an uncompressed point of a public key."""
 
 
 class BlsSigner(NativeSigner, AggregateSigner):
-    """BLS12-381 in our library of blst."""
+    """BLS12-381 in pqchain's build of blst."""
 
     def aggregate(self, signatures: Sequence[BytesLike]) -> bytes:
-        """Return the sum of the signatures; raises CryptoFailure for one outside G2."""
+        """Return the sum of the signatures. Raises CryptoFailure for one outside G2."""
         length = self.algorithm.signature_max_bytes
         joined = self._joined("signature", length, signatures)
         made = bytearray(length)
@@ -33,7 +34,10 @@ class BlsSigner(NativeSigner, AggregateSigner):
         return bytes(made)
 
     def checked_keys(self, public_keys: Sequence[BytesLike]) -> CheckedKeys:
-        """Decompress keys (KeyValidate); raises CryptoFailure for infinity and outside G1."""
+        """Decompress and validate keys (KeyValidate).
+
+        Raises CryptoFailure for the point at infinity and for points outside G1.
+        """
         joined = self._joined("public key", self.algorithm.public_key_bytes, public_keys)
         points = bytearray(_CHECKED_KEY_BYTES * len(public_keys))
         if not self._done("bls_check_keys", points, joined, len(public_keys)):
@@ -43,7 +47,7 @@ class BlsSigner(NativeSigner, AggregateSigner):
     def fast_aggregate_verify(
         self, message: BytesLike, signature: BytesLike, keys: CheckedKeys
     ) -> bool:
-        """Verify with two pairings, however many keys there are."""
+        """Verify an aggregate of one message with two pairings for any number of keys."""
         message, signature = as_bytes("message", message), self._signature(signature)
         given = (message, len(message), signature, self._points(keys), len(keys))
         return self._done("bls_verify_one_message", *given)
@@ -51,7 +55,10 @@ class BlsSigner(NativeSigner, AggregateSigner):
     def aggregate_verify(
         self, messages: Sequence[BytesLike], signature: BytesLike, keys: CheckedKeys
     ) -> bool:
-        """Verify with a pairing for each message and one more."""
+        """Verify an aggregate of different messages with one pairing per message and one more.
+
+        Raises UsageError unless there are as many messages as keys.
+        """
         if len(messages) != len(keys):
             raise UsageError(
                 f"{len(messages)} messages and {len(keys)} keys were given; each key signs one"
@@ -68,26 +75,27 @@ class BlsSigner(NativeSigner, AggregateSigner):
         return self._done("bls_verify_messages", *given)
 
     def prove_possession(self, secret_key: BytesLike) -> bytes:
-        """Sign the public key under a suite of its own (PopProve)."""
+        """Return a proof of possession: the signed public key, in its own suite (PopProve)."""
         secret_key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
         proof = bytearray(self.algorithm.signature_max_bytes)
         self._done("bls_prove_possession", proof, secret_key)
         return bytes(proof)
 
     def verify_possession(self, public_key: BytesLike, proof: BytesLike) -> bool:
-        """Verify such a signature (PopVerify)."""
+        """Return whether a proof of possession is valid (PopVerify)."""
         public_key = self._exactly(self._public_key_bytes, "public key", public_key)
         return self._done("bls_verify_possession", public_key, self._signature(proof))
 
     def _done(self, function: str, *arguments: int | BytesLike) -> bool:
-        """Return whether a function of bls.h found everything right. Raises CryptoFailure."""
+        """Call a function of bls.h; return whether it succeeded. Raises CryptoFailure."""
         code = self.library.call(function, *arguments)
         if code < 0:
             raise CryptoFailure(f"{self.algorithm.name}, {function}: {failure(code)}")
         return code == 0
 
     def _points(self, keys: CheckedKeys) -> bytes:
-        """Return the points of keys. Raises UsageError unless there are as many as stated."""
+        """Return the points of keys. Raises UsageError unless their length matches the count."""
+        # Checked at every use: `CheckedKeys` is mutable, and C takes no length of the points.
         points = as_bytes("points of the keys", keys.points)
         if not points or len(points) != _CHECKED_KEY_BYTES * len(keys):
             raise UsageError(
@@ -100,11 +108,11 @@ class BlsSigner(NativeSigner, AggregateSigner):
         return self._exactly(self.algorithm.signature_max_bytes, "signature", value)
 
     def _joined(self, what: str, length: int, values: Sequence[BytesLike]) -> bytes:
-        """Return values of one length side by side. Raises UsageError if there is none."""
+        """Return the joined values, each of `length` bytes. Raises UsageError if there are none."""
         if not values:
             raise UsageError(f"no {what} was given; an aggregate has one at least")
         return b"".join(self._exactly(length, what, value) for value in values)
 
 
 SIGNERS: dict[tuple[str, str], type[Signer]] = {("BLS12-381", _IMPLEMENTATION): BlsSigner}
-"""Who computes what; the registry lists the same pairs."""
+"""Class of each pair of algorithm and implementation; the registry lists the same pairs."""

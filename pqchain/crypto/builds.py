@@ -1,4 +1,4 @@
-"""Which implementations can run here: processor, Python packages, libraries that were built."""
+"""Availability of implementations: processor flags, Python packages, built libraries."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from pqchain.errors import NativeLibraryMissing, Unsupported
 from pqchain.installation import folders, install_command
 
 MEND = "build it with `make`, or `pip install .` (needs a C compiler, cmake and cargo)"
-"""What to do about a missing native library."""
+"""Remedy for a missing native library."""
 
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """What keeps an implementation from running here."""
+    """Reason why an implementation cannot run here."""
 
     reason: str
     remedy: str = ""
-    """What would help; "" if nothing would."""
+    """Remedy; "" if there is none."""
     error: type[Unsupported] = Unsupported
-    """What opening the implementation raises."""
+    """Exception that opening the implementation raises."""
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.remedy}" if self.remedy else self.reason
 
 
 def library_path(stem: str) -> Path | None:
-    """Return the file of the native library of that stem, or None if it is not installed."""
+    """Return the path of a native library by its stem, or None if it is not installed."""
     paths = (folder / "_native" / stem / "lib" / "liboqs.so" for folder in folders())
     return next(filter(Path.is_file, paths), None)
 
 
 def built(row: Implementation) -> Path | None:
-    """Return the file of the library behind an implementation, or of the one in its place."""
+    """Return the path of an implementation's library or of its fallback; None if missing."""
     if row.file is not None:
         return row.file if row.file.is_file() else None
     path = library_path(row.library)
@@ -44,14 +44,14 @@ def built(row: Implementation) -> Path | None:
 
 
 def left_out(stem: str) -> str:
-    """Return why the build left a library out, as it wrote down; "" if it did not."""
+    """Return the reason that the build recorded for leaving a library out; "" if there is none."""
     paths = (folder / "_native" / stem / "reason.txt" for folder in folders())
     path = next(filter(Path.is_file, paths), None)
     return path.read_text(encoding="utf-8").strip() if path else ""
 
 
 def obstacle(implementation: str) -> Obstacle | None:
-    """Return what keeps the implementation from running here, or None if it can run.
+    """Return the reason why the implementation cannot run here, or None if it can.
 
     Raises UnknownImplementation.
     """
@@ -72,7 +72,7 @@ def obstacle(implementation: str) -> Obstacle | None:
 
 
 def available(implementation: str) -> str:
-    """Return "" if the implementation can run here, else the reason why not.
+    """Return the reason why the implementation cannot run here, or "" if it can.
 
     Raises UnknownImplementation.
     """

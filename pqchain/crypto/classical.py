@@ -1,12 +1,12 @@
-"""What chains sign with today: ECDSA and Schnorr on secp256k1, ECDSA on P-256, Ed25519.
+"""Classical signatures of today's chains: ECDSA and Schnorr on secp256k1, ECDSA P-256, Ed25519.
 
 Formats are those of the registry: a public key is a compressed point (33 bytes; 32 for Ed25519),
 a secret key the scalar or seed (32), a signature r || s, big-endian (R || s for Ed25519, as RFC
 8032 has it; 64). All signing is deterministic (RFC 6979, BIP 340 without auxiliary randomness,
 RFC 8032): equal input gives equal bytes in every implementation of one scheme. ECDSA signs the
-SHA-256 of the message; Schnorr and Ed25519 take the message as it is.
+SHA-256 of the message; Schnorr and Ed25519 sign the message itself.
 
-Malleability is what the libraries have: libsecp256k1 makes and accepts only the lower of the two
+Malleability is that of the libraries: libsecp256k1 produces and accepts only the lower of the two
 values of s; ECDSA on P-256 accepts both.
 """
 
@@ -35,12 +35,10 @@ def _refused_secret_key(algorithm: Algorithm) -> CryptoFailure:
 
 
 class _Secp256k1(Signer):
-    """libsecp256k1 through coincurve's C bindings.
+    """libsecp256k1 through coincurve's C bindings."""
 
-    coincurve's own PrivateKey computes two public keys before each signature, which takes longer
-    than signing; chains do not pay that, so the C functions are called directly.
-    """
-
+    # coincurve's PrivateKey computes two public keys before each signature, which takes longer
+    # than signing. Chains do not have that cost, so the C functions are called directly.
     def _prepare(self) -> None:
         from coincurve._libsecp256k1 import ffi, lib
         from coincurve.context import GLOBAL_CONTEXT
@@ -51,7 +49,7 @@ class _Secp256k1(Signer):
         return self._ffi.new(f"secp256k1_{kind} *")
 
     def _call(self, function: str, *arguments: Any) -> int:
-        """Call a function of the library; it returns 1 if all went well."""
+        """Call a function of the library; it returns 1 for success."""
         done: int = getattr(self._lib, f"secp256k1_{function}")(self._context, *arguments)
         return done
 
@@ -61,6 +59,7 @@ class _Secp256k1(Signer):
             raise _refused_secret_key(self.algorithm)
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
+        # Repeated for the rare random value that is not a scalar below the group's order.
         while True:
             secret_key, point = os.urandom(_HALF), self._new("pubkey")
             if self._call("ec_pubkey_create", point, secret_key):
@@ -74,14 +73,14 @@ class _Secp256k1(Signer):
 
 
 _RECOVERABLE = 2 * _HALF + 1
-"""r || s || which of the four points, as Ethereum writes it."""
+"""Length of r || s || recovery id, in Ethereum's order."""
 
 
 class _Secp256k1Ecdsa(_Secp256k1, RecoverableSigner):
-    """ECDSA as Bitcoin and Ethereum use it: low s only."""
+    """ECDSA as in Bitcoin and Ethereum: low s only."""
 
     def sign_recoverable(self, message: BytesLike, secret_key: BytesLike) -> bytes:
-        """Return 65 bytes: the signature of `sign` and the number of its point."""
+        """Return 65 bytes: the signature of `sign` and the recovery id (0 to 3)."""
         message = as_bytes("message", message)
         secret_key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
         signature = self._new("ecdsa_recoverable_signature")
@@ -91,7 +90,7 @@ class _Secp256k1Ecdsa(_Secp256k1, RecoverableSigner):
         return bytes(self._ffi.buffer(compact)) + bytes([point[0]])
 
     def recover(self, message: BytesLike, signature: BytesLike) -> bytes | None:
-        """Return the compressed public key, or None; a high s is refused as `verify` does."""
+        """Return the compressed public key, or None; a high s is rejected, as in `verify`."""
         message, signature = as_bytes("message", message), as_bytes("signature", signature)
         if len(signature) != _RECOVERABLE or signature[-1] > 3:
             return None
@@ -122,9 +121,9 @@ class _Secp256k1Ecdsa(_Secp256k1, RecoverableSigner):
 
 
 class _Secp256k1Schnorr(_Secp256k1):
-    """BIP 340, which takes messages of any length.
+    """BIP 340 Schnorr signatures of messages of any length.
 
-    BIP 340 knows a public key by its x alone; the registry's 33 bytes carry the parity of y as
+    BIP 340 identifies a public key by x only; the registry's 33 bytes contain the parity of y as
     well, which verification ignores.
     """
 
@@ -147,12 +146,10 @@ class _Secp256k1Schnorr(_Secp256k1):
 
 
 class _Openssl(Signer):
-    """OpenSSL through cryptography.
+    """OpenSSL through the package cryptography."""
 
-    It computes the public key on loading a secret one, which takes as long as signing: signing
-    again with the same key reuses the loaded one.
-    """
-
+    # OpenSSL computes the public key when it loads a secret key, which takes as long as signing:
+    # the last loaded key is cached for further signatures.
     def _prepare(self) -> None:
         from cryptography.exceptions import InvalidSignature
 
@@ -161,7 +158,7 @@ class _Openssl(Signer):
 
     @abstractmethod
     def _load(self, secret_key: bytes) -> Any:
-        """Return the secret key as OpenSSL wants it."""
+        """Return the loaded secret key of OpenSSL. Raises CryptoFailure for an invalid one."""
 
 
 class _OpensslP256(_Openssl):
@@ -236,7 +233,7 @@ class _OpensslEd25519(_Openssl):
 
 
 class _PycryptodomeP256(Signer):
-    """ECDSA on P-256 by pycryptodome; a slow baseline, and shown as one."""
+    """ECDSA on P-256 by pycryptodome, a slow baseline."""
 
     def _prepare(self) -> None:
         from Crypto.Hash import SHA256
@@ -258,7 +255,7 @@ class _PycryptodomeP256(Signer):
         return self._dss.new(key, "deterministic-rfc6979").sign(self._hash.new(message))
 
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
-        if public_key[0] not in (2, 3):  # import_key would try other formats
+        if public_key[0] not in (2, 3):  # not a compressed point; import_key tries other formats
             return False
         try:
             key = self._ecc.import_key(public_key, curve_name="P-256")
@@ -269,7 +266,7 @@ class _PycryptodomeP256(Signer):
 
 
 class _PycryptodomeEd25519(Signer):
-    """Ed25519 by pycryptodome; a slow baseline, and shown as one."""
+    """Ed25519 by pycryptodome, a slow baseline."""
 
     def _prepare(self) -> None:
         from Crypto.PublicKey import ECC
@@ -302,4 +299,4 @@ SIGNERS: dict[tuple[str, str], type[Signer]] = {
     ("Ed25519", "cryptography/openssl"): _OpensslEd25519,
     ("Ed25519", "pycryptodome/python"): _PycryptodomeEd25519,
 }
-"""Who computes what; the registry lists the same pairs."""
+"""Class of each pair of algorithm and implementation; the registry lists the same pairs."""

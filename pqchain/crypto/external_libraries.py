@@ -1,4 +1,4 @@
-"""Libraries of other interfaces than ours, through ctypes, and where Python finds libraries."""
+"""Loading of libraries with other interfaces than pq_native.h through ctypes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 
 
 def library(*files: str | Path, functions: Mapping[str, str]) -> Any | None:
-    """Load the first of `files` that opens: paths, or names that the system's loader knows.
+    """Load the first of `files` with all functions: paths, or names for the system's loader.
 
-    Each function is given by the letters of its parameters: i for an int, q for an int64_t or a
-    length, p for a pointer; and before them, with "=", by that of its result if it has one. Returns
-    None if the library, or one of the functions, is not here.
+    `functions` maps a name to its signature "result=parameters", or "parameters" for a void
+    function, with the letters i (int), q (int64_t or a length) and p (pointer). Returns None if no
+    file can be loaded and has all functions.
     """
     kinds = {"i": ctypes.c_int, "p": ctypes.c_void_p, "q": ctypes.c_int64, "": None}
     for file in files:
@@ -34,7 +34,7 @@ def library(*files: str | Path, functions: Mapping[str, str]) -> Any | None:
 
 @contextmanager
 def only(path: Path) -> Iterator[None]:
-    """Let `ctypes.util.find_library` find this file, whatever it is asked for, within the block."""
+    """Let `ctypes.util.find_library` return this file for every name within the block."""
     find = ctypes.util.find_library
     ctypes.util.find_library = lambda name: str(path)
     try:

@@ -1,8 +1,8 @@
-"""What every implementation offers: `Signer` and `Kem`.
+"""Base classes of all implementations: `Signer` and `Kem`.
 
-The base classes check every argument, so that an implementation's `_sign`, `_verify` and so on
-see `bytes` of the right length only. C code takes no lengths of keys: a short key would be read
-past its end.
+The base classes check every argument, so that `_sign`, `_verify` and the other methods of an
+implementation get `bytes` of valid lengths only. C functions take no key lengths: they would read
+past the end of a short key.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from pqchain.installation import install_command
 T = TypeVar("T")
 
 BytesLike = bytes | bytearray | memoryview
-"""What may be given where bytes are needed; everything else is a BadType."""
+"""Types that are accepted as bytes; all others raise BadType."""
 
 Columns = Sequence[list[bytes]]
-"""The messages, the signatures and the public keys of a batch."""
+"""Messages, signatures and public keys of a batch: three lists of equal length."""
 
 
 def as_bytes(what: str, value: object) -> bytes:
-    """Return the value as bytes: bytes untouched, bytearray and memoryview copied once.
+    """Return the value as bytes: bytes unchanged, bytearray and memoryview copied once.
 
-    Raises BadType for anything else; text in particular is never encoded silently.
+    Raises BadType for other types; text in particular is never encoded silently.
     """
     if isinstance(value, bytes):
         return value
@@ -44,12 +44,15 @@ def as_bytes(what: str, value: object) -> bytes:
 
 
 class Scheme(ABC):
-    """What signers and KEMs share: their names and the checks of lengths."""
+    """Base of signers and KEMs: names, key lengths and their checks."""
 
     _kind: Kind
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        """Raise UsageError if the algorithm is of another kind, Unsupported if it cannot run."""
+        """Open the scheme.
+
+        Raises UsageError for an algorithm of another kind, and Unsupported if it cannot run here.
+        """
         if algorithm.kind != self._kind:
             raise UsageError(
                 f"{algorithm.name} is a {algorithm.kind}; a {self._kind} is needed here: "
@@ -70,17 +73,18 @@ class Scheme(ABC):
 
     @abstractmethod
     def _prepare(self) -> None:
-        """Import and open what the scheme is computed with; an ImportError becomes Unsupported."""
+        """Import and open the underlying library; an ImportError becomes Unsupported."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.algorithm.name} by {self.implementation}>"
 
     @abstractmethod
     def generate_keypair(self) -> tuple[bytes, bytes]:
-        """Return a fresh public key and its secret key, of the registry's lengths."""
+        """Return a fresh (public key, secret key), of the registry's lengths."""
 
     def _exactly(self, expected: int, what: str, value: object) -> bytes:
-        """Return the value as bytes of that length; an error does not show it, it may be secret."""
+        """Return the value as bytes of that length. Raises BadType and BadLength."""
+        # Errors do not contain the value, which may be a secret key.
         checked = value if type(value) is bytes else as_bytes(what, value)
         if len(checked) != expected:
             raise BadLength(
@@ -92,7 +96,7 @@ class Scheme(ABC):
 
 
 class Signer(Scheme):
-    """A signature scheme of one implementation. Keys are arguments; threads may share it."""
+    """A signature scheme of one implementation. Keeps no keys; thread-safe."""
 
     _kind = "signature"
 
@@ -100,13 +104,13 @@ class Signer(Scheme):
         super().__init__(algorithm, implementation)
         longest = self.algorithm.signature_max_bytes
         self._possible = range(1 if self.algorithm.signature_varies else longest, longest + 1)
-        """Lengths that a signature can have."""
+        """Valid lengths of a signature."""
 
     def sign(self, message: BytesLike, secret_key: BytesLike, context: BytesLike = b"") -> bytes:
         """Return a signature of the message.
 
-        A context separates uses of one key; only some families have one (`pqchain algorithms`).
-        Raises BadType, BadLength, and CryptoFailure if the library refuses the secret key.
+        The context separates uses of one key; only some families support it (`pqchain algorithms`).
+        Raises BadType, BadLength, and CryptoFailure if the library rejects the secret key.
         """
         message = as_bytes("message", message)
         secret_key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
@@ -123,8 +127,8 @@ class Signer(Scheme):
     ) -> bool:
         """Return whether the signature is valid for the message, public key and context.
 
-        A signature of a wrong length is a wrong signature: False. Raises BadType, and BadLength
-        for a public key or context of a length that the algorithm cannot have.
+        A signature of an invalid length is a wrong signature: False. Raises BadType, and BadLength
+        for a public key or context of an invalid length.
         """
         message = as_bytes("message", message)
         signature = as_bytes("signature", signature)
@@ -143,12 +147,12 @@ class Signer(Scheme):
         threads: int = 1,
         stop_at_first: bool = False,
     ) -> list[int]:
-        """Return the indices of the wrong signatures, in order; none means all are valid.
+        """Return the sorted indices of the wrong signatures; an empty list if all are valid.
 
-        With `stop_at_first` the threads end soon after a wrong one, and only the lowest index is
-        returned. Native schemes make one call of C, whose threads each take the next
-        signature as they get on; the others verify one by one, one contiguous part per thread,
-        which uses several processors where the library lets other threads run.
+        With `stop_at_first` the threads end soon after a wrong signature, and only the lowest index
+        is returned. Native schemes make one call of C, whose threads take one signature after the
+        other; the others verify one by one, one contiguous part per thread, which uses several
+        processors if the library releases the GIL.
 
         Raises UsageError, BadType and BadLength as `verify` does.
         """
@@ -171,10 +175,11 @@ class Signer(Scheme):
         lengths = list(map(len, checked[1]))
         if all(length in self._possible for length in set(lengths)):
             return self._verify_batch(checked, threads=threads, stop_at_first=stop_at_first)
+        # Signatures of invalid lengths are wrong and are not passed to the implementation.
         kept = [i for i, length in enumerate(lengths) if length in self._possible]
         wrong = sorted(set(range(count)).difference(kept))
         if stop_at_first:
-            kept = kept[: wrong[0]]  # all before the first wrong length are kept
+            kept = kept[: wrong[0]]  # every index below wrong[0] has a valid length
         columns = [[column[i] for i in kept] for column in checked]
         others = self._verify_batch(columns, threads=threads, stop_at_first=stop_at_first)
         wrong = sorted([*wrong, *(kept[i] for i in others)])
@@ -200,31 +205,31 @@ class Signer(Scheme):
 
     @abstractmethod
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
-        """Sign; lengths have been checked."""
+        """Return a signature; types and lengths have been checked."""
 
     @abstractmethod
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
-        """Verify; lengths have been checked."""
+        """Return whether the signature is valid; types and lengths have been checked."""
 
 
 class RecoverableSigner(Signer):
-    """A scheme whose signatures can carry what is needed to compute the public key from them."""
+    """A signature scheme with public-key recovery."""
 
     @abstractmethod
     def sign_recoverable(self, message: BytesLike, secret_key: BytesLike) -> bytes:
-        """Return a signature that `recover` takes; it may be longer than that of `sign`."""
+        """Return a signature for `recover`, which may be longer than that of `sign`."""
 
     @abstractmethod
     def recover(self, message: BytesLike, signature: BytesLike) -> bytes | None:
         """Return the public key for which the signature is valid, or None if there is none.
 
-        Every message has such a key for almost every signature: whoever uses this must know the
-        key by other means, a hash of it for example.
+        Such a key exists for almost every message and signature, so the caller must compare it with
+        a trusted value, for example a hash of the key.
         """
 
 
 class CheckedKeys:
-    """Public keys that were checked and prepared for aggregates; good in this process alone."""
+    """Validated and decompressed public keys for aggregates, for use in this process only."""
 
     __slots__ = ("count", "points")
 
@@ -237,43 +242,48 @@ class CheckedKeys:
 
 
 class AggregateSigner(Signer):
-    """A scheme whose signatures add up to one: what stands for many, and is as short as one.
+    """A scheme with aggregate signatures, which are as short as one signature.
 
-    Names are those of draft-irtf-cfrg-bls-signature. A key that was not proven to be its owner's
-    can be made of others' keys: check `verify_possession` before it counts in an aggregate.
+    Method names are those of draft-irtf-cfrg-bls-signature. Check `verify_possession` before a key
+    is used in aggregates: without it an attacker can derive a key from those of others (rogue-key
+    attack).
     """
 
     @abstractmethod
     def aggregate(self, signatures: Sequence[BytesLike]) -> bytes:
-        """Return one signature for all. Raises CryptoFailure if one is no signature at all."""
+        """Return the aggregate signature. Raises CryptoFailure for an invalid encoding."""
 
     @abstractmethod
     def checked_keys(self, public_keys: Sequence[BytesLike]) -> CheckedKeys:
-        """Check public keys once, for many aggregates. Raises CryptoFailure for a wrong one."""
+        """Validate public keys once for many aggregates. Raises CryptoFailure for invalid keys."""
 
     @abstractmethod
     def fast_aggregate_verify(
         self, message: BytesLike, signature: BytesLike, keys: CheckedKeys
     ) -> bool:
-        """Return whether every key signed the one message."""
+        """Return whether the aggregate is valid for one message signed by every key."""
 
     @abstractmethod
     def aggregate_verify(
         self, messages: Sequence[BytesLike], signature: BytesLike, keys: CheckedKeys
     ) -> bool:
-        """Return whether key i signed message i, for all. Raises UsageError for unequal counts."""
+        """Return whether the aggregate is valid for message i signed by key i, for all i.
+
+        Raises UsageError for unequal counts.
+        """
 
     @abstractmethod
     def prove_possession(self, secret_key: BytesLike) -> bytes:
-        """Return a proof that one holds the secret key."""
+        """Return a proof of possession of the secret key."""
 
     @abstractmethod
     def verify_possession(self, public_key: BytesLike, proof: BytesLike) -> bool:
-        """Return whether the proof is of the public key's owner."""
+        """Return whether the proof of possession is valid for the public key."""
 
 
 def _all_bytes(what: str, column: Sequence[BytesLike]) -> list[bytes]:
-    """Return every value as bytes, soon: this runs on one thread while the others wait for it."""
+    """Return every value as bytes. Raises BadType."""
+    # Fast for a list of bytes: this runs on one thread before the others can start.
     if set(map(type, column)) <= {bytes}:
         return cast("list[bytes]", column if isinstance(column, list) else list(column))
     return [as_bytes(what, value) for value in column]
@@ -282,7 +292,7 @@ def _all_bytes(what: str, column: Sequence[BytesLike]) -> list[bytes]:
 def in_parts(
     items: Sequence[T], wrong: Callable[[T], bool], *, threads: int, stop_at_first: bool
 ) -> list[int]:
-    """Return the indices of the wrong items, asked for in contiguous parts by threads."""
+    """Return the sorted indices of the wrong items, tested in contiguous parts by threads."""
 
     def part(first: int, last: int) -> list[int]:
         found = (index for index in range(first, last) if wrong(items[index]))
@@ -294,27 +304,27 @@ def in_parts(
         return part(0, count)
     edges = [count * i // workers for i in range(workers + 1)]
     with ThreadPoolExecutor(workers) as pool:
-        # Parts are in order, so the first index of all is the lowest, whichever thread came first.
+        # map() returns the parts in order, so the first index is the lowest of all threads.
         indices = list(chain.from_iterable(pool.map(part, edges[:-1], edges[1:])))
     return indices[:1] if stop_at_first else indices
 
 
 class Kem(Scheme):
-    """A key-encapsulation mechanism of one implementation. Threads may share it."""
+    """A key-encapsulation mechanism of one implementation. Keeps no keys; thread-safe."""
 
     _kind = "kem"
 
     def encapsulate(self, public_key: BytesLike) -> tuple[bytes, bytes]:
-        """Return a ciphertext for the holder of the secret key, and the shared secret.
+        """Return (ciphertext, shared secret) for a public key.
 
-        Raises BadType, BadLength, and CryptoFailure if the library refuses the public key.
+        Raises BadType, BadLength, and CryptoFailure if the library rejects the public key.
         """
         return self._encapsulate(self._exactly(self._public_key_bytes, "public key", public_key))
 
     def decapsulate(self, ciphertext: BytesLike, secret_key: BytesLike) -> bytes:
-        """Return the shared secret that the ciphertext carries.
+        """Return the shared secret of a ciphertext.
 
-        A forged ciphertext gives an unrelated secret where the scheme rejects implicitly.
+        A forged ciphertext gives an unrelated secret if the scheme has implicit rejection.
         Raises BadType, BadLength, and CryptoFailure if the library reports a failure.
         """
         ciphertext = self._exactly(self.algorithm.ciphertext_bytes, "ciphertext", ciphertext)
@@ -323,8 +333,8 @@ class Kem(Scheme):
 
     @abstractmethod
     def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
-        """Encapsulate; lengths have been checked."""
+        """Return (ciphertext, shared secret); types and lengths have been checked."""
 
     @abstractmethod
     def _decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
-        """Decapsulate; lengths have been checked."""
+        """Return the shared secret; types and lengths have been checked."""

@@ -1,8 +1,8 @@
-"""Signers and KEMs whose code the user brought in a file: every call runs in a child process.
+"""Signers and KEMs from a user's file, with every call in a child process.
 
-So a crash, an exit, a hang or output of that code is one CryptoFailure here, at the first call and
-at any later one. A call costs some 0.1 ms more than in this process, and benchmarks therefore call
-`call` once for a whole round, which is timed in the child.
+A crash, an exit or a hang of that code becomes one CryptoFailure, at the first call and at any
+later one. A call takes about 0.1 ms more than in this process; benchmarks therefore use `call` once
+per round, which is timed in the child.
 """
 
 from __future__ import annotations
@@ -21,18 +21,21 @@ from pqchain.crypto.user_code import UserSigner
 from pqchain.errors import CryptoFailure, UsageError
 
 LIMIT_VARIABLE = "PQCHAIN_USER_CODE_SECONDS"
-"""Environment variable with the seconds that loading user code, or its first use, may take."""
+"""Environment variable with the timeout in seconds of loading user code and of its first use."""
 
 _DEFAULT_LIMIT_SECONDS = 6.0
 _SLOWDOWN = 10
-"""How much longer than at its first use an operation may take before it counts as hanging."""
+"""Timeout of an operation as a multiple of the time of its first use."""
 
 _first_uses: dict[tuple[str, str], float | CryptoFailure] = {}
-"""Seconds of the first use of a place's scheme, or why it failed."""
+"""Seconds of the first use, or its error, by (location of the code, algorithm)."""
 
 
 def limit_seconds() -> float:
-    """Return how long loading user code, or its first use, may take. Raises UsageError."""
+    """Return the timeout in seconds of loading user code and of its first use.
+
+    Raises UsageError for an invalid value of the environment variable.
+    """
     text = os.environ.get(LIMIT_VARIABLE) or str(_DEFAULT_LIMIT_SECONDS)
     try:
         seconds = float(text)
@@ -44,7 +47,7 @@ def limit_seconds() -> float:
 
 
 def forget(place: str) -> None:
-    """Load the code at this place anew at its next use."""
+    """Reload the code at that location at its next use."""
     isolation.forget(place)
     for key in [key for key in _first_uses if key[0] == place]:
         del _first_uses[key]
@@ -60,7 +63,7 @@ def call(
 ) -> Any:
     """Call a function in a child process in which the code at `places` is registered.
 
-    It may take `limit_seconds()` and ten times what is expected. Raises CryptoFailure as
+    The timeout is `limit_seconds()` plus ten times `expected_seconds`. Raises CryptoFailure as
     `isolation.call` does, with the name of the file.
     """
     limit = limit_seconds() + _SLOWDOWN * expected_seconds
@@ -76,14 +79,15 @@ def call(
 
 
 def _file(place: str) -> str:
-    """Return the file, or the module, of a place."""
+    """Return the file or module of a location."""
     return place.rpartition(":")[0] or place
 
 
 def first_use_seconds(algorithm: str, implementation: str) -> float:
-    """Return how long a key pair, a signature and two verifications take, or those of a KEM.
+    """Return the time in seconds of the first use: key pair, signature and two verifications.
 
-    Measured once for each scheme. Raises CryptoFailure, every time, if that failed.
+    For a KEM: key pair, encapsulation and decapsulation. Measured once per scheme; if that failed,
+    every call raises CryptoFailure.
     """
     place = algorithms.implementation(implementation).place
     key = (place, algorithm)
@@ -128,7 +132,7 @@ class IsolatedSigner(_Isolated, Signer):
         return bool(self._perform("verify", message, signature, public_key))
 
     def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
-        """Verify in one call of the child, which has as many threads."""
+        """Verify in one call of the child, which uses `threads` threads."""
         wrong: list[int] = call(
             [self._place], "pqchain.crypto.isolated:perform_batch",
             expected_seconds=self._seconds * len(columns[0]),
@@ -158,10 +162,9 @@ def _opened(algorithm: str, implementation: str) -> Any:
 
 
 def first_use(algorithm: str, implementation: str) -> float:
-    """Use a scheme once in the child and return the seconds that took. Raises CryptoFailure.
+    """Use a scheme once, in the child, and return the time in seconds. Raises CryptoFailure.
 
-    Buffers of a shared library end in guard bytes, which find what it writes beyond the sizes that
-    it states.
+    Buffers of a shared library are followed by guard bytes, to detect writes beyond its sizes.
     """
     start = perf_counter()
     if (file := algorithms.implementation(implementation).file) is not None:
@@ -181,7 +184,7 @@ def first_use(algorithm: str, implementation: str) -> float:
 
 
 def perform(algorithm: str, implementation: str, operation: str, values: list[str]) -> Any:
-    """Do one operation in the child; bytes come and go as hexadecimal digits."""
+    """Perform one operation, in the child; bytes are passed as hexadecimal text."""
     result = getattr(_opened(algorithm, implementation), operation)(*map(bytes.fromhex, values))
     if isinstance(result, tuple):
         return [value.hex() for value in result]
@@ -195,7 +198,7 @@ def perform_batch(
     threads: int,
     stop_at_first: bool,
 ) -> list[int]:
-    """Verify a batch in the child; return the indices of the wrong signatures."""
+    """Verify a batch, in the child; return the indices of the wrong signatures."""
     decoded = ([bytes.fromhex(value) for value in column] for column in columns)
     signer: Signer = _opened(algorithm, implementation)
     return signer.verify_batch(*decoded, threads=threads, stop_at_first=stop_at_first)

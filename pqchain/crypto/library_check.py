@@ -1,8 +1,8 @@
 """Check a user's shared library: sizes, round trips, flipped bits, stacks, threads, clock.
 
-New C code may write past its buffers, end the process or hang. So each check of each scheme runs in
-a child process, which must hand back its result: a process that ends without one, even with exit
-code 0, is a check that failed.
+New C code may write past its buffers, end the process or hang. Each check of each scheme therefore
+runs in a child process, which must return a result: a process that ends without one, even with exit
+code 0, is a failed check.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ from pqchain.errors import (
 )
 
 LENGTHS = (0, 1, 32, 1000, 100_000)
-"""Of messages."""
+"""Lengths of the test messages in bytes."""
 
 FLIPS = 256
-"""Bits that are flipped, one at a time, in each of message, signature and public key at most."""
+"""Maximum number of bits flipped, one at a time, in each of message, signature and public key."""
 
 GUARD = b"\xa5" * 64
-"""Stands behind every buffer that the library fills."""
+"""Pattern after every output buffer, to detect writes past its end."""
 
 STACKS = (8 << 20, 1 << 20, 256 << 10)
-"""Bytes of stack of the threads that are tried, the first of which has to be enough."""
+"""Stack sizes of test threads in bytes. The first one must suffice."""
 
 LIMIT_SECONDS = 120.0
-"""For one check, once the scheme has shown that it ends."""
+"""Timeout of one check after the first use of a scheme."""
 
 
 class CheckFailed(CryptoFailure):
-    """What a check found."""
+    """A check of a library failed; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a check of a scheme came to."""
+    """Result of a check of a scheme."""
 
     scheme: str
     check: str
@@ -58,7 +58,7 @@ class Finding:
 
 
 class SchemeTest:
-    """A scheme of a library, called past all checks of ours, with guarded buffers."""
+    """A scheme of a library, called without pqchain's argument checks, with guarded buffers."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.library = Library(path)
@@ -67,7 +67,10 @@ class SchemeTest:
         self.is_kem = self.sizes["kind"] == 2
 
     def filled(self, operation: str, sizes: tuple[int, ...], *given: bytes) -> list[bytes]:
-        """Call an operation that fills buffers. Raises CheckFailed, also if it writes past them."""
+        """Return the buffers filled by an operation.
+
+        Raises CheckFailed for an error code, and if the library writes past a buffer.
+        """
         buffers = [ctypes.create_string_buffer(GUARD * (size // 64 + 2)) for size in sizes]
         code = getattr(self.handle, f"pq_{operation}")(self.scheme, *buffers, *given)
         if code != OK:
@@ -77,19 +80,19 @@ class SchemeTest:
         return [buffer.raw[:size] for buffer, size in zip(buffers, sizes, strict=True)]
 
     def check_guard(self, buffer: ctypes.Array[ctypes.c_char], size: int, operation: str) -> None:
-        """Raise CheckFailed if what stands behind a buffer was changed."""
+        """Raise CheckFailed if the guard bytes after a buffer were changed."""
         behind = (GUARD * (size // 64 + 2))[size:]
         if buffer.raw[size : size + len(behind)] != behind:
             raise CheckFailed(f"pq_{operation} wrote past a buffer of {size} bytes")
 
     def keypair(self) -> tuple[bytes, bytes]:
-        """Return a public and a secret key."""
+        """Return (public key, secret key). Raises CheckFailed."""
         sizes = self.sizes["public_key_bytes"], self.sizes["secret_key_bytes"]
         public_key, secret_key = self.filled("keypair", sizes)
         return public_key, secret_key
 
     def sign(self, message: bytes, secret_key: bytes) -> bytes:
-        """Return a signature."""
+        """Return a signature. Raises CheckFailed, also for an invalid length."""
         longest = self.sizes["signature_max_bytes"]
         buffer, length = ctypes.create_string_buffer(GUARD * (longest // 64 + 2)), SIZE(longest)
         given = (message, len(message), b"", 0, secret_key)
@@ -104,12 +107,12 @@ class SchemeTest:
         return buffer.raw[: length.value]
 
     def verify(self, message: bytes, signature: bytes, public_key: bytes) -> int:
-        """Return what pq_verify does."""
+        """Return the code of pq_verify."""
         signed = (message, len(message), signature, len(signature), b"", 0, public_key)
         return int(self.handle.pq_verify(self.scheme, *signed))
 
     def signed(self, count: int, length: int = 32) -> list[tuple[bytes, bytes, bytes]]:
-        """Return so many messages, signatures and public keys that belong together."""
+        """Return `count` tuples (message, signature, public key); `length` is that of messages."""
         rows = []
         for number in range(count):
             public_key, secret_key = self.keypair()
@@ -119,7 +122,7 @@ class SchemeTest:
 
 
 def sizes(test: SchemeTest) -> str:
-    """Look at what pq_sizes() says."""
+    """Check the kind and the sizes of pq_sizes(). Raises CheckFailed."""
     said = test.sizes
     if said["kind"] not in (1, 2):
         raise CheckFailed(f"kind is {said['kind']}; expected PQ_SIGNATURE (1) or PQ_KEM (2)")
@@ -153,7 +156,7 @@ def round_trips(test: SchemeTest) -> str:
 
 
 def flipped_bits(test: SchemeTest) -> str:
-    """Change one bit at a time, and cut signatures short."""
+    """Check that damaged inputs are rejected: one flipped bit at a time, truncated signatures."""
     rng = random.Random(1)
     if test.is_kem:
         lengths = test.sizes["ciphertext_bytes"], test.sizes["shared_secret_bytes"]
@@ -173,6 +176,7 @@ def flipped_bits(test: SchemeTest) -> str:
     for cut in (0, 1, len(signature) // 2, len(signature) - 1):
         what = f"a signature cut to {cut} bytes"
         _refused(test.verify(message, signature[:cut], public_key), what)
+    # Not a failure: encodings of public keys may have bits that do not matter.
     codes = [test.verify(message, signature, key) for key in _flipped(public_key, rng)]
     said = "in signature, message and public key, and cut signatures"
     if without := codes.count(OK):
@@ -181,12 +185,12 @@ def flipped_bits(test: SchemeTest) -> str:
 
 
 def stacks(test: SchemeTest) -> str:
-    """Do everything on a thread whose stack is STACKS[0]; see `_least_stack` for the others."""
+    """Run round trips on a thread with a stack of STACKS[0]; `_least_stack` tests the others."""
     return _on_stack(test, STACKS[0])
 
 
 def threads(test: SchemeTest) -> str:
-    """Use the scheme from several threads at once, and the batch verifier with wrong ones."""
+    """Use the scheme from several threads, and the batch verifier with a wrong signature."""
     if test.is_kem:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(lambda _: round_trips(test), range(4)))
@@ -221,7 +225,7 @@ def clock(test: SchemeTest) -> str:
 
 
 def first_use(test: SchemeTest) -> str:
-    """Make a key pair and use it once, also on a damaged input."""
+    """Generate a key pair and use it once; for signatures, also with a damaged one."""
     public_key, secret_key = test.keypair()
     if test.is_kem:
         lengths = test.sizes["ciphertext_bytes"], test.sizes["shared_secret_bytes"]
@@ -248,14 +252,14 @@ CHECKS: dict[str, Callable[[SchemeTest], str]] = {
     "threads": threads,
     "clock": clock,
 }
-"""What is tried, in order; each says what it did, or raises."""
+"""Checks in order. Each returns a summary, or raises."""
 
 
 def check_library(path: Path, *, first_use_seconds: float) -> Iterator[Finding]:
-    """Check every scheme of a library; end at the first time-out.
+    """Check every scheme of a library and yield the findings; end at the first timeout.
 
-    Loading it and the first use of a scheme may take `first_use_seconds`. Raises PqchainError if it
-    cannot be loaded or has no scheme.
+    `first_use_seconds` is the timeout of loading the library and of the first use of a scheme.
+    Raises PqchainError if the library cannot be loaded or has no scheme.
     """
     try:
         names = _call("names", path, limit_seconds=first_use_seconds)
@@ -273,7 +277,7 @@ def check_library(path: Path, *, first_use_seconds: float) -> Iterator[Finding]:
                 if isinstance(error, isolation.CallTimeout):
                     return
                 if check in ("first use", "sizes"):
-                    break
+                    break  # the other checks need valid sizes and a scheme that works
             else:
                 yield Finding(name, check, True, detail)
 
@@ -296,7 +300,7 @@ def _least_stack(path: Path, name: str) -> str:
 
 
 def names(path: str) -> list[str]:
-    """Return the names of a library's schemes, in the child. Raises PqchainError."""
+    """Return the names of a library's schemes; runs in the child. Raises PqchainError."""
     return load(Path(path)).names()
 
 
@@ -314,12 +318,12 @@ def load(path: Path) -> Library:
 
 
 def run_check(path: str, name: str, check: str) -> str:
-    """Run one check in the child and return what it saw. Raises CheckFailed."""
+    """Run one check and return its summary; runs in the child. Raises CheckFailed."""
     return CHECKS[check](SchemeTest(Path(path), name))
 
 
 def run_on_stack(path: str, name: str, size: int) -> str:
-    """Run round trips in the child on a thread with that stack. Raises CheckFailed."""
+    """Run round trips on a thread with that stack; runs in the child. Raises CheckFailed."""
     return _on_stack(SchemeTest(Path(path), name), size)
 
 
@@ -338,7 +342,7 @@ def _refused(code: int, what: str) -> None:
 
 
 def _on_stack(test: SchemeTest, size: int) -> str:
-    """Run key generation and all operations on a thread of that stack."""
+    """Run round trips on a thread with a stack of `size` bytes."""
     errors: list[BaseException] = []
 
     def work() -> None:
@@ -366,7 +370,7 @@ def _operations(test: SchemeTest) -> list[tuple[int, str]]:
 
 
 def _batch(test: SchemeTest, rows: list[tuple[bytes, bytes, bytes]], count: int) -> list[int]:
-    """Return the indices that pq_verify_batch finds wrong."""
+    """Return the indices of the signatures that pq_verify_batch finds wrong."""
     columns = [list(column) for column in zip(*rows, strict=True)]
     arguments, verdicts = batch_arguments(test.scheme, pack(columns))
     arguments.threads = count

@@ -1,4 +1,4 @@
-"""Our native libraries through ctypes: one C interface (native/pq_native.h), many schemes.
+"""Native libraries with the interface pq_native.h, through ctypes.
 
 Libraries are loaded at first use, never at import.
 """
@@ -37,17 +37,17 @@ from pqchain.crypto.random_source import replaced
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
 
 MAX_SCHEMES = 10_000
-"""Schemes of one library."""
+"""Maximum number of schemes of one library."""
 
 Memory = Any
-"""Memory of others that may be written to: an array of the standard library or of numpy."""
+"""A writable buffer: an array of the standard library or of numpy."""
 
 
 class Library:
     """One loaded native library."""
 
     def __init__(self, path: Path) -> None:
-        """Load the file; raises NativeLibraryMissing unless it speaks our interface."""
+        """Load the file. Raises OSError, UsageError, and NativeLibraryMissing for another ABI."""
         self.path = path
         self._handle = ctypes.CDLL(str(path))
         try:
@@ -81,12 +81,12 @@ class Library:
         return list(self._schemes)
 
     def build_facts(self) -> dict[str, Any]:
-        """Return what the build wrote down about itself: source, corrections, compiler, flags."""
+        """Return the facts recorded by the build: source, corrections, compiler, flags."""
         facts: dict[str, Any] = json.loads((self.path.parent.parent / "build.json").read_text())
         return facts
 
     def scheme(self, name: str) -> int:
-        """Return the handle of a scheme; raises Unsupported if the build does not hold it."""
+        """Return the handle of a scheme. Raises Unsupported if the build does not contain it."""
         try:
             return self._schemes[name]
         except KeyError:
@@ -96,23 +96,23 @@ class Library:
             ) from None
 
     def sizes(self, name: str) -> dict[str, int]:
-        """Return what the library says of a scheme: the fields of pq_sizes_t."""
+        """Return the fields of pq_sizes_t that the library reports for a scheme."""
         sizes = Sizes()
         self._handle.pq_sizes(self.scheme(name), ctypes.byref(sizes))
         return {field: int(getattr(sizes, field)) for field, _ in Sizes._fields_}
 
     def randomness(self, source: Callable[[int], bytes]) -> AbstractContextManager[None]:
-        """Let the calling thread draw from `source(count) -> bytes` within the block.
+        """Return a context in which this thread's randomness comes from `source(count) -> bytes`.
 
-        For reproducible runs and tests only. Other threads draw from the operating system, and
-        where blocks are nested the inner one holds. An exception of the source is raised when the
-        block ends; until then the library draws from the operating system. Do not await or yield
-        within the block: UsageError is raised where it ends in another thread.
+        For reproducible runs and tests only. Other threads draw from the operating system, and of
+        nested contexts the innermost applies. An exception of the source is raised at the end of
+        the context; until then the library draws from the operating system. Do not await or yield
+        within the context: UsageError is raised if it ends in another thread.
         """
         return replaced(self._handle.pq_random, source)
 
     def measure(self, name: str, plan: Plan) -> tuple[Sequence[int], Sequence[int]]:
-        """Run the timed loop; return nanoseconds and cycles of each sample, warm-up included.
+        """Run the timed loop; return nanoseconds and cycles of each sample, including warm-up.
 
         Raises CryptoFailure if an operation failed or gave a wrong result.
         """
@@ -124,15 +124,15 @@ class Library:
         return nanoseconds[:done], cycles[:done]
 
     def empty_sample_seconds(self) -> float:
-        """Return what the clock itself adds to each sample."""
+        """Return the overhead of the clock in each sample, in seconds."""
         return float(self._handle.pq_empty_sample_ns()) * 1e-9
 
     def call(self, name: str, *arguments: int | float | BytesLike | None) -> int:
-        """Call a function that only this library has; return its int64_t.
+        """Call a function that is specific to this library; return its int64_t.
 
-        Numbers go over as int64_t and double; buffers as pointers to their first byte, those to be
-        written to as bytearray or writable memoryview, None as the null pointer. The function sees
-        no lengths: give it what its header asks for.
+        Numbers are passed as int64_t and double, buffers as pointers to their first byte (output
+        buffers as bytearray or writable memoryview), None as the null pointer. Lengths are not
+        passed: buffers must be as long as the function's header requires.
 
         Raises NativeLibraryMissing if the library has no such function.
         """
@@ -144,7 +144,7 @@ class Library:
         return int(function(*(_argument(value) for value in arguments)))
 
     def predicate(self, name: str) -> Callable[[int, bytes], int]:
-        """Return a function, which only this library has, of a scheme's handle and of bytes.
+        """Return a function of a scheme's handle and of bytes that is specific to this library.
 
         Raises NativeLibraryMissing if the library has no such function.
         """
@@ -157,7 +157,7 @@ class Library:
 
 
 class _Native(Scheme):
-    """What both kinds share: the library, the scheme in it, and key pairs."""
+    """Base of native signers and KEMs: library, scheme handle and key generation."""
 
     def _prepare(self) -> None:
         self.library = library(self.implementation)
@@ -168,7 +168,7 @@ class _Native(Scheme):
         return public_key, secret_key
 
     def _run(self, operation: str, *arguments: Any) -> int:
-        """Call an operation of the scheme; raises CryptoFailure."""
+        """Call an operation; return OK, or REJECTED of `verify`. Raises CryptoFailure otherwise."""
         code: int = getattr(self.library._handle, f"pq_{operation}")(self._scheme, *arguments)
         if code != OK and (operation, code) != ("verify", REJECTED):
             raise self._failure(operation, code)
@@ -179,7 +179,7 @@ class _Native(Scheme):
         return CryptoFailure(f"{what}; the key may be damaged")
 
     def _filled(self, operation: str, lengths: str, *given: bytes) -> list[bytes]:
-        """Return what an operation writes; `lengths` of the algorithm say how much that is."""
+        """Return the outputs of an operation; `lengths` names the algorithm's sizes of them."""
         sizes = (getattr(self.algorithm, name) for name in lengths.split())
         buffers = [ctypes.create_string_buffer(size) for size in sizes]
         self._run(operation, *buffers, *given)
@@ -201,7 +201,7 @@ class NativeSigner(_Native, Signer):
         return self._run("verify", *signed, context, len(context), public_key) == OK
 
     def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
-        """Lay everything out in memory once, then make one call of C."""
+        """Copy the columns into a packed batch, then verify it in one call of C."""
         if not columns[0]:
             return []
         return self._verify_packed(pack(columns), threads, stop_at_first)
@@ -209,10 +209,10 @@ class NativeSigner(_Native, Signer):
     def verify_packed(
         self, packed: Packed, *, threads: int = 1, stop_at_first: bool = False
     ) -> list[int] | None:
-        """Do as `verify_batch` with what lies side by side already.
+        """Verify a packed batch; the result is that of `verify_batch`.
 
-        None if keys or signatures have lengths that the scheme does not know. Raises UsageError if
-        offsets leave their memory, or keys have another length than stated.
+        Returns None if keys or signatures have a length that the scheme does not have. Raises
+        UsageError if offsets are out of bounds, or the keys do not have the stated length.
         """
         lengths = packed.check()
         if packed.key_bytes != self._public_key_bytes or not lengths <= set(self._possible):
@@ -240,19 +240,20 @@ class NativeKem(_Native, Kem):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Packed:
-    """Signatures side by side in memory, as pq_verify_batch wants them; one at least."""
+    """A batch of at least one signature in contiguous memory, the input of pq_verify_batch."""
 
     messages: bytes | Memory
     message_offsets: Memory
-    """Numbers of 64 bits: where each message starts, and the end of the last."""
+    """uint64 offsets of each message, and the end of the last one; count + 1 entries."""
     signatures: bytes | Memory
     signature_offsets: Memory
     public_keys: bytes
-    """One for all, or one for each."""
+    """One key for all signatures, or one per signature."""
     key_bytes: int
+    """Length of one key."""
 
     def check(self) -> set[int]:
-        """Return the lengths of signatures; raises UsageError if C would leave this memory."""
+        """Return the lengths of the signatures. Raises UsageError for accesses out of bounds."""
         lengths = _differences("signature", self.signature_offsets, self.signatures)
         count = len(lengths)
         messages = len(_differences("message", self.message_offsets, self.messages))
@@ -269,7 +270,7 @@ class Packed:
 
 
 def pack(columns: Columns) -> Packed:
-    """Copy everything once; types and lengths have been checked, and there is one at least."""
+    """Return a packed batch of columns, which must be checked and not empty."""
     messages, signatures, public_keys = columns
     first_key = public_keys[0]
     # A block of one sender need not carry the same key a thousand times.
@@ -287,10 +288,10 @@ def pack(columns: Columns) -> Packed:
 def batch_arguments(
     scheme: int, packed: Packed
 ) -> tuple[BatchArguments, ctypes.Array[ctypes.c_char]]:
-    """Return what pq_verify_batch takes for a scheme, and where it writes verdicts."""
+    """Return the arguments of pq_verify_batch, and its buffer of verdicts (1: valid)."""
     count = len(packed.message_offsets) - 1
     shared = len(packed.public_keys) == packed.key_bytes
-    # 1 is "valid": what is not reached is not called wrong.
+    # Initially 1 ("valid"): with stop_at_first, signatures that were not verified are not wrong.
     verdicts = ctypes.create_string_buffer(b"\x01" * count, count)
     arguments = BatchArguments(
         scheme=scheme,
@@ -310,26 +311,26 @@ class Batch:
     """A call of pq_verify_batch, ready to run."""
 
     def __init__(self, signer: NativeSigner, packed: Packed) -> None:
-        self._packed = packed  # whose memory the call reads
+        self._packed = packed  # keeps the memory alive that the call reads
         self._verify = signer.library._handle.pq_verify_batch
         self._arguments, self._verdicts = batch_arguments(signer._scheme, packed)
 
     def run(self, threads: int, *, stop_at_first: bool = False) -> int:
-        """Verify in one call, without the interpreter's lock; count the wrong."""
+        """Verify in one call, without the GIL; return the number of wrong signatures."""
         self._arguments.threads = threads
         self._arguments.stop_at_first = stop_at_first
         return int(self._verify(self._arguments))
 
     def wrong(self) -> list[int]:
-        """Return the indices of those that the last run found wrong."""
+        """Return the indices of the signatures that the last run found wrong."""
         return [i for i, verdict in enumerate(self._verdicts.raw) if not verdict]
 
 
 def plain_loop(signer: Signer, *columns: list[bytes], threads: int = 1) -> Callable[[], int] | None:
-    """Return a call that is nothing but the loop in C over these signatures, for comparison.
+    """Return a function that runs only the C loop over these signatures, as a baseline.
 
-    Columns are messages, signatures and public keys; the call counts the wrong ones. None if the
-    scheme is not in a native library of ours.
+    Columns are messages, signatures and public keys; the function returns the number of wrong
+    signatures. Returns None if the scheme is not in a native library.
     """
     if not isinstance(signer, NativeSigner):
         return None
@@ -338,8 +339,8 @@ def plain_loop(signer: Signer, *columns: list[bytes], threads: int = 1) -> Calla
 
 
 def _differences(what: str, offsets: Memory, memory: bytes | Memory) -> list[int]:
-    """Return the lengths between offsets; raises UsageError unless they rise within the memory."""
-    import numpy as np  # whoever has packed columns has loaded it
+    """Return the differences of offsets. Raises UsageError if they fall or leave the memory."""
+    import numpy as np  # imported here: a caller with a packed batch has loaded it already
 
     edges = np.frombuffer(offsets, np.uint64)
     if len(edges) < 2 or edges[-1] > memoryview(memory).nbytes or (edges[1:] < edges[:-1]).any():
@@ -352,8 +353,8 @@ def _differences(what: str, offsets: Memory, memory: bytes | Memory) -> list[int
 
 
 def _offsets(items: list[bytes]) -> array[int]:
-    """Return where each item starts when all are joined, and the end."""
-    # An array from an iterator is several times faster than ctypes from arguments.
+    """Return the offset of each item in the joined items, and their total length."""
+    # An array from an iterator is several times faster than a ctypes array from arguments.
     return array("Q", accumulate(map(len, items), initial=0))
 
 
@@ -362,7 +363,7 @@ def _numbers_in(memory: Memory) -> ctypes.Array[ctypes.c_uint64]:
 
 
 def _text(memory: bytes | Memory) -> bytes | int:
-    """Return memory as a field of type c_char_p takes it."""
+    """Return memory as a value for a field of type c_char_p."""
     if isinstance(memory, bytes):
         return memory
     return ctypes.addressof(ctypes.c_char.from_buffer(memory))
@@ -380,7 +381,7 @@ def _argument(value: int | float | BytesLike | None) -> Any:
 
 @cache
 def load(path: Path) -> Library:
-    """Load a library once per file."""
+    """Return the library of a file, which is loaded once."""
     return Library(path)
 
 

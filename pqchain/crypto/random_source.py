@@ -1,4 +1,4 @@
-"""A Python callable as the source of randomness of a native library, in one thread."""
+"""Python callables as the source of randomness of a native library, per thread."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class _Block:
 
 
 _BLOCKS: dict[int, _Block] = {}
-"""The blocks that are open, in all threads, by the context that C passes to `_draw`."""
+"""Open contexts of all threads, by the number that C passes to `_draw`."""
 
 _NUMBERS = itertools.count(1)
 
 
 def _draw(number: int, buffer: int, count: int) -> None:
-    """Write what a block's source gives; otherwise the system's randomness stays in the buffer."""
+    """Fill the buffer from a block's source; on failure the system's randomness stays in it."""
     block = _BLOCKS.get(number)
     if block is None:
         return
@@ -36,7 +36,7 @@ def _draw(number: int, buffer: int, count: int) -> None:
         if len(data) != count:
             raise UsageError(f"the source must give {count} bytes; got {len(data)}")
         ctypes.memmove(buffer, data, count)
-    except BaseException as error:  # noqa: BLE001 - C cannot pass it on; the end of the block does
+    except BaseException as error:  # noqa: BLE001 - raised at the end of the block, not through C
         block.errors.append(error)
 
 
@@ -47,13 +47,13 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(_CALLBACK))
 
 @contextmanager
 def replaced(exchange: Callable[[Any], None], source: Callable[[int], bytes]) -> Iterator[None]:
-    """Let the calling thread draw from `source(count) -> bytes` within the block.
+    """Draw this thread's randomness from `source(count) -> bytes` within the block.
 
     `exchange` is the pq_random of a library. An exception of the source is raised at the end of the
     block. Raises UsageError if the block ends in another thread, or before one opened inside it.
     """
-    # What C holds is a number and a callback that always exists, so that a block that ends in the
-    # wrong place can neither leave a pointer to freed memory nor predictable bytes behind.
+    # C keeps a number and a callback that is never freed, so that a block that ends in the wrong
+    # thread or order leaves neither a pointer to freed memory nor predictable bytes behind.
     thread, number, block = threading.current_thread(), next(_NUMBERS), _Block(source)
     held = abi.RandomSource(_CALLBACK, number)
     is_same_thread = True

@@ -1,10 +1,10 @@
-"""Falcon with key recovery (Falcon specification 1.2, section 3.12), in our Falcon library.
+"""Falcon with key recovery (Falcon specification 1.2, section 3.12), in pqchain's Falcon library.
 
 A public key is a hash: SHAKE256 of the public key of plain Falcon, 32 bytes for degree 512 and 64
 for 1024. A signature is 0x70 + log2(degree), the nonce (40 bytes), then both short polynomials, s1
-and s2, each compressed and padded with zeros (625 or 1239 bytes). It verifies if they are short and
-the key that follows from them and the message has the hash. The specification leaves the hash and
-these bytes to the user; those above are pqchain's.
+and s2, each compressed and padded with zeros (625 or 1239 bytes). It is valid if they are short and
+the hash of the key recovered from them and the message is the public key. The specification does
+not fix the hash and this encoding; they are pqchain's choice.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _IMPLEMENTATION = "falcon/kernel"
 
 
 class FalconRecoverySigner(NativeSigner, RecoverableSigner):
-    """Every signature gives its key, so both ways to sign are one."""
+    """Signer whose every signature allows key recovery."""
 
     def sign_recoverable(self, message: BytesLike, secret_key: BytesLike) -> bytes:
-        """Return what `sign` returns."""
+        """Return the signature of `sign`, which allows key recovery."""
         return self.sign(message, secret_key)
 
     def recover(self, message: BytesLike, signature: BytesLike) -> bytes | None:
@@ -36,4 +36,4 @@ SIGNERS: dict[tuple[str, str], type[Signer]] = {
     ("Falcon-recovery-512", _IMPLEMENTATION): FalconRecoverySigner,
     ("Falcon-recovery-1024", _IMPLEMENTATION): FalconRecoverySigner,
 }
-"""Who computes what; the registry lists the same pairs."""
+"""Class of each pair of algorithm and implementation; the registry lists the same pairs."""

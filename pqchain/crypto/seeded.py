@@ -1,4 +1,4 @@
-"""Reproducible bytes in the place of randomness, for modelled runs."""
+"""Seeded randomness of liboqs, for reproducible modelled runs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pqchain.crypto import native
 from pqchain.crypto.builds import available
 
 _LIBRARY = "liboqs-0.13/dispatch"
-"""The library whose randomness is replaced."""
+"""Implementation whose randomness is replaced."""
 
 
 def stream(*purpose: bytes) -> Callable[[int], bytes]:
-    """Return a source of bytes that depend on the purpose and on the number of calls so far."""
+    """Return a source of bytes that depend only on the purpose and the number of earlier calls."""
     numbers = itertools.count()
 
     def draw(count: int) -> bytes:
@@ -26,10 +26,10 @@ def stream(*purpose: bytes) -> Callable[[int], bytes]:
 
 
 def seeded_randomness(*purpose: bytes) -> AbstractContextManager[None]:
-    """Let liboqs draw from `stream(*purpose)` in the calling thread, within the block.
+    """Return a context in which liboqs draws from `stream(*purpose)` in the calling thread.
 
-    Other threads and other libraries draw from the operating system. See
-    `native.Library.randomness`.
+    Other threads and other libraries draw from the operating system; see
+    `native.Library.randomness`. Has no effect if liboqs is not installed.
     """
     if available(_LIBRARY):
         return nullcontext()

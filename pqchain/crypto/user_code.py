@@ -1,7 +1,7 @@
-"""Schemes of the user in Python: a class with three methods, and hashes that stand in for numbers.
+"""User-defined signature schemes: Python classes, and placeholders for schemes given by numbers.
 
-Code that comes from a file is used in a child process (`pqchain.crypto.isolated`); an object that
-is registered runs here.
+Code from a file is used in a child process (`pqchain.crypto.isolated`); a registered object is used
+in this process.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from pqchain.errors import CryptoFailure, UsageError
 from pqchain.isolation import describe
 
 METHODS = ("generate_keypair", "sign", "verify")
-"""Methods that a class of the user needs."""
+"""Methods that a user's class must have."""
 
 SIZES = ("public_key_bytes", "secret_key_bytes", "signature_bytes")
-"""Attributes that it needs besides `name`; and `signature_max_bytes` where lengths vary."""
+"""Attributes that it must have, with `name`; `signature_max_bytes` too if lengths vary."""
 
 MAX_SIZE_BYTES = 1 << 28
-"""Longest key or signature of a scheme of the user."""
+"""Maximum length of a key or signature of a user-defined scheme."""
 
 STAND_IN_SECRET_BYTES = 32
 
 
 class UserSigner(Signer):
-    """A user's class with the methods of `Signer`; what it returns is checked.
+    """Adapter of a user's class with the methods of `Signer`, which checks its results.
 
-    Whatever the class raises becomes a CryptoFailure with file and line.
+    Exceptions of the class become a CryptoFailure with file and line.
     """
 
     def __init__(self, algorithm: Algorithm, implementation: str, make: Callable[[], Any]) -> None:
@@ -60,13 +60,13 @@ class UserSigner(Signer):
             ) from error
 
     def failure(self, method: str, requirement: str) -> CryptoFailure:
-        """Return the error of a method that breaks a requirement, with the line where it begins."""
+        """Return the error of a method that violates a requirement, with its first line."""
         code = getattr(getattr(self._instance, method, None), "__code__", None)
         where = f"{Path(code.co_filename).name}:{code.co_firstlineno}: " if code else ""
         return CryptoFailure(f"{where}{self.algorithm.name}.{method}() {requirement}.")
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
-        """Return a fresh key pair, of the lengths that the class states."""
+        """Return a fresh (public key, secret key). Raises CryptoFailure for other lengths."""
         pair = self._call("generate_keypair")
         expected = [self._public_key_bytes, self._secret_key_bytes]
         lengths = [_length(key) for key in pair] if type(pair) in (tuple, list) else _length(pair)
@@ -97,17 +97,17 @@ class UserSigner(Signer):
 
 
 class StandIn(Signer):
-    """Hashes of the right length for a scheme of which only numbers are known.
+    """Placeholder of a scheme given by numbers: hashes of the right length as keys and signatures.
 
-    Whoever knows the public key can make them, so they protect nothing: they fill blocks and
-    messages, and change where something was changed. Their times mean nothing.
+    The signatures are not secure, because the public key suffices to compute them. They fill blocks
+    and messages, and do not verify for changed messages or keys. Their times are meaningless.
     """
 
     def _prepare(self) -> None:
         pass
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
-        """Return a secret of 32 bytes, and its hash of the public key's length."""
+        """Return a hash of the secret key as public key, and a secret key of 32 bytes."""
         secret = os.urandom(STAND_IN_SECRET_BYTES)
         return self._public(secret), secret
 
@@ -126,7 +126,7 @@ class StandIn(Signer):
 
 
 def attributes(user_class: Any) -> dict[str, Any]:
-    """Return name and sizes of a user's class. Raises UsageError with all that is wrong."""
+    """Return name and sizes of a user's class. Raises UsageError, which lists all mistakes."""
     values: dict[str, Any] = {name: getattr(user_class, name, None) for name in (*SIZES, "name")}
     wrong = [
         f"it lacks {name}()" for name in METHODS if not callable(getattr(user_class, name, None))
@@ -146,12 +146,15 @@ def attributes(user_class: Any) -> dict[str, Any]:
 
 
 def is_name(name: object) -> bool:
-    """Return whether a scheme of the user may be called so."""
+    """Return whether the name is allowed for a user-defined scheme."""
     return type(name) is str and name.isprintable() and 0 < len(name) <= 100 and "," not in name
 
 
 def load_class(place: str) -> Any:
-    """Return the class of "file.py:Class" or "module:Class". Raises UsageError with the line."""
+    """Return the class at "file.py:Class" or "module:Class".
+
+    Raises UsageError if it cannot be imported, with the line of the error.
+    """
     where, _, name = place.rpartition(":")
     if not where or not name:
         raise UsageError(f"{place!r} must be file.py:Class or module:Class.")
