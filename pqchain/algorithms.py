@@ -287,6 +287,8 @@ def add(row: Algorithm, by: Implementation) -> None:
     An earlier addition under the same names is replaced. Raises UsageError if the name is that of
     a known scheme with other sizes.
     """
+    # A further implementation of a known scheme extends its row. The sizes must agree, because the
+    # arguments of every implementation are checked against one row.
     known = ALGORITHMS.get(_BY_ANY_NAME.get(row.name.casefold(), ""))
     if known is not None and not (known.source and known.implementations == (by.name,)):
         different = [
@@ -314,6 +316,7 @@ def forgetting() -> Iterator[None]:
     try:
         yield
     finally:
+        # Restored in place: other modules may refer to these dictionaries.
         for table, was in zip(tables, before, strict=True):
             table.clear()
             table.update(was)

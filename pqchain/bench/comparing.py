@@ -101,6 +101,7 @@ def concat_runs(given: Runs, *others: pd.DataFrame | str | Path) -> pd.DataFrame
         given = [given, *others]
     named = named_runs(given)
     parts = [frame.assign(run=name)[list(TOGETHER.columns)] for name, frame in named.items()]
+    # pd.concat would compare the attrs, which contain frames of samples.
     for part in parts:
         part.attrs = {}
     joined = results.check(pd.concat(parts, ignore_index=True), TOGETHER)

@@ -138,6 +138,7 @@ def measure_gas(
             prepared[name] = _recover() if name == "ecrecover" else _verify(name)
         except PqchainError as error:
             errors[name] = error
+    # One processor for anchors and schemes, so that a migration does not distort their ratio.
     with one_processor():
         worst = _rounds(prepared, rounds, errors)
     rows = [

@@ -186,6 +186,7 @@ def _plan(
             )
     cells = []
     for row in dict.fromkeys(rows):
+        # [""]: an algorithm without implementations has one row per operation, with the reason.
         usual = [name for name in row.implementations if _is_usual(name)] or [""]
         for name in usual if chosen is None else chosen:
             status, note = _status(row, name)
@@ -231,6 +232,7 @@ def _run_round(
     arguments: dict[str, Any] = {**cell.names, "preset": preset, "pool": pool, "index": index}
     try:
         if row.place:
+            # Key pairs and inputs of the pool, then the samples that are made in any case.
             operations = 2 * pool + chosen.warmup + chosen.minimum
             use_seconds = isolated.first_use_seconds(*key)
             seconds, cycles = isolated.call(

@@ -70,6 +70,7 @@ def call(
     try:
         return isolation.call(function, limit_seconds=limit, schemes=places, keep=keep, **arguments)
     except CryptoFailure as error:
+        # Name the file, unless the error does so already with the line.
         text, files = str(error), [Path(_file(place)).name for place in places]
         if not any(file in text for file in files):
             text = f"{', '.join(files)}: {text}"
@@ -106,10 +107,13 @@ def first_use_seconds(algorithm: str, implementation: str) -> float:
 
 
 class _Isolated(Scheme):
+    # Opening includes the first use: it finds code that does not work before the code is needed,
+    # and gives the expected time from which the timeouts of later calls are derived.
     def _prepare(self) -> None:
         self._place = algorithms.implementation(self.implementation).place
         self._seconds = first_use_seconds(self.algorithm.name, self.implementation)
 
+    # Requests and results are JSON, which has no bytes: they are passed as hexadecimal text.
     def _perform(self, operation: str, *arguments: bytes) -> Any:
         return call(
             [self._place], "pqchain.crypto.isolated:perform", expected_seconds=self._seconds,
@@ -156,7 +160,7 @@ class IsolatedKem(_Isolated, Kem):
 
 @cache
 def _opened(algorithm: str, implementation: str) -> Any:
-    from pqchain import crypto
+    from pqchain import crypto  # imported here: pqchain.crypto imports this module
 
     return crypto.opened(algorithms.get(algorithm), implementation)
 
