@@ -177,6 +177,7 @@ def _algorithms(kind: Kind, file: str) -> Iterator[Algorithm]:
     """Yield the algorithms of a CSV file; sizes of the other kind are 0."""
     with (_FOLDER / file).open(encoding="utf-8", newline="") as table:
         for row in csv.DictReader(table):
+            # The column "from" names a list of implementations in offers.toml.
             offer, aliases = row.pop("from"), row.pop("aliases")
             name, family = row.pop("name"), row.pop("family")
             sizes: dict[str, Any] = {key: int(text) for key, text in row.items()}

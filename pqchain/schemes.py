@@ -89,6 +89,8 @@ def register(own_scheme: Costs | str | Path | object) -> list[str]:
         row, by = _class_row(own_scheme)
         _add(row, by)
         return [row.name]
+    # A text with "=" has numbers, one with ":" is the location of a class. A text with neither is
+    # taken for incomplete numbers, whose error shows what is missing.
     if not own_scheme.endswith(_LIBRARIES) and ("=" in own_scheme or ":" not in own_scheme):
         return [_add_given(read(own_scheme))]
     return _load(own_scheme) if isolation.is_child else _add_place(own_scheme)
@@ -227,6 +229,7 @@ def _add(row: Algorithm, by: Implementation) -> None:
     met = algorithm_of(identifier_of(row.name)) if row.kind == "signature" else None
     if met is not None and met.name.casefold() != row.name.casefold():
         raise UsageError(f"{row.name!r} has the identifier of {met.name} on the wire; rename it")
+    # Implementations are named after class or library file, so two files may give one name.
     before = algorithms.IMPLEMENTATIONS.get(by.name)
     if before is not None and before.place != by.place:
         raise UsageError(

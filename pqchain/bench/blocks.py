@@ -288,6 +288,7 @@ def _rounds(
     for index in range(preset.rounds):
         if index >= _FEWEST_ROUNDS and spent > preset.validate_seconds:
             break
+        # In every round, so that the plain loop is compared with validations of the same moment.
         bare = float("nan") if loop is None else timed(loop)[0]
         for count, verifier in verifiers.items():
             verify, _ = timed(verifier.wrong, checks)

@@ -281,6 +281,7 @@ def _in_c(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Array, Ar
     nanoseconds, cycles = native.library(cell.implementation).measure(cell.algorithm.name, plan)
     counted = np.asarray(cycles, dtype=np.float64)
     seconds = np.asarray(nanoseconds, dtype=np.float64) * 1e-9
+    # The library reports 0 where the processor has no cycle counter that user code may read.
     return seconds, np.where(counted > 0, counted, np.nan)
 
 
@@ -302,6 +303,7 @@ def _operation(
     cell: _Cell, pool: int, index: int
 ) -> tuple[Callable[[int], tuple[bytes, ...]], Callable[..., Any]]:
     """Return a function that prepares the arguments of sample i, and the function to time."""
+    # The messages of a round are the same in every run; the keys are fresh.
     rng = np.random.default_rng([index, MESSAGE_BYTES])
     scheme = crypto.opened(cell.algorithm, cell.implementation)
     if cell.operation == "generate_keypair":

@@ -101,6 +101,7 @@ class Block:
         """Return the encoded block."""
         seal = self.seal
         parts = [self.header.encode()]
+        # An algorithm identifier of 0 means that there is no seal.
         parts += [bytes(2)] if seal is None else [seal.identifier.to_bytes(2, "big"), seal.encode()]
         parts.append(len(self.transactions).to_bytes(4, "big"))
         return b"".join(parts + [each.encoded for each in self.transactions])

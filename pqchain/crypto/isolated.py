@@ -137,6 +137,7 @@ class IsolatedSigner(_Isolated, Signer):
 
     def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
         """Verify in one call of the child, which uses `threads` threads."""
+        # One call for the whole batch, because each call has a fixed cost.
         wrong: list[int] = call(
             [self._place], "pqchain.crypto.isolated:perform_batch",
             expected_seconds=self._seconds * len(columns[0]),

@@ -150,7 +150,7 @@ def round_trips(test: SchemeTest) -> str:
                     f"a valid signature of {length} bytes of message was given {code}"
                 )
             found.add(len(signature))
-    # A library with a constant seed passes all other checks.
+    # A library with a constant seed can pass all other checks.
     if test.keypair() == test.keypair():
         raise CheckFailed("two key pairs are the same; pq_keypair has to draw from the system")
     span = f"{min(found)} to {max(found)}" if len(found) > 1 else f"{max(found)}"

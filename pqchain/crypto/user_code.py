@@ -148,6 +148,7 @@ def attributes(user_class: Any) -> dict[str, Any]:
 
 def is_name(name: object) -> bool:
     """Return whether the name is allowed for a user-defined scheme."""
+    # Commas separate the fields of --scheme; names are printed in tables and errors.
     return type(name) is str and name.isprintable() and 0 < len(name) <= 100 and "," not in name
 
 
