@@ -172,6 +172,7 @@ def first_use(algorithm: str, implementation: str) -> float:
     Buffers of a shared library are followed by guard bytes, to detect writes beyond its sizes.
     """
     start = perf_counter()
+    # A shared library is used through `SchemeTest`, with guarded buffers.
     if (file := algorithms.implementation(implementation).file) is not None:
         library_check.first_use(library_check.SchemeTest(file, algorithm))
         return perf_counter() - start

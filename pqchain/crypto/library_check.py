@@ -355,6 +355,7 @@ def _on_stack(test: SchemeTest, size: int) -> str:
         except PqchainError as error:
             errors.append(error)
 
+    # The size is global and applies to threads that are started later, so it is restored.
     before = threading.stack_size(size)
     try:
         thread = threading.Thread(target=work)
