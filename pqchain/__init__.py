@@ -11,6 +11,7 @@ from pqchain import installation
 
 __version__ = installation.VERSION
 
+# For type checkers only; at run time `late` imports each name at first use.
 if TYPE_CHECKING:
     from pqchain import (
         algorithms,

@@ -177,6 +177,7 @@ def _algorithms(kind: Kind, file: str) -> Iterator[Algorithm]:
     """Yield the algorithms of a CSV file; sizes of the other kind are 0."""
     with (_FOLDER / file).open(encoding="utf-8", newline="") as table:
         for row in csv.DictReader(table):
+            # The column "from" names a list of implementations in offers.toml.
             offer, aliases = row.pop("from"), row.pop("aliases")
             name, family = row.pop("name"), row.pop("family")
             sizes: dict[str, Any] = {key: int(text) for key, text in row.items()}
@@ -287,6 +288,8 @@ def add(row: Algorithm, by: Implementation) -> None:
     An earlier addition under the same names is replaced. Raises UsageError if the name is that of
     a known scheme with other sizes.
     """
+    # A further implementation of a known scheme extends its row. The sizes must agree, because the
+    # arguments of every implementation are checked against one row.
     known = ALGORITHMS.get(_BY_ANY_NAME.get(row.name.casefold(), ""))
     if known is not None and not (known.source and known.implementations == (by.name,)):
         different = [
@@ -314,6 +317,7 @@ def forgetting() -> Iterator[None]:
     try:
         yield
     finally:
+        # Restored in place: other modules may refer to these dictionaries.
         for table, was in zip(tables, before, strict=True):
             table.clear()
             table.update(was)

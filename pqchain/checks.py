@@ -88,6 +88,7 @@ def number(field: str, value: object, *, least: float = 0.0, most: float = 1e18)
 
 def whole(field: str, value: object, *, least: int, most: int = 2**62) -> None:
     """Raise UsageError unless the value is an int from `least` to `most`; a bool is not."""
+    # bool is a subclass of int.
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if not is_whole or not least <= value <= most:  # type: ignore[operator]
         message = f"{field} is {shown(value)}; expected a whole number from {least} to {most}"

@@ -49,7 +49,7 @@ def loads(
         if written != _checksum(content):
             state = "has no checksum" if written is None else "was changed after it was written"
             raise DataError(f"{what} {state}; {remedy}")
-    except (ValueError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # RecursionError: brackets nested too deeply
         raise DataError(f"{what} cannot be read: {error}; {remedy}") from error
     return content
 

@@ -118,7 +118,7 @@ class Costs:
             family="",
             nist_level=0,
             public_key_bytes=self.public_key_bytes,
-            secret_key_bytes=32,
+            secret_key_bytes=32,  # that of the placeholder, user_code.STAND_IN_SECRET_BYTES
             signature_bytes=self.signature_bytes,
             signature_max_bytes=self.signature_bytes,
             implementations=(algorithms.GIVEN,),
@@ -143,6 +143,7 @@ class Costs:
 
 def _check_own_name(name: str) -> None:
     """Raise UsageError unless the name is allowed for a user-defined scheme."""
+    # Commas separate the fields of --scheme.
     if not name.strip() or "," in name:
         raise UsageError(f"the name of your scheme is {name!r}; give one without commas")
     try:
@@ -204,6 +205,7 @@ class CostTable(Mapping[str, Costs]):
         Raises UnknownAlgorithm if no such algorithm exists and MissingCosts, which is a KeyError,
         if it has no costs here.
         """
+        # User-defined rows first: `algorithms.get` may not know their names.
         for row in self.rows:
             if row.is_given and isinstance(name, str) and row.algorithm.lower() == name.lower():
                 return row
@@ -358,6 +360,7 @@ def choose(
         rows[row["operation"]] = row
     if implementation is not None:
         return by_implementation.get(implementation, {})
+    # Without an implementation of that variant, all remain candidates.
     fitting = [name for name in by_implementation if variant and name.endswith("/" + variant)]
     known = algorithms.ALGORITHMS.get(algorithm)
     libraries = [name.partition("/")[0] for name in known.implementations] if known else []

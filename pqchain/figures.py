@@ -57,7 +57,7 @@ _EXACT_BYTES_BELOW = 1e5
 
 
 class Kind(str, Enum):
-    """The kind of evidence behind a number; its value is the label that a table carries."""
+    """Kind of evidence of a number; the value is its label in tables."""
 
     PUBLISHED = "published"
     MEASURED = "measured"
@@ -115,7 +115,7 @@ class Unit(str):
         >>> Unit.of("latency_seconds"), Unit.of("latency_seconds_half_width"), Unit.of("nodes")
         ('s', 's', '')
         """
-        # "1/s" says less than a name does: throughput is in transactions.
+        # "1/s" is less specific than the suffix of a name: throughput is in transactions.
         if unit not in ("", "1/s"):
             return cls(unit)
         name = f"_{name.removesuffix('_half_width')}"
@@ -202,7 +202,7 @@ def humanize(name: str) -> str:
 
 
 def title(name: str) -> str:
-    """Return the heading of a column: its name without the unit that its cells carry.
+    """Return the heading of a column: its name without the unit, which its cells contain.
 
     >>> title("mean_latency_seconds"), title("growth_bytes_per_year"), title("seconds")
     ('mean latency', 'growth per year', 'time')

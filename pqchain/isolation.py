@@ -217,6 +217,7 @@ def call(
         return result
     with _lock:
         _kept.append((key, caller))
+        # The least recently used children are ended.
         surplus = _kept[:-_MAX_CHILDREN]
         del _kept[: len(surplus)]
     _end(surplus)

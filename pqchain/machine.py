@@ -87,6 +87,7 @@ def machine_id(*, cpu_model: str, cpu_count: int, system: str) -> str:
     The digits are a hash of model, number of processors and system, which neither change with an
     update nor identify an owner.
     """
+    # Trademarks, the number of cores and the clock rate are left out of the name.
     name = re.sub(r"\(.*?\)|\b(cpu|processor|\d+-core)\b|@.*", " ", cpu_model.casefold())
     slug = "-".join(re.findall(r"[a-z0-9]+", name)) or "unknown"
     digest = hashlib.sha256(f"{cpu_model}\n{cpu_count}\n{system}".encode()).hexdigest()
@@ -147,6 +148,7 @@ def _commit(folder: Path) -> str:
     # Without this check git would report the commit of a surrounding repository.
     if not (folder / ".git").exists():
         return ""
+    # --exclude=*: the hash of the commit, never the name of a tag.
     command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
         done = subprocess.run(

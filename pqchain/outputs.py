@@ -80,6 +80,7 @@ def listed(folder: Path) -> list[Path]:
             f"{folder} must be new, empty or written by pqchain; its {MANIFEST} was not written by "
             "this version. Name another folder"
         ) from error
+    # A manifest of a hostile folder must not make a command replace files elsewhere.
     return [file for file in files if not file.is_absolute() and ".." not in file.parts]
 
 

@@ -365,6 +365,7 @@ def _cast(column: pd.Series[Any], dtype: str, what: str) -> pd.Series[Any]:
     """Return the column as that dtype, without parsing text or rounding. Raises DataError."""
     import numpy as np
 
+    # Checked before the cast, which would accept a bool, or a number in a text, as a number.
     if dtype == "str":
         fits = column.map(lambda value: isinstance(value, str) and "\r" not in value)
     elif dtype == "bool":

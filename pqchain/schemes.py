@@ -89,6 +89,8 @@ def register(own_scheme: Costs | str | Path | object) -> list[str]:
         row, by = _class_row(own_scheme)
         _add(row, by)
         return [row.name]
+    # A text with "=" has numbers, one with ":" is the location of a class. A text with neither is
+    # taken for incomplete numbers, whose error shows what is missing.
     if not own_scheme.endswith(_LIBRARIES) and ("=" in own_scheme or ":" not in own_scheme):
         return [_add_given(read(own_scheme))]
     return _load(own_scheme) if isolation.is_child else _add_place(own_scheme)
@@ -135,6 +137,7 @@ def _add_place(place: str) -> list[str]:
     for fields, made_by in rows:
         file = Path(place) if place.endswith(_LIBRARIES) else None
         by = Implementation(**made_by, file=file, place=place)
+        # The answer of the child is JSON, which has lists only; rows are hashable.
         fields = {
             key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
         }
@@ -170,6 +173,7 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
     if not path.is_file():
         raise UsageError(f"there is no library {path}; build it, see `pqchain native`")
     library = library_check.load(path)
+    # The digest is part of the source of every measurement, to tell builds of one library apart.
     with path.open("rb") as file:
         digest = hashlib.sha256()
         while part := file.read(1 << 20):
@@ -185,7 +189,7 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
             raise UsageError(f"{name} of {path.name} has a kind that is neither signature nor KEM")
         if not user_code.is_name(name):
             raise UsageError(f"{path.name} has a name that is not a text of 1 to 100 characters")
-        sizes.pop("context")
+        sizes.pop("context")  # user-defined schemes are used without a context string
         if wrong := [f"{key} {size}" for key, size in sizes.items() if size > 1 << 28]:
             raise UsageError(f"{name} of {path.name} has {', '.join(wrong)}; at most {1 << 28}")
         fields: dict[str, Any] = sizes | {"signature_bytes": sizes["signature_max_bytes"]}
@@ -225,6 +229,7 @@ def _add(row: Algorithm, by: Implementation) -> None:
     met = algorithm_of(identifier_of(row.name)) if row.kind == "signature" else None
     if met is not None and met.name.casefold() != row.name.casefold():
         raise UsageError(f"{row.name!r} has the identifier of {met.name} on the wire; rename it")
+    # Implementations are named after class or library file, so two files may give one name.
     before = algorithms.IMPLEMENTATIONS.get(by.name)
     if before is not None and before.place != by.place:
         raise UsageError(

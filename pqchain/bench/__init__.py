@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pqchain.bench.presets import PRESETS, Preset, preset
 from pqchain.installation import late
 
+# For type checkers only; at run time `late` imports each name at first use.
 if TYPE_CHECKING:
     from pqchain.bench.blocks import measure_blocks
     from pqchain.bench.comparing import compare_runs, concat_runs

@@ -115,6 +115,8 @@ def measure_blocks(
             figures, measured = _measured_in_child(signers, *case) or _measured(signers, *case)
             facts |= figures
         except PqchainError as error:
+            # With recovered keys, a scheme without recovery raises UsageError: one row, not the end
+            # of the run.
             if isinstance(error, UsageError) and public_key != "recovered":
                 raise
             is_refusal = isinstance(error, (Unsupported, UsageError))
@@ -179,6 +181,7 @@ def _measured_in_child(
         return None
     chosen = presets.named(preset).blocks
     use_seconds = sum(isolated.first_use_seconds(name, used[name]) for name in users)
+    # Two verdicts (valid, tampered), then verify and apply in the minimum number of rounds.
     validations = 2 + _FEWEST_ROUNDS * 2 * len(threads)
     figures, rounds = isolated.call(
         list(dict.fromkeys(places[name] for name in users)),
@@ -285,6 +288,7 @@ def _rounds(
     for index in range(preset.rounds):
         if index >= _FEWEST_ROUNDS and spent > preset.validate_seconds:
             break
+        # In every round, so that the plain loop is compared with validations of the same moment.
         bare = float("nan") if loop is None else timed(loop)[0]
         for count, verifier in verifiers.items():
             verify, _ = timed(verifier.wrong, checks)

@@ -101,6 +101,7 @@ def concat_runs(given: Runs, *others: pd.DataFrame | str | Path) -> pd.DataFrame
         given = [given, *others]
     named = named_runs(given)
     parts = [frame.assign(run=name)[list(TOGETHER.columns)] for name, frame in named.items()]
+    # pd.concat would compare the attrs, which may contain frames of samples.
     for part in parts:
         part.attrs = {}
     joined = results.check(pd.concat(parts, ignore_index=True), TOGETHER)
@@ -155,6 +156,7 @@ def named_runs(given: Runs) -> dict[str, pd.DataFrame]:
         for pair in (_of_file(Path(each)) if isinstance(each, (str, Path)) else [("", each)])
     ]
     machines = [str(facts(frame)["machine_id"]) for _, frame in loaded]
+    # Runs are named after their machine, or else after their file; equal names are numbered.
     named: dict[str, pd.DataFrame] = {}
     for (stem, frame), machine in zip(loaded, machines, strict=True):
         name = machine if machine and machines.count(machine) == 1 else stem or machine or "run"
@@ -177,6 +179,7 @@ def _of_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
         return
     if kind != MEASUREMENT.name:
         raise DataError(f"{path} holds {kind}; expected a file of `pqchain bench --output`")
+    # Samples of `bench --samples` are stored next to the measurements.
     beside = path.with_name(f"{path.stem}-samples.csv")
     if beside.exists():
         frame.attrs["samples"] = results.load(beside)

@@ -130,6 +130,7 @@ def measure_gas(
     if others := [row.name for row in rows_of if row.kind != "signature"]:
         raise UsageError(f"{', '.join(others)} signs nothing; name a signature scheme")
     names = list(dict.fromkeys(row.name for row in rows_of))
+    # The schemes of the anchors are always timed.
     wanted = list(dict.fromkeys(["ecrecover", "Ed25519", *names]))
     prepared: dict[str, _Timed] = {}
     errors: dict[str, PqchainError] = {}
@@ -138,6 +139,7 @@ def measure_gas(
             prepared[name] = _recover() if name == "ecrecover" else _verify(name)
         except PqchainError as error:
             errors[name] = error
+    # One processor for anchors and schemes, so that a migration does not distort their ratio.
     with one_processor():
         worst = _rounds(prepared, rounds, errors)
     rows = [
@@ -151,7 +153,7 @@ def measure_gas(
 
 
 def check_anchor(frame: pd.DataFrame) -> str:
-    """Say whether P-256 over ecrecover is EIP-7904's ratio within its interval, or why not."""
+    """Return a text that compares the measured ratio P-256 / ecrecover with EIP-7904's draft."""
     priced = frame[(frame["unit"] == "evm") & (frame["status"] == "ok")].to_dict("records")
     rows = {row["scheme"]: row for row in priced}
     if not {"ECDSA-P256", "ecrecover"} <= set(rows):
@@ -180,12 +182,13 @@ def _recover() -> _Timed:
         _, secret = signer.generate_keypair()
         message = rng.bytes(MESSAGE_BYTES)
         calls.append(partial(signer.recover, message, signer.sign_recoverable(message, secret)))
-    return _Timed(tuple(calls), 128)
+    return _Timed(tuple(calls), 128)  # the precompile's input: digest, v, r and s of 32 bytes each
 
 
 def _verify(name: str) -> _Timed:
     """Return verifications of fresh signatures, as many as `SIGNING_SECONDS` allow."""
     row = algorithms.get(name)
+    # A digest of 32 bytes, the key and the longest signature.
     size = 32 + row.public_key_bytes + row.signature_max_bytes
     if given := dict(row.given_seconds):
         return _Timed((), size, given["verify"], row.source)

@@ -186,6 +186,7 @@ def _plan(
             )
     cells = []
     for row in dict.fromkeys(rows):
+        # [""]: an algorithm without implementations has one row per operation, with the reason.
         usual = [name for name in row.implementations if _is_usual(name)] or [""]
         for name in usual if chosen is None else chosen:
             status, note = _status(row, name)
@@ -231,6 +232,7 @@ def _run_round(
     arguments: dict[str, Any] = {**cell.names, "preset": preset, "pool": pool, "index": index}
     try:
         if row.place:
+            # Key pairs and inputs of the pool, then the samples that are made in any case.
             operations = 2 * pool + chosen.warmup + chosen.minimum
             use_seconds = isolated.first_use_seconds(*key)
             seconds, cycles = isolated.call(
@@ -279,6 +281,7 @@ def _in_c(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Array, Ar
     nanoseconds, cycles = native.library(cell.implementation).measure(cell.algorithm.name, plan)
     counted = np.asarray(cycles, dtype=np.float64)
     seconds = np.asarray(nanoseconds, dtype=np.float64) * 1e-9
+    # The library reports 0 where the processor has no cycle counter that user code may read.
     return seconds, np.where(counted > 0, counted, np.nan)
 
 
@@ -300,6 +303,7 @@ def _operation(
     cell: _Cell, pool: int, index: int
 ) -> tuple[Callable[[int], tuple[bytes, ...]], Callable[..., Any]]:
     """Return a function that prepares the arguments of sample i, and the function to time."""
+    # The messages of a round are the same in every run; the keys are fresh.
     rng = np.random.default_rng([index, MESSAGE_BYTES])
     scheme = crypto.opened(cell.algorithm, cell.implementation)
     if cell.operation == "generate_keypair":

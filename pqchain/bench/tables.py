@@ -41,6 +41,7 @@ def lines(measured: pd.DataFrame) -> Iterator[str]:
     }
     yield from (f"{name:<20}{value}" for name, value in facts.items() if value)
     yield ""
+    # A scheme that is given by numbers has no times.
     if math.isnan(first["verify_median_seconds"]):
         return
     yield _thread_table(records).text()

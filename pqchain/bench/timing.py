@@ -55,7 +55,7 @@ def with_bar(items: Sequence[T], name: Callable[[T], str], *, unit: str, show: b
     if not show:
         yield from items
         return
-    from tqdm.auto import tqdm
+    from tqdm.auto import tqdm  # imported here: few calls show a bar
 
     bar = tqdm(items, unit=unit)
     for item in bar:
@@ -73,7 +73,7 @@ def one_processor() -> Iterator[int | None]:
         allowed = os.sched_getaffinity(0)
         processor = max(allowed)
         os.sched_setaffinity(0, {processor})
-    except (AttributeError, OSError):
+    except (AttributeError, OSError):  # macOS has no sched_setaffinity; or it is not permitted
         yield None
         return
     try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pqchain.installation import late
 
+# For type checkers only; at run time `late` imports each name at first use.
 if TYPE_CHECKING:
     from pqchain.chain.block import Block, Header, make_block, pack
     from pqchain.chain.encoding import encoded_size, header_bytes

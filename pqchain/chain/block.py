@@ -101,6 +101,7 @@ class Block:
         """Return the encoded block."""
         seal = self.seal
         parts = [self.header.encode()]
+        # An algorithm identifier of 0 means that there is no seal.
         parts += [bytes(2)] if seal is None else [seal.identifier.to_bytes(2, "big"), seal.encode()]
         parts.append(len(self.transactions).to_bytes(4, "big"))
         return b"".join(parts + [each.encoded for each in self.transactions])
@@ -149,6 +150,7 @@ def transactions_root(transactions: Sequence[Transaction], *, threads: int = 1) 
     # Not a binary tree: nothing here needs a proof of one transaction, and a tree takes a call of
     # the hash function per transaction.
     groups = [transactions[i : i + GROUP] for i in range(0, len(transactions), GROUP)]
+    # hashlib releases the GIL for long inputs, so the groups are hashed in parallel.
     if threads > 1 and len(groups) > 1:
         with ThreadPoolExecutor(min(threads, len(groups))) as pool:
             hashes = list(pool.map(_group_hash, groups))

@@ -53,6 +53,7 @@ class Database:
 
     def check(self) -> None:
         """Raise DataError if SQLite's quick check finds an inconsistent page, cell or free list."""
+        # (1): stop at the first error.
         [(found,)] = self.rows("PRAGMA quick_check(1)")
         if found != b"ok":
             raise self.error(found.decode(errors="replace"))

@@ -168,6 +168,7 @@ def encoded_size(
         signature_bytes = sum(row.signature_bytes for row in rows)
     whole("signature_bytes", signature_bytes, least=0)
     keys = sum(row.public_key_bytes for row in rows) if public_key == "inline" else 0
+    # Each credential has two lengths of 4 bytes.
     payload = 8 * len(rows) + keys + signature_bytes
     if kind == "seal":
         return payload
@@ -187,6 +188,7 @@ def header_bytes(*, seal: str | Algorithm | None = None) -> int:
 
     With `seal`, the key and nominal signature of that algorithm by the proposer are included.
     """
+    # 2: algorithm of the seal; 4: number of transactions.
     return HEADER_BYTES + 2 + 4 + (encoded_size(seal, kind="seal") if seal is not None else 0)
 
 

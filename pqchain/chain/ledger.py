@@ -88,6 +88,7 @@ class Ledger:
         """
         path = Path(path)
         state = State.genesis(balances, rules)
+        # JSON has neither bytes nor sets: addresses become hex, allowed algorithms a sorted list.
         genesis = {**asdict(state.rules), "balances": {a.hex(): b for a, b in balances.items()}}
         description = json.dumps(genesis, default=sorted).encode()
         if len(description) > _GENESIS_BYTES:
@@ -270,6 +271,7 @@ def _read_head(database: Database) -> _Head:
     found = database.rows(_HEAD)
     if len(found) == 1:
         *head, count, highest = found[0]
+        # An SQLite column may have values of any type.
         fits = [type(each) for each in head] == [int, bytes, bytes]
         if fits and head[0] == count == (highest or 0):
             return _Head(*head)

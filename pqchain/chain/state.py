@@ -350,6 +350,7 @@ class State:
             sender = accounts.get(payment.sender, _NOBODY)
             keys, registered = _resolve(transaction, sender, index)
             if payment.nonce != sender.nonce:
+                # Searched after a nonce mismatch only, so that valid blocks do not pay for it.
                 if transaction in block.transactions[:index]:
                     raise _refused(Reason.DUPLICATE, index, "stands there twice")
                 detail = f"has nonce {payment.nonce}; the next is {sender.nonce}"

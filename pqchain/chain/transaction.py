@@ -41,6 +41,7 @@ def address_of(keys: Sequence[tuple[int, bytes]]) -> bytes:
     """Return the address of a set of keys, given as (algorithm identifier, public key)."""
     parts = [_ADDRESS]
     for identifier, public_key in keys:
+        # Identifier and length before each key make the input unambiguous.
         parts += (_key_front(identifier, len(public_key)), public_key)
     return sha3_256(b"".join(parts)).digest()
 
@@ -62,7 +63,7 @@ class Credential:
     """Algorithm identifier of two bytes, which the registry may not know."""
     form: KeyForm
     public_key: bytes
-    """Empty if the transaction does not carry it."""
+    """Public key; empty if the transaction does not contain it."""
     signature: bytes
 
     def __post_init__(self) -> None:

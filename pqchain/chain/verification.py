@@ -68,6 +68,7 @@ class Verifier:
             verify = self._recover_all if recover else self._verify_all
             bad = verify(self.signer(algorithm), group, stop_at_first)
             wrong.update(group[i].index for i in bad)
+        # With stop_at_first each group gives its lowest index, the lowest of all among them.
         return sorted(wrong)[:1] if stop_at_first else sorted(wrong)
 
     def wrong_packed(

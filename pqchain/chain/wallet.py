@@ -51,6 +51,7 @@ class Wallet:
         given = [signer.algorithm.name for signer in self._signers]
         if given != names:
             raise UsageError(f"signers of {given} were given; expected those of {names}, in order")
+        # A generator: no keys are generated if key pairs are given.
         made = (signer.generate_keypair() for signer in self._signers)
         pairs = tuple(made if keypairs is None else keypairs)
         if len(pairs) != len(names):

@@ -40,6 +40,7 @@ def _choose(name: str, implementation: str | None) -> tuple[Algorithm, str]:
             "pqchain has no implementation of it"
         )
     if implementation is None:
+        # If none can run here, opening the first one raises the reason.
         runs = (each for each in offered if not obstacle(each))
         implementation = IMPLEMENTATION if IMPLEMENTATION in offered else next(runs, offered[0])
     implementation = algorithms.implementation(implementation).name

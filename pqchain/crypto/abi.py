@@ -62,6 +62,7 @@ class BatchArguments(ctypes.Structure):
     _fields_ = (
         ("scheme", POINTER),
         *_numbers("count threads"),
+        # c_char_p: the fields take bytes or an address, without a cast.
         ("messages", TEXT),
         ("message_offsets", ctypes.POINTER(NUMBER)),
         ("signatures", TEXT),

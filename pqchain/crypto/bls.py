@@ -88,6 +88,7 @@ class BlsSigner(NativeSigner, AggregateSigner):
 
     def _done(self, function: str, *arguments: int | BytesLike) -> bool:
         """Call a function of bls.h; return whether it succeeded. Raises CryptoFailure."""
+        # Negative codes are failures of the library; a positive code is an invalid input.
         code = self.library.call(function, *arguments)
         if code < 0:
             raise CryptoFailure(f"{self.algorithm.name}, {function}: {failure(code)}")

@@ -56,6 +56,7 @@ def obstacle(implementation: str) -> Obstacle | None:
     Raises UnknownImplementation.
     """
     row = algorithms.implementation(implementation)
+    # find_spec looks for the package without importing it.
     if row.package and find_spec(row.package) is None:
         reason = f"the Python package {row.package} is not installed"
         return Obstacle(reason, install_command(row.package))
@@ -63,6 +64,7 @@ def obstacle(implementation: str) -> Obstacle | None:
         return Obstacle(f"this processor lacks {', '.join(missing)}, which {row.name} needs")
     if not row.library or built(row) is not None:
         return None
+    # Optional builds: plain `make` would not build them.
     if row.setting:
         remedy = f"only `{row.setting} make -B install` builds it"
         return Obstacle(f"{row.name} is not installed", remedy, NativeLibraryMissing)

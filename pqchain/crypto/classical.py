@@ -100,6 +100,7 @@ class _Secp256k1Ecdsa(_Secp256k1, RecoverableSigner):
         if not self._call(parse, parsed, compact, signature[-1]):
             return None
         self._call("ecdsa_recoverable_signature_convert", plain, parsed)
+        # The function returns 1 if s is high.
         if self._call("ecdsa_signature_normalize", self._ffi.NULL, plain):
             return None
         recovered = self._call("ecdsa_recover", point, parsed, sha256(message).digest())
@@ -139,7 +140,7 @@ class _Secp256k1Schnorr(_Secp256k1):
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
         point = self._new("xonly_pubkey")
         return bool(
-            public_key[0] in (2, 3)
+            public_key[0] in (2, 3)  # a compressed point, of which BIP 340 uses x only
             and self._call("xonly_pubkey_parse", point, public_key[1:])
             and self._call("schnorrsig_verify", signature, message, len(message), point)
         )
@@ -182,6 +183,7 @@ class _OpensslP256(_Openssl):
         key = self._ec.generate_private_key(self._curve)
         numbers = key.private_numbers()
         public = numbers.public_numbers
+        # Compressed point of SEC 1: the first byte is the parity of y.
         public_key = bytes([2 + public.y % 2]) + public.x.to_bytes(_HALF, "big")
         return public_key, numbers.private_value.to_bytes(_HALF, "big")
 

@@ -35,6 +35,7 @@ def library(*files: str | Path, functions: Mapping[str, str]) -> Any | None:
 @contextmanager
 def only(path: Path) -> Iterator[None]:
     """Let `ctypes.util.find_library` return this file for every name within the block."""
+    # Global to the process; the only caller, `liboqs.module`, holds a lock.
     find = ctypes.util.find_library
     ctypes.util.find_library = lambda name: str(path)
     try:

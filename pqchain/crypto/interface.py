@@ -114,6 +114,7 @@ class Signer(Scheme):
         """
         message = as_bytes("message", message)
         secret_key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
+        # Without a context, the usual case, there is nothing to check.
         if type(context) is not bytes or context:
             context = self._checked_context(context)
         return self._sign(message, secret_key, context)
@@ -169,6 +170,7 @@ class Signer(Scheme):
             _all_bytes("signature", signatures),
             keys := _all_bytes("public key", public_keys),
         ]
+        # One pass over the lengths; the loop only runs to raise the error for the wrong key.
         if not set(map(len, keys)) <= {self._public_key_bytes}:
             for key in keys:
                 self._exactly(self._public_key_bytes, "public key", key)

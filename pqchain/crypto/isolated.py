@@ -70,6 +70,7 @@ def call(
     try:
         return isolation.call(function, limit_seconds=limit, schemes=places, keep=keep, **arguments)
     except CryptoFailure as error:
+        # Name the file, unless the error does so already with the line.
         text, files = str(error), [Path(_file(place)).name for place in places]
         if not any(file in text for file in files):
             text = f"{', '.join(files)}: {text}"
@@ -106,10 +107,13 @@ def first_use_seconds(algorithm: str, implementation: str) -> float:
 
 
 class _Isolated(Scheme):
+    # Opening includes the first use: it finds code that does not work before the code is needed,
+    # and gives the expected time from which the timeouts of later calls are derived.
     def _prepare(self) -> None:
         self._place = algorithms.implementation(self.implementation).place
         self._seconds = first_use_seconds(self.algorithm.name, self.implementation)
 
+    # Requests and results are JSON, which has no bytes: they are passed as hexadecimal text.
     def _perform(self, operation: str, *arguments: bytes) -> Any:
         return call(
             [self._place], "pqchain.crypto.isolated:perform", expected_seconds=self._seconds,
@@ -133,6 +137,7 @@ class IsolatedSigner(_Isolated, Signer):
 
     def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
         """Verify in one call of the child, which uses `threads` threads."""
+        # One call for the whole batch, because each call has a fixed cost.
         wrong: list[int] = call(
             [self._place], "pqchain.crypto.isolated:perform_batch",
             expected_seconds=self._seconds * len(columns[0]),
@@ -156,7 +161,7 @@ class IsolatedKem(_Isolated, Kem):
 
 @cache
 def _opened(algorithm: str, implementation: str) -> Any:
-    from pqchain import crypto
+    from pqchain import crypto  # imported here: pqchain.crypto imports this module
 
     return crypto.opened(algorithms.get(algorithm), implementation)
 
@@ -167,6 +172,7 @@ def first_use(algorithm: str, implementation: str) -> float:
     Buffers of a shared library are followed by guard bytes, to detect writes beyond its sizes.
     """
     start = perf_counter()
+    # A shared library is used through `SchemeTest`, with guarded buffers.
     if (file := algorithms.implementation(implementation).file) is not None:
         library_check.first_use(library_check.SchemeTest(file, algorithm))
         return perf_counter() - start

@@ -26,6 +26,7 @@ from pqchain.errors import CryptoFailure, Unsupported
 IMPLEMENTATION = "liboqs-0.13/dispatch"
 """Name of this implementation in the registry."""
 
+# The search for libraries, stdout and warnings are redirected for the whole process.
 _LOCK = threading.Lock()
 
 
@@ -54,6 +55,7 @@ def module() -> ModuleType:
     ):
         warnings.filterwarnings("ignore", message=r"liboqs version \(major, minor\)")
         oqs = importlib.import_module("oqs")
+    # An earlier import by other code may have loaded another liboqs.
     loaded = Path(oqs.native()._name)
     if loaded != library.path:
         raise Unsupported(

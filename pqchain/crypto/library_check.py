@@ -71,6 +71,7 @@ class SchemeTest:
 
         Raises CheckFailed for an error code, and if the library writes past a buffer.
         """
+        # At least one whole GUARD follows the `size` bytes that may be written.
         buffers = [ctypes.create_string_buffer(GUARD * (size // 64 + 2)) for size in sizes]
         code = getattr(self.handle, f"pq_{operation}")(self.scheme, *buffers, *given)
         if code != OK:
@@ -149,6 +150,7 @@ def round_trips(test: SchemeTest) -> str:
                     f"a valid signature of {length} bytes of message was given {code}"
                 )
             found.add(len(signature))
+    # A library with a constant seed can pass all other checks.
     if test.keypair() == test.keypair():
         raise CheckFailed("two key pairs are the same; pq_keypair has to draw from the system")
     span = f"{min(found)} to {max(found)}" if len(found) > 1 else f"{max(found)}"
@@ -165,6 +167,7 @@ def flipped_bits(test: SchemeTest) -> str:
         for damaged in _flipped(ciphertext, rng):
             buffer = ctypes.create_string_buffer(lengths[1])
             code = test.handle.pq_decapsulate(test.scheme, buffer, damaged, secret_key)
+            # OK with another secret is implicit rejection.
             if code == OK and buffer.raw == shared:
                 raise CheckFailed("a ciphertext with one bit flipped gave the same secret")
         return f"{min(FLIPS, 8 * lengths[0])} of the ciphertext"
@@ -290,6 +293,7 @@ def _call(function: str, path: Path, *, limit_seconds: float, **arguments: Any) 
 
 def _least_stack(path: Path, name: str) -> str:
     enough = STACKS[0]
+    # Each size in a new child process, which a stack overflow ends.
     for size in STACKS[1:]:
         try:
             _call("run_on_stack", path, limit_seconds=LIMIT_SECONDS, name=name, size=size)
@@ -351,6 +355,7 @@ def _on_stack(test: SchemeTest, size: int) -> str:
         except PqchainError as error:
             errors.append(error)
 
+    # The size is global and applies to threads that are started later, so it is restored.
     before = threading.stack_size(size)
     try:
         thread = threading.Thread(target=work)

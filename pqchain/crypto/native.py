@@ -149,6 +149,7 @@ class Library:
         Raises NativeLibraryMissing if the library has no such function.
         """
         try:
+            # Indexing gives a new function object, so the types below affect no other caller.
             function = self._handle[name]
         except AttributeError as error:
             raise NativeLibraryMissing(f"{self.path} has no function {name}: {MEND}") from error

@@ -27,6 +27,7 @@ class FalconRecoverySigner(NativeSigner, RecoverableSigner):
         message, signature = as_bytes("message", message), as_bytes("signature", signature)
         public_key = bytearray(self.algorithm.public_key_bytes)
         signed = (signature, len(signature), message, len(message))
+        # Category 1 is Falcon of degree 512, category 5 of degree 1024.
         log_degree = 9 if self.algorithm.nist_level == 1 else 10
         code = self.library.call("falcon_recover_key", public_key, *signed, log_degree)
         return None if code else bytes(public_key)

@@ -19,6 +19,7 @@ def stream(*purpose: bytes) -> Callable[[int], bytes]:
     numbers = itertools.count()
 
     def draw(count: int) -> bytes:
+        # The number of the call makes equal requests give different bytes.
         counted = next(numbers).to_bytes(8, "big")
         return hashlib.shake_256(b"\0".join((counted, *purpose))).digest(count)
 

@@ -90,6 +90,7 @@ class UserSigner(Signer):
 
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
         verdict = self._call("verify", message, signature, public_key)
+        # A truthy value, such as an error text, must not count as a valid signature.
         if verdict is not True and verdict is not False:
             kind = type(verdict).__name__
             raise self.failure("verify", f"must return True or False; got a value of type {kind}")
@@ -147,6 +148,7 @@ def attributes(user_class: Any) -> dict[str, Any]:
 
 def is_name(name: object) -> bool:
     """Return whether the name is allowed for a user-defined scheme."""
+    # Commas separate the fields of --scheme; names are printed in tables and errors.
     return type(name) is str and name.isprintable() and 0 < len(name) <= 100 and "," not in name
 
 
@@ -166,6 +168,7 @@ def load_class(place: str) -> Any:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
+        # A missing class, in contrast to an AttributeError raised by the module's own code.
         if isinstance(error, AttributeError) and error.name == name and error.obj is module:
             raise UsageError(
                 f"{where} has no {name!r}; name a class with the methods of Signer"
