@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Literal
 
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.reencode.scenario import Scenario
-
-_KINDS: Mapping[str, Literal["svg", "png", "pdf"]] = {".svg": "svg", ".png": "png", ".pdf": "pdf"}
-"""Formats of a plot by file suffix."""
 
 
 def run(arguments: argparse.Namespace) -> int:
