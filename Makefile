@@ -194,7 +194,7 @@ sweep-consensus: install ## 1000 scenarios: pool and Dask give the same bytes, k
 bench-delegates: install ## delegates that run: messages a second, 32 on loopback, QUIC over plain (2 minutes)
 	$(BIN)/python benchmarks/delegates.py
 
-TRIALS := PYTHONPATH=. $(BIN)/python tests/consensus/delegate
+TRIALS := PYTHONPATH=. $(BIN)/python tests/delegates
 simulate-delegates: install ## 10,000 seeds of random faults, planted mistakes (SEEDS=N or SEED=N; 10 minutes)
 ifdef SEED
 	$(TRIALS)/trials.py --seed $(SEED)

@@ -25,14 +25,14 @@ from typing import Any
 
 from harness import spread, table
 
-from pqchain import consensus
+from pqchain import delegates
 from pqchain.consensus import Scenario, named
-from pqchain.consensus.delegate import lockstep
-from pqchain.consensus.delegate.book import MemoryBook
-from pqchain.consensus.delegate.messages import Kind, Message, encode
-from pqchain.consensus.delegate.runner import Runner
-from pqchain.consensus.delegate.setting import Setting
 from pqchain.crypto import native
+from pqchain.delegates import lockstep
+from pqchain.delegates.book import MemoryBook
+from pqchain.delegates.messages import Kind, Message, encode
+from pqchain.delegates.runner import Runner
+from pqchain.delegates.setting import Setting
 from pqchain.works import papers
 
 LEAST_MESSAGES, MOST_SECONDS = 20_000, 20.0
@@ -63,7 +63,7 @@ def on_loopback(nodes: int) -> list[str]:
     """Time one height of so many processes, from nothing to the end."""
     one = scenario(nodes=nodes, network=named("star"))
     begun = time.perf_counter()
-    done = consensus.run(one, mode="loopback")
+    done = delegates.run(one, mode="loopback")
     seconds = time.perf_counter() - begun
     what = f"{seconds:.1f} s, of it {done.latency_seconds:.2f} s for the block"
     return row(f"{nodes} delegates on loopback", what, done.is_live and seconds <= MOST_SECONDS)
@@ -116,7 +116,7 @@ def over_quic(rate: float, latency: float) -> list[str]:
     """Compare QUIC with plain on one star."""
     star = named("star", rate_bits_per_second=rate, latency_seconds=latency)
     one = scenario(nodes=7, network=star)
-    done = consensus.run(one, mode="virtual", transport="native")
+    done = delegates.run(one, mode="virtual", transport="native")
     plain, quic = done.plain_seconds, done.latency_seconds
     more = 100 * (quic / plain - 1)
     name = f"QUIC over plain, {rate / 1e6:g} Mb/s, {latency * 1e3:g} ms"

@@ -11,7 +11,7 @@ from pqchain import installation
 
 __version__ = installation.VERSION
 
-# For type checkers only; at run time `late` imports each name at first use.
+# For type checkers only; at run time `lazy_exports` imports each name at first use.
 if TYPE_CHECKING:
     from pqchain import (
         algorithms,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         consensus,
         costs,
         crypto,
+        delegates,
         errors,
         falcon,
         machine,
@@ -50,6 +51,7 @@ __all__ = [
     "consensus",
     "costs",
     "crypto",
+    "delegates",
     "errors",
     "falcon",
     "machine",
@@ -69,7 +71,7 @@ __all__ = [
     "works",
 ]
 
-__getattr__, __dir__ = installation.late(
+__getattr__, __dir__ = installation.lazy_exports(
     __name__,
     {
         "algorithms": "",
@@ -79,6 +81,7 @@ __getattr__, __dir__ = installation.late(
         "consensus": "",
         "costs": "Costs",
         "crypto": "open_kem open_signer",
+        "delegates": "",
         "errors": "PqchainError",
         "falcon": "",
         "machine": "",

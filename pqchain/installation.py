@@ -146,7 +146,7 @@ def missing(error: ModuleNotFoundError) -> PackageMissing:
     )
 
 
-def late(
+def lazy_exports(
     package: str, homes: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` of a package whose names are imported at first use.

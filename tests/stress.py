@@ -20,12 +20,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from pqchain import algorithms, consensus
+from pqchain import algorithms
 from pqchain.crypto import available, native, open_kem, open_signer
 from pqchain.crypto.seeded import stream
 from pqchain.reencode.storage.erasure import ReedSolomon
 from tests.chain.test_bulk import chain
-from tests.consensus.delegate.test_modes import star
+from tests.delegates.test_modes import star
 
 Job = tuple[str, Callable[[], object], object]
 """Name, call, and what it must return."""
@@ -85,7 +85,7 @@ def other_jobs() -> Iterator[Job]:
     yield "erasure code", encode, encode()
 
     def delegates() -> str:
-        run = consensus.run(star(blocks=1), mode="virtual", transport="native")
+        run = delegates.run(star(blocks=1), mode="virtual", transport="native")
         return run.datagram_sha256
 
     yield "delegates over QUIC", delegates, delegates()

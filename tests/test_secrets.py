@@ -3,8 +3,8 @@
 import pytest
 
 from pqchain.conform.models import ml_dsa_signer
-from pqchain.consensus.delegate.setting import Given
 from pqchain.crypto import open_signer
+from pqchain.delegates.setting import Given
 from pqchain.wire.identity import generate
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pqchain.bench.presets import PRESETS, Preset, preset
-from pqchain.installation import late
+from pqchain.installation import lazy_exports
 
-# For type checkers only; at run time `late` imports each name at first use.
+# For type checkers only; at run time `lazy_exports` imports each name at first use.
 if TYPE_CHECKING:
     from pqchain.bench.blocks import measure_blocks
     from pqchain.bench.comparing import compare_runs, concat_runs
@@ -23,7 +23,7 @@ __all__ = [
     "PRESETS", "Preset", "compare_runs", "concat_runs", "measure", "measure_blocks", "preset",
 ]  # fmt: skip
 
-__getattr__, __dir__ = late(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "blocks": "measure_blocks",

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pqchain.installation import late
+from pqchain.installation import lazy_exports
 
-# For type checkers only; at run time `late` imports each name at first use.
+# For type checkers only; at run time `lazy_exports` imports each name at first use.
 if TYPE_CHECKING:
     from pqchain.chain.block import Block, Header, make_block, pack
     from pqchain.chain.encoding import encoded_size, header_bytes
@@ -25,7 +25,7 @@ __all__ = [
     "make_block", "pack",
 ]  # fmt: skip
 
-__getattr__, __dir__ = late(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "block": "Block Header make_block pack",

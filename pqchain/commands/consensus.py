@@ -19,8 +19,8 @@ from pqchain.errors import DataError, Unsupported, UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pqchain.consensus.delegate.prices import Computer
     from pqchain.costs import CostTable
+    from pqchain.delegates.prices import Computer
     from pqchain.wire.drivers.nursery import Nursery
 
 _DEFAULTS = {each.name: each.default for each in fields(Scenario)}
@@ -104,7 +104,7 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
 
     from pqchain import machine
     from pqchain.consensus import tables
-    from pqchain.consensus.delegate import modes
+    from pqchain.delegates import modes
 
     for option in ("workers", "scheduler", "store"):
         if getattr(arguments, option) is not None:
@@ -151,7 +151,7 @@ def _computer(
     """Measure this computer to predict its runs; return None where that is not supported."""
     from pqchain import costs
     from pqchain.bench import operations, presets
-    from pqchain.consensus.delegate import prices
+    from pqchain.delegates import prices
 
     # The calibration runs use one scheme, and the predictions need the costs of all others.
     names = dict.fromkeys([prices.ALGORITHM, *(one.algorithm for one in scenarios)])

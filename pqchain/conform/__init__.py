@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pqchain.installation import late
+from pqchain.installation import lazy_exports
 
 if TYPE_CHECKING:
     from pqchain.conform.oracles import checks
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Family", "ModelSigner", "Vector", "checks", "digests", "families", "vectors", "write"]
 
-__getattr__, __dir__ = late(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "oracles": "checks",

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pqchain.installation import late
+from pqchain.installation import lazy_exports
 
 if TYPE_CHECKING:
     from pqchain.consensus import metrics
     from pqchain.consensus.metrics import over_seeds
-    from pqchain.consensus.model import Run
+    from pqchain.consensus.model import Run, run
     from pqchain.consensus.network import Network, SerialLaw, named
-    from pqchain.consensus.runs import run
     from pqchain.consensus.scenario import Faults, Layout, Scenario, preset
     from pqchain.consensus.sweeps import grid, sweep
 
@@ -29,13 +28,12 @@ __all__ = [
     "over_seeds", "preset", "run", "sweep",
 ]  # fmt: skip
 
-__getattr__, __dir__ = late(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "metrics": "over_seeds",
-        "model": "Run",
+        "model": "Run run",
         "network": "Network SerialLaw named",
-        "runs": "run",
         "scenario": "Faults Layout Scenario preset",
         "sweeps": "grid sweep",
     },

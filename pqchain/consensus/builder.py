@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from pqchain.consensus import draws, lengths
-from pqchain.consensus.delegate.messages import HEADER_BYTES, VOTE_BYTES
 from pqchain.consensus.network import REGIONS, SECOND, Wires, nanoseconds, wires
 from pqchain.consensus.scenario import Scenario, Voting
 from pqchain.consensus.view import (
@@ -271,9 +270,9 @@ class ViewBuilder:
         if block_bytes not in self.wires:
             scenario = self.scenario
             field = scenario.cost.signature_bytes
-            block = HEADER_BYTES + block_bytes + scenario.signed_blocks * field
+            block = lengths.MESSAGE_HEADER_BYTES + block_bytes + scenario.signed_blocks * field
             # These are the lengths of the messages that the executed delegates send.
-            vote = VOTE_BYTES + scenario.signed_votes * field
+            vote = lengths.VOTE_BYTES + scenario.signed_votes * field
             first = block if scenario.exchange == "all-to-all" else vote
             self.wires[block_bytes] = wires(scenario.network, (block, first, vote))
         return self.wires[block_bytes]

@@ -1,4 +1,4 @@
-"""Distributions of signature lengths, and the mean number of transactions per block."""
+"""Lengths of messages and signatures, and the mean number of transactions per block."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ import numpy.typing as npt
 
 from pqchain import installation
 from pqchain.consensus import draws
+
+MESSAGE_HEADER_BYTES = 16
+"""Length of the header before the body of each message; `delegates.messages` has its fields."""
+
+HASH_BYTES = 32
+"""Length of the block hash in a vote."""
+
+VOTE_BYTES = MESSAGE_HEADER_BYTES + HASH_BYTES
+"""Length of a vote without its signature."""
 
 _COUNTED = installation.read_toml(installation.data("consensus") / "lengths.toml")
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pqchain.errors import UnknownName
-from pqchain.installation import late
+from pqchain.installation import lazy_exports
 
 if TYPE_CHECKING:
     from pqchain.plots.canvas import INK, figure_bytes
@@ -73,7 +73,7 @@ __all__ = [
     "style",
 ]  # fmt: skip
 
-__getattr__, __dir__ = late(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "canvas": "INK figure_bytes",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from pqchain import installation
 from pqchain.errors import UnknownName
-from pqchain.installation import late
+from pqchain.installation import lazy_exports
 
 if TYPE_CHECKING:
     from pqchain.study.analysis import Analysis, analyse
@@ -69,7 +69,7 @@ def titles() -> dict[str, str]:
     return {name: str(installation.parse_toml(ready(name))["title"]) for name in READY}
 
 
-__getattr__, __dir__ = late(
+__getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "analysis": "Analysis analyse",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pqchain.installation import late
+from pqchain.installation import lazy_exports
 
 if TYPE_CHECKING:
     from pqchain.works import papers, printed
@@ -18,4 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["get", "papers", "printed", "works"]
 
 # The registry imports all works with their plots; printed numbers alone need none of them.
-__getattr__, __dir__ = late(__name__, {"papers": "", "printed": "", "registry": "get works"})
+__getattr__, __dir__ = lazy_exports(
+    __name__, {"papers": "", "printed": "", "registry": "get works"}
+)

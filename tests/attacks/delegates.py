@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from pqchain.consensus.delegate.book import Lock, Record
-from pqchain.consensus.delegate.files import FileBook
-from pqchain.consensus.delegate.peers import Peers
+from pqchain.delegates.book import Lock, Record
+from pqchain.delegates.files import FileBook
+from pqchain.delegates.peers import Peers
 from pqchain.wire.session import Opened, Received
 from tests.attacks.files import Reads, file_attack
 from tests.attacks.harness import Attack, Inputs, Outcome, Try
 from tests.attacks.streams import inputs
-from tests.consensus.delegate import fuzz
-from tests.consensus.delegate.trials import make_setting
+from tests.delegates import fuzz
+from tests.delegates.trials import make_setting
 from tests.reencode.wires import Wire
 
 MESSAGES = 100

@@ -16,9 +16,9 @@ from typing import Any
 
 from pqchain.errors import DataError
 from pqchain.reencode import runs
+from pqchain.reencode.protocol.messages import Reader, pack
 from pqchain.reencode.protocol.node import ReencodingNode
 from pqchain.reencode.storage.store import ChunkStore
-from pqchain.wire.messages import Reader, pack
 from pqchain.wire.session import Closed, Opened, Received
 from pqchain.wire.transports import registry
 from tests.attacks.harness import STRANGER_MB, Attack, Input, Inputs, Outcome, Try

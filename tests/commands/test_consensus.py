@@ -12,8 +12,8 @@ from pqchain.bench import operations as bench
 from pqchain.commands import consensus as consensus_commands
 from pqchain.commands import main as cli
 from pqchain.consensus import model
-from pqchain.consensus.delegate import prices
 from pqchain.consensus.network import NAMES, HostPrices
+from pqchain.delegates import prices
 from pqchain.wire.transports import registry
 from pqchain.works import papers
 from tests import frames

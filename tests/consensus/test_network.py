@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from pqchain.consensus import model, network
-from pqchain.consensus.delegate.messages import HEADER_BYTES
 from pqchain.consensus.model import single_view
 from pqchain.consensus.network import NAMES, SECOND, HostPrices, Network, named, wires
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.consensus.view import BLOCK, NEVER, VOTE
+from pqchain.delegates.messages import HEADER_BYTES
 from pqchain.errors import UnknownName, UsageError
 from tests.consensus.scenarios import scenario, table
 

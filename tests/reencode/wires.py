@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pqchain.wire.messages import Reader, pack
+from pqchain.reencode.protocol.messages import Reader, pack
 
 
 class Wire:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pqchain.errors import DataError, PqchainError
-from pqchain.wire.messages import Reader, pack
+from pqchain.reencode.protocol.messages import Reader, pack
 from pqchain.wire.node import Task
 from pqchain.wire.session import Closed, Opened, Received
 

@@ -13,17 +13,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pqchain.consensus.delegate import messages
-from pqchain.consensus.delegate.messages import Kind, Message
-from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import named
 from pqchain.consensus.scenario import Layout
 from pqchain.consensus.scenario import Scenario as Consensus
+from pqchain.delegates import messages
+from pqchain.delegates.messages import Kind, Message
+from pqchain.delegates.setting import Setting
 from pqchain.errors import PqchainError
+from pqchain.reencode.protocol.messages import pack
 from pqchain.wire.drivers.job import Job
 from pqchain.wire.drivers.live import UdpSocket
 from pqchain.wire.identity import Identity
-from pqchain.wire.messages import pack
 from pqchain.wire.session import Closed, Opened
 from pqchain.wire.transports import registry
 from tests.consensus.scenarios import table
@@ -66,7 +66,7 @@ def job(transport: str, node: str, *, victim: bool = False) -> Job:
     """Return the mesh; only the victim needs the transactions, which take time to sign."""
     if node == "delegate":
         given = Setting(consensus()).give() if victim else None
-        factory, parameters = "pqchain.consensus.delegate.node:build", {
+        factory, parameters = "pqchain.delegates.node:build", {
             "scenario": consensus(), "given": given,
         }  # fmt: skip
     else:

@@ -7,9 +7,9 @@ from __future__ import annotations
 import pytest
 
 from pqchain.consensus import landscape, model
-from pqchain.consensus.delegate.modes import Lap, Ran
-from pqchain.consensus.delegate.prices import Computer
 from pqchain.consensus.network import HostPrices
+from pqchain.delegates.modes import Lap, Ran
+from pqchain.delegates.prices import Computer
 from pqchain.works.pqdpol import measured
 
 PLAN = measured.Plan(

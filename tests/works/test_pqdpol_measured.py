@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pqchain.consensus.delegate import prices
-from pqchain.consensus.delegate.prices import Computer
 from pqchain.consensus.network import HostPrices
 from pqchain.costs import CostTable
+from pqchain.delegates import prices
+from pqchain.delegates.prices import Computer
 from pqchain.errors import Unsupported
 from pqchain.works import papers, registry
 from pqchain.works.pqdpol import judging, measured, rebuilt

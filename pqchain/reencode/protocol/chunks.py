@@ -16,10 +16,10 @@ import numpy as np
 
 from pqchain.errors import ChunksLost, DataError, PqchainError
 from pqchain.reencode.protocol.gather import Fetch, Gather, Recoder
+from pqchain.reencode.protocol.messages import Message, Reader, pack
 from pqchain.reencode.protocol.peers import Peer, Peers
 from pqchain.reencode.protocol.work import Own, Tasks
 from pqchain.reencode.storage import store
-from pqchain.wire.messages import Message, Reader, pack
 from pqchain.wire.node import Task
 from pqchain.wire.session import Key, Opened
 

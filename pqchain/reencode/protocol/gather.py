@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pqchain.errors import DataError
+from pqchain.reencode.protocol.messages import Reader
 from pqchain.reencode.protocol.placement import Placement
 from pqchain.reencode.protocol.work import Own, Tasks
 from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
 from pqchain.reencode.storage.layout import ALIGNMENT_BYTES, chunk_bytes
 from pqchain.reencode.storage.store import Manifest, manifest_of, sha256
-from pqchain.wire.messages import Reader
 from pqchain.wire.node import Task
 from pqchain.wire.session import Key
 

@@ -24,13 +24,13 @@ from typing import Any
 from pqchain.errors import DataError, PqchainError
 from pqchain.reencode.protocol.chunks import Fetcher
 from pqchain.reencode.protocol.gather import Gather, Recoder
+from pqchain.reencode.protocol.messages import Message, Reader
 from pqchain.reencode.protocol.peers import MOST_PARTIAL_BYTES, Peer, Peers
 from pqchain.reencode.protocol.placement import Confirmations, Placement
 from pqchain.reencode.protocol.server import Server
 from pqchain.reencode.protocol.work import Own
 from pqchain.reencode.scenario import Scenario, from_plain
 from pqchain.reencode.storage.store import DIGEST_DIGITS, ChunkStore, Manifest
-from pqchain.wire.messages import Message, Reader
 from pqchain.wire.node import Task
 from pqchain.wire.session import Event, Filled, Key, Opened, Received, Transport
 

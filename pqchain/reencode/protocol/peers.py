@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pqchain.errors import DataError
+from pqchain.reencode.protocol.messages import Message, Reader, pack
 from pqchain.reencode.protocol.work import Own
-from pqchain.wire.messages import Message, Reader, pack
 from pqchain.wire.session import Key, Opened
 
 LOG = logging.getLogger("pqchain.reencode")

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from pqchain.errors import PqchainError
+from pqchain.reencode.protocol.messages import pack
 from pqchain.reencode.protocol.work import Own, Tasks
 from pqchain.reencode.storage.erasure import Bytes
 from pqchain.reencode.storage.store import Manifest
-from pqchain.wire.messages import pack
 from pqchain.wire.node import Task
 from pqchain.wire.session import Key
 

@@ -17,12 +17,12 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain.consensus.delegate import host, modes, prices
-from pqchain.consensus.delegate.modes import Lap, Ran
-from pqchain.consensus.delegate.prices import Computer
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
+from pqchain.delegates import host, modes, prices
+from pqchain.delegates.modes import Lap, Ran
+from pqchain.delegates.prices import Computer
 from pqchain.errors import Unsupported
 from pqchain.fitting import linear, nonnegative, nonnegative_spread
 from pqchain.intervals import half_width

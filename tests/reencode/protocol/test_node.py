@@ -3,11 +3,11 @@
 import pytest
 
 from pqchain.reencode import runs
+from pqchain.reencode.protocol.messages import pack
 from pqchain.reencode.protocol.node import ReencodingNode
 from pqchain.reencode.protocol.peers import MOST_CHANNELS, MOST_SESSIONS
 from pqchain.reencode.protocol.server import MOST_WAITING
 from pqchain.reencode.storage.store import ChunkStore
-from pqchain.wire.messages import pack
 from pqchain.wire.session import Closed, Opened, Received
 from tests.reencode.mesh import small
 from tests.reencode.wires import Wire, beat, works

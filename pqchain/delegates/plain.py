@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pqchain.consensus.builder import ViewBuilder
-from pqchain.consensus.delegate.core import CLASSES, Sending
 from pqchain.consensus.network import nanoseconds, wires
 from pqchain.consensus.view import NEVER, Disturbance, Overlay
+from pqchain.delegates.core import CLASSES, Sending
 
 FIRST, AFTER_ARRIVALS, AFTER_REQUESTS = 0, 1, 2
 """Priorities of events in one nanosecond: arrivals and completions; starts that depend on all of

@@ -18,7 +18,7 @@ from struct import Struct
 from pqchain.chain.ledger import Ledger
 from pqchain.chain.state import State
 from pqchain.chain.verification import Verifier
-from pqchain.consensus.delegate.book import Lock, Record
+from pqchain.delegates.book import Lock, Record
 from pqchain.errors import DataError
 from pqchain.installation import read_bytes
 

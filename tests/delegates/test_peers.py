@@ -6,15 +6,15 @@ from collections import Counter
 
 import pytest
 
-from pqchain.consensus.delegate import messages
-from pqchain.consensus.delegate.book import MemoryBook
-from pqchain.consensus.delegate.core import _MESSAGE_BYTES
-from pqchain.consensus.delegate.messages import Kind, Message
-from pqchain.consensus.delegate.observer import ObserverNode
-from pqchain.consensus.delegate.peers import BEAT_SECONDS, Peers
-from pqchain.consensus.delegate.runner import Runner
+from pqchain.delegates import messages
+from pqchain.delegates.book import MemoryBook
+from pqchain.delegates.core import _MESSAGE_BYTES
+from pqchain.delegates.messages import Kind, Message
+from pqchain.delegates.observer import ObserverNode
+from pqchain.delegates.peers import BEAT_SECONDS, Peers
+from pqchain.delegates.runner import Runner
 from pqchain.wire.session import Closed, Opened, Received
-from tests.consensus.delegate.trials import make_setting
+from tests.delegates.trials import make_setting
 from tests.reencode.wires import Wire
 
 LONGEST = 10_000
@@ -136,7 +136,7 @@ def test_a_delegate_gives_few_final_blocks_at_once(setting):
 
 
 def test_what_waits_at_an_observer_is_bounded_and_of_its_delegate_alone(setting, monkeypatch):
-    monkeypatch.setattr("pqchain.consensus.delegate.observer.MOST_QUEUED_BYTES", 50_000)
+    monkeypatch.setattr("pqchain.delegates.observer.MOST_QUEUED_BYTES", 50_000)
     book = MemoryBook(setting.pool.genesis)
     node = ObserverNode(setting.count, Wire(), setting, book)
     decided = messages.encode(Message(Kind.DECIDED, 0, 0, 0, bytes(4000)))

@@ -8,16 +8,16 @@ import threading
 import pytest
 
 import pqchain
-from pqchain import consensus
+from pqchain import consensus, delegates
 from pqchain.chain.block import Block
 from pqchain.chain.wallet import Wallet
-from pqchain.consensus.delegate import certificates, keys, modes
-from pqchain.consensus.delegate.book import MemoryBook
-from pqchain.consensus.delegate.messages import Kind, Message, encode, statement
-from pqchain.consensus.delegate.observer import ObserverNode
-from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import named
 from pqchain.consensus.scenario import Faults
+from pqchain.delegates import certificates, keys, modes
+from pqchain.delegates.book import MemoryBook
+from pqchain.delegates.messages import Kind, Message, encode, statement
+from pqchain.delegates.observer import ObserverNode
+from pqchain.delegates.setting import Setting
 from pqchain.errors import UnknownName, UsageError
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.transports import registry
@@ -41,8 +41,8 @@ def star(**changes):
 
 def test_modelled_replayed_and_measured_runs_align():
     one = star()
-    modelled, plain = consensus.run(one), consensus.run(one, mode="virtual")
-    quic = consensus.run(one, mode="virtual", transport=registry.default())
+    modelled, plain = consensus.run(one), delegates.run(one, mode="virtual")
+    quic = delegates.run(one, mode="virtual", transport=registry.default())
     frame = modes.frame([modelled, plain, quic])
     assert frame["kind"].tolist() == ["modelled", "replayed", "replayed"]
     assert frame["transport"].tolist() == ["", "plain", registry.default()]
@@ -61,19 +61,19 @@ def test_a_seed_gives_the_same_datagrams(runs: int):
     """Signing tasks run in threads; each must draw from its own seed."""
     one = star(algorithm="Falcon-512", costs=table(algorithm="Falcon-512", signature=655, key=897))
     one = dataclasses.replace(one, nodes=7, blocks=1)
-    done = [consensus.run(one, mode="virtual", transport="native") for _ in range(runs)]
+    done = [delegates.run(one, mode="virtual", transport="native") for _ in range(runs)]
     frame = modes.frame(done)
     (digest,) = set(frame["datagram_sha256"])
     assert len(digest) == 64
     assert all(row.equals(frame.loc[0]) for _, row in frame.iterrows())
-    other = consensus.run(dataclasses.replace(one, seed=1), mode="virtual", transport="native")
+    other = delegates.run(dataclasses.replace(one, seed=1), mode="virtual", transport="native")
     assert other.datagram_sha256 != digest
 
 
 def test_wallets_made_beside_a_model_are_not_of_the_model():
     """The keys of a model follow from public words; no other key may."""
     one = star(nodes=7, blocks=4)
-    model = threading.Thread(target=consensus.run, args=(one,), kwargs={"mode": "virtual"})
+    model = threading.Thread(target=delegates.run, args=(one,), kwargs={"mode": "virtual"})
     model.start()
     made = []
     while model.is_alive() or len(made) < 20:
@@ -89,7 +89,7 @@ def test_wallets_made_beside_a_model_are_not_of_the_model():
 @pytest.mark.parametrize("faults", [{"crashed": (1,)}, {"invalid": (0,)}, {"equivocating": (0,)}])
 def test_faults_cost_a_view_over_quic_as_in_the_model(faults):
     one = star(faults=Faults(**faults), view_timeout_seconds=3.0)
-    done = consensus.run(one, mode="virtual", transport=registry.default())
+    done = delegates.run(one, mode="virtual", transport=registry.default())
     assert done.is_live and done.is_safe
     assert done.latency_seconds == pytest.approx(consensus.run(one).latency_seconds, rel=0.1)
 
@@ -106,7 +106,7 @@ _ILLS = [
 @pytest.mark.parametrize("faults", _ILLS)
 def test_what_the_network_does_is_lived_through_over_quic(faults):
     one = star(faults=Faults(**faults), view_timeout_seconds=1.0)
-    done = consensus.run(one, mode="virtual", transport=registry.default())
+    done = delegates.run(one, mode="virtual", transport=registry.default())
     assert done.is_live and done.is_safe
     assert done.views >= 2
 
@@ -115,7 +115,7 @@ def test_what_the_network_does_is_lived_through_over_quic(faults):
 @pytest.mark.parametrize("faults", _ILLS)
 def test_what_the_network_does_is_lived_through_on_loopback(faults):
     one = star(faults=Faults(**faults), view_timeout_seconds=2.0)
-    done = consensus.run(one, mode="loopback")
+    done = delegates.run(one, mode="loopback")
     assert done.is_live and done.is_safe
 
 
@@ -124,7 +124,7 @@ def test_what_the_network_does_is_lived_through_on_loopback(faults):
 def test_delegates_vote_between_namespaces():
     # Without a delay: not every kernel has one.
     one = star(network=named("star", latency_seconds=0.0), block_bytes=50_000)
-    done = consensus.run(one, mode="netns")
+    done = delegates.run(one, mode="netns")
     assert done.is_live and done.kind == "measured"
     # Each block crosses the sender's link once for every receiver, but for what a link lets pass at
     # once; no transaction more would have fitted in.
@@ -138,7 +138,7 @@ def test_on_loopback_all_is_measured():
     # The law "host" alone says something on loopback: on how many processors.
     network = named("host", processors=1)
     one = scenario(nodes=3, blocks=2, block_bytes=8000, network=network)
-    done = consensus.run(one, mode="loopback")
+    done = delegates.run(one, mode="loopback")
     assert done.is_live and done.is_safe
     assert done.kind == "measured"
     # Each block: proposed to the two others, and a copy of everybody's to everybody.
@@ -155,7 +155,7 @@ def test_on_loopback_all_is_measured():
 def test_observers_get_and_verify_every_block(phases):
     one = star(nodes=7, delegates=3, vote_phases=phases)
     few, all_vote = (
-        consensus.run(case, mode="virtual", transport=registry.default())
+        delegates.run(case, mode="virtual", transport=registry.default())
         for case in (one, star(nodes=3, vote_phases=phases))
     )
     assert few.is_live and few.is_safe
@@ -167,7 +167,7 @@ def test_observers_get_and_verify_every_block(phases):
 
 def test_nobody_is_left_without_blocks_because_a_delegate_crashed():
     faults = {"faults": Faults(crashed=(0,)), "view_timeout_seconds": 3.0}
-    done = consensus.run(
+    done = delegates.run(
         star(nodes=7, delegates=4, **faults), mode="virtual", transport=registry.default()
     )
     assert done.is_live and done.laps[0].spread_seconds > 3.0
@@ -202,7 +202,7 @@ def test_a_lying_delegate_cannot_make_an_observer_keep_a_block():
 @pytest.mark.parametrize("phases", [1, 2])
 def test_delegates_vote_on_loopback(transport, phases):
     one = star(vote_phases=phases, view_timeout_seconds=20.0, faults=Faults(crashed=(3,)))
-    done = consensus.run(one, mode="loopback", transport=transport)
+    done = delegates.run(one, mode="loopback", transport=transport)
     assert done.is_live and done.is_safe
 
 
@@ -232,9 +232,9 @@ def test_delegates_vote_on_loopback(transport, phases):
 )
 def test_what_has_no_meaning_is_refused_with_the_reason(changes, options, why):
     with pytest.raises(UsageError, match=why):
-        consensus.run(star(**changes), **options)
+        delegates.run(star(**changes), **options)
 
 
 def test_an_unknown_mode_is_refused():
     with pytest.raises(UnknownName, match="'loopbak'; did you mean 'loopback'"):
-        pqchain.consensus.run(star(), mode="loopbak")
+        pqchain.delegates.run(star(), mode="loopbak")

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from pqchain.chain.state import State
-from pqchain.consensus.delegate.book import Lock, Record
-from pqchain.consensus.delegate.files import FileBook
+from pqchain.delegates.book import Lock, Record
+from pqchain.delegates.files import FileBook
 from pqchain.errors import DataError
-from tests.consensus.delegate.trials import make_setting
+from tests.delegates.trials import make_setting
 
 pytestmark = pytest.mark.native
 

@@ -1,6 +1,6 @@
 """Damaged messages into a delegate: no exception, and no vote that it should not cast.
 
-    python tests/consensus/delegate/fuzz.py 1000000
+    python tests/delegates/fuzz.py 1000000
 
 What seven delegates say to each other under faults is recorded, then damaged, mixed up and given
 to one of them. It may vote once in a view, and only for blocks that verify.
@@ -12,11 +12,11 @@ import random
 import sys
 from collections import Counter
 
-from pqchain.consensus.delegate import messages
-from pqchain.consensus.delegate.book import MemoryBook
-from pqchain.consensus.delegate.messages import Kind
-from pqchain.consensus.delegate.runner import Runner
-from tests.consensus.delegate.trials import COUNT, MS, Trial, make_setting
+from pqchain.delegates import messages
+from pqchain.delegates.book import MemoryBook
+from pqchain.delegates.messages import Kind
+from pqchain.delegates.runner import Runner
+from tests.delegates.trials import COUNT, MS, Trial, make_setting
 
 VICTIM = 3
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from pqchain.consensus import model
-from pqchain.consensus.delegate import host, modes, prices
 from pqchain.consensus.network import HostPrices, named
 from pqchain.consensus.scenario import Faults
+from pqchain.delegates import host, modes, prices
 from pqchain.errors import UsageError
 from tests.consensus.scenarios import scenario, table
 

@@ -16,11 +16,11 @@ import numpy as np
 from tqdm import tqdm
 
 from pqchain.consensus import model
-from pqchain.consensus.delegate import host, modes
-from pqchain.consensus.delegate.modes import Ran
 from pqchain.consensus.network import HostPrices, named
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
+from pqchain.delegates import host, modes
+from pqchain.delegates.modes import Ran
 from pqchain.fitting import nonnegative
 from pqchain.wire.drivers.nursery import Nursery
 

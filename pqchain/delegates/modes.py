@@ -27,12 +27,12 @@ from tqdm import tqdm
 
 from pqchain import algorithms, scratch
 from pqchain.consensus import metrics, model
-from pqchain.consensus.delegate import capacity, host, lockstep, runner, setting
-from pqchain.consensus.delegate.node import DelegateTask
-from pqchain.consensus.delegate.pool import PoolLoad
-from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Faults, Scenario
+from pqchain.delegates import capacity, host, lockstep, runner, setting
+from pqchain.delegates.node import DelegateTask
+from pqchain.delegates.pool import PoolLoad
+from pqchain.delegates.setting import Setting
 from pqchain.errors import UnknownName, Unsupported, UsageError
 from pqchain.intervals import half_width
 from pqchain.results import Contract
@@ -61,7 +61,7 @@ _MORE = Contract.of(
 
 RUNS = Contract("consensus_runs", {**metrics.CONSENSUS.columns, **_MORE.columns})
 
-_FACTORY = "pqchain.consensus.delegate.node:build"
+_FACTORY = "pqchain.delegates.node:build"
 
 _KINDS = {"model": "modelled", "virtual": "replayed", "loopback": "measured", "netns": "measured"}
 

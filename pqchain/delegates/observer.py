@@ -14,13 +14,13 @@ import numpy as np
 
 from pqchain.chain.encoding import Reader
 from pqchain.chain.state import BlockRejected, State
-from pqchain.consensus.delegate import certificates, messages
-from pqchain.consensus.delegate.book import Book
-from pqchain.consensus.delegate.messages import Kind, Message
-from pqchain.consensus.delegate.peers import Peers
-from pqchain.consensus.delegate.runner import recovers
-from pqchain.consensus.delegate.setting import Setting, transactions_of
 from pqchain.consensus.network import SECOND
+from pqchain.delegates import certificates, messages
+from pqchain.delegates.book import Book
+from pqchain.delegates.messages import Kind, Message
+from pqchain.delegates.peers import Peers
+from pqchain.delegates.runner import recovers
+from pqchain.delegates.setting import Setting, transactions_of
 from pqchain.errors import Malformed, PqchainError
 from pqchain.wire.node import Task
 from pqchain.wire.session import Event, Transport

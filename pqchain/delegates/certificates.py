@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pqchain.chain.encoding import Reader
-from pqchain.consensus.delegate.keys import Directory
-from pqchain.consensus.delegate.messages import Kind, statement
+from pqchain.delegates.keys import Directory
+from pqchain.delegates.messages import Kind, statement
 from pqchain.errors import Malformed
 
 _COUNT_BYTES, _RANK_BYTES, _LENGTH_BYTES = 2, 3, 2

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pqchain.consensus.delegate.book import Book
-from pqchain.consensus.delegate.conduct import HONEST, Conduct
-from pqchain.consensus.delegate.core import CLASSES, Sending, Work
-from pqchain.consensus.delegate.files import FileBook
-from pqchain.consensus.delegate.observer import ObserverNode, server
-from pqchain.consensus.delegate.peers import Peers
-from pqchain.consensus.delegate.runner import Runner
-from pqchain.consensus.delegate.setting import Given, Setting
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
+from pqchain.delegates.book import Book
+from pqchain.delegates.conduct import HONEST, Conduct
+from pqchain.delegates.core import CLASSES, Sending, Work
+from pqchain.delegates.files import FileBook
+from pqchain.delegates.observer import ObserverNode, server
+from pqchain.delegates.peers import Peers
+from pqchain.delegates.runner import Runner
+from pqchain.delegates.setting import Given, Setting
 from pqchain.errors import PqchainError
 from pqchain.wire.node import Node, Task
 from pqchain.wire.session import Event, Transport

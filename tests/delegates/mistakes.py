@@ -1,6 +1,6 @@
 """What could be wrong with a delegate, and after how many seeds of random faults it is seen.
 
-python tests/consensus/delegate/mistakes.py
+python tests/delegates/mistakes.py
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import copy
 import sys
 from dataclasses import replace
 
-from pqchain.consensus.delegate.runner import Runner
-from tests.consensus.delegate.trials import COUNT, Trial, make_setting, write
+from pqchain.delegates.runner import Runner
+from tests.delegates.trials import COUNT, Trial, make_setting, write
 
 MOST_SEEDS = 2000
 """Within so many a mistake has to be found."""

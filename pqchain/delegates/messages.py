@@ -15,8 +15,8 @@ All integers are unsigned and big-endian; there is one encoding of every message
 So a vote is 48 bytes and its signature, and a block has a prefix of 16 bytes. The signed statement
 is `SIGNED`, the header with length and signed set to 0, and the hash of the block. Falcon, the only
 scheme with signatures of varying length, signs again until the signature fits, as its padded
-format does; so all votes of a scheme have the same length. This module loads no cryptography,
-because the model takes message lengths from it.
+format does; so all votes of a scheme have the same length. The model counts the same lengths:
+both take them from `consensus.lengths`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,14 @@ from dataclasses import dataclass
 from enum import IntEnum
 from struct import Struct
 
+from pqchain.consensus import lengths
 from pqchain.errors import Malformed
 
-HEADER_BYTES = 16
-"""Length of the header before each body."""
+HEADER_BYTES = lengths.MESSAGE_HEADER_BYTES
 
-HASH_BYTES = 32
-"""Length of the block hash in a vote."""
+HASH_BYTES = lengths.HASH_BYTES
 
-VOTE_BYTES = HEADER_BYTES + HASH_BYTES
-"""Length of a vote without its signature."""
+VOTE_BYTES = lengths.VOTE_BYTES
 
 MOST_VIEWS = 1 << 16
 """Number of views of a height that the view field can represent."""

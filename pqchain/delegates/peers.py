@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from pqchain.consensus.delegate.messages import Frames, Kind, Message, encode, kind_of
+from pqchain.delegates.messages import Frames, Kind, Message, encode, kind_of
 from pqchain.errors import Malformed
 from pqchain.wire.session import Closed, Event, Key, Opened, Received, Transport
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.consensus.delegate.mistakes import MISTAKES, found_after
-from tests.consensus.delegate.trials import Trial, make_setting
+from tests.delegates.mistakes import MISTAKES, found_after
+from tests.delegates.trials import Trial, make_setting
 
 pytestmark = pytest.mark.native
 

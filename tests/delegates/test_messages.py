@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqchain.consensus.delegate import messages
-from pqchain.consensus.delegate.messages import Frames, Kind, Message
+from pqchain.delegates import messages
+from pqchain.delegates.messages import Frames, Kind, Message
 from pqchain.errors import Malformed
 
 VOTE = Message(Kind.VOTE, 3, 5, 1, bytes(range(32)), b"signed")

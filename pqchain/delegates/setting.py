@@ -13,13 +13,13 @@ from pqchain.chain.state import BlockRejected, State
 from pqchain.chain.transaction import Transaction, address_of
 from pqchain.chain.verification import Verifier
 from pqchain.consensus.builder import ViewBuilder
-from pqchain.consensus.delegate import certificates
-from pqchain.consensus.delegate.keys import Directory, Keypair, keypairs
-from pqchain.consensus.delegate.messages import MOST_VIEWS, Kind, message_bytes
-from pqchain.consensus.delegate.pool import WALLETS, Pool, PoolLoad, damaged
 from pqchain.consensus.lengths import distribution, mean
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import Disturbance
+from pqchain.delegates import certificates
+from pqchain.delegates.keys import Directory, Keypair, keypairs
+from pqchain.delegates.messages import MOST_VIEWS, Kind, message_bytes
+from pqchain.delegates.pool import WALLETS, Pool, PoolLoad, damaged
 from pqchain.errors import UsageError
 
 _COUNT_AT = HEADER_BYTES + 2

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqchain.chain.encoding import Reader
-from pqchain.consensus.delegate import certificates
-from pqchain.consensus.delegate.messages import Kind, statement
+from pqchain.delegates import certificates
+from pqchain.delegates.messages import Kind, statement
 from pqchain.errors import Malformed
-from tests.consensus.delegate.trials import Hashed
+from tests.delegates.trials import Hashed
 
 DIGEST = bytes(32)
 

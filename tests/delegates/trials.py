@@ -1,7 +1,7 @@
 """Delegates on a modelled clock under random faults, one seed after the other.
 
-    python tests/consensus/delegate/trials.py 10000            seeds 0 to 9999
-    python tests/consensus/delegate/trials.py --seed 42        one of them, with what happened
+    python tests/delegates/trials.py 10000            seeds 0 to 9999
+    python tests/delegates/trials.py --seed 42        one of them, with what happened
 
 Seven delegates, up to two of which lie, run six heights. Messages are lost, doubled and late,
 delegates are cut off from each other, crash and come back with what their books hold, their clocks
@@ -21,17 +21,17 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from pqchain.chain.verification import Verifier
-from pqchain.consensus.delegate import certificates, messages
-from pqchain.consensus.delegate.book import Record
-from pqchain.consensus.delegate.conduct import HONEST, Conduct
-from pqchain.consensus.delegate.core import Sending
-from pqchain.consensus.delegate.messages import Kind, Message
-from pqchain.consensus.delegate.plain import Clock
-from pqchain.consensus.delegate.runner import Runner
-from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import SECOND, named
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.consensus.view import NEVER
+from pqchain.delegates import certificates, messages
+from pqchain.delegates.book import Record
+from pqchain.delegates.conduct import HONEST, Conduct
+from pqchain.delegates.core import Sending
+from pqchain.delegates.messages import Kind, Message
+from pqchain.delegates.plain import Clock
+from pqchain.delegates.runner import Runner
+from pqchain.delegates.setting import Setting
 from tests.consensus.scenarios import table
 
 COUNT, LIARS, HEIGHTS = 7, 2, 6

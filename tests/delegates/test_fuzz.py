@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pqchain.consensus.delegate.book import MemoryBook
-from pqchain.consensus.delegate.messages import Kind, kind_of
-from pqchain.consensus.delegate.runner import Runner
-from pqchain.consensus.delegate.setting import Setting
-from tests.consensus.delegate.fuzz import VICTIM, fuzz, recorded
-from tests.consensus.delegate.trials import make_setting
+from pqchain.delegates.book import MemoryBook
+from pqchain.delegates.messages import Kind, kind_of
+from pqchain.delegates.runner import Runner
+from pqchain.delegates.setting import Setting
+from tests.delegates.fuzz import VICTIM, fuzz, recorded
+from tests.delegates.trials import make_setting
 
 pytestmark = pytest.mark.native
 

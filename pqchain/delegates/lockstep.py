@@ -14,16 +14,16 @@ from tqdm import tqdm
 
 from pqchain.chain.block import header_of
 from pqchain.consensus.builder import Block, ViewBuilder
-from pqchain.consensus.delegate.book import MemoryBook
-from pqchain.consensus.delegate.conduct import HONEST, Conduct
-from pqchain.consensus.delegate.core import CLASSES, Delegate, Work
-from pqchain.consensus.delegate.messages import Kind, kind_of
-from pqchain.consensus.delegate.plain import AFTER_ARRIVALS, Clock, Plain, Server
-from pqchain.consensus.delegate.setting import Setting, transactions_of
 from pqchain.consensus.model import Height, Run
 from pqchain.consensus.network import nanoseconds
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import BLOCK, NEVER, Outcome
+from pqchain.delegates.book import MemoryBook
+from pqchain.delegates.conduct import HONEST, Conduct
+from pqchain.delegates.core import CLASSES, Delegate, Work
+from pqchain.delegates.messages import Kind, kind_of
+from pqchain.delegates.plain import AFTER_ARRIVALS, Clock, Plain, Server
+from pqchain.delegates.setting import Setting, transactions_of
 
 
 class Prices:

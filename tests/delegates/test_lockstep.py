@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 from pqchain.consensus import model
-from pqchain.consensus.delegate import core, lockstep, plain
-from pqchain.consensus.delegate.messages import Kind
-from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.model import Height, Run
 from pqchain.consensus.network import NAMES, named
 from pqchain.consensus.scenario import Faults, Scenario
 from pqchain.consensus.view import NEVER, Outcome
+from pqchain.delegates import core, lockstep, plain
+from pqchain.delegates.messages import Kind
+from pqchain.delegates.setting import Setting
 from tests.consensus.scenarios import SCHEMES, scenario, scenarios, table
 
 QUIET = settings(suppress_health_check=list(HealthCheck))

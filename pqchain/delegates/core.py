@@ -16,12 +16,12 @@ from typing import Any
 
 from pqchain.chain.block import Block, header_of
 from pqchain.chain.state import BlockRejected, State
-from pqchain.consensus.delegate import messages
-from pqchain.consensus.delegate.book import Book, Lock, Record
-from pqchain.consensus.delegate.conduct import HONEST, Conduct, twin
-from pqchain.consensus.delegate.messages import Kind, Message
-from pqchain.consensus.delegate.setting import Setting, transactions_of
 from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE
+from pqchain.delegates import messages
+from pqchain.delegates.book import Book, Lock, Record
+from pqchain.delegates.conduct import HONEST, Conduct, twin
+from pqchain.delegates.messages import Kind, Message
+from pqchain.delegates.setting import Setting, transactions_of
 from pqchain.errors import Malformed
 
 CLASSES = {Kind.PROPOSAL: BLOCK, Kind.COPY: VOTE, Kind.VOTE: VOTE, Kind.COMMIT: COMMIT}

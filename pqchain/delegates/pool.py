@@ -14,10 +14,10 @@ from pqchain.chain.state import Rules, State
 from pqchain.chain.transaction import Transaction
 from pqchain.chain.wallet import Wallet
 from pqchain.consensus.builder import Block, Load
-from pqchain.consensus.delegate.keys import Keypair, opened
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import Array
 from pqchain.crypto.seeded import seeded_randomness
+from pqchain.delegates.keys import Keypair, opened
 
 WALLETS = 4
 """Number of wallets, which pay each other in turn."""

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqchain.errors import DataError
-from pqchain.wire.messages import Reader, pack
+from pqchain.reencode.protocol.messages import Reader, pack
 
 
 @given(cuts=st.lists(st.integers(1, 40), max_size=30), chunk=st.binary(max_size=60))

@@ -21,15 +21,15 @@ from dataclasses import replace
 from pqchain.chain.block import header_of
 from pqchain.chain.encoding import Reader
 from pqchain.chain.state import BlockRejected
-from pqchain.consensus.delegate import certificates, messages
-from pqchain.consensus.delegate.book import Book, Lock
-from pqchain.consensus.delegate.conduct import HONEST, Conduct
-from pqchain.consensus.delegate.core import CLASSES, Delegate, Held, Sending
-from pqchain.consensus.delegate.messages import Kind, Message
-from pqchain.consensus.delegate.setting import Setting
 from pqchain.consensus.network import nanoseconds
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import COMMIT, NEVER, VOTE
+from pqchain.delegates import certificates, messages
+from pqchain.delegates.book import Book, Lock
+from pqchain.delegates.conduct import HONEST, Conduct
+from pqchain.delegates.core import CLASSES, Delegate, Held, Sending
+from pqchain.delegates.messages import Kind, Message
+from pqchain.delegates.setting import Setting
 from pqchain.errors import UsageError
 
 _AHEAD = 64
