@@ -136,7 +136,9 @@ def show_mutants(arguments: argparse.Namespace) -> int:
         "survivors": [{"algorithm": name, "mutant": mutant} for name, mutant in survivors],
     }
     remarks = [f"{name}: nothing catches {mutant!r}" for name, mutant in survivors]
-    return console.show(arguments, plain, mutants.detection_table(found), remarks=remarks, fine=not survivors)
+    return console.show(
+        arguments, plain, mutants.detection_table(found), remarks=remarks, fine=not survivors
+    )
 
 
 def explain(arguments: argparse.Namespace) -> int:
