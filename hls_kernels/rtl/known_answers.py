@@ -111,7 +111,8 @@ def main() -> bool:
         sys.stdout.write(
             f"Falcon-{degree}: {options.count} known answers, {len(answers.cycles)} attempts, "
             f"digest {answers.digest[:16]} {'equal' if answers.correct else 'DIFFERS'}; "
-            f"cycles mean {statistics.fmean(answers.cycles):.0f}, least {min(answers.cycles)}, greatest "
+            f"cycles mean {statistics.fmean(answers.cycles):.0f}, "
+            f"least {min(answers.cycles)}, greatest "
             f"{max(answers.cycles)}\n"
         )
     return all_correct
