@@ -298,7 +298,7 @@ def test_a_restart_is_heard_of_at_once(pair):
         ("send", (None, 0, "session", 0, None, 5, 0), "null"),
         ("place", (None, 0, "session", 0, 0, None, -1), "length must be at most"),
         ("start", (None, b"", 0, b"", 0), "numbers must have 13 entries; got 0"),
-        ("start", (None, np.arange(13, dtype=np.uint64).tobytes(), 13, b"", 0), "must be from .*; got 1"),
+        ("start", (None, np.arange(13, dtype=np.uint64).tobytes(), 13, b"", 0), "; got 1"),
         ("network", (np.zeros(10, np.uint64).tobytes(), 10), "number of hosts must be from 1 to"),
         ("prove", (None, 0, "session", 2**40), "got 1099511627776"),
         ("close", (None, 0, "session", 2**33, None, 0), "got 8589934592"),
