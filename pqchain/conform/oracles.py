@@ -60,31 +60,17 @@ def checks(vector: Vector) -> list[Check]:
     return list(model(vector.algorithm).checks(*vector.case))
 
 
-def portable(algorithm: str, implementation: str = PORTABLE) -> Verify:
-    """Return a verifier of pqchain that returns False for wrong lengths instead of raising."""
-    signer = open_signer(algorithm, implementation)
-
-    def verify(message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
-        try:
-            return signer.verify(message, signature, public_key, context)
-        except BadLength:
-            return False
-
-    return verify
-
-
 def judge(vectors: Iterable[Vector], algorithm: str) -> Iterator[tuple[Vector, Verdicts]]:
     """Yield each vector with the oracles' verdicts; all vectors must be of this algorithm."""
-    portable_verify, openssl_verify = portable(algorithm), openssl.verifier(algorithm)
+    portable, by_openssl = open_signer(algorithm, PORTABLE).verify, openssl.verifier(algorithm)
     known = families(scheme(algorithm))
     for vector in vectors:
         results = checks(vector)
         failed = (check.name for check in results if not check.holds)
         verdicts = Verdicts(
             model=expected(results),
-            portable=portable_verify(*vector.case),
-            # A ValueError for a wrong length counts as a rejection.
-            openssl=_accepts(openssl_verify, vector.case) if openssl_verify else None,
+            portable=_accepts(portable, vector.case),
+            openssl=_accepts(by_openssl, vector.case) if by_openssl else None,
             unexpected_failures=tuple(
                 name for name in failed if name not in known[vector.family].checks
             ),
@@ -95,7 +81,8 @@ def judge(vectors: Iterable[Vector], algorithm: str) -> Iterator[tuple[Vector, V
 def _accepts(verify: Verify, case: Case) -> bool:
     try:
         return verify(*case)
-    except ValueError:
+    # An error for a wrong length counts as a rejection.
+    except (BadLength, ValueError):
         return False
 
 

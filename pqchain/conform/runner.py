@@ -83,12 +83,10 @@ def run(
         try:
             rows = _ask(verifier, requests, limit_seconds=limit_seconds, progress=progress)
         except Unsupported as error:
-            summary.append(_without_verdicts(verifier, str(error)))
+            summary.append(_summary_row(verifier, "", "", "unsupported", str(error), ()))
             continue
         verdicts += rows
-        counts = _counts_by_family(verifier, rows)
-        reason = f'the verifier answers "unsupported" to all {len(rows)} vectors'
-        summary += counts or [_without_verdicts(verifier, reason, len(rows))]
+        summary += _summarise(verifier, rows)
     return VERDICTS.frame(verdicts), SUMMARY.frame(summary)
 
 
@@ -129,52 +127,45 @@ def _ask(
     return rows
 
 
-def _counts_by_family(
-    verifier: VerifierSpec, rows: Sequence[dict[str, str]]
-) -> list[dict[str, object]]:
+def _summarise(verifier: VerifierSpec, rows: Sequence[dict[str, str]]) -> list[dict[str, object]]:
     """Return the rows of the summary, without algorithms that the verifier does not support."""
     groups: dict[tuple[str, str], list[dict[str, str]]] = {}
     for row in rows:
         groups.setdefault((row["algorithm"], row["family"]), []).append(row)
     offered = {row["algorithm"] for row in rows if row["outcome"] != "unsupported"}
+    # Otherwise a verifier without support would be missing from the result.
+    if not offered:
+        reason = f'the verifier answers "unsupported" to all {len(rows)} vectors'
+        outcomes = ["unsupported"] * len(rows)
+        return [_summary_row(verifier, "", "", "unsupported", reason, outcomes)]
     summary: list[dict[str, object]] = []
     for (algorithm, family), members in groups.items():
         if algorithm not in offered:
             continue
         outcomes = [row["outcome"] for row in members]
-        counts = {column: outcomes.count(name) for name, column in OUTCOMES.items()}
-        bad = counts["wrong"] + counts["crashes"] + counts["timeouts"]
+        status = "ok" if {"wrong", "crash", "timeout"}.isdisjoint(outcomes) else "failed"
         # The frame of verdicts has all reasons.
-        reasons = sorted({row["reason"] for row in members if row["reason"]})
-        summary.append(
-            {
-                "implementation": verifier.name,
-                "version": verifier.version,
-                "language": verifier.language,
-                "algorithm": algorithm,
-                "family": family,
-                "status": "failed" if bad else "ok",
-                "reason": "; ".join(reasons[:3]),
-                "vectors": len(members),
-                **counts,
-            }
-        )
+        reason = "; ".join(sorted({row["reason"] for row in members if row["reason"]})[:3])
+        summary.append(_summary_row(verifier, algorithm, family, status, reason, outcomes))
     return summary
 
 
-def _without_verdicts(
-    verifier: VerifierSpec, reason: str, unsupported: int = 0
+def _summary_row(
+    verifier: VerifierSpec,
+    algorithm: str,
+    family: str,
+    status: str,
+    reason: str,
+    outcomes: Sequence[str],
 ) -> dict[str, object]:
-    zeros = dict.fromkeys(OUTCOMES.values(), 0)
     return {
         "implementation": verifier.name,
         "version": verifier.version,
         "language": verifier.language,
-        "algorithm": "",
-        "family": "",
-        "status": "unsupported",
+        "algorithm": algorithm,
+        "family": family,
+        "status": status,
         "reason": reason,
-        **zeros,
-        "vectors": unsupported,
-        "unsupported": unsupported,
+        "vectors": len(outcomes),
+        **{column: outcomes.count(name) for name, column in OUTCOMES.items()},
     }

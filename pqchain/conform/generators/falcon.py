@@ -123,7 +123,7 @@ class Forger:
         h: Mapping[int, int] | None = None,
     ) -> None:
         """Add a vector in the algorithm's form; `h` maps positions to the key's non-zero values."""
-        bits = model.compress([int(value) for value in s2])
+        bits = model.compress(list(s2))
         values = [(h or {0: K}).get(i, 0) for i in range(self.n)]
         signature = self.encodings.signature(salt, bits)
         self.encodings.add(family, probe, expected, message, signature, model.encode_key(values))

@@ -19,6 +19,11 @@ class SignatureParts:
     zeros: tuple[int, ...]
     """Positions where s2 is zero."""
 
+    @property
+    def bits(self) -> str:
+        """The compressed s2."""
+        return model.compress(list(self.s2))
+
 
 class Encodings:
     """Generator of the encodings of a signature for one algorithm and one public key."""
@@ -64,14 +69,13 @@ class Encodings:
 
     def signs_and_bits(self, m: SignatureParts) -> None:
         """Add zeros with the sign bit set, and bits after the last coefficient."""
-        s2 = [int(value) for value in m.s2]
-        bits = model.compress(s2)
+        bits = m.bits
         good = self.signature(m.salt, bits)
         self.add("form", "all as it should be", True, m.message, good)
         # A minus zero or a set unused bit is a second encoding of the same signature; a verifier
         # that accepts it makes signatures malleable.
         for i in m.zeros:
-            at = len(model.compress(s2[:i]))
+            at = len(model.compress(list(m.s2[:i])))
             other = bits[:at] + "1" + bits[at + 1 :]
             probe = f"minus zero at s2[{i}]"
             self.add("minus-zero", probe, False, m.message, self.signature(m.salt, other))
@@ -83,8 +87,7 @@ class Encodings:
 
     def padding(self, m: SignatureParts) -> None:
         """Add padding that is non-zero, partial, or of the other form."""
-        bits = model.compress(list(m.s2))
-        bare = self.signature(m.salt, bits)[:41] + model.to_bytes(bits)
+        bare = self.signature(m.salt, m.bits)[:41] + model.to_bytes(m.bits)
         full = bare.ljust(self.p.padded_bytes, b"\0")
         room = len(full) - len(bare)
         for position, name in ((len(bare), "first"), (len(full) - 1, "last")):
@@ -108,9 +111,8 @@ class Encodings:
 
     def truncated(self, m: SignatureParts) -> None:
         """Add truncated signatures."""
-        bits = model.compress(list(m.s2))
-        good = self.signature(m.salt, bits)
-        body = model.to_bytes(bits)
+        good = self.signature(m.salt, m.bits)
+        body = model.to_bytes(m.bits)
         for name, other in (
             ("empty", b""),
             ("the header alone", good[:1]),
@@ -121,7 +123,7 @@ class Encodings:
             ("last byte of s2 missing", good[: 40 + len(body)]),
         ):
             self.add("truncated", f"signature ends early: {name}", False, m.message, other)
-        endless = self.signature(m.salt, bits[:-1] + "0")
+        endless = self.signature(m.salt, m.bits[:-1] + "0")
         self.add("truncated", "the last coefficient does not end", False, m.message, endless)
         zeros = good[:41] + bytes(self.room)
         self.add("truncated", "s2 of zero bytes", False, m.message, zeros)
@@ -132,7 +134,7 @@ class Encodings:
         values = [right ^ 1 << bit for bit in range(8)]
         values += [self.p.log_n, 0x20 + self.p.log_n, 0x50 + self.p.log_n, 0x30, 0x3F, 0xFF]
         for value in dict.fromkeys(values):
-            other = self.signature(m.salt, model.compress(list(m.s2)), value)
+            other = self.signature(m.salt, m.bits, value)
             self.add("header", f"signature header {value:02x}", False, m.message, other)
 
     def uncompressed(self, m: SignatureParts) -> None:
@@ -149,7 +151,7 @@ class Encodings:
 
     def keys(self, m: SignatureParts) -> None:
         """Add other and invalid encodings of the public key."""
-        good = self.signature(m.salt, model.compress(list(m.s2)))
+        good = self.signature(m.salt, m.bits)
         h = [int(value) for value in model.decode_key(self.public_key[1:])]
         # Only these values leave room for a second encoding, h + q, in 14 bits.
         small = [i for i, value in enumerate(h) if value + Q < 1 << 14]
@@ -171,13 +173,12 @@ class Encodings:
 
     def salts(self, m: SignatureParts) -> None:
         """Add changed salts and messages, and a message byte moved into the salt."""
-        good = self.signature(m.salt, model.compress(list(m.s2)))
+        good = self.signature(m.salt, m.bits)
         for i in (0, 1, 20, 38, 39):
             changed = good[: 1 + i] + bytes([good[1 + i] ^ 1]) + good[2 + i :]
             self.add("salt", f"salt changed in byte {i}", False, m.message, changed)
         changed_message = bytes([m.message[0] ^ 1]) + m.message[1:]
         self.add("salt", "message changed", False, changed_message, good)
         moved = good[:1] + m.message[:1] + m.salt[1:] + good[41:]
-        self.add(
-            "salt", "first byte of the message moved into the salt", False, m.message[1:], moved
-        )
+        probe = "first byte of the message moved into the salt"
+        self.add("salt", probe, False, m.message[1:], moved)

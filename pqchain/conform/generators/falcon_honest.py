@@ -32,13 +32,13 @@ def extend(collector: Collector) -> None:
     encodings = Encodings(collector, "honest", honest.public_key)
     for delta, message, salt, s2 in at_the_bound(p.n):
         probe = f"squared norm {p.bound + delta}: the bound {delta:+d}"
-        signature = encodings.signature(salt, model.compress([int(value) for value in s2]))
+        signature = encodings.signature(salt, model.compress(list(s2)))
         encodings.add("norm", probe, delta <= 0, message, signature)
     # at_the_bound() uses the first 16. The other encodings need a signature with unused bits, two
     # zeros and room for padding.
     for message, signature in honest.signatures[16:]:
         s2 = np.array(model.decompress(p.n, signature[41:]).s2)
-        bits = model.compress([int(value) for value in s2])
+        bits = model.compress(list(s2))
         zeros = [int(i) for i in np.flatnonzero(s2 == 0)]
         if 1 <= len(bits) % 8 <= 6 and len(zeros) > 1 and len(bits) < 8 * (p.padded_bytes - 45):
             encodings.add_all(SignatureParts(message, signature[1:41], s2, (zeros[0], zeros[-1])))
@@ -90,7 +90,7 @@ def at_the_bound(n: int) -> list[tuple[int, bytes, bytes, Integers]]:
                 continue
             s2 = point[n:]
             again = model.centred(c - model.times(s2, honest.h))
-            fits = len(model.compress([int(v) for v in s2])) <= 8 * (p.padded_bytes - 41)
+            fits = len(model.compress(list(s2))) <= 8 * (p.padded_bytes - 41)
             if fits and int(again @ again + s2 @ s2) == p.bound + delta:
                 results.append((delta, message, salt, s2))
                 break
