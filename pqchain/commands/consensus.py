@@ -102,7 +102,7 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
     """Run the delegates of every combination in turn, and show the results."""
     from tqdm import tqdm
 
-    from pqchain import machine
+    from pqchain import consensus, machine
     from pqchain.consensus import tables
     from pqchain.delegates import modes
 
@@ -126,7 +126,7 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
             runs.append(modes.run(one, **given, log=log, using=using))
         if arguments.mode == "loopback" and (computer := _computer(arguments, scenarios, using)):
             runs = [computer.predicted(one) for one in runs]
-    frame = modes.frame(runs)
+    frame = consensus.frame(runs)
     if arguments.output is not None:
         console.save(frame, arguments.output, provenance=machine.provenance())
     plain = {
