@@ -10,11 +10,12 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import algorithms, checks, outputs
+from pqchain import algorithms, checks
 from pqchain.commands import console, values
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import MAX_NODES, Faults, Layout, Scenario
 from pqchain.errors import DataError, Unsupported, UsageError
+from pqchain.results import outputs
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -16,8 +16,8 @@ from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER, Alike, Array, Outcome
 from pqchain.errors import PqchainError
 from pqchain.figures import Kind
-from pqchain.intervals import half_width
 from pqchain.results import Contract
+from pqchain.statistics import half_width
 
 Mode = Literal["model", "virtual", "loopback", "netns"]
 

@@ -20,13 +20,14 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain import checksum, installation, results
+from pqchain import installation, results
 from pqchain.consensus import model, runs
 from pqchain.consensus.model import Engine
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import SCHEMA_VERSION, Scenario
 from pqchain.costs import CostTable
 from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
+from pqchain.results import checksum
 
 BATCH = 50
 """Scenarios per task; schedulers handle some hundreds of tasks per second."""

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from pqchain import algorithms, scratch
+from pqchain import algorithms
 from pqchain.consensus import model
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.runs import MODES, Height, Mode, Run
@@ -35,6 +35,7 @@ from pqchain.delegates.plain import PLAIN
 from pqchain.delegates.pool import PoolLoad
 from pqchain.delegates.setting import Setting
 from pqchain.errors import UnknownName, Unsupported, UsageError
+from pqchain.results import scratch
 from pqchain.wire.drivers import namespaces, processes, virtual
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result
 from pqchain.wire.drivers.link import Link

@@ -21,7 +21,7 @@ from pqchain.consensus.runs import Run
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
 from pqchain.delegates import host, modes
-from pqchain.fitting import nonnegative
+from pqchain.statistics import nonnegative
 from pqchain.wire.drivers.nursery import Nursery
 
 NAMES = tuple(each.name for each in fields(HostPrices))

@@ -24,9 +24,8 @@ from pqchain.costs import CostTable
 from pqchain.delegates import host, modes, prices
 from pqchain.delegates.prices import Computer
 from pqchain.errors import Unsupported
-from pqchain.fitting import linear, nonnegative, nonnegative_spread
-from pqchain.intervals import half_width
 from pqchain.results import Contract
+from pqchain.statistics import half_width, linear, nonnegative, nonnegative_spread
 from pqchain.works import papers
 
 QUANTITIES: dict[str, Callable[[Height], float]] = {
