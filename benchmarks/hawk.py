@@ -15,7 +15,7 @@ from harness import pin, spread, table
 
 from pqchain.algorithms import OPERATIONS
 from pqchain.bench.operations import MESSAGE_BYTES
-from pqchain.crypto import available, native
+from pqchain.crypto import native, unavailable_reason
 
 FALCON = "liboqs-0.13/avx2"
 PAIRED = {"Hawk-512": "Falcon-512", "Hawk-1024": "Falcon-1024"}
@@ -46,7 +46,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=11, help="pairs of runs of each operation")
     arguments = parser.parse_args()
     for implementation in ("hawk/avx2", "hawk/ref", FALCON):
-        if reason := available(implementation):
+        if reason := unavailable_reason(implementation):
             sys.exit(reason)
     pin()
     rows, ratios = [], {}

@@ -12,7 +12,7 @@ from harness import pin, spread, table
 
 from pqchain.algorithms import OPERATIONS
 from pqchain.bench.operations import MESSAGE_BYTES
-from pqchain.crypto import available, native
+from pqchain.crypto import native, unavailable_reason
 
 NAME, OURS, PORTABLE = "Rainbow-I-Classic", "rainbow/avx2", "liboqs-0.7.1/ref"
 WANTED = 10
@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=15, help="pairs of runs of each operation")
     arguments = parser.parse_args()
     for implementation in (OURS, PORTABLE):
-        if reason := available(implementation):
+        if reason := unavailable_reason(implementation):
             sys.exit(reason)
     pin()
     rows, good = [], True

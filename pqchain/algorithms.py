@@ -235,10 +235,10 @@ def get(name: str | Algorithm) -> Algorithm:
     return ALGORITHMS[canonical]
 
 
-def several(name: str) -> tuple[str, ...]:
+def split_hybrid(name: str) -> tuple[str, ...]:
     """Return the canonical names of algorithms joined by "+". Raises UnknownAlgorithm.
 
-    >>> several("ECDSA-secp256k1+SPHINCS+-SHA2-128f-simple")
+    >>> split_hybrid("ECDSA-secp256k1+SPHINCS+-SHA2-128f-simple")
     ('ECDSA-secp256k1', 'SPHINCS+-SHA2-128f-simple')
     """
     # Names of SPHINCS+ contain a "+" themselves, so splitting at each "+" is not enough.
@@ -248,7 +248,7 @@ def several(name: str) -> tuple[str, ...]:
         for at, letter in enumerate(name if isinstance(name, str) else ""):
             if letter == "+":
                 with suppress(UnknownAlgorithm):
-                    return (get(name[:at]).name, *several(name[at + 1 :]))
+                    return (get(name[:at]).name, *split_hybrid(name[at + 1 :]))
         raise
 
 
@@ -310,7 +310,7 @@ def add(row: Algorithm, by: Implementation) -> None:
 
 
 @contextmanager
-def forgetting() -> Iterator[None]:
+def temporary_registrations() -> Iterator[None]:
     """Remove at the end of the block the schemes and implementations added within it."""
     tables: tuple[dict[str, Any], ...] = (ALGORITHMS, IMPLEMENTATIONS, _BY_ANY_NAME)
     before = [dict(table) for table in tables]

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pqchain.errors import UnknownName, UsageError, shown
+from pqchain.errors import UnknownName, UsageError, short_repr
 
 _KINDS: dict[str, type] = {"bool": bool, "int": int, "float": float, "tuple[int, ...]": tuple}
 
@@ -36,7 +36,7 @@ class Meaning:
 def field(default: Any = dataclasses.MISSING, **meaning: Any) -> Any:
     """Declare a field of a dataclass with its `Meaning`.
 
-    `declared` checks values of the field; `pqchain.commands.console` derives an option from it.
+    `check_declared` checks its values; `pqchain.commands.console` derives an option from it.
     """
     return dataclasses.field(default=default, metadata={"meaning": Meaning(**meaning)})
 
@@ -50,13 +50,13 @@ def meanings(cls: Any) -> dict[str, tuple[dataclasses.Field[Any], Meaning]]:
     }
 
 
-def kind(each: dataclasses.Field[Any]) -> type:
+def value_type(each: dataclasses.Field[Any]) -> type:
     """Return the type of a field's values: bool, int, float, tuple (of int) or else str."""
     # Annotations are strings here; an optional field ends in " | None".
     return _KINDS.get(str(each.type).partition(" | ")[0], str)
 
 
-def declared(instance: Any, *, prefix: str = "") -> None:
+def check_declared(instance: Any, *, prefix: str = "") -> None:
     """Check all fields of a dataclass instance that were declared by `field`.
 
     None is allowed where it is the default. Raises UsageError with field, value and bounds, and
@@ -69,7 +69,7 @@ def declared(instance: Any, *, prefix: str = "") -> None:
         if meaning.choices and value not in meaning.choices:
             raise UnknownName(prefix + name, value, meaning.choices)
         most: dict[str, Any] = {} if meaning.most is None else {"most": meaning.most}
-        if check := _CHECKS.get(kind(each)):
+        if check := _CHECKS.get(value_type(each)):
             check(prefix + name, value, least=meaning.least, **most)
 
 
@@ -82,38 +82,38 @@ def number(field: str, value: object, *, least: float = 0.0, most: float = 1e18)
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     # Comparisons with NaN are false. math.isfinite would fail for an int that exceeds a float.
     if not is_number or not least <= value <= most:  # type: ignore[operator]
-        message = f"{field} is {shown(value)}; expected a number from {least:g} to {most:g}"
+        message = f"{field} is {short_repr(value)}; expected a number from {least:g} to {most:g}"
         raise UsageError(message)
 
 
-def whole(field: str, value: object, *, least: int, most: int = 2**62) -> None:
+def integer(field: str, value: object, *, least: int, most: int = 2**62) -> None:
     """Raise UsageError unless the value is an int from `least` to `most`; a bool is not."""
     # bool is a subclass of int.
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     if not is_whole or not least <= value <= most:  # type: ignore[operator]
-        message = f"{field} is {shown(value)}; expected a whole number from {least} to {most}"
+        message = f"{field} is {short_repr(value)}; expected a whole number from {least} to {most}"
         raise UsageError(message)
 
 
-def truth(field: str, value: object, **_: float) -> None:
+def boolean(field: str, value: object, **_: float) -> None:
     """Raise UsageError unless the value is True or False; the text "no" would count as true."""
     if not isinstance(value, bool):
-        raise UsageError(f"{field} is {shown(value)}; expected True or False")
+        raise UsageError(f"{field} is {short_repr(value)}; expected True or False")
 
 
-def several(field: str, value: object, **bounds: Any) -> None:
+def int_tuple(field: str, value: object, **bounds: Any) -> None:
     """Raise UsageError unless the value is a tuple of ints within the bounds."""
     if not isinstance(value, tuple):
-        raise UsageError(f"{field} is {shown(value)}; expected a tuple of whole numbers")
+        raise UsageError(f"{field} is {short_repr(value)}; expected a tuple of whole numbers")
     for each in value:
-        whole(f"one of {field}", each, **bounds)
+        integer(f"one of {field}", each, **bounds)
 
 
 _CHECKS: dict[type, Callable[..., None]] = {
-    bool: truth,
-    int: whole,
+    bool: boolean,
+    int: integer,
     float: number,
-    tuple: several,
+    tuple: int_tuple,
 }
 
 
@@ -121,10 +121,10 @@ def one_of(field: str, value: object, expected: Sequence[str]) -> None:
     """Raise UsageError unless the value is one of the expected names."""
     if value not in expected:
         *others, last = map(repr, expected)
-        raise UsageError(f"{field} is {shown(value)}; expected {', '.join(others)} or {last}")
+        raise UsageError(f"{field} is {short_repr(value)}; expected {', '.join(others)} or {last}")
 
 
-def together(field: str, value: float, partner: str, other: float) -> None:
+def both_or_neither(field: str, value: float, partner: str, other: float) -> None:
     """Raise UsageError if one of two numbers is 0 and the other is not."""
     if value and not other:
         raise UsageError(f"{field}={value:g} needs {partner} above 0")

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 _MOST_SHOWN_BITS, _MOST_SHOWN_CHARACTERS = 256, 200
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return the repr of a value for a message, cut to 200 characters; huge ints as their size.
 
-    >>> shown(10**4000)
+    >>> short_repr(10**4000)
     'a whole number of 13288 bits'
     """
     # repr() of an int with more than 4300 digits raises ValueError.
@@ -42,13 +42,15 @@ class UnknownName(UsageError):
         """
         known = list(known)
         folded = {candidate.casefold(): candidate for candidate in known}
-        near = difflib.get_close_matches(shown(name).strip("'").casefold(), folded, n=3, cutoff=0.5)
+        near = difflib.get_close_matches(
+            short_repr(name).strip("'").casefold(), folded, n=3, cutoff=0.5
+        )
         hint = f"; did you mean {' or '.join(repr(folded[n]) for n in near)}?" if near else ""
         listed = f"; expected one of {', '.join(known)}" if not near and not see else ""
         # All arguments go to the base class, so that process pools can pickle the error.
         super().__init__(what, name, known, see)
         self.name = name
-        self._message = f"unknown {what} {shown(name)}{hint}{listed}"
+        self._message = f"unknown {what} {short_repr(name)}{hint}{listed}"
         if see:
             self._message += f"{'' if near else '.'} See {see}"
 

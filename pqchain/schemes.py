@@ -7,7 +7,7 @@ signs real blocks; for numbers, the given times are passed on, and hashes of the
 the place of keys and signatures in blocks and messages.
 
 >>> import pqchain as pq
->>> with pq.algorithms.forgetting():
+>>> with pq.algorithms.temporary_registrations():
 ...     names = pq.register("Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms")
 ...     frame = pq.measure(["Mine", "Falcon-512"], "verify")
 ...     size = pq.chain.encoding.encoded_size("Mine")
@@ -92,7 +92,7 @@ def register(own_scheme: Costs | str | Path | object) -> list[str]:
     # A text with "=" has numbers, one with ":" is the location of a class. A text with neither is
     # taken for incomplete numbers, whose error shows what is missing.
     if not own_scheme.endswith(_LIBRARIES) and ("=" in own_scheme or ":" not in own_scheme):
-        return [_add_given(read(own_scheme))]
+        return [_add_given(parse(own_scheme))]
     return _load(own_scheme) if isolation.is_child else _add_place(own_scheme)
 
 
@@ -118,7 +118,7 @@ def _add_given(row: Costs) -> str:
             "of your own by Costs.given(...)"
         )
     about = "numbers of the user's own; hashes stand in where bytes are needed"
-    _add(row.scheme, Implementation(GIVEN, about, opens=user_code.StandIn))
+    _add(row.scheme, Implementation(GIVEN, about, opens=user_code.Placeholder))
     return row.algorithm
 
 
@@ -239,15 +239,15 @@ def _add(row: Algorithm, by: Implementation) -> None:
     algorithms.add(row, by)
 
 
-def named(name: str, given: Iterable[Costs]) -> Algorithm:
-    """Return the scheme of that name, from `given` or the registry. Raises UnknownAlgorithm."""
-    mine = {row.algorithm.casefold(): row.scheme for row in given}
+def get(name: str, user_costs: Iterable[Costs]) -> Algorithm:
+    """Return the scheme of that name. Raises UnknownAlgorithm."""
+    user_schemes = {row.algorithm.casefold(): row.scheme for row in user_costs}
     try:
-        return mine.get(str(name).casefold()) or algorithms.get(name)
+        return user_schemes.get(str(name).casefold()) or algorithms.get(name)
     except UnknownAlgorithm:
-        if not mine:
+        if not user_schemes:
             raise
-        known = [*algorithms.ALGORITHMS, *(row.algorithm for row in given)]
+        known = [*algorithms.ALGORITHMS, *(row.algorithm for row in user_costs)]
         raise UnknownAlgorithm("algorithm", name, known, "`pqchain algorithms`.") from None
 
 
@@ -272,7 +272,7 @@ def from_table(row: Mapping[str, Any]) -> Costs:
     return Costs.given(fields.pop("name"), **fields)
 
 
-def read(text: str) -> Costs:
+def parse(text: str) -> Costs:
     """Return the costs of a scheme in the syntax of EXAMPLE. Raises UsageError."""
     name, *parts = (part.strip() for part in text.split(","))
     row: dict[str, Any] = {"name": name, "source": "the command line"}

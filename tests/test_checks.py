@@ -27,7 +27,7 @@ class Example:
 
     def __post_init__(self) -> None:
         """Refuse what the declarations do not allow."""
-        checks.declared(self, prefix="example.")
+        checks.check_declared(self, prefix="example.")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_none_of_the_choices_is_refused_with_the_nearest():
 
 def test_what_is_declared_is_allowed():
     assert Example(blocks=10, seconds=2, phases=None, law="star", slow=(1,)).plain == -1
-    kinds = {name: checks.kind(each) for name, (each, _) in checks.meanings(Example).items()}
+    kinds = {name: checks.value_type(each) for name, (each, _) in checks.meanings(Example).items()}
     assert kinds == {
         "blocks": int,
         "seconds": float,
@@ -87,7 +87,7 @@ DECLARED = [
 )
 def test_a_dataclass_refuses_what_its_help_does_not_name(instance, name):
     each, meaning = checks.meanings(type(instance))[name]
-    kind = checks.kind(each)
+    kind = checks.value_type(each)
     wrong: list[object] = ["nonsense"] if meaning.choices else []
     if kind in (int, float):
         step = kind(1) if kind is int else 1e-12

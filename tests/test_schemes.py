@@ -56,8 +56,8 @@ class Hashed:
 
 
 @pytest.fixture(autouse=True)
-def forgetting() -> Iterator[None]:
-    with algorithms.forgetting():
+def temporary_registrations() -> Iterator[None]:
+    with algorithms.temporary_registrations():
         yield
 
 
@@ -75,7 +75,7 @@ def test_numbers_stand_in_every_frame_and_say_so(mine: str, tmp_path: Path) -> N
     assert rows.loc["generate_keypair", "status"] == "unsupported"
     assert "given: my thesis, table 2" in tables.operation_table(frame).text()
     path = results.save(frame, tmp_path / "both.csv")
-    with algorithms.forgetting():
+    with algorithms.temporary_registrations():
         pass
     table = costs.from_frame(results.load(path))
     assert table["mine"].source == MINE.source
@@ -83,7 +83,7 @@ def test_numbers_stand_in_every_frame_and_say_so(mine: str, tmp_path: Path) -> N
 
 
 def test_a_file_is_read_where_the_scheme_is_not_known(tmp_path: Path) -> None:
-    with algorithms.forgetting():
+    with algorithms.temporary_registrations():
         pq.register(Hashed)
         results.save(pq.measure("Hashed", rounds=1), tmp_path / "mine.csv")
     with pytest.raises(UnknownAlgorithm):
@@ -92,7 +92,7 @@ def test_a_file_is_read_where_the_scheme_is_not_known(tmp_path: Path) -> None:
     row = costs.from_frame(frame)["Hashed"]
     assert (row.public_key_bytes, row.signature_bytes) == (32, 64)
     assert row.source.startswith("given: own/Hashed on ")
-    assert [each.name for each in costs.schemes(frame)] == ["Hashed"]
+    assert [each.name for each in costs.algorithms_of(frame)] == ["Hashed"]
     assert plot_tradeoff(frame).get_xlabel()
 
 

@@ -125,7 +125,7 @@ def measure_gas(
     """
     if anchor_gas is not None and not 0 < anchor_gas < 1e9:
         raise UsageError(f"anchor_gas is {anchor_gas}; expected a price above 0, such as 3000")
-    checks.whole("rounds", rounds, least=2, most=MOST_ROUNDS)  # two make an interval
+    checks.integer("rounds", rounds, least=2, most=MOST_ROUNDS)  # two make an interval
     rows_of = list(map(algorithms.get, schemes))
     if others := [row.name for row in rows_of if row.kind != "signature"]:
         raise UsageError(f"{', '.join(others)} signs nothing; name a signature scheme")

@@ -169,7 +169,7 @@ def save(
     contents = [(f"t{i}", each.caption) for i, each in enumerate(parts)]
     head = html.element("section", html.element("h1", TITLE), html.bullets(said))
     page = html.document(TITLE, contents, head, *sections)
-    with outputs.filled(folder) as building:
+    with outputs.staged(folder) as building:
         for name, frame in frames.items():
             results.save(frame, building / f"{name}.csv")
         about = f"# {TITLE}\n\n{bullets}\n\n{markdown}\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import bls, classical, recovery
-from pqchain.crypto.builds import Obstacle, available, obstacle
+from pqchain.crypto.builds import Obstacle, obstacle, unavailable_reason
 from pqchain.crypto.interface import AggregateSigner, CheckedKeys, Kem, RecoverableSigner, Signer
 from pqchain.crypto.isolated import IsolatedKem, IsolatedSigner
 from pqchain.crypto.liboqs import IMPLEMENTATION, LiboqsKem, LiboqsSigner
@@ -13,18 +13,13 @@ from pqchain.crypto.native import NativeKem, NativeSigner
 from pqchain.errors import Unsupported
 
 __all__ = [
-    "AggregateSigner",
-    "CheckedKeys",
-    "Kem",
-    "Obstacle",
-    "RecoverableSigner",
-    "Signer",
-    "available",
-    "obstacle",
-    "open_kem",
-    "open_signer",
-    "opened",
-]
+    "AggregateSigner", "CheckedKeys", "Kem", "Obstacle", "RecoverableSigner", "Signer", "obstacle",
+    "open_kem", "open_scheme", "open_signer", "unavailable_reason",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 _SIGNERS = bls.SIGNERS | classical.SIGNERS | recovery.SIGNERS
@@ -81,7 +76,7 @@ def open_kem(name: str, implementation: str | None = None) -> Kem:
     return (LiboqsKem if chosen == IMPLEMENTATION else NativeKem)(algorithm, chosen)
 
 
-def opened(algorithm: Algorithm, implementation: str | None = None) -> Signer | Kem:
+def open_scheme(algorithm: Algorithm, implementation: str | None = None) -> Signer | Kem:
     """Open a signature scheme or a KEM, as `open_signer` and `open_kem` do."""
     opener = open_kem if algorithm.kind == "kem" else open_signer
     return opener(algorithm.name, implementation)

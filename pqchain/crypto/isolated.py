@@ -163,7 +163,7 @@ class IsolatedKem(_Isolated, Kem):
 def _opened(algorithm: str, implementation: str) -> Any:
     from pqchain import crypto  # imported here: pqchain.crypto imports this module
 
-    return crypto.opened(algorithms.get(algorithm), implementation)
+    return crypto.open_scheme(algorithms.get(algorithm), implementation)
 
 
 def first_use(algorithm: str, implementation: str) -> float:

@@ -216,10 +216,10 @@ def call(
         caller.child.end()
         return result
     with _lock:
-        _kept.append((key, caller))
+        _idle.append((key, caller))
         # The least recently used children are ended.
-        surplus = _kept[:-_MAX_CHILDREN]
-        del _kept[: len(surplus)]
+        surplus = _idle[:-_MAX_CHILDREN]
+        del _idle[: len(surplus)]
     _end(surplus)
     return result
 
@@ -227,23 +227,23 @@ def call(
 def forget(scheme: str) -> None:
     """End the idle children with that scheme, because its file may have changed."""
     with _lock:
-        stale = [row for row in _kept if scheme in row[0]]
-        _kept[:] = [row for row in _kept if row not in stale]
+        stale = [row for row in _idle if scheme in row[0]]
+        _idle[:] = [row for row in _idle if row not in stale]
     _end(stale)
 
 
 def _take(key: tuple[object, ...]) -> _Caller | None:
     """Remove and return an idle child with that key, or return None."""
     with _lock:
-        for index, (other, caller) in enumerate(_kept):
+        for index, (other, caller) in enumerate(_idle):
             if other == key:
-                del _kept[index]
+                del _idle[index]
                 return caller
     return None
 
 
 _lock = threading.Lock()
-_kept: list[tuple[tuple[object, ...], _Caller]] = []
+_idle: list[tuple[tuple[object, ...], _Caller]] = []
 """Idle children by key: id of the process that started it (a fork must not use it), schemes."""
 
 
@@ -255,7 +255,7 @@ def _end(rows: Sequence[tuple[tuple[object, ...], _Caller]]) -> None:
 
 @atexit.register
 def _end_all() -> None:
-    _end(_kept)
+    _end(_idle)
 
 
 class _Caller:
@@ -263,7 +263,8 @@ class _Caller:
 
     def __init__(self, schemes: Sequence[str], limit_seconds: float) -> None:
         # Same module path as here; without PYTHONSAFEPATH, -m would put the current folder first.
-        path = os.pathsep.join(str(Path(each).absolute()) for each in sys.path)
+        # An empty entry means the current folder too, whose files must not be imported.
+        path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path if entry)
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
         self.child = Child(
             [sys.executable, "-m", "pqchain.crypto.isolation"], environment=environment

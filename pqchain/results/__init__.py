@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain.errors import DataError, MachineMismatch, UsageError
-from pqchain.installation import MOST_JSON_BYTES, MOST_TABLE_BYTES, read_bytes
+from pqchain.installation import MAX_JSON_BYTES, MAX_TABLE_BYTES, read_bytes
 from pqchain.results import checksum
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def load(path: str | Path) -> pd.DataFrame:
 
     path = _csv_path(path)
     try:
-        table = read_bytes(path, MOST_TABLE_BYTES)
+        table = read_bytes(path, MAX_TABLE_BYTES)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
     sidecar = _sidecar(path)
@@ -274,7 +274,7 @@ def _check_ours(path: Path) -> None:
     beside = path.with_suffix(".json")
     if found := [place for place in (path, beside) if place.exists()]:
         try:
-            ours = "csv_sha256" in checksum.loads(read_bytes(beside, MOST_JSON_BYTES), "", "")
+            ours = "csv_sha256" in checksum.loads(read_bytes(beside, MAX_JSON_BYTES), "", "")
         except (OSError, DataError):
             ours = False
         if not ours:
@@ -349,7 +349,7 @@ def _sidecar(path: Path) -> dict[str, Any]:
     beside = path.with_suffix(".json")
     remedy = "restore it, or make the numbers again"
     try:
-        text = read_bytes(beside, MOST_JSON_BYTES)
+        text = read_bytes(beside, MAX_JSON_BYTES)
     except FileNotFoundError:
         raise DataError(
             f"{path} has no sidecar {beside.name}, so nobody knows where its numbers come from; "

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pqchain import results
 from pqchain.errors import DataError, UsageError
-from pqchain.installation import MOST_TEXT_BYTES, read_bytes
+from pqchain.installation import MAX_TEXT_BYTES, read_bytes
 from pqchain.results import checksum, scratch
 
 MANIFEST = "files.json"
@@ -33,7 +33,7 @@ def claim(folder: Path) -> None:
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"{folder} is a file; expected a folder")
         if (folder / MANIFEST).exists():
-            listed(folder)
+            manifest_files(folder)
         elif (other := _foreign(folder)) is not None:
             raise UsageError(
                 f"{folder} must be new, empty or written by pqchain; it holds {other.name}. Name "
@@ -50,7 +50,7 @@ def claim(folder: Path) -> None:
 
 
 @contextmanager
-def filled(folder: Path, *, keep: bool = False) -> Iterator[Path]:
+def staged(folder: Path, *, keep: bool = False) -> Iterator[Path]:
     """Yield a temporary folder whose files are moved to `folder` if the block succeeds.
 
     Files of an earlier run that this run has not written are removed, unless `keep` is set. Raises
@@ -66,14 +66,14 @@ def filled(folder: Path, *, keep: bool = False) -> Iterator[Path]:
         _move(building, folder, sorted(paths, key=lambda file: (file == _FIRST_PAGE, file)), keep)
 
 
-def listed(folder: Path) -> list[Path]:
+def manifest_files(folder: Path) -> list[Path]:
     """Return the files in the manifest of a folder, relative to it.
 
     Raises UsageError if the manifest is missing or invalid. Paths outside the folder are left out.
     """
     manifest = folder / MANIFEST
     try:
-        text = read_bytes(manifest, MOST_TEXT_BYTES)
+        text = read_bytes(manifest, MAX_TEXT_BYTES)
         names = checksum.loads(text, str(manifest), "name another folder")["files"]
         files = [Path(name) for name in names]
     except (OSError, DataError, TypeError, KeyError) as error:
@@ -92,7 +92,7 @@ def _foreign(folder: Path) -> Path | None:
             return path
         try:
             if (path / MANIFEST).exists():
-                listed(path)
+                manifest_files(path)
             elif _foreign(path) is not None:
                 return path
         except (OSError, UsageError):
@@ -101,7 +101,7 @@ def _foreign(folder: Path) -> Path | None:
 
 
 def _move(building: Path, folder: Path, files: list[Path], keep: bool) -> None:
-    earlier = listed(folder)
+    earlier = manifest_files(folder)
     for file in files:
         if file not in earlier and (folder / file).exists():
             raise UsageError(

@@ -37,10 +37,10 @@ def golden_state() -> State:
 
 
 def golden_block() -> Block:
-    registering = hybrid(public_key="registered")
+    registering = hybrid(key_mode="registered")
     transactions = [
         alice().transfer(bob().address, 300, nonce=0, chain=9, data=b"rent"),
-        bob(public_key="recovered").transfer(alice().address, 1, nonce=0, chain=9),
+        bob(key_mode="recovered").transfer(alice().address, 1, nonce=0, chain=9),
         registering.transfer(alice().address, 2, nonce=0, chain=9),
         registering.transfer(bob().address, 3, nonce=1, chain=9),
     ]

@@ -20,17 +20,17 @@ from pqchain.study.provers import read as read_prover
 from pqchain.works import papers
 
 READERS = {
-    "plan.toml": (reading.load, installation.MOST_TEXT_BYTES),
-    "prover.toml": (read_prover, installation.MOST_TEXT_BYTES),
-    "paper.toml": (installation.read_toml, installation.MOST_TEXT_BYTES),
-    "vectors.json": (formats.read, installation.MOST_JSON_BYTES),
-    "manifest.json": (Manifest.read, installation.MOST_JSON_BYTES),
-    "kept.json": (replay._remembered, installation.MOST_JSON_BYTES),
+    "plan.toml": (reading.load, installation.MAX_TEXT_BYTES),
+    "prover.toml": (read_prover, installation.MAX_TEXT_BYTES),
+    "paper.toml": (installation.read_toml, installation.MAX_TEXT_BYTES),
+    "vectors.json": (formats.read, installation.MAX_JSON_BYTES),
+    "manifest.json": (Manifest.read, installation.MAX_JSON_BYTES),
+    "kept.json": (replay._remembered, installation.MAX_JSON_BYTES),
     "table.json": (
         lambda path: results.load(path.with_suffix(".csv")),
-        installation.MOST_JSON_BYTES,
+        installation.MAX_JSON_BYTES,
     ),
-    "printed.csv": (lambda path: list(papers._rows(path)), installation.MOST_TABLE_BYTES),
+    "printed.csv": (lambda path: list(papers._rows(path)), installation.MAX_TABLE_BYTES),
 }
 
 
@@ -117,7 +117,7 @@ def test_a_file_that_is_replaced_by_a_pipe_is_not_waited_for(
     path, regular = tmp_path / "file", os.stat_result(Path(__file__).stat())
     os.mkfifo(path)
     monkeypatch.setattr(Path, "stat", lambda *_, **__: regular)
-    with pytest.raises(UsageError, match="file is not a regular file"):
+    with pytest.raises(UsageError, match="file must be a regular file"):
         installation.read_bytes(path, 100)
 
 

@@ -110,7 +110,7 @@ def test_the_paper_preset_says_how_long_it_takes_before_it_begins(monkeypatch, c
 
 def test_options_reach_the_scenario(fake):
     options = ["--mode", "netns", "--bits-per-second", "1e7", "--seed", "3", "--overlap"]
-    reason = namespaces.reason()
+    reason = namespaces.unavailable_reason()
     assert main([*SMALL, *options]) == 0
     if reason:
         assert not fake

@@ -46,12 +46,12 @@ def test_recovered_keys_are_left_out_of_the_transaction() -> None:
     )  # fmt: skip
     costs = CostTable(rows=(row,), source="test")
     inline, recovered = (
-        Scenario(algorithm="ECDSA-secp256k1", costs=costs, layout=Layout(public_key=mode))
+        Scenario(algorithm="ECDSA-secp256k1", costs=costs, layout=Layout(key_mode=mode))
         for mode in ("inline", "recovered")
     )
     assert recovered.transactions_per_block() > inline.transactions_per_block()
     with pytest.raises(UsageError, match=r"which Dilithium2 cannot"):
-        scenario(layout=Layout(public_key="recovered"))
+        scenario(layout=Layout(key_mode="recovered"))
 
 
 def test_scenarios_are_values() -> None:

@@ -162,6 +162,6 @@ def test_a_missing_library_is_named(mode, monkeypatch):
     monkeypatch.setattr("pqchain.wire.drivers.namespaces.reason", lambda: "")
     monkeypatch.delitem(sys.modules, "pqchain.wire.transports.qh3", raising=False)
     monkeypatch.setitem(sys.modules, "qh3", None)
-    reason = replay.check_possible(small(mode=mode, transport="qh3"))
+    reason = replay.unavailable_reason(small(mode=mode, transport="qh3"))
     assert reason.startswith("the transport qh3 needs qh3 (")
     assert reason.endswith("pip install qh3")

@@ -5,3 +5,7 @@ from __future__ import annotations
 from pqchain.conform.mutants.table import CAUGHT, caught, mutants, shown, survives, survivors
 
 __all__ = ["CAUGHT", "caught", "mutants", "shown", "survives", "survivors"]
+
+
+def __dir__() -> list[str]:
+    return __all__
