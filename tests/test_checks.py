@@ -33,16 +33,19 @@ class Example:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"blocks": 0}, "example.blocks is 0; expected a whole number from 1 to 10"),
+        ({"blocks": 0}, "example.blocks must be a whole number from 1 to 10.* got 0"),
         ({"blocks": True}, "example.blocks is True"),
         ({"blocks": None}, "example.blocks is None"),
-        ({"seconds": -1.0}, "example.seconds is -1.0; expected a number from 0"),
+        ({"seconds": -1.0}, "example.seconds must be a number from 0.* got -1.0"),
         ({"seconds": float("nan")}, "example.seconds is nan"),
-        ({"sealed": "no"}, "example.sealed is 'no'; expected True or False"),
-        ({"sealed": 1}, "example.sealed is 1; expected True or False"),
-        ({"slow": [1]}, r"example.slow is \[1\]; expected a tuple of whole numbers"),
-        ({"slow": (1, 10)}, "one of example.slow is 10; expected a whole number from 0 to 9"),
-        ({"phases": 3}, "example.phases is 3; expected a whole number from 0 to 2"),
+        ({"sealed": "no"}, "example.sealed must be True or False.* got 'no'"),
+        ({"sealed": 1}, "example.sealed must be True or False.* got 1"),
+        ({"slow": [1]}, r"example.slow must be a tuple of whole numbers.* got \[1\]"),
+        (
+            {"slow": (1, 10)},
+            "every number of example.slow must be a whole number from 0 to 9.* got 10",
+        ),
+        ({"phases": 3}, "example.phases must be a whole number from 0 to 2.* got 3"),
     ],
 )
 def test_values_outside_their_bounds_are_refused(changes, message):

@@ -191,7 +191,7 @@ def test_packing_stops_before_the_limit_and_reads_one_transaction_more() -> None
 
 @pytest.mark.parametrize("limit", [float("nan"), 50_000.0, True, None, "50000"])
 def test_a_limit_is_a_whole_number(limit: object) -> None:
-    with pytest.raises(UsageError, match=r"limit_bytes is .*; expected a"):
+    with pytest.raises(UsageError, match=r"limit_bytes must be a.* got .*"):
         pack([alice().transfer(bytes(32), 1, nonce=0)], limit)  # type: ignore[arg-type]
 
 

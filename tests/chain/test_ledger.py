@@ -420,5 +420,5 @@ def test_whether_blocks_are_sealed_is_a_truth_value(path: Path, value: object) -
     with Ledger.open(path) as ledger:
         stored = [block.encode() for block in ledger.blocks()]
     rewritten(path, stored, sealed=value)
-    with pytest.raises(DataError, match=r"\(sealed is .*; expected True or False"):
+    with pytest.raises(DataError, match=r"\(sealed must be True or False.* got .*"):
         Ledger.open(path)
