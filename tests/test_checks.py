@@ -34,10 +34,10 @@ class Example:
     ("changes", "message"),
     [
         ({"blocks": 0}, "example.blocks must be a whole number from 1 to 10.* got 0"),
-        ({"blocks": True}, "example.blocks is True"),
-        ({"blocks": None}, "example.blocks is None"),
+        ({"blocks": True}, "example.blocks must be .* got True"),
+        ({"blocks": None}, "example.blocks must be .* got None"),
         ({"seconds": -1.0}, "example.seconds must be a number from 0.* got -1.0"),
-        ({"seconds": float("nan")}, "example.seconds is nan"),
+        ({"seconds": float("nan")}, "example.seconds must be .* got nan"),
         ({"sealed": "no"}, "example.sealed must be True or False.* got 'no'"),
         ({"sealed": 1}, "example.sealed must be True or False.* got 1"),
         ({"slow": [1]}, r"example.slow must be a tuple of whole numbers.* got \[1\]"),

@@ -72,11 +72,11 @@ def all_three(algorithm: str, implementation: str, median: float, status: str = 
             0,
             "public_key_bytes of Falcon-512 must be a whole number from 1.* got 0",
         ),
-        ("signature_bytes", 655.5, "signature_bytes of Falcon-512 is 655.5"),
-        ("signature_bytes", True, "signature_bytes of Falcon-512 is True"),
+        ("signature_bytes", 655.5, "signature_bytes of Falcon-512 must be .* got 655.5"),
+        ("signature_bytes", True, "signature_bytes of Falcon-512 must be .* got True"),
         ("sign_seconds", -1.0, r"sign_seconds of Falcon-512 must be a number from 0.* got -1\.0"),
-        ("verify_seconds", "fast", "verify_seconds of Falcon-512 is 'fast'"),
-        ("verify_seconds", float("inf"), "verify_seconds of Falcon-512 is inf"),
+        ("verify_seconds", "fast", "verify_seconds of Falcon-512 must be .* got 'fast'"),
+        ("verify_seconds", float("inf"), "verify_seconds of Falcon-512 must be .* got inf"),
     ],
 )
 def test_impossible_costs_are_refused(field, value, message):

@@ -102,7 +102,7 @@ def test_ones_own_is_replaced_but_not_by_another_kind(mine: str) -> None:
     assert pq.chain.encoding.encoded_size("Mine") == 1399 - 101
     frame = pq.measure_blocks("Mine", transactions=2, threads=1)
     assert frame.loc[0, "signature_bytes"] == 200
-    with pytest.raises(UsageError, match=r"a Mine already, and yours has public_key_bytes 32"):
+    with pytest.raises(UsageError, match=r"Mine exists already, and yours has public_key_bytes 32"):
         pq.register(type("Other", (Hashed,), {"name": "Mine"}))
 
 
@@ -120,9 +120,9 @@ def test_names_ignore_case_and_the_same_may_be_added_twice(mine: str) -> None:
         ("Falcon 512,public_key=1,signature=3,sign=2ms,verify=1ms", "Falcon-512 of the registry"),
         ("Yours,public_key=1", "lacks signature, sign, verify; give all of them, as in Mine,"),
         (",public_key=1,signature=3,sign=2ms,verify=1ms", "a name before the first comma"),
-        ("Yours,sign=1ms,sign=2ms", "gives sign twice"),
+        ("Yours,sign=1ms,sign=2ms", "has sign twice"),
         ("\udcff,public_key=1,signature=3,sign=2ms,verify=1ms", "must be a text of 1 to 100"),
-        ("nowhere.so", "there is no library"),
+        ("nowhere.so", "nowhere.so does not exist"),
         ("nowhere.py:Class", "there is no file"),
         ("pqchain.nowhere:Class", "cannot be imported"),
         ("pqchain.schemes:Class", "has no 'Class'"),
@@ -135,7 +135,7 @@ def test_what_cannot_be_added_is_refused(mine: str, text: str, message: str) -> 
 
 
 def test_costs_of_the_registry_are_not_given() -> None:
-    with pytest.raises(UsageError, match="of the registry already"):
+    with pytest.raises(UsageError, match=r"must be made by Costs\.given"):
         pq.register(pq.papers.costs("pqdpol")["Falcon-512"])
 
 

@@ -175,7 +175,7 @@ def _measured_in_child(
 ) -> tuple[dict[str, Any], Rounds] | None:
     """Run `_measured` in a child process if a signer is user code, else return None."""
     used = {signer.algorithm.name: signer.implementation for signer in signers}
-    places = {name: registry.implementation(by).place for name, by in used.items()}
+    places = {name: registry.implementation(by).location for name, by in used.items()}
     users = [name for name, place in places.items() if place]
     if not users:
         return None

@@ -98,7 +98,7 @@ class _Timed:
         name, implementation = self.user_scheme
         use_seconds = isolated.first_use_seconds(name, implementation)
         seconds: float = isolated.call(
-            [algorithms.implementation(implementation).place],
+            [algorithms.implementation(implementation).location],
             "pqchain.bench.gas:worst_verification_seconds",
             expected_seconds=SIGNING_SECONDS + MOST_INPUTS * (1 + REPEATS) * use_seconds,
             name=name,
@@ -193,7 +193,7 @@ def _verify(name: str) -> _Timed:
     if given := dict(row.given_seconds):
         return _Timed((), size, given["verify"], row.source)
     signer = crypto.open_signer(row.name)
-    if algorithms.implementation(signer.implementation).place:
+    if algorithms.implementation(signer.implementation).location:
         return _Timed((), size, user_scheme=(row.name, signer.implementation))
     rng = np.random.default_rng(2)
     calls: list[Callable[[], object]] = []

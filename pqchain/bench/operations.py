@@ -231,12 +231,12 @@ def _run_round(
     row = registry.implementation(cell.implementation)
     arguments: dict[str, Any] = {**cell.names, "preset": preset, "pool": pool, "index": index}
     try:
-        if row.place:
+        if row.location:
             # Key pairs and inputs of the pool, then the samples that are made in any case.
             operations = 2 * pool + chosen.warmup + chosen.minimum
             use_seconds = isolated.first_use_seconds(*key)
             seconds, cycles = isolated.call(
-                [row.place], "pqchain.bench.operations:round_samples",
+                [row.location], "pqchain.bench.operations:round_samples",
                 expected_seconds=chosen.limit_seconds + operations * use_seconds, **arguments,
             )  # fmt: skip
         else:

@@ -172,15 +172,14 @@ def describe(error: BaseException) -> str:
         text = " ".join(str(error).split())[:_MAX_TEXT]
     except BaseException:  # noqa: BLE001 - the __str__ of an exception of the user is user code
         text = ""
-    where = ""
     if isinstance(error, SyntaxError) and error.filename:
-        where = f"{Path(error.filename).name}:{error.lineno or 0}: "
+        prefix = f"{Path(error.filename).name}:{error.lineno or 0}: "
         text = " ".join(str(error.msg).split())[:_MAX_TEXT]
     else:
         frames = traceback.extract_tb(error.__traceback__)
-        where = _first_user_frame((frame.filename, frame.lineno or 0) for frame in frames[::-1])
+        prefix = _first_user_frame((frame.filename, frame.lineno or 0) for frame in frames[::-1])
     name = type(error).__name__
-    return f"{where}{name}: {text}" if text else f"{where}{name}"
+    return f"{prefix}{name}: {text}" if text else f"{prefix}{name}"
 
 
 def _first_user_frame(frames: Any) -> str:
@@ -270,7 +269,7 @@ class _Caller:
             [sys.executable, "-m", "pqchain.crypto.isolation"], environment=environment
         )
         for scheme in schemes:
-            self.call("pqchain.schemes:register", limit_seconds, {"own_scheme": scheme})
+            self.call("pqchain.schemes:register", limit_seconds, {"user_scheme": scheme})
 
     def call(self, function: str, limit_seconds: float, arguments: dict[str, Any]) -> Any:
         # Only an answer with the token is accepted: user code that exits with code 0, or writes to
@@ -305,10 +304,10 @@ class _Caller:
         """End the child and raise the reason, with the line that ran if it is known."""
         code = self.child.end(0.0 if limit_seconds is not None else _GRACE_SECONDS)
         frames = _FRAME.findall(self.child.stderr_tail)
-        where = _first_user_frame(frames)
+        prefix = _first_user_frame(frames)
         if limit_seconds is not None:
-            raise CallTimeout(f"{where}no result within {limit_seconds:g} s")
-        raise CryptoFailure(f"{where}the process ended by {exit_reason(code)}")
+            raise CallTimeout(f"{prefix}no result within {limit_seconds:g} s")
+        raise CryptoFailure(f"{prefix}the process ended by {exit_reason(code)}")
 
 
 _ERRORS: dict[str, type[PqchainError]] = {

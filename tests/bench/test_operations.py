@@ -131,5 +131,5 @@ def test_preset_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> N
 def test_rounds_stand_for_those_of_the_preset():
     frame = bench.measure("ECDSA-secp256k1", "verify", rounds=1)
     assert frame.attrs["provenance"]["rounds"] == 1
-    with pytest.raises(UsageError, match="rounds is 0"):
+    with pytest.raises(UsageError, match=r"rounds must be .* got 0"):
         bench.measure("ECDSA-secp256k1", "verify", rounds=0)

@@ -41,7 +41,7 @@ def test_a_file_that_is_too_long_is_refused(name: str, tmp_path: Path) -> None:
     path.with_suffix(".csv").touch()  # the table of the sidecar
     with path.open("wb") as file:
         file.truncate(1 << 40)  # without a byte on the disk, and more than there is memory
-    with pytest.raises(DataError, match=f"{path} has more than {most} bytes"):
+    with pytest.raises(DataError, match=f"{path} must have at most {most} bytes"):
         read(path)
 
 
@@ -206,7 +206,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(
     assert main(line.format(PLACES[line]).split()) == 2
     assert time.monotonic() - before < 20
     said = capsys.readouterr().err
-    assert "is a file; expected a folder" in said or "is no ordinary file" in said
+    assert "must be a folder; it is a file" in said or "must be a regular file" in said
     assert {path.name for path in tmp_path.iterdir()} == {"named.svg", "named.html", "named.csv"}
 
 

@@ -39,9 +39,9 @@ def test_chain_as_json_and_as_a_file(blocks, tmp_path, capsys):
         (["--threads", "0"], "threads must be a whole number from 1 to 1024; got 0"),
         (["--output", "blocks.txt"], "should end in .csv"),
         (["--algorithm", "Falcon512"], "did you mean 'Falcon-512'"),
-        (["--transactions", "0"], "transactions is 0"),
+        (["--transactions", "0"], "transactions must be a"),
         (["--data-bytes", "-1"], "data_bytes must be a whole number from 0 to 65535; got -1"),
-        (["--data-bytes", "70000"], "data_bytes is 70000"),
+        (["--data-bytes", "70000"], "data_bytes must be a"),
         (["--algorithm", "Falcon-512+Falcon-512"], "each once"),
     ],
 )

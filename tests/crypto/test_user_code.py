@@ -201,7 +201,7 @@ def test_two_files_with_one_name_of_a_class_are_told_apart(tmp_path: Path) -> No
     (tmp_path / "other").mkdir()
     pq.register(write(tmp_path, "Same"))
     with pytest.raises(
-        UsageError, match=r"own/Same is the code at .*Same\.py:Same already; rename"
+        UsageError, match=r"own/Same already names the code at .*Same\.py:Same; rename"
     ):
         pq.register(write(tmp_path / "other", "Same"))
 
