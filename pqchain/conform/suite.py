@@ -70,7 +70,7 @@ def write(vectors: Sequence[Vector], folder: Path) -> dict[str, str]:
     Files of other algorithms are kept. Raises UsageError as `pqchain.results.outputs.claim` does.
     """
     written = {}
-    with outputs.filled(folder, keep=True) as building:
+    with outputs.staged(folder, keep=True) as building:
         for name, text in formats.files(vectors):
             path = building / name
             path.parent.mkdir(parents=True, exist_ok=True)

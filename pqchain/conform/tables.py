@@ -7,7 +7,6 @@ from pathlib import Path
 import pandas as pd
 
 from pqchain import figures, results
-from pqchain.results import outputs
 from pqchain.conform.registry import VerifierSpec
 from pqchain.figures import RATIO, SECONDS
 from pqchain.render import html
@@ -173,7 +172,7 @@ def save(
     contents = [(f"t{i}", part.caption) for i, part in enumerate(parts)]
     head = html.element("section", html.element("h1", TITLE), html.bullets(sentences))
     page = html.document(TITLE, contents, head, *sections)
-    with outputs.filled(folder) as building:
+    with outputs.staged(folder) as building:
         for name, frame in frames.items():
             results.save(frame, building / f"{name}.csv")
         about = f"# {TITLE}\n\n{bullets}\n\n{markdown}\n"

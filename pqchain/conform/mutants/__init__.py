@@ -12,3 +12,7 @@ from pqchain.conform.mutants.table import (
 )
 
 __all__ = ["CAUGHT", "caught", "detection_table", "mutants", "survives", "survivors"]
+
+
+def __dir__() -> list[str]:
+    return __all__
