@@ -31,7 +31,7 @@ MANY_BLOCKS = 20_000
 
 
 def _fault_line(each: Field[Any], meaning: checks.Meaning) -> str:
-    takes = "RANKS" if checks.kind(each) is tuple else "N"
+    takes = "RANKS" if checks.value_type(each) is tuple else "N"
     return f"  {f'{each.name}={takes}':<22}{console.described(meaning, each.default)}"
 
 

@@ -78,7 +78,7 @@ def _forgetting(words: Sequence[str]) -> AbstractContextManager[None]:
         return nullcontext()
     from pqchain import algorithms
 
-    return algorithms.forgetting()
+    return algorithms.temporary_registrations()
 
 
 def _answer(command: str, words: Sequence[str]) -> int:

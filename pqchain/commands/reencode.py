@@ -23,13 +23,13 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain.works import papers
 
     repeats: int = arguments.repeats
-    checks.whole("--repeats", repeats, least=1, most=scenario.MOST_REPEATS)
+    checks.integer("--repeats", repeats, least=1, most=scenario.MOST_REPEATS)
     known = checks.meanings(Scenario)["streams"][1].choices
     streams = list(dict.fromkeys(values.folded(each, known) for each in arguments.streams or ()))
     one = _scenario(arguments, streams)
     _make_folder("--resume", arguments.resume, one, needs=["virtual"])
     _make_folder("--qlog", arguments.qlog, one, needs=registry.names(logs=True))
-    reason = replay.check_possible(one)
+    reason = replay.unavailable_reason(one)
     if reason:
         frame = replay.unsupported(one, reason)
     else:

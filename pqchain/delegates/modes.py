@@ -133,7 +133,7 @@ def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | Non
         return
     if transport == PLAIN:
         raise UsageError(f"transport is {PLAIN!r}, which needs no sockets; use mode='virtual'")
-    if transport is not None and (reason := registry.get(transport).reason()):
+    if transport is not None and (reason := registry.get(transport).unavailable_reason()):
         raise Unsupported(f"transport {transport}: {reason}")
     law = scenario.network.law
     if mode in ("virtual", "netns") and law != "star":
@@ -142,7 +142,7 @@ def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | Non
             "named('star') (--network star)" + ("" if mode == "netns" else ", or transport='plain'")
         )
     runner.refuse(scenario)
-    if mode == "netns" and (reason := namespaces.reason()):
+    if mode == "netns" and (reason := namespaces.unavailable_reason()):
         raise Unsupported(f"no network namespaces: {reason}; use mode='loopback'")
     if mode in ("loopback", "netns"):
         capacity.check(scenario.nodes)

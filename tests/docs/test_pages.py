@@ -53,7 +53,7 @@ def test_the_examples_of_a_page_give_what_it_says(
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
-    with algorithms.forgetting():
+    with algorithms.temporary_registrations():
         for number, block in enumerate(blocks(page, "python", "pycon")):
             if not block.startswith(">>> "):
                 exec(compile(block, f"{page.name}, block {number}", "exec"), names)
