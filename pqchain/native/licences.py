@@ -1,8 +1,8 @@
 """Gather the licences of the fetched code that goes into one library, as one text.
 
 The build runs it: `python licences.py <source> <release> <families> <output>`. Files named LICENSE
-or NOTICE are taken whole; files in folders that have none are searched for comments that claim or
-waive a copyright. Equal texts appear once, below the names of everything that they hold for.
+or NOTICE are included; files in folders without one are searched for comments that claim or waive a
+copyright. Equal texts appear once, below the names of the files and folders that they apply to.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-_WHOLE = re.compile(r"licen[cs]e|notice", re.IGNORECASE)
+_LICENCE_NAME = re.compile(r"licen[cs]e|notice", re.IGNORECASE)
 """Names of files that are a licence."""
 
 _CODE = {".c", ".h", ".s", ".S", ".i", ".inc", ".macros"}
-"""Endings of files that may begin with one."""
+"""Suffixes of files that may begin with one."""
 
 _COMMENT = re.compile(
     r"(?:/\*(?:[^*]|\*(?!/))*\*/\s*|^[ \t]*(?://[^\n]*|#|#[ \t][^\n]*)\n)+", re.MULTILINE
@@ -24,19 +24,19 @@ _COMMENT = re.compile(
 """Comments of C, C++ and the assembler, one or several in a row."""
 
 _CLAIM = re.compile(r"Copyright |waived all copyright|public domain (?:code|implementation)")
-"""What a comment must say to be kept."""
+"""Text of a comment that is included."""
 
 
 def gather(source: Path, families: str) -> dict[str, list[str]]:
-    """Return each text with the files or folders below `source` that it is for, sorted."""
+    """Return each text with the files or folders below `source` that it applies to, sorted."""
     inside = re.compile(rf"({families})/")
     files = sorted(path for path in (source / "src").rglob("*") if path.is_file())
-    kept = [path for path in files if inside.match(path.relative_to(source / "src").as_posix())]
-    licensed = {path.parent for path in kept if _WHOLE.match(path.name)}
+    used = [path for path in files if inside.match(path.relative_to(source / "src").as_posix())]
+    licensed = {path.parent for path in used if _LICENCE_NAME.match(path.name)}
     texts: dict[str, list[str]] = defaultdict(list)
-    for path in kept:
+    for path in used:
         name = path.relative_to(source).as_posix()
-        if path.parent in licensed and _WHOLE.match(path.name):
+        if path.parent in licensed and _LICENCE_NAME.match(path.name):
             texts[path.read_text(errors="replace").strip()].append(name)
         elif path.suffix in _CODE and licensed.isdisjoint(path.parents):
             for comment in _COMMENT.findall(path.read_text(errors="replace")):

@@ -1,8 +1,8 @@
 """Gather the licences of all Rust code that goes into the QUIC library, as one text.
 
-The build runs it: `python licences.py <cargo> <rustc> <Cargo.toml> <target> <output>`. Of each
-crate every file that is called after a licence is taken; one that ships none is named with what it
-declares. Rust's standard library is linked in too; its notices come with the toolchain.
+The build runs it: `python licences.py <cargo> <rustc> <Cargo.toml> <target> <output>`. All licence
+files of each crate are included; a crate without one is listed with its declared licence. Rust's
+standard library is linked in too; its notices come with the toolchain.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ def linked(metadata: dict[str, Any]) -> list[dict[str, Any]]:
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     root = metadata["resolve"]["root"]
-    found, waiting = set(), [root]
-    while waiting:
-        for dependency in nodes[waiting.pop()]["deps"]:
+    reached, pending = set(), [root]
+    while pending:
+        for dependency in nodes[pending.pop()]["deps"]:
             normal = any(kind["kind"] is None for kind in dependency["dep_kinds"])
-            if normal and dependency["pkg"] not in found:
-                found.add(dependency["pkg"])
-                waiting.append(dependency["pkg"])
-    return sorted((packages[each] for each in found), key=lambda each: str(each["name"]))
+            if normal and dependency["pkg"] not in reached:
+                reached.add(dependency["pkg"])
+                pending.append(dependency["pkg"])
+    return sorted((packages[key] for key in reached), key=lambda package: str(package["name"]))
 
 
 def gather(packages: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """Return each text with the crates that it is for."""
+    """Return each text with the crates that it applies to."""
     texts: dict[str, list[str]] = defaultdict(list)
     for package in packages:
         name = f"{package['name']} {package['version']}"
         folder = Path(package["manifest_path"]).parent
         files = [path for path in sorted(folder.iterdir()) if _LICENCE.match(path.name)]
-        given = [path.read_text(errors="replace").strip() for path in files if path.is_file()]
-        for text in given or [f"Licence as declared: {package['license']}"]:
+        licences = [path.read_text(errors="replace").strip() for path in files if path.is_file()]
+        for text in licences or [f"Licence as declared: {package['license']}"]:
             if name not in texts[text]:
                 texts[text].append(name)
     return texts
 
 
 class _Text(HTMLParser):
-    """The text of a page, without its tags."""
+    """Collector of the text of a page, without its tags."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,20 +74,20 @@ def standard_library(sysroot: Path) -> list[str]:
         licences = sorted((folder / "rust" / "licenses").glob("*.txt"))
         named = [path for path in licences if path.stem in text]
         return [text, *(path.read_text(errors="replace").strip() for path in named)]
-    for place in ("rust/COPYRIGHT", "libstd-rust-dev/copyright", "rustc/copyright"):
-        if (folder / place).is_file():
-            return [(folder / place).read_text(errors="replace").strip()]
+    for file in ("rust/COPYRIGHT", "libstd-rust-dev/copyright", "rustc/copyright"):
+        if (folder / file).is_file():
+            return [(folder / file).read_text(errors="replace").strip()]
     return ["Licence as declared: MIT OR Apache-2.0. Copyright: The Rust Project Developers."]
 
 
 def main(cargo: str, rustc: str, manifest: str, target: str, output: Path) -> None:
     """Write the licences into the file `output`."""
     command = [cargo, "metadata", "--locked", "--format-version", "1", "--filter-platform", target]
-    told = subprocess.run(
+    metadata = subprocess.run(
         [*command, "--manifest-path", manifest], check=True, stdout=subprocess.PIPE
     )
     parts = ["The QUIC library of pqchain contains the following crates, under these licences."]
-    for text, names in gather(linked(json.loads(told.stdout))).items():
+    for text, names in gather(linked(json.loads(metadata.stdout))).items():
         parts += ["-" * 80 + "\n" + ", ".join(names), text]
     printed = subprocess.run([rustc, "--print", "sysroot"], check=True, stdout=subprocess.PIPE)
     sysroot = Path(os.fsdecode(printed.stdout.rstrip(b"\n")))
