@@ -133,7 +133,7 @@ def test_another_transport_runs_on_loopback(fake):
 
 
 def test_what_cannot_run_here_is_a_row_with_the_reason(monkeypatch, fake, capsys):
-    monkeypatch.setattr(namespaces, "reason", lambda: "network namespaces need root")
+    monkeypatch.setattr(namespaces, "unavailable_reason", lambda: "network namespaces need root")
     assert main([*SMALL, "--mode", "netns"]) == 0
     assert "unsupported: network namespaces need root" in capsys.readouterr().out
     assert not fake
