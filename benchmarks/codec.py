@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from harness import pin, seconds, spread, table
 
-from pqchain.reencode.storage.erasure import ReedSolomon, available
+from pqchain.reencode.storage.erasure import ReedSolomon, unavailable_reason
 from pqchain.reencode.storage.layout import chunk_bytes
 
 CODES = ((7, 3), (6, 3))
@@ -34,10 +34,9 @@ def main() -> int:
     cases: dict[tuple[str, str], Callable[[], object]] = {
         ("memcpy", "copy the block"): lambda: np.copyto(copy[:size], block[:size])
     }
-    reasons = available()
     for engine in MIN_RATES:
-        if reasons[engine]:
-            sys.exit(f"{engine}: {reasons[engine]}")
+        if reason := unavailable_reason(engine):
+            sys.exit(f"{engine}: {reason}")
         for code in CODES:
             cases |= _cases(ReedSolomon(*code, engine=engine), block, size)
     for run in cases.values():

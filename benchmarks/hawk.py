@@ -14,7 +14,7 @@ import sys
 from harness import median_seconds, pin, spread, table
 
 from pqchain.algorithms import OPERATIONS
-from pqchain.crypto import available, native
+from pqchain.crypto import native, unavailable_reason
 
 FALCON = "liboqs-0.13/avx2"
 PAIRED = {"Hawk-512": "Falcon-512", "Hawk-1024": "Falcon-1024"}
@@ -43,7 +43,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=11, help="pairs of runs of each operation")
     arguments = parser.parse_args()
     for implementation in ("hawk/avx2", "hawk/ref", FALCON):
-        if reason := available(implementation):
+        if reason := unavailable_reason(implementation):
             sys.exit(reason)
     pin()
     rows, ratios = [], {}

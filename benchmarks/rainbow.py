@@ -10,7 +10,7 @@ import sys
 
 from harness import median_seconds, pin, spread, table
 
-from pqchain.crypto import available, native
+from pqchain.crypto import native, unavailable_reason
 
 NAME, AVX2, PORTABLE = "Rainbow-I-Classic", "rainbow/avx2", "liboqs-0.7.1/ref"
 MIN_RATIO = 10
@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=15, help="pairs of runs of each operation")
     arguments = parser.parse_args()
     for implementation in (AVX2, PORTABLE):
-        if reason := available(implementation):
+        if reason := unavailable_reason(implementation):
             sys.exit(reason)
     pin()
     rows, good = [], True

@@ -82,9 +82,15 @@ def sign_file(arguments: argparse.Namespace) -> int:
     signature = signer.sign(read_bytes(message, _LONGEST_MESSAGE_BYTES), secret_key)
     write_atomically(arguments.output, signature)
     if arguments.json:
-        about = {"algorithm": signer.algorithm.name, "backend": signer.backend, "why": signer.why}
+        about = {
+            "algorithm": signer.algorithm.name,
+            "backend": signer.backend,
+            "reason": signer.reason,
+        }
         console.write_json({**about, "signature_bytes": len(signature)})
-    console.talk(f"{arguments.output}: {len(signature)} bytes by {signer.backend} ({signer.why})")
+    console.talk(
+        f"{arguments.output}: {len(signature)} bytes by {signer.backend} ({signer.reason})"
+    )
     return console.FINE
 
 
@@ -107,8 +113,8 @@ def show_profile(arguments: argparse.Namespace) -> int:
     signer = FalconSigner(arguments.degree, arguments.backend, bitstream=arguments.bitstream)
     _, secret_key = signer.generate_keypair()
     frame = signer.profile(b"pqchain", secret_key)
-    plain = {"backend": signer.backend, "why": signer.why, "steps": console.records(frame)}
-    remark = f"One run with {signer.backend} ({signer.why}); `pqchain bench` measures."
+    plain = {"backend": signer.backend, "reason": signer.reason, "steps": console.records(frame)}
+    remark = f"One run with {signer.backend} ({signer.reason}); `pqchain bench` measures."
     return console.show(
         arguments, plain, Table.of(frame, ["step", "seconds", "calls", "where"]), remarks=[remark]
     )
@@ -161,8 +167,8 @@ def show_rtl(arguments: argparse.Namespace) -> int:
         "times": rtl.times(),
         "cycles": rtl.cycles(),
         "cells": rtl.cells(),
-        "model": rtl.beside_model(),
-        "leaks": rtl.leaks(),
+        "model": rtl.compare_with_model(),
+        "leaks": rtl.timing_leakage(),
         "printed_table2": printed,
         "printed_table3": papers.table("falcon-hls", "table3"),
     }

@@ -53,9 +53,9 @@ def _check(arguments: argparse.Namespace) -> int:
     findings = list(tqdm(checks, unit="check", disable=not console.watched()))
     columns = [Column("scheme"), Column("check"), Column("verdict"), Column("detail")]
     rows = [
-        [each.scheme, each.check, "fine" if each.fine else "WRONG", each.detail]
+        [each.scheme, each.check, "fine" if each.passed else "WRONG", each.detail]
         for each in findings
     ]
-    fine = all(each.fine for each in findings)
+    fine = all(each.passed for each in findings)
     plain = {"fine": fine, "findings": [asdict(each) for each in findings]}
     return console.show(arguments, plain, Table(columns=columns, rows=rows), fine=fine)

@@ -14,7 +14,7 @@ from typing import Any
 
 from pqchain.conform.vector import Family, Vector, families, scheme
 from pqchain.errors import DataError, UsageError
-from pqchain.installation import MOST_JSON_BYTES, read_bytes
+from pqchain.installation import MAX_JSON_BYTES, read_bytes
 
 VERSION = "1"
 """Version of the vectors, incremented when the bytes of a file change."""
@@ -154,7 +154,7 @@ def read(path: Path) -> tuple[Vector, ...]:
     that cannot be read or parsed, and UsageError for a path that is not a regular file.
     """
     try:
-        text = read_bytes(path, MOST_JSON_BYTES)
+        text = read_bytes(path, MAX_JSON_BYTES)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}. Give a vector file.") from error
     try:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from pqchain import figures, outputs, results
+from pqchain import figures, results
 from pqchain.conform.registry import VerifierSpec
 from pqchain.figures import RATIO, SECONDS
 from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table, verdict
+from pqchain.results import outputs
 
 TITLE = "Which verifiers agree"
 
@@ -156,7 +157,7 @@ def save(
 ) -> list[str]:
     """Write the tables as CSV, Markdown and one HTML page; return the names of the files.
 
-    Raises UsageError as `pqchain.outputs.claim` does.
+    Raises UsageError as `pqchain.results.outputs.claim` does.
     """
     tables = [overview(summary, times, known=known), wrong_verdicts(verdicts), by_family(summary)]
     frames = {"summary": summary, "verdicts": verdicts}
@@ -171,7 +172,7 @@ def save(
     contents = [(f"t{i}", part.caption) for i, part in enumerate(parts)]
     head = html.element("section", html.element("h1", TITLE), html.bullets(sentences))
     page = html.document(TITLE, contents, head, *sections)
-    with outputs.filled(folder) as building:
+    with outputs.staged(folder) as building:
         for name, frame in frames.items():
             results.save(frame, building / f"{name}.csv")
         about = f"# {TITLE}\n\n{bullets}\n\n{markdown}\n"

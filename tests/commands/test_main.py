@@ -73,7 +73,7 @@ def test_version(capsys):
     [
         ["bench", "--algorithm", "Falcon-512", "--implementation", "hawk/avx2"],
         ["chain", "--algorithm", "Hawk-512", "--implementation", "liboqs-0.13/avx2"],
-        ["chain", "--algorithm", "Falcon-512", "--public-key", "recovered"],
+        ["chain", "--algorithm", "Falcon-512", "--key-mode", "recovered"],
     ],
 )
 def test_a_table_in_which_nothing_ran_is_1_and_says_why(arguments, capsys):
@@ -95,7 +95,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(
     command, measured, blocks, tmp_path, capsys
 ):
     (tmp_path / "a.json").mkdir()
-    for name, said in (("none/a.csv", "there is no folder"), ("a.csv", "a.json is a folder")):
+    for name, said in (("none/a.csv", "does not exist"), ("a.csv", "a.json must be a file")):
         assert main([command, "--output", str(tmp_path / name)]) == 2
         captured = capsys.readouterr()
         assert said in captured.err
@@ -247,7 +247,7 @@ def test_help_shows_the_defaults_and_bounds_of_the_dataclass(module, number, cap
 
 def test_options_name_the_choices_of_the_code():
     assert described("consensus")["--engine"]["choices"] == list(ENGINES)
-    assert described("chain")["--public-key"]["choices"] == list(get_args(KeyMode))
+    assert described("chain")["--key-mode"]["choices"] == list(get_args(KeyMode))
     assert described("bench")["--operation"]["help"].endswith(f": {', '.join(OPERATIONS)}")
     commands = read_toml(HOME / "commands" / "falcon.toml")["commands"]
     for command in ("sign", "profile"):
