@@ -15,6 +15,8 @@ from pqchain.conform.vector import Vector, scheme
 from pqchain.render.table import Column, Table
 from pqchain.results import Contract
 
+__all__ = ["CAUGHT", "caught", "detection_table", "mutants", "survives", "survivors"]
+
 CAUGHT = Contract.of(
     "conform-mutants",
     ("str", "algorithm mutant source family"),
@@ -105,3 +107,7 @@ def detection_table(frame: pd.DataFrame) -> Table:
         row_headers=2,
         notes=["0: no vector distinguishes the mutant from a correct verifier."],
     )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
