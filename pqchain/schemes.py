@@ -28,11 +28,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pqchain import algorithms, isolation
+from pqchain import algorithms
 from pqchain.algorithms import GIVEN, Algorithm, Implementation
 from pqchain.chain.encoding import algorithm_of, identifier_of
 from pqchain.costs import Costs
-from pqchain.crypto import isolated, library_check, user_code
+from pqchain.crypto import isolated, isolation, library_check, user_code
 from pqchain.errors import CryptoFailure, UnknownAlgorithm, UsageError
 
 TABLE = (

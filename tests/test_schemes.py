@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import pqchain as pq
-from pqchain import algorithms, costs, results, schemes
+from pqchain import algorithms, costs, delegates, results, schemes
 from pqchain.bench import gas, tables
 from pqchain.commands.native import FOLDER, build_command
-from pqchain.consensus import Scenario, metrics, named, run
+from pqchain.consensus import Scenario, named, run
 from pqchain.costs import MissingCosts
 from pqchain.crypto import library_check
 from pqchain.errors import (
@@ -142,7 +142,7 @@ def test_costs_of_the_registry_are_not_given() -> None:
 def test_consensus_models_it_and_says_that_it_is_given() -> None:
     table = pq.papers.costs("pqdpol").plus(MINE)
     scenario = Scenario(algorithm="mine", costs=table, nodes=8, network=named("star"))
-    assert metrics.record(run(scenario))["costs"] == MINE.source
+    assert run(scenario).record()["costs"] == MINE.source
 
 
 @pytest.mark.native
@@ -150,11 +150,11 @@ def test_hashes_stand_in_where_bytes_are_enough() -> None:
     """In virtual time the delegates take as long as the model says, and carry its bytes."""
     table = pq.papers.costs("pqdpol").plus(MINE)
     scenario = Scenario(algorithm="Mine", costs=table, nodes=4, network=named("star"))
-    ran, modelled = run(scenario, mode="virtual"), run(scenario)
+    ran, modelled = delegates.run(scenario, mode="virtual"), run(scenario)
     assert ran.latency_seconds == modelled.latency_seconds
-    assert ran.transactions_per_block == modelled.transactions == 35
+    assert ran.transactions == modelled.transactions == 35
     with pytest.raises(UsageError, match=r"of your own.*mode='virtual'"):
-        run(scenario, mode="loopback")
+        delegates.run(scenario, mode="loopback")
 
 
 def test_a_model_that_needs_no_signing_time_takes_measurements_without_it() -> None:
@@ -218,9 +218,9 @@ def test_delegates_sign_with_code_of_ones_own_in_this_process() -> None:
     pq.register(Hashed)
     table = costs.from_frame(pq.measure("Hashed", rounds=1))
     scenario = Scenario(algorithm="Hashed", costs=table, nodes=4, network=named("star"))
-    assert run(scenario, mode="virtual").is_safe
+    assert delegates.run(scenario, mode="virtual").is_safe
     with pytest.raises(UsageError, match=r"of your own.*mode='virtual'"):
-        run(scenario, mode="loopback")
+        delegates.run(scenario, mode="loopback")
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pqchain import outputs
 from pqchain.commands import console
 from pqchain.errors import UsageError
 from pqchain.render.table import Column, Table, verdict
+from pqchain.results import outputs
 
 _EXPECTED = ("valid", "invalid", "acceptable")
 _COUNTS = ("families", "vectors", *_EXPECTED)

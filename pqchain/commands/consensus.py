@@ -10,12 +10,13 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import algorithms, checks, outputs
+from pqchain import algorithms, checks
 from pqchain.commands import console, values
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import MAX_NODES, Faults, Layout, Scenario
 from pqchain.errors import DataError, Unsupported, UsageError
 from pqchain.figures import Kind
+from pqchain.results import outputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +107,7 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
     """Run the delegates of every combination in turn, and show the results."""
     from tqdm import tqdm
 
-    from pqchain import machine
+    from pqchain import consensus, machine
     from pqchain.consensus import tables
     from pqchain.delegates import modes
 
@@ -131,7 +132,7 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
             runs.append(modes.run(scenario, **settings, log=log, using=using))
         if arguments.mode == "loopback" and (computer := _computer(arguments, scenarios, using)):
             runs = list(map(computer.predicted, runs))
-    frame = modes.frame(runs)
+    frame = consensus.frame(runs)
     if arguments.output is not None:
         console.save(frame, arguments.output, provenance=machine.provenance())
     data = {

@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Any
 
-from pqchain import isolation
 from pqchain.commands import console
+from pqchain.crypto import isolation
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.installation import HOME, VERSION, missing, read_toml
 

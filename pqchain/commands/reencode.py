@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pqchain import checks, outputs
+from pqchain import checks
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.figures import BYTES, SECONDS
 from pqchain.reencode import scenario
 from pqchain.reencode.scenario import Compute, Link, Scenario
+from pqchain.results import outputs
 from pqchain.wire.transports import registry
 
 

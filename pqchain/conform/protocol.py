@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from pqchain.conform.vector import Vector
+from pqchain.crypto.isolation import Child, exit_reason
 from pqchain.errors import UsageError
-from pqchain.isolation import Child, exit_reason
 
 VERDICTS = {
     "accept": "the signature is valid",

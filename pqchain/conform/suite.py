@@ -11,10 +11,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from pqchain import installation, outputs
+from pqchain import installation
 from pqchain.conform import formats, generators, oracles
 from pqchain.conform.vector import ALGORITHMS, Vector
 from pqchain.errors import DataError, UnknownName
+from pqchain.results import outputs
 
 
 def known(algorithms: Iterable[str] | None) -> tuple[str, ...]:
@@ -66,7 +67,7 @@ def digests() -> Mapping[str, str]:
 def write(made: Sequence[Vector], folder: Path) -> dict[str, str]:
     """Write both files of every algorithm and the schemas; return SHA-256 digests by file name.
 
-    Files of other algorithms are kept. Raises UsageError as `pqchain.outputs.claim` does.
+    Files of other algorithms are kept. Raises UsageError as `pqchain.results.outputs.claim` does.
     """
     written = {}
     with outputs.filled(folder, keep=True) as building:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from pqchain import figures, outputs, results
+from pqchain import figures, results
 from pqchain.conform.registry import Verifier
 from pqchain.figures import RATIO, SECONDS
 from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table, verdict
+from pqchain.results import outputs
 
 TITLE = "Which verifiers agree"
 
@@ -153,7 +154,7 @@ def save(
 ) -> list[str]:
     """Write the tables as CSV, Markdown and one HTML page; return the names of the files.
 
-    Raises UsageError as `pqchain.outputs.claim` does.
+    Raises UsageError as `pqchain.results.outputs.claim` does.
     """
     shown = [overview(summary, times, known=known), wrong(verdicts), families(summary)]
     frames = {"summary": summary, "verdicts": verdicts}

@@ -14,8 +14,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from pqchain import algorithms, isolation
-from pqchain.crypto import library_check
+from pqchain import algorithms
+from pqchain.crypto import isolation, library_check
 from pqchain.crypto.interface import Columns, Kem, Scheme, Signer
 from pqchain.crypto.user_code import UserSigner
 from pqchain.errors import CryptoFailure, UsageError

@@ -16,8 +16,8 @@ from typing import Any
 
 from pqchain.algorithms import Algorithm
 from pqchain.crypto.interface import Signer
+from pqchain.crypto.isolation import describe
 from pqchain.errors import CryptoFailure, UsageError
-from pqchain.isolation import describe
 
 METHODS = ("generate_keypair", "sign", "verify")
 """Methods that a user's class must have."""

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import algorithms, scratch
+from pqchain import algorithms
 from pqchain.crypto import available, native, open_signer
 from pqchain.crypto.interface import BytesLike, Signer, as_bytes
 from pqchain.errors import (
@@ -24,6 +24,7 @@ from pqchain.errors import (
     UsageError,
 )
 from pqchain.falcon import kernel
+from pqchain.results import scratch
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,15 +13,15 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import checksum, machine, results, scratch
+from pqchain import machine, results
 from pqchain.checks import whole
 from pqchain.errors import DataError, UsageError
 from pqchain.installation import MOST_JSON_BYTES, read_bytes
-from pqchain.intervals import half_width
 from pqchain.reencode import runs
 from pqchain.reencode.runs import Outcome, scenario_row
 from pqchain.reencode.scenario import MOST_REPEATS, SCHEMA_VERSION, Scenario
-from pqchain.results import Contract
+from pqchain.results import Contract, checksum, scratch
+from pqchain.statistics import half_width
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.drivers.job import Progress
 from pqchain.wire.transports import registry

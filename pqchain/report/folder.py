@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from html import unescape
 from pathlib import Path
 
-from pqchain import outputs, plots, results
+from pqchain import plots, results
 from pqchain.bench.tables import measurement_tables
 from pqchain.plots.canvas import figure_of
 from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.report import chapter, figures, summary
 from pqchain.report.run import PROSE, Reproduction
+from pqchain.results import outputs
 
 FiguresByChapter = dict[str, list[tuple[str, Markup]]]
 """Part and HTML of the figures of each chapter: a work, or "" for this machine."""

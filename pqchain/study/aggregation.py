@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from pqchain.checks import number, one_of, whole
 from pqchain.errors import UsageError
-from pqchain.intervals import half_width
+from pqchain.statistics import half_width
 from pqchain.study.checking import CORES
 from pqchain.study.inputs import Plan
 from pqchain.study.provers import PROVERS, Prover

@@ -9,13 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pqchain import bench, machine, outputs, plots, report, results
+from pqchain import bench, machine, plots, report, results
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.figures import Kind
 from pqchain.render import html
 from pqchain.report import figures, folder
 from pqchain.report import summary as overview
 from pqchain.report.run import Reproduction
+from pqchain.results import outputs
 from pqchain.works import papers
 from pqchain.works.pqdpol.work import PqDpol
 from pqchain.works.quic_reencoding import replays

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pqchain import checksum
 from pqchain.errors import BadLength, DataError
 from pqchain.installation import MOST_JSON_BYTES, read_bytes
 from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
 from pqchain.reencode.storage.layout import check_code, chunk_bytes
+from pqchain.results import checksum
 
 MANIFEST_VERSION = 3
 """Version of the manifest. 3: its file contains a checksum of itself. 1: hashes are SHA3-256.

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pqchain import checksum, outputs
 from pqchain.errors import UsageError
+from pqchain.results import checksum, outputs
 
 REFUSED = "must be new, empty or written by pqchain"
 

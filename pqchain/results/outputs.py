@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pqchain import checksum, results, scratch
+from pqchain import results
 from pqchain.errors import DataError, UsageError
 from pqchain.installation import MOST_TEXT_BYTES, read_bytes
+from pqchain.results import checksum, scratch
 
 MANIFEST = "files.json"
 """Name of the manifest: the list of written files, with a checksum."""

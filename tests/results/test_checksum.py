@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from pqchain import checksum
 from pqchain.errors import DataError
+from pqchain.results import checksum
 
 CONTENT = {"version": 1, "row": {"a": 1.5, "b": None, "c": "µ"}, "list": [1, "2"]}
 

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import checksum
 from pqchain.errors import DataError, MachineMismatch, UsageError
 from pqchain.installation import MOST_JSON_BYTES, MOST_TABLE_BYTES, read_bytes
+from pqchain.results import checksum
 
 if TYPE_CHECKING:
     import pandas as pd

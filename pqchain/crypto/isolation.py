@@ -265,7 +265,9 @@ class _Caller:
         # Same module path as here; without PYTHONSAFEPATH, -m would put the current folder first.
         path = os.pathsep.join(str(Path(each).absolute()) for each in sys.path)
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
-        self.child = Child([sys.executable, "-m", "pqchain.isolation"], environment=environment)
+        self.child = Child(
+            [sys.executable, "-m", "pqchain.crypto.isolation"], environment=environment
+        )
         for scheme in schemes:
             self.call("pqchain.schemes:register", limit_seconds, {"own_scheme": scheme})
 
@@ -359,6 +361,6 @@ def _perform(request: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     # Run the imported module and not `__main__`: other modules read `isolation.is_child`.
-    from pqchain import isolation
+    from pqchain.crypto import isolation
 
     isolation.serve()

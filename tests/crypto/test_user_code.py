@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import pqchain as pq
-from pqchain import algorithms, isolation
+from pqchain import algorithms
 from pqchain.commands.native import FOLDER, build
-from pqchain.crypto import isolated
+from pqchain.crypto import isolated, isolation
 from pqchain.errors import CryptoFailure, UsageError
 
 SCHEME = """
