@@ -104,6 +104,11 @@ def measure_blocks(
     cases = list(dict.fromkeys(map(registry.several, requested)))
     for names in cases:
         signature_schemes(names)
+    # Also the arguments of a child process, so of types that JSON has.
+    case: dict[str, Any] = {
+        "transactions": transactions, "threads": counts, "public_key": public_key,
+        "data_bytes": data_bytes, "preset": preset,
+    }  # fmt: skip
     rows: list[dict[str, Any]] = []
     round_rows: list[dict[str, Any]] = []
     for names in with_bar(cases, "+".join, unit="scheme", show=progress):
@@ -114,8 +119,7 @@ def measure_blocks(
             signers = [_signer(name, implementation) for name in names]
             used = dict.fromkeys(signer.implementation for signer in signers)
             facts["implementation"] = "+".join(used)
-            case = (transactions, counts, public_key, data_bytes, preset)
-            figures, rounds = _measure_in_child(signers, *case) or _measure(signers, *case)
+            figures, rounds = _measure_in_child(signers, case) or _measure(signers, **case)
             facts |= figures
         except PqchainError as error:
             # With recovered keys, a scheme without recovery raises UsageError: one row, not the end
@@ -162,12 +166,7 @@ def _signer(name: str, implementation: str | None) -> Signer:
 
 
 def _measure_in_child(
-    signers: Sequence[Signer],
-    transactions: int,
-    threads: Sequence[int],
-    public_key: KeyMode,
-    data_bytes: int,
-    preset: PresetName,
+    signers: Sequence[Signer], case: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Rounds] | None:
     """Run `_measure` in a child process if a signer is user code, else return None."""
     used = {signer.algorithm.name: signer.implementation for signer in signers}
@@ -175,32 +174,24 @@ def _measure_in_child(
     user_names = [name for name, file in files.items() if file]
     if not user_names:
         return None
-    limits = presets.named(preset).blocks
+    limits = presets.named(case["preset"]).blocks
     use_seconds = sum(isolated.first_use_seconds(name, used[name]) for name in user_names)
     # Two verdicts (valid, tampered), then verify and apply in the minimum number of rounds.
-    validations = 2 + _MIN_ROUNDS * 2 * len(threads)
+    validations = 2 + _MIN_ROUNDS * 2 * len(case["threads"])
     figures, rounds = isolated.call(
         list(dict.fromkeys(files[name] for name in user_names)),
         "pqchain.bench.blocks:measured_case",
         expected_seconds=limits.wallet_seconds + limits.sign_seconds + limits.validate_seconds
-        + use_seconds * transactions * (1 + validations),
-        keep=False, implementations=used, transactions=transactions, threads=list(threads),
-        public_key=public_key, data_bytes=data_bytes, preset=preset,
+        + use_seconds * case["transactions"] * (1 + validations),
+        keep=False, implementations=used, **case,
     )  # fmt: skip
     return figures, {int(count): rows for count, rows in rounds.items()}
 
 
-def measured_case(
-    implementations: Mapping[str, str],
-    transactions: int,
-    threads: Sequence[int],
-    public_key: KeyMode,
-    data_bytes: int,
-    preset: PresetName,
-) -> tuple[dict[str, Any], Rounds]:
+def measured_case(implementations: Mapping[str, str], **case: Any) -> tuple[dict[str, Any], Rounds]:
     """Measure one case with user code, in the child; return block facts and rounds."""
     signers = [crypto.open_signer(*pair) for pair in implementations.items()]
-    return _measure(signers, transactions, threads, public_key, data_bytes, preset)
+    return _measure(signers, **case)
 
 
 def _measure(
@@ -209,23 +200,23 @@ def _measure(
     threads: Sequence[int],
     public_key: KeyMode,
     data_bytes: int,
-    preset_name: PresetName,
+    preset: PresetName,
 ) -> tuple[dict[str, Any], Rounds]:
     """Generate wallets and a block and validate it.
 
     Returns the values that do not depend on the number of threads, and the rounds.
     """
-    preset = presets.named(preset_name).blocks
+    limits = presets.named(preset).blocks
     chosen = {signer.algorithm.name: signer.implementation for signer in signers}
     wallet = partial(Wallet, tuple(chosen), public_key=public_key, signers=signers)
     alice, bob = wallet(), wallet()
-    wallet_times = list(repeated(wallet, preset.wallets, preset.wallet_seconds))
+    wallet_times = list(repeated(wallet, limits.wallets, limits.wallet_seconds))
     payments: list[Transaction] = []
 
     def pay() -> None:
         payments.append(alice.transfer(bob.address, 1, nonce=len(payments), data=bytes(data_bytes)))
 
-    sign_times = list(repeated(pay, transactions, preset.sign_seconds))
+    sign_times = list(repeated(pay, transactions, limits.sign_seconds))
     # Limits that no block reaches, so that any number of transactions can be measured.
     state = State.genesis({alice.address: 2**40}, Rules(limit_bytes=2**40, sealed=False))
     block = state.propose(payments, proposer=bob.address, timestamp=0)
@@ -246,7 +237,7 @@ def _measure(
         figures |= _summary("wallet", wallet_times) | _summary("sign", sign_times)
     if len(payments) < transactions:
         made = f"{len(payments)} of {transactions} transactions"
-        figures["reason"] = f"signing took longer than {preset.sign_seconds:g} s: {made}"
+        figures["reason"] = f"signing took longer than {limits.sign_seconds:g} s: {made}"
     verifiers = {count: Verifier(threads=count, implementations=chosen) for count in threads}
     first = verifiers[threads[0]]
     # Times of a verifier that accepts anything would be worthless.
@@ -261,7 +252,7 @@ def _measure(
     if sources:
         reason = f"{'; '.join(sources)}; sizes only, with hashes instead of signatures"
         return figures | {"reason": reason}, {}
-    return figures, _rounds(signers, state, block, verifiers, preset)
+    return figures, _rounds(signers, state, block, verifiers, limits)
 
 
 def _rounds(
@@ -269,7 +260,7 @@ def _rounds(
     state: State,
     block: Block,
     verifiers: dict[int, Verifier],
-    preset: BlockPreset,
+    limits: BlockPreset,
 ) -> Rounds:
     """Time validation in rounds that alternate between the numbers of threads."""
     data = block.encode()
@@ -281,8 +272,8 @@ def _rounds(
         loop = plain_loop(signers[0], *signed, keys)
     rounds: Rounds = {count: [] for count in verifiers}
     spent = 0.0
-    for index in range(preset.rounds):
-        if index >= _MIN_ROUNDS and spent > preset.validate_seconds:
+    for index in range(limits.rounds):
+        if index >= _MIN_ROUNDS and spent > limits.validate_seconds:
             break
         # In every round, so that the plain loop is compared with validations of the same moment.
         bare = float("nan") if loop is None else timed(loop)[0]

@@ -93,18 +93,19 @@ def concat_runs(runs: Runs, *others: pd.DataFrame | str | Path) -> pd.DataFrame:
     machine, or their file if two are of one machine. Raises DataError.
     """
     named = named_runs(runs, *others)
-    joined = _concat((frame.assign(run=name) for name, frame in named.items()), MEASUREMENT_RUNS)
+    parts = (frame.assign(run=name) for name, frame in named.items())
+    joined = results.joined(parts, MEASUREMENT_RUNS)
     provenance = {name: facts(frame) for name, frame in named.items()}
     joined.attrs["provenance"] = {"made": provenance, "schemes": _schemes(named.values())}
     return joined
 
 
-def _concat(frames: Iterable[pd.DataFrame], contract: Contract) -> pd.DataFrame:
-    parts = [frame[list(contract.columns)] for frame in frames]
-    # pd.concat would compare the attrs, which may contain frames of samples.
-    for part in parts:
-        part.attrs = {}
-    return results.check(pd.concat(parts, ignore_index=True), contract)
+def with_schemes(frame: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
+    """Return measurements with those of user-defined schemes added; keeps the provenance."""
+    joined = results.joined([frame, added], MEASUREMENT)
+    provenance = frame.attrs.get("provenance", {})
+    joined.attrs["provenance"] = provenance | {"schemes": _schemes([frame, added])}
+    return joined
 
 
 def facts(frame: pd.DataFrame) -> dict[str, Any]:
@@ -128,7 +129,7 @@ def append(measurements: pd.DataFrame, path: Path) -> pd.DataFrame:
             raise DataError(f"{path} must be a history; name a new file, or a file of --append")
         parts.insert(0, history)
     schemes = _schemes([*parts[:-1], measurements])
-    history = _concat(parts, HISTORY)
+    history = results.joined(parts, HISTORY)
     results.save(history, path, provenance={"schemes": schemes})
     return history
 

@@ -22,8 +22,6 @@ def run(arguments: argparse.Namespace) -> int:
     files = [
         Path(name) if Path(name).suffix == ".csv" else stored.file(name) for name in arguments.files
     ]
-    if arguments.plot is not None:
-        console.check_plot(arguments.plot, "--plot")
     comparison = comparing.compare_runs(files)
     provenance = comparison.attrs["runs"]
     console.save(comparison, arguments.output, provenance={"runs": provenance})
@@ -34,8 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
         if any(results.contract_of(results.load(path)).name == comparing.HISTORY.name
                for path in files):  # fmt: skip
             axes = plots.plot_history(comparing.concat_runs(files))
-        content = plots.figure_bytes(axes, console.plot_format(arguments.plot))
-        results.write_atomically(arguments.plot, content)
+        console.save_plot(axes, arguments.plot)
     data = {"runs": provenance, "compared": console.records(comparison)}
     summary = "\n".join(
         f"{name}: {', '.join(str(value) for value in facts.values() if value)}"

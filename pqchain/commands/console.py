@@ -171,19 +171,26 @@ PLOT_FORMATS = ("pdf", "svg", "png", "pgf")
 """Formats of plots, which are the suffixes of their files."""
 
 
-def check_plot(path: Path, option: str) -> None:
-    """Check before the work that a plot can be written. Raises UsageError."""
-    if plot_format(path) not in PLOT_FORMATS:
+def plot_path(text: str) -> Path:
+    """Check before the work that a plot can be written; return its path. Raises UsageError."""
+    path = Path(text)
+    if path.suffix.removeprefix(".") not in PLOT_FORMATS:
         suffixes = ", ".join(f".{name}" for name in PLOT_FORMATS)
-        raise UsageError(f"{option} must end in one of {suffixes}; got {path}")
+        raise UsageError(f"the file of a plot must end in one of {suffixes}; got {path}")
     from pqchain import results
 
     results.check_writable(path)
+    return path
 
 
-def plot_format(path: Path) -> Any:
-    """Return the format of a plot's file."""
-    return path.suffix.removeprefix(".")
+def save_plot(axes: Any, path: Path) -> int:
+    """Save a plot in the format of the file's suffix; return its length in bytes."""
+    from pqchain import plots, results
+
+    file_format: Any = path.suffix.removeprefix(".")
+    content = plots.figure_bytes(axes, file_format)
+    results.write_atomically(path, content)
+    return len(content)
 
 
 def register_schemes(definitions: Iterable[str]) -> list[str]:
@@ -359,6 +366,7 @@ _KINDS: Mapping[str, Mapping[str, Any]] = {
     "preset": {"choices": tuple(presets.PRESETS)},
     "work": {"type": work_key},
     "works": {"type": work_keys, "action": "extend", "metavar": "KEY,..."},
+    "plot": {"type": plot_path, "metavar": "FILE"},
     "table": {
         "type": table_path,
         "metavar": "FILE.csv",

@@ -12,11 +12,8 @@ from pqchain.reencode.scenario import Scenario
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay each way under each link condition; show a table and draw it."""
-    from pqchain import results
     from pqchain.reencode import sweep, tables
 
-    if arguments.plot is not None:
-        console.check_plot(arguments.plot, "--plot")
     base = replace(sweep.SMALL, **console.changed_fields(arguments, Scenario))
     # The sweep varies rate, delay and loss, which loopback cannot.
     if base.mode == "loopback":
@@ -35,9 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plot is not None:
         from pqchain import plots
 
-        axes = plots.plot_links(frame)
-        content = plots.figure_bytes(axes, console.plot_format(arguments.plot))
-        results.write_atomically(arguments.plot, content)
+        console.save_plot(plots.plot_links(frame), arguments.plot)
     data = {"provenance": frame.attrs["provenance"], "links": console.records(frame)}
     ok = not (frame["status"] == "failed").any()
     return console.show(arguments, data, tables.links_table(frame), ok=ok)

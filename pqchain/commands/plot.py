@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import inspect
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain.commands import console
@@ -27,16 +26,12 @@ def run(arguments: argparse.Namespace) -> int:
     kind: str = arguments.kind
     # Plot modules load at first use, so an unknown kind is rejected quickly.
     draw = plots.find(kind)
-    from pqchain import results
-
-    output = arguments.output or Path(f"{kind}.svg")
-    console.check_plot(output, "--output")
+    output = arguments.output or console.plot_path(f"{kind}.svg")
     source = _algorithms(arguments) if kind == "sizes" else _frame(arguments)
     with plots.style("paper", width=arguments.width) if arguments.width else nullcontext():
         axes = draw(source, *_plot_arguments(kind, draw, arguments.quantity))
-        content = plots.figure_bytes(axes, console.plot_format(output))
-    results.write_atomically(output, content)
-    return console.show(arguments, {"output": str(output), "bytes": len(content)}, str(output))
+        size = console.save_plot(axes, output)
+    return console.show(arguments, {"output": str(output), "bytes": size}, str(output))
 
 
 def _show_kinds(arguments: argparse.Namespace) -> int:
@@ -73,12 +68,10 @@ def _algorithms(arguments: argparse.Namespace) -> list[str] | None:
 
 def _frame(arguments: argparse.Namespace) -> pd.DataFrame:
     """Return the selected rows of the file, and measurements of the user's schemes."""
-    import pandas as pd
-
     from pqchain import algorithms, results
     from pqchain.bench import comparing
     from pqchain.bench.operations import measure
-    from pqchain.costs import MEASUREMENT, schemes
+    from pqchain.costs import MEASUREMENT
 
     if arguments.file is None:
         raise UsageError(f"{arguments.kind} needs a file; name a table saved by pqchain")
@@ -88,32 +81,20 @@ def _frame(arguments: argparse.Namespace) -> pd.DataFrame:
     if arguments.user_schemes:
         if results.contract_of(frame).name != MEASUREMENT.name:
             raise UsageError(f"--scheme needs a file of measurements; got {arguments.file}")
-        measured = measure(arguments.user_schemes)
-        provenance = frame.attrs.get("provenance", {})
-        added = measured.attrs["provenance"].get("schemes", [])
-        # pandas.concat keeps attrs only if they are equal, so provenance is merged here.
-        frame.attrs, measured.attrs = {}, {}
-        frame = results.check(pd.concat([frame, measured], ignore_index=True), MEASUREMENT)
-        known = provenance.get("schemes", [])
-        frame.attrs["provenance"] = provenance | {"schemes": [*known, *added]}
+        frame = comparing.with_schemes(frame, measure(arguments.user_schemes))
     if arguments.algorithm is None:
         return frame
-    # Tables of the gas and of studies have a column `scheme`.
-    column = next((name for name in ("algorithm", "scheme") if name in frame), None)
-    if column is None:
-        raise UsageError("--algorithm needs a file with algorithms; leave it out")
-    names = {name.casefold(): name for name in frame[column].unique()}
-    if column == "algorithm":
-        # Aliases select a scheme as its name does.
-        names |= {alias.casefold(): row.name for row in schemes(frame) for alias in row.aliases}
-    chosen = []
-    for name in arguments.algorithm:
-        if name.casefold() not in names:
-            # A name that is not a scheme at all raises UnknownName.
-            algorithms.get(name)
-            known = ", ".join(sorted(frame[column].unique()))
-            raise DataError(f"{arguments.file} has no rows of {name}; it has {known}")
-        chosen.append(names[name.casefold()])
-    rows = frame[frame[column].isin([*chosen, *arguments.user_schemes])].reset_index(drop=True)
-    rows.attrs = frame.attrs
-    return rows
+    if "algorithm" not in frame:
+        raise UsageError("--algorithm needs a table with a column algorithm; leave it out")
+    known = {name.casefold(): name for name in frame["algorithm"].unique()}
+    # The registry resolves aliases, and raises UnknownName for a name that is not an algorithm.
+    chosen = [
+        known.get(name.casefold()) or algorithms.get(name).name for name in arguments.algorithm
+    ]
+    if missing := set(chosen) - set(known.values()):
+        raise DataError(
+            f"{arguments.file} has no rows of {', '.join(sorted(missing))}; it has "
+            f"{', '.join(sorted(known.values()))}"
+        )
+    rows = frame["algorithm"].isin([*chosen, *arguments.user_schemes])
+    return frame[rows].reset_index(drop=True)
