@@ -13,7 +13,6 @@ from importlib import import_module
 from typing import Any
 
 from pqchain.commands import console
-from pqchain.crypto import isolation
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.installation import HOME, VERSION, missing, read_toml
 
@@ -92,6 +91,8 @@ def _run_command(command: str, argv: Sequence[str]) -> int:
             arguments.user_schemes = console.register_schemes(getattr(arguments, "scheme", ()))
             code: int = arguments.run(arguments)
         except SystemExit as end:  # raised by a library or by user code
+            from pqchain.crypto import isolation  # slow to import
+
             console.print_stderr(f"pqchain: {isolation.describe(end)} ended the command")
             return console.CHECK_FAILED
     return code
