@@ -45,21 +45,21 @@ def nonnegative(matrix: Floats, values: Floats) -> Floats:
     """
     # Exhaustive over the subsets of coefficients that may be positive: four have only 15.
     count = matrix.shape[1]
-    best, found = np.inf, np.zeros(count)
+    least_error, coefficients = np.inf, np.zeros(count)
     for size in range(count, 0, -1):
-        if found.all():
+        if coefficients.all():
             break  # the unconstrained optimum is non-negative, so it is the constrained one too
         for chosen in combinations(range(count), size):
             part = matrix[:, chosen]
             scale = np.abs(part).max(axis=0)
             if not scale.all():
                 continue
-            prices = np.linalg.lstsq(part / scale, values, rcond=None)[0] / scale
-            error = float(((part @ prices - values) ** 2).sum())
-            if (prices >= 0).all() and error < best:
-                best, found = error, np.zeros(count)
-                found[list(chosen)] = prices
-    return found
+            solution = np.linalg.lstsq(part / scale, values, rcond=None)[0] / scale
+            error = float(((part @ solution - values) ** 2).sum())
+            if (solution >= 0).all() and error < least_error:
+                least_error, coefficients = error, np.zeros(count)
+                coefficients[list(chosen)] = solution
+    return coefficients
 
 
 def nonnegative_spread(matrix: Floats, values: Floats, *, draws: int = 300) -> Floats:
@@ -74,8 +74,8 @@ def nonnegative_spread(matrix: Floats, values: Floats, *, draws: int = 300) -> F
         return np.full(count, np.inf)
     random = np.random.default_rng(1)
     drawn = (random.integers(rows, size=rows) for _ in range(draws))
-    found = [nonnegative(matrix[some], values[some]) for some in drawn]
-    low, high = np.quantile(found, [0.025, 0.975], axis=0)
+    fits = [nonnegative(matrix[indices], values[indices]) for indices in drawn]
+    low, high = np.quantile(fits, [0.025, 0.975], axis=0)
     return np.asarray((high - low) / 2)
 
 
@@ -89,13 +89,13 @@ def linear(matrix: Floats, values: Floats) -> tuple[Floats, Floats]:
     rows, count = matrix.shape
     scale = np.abs(matrix).max(axis=0)
     inverse = np.linalg.pinv(matrix / scale)
-    found = inverse @ values
+    coefficients = inverse @ values
     if rows <= count:
-        return found / scale, np.full(count, np.inf)
-    left = values - (matrix / scale) @ found
-    variance = float(left @ left) / (rows - count)
+        return coefficients / scale, np.full(count, np.inf)
+    residuals = values - (matrix / scale) @ coefficients
+    variance = float(residuals @ residuals) / (rows - count)
     spread = np.sqrt(variance * np.einsum("ij,ij->i", inverse, inverse))
-    return found / scale, student(rows - count) * spread / scale
+    return coefficients / scale, student(rows - count) * spread / scale
 
 
 def power(sizes: Floats, values: Floats) -> tuple[float, float]:
@@ -107,5 +107,5 @@ def power(sizes: Floats, values: Floats) -> tuple[float, float]:
     2.0
     """
     matrix = np.column_stack([np.ones(len(sizes)), np.log(sizes)])
-    found, half = linear(matrix, np.log(values))
-    return float(found[1]), float(half[1])
+    coefficients, half = linear(matrix, np.log(values))
+    return float(coefficients[1]), float(half[1])

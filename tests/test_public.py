@@ -47,7 +47,19 @@ def run(code: str) -> str:
 
 def test_the_public_names_are_these() -> None:
     assert sorted(pq.__all__) == PUBLIC
-    assert set(PUBLIC) <= set(dir(pq))
+
+
+PACKAGES = [name for name in MODULES if hasattr(getattr(pq, name), "__all__")]
+
+
+@pytest.mark.parametrize("name", [*PACKAGES, "conform.mutants"])
+def test_dir_of_a_package_shows_its_public_names(name: str) -> None:
+    package = importlib.import_module(f"pqchain.{name}")
+    assert dir(package) == sorted(package.__all__)
+
+
+def test_dir_shows_the_public_names() -> None:
+    assert dir(pq) == PUBLIC
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -117,7 +129,7 @@ def test_the_examples_of_the_readme_run(
     example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with algorithms.forgetting():
+    with algorithms.temporary_registrations():
         exec(example, {})
 
 

@@ -56,8 +56,8 @@ class Hashed:
 
 
 @pytest.fixture(autouse=True)
-def forgetting() -> Iterator[None]:
-    with algorithms.forgetting():
+def temporary_registrations() -> Iterator[None]:
+    with algorithms.temporary_registrations():
         yield
 
 
@@ -75,7 +75,7 @@ def test_numbers_stand_in_every_frame_and_say_so(mine: str, tmp_path: Path) -> N
     assert rows.loc["generate_keypair", "status"] == "unsupported"
     assert "given: my thesis, table 2" in tables.operation_table(frame).text()
     path = results.save(frame, tmp_path / "both.csv")
-    with algorithms.forgetting():
+    with algorithms.temporary_registrations():
         pass
     table = costs.from_frame(results.load(path))
     assert table["mine"].source == MINE.source
@@ -83,7 +83,7 @@ def test_numbers_stand_in_every_frame_and_say_so(mine: str, tmp_path: Path) -> N
 
 
 def test_a_file_is_read_where_the_scheme_is_not_known(tmp_path: Path) -> None:
-    with algorithms.forgetting():
+    with algorithms.temporary_registrations():
         pq.register(Hashed)
         results.save(pq.measure("Hashed", rounds=1), tmp_path / "mine.csv")
     with pytest.raises(UnknownAlgorithm):
@@ -92,7 +92,7 @@ def test_a_file_is_read_where_the_scheme_is_not_known(tmp_path: Path) -> None:
     row = costs.from_frame(frame)["Hashed"]
     assert (row.public_key_bytes, row.signature_bytes) == (32, 64)
     assert row.source.startswith("given: own/Hashed on ")
-    assert [each.name for each in costs.schemes(frame)] == ["Hashed"]
+    assert [each.name for each in costs.algorithms_of(frame)] == ["Hashed"]
     assert plot_tradeoff(frame).get_xlabel()
 
 
@@ -102,7 +102,7 @@ def test_ones_own_is_replaced_but_not_by_another_kind(mine: str) -> None:
     assert pq.chain.encoding.encoded_size("Mine") == 1399 - 101
     frame = pq.measure_blocks("Mine", transactions=2, threads=1)
     assert frame.loc[0, "signature_bytes"] == 200
-    with pytest.raises(UsageError, match=r"a Mine already, and yours has public_key_bytes 32"):
+    with pytest.raises(UsageError, match=r"Mine exists already, and yours has public_key_bytes 32"):
         pq.register(type("Other", (Hashed,), {"name": "Mine"}))
 
 
@@ -120,9 +120,9 @@ def test_names_ignore_case_and_the_same_may_be_added_twice(mine: str) -> None:
         ("Falcon 512,public_key=1,signature=3,sign=2ms,verify=1ms", "Falcon-512 of the registry"),
         ("Yours,public_key=1", "lacks signature, sign, verify; give all of them, as in Mine,"),
         (",public_key=1,signature=3,sign=2ms,verify=1ms", "a name before the first comma"),
-        ("Yours,sign=1ms,sign=2ms", "gives sign twice"),
+        ("Yours,sign=1ms,sign=2ms", "has sign twice"),
         ("\udcff,public_key=1,signature=3,sign=2ms,verify=1ms", "must be a text of 1 to 100"),
-        ("nowhere.so", "there is no library"),
+        ("nowhere.so", "nowhere.so does not exist"),
         ("nowhere.py:Class", "there is no file"),
         ("pqchain.nowhere:Class", "cannot be imported"),
         ("pqchain.schemes:Class", "has no 'Class'"),
@@ -135,7 +135,7 @@ def test_what_cannot_be_added_is_refused(mine: str, text: str, message: str) -> 
 
 
 def test_costs_of_the_registry_are_not_given() -> None:
-    with pytest.raises(UsageError, match="of the registry already"):
+    with pytest.raises(UsageError, match=r"must be made by Costs\.given"):
         pq.register(pq.papers.costs("pqdpol")["Falcon-512"])
 
 

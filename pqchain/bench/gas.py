@@ -99,7 +99,7 @@ class _Timed:
         name, implementation = self.user_scheme
         use_seconds = isolated.first_use_seconds(name, implementation)
         seconds: float = isolated.call(
-            [registry.implementation(implementation).place],
+            [registry.implementation(implementation).location],
             "pqchain.bench.gas:worst_verification_seconds",
             expected_seconds=SIGNING_SECONDS + MAX_INPUTS * (1 + REPEATS) * use_seconds,
             name=name,
@@ -126,7 +126,7 @@ def measure_gas(
     """
     if anchor_gas is not None and not 0 < anchor_gas < 1e9:
         raise UsageError(f"anchor_gas must be above 0 and below 1e9; got {anchor_gas}")
-    checks.whole("rounds", rounds, least=2, most=MAX_ROUNDS)  # two make an interval
+    checks.integer("rounds", rounds, least=2, most=MAX_ROUNDS)  # two make an interval
     schemes = list(map(registry.get, algorithms))
     if others := [row.name for row in schemes if row.kind != "signature"]:
         raise UsageError(f"every algorithm must be a signature scheme; got {', '.join(others)}")
@@ -191,7 +191,7 @@ def _verify(name: str) -> _Timed:
     if given_seconds := dict(row.given_seconds):
         return _Timed((), size, given_seconds["verify"], row.source)
     signer = crypto.open_signer(row.name)
-    if registry.implementation(signer.implementation).place:
+    if registry.implementation(signer.implementation).location:
         return _Timed((), size, user_scheme=(row.name, signer.implementation))
     rng = np.random.default_rng(2)
     calls: list[Callable[[], object]] = []

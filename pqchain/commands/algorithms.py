@@ -63,7 +63,9 @@ def _show_implementations(arguments: argparse.Namespace) -> int:
     # Imported only here: the list of algorithms needs no library.
     from pqchain import crypto
 
-    rows = [(row, crypto.available(name)) for name, row in algorithms.IMPLEMENTATIONS.items()]
+    rows = [
+        (row, crypto.unavailable_reason(name)) for name, row in algorithms.IMPLEMENTATIONS.items()
+    ]
     data = [{**asdict(row), "available": not reason, "reason": reason} for row, reason in rows]
     table = Table(
         columns=[

@@ -14,14 +14,14 @@ def run(arguments: argparse.Namespace) -> int:
     wants_all = [name.casefold() for name in names] == ["all"]
     # Unknown names are rejected before the slower imports.
     for name in () if wants_all else names:
-        algorithms.several(name)
+        algorithms.split_hybrid(name)
     from pqchain.bench import blocks, presets, tables
 
     frame = blocks.measure_blocks(
         None if wants_all else [*names, *arguments.user_schemes] or ["Falcon-512"],
         transactions=arguments.transactions,
         threads=values.integers(arguments.threads, "--threads"),
-        public_key=arguments.key_mode,
+        key_mode=arguments.key_mode,
         implementation=arguments.implementation,
         data_bytes=arguments.data_bytes,
         preset=arguments.preset or presets.preset(),

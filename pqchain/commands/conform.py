@@ -66,7 +66,7 @@ def show_list(arguments: argparse.Namespace) -> int:
     """Show which verifiers are available here."""
     from pqchain.conform import registry, tables
 
-    table = tables.listed(registry.chosen(None))
+    table = tables.availability(registry.select(None))
     return console.show(arguments, {"verifiers": table.records()}, table)
 
 
@@ -77,9 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.command and arguments.verifier:
         raise UsageError("--verifier and a command after -- exclude each other; leave one out")
     if arguments.command:
-        verifiers = [registry.own(arguments.command)]
+        verifiers = [registry.from_command(arguments.command)]
     else:
-        verifiers = registry.chosen(arguments.verifier)
+        verifiers = registry.select(arguments.verifier)
     if arguments.timeout <= 0:
         raise UsageError(f"--timeout must be at least 1; got {arguments.timeout}")
     if arguments.output is not None:
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     times = timing.measure(verifiers, chosen, progress=progress) if arguments.times else None
     known = {row.name: row.public_defect for row in verifiers if row.public_defect}
-    wrong = tables.wrong(verdicts)
+    wrong = tables.wrong_verdicts(verdicts)
     overview = tables.overview(summary, times, known=known)
     remarks = []
     if arguments.output is not None:
@@ -132,7 +132,7 @@ def show_mutants(arguments: argparse.Namespace) -> int:
     frame.attrs["provenance"] = machine.provenance()
     console.save(frame, arguments.output)
     survivors = mutants.survivors(frame)
-    table = mutants.shown(frame)
+    table = mutants.detection_table(frame)
     data = {
         "mutants": table.records(),
         "survivors": [{"algorithm": name, "mutant": mutant} for name, mutant in survivors],

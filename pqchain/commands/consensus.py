@@ -32,7 +32,7 @@ MANY_BLOCKS = 20_000
 
 
 def _fault_help(fault: Field[Any], meaning: checks.Meaning) -> str:
-    metavar = "RANKS" if checks.kind(fault) is tuple else "N"
+    metavar = "RANKS" if checks.value_type(fault) is tuple else "N"
     return f"  {f'{fault.name}={metavar}':<22}{console.field_help(meaning, fault.default)}"
 
 

@@ -312,10 +312,10 @@ def _field_option(module: ModuleType, field: str, show_default: bool = True) -> 
     option: dict[str, Any] = {"dest": field, "default": None, "help": text}
     if meaning.choices:
         return option | {"choices": meaning.choices}
-    if checks.kind(declared) is bool:
+    if checks.value_type(declared) is bool:
         return option | {"action": "store_true"}
     metavars = (short for suffix, short in _METAVARS.items() if name.endswith(suffix))
-    return option | {"type": checks.kind(declared), "metavar": next(metavars, "N")}
+    return option | {"type": checks.value_type(declared), "metavar": next(metavars, "N")}
 
 
 def field_help(meaning: checks.Meaning, default: object) -> str:

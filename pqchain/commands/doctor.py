@@ -178,7 +178,7 @@ def _erasure_engine() -> Finding:
     try:
         from pqchain.reencode.storage import erasure
 
-        works = not erasure.available()["isal"]
+        works = not erasure.unavailable_reason("isal")
     except ImportError:
         works = False
     detail = "the fast engine of the erasure code" if works else ""
@@ -189,7 +189,7 @@ def _quic() -> Finding:
     """Check for the QUIC library of pqchain; if it was not built, give the reason."""
     from pqchain.wire.transports import registry
 
-    reason = registry.get("native").reason()
+    reason = registry.get("native").unavailable_reason()
     release = machine.native_builds().get("quic", {}).get("source_version", "")
     detail = "" if reason else f"quinn-proto {release}: the transport native"
     return _finding("Native libraries", "QUIC", detail, reason)

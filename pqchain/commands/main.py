@@ -78,7 +78,7 @@ def _temporary_schemes(argv: Sequence[str]) -> AbstractContextManager[None]:
         return nullcontext()
     from pqchain import algorithms
 
-    return algorithms.forgetting()
+    return algorithms.temporary_registrations()
 
 
 def _run_command(command: str, argv: Sequence[str]) -> int:

@@ -23,14 +23,14 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain.works import papers
 
     repeats: int = arguments.repeats
-    checks.whole("--repeats", repeats, least=1, most=scenario.MOST_REPEATS)
+    checks.integer("--repeats", repeats, least=1, most=scenario.MOST_REPEATS)
     choices = checks.meanings(Scenario)["streams"][1].choices
     names = (values.canonical_case(name, choices) for name in arguments.streams or ())
     streams = list(dict.fromkeys(names))
     chosen = _scenario(arguments, streams)
     _make_folder("--resume", arguments.resume, chosen, needs=["virtual"])
     _make_folder("--qlog", arguments.qlog, chosen, needs=registry.names(logs=True))
-    reason = replay.check_possible(chosen)
+    reason = replay.unavailable_reason(chosen)
     if reason:
         frame = replay.unsupported(chosen, reason)
     else:

@@ -53,7 +53,7 @@ def field_values(cls: type, entries: Iterable[str], option: str) -> dict[str, An
             raise UsageError(f"{option} must be FIELD=VALUE with a field of {fields}; got {entry}")
         if name in values:
             raise UsageError(f"{option} {name} must be given once; separate its ranks by commas")
-        kind = checks.kind(declared[name][0])
+        kind = checks.value_type(declared[name][0])
         if kind is tuple:
             values[name] = tuple(integers(text, f"{option} {name}"))
             continue

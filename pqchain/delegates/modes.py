@@ -1,10 +1,10 @@
 """Execution modes of a scenario: model, virtual time, loopback and network namespaces.
 
-model      computed by an engine (`consensus.model`); no delegates run
-virtual    all delegates in this process on a modelled clock, work timed by the scenario's costs:
-           over `plain`, which carries the bytes of messages by the scenario's law, or over QUIC
-loopback   one process per node, on this machine's sockets and clock
-netns      the same between network namespaces with shaped links
+- model: computed by an engine (`consensus.model`), without delegates
+- virtual: all delegates in this process on a modelled clock, work timed by the scenario's costs,
+  over `plain`, which carries the bytes of messages by the scenario's law, or over QUIC
+- loopback: one process per node, on this machine's sockets and clock
+- netns: the same between network namespaces with shaped links
 
 Virtual runs are "replayed": bytes, signatures and protocol are real, times are modelled. The other
 two are measured and ignore the scenario's network law, except that law "host" sets the number of
@@ -133,7 +133,7 @@ def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | Non
         return
     if transport == PLAIN:
         raise UsageError(f"transport is {PLAIN!r}, which needs no sockets; use mode='virtual'")
-    if transport is not None and (reason := registry.get(transport).reason()):
+    if transport is not None and (reason := registry.get(transport).unavailable_reason()):
         raise Unsupported(f"transport {transport}: {reason}")
     law = scenario.network.law
     if mode in ("virtual", "netns") and law != "star":
@@ -142,7 +142,7 @@ def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | Non
             "named('star') (--network star)" + ("" if mode == "netns" else ", or transport='plain'")
         )
     runner.refuse(scenario)
-    if mode == "netns" and (reason := namespaces.reason()):
+    if mode == "netns" and (reason := namespaces.unavailable_reason()):
         raise Unsupported(f"no network namespaces: {reason}; use mode='loopback'")
     if mode in ("loopback", "netns"):
         capacity.check(scenario.nodes)

@@ -22,7 +22,7 @@ FiguresByChapter = dict[str, list[tuple[str, Markup]]]
 
 def write(reproduction: Reproduction) -> Path:
     """Write the report into its folder, all files or none; return the first page."""
-    with outputs.filled(reproduction.output) as building:
+    with outputs.staged(reproduction.output) as building:
         drawn = _draw(reproduction, building / "figures")
         _save_frames(reproduction, building)
         # Pages come last, because one of them links to all other files.

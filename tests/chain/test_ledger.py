@@ -343,14 +343,14 @@ def test_of_several_that_create_a_ledger_at_once_one_does_and_the_others_hear_wh
 
 def forms() -> dict[str, tuple[list[Block], State]]:
     """Return ledgers of every form of key: their blocks, and the state after them."""
-    both = hybrid(public_key="registered")
+    both = hybrid(key_mode="registered")
     sent = {
         "empty": [],
         "inline": [ALICE.transfer(BOB.address, 1, nonce=0)],
         "registered": [
-            alice(public_key="registered").transfer(BOB.address, 1, nonce=n) for n in range(2)
+            alice(key_mode="registered").transfer(BOB.address, 1, nonce=n) for n in range(2)
         ],
-        "recovered": [bob(public_key="recovered").transfer(ALICE.address, 1, nonce=0)],
+        "recovered": [bob(key_mode="recovered").transfer(ALICE.address, 1, nonce=0)],
         "hybrid": [hybrid().transfer(BOB.address, 1, nonce=0)],
         "registered hybrid": [both.transfer(BOB.address, 1, nonce=n) for n in range(2)],
         "many alike": [ALICE.transfer(BOB.address, 1, nonce=n) for n in range(LEAST_IN_BULK)],
@@ -420,5 +420,5 @@ def test_whether_blocks_are_sealed_is_a_truth_value(path: Path, value: object) -
     with Ledger.open(path) as ledger:
         stored = [block.encode() for block in ledger.blocks()]
     rewritten(path, stored, sealed=value)
-    with pytest.raises(DataError, match=r"\(sealed is .*; expected True or False"):
+    with pytest.raises(DataError, match=r"\(sealed must be True or False.* got .*"):
         Ledger.open(path)

@@ -66,7 +66,7 @@ def test_a_loop_of_links_is_an_error_and_no_traceback(keys: Path, monkeypatch, c
     (keys / "loop").symlink_to("loop")
     words = ["falcon", "sign", "note", "--secret-key", "sk", "--output", "loop/signature"]
     assert cli.main(words) == 2
-    assert "there is no folder loop" in capsys.readouterr().err
+    assert "the folder loop does not exist" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("same", ["same", "./same", "folder/../same", "link/same"])
@@ -84,8 +84,8 @@ def test_both_keys_in_one_file_are_refused(tmp_path: Path, monkeypatch, same: st
     [
         ("note", "must differ from MESSAGE"),
         ("./sk", "must differ from --secret-key"),
-        (".", "is a folder"),
-        ("none/sig", "there is no folder none"),
+        (".", "must be a file"),
+        ("none/sig", "the folder none does not exist"),
     ],
 )
 def test_a_signature_goes_where_nothing_is_lost(

@@ -94,7 +94,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(
     command, measured, blocks, tmp_path, capsys
 ):
     (tmp_path / "a.json").mkdir()
-    for name, said in (("none/a.csv", "there is no folder"), ("a.csv", "a.json is a folder")):
+    for name, said in (("none/a.csv", "does not exist"), ("a.csv", "a.json must be a file")):
         assert main([command, "--output", str(tmp_path / name)]) == 2
         captured = capsys.readouterr()
         assert said in captured.err

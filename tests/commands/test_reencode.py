@@ -39,16 +39,16 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
     [
         (["--datagram-bytes", "20000"], "datagrams of 20000 bytes: QUIC needs at least 1200"),
         (["--datagram-bytes", "100"], "datagrams of 100 bytes"),
-        (["--block-bytes", "0"], "block_bytes is 0; expected a whole number from 1 to"),
-        (["--blocks", "0"], "blocks is 0"),
-        (["--repeats", "0"], "--repeats is 0; expected a whole number from 1 to 10000"),
-        (["--seed=-1"], "seed is -1"),
+        (["--block-bytes", "0"], "block_bytes must be a whole number from 1 to"),
+        (["--blocks", "0"], "blocks must be a"),
+        (["--repeats", "0"], "--repeats must be a whole number from 1 to 10000; got 0"),
+        (["--seed=-1"], "seed must be a"),
         (["--streams", "foo"], "unknown streams 'foo'; expected one of single, multiplexed"),
         (["--resume", "/proc/nothing"], "/proc/nothing cannot be written"),
         (["--streams", "single-"], "did you mean 'single'?"),
-        (["--loss", "1.5"], "loss is 1.5; expected a number from 0 to 1"),
-        (["--bits-per-second", "-1"], "bits_per_second is -1.0; expected a number from 1 to"),
-        (["--datagram-seconds", "-1"], "datagram_seconds is -1.0; expected"),
+        (["--loss", "1.5"], "loss must be a number from 0 to 1; got 1.5"),
+        (["--bits-per-second", "-1"], "bits_per_second must be a number from 1 to"),
+        (["--datagram-seconds", "-1"], "datagram_seconds must be"),
         (
             ["--mode", "loopback", "--loss", "0.1"],
             "--mode virtual or netns; got loopback",
@@ -113,7 +113,7 @@ def test_the_paper_preset_says_how_long_it_takes_before_it_begins(monkeypatch, c
 
 def test_options_reach_the_scenario(fake):
     options = ["--mode", "netns", "--bits-per-second", "1e7", "--seed", "3", "--overlap"]
-    reason = namespaces.reason()
+    reason = namespaces.unavailable_reason()
     assert main([*SMALL, *options]) == 0
     if reason:
         assert not fake
@@ -136,7 +136,7 @@ def test_another_transport_runs_on_loopback(fake):
 
 
 def test_what_cannot_run_here_is_a_row_with_the_reason(monkeypatch, fake, capsys):
-    monkeypatch.setattr(namespaces, "reason", lambda: "network namespaces need root")
+    monkeypatch.setattr(namespaces, "unavailable_reason", lambda: "network namespaces need root")
     assert main([*SMALL, "--mode", "netns"]) == 0
     assert "unsupported: network namespaces need root" in capsys.readouterr().out
     assert not fake

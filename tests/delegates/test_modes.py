@@ -118,7 +118,9 @@ def test_what_the_network_does_is_lived_through_on_loopback(faults):
     assert done.is_live and done.is_safe
 
 
-@pytest.mark.skipif(bool(namespaces.reason()), reason=f"netns: {namespaces.reason()}")
+@pytest.mark.skipif(
+    bool(namespaces.unavailable_reason()), reason=f"netns: {namespaces.unavailable_reason()}"
+)
 @pytest.mark.long
 def test_delegates_vote_between_namespaces():
     # Without a delay: not every kernel has one.

@@ -301,7 +301,7 @@ def test_a_replay_that_does_not_end_is_ended(tmp_path):
 @pytest.mark.parametrize("experiment", ["reencode", "exchange"])
 def test_over_our_quic_and_over_aioquics_nodes_do_the_same(experiment, tmp_path):
     """They acknowledge by rules of their own, so that only times differ, and not by much."""
-    if reason := registry.get("native").reason():
+    if reason := registry.get("native").unavailable_reason():
         pytest.skip(reason)
     did, times = [], []
     for transport in ("native", "aioquic"):

@@ -92,7 +92,7 @@ def test_another_law_brings_its_own_inputs(explorer):
 
 
 def test_a_scheme_of_ones_own_takes_part(sketched):
-    with pq.algorithms.forgetting():
+    with pq.algorithms.temporary_registrations():
         pq.register("Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms")
         start = plans.plan(costs="paper:mini-blockchain", baseline="", schemes=("Falcon-512",))
         explorer = pq.study.explore(start)

@@ -86,11 +86,11 @@ def test_what_is_wrong_with_a_table_is_said(old, new, message):
 
 def test_an_unknown_name_may_mean_ones_own():
     with pytest.raises(UnknownAlgorithm, match="did you mean 'Mine'"):
-        schemes.named("Mina", [MINE])
+        schemes.get("Mina", [MINE])
 
 
 def test_a_scheme_from_the_command_line():
-    row = schemes.read("Mine, public_key=1000, signature=300B, sign=1ms, verify=0.1 ms, source=me")
+    row = schemes.parse("Mine, public_key=1000, signature=300B, sign=1ms, verify=0.1 ms, source=me")
     assert row.source == "given: me"
     assert (row.public_key_bytes, row.signature_bytes) == (1000, 300)
     assert (row.sign_seconds, row.verify_seconds) == pytest.approx((1e-3, 1e-4))
@@ -109,7 +109,7 @@ def test_a_scheme_from_the_command_line():
 )
 def test_a_scheme_that_cannot_be_read_is_refused_with_an_example(text, message):
     with pytest.raises(UsageError, match=message):
-        schemes.read(text)
+        schemes.parse(text)
 
 
 def test_models_of_consensus_take_it():

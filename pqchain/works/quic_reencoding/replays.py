@@ -306,7 +306,7 @@ def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[st
 
 
 def _attempt(wanted: Scenario, **options: Any) -> pd.DataFrame:
-    reason = replay.check_possible(wanted)
+    reason = replay.unavailable_reason(wanted)
     if reason:
         return replay.unsupported(wanted, reason)
     try:

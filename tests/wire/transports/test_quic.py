@@ -38,7 +38,7 @@ def either(request):
 
 def native_pair(**changes):
     """Return a pair over our own library; skip where an install says that it was left out."""
-    if reason := registry.get("native").reason():
+    if reason := registry.get("native").unavailable_reason():
         pytest.skip(reason)
     return NativePair(**changes)
 
