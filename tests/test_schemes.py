@@ -123,7 +123,7 @@ def test_names_ignore_case_and_the_same_may_be_added_twice(mine: str) -> None:
         ("Yours,sign=1ms,sign=2ms", "has sign twice"),
         ("\udcff,public_key=1,signature=3,sign=2ms,verify=1ms", "must be a text of 1 to 100"),
         ("nowhere.so", "nowhere.so does not exist"),
-        ("nowhere.py:Class", "there is no file"),
+        ("nowhere.py:Class", "nowhere.py does not exist"),
         ("pqchain.nowhere:Class", "cannot be imported"),
         ("pqchain.schemes:Class", "has no 'Class'"),
         ("pqchain.schemes:register", "is not a signature scheme: it lacks generate_keypair"),
@@ -318,7 +318,7 @@ def test_a_library_may_be_another_implementation_of_a_known_scheme(
 def test_the_example_passes_every_check(built: Path) -> None:
     findings = list(library_check.check_library(built, first_use_seconds=30.0))
     assert [finding.check for finding in findings] == list(library_check.CHECKS)
-    assert all(finding.fine for finding in findings), findings
+    assert all(finding.passed for finding in findings), findings
 
 
 MISTAKES = {
@@ -328,11 +328,11 @@ MISTAKES = {
                   "*signature_bytes = SIGNATURE, signature[SIGNATURE] = 1"),
                  "round trips", "wrote past a buffer of 300 bytes"),
     "constant": (("pq_randombytes(secret_key, KEY)", "memset(secret_key, 1, KEY)"),
-                 "round trips", "two key pairs are the same"),
+                 "round trips", "two key pairs are equal"),
     "empty": ((".signature_max_bytes = SIGNATURE", ".signature_max_bytes = 0"),
-              "sizes", "signature_max_bytes is 0"),
+              "sizes", "signature_max_bytes must be from 1"),
     "longer": (("*signature_bytes = SIGNATURE", "*signature_bytes = SIGNATURE + 1"),
-               "round trips", "a signature of 301 bytes"),
+               "round trips", "a signature must have 1 to 300 bytes; got 301"),
 }  # fmt: skip
 
 
@@ -345,7 +345,7 @@ def test_every_mistake_is_found(mistake: str, tmp_path: Path, common) -> None:
             library_check.run_check(str(library), "Example-300", check)
         return
     findings = library_check.check_library(library, first_use_seconds=30.0)
-    failed = next(finding for finding in findings if not finding.fine)
+    failed = next(finding for finding in findings if not finding.passed)
     assert failed.check in (check, "first use")
     assert message in failed.detail
 

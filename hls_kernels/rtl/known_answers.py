@@ -52,7 +52,7 @@ class Signer:
         nonce, seed = self._draw(kernel.NONCE_BYTES), self._draw(kernel.SEED_BYTES)
         inputs: dict[str, Any] = {"secret_key": secret_key, "nonce": nonce, "message": message}
         with kernel.request_of(algorithm, **inputs) as request:
-            for attempt in range(kernel.MOST_ATTEMPTS):
+            for attempt in range(kernel.MAX_ATTEMPTS):
                 kernel.seed_request(request, seed, attempt, self.logn)
                 result = self.netlist.attempt(request, self.logn)
                 self.cycles.append(result.cycles)

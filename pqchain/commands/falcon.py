@@ -82,10 +82,14 @@ def sign_file(arguments: argparse.Namespace) -> int:
     signature = signer.sign(read_bytes(message, _MAX_MESSAGE_BYTES), secret_key)
     write_atomically(arguments.output, signature)
     if arguments.json:
-        about = {"algorithm": signer.algorithm.name, "backend": signer.backend, "why": signer.why}
+        about = {
+            "algorithm": signer.algorithm.name,
+            "backend": signer.backend,
+            "reason": signer.reason,
+        }
         console.print_json({**about, "signature_bytes": len(signature)})
     size = BYTES.text(len(signature))
-    console.print_stderr(f"{arguments.output}: {size} by {signer.backend} ({signer.why})")
+    console.print_stderr(f"{arguments.output}: {size} by {signer.backend} ({signer.reason})")
     return console.SUCCESS
 
 
@@ -108,8 +112,8 @@ def show_profile(arguments: argparse.Namespace) -> int:
     signer = FalconSigner(arguments.degree, arguments.backend, bitstream=arguments.bitstream)
     _, secret_key = signer.generate_keypair()
     frame = signer.profile(b"pqchain", secret_key)
-    data = {"backend": signer.backend, "why": signer.why, "steps": console.records(frame)}
-    remark = f"One run with {signer.backend} ({signer.why}); repeat it by `pqchain bench`."
+    data = {"backend": signer.backend, "reason": signer.reason, "steps": console.records(frame)}
+    remark = f"One run with {signer.backend} ({signer.reason}); repeat it by `pqchain bench`."
     table = Table.of(frame, ["step", "seconds", "calls", "where"])
     return console.show(arguments, data, table, remarks=[remark])
 
@@ -154,8 +158,8 @@ def show_rtl(arguments: argparse.Namespace) -> int:
         "times": rtl.times(),
         "cycles": rtl.cycles(),
         "cells": rtl.cells(),
-        "model": rtl.beside_model(),
-        "leaks": rtl.leaks(),
+        "model": rtl.compare_with_model(),
+        "leaks": rtl.timing_leakage(),
         "printed_table2": printed,
         "printed_table3": papers.table("falcon-hls", "table3"),
     }

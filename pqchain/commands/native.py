@@ -53,9 +53,9 @@ def _check(arguments: argparse.Namespace) -> int:
     findings = list(tqdm(checks, unit="check", disable=not console.is_interactive()))
     columns = [Column("scheme"), Column("check"), Column("verdict"), Column("detail")]
     rows = [
-        [finding.scheme, finding.check, "fine" if finding.fine else "WRONG", finding.detail]
+        [finding.scheme, finding.check, "passed" if finding.passed else "WRONG", finding.detail]
         for finding in findings
     ]
-    ok = all(finding.fine for finding in findings)
+    ok = all(finding.passed for finding in findings)
     data = {"fine": ok, "findings": list(map(asdict, findings))}
     return console.show(arguments, data, Table(columns=columns, rows=rows), ok=ok)

@@ -151,8 +151,8 @@ class ObserverNode:
         if message.kind is not Kind.DECIDED or message.height != self.progress:
             return "not asked for"
         reader = Reader(message.body)
-        votes = reader.counted("a quorum")
-        block = reader.take(reader.left, "a block")
+        votes = reader.length_prefixed("a quorum")
+        block = reader.take(reader.remaining, "a block")
         state = self.setting.after(self.book.state, block)
         if self._recovers and not self._convinces(message, votes, state):
             return "no quorum"

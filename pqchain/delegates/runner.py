@@ -261,10 +261,10 @@ class Runner(Delegate):
             votes = certificates.read(reader)
             reader.end("quorum")
         elif kind is Kind.DECIDED:
-            inner = Reader(reader.counted("a quorum"))
+            inner = Reader(reader.length_prefixed("a quorum"))
             votes = certificates.read(inner)
             inner.end("quorum")
-            held = self._held(reader.take(reader.left, "a block"))
+            held = self._held(reader.take(reader.remaining, "a block"))
             if held.state is None:
                 return "invalid block"
             digest, voted = held.digest, Kind.COMMIT if self.phases == 2 else Kind.VOTE
@@ -284,7 +284,7 @@ class Runner(Delegate):
         kind, view = message.kind, message.view
         if kind is Kind.DECIDED:
             assert held is not None
-            inner = Reader(message.body).counted("a quorum")
+            inner = Reader(message.body).length_prefixed("a quorum")
             self._append(held, view, inner, now)
             return
         if kind is Kind.LOCK:

@@ -74,7 +74,7 @@ def test_a_cut_block_is_malformed_wherever_it_is_cut() -> None:
     for length in range(len(data)):
         with pytest.raises(Malformed):
             Block.decode(data[:length])
-    with pytest.raises(Malformed, match="1 bytes follow after the block"):
+    with pytest.raises(Malformed, match="1 bytes follow the block"):
         Block.decode(data + b"\0")
 
 
@@ -91,7 +91,7 @@ def test_a_claim_of_a_million_transactions_costs_nothing() -> None:
 
 def test_another_version_is_named() -> None:
     data = golden_block().encode()
-    with pytest.raises(Malformed, match="the version of a block is 2; expected 1"):
+    with pytest.raises(Malformed, match="the version of a block must be 1; got 2"):
         Block.decode(b"\x02" + data[1:])
 
 

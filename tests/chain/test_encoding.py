@@ -97,8 +97,8 @@ def test_an_unknown_scheme_is_an_unknown_algorithm() -> None:
 
 def test_the_reader_never_reads_past_the_end() -> None:
     reader = Reader(b"\x00\x00\x00\x02abc")
-    assert reader.counted("a field") == b"ab"
-    with pytest.raises(Malformed, match=r"the amount needs 8 bytes at byte 6, but 1 are left"):
+    assert reader.length_prefixed("a field") == b"ab"
+    with pytest.raises(Malformed, match=r"the amount needs 8 bytes at byte 6, but 1 remain"):
         reader.number(8, "the amount")
     with pytest.raises(Malformed, match="1 bytes follow"):
         reader.end("block")

@@ -273,7 +273,7 @@ def test_a_block_of_many_algorithms_names_its_wrong_signatures() -> None:
 
 def test_what_cannot_run_here_is_no_verdict() -> None:
     verifier = Verifier(implementations={"Ed25519": "coincurve/libsecp256k1"})
-    with pytest.raises(Unsupported, match="does not offer Ed25519"):
+    with pytest.raises(Unsupported, match="the implementation of Ed25519 must be"):
         start().apply(resealed(start(), pay(1, nonce=0)), verifier=verifier)
 
 

@@ -42,7 +42,7 @@ def test_chain_as_json_and_as_a_file(blocks, tmp_path, capsys):
         (["--transactions", "0"], "transactions must be a"),
         (["--data-bytes", "-1"], "data_bytes must be a whole number from 0 to 65535; got -1"),
         (["--data-bytes", "70000"], "data_bytes must be a"),
-        (["--algorithm", "Falcon-512+Falcon-512"], "each once"),
+        (["--algorithm", "Falcon-512+Falcon-512"], "distinct algorithms"),
     ],
 )
 def test_wrong_use_of_chain_is_2(arguments, said, refused):

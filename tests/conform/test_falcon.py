@@ -1,4 +1,4 @@
-"""The model of Falcon against the C that it knows nothing of, and its codec on everything."""
+"""The model of Falcon compared with independent C code, and round trips of its codec."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verifiers in other processes: right, wrong, and broken; and what is counted."""
+"""Verifiers in other processes: correct, wrong and failing ones, and the counts of verdicts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ FAKES = Path(__file__).with_name("fakes.py")
 pytestmark = pytest.mark.native
 
 
-def fake(kind: str, *words: str, **more) -> VerifierSpec:
-    command = (sys.executable, str(FAKES), kind, *words)
-    return VerifierSpec(name=kind, folder="", command=command, **more)
+def fake(kind: str, *arguments: str, **fields) -> VerifierSpec:
+    command = (sys.executable, str(FAKES), kind, *arguments)
+    return VerifierSpec(name=kind, folder="", command=command, **fields)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_a_process_that_dies_is_a_crash_and_is_started_again(some):
 
 @pytest.mark.parametrize("kind", ["hang", "deaf", "drips"])
 def test_a_process_that_hangs_is_a_timeout(kind, some):
-    # More than a pipe holds: whoever reads nothing must not hold up the one who asks.
+    # More than the capacity of a pipe: a verifier that does not read must not block the client.
     answer = ask(kind, replace(some[0], message=bytes(100_000)), limit_seconds=0.5)
     assert (answer.verdict, answer.reason) == ("timeout", "no answer in 0.5 s")
 
@@ -77,7 +77,7 @@ def test_what_is_no_answer_is_malformed_and_says_why(kind, reason, some):
 
 
 @pytest.mark.parametrize(
-    ("kind", "words", "reason"),
+    ("kind", "arguments", "reason"),
     [
         ("numbers", ["[1e400]"], "OverflowError"),
         ("numbers", ["[-1]"], "expected numbers from 0"),
@@ -85,8 +85,8 @@ def test_what_is_no_answer_is_malformed_and_says_why(kind, reason, some):
         ("nested", [], "RecursionError"),
     ],
 )
-def test_an_answer_that_python_cannot_hold_is_malformed(kind, words, reason, some):
-    with fake(kind, *words).adapter(limit_seconds=30.0) as adapter:
+def test_an_answer_that_python_cannot_hold_is_malformed(kind, arguments, reason, some):
+    with fake(kind, *arguments).adapter(limit_seconds=30.0) as adapter:
         answer = adapter.ask(some[0])
     assert answer.verdict == "malformed"
     assert reason in answer.reason
@@ -279,17 +279,17 @@ def test_a_build_is_made_once_and_a_failed_one_says_why(tmp_path, monkeypatch):
     marker = tmp_path / "late"
     script.write_text(f"(sleep 2; touch {marker}) & sleep 60\n")
     registry.build_folder.cache_clear()
-    found = registry.build(["go"], limit_seconds=0.3)
-    assert found == {"go": ("failed", "not finished in 0.3 s; run it again")}
+    result = registry.build(["go"], limit_seconds=0.3)
+    assert result == {"go": ("failed", "not finished in 0.3 s; run it again")}
     time.sleep(2.5)
     assert not marker.exists(), "what the script started went on"
     registry.build_folder.cache_clear()
 
 
 def test_folders_are_built_side_by_side(tmp_path, monkeypatch):
-    for folder, mine, other in (("go", "one", "two"), ("java", "two", "one")):
+    for folder, marker, other in (("go", "one", "two"), ("java", "two", "one")):
         (tmp_path / "sources" / folder).mkdir(parents=True)
-        waits = f"touch ../{mine}; until test -e ../{other}; do sleep 0.05; done\n"
+        waits = f"touch ../{marker}; until test -e ../{other}; do sleep 0.05; done\n"
         (tmp_path / "sources" / folder / "build.sh").write_text(waits)
     monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(registry, "SOURCES", tmp_path / "sources")
@@ -317,10 +317,10 @@ def test_a_version_that_only_the_build_knows_is_read_from_it(tmp_path, monkeypat
 
 def test_what_runs_in_this_interpreter_needs_its_library(monkeypatch):
     monkeypatch.setattr(registry, "obstacle", lambda name: f"{name} is not installed")
-    ours = registry.verifiers()["pqchain liboqs-0.13/ref"]
-    assert ours.unavailable_reason() == "liboqs-0.13/ref is not installed"
+    native = registry.verifiers()["pqchain liboqs-0.13/ref"]
+    assert native.unavailable_reason() == "liboqs-0.13/ref is not installed"
     with pytest.raises(Unsupported, match="is unavailable here: liboqs-0"):
-        ours.adapter()
+        native.adapter()
     monkeypatch.setattr(registry.openssl, "verifier", lambda name: None)
     other = registry.verifiers()["cryptography (OpenSSL)"]
     assert other.unavailable_reason() == "this OpenSSL has no ML-DSA"

@@ -1,4 +1,4 @@
-"""The model as a signer: right when asked to be, wrong where asked to be, and a ledger's own."""
+"""ModelSigner: correct signatures, signatures at the bound, and use in a chain."""
 
 from __future__ import annotations
 

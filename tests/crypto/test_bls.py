@@ -159,7 +159,7 @@ def test_a_rogue_key_passes_unless_possession_is_asked_for():
 def test_keys_that_are_no_points_of_the_group_are_refused(wrong):
     signer, (_, _, message, signature) = opened(), first_eight()[0]
     assert not signer.verify(message, signature, wrong)
-    with pytest.raises(CryptoFailure, match="no point of its group"):
+    with pytest.raises(CryptoFailure, match="not in its group"):
         signer.checked_keys([first_eight()[0][0], wrong])
 
 
@@ -169,7 +169,7 @@ def test_signatures_outside_the_group_are_refused():
     for last in range(16):
         point = b"\x80" + bytes(94) + bytes([last])
         assert not signer.verify(message, point, public_key)
-        with pytest.raises(CryptoFailure, match="no point of its group"):
+        with pytest.raises(CryptoFailure, match="not in its group"):
             signer.aggregate([point])
 
 
@@ -185,9 +185,9 @@ def test_secret_keys_outside_their_range_are_refused():
 
 def test_counts_and_lengths_are_checked():
     signer = opened()
-    with pytest.raises(UsageError, match="no signature was given"):
+    with pytest.raises(UsageError, match="at least one signature"):
         signer.aggregate([])
-    with pytest.raises(UsageError, match="no public key was given"):
+    with pytest.raises(UsageError, match="at least one public key"):
         signer.checked_keys([])
     with pytest.raises(BadLength, match="95 bytes"):
         signer.aggregate([bytes(95)])

@@ -366,13 +366,13 @@ def test_types_and_lengths_are_checked(signer):
             signer.verify(b"m", signature, wrong)
         with pytest.raises(BadType, match="context"):
             signer.verify(b"m", signature, public_key, wrong)
-    with pytest.raises(BadLength, match=rf"31 bytes; {signer.algorithm.name} needs exactly 32"):
+    with pytest.raises(BadLength, match=rf"{signer.algorithm.name} must have 32 bytes .* got 31"):
         signer.sign(b"m", secret_key[:-1])
     with pytest.raises(BadLength, match="public key"):
         signer.verify(b"m", signature, public_key + b"\0")
-    with pytest.raises(BadLength, match="takes no context"):
+    with pytest.raises(BadLength, match="must have at most 0 bytes"):
         signer.sign(b"m", secret_key, b"c")
-    with pytest.raises(BadLength, match="takes no context"):
+    with pytest.raises(BadLength, match="must have at most 0 bytes"):
         signer.verify(b"m", signature, public_key, b"c")
     views = [bytearray(b"m"), memoryview(b"m")]
     assert all(signer.sign(view, bytearray(secret_key)) == signature for view in views)
@@ -439,9 +439,9 @@ def test_implementations_verify_each_other(name):
 def test_unknown_pairs():
     with pytest.raises(UnknownAlgorithm, match="Ed25519"):
         open_signer("Ed2551", "cryptography/openssl")
-    with pytest.raises(Unsupported, match="coincurve/libsecp256k1 does not offer Ed25519"):
+    with pytest.raises(Unsupported, match=r"of Ed25519 must be .* got coincurve/libsecp256k1"):
         open_signer("Ed25519", "coincurve/libsecp256k1")
-    with pytest.raises(UsageError, match="is a kem"):
+    with pytest.raises(UsageError, match="it is a kem"):
         classical._OpensslEd25519(get("ML-KEM-512"), "cryptography/openssl")
 
 

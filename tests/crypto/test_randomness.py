@@ -113,7 +113,7 @@ def test_an_error_of_the_source_is_raised_at_the_end(implementation: str) -> Non
         with pytest.raises(ValueError, match="dry"), library.randomness(broken):
             results.append(draw())
     with (
-        pytest.raises(UsageError, match=r"the source must give \d+ bytes; got 1"),
+        pytest.raises(UsageError, match=r"the source must return \d+ bytes; got 1"),
         library.randomness(lambda count: b"x"),
     ):
         results.append(draw())

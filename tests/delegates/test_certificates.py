@@ -19,7 +19,7 @@ DIGEST = bytes(32)
 def test_what_is_written_is_read(votes: dict[int, bytes]) -> None:
     reader = Reader(certificates.write(votes))
     assert certificates.read(reader) == votes
-    assert not reader.left
+    assert not reader.remaining
 
 
 @pytest.mark.parametrize("order", [(1, 1), (2, 1)])

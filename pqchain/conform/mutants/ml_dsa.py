@@ -31,10 +31,10 @@ def _long_if(test: Callable[[MLDSAVerifier, Integers], Any]) -> dict[str, Any]:
 
 def _ignoring(rule: str, ignored: Callable[[MLDSAVerifier, Any, bytes], bool]) -> dict[str, Any]:
     """Override a rule on hints: drop faults for which `ignored` is true."""
-    right = getattr(MLDSAVerifier, rule)
+    rule_of_model = getattr(MLDSAVerifier, rule)
 
     def faults(self: MLDSAVerifier, data: bytes) -> list[Any]:
-        return [fault for fault in right(self, data) if not ignored(self, fault, data)]
+        return [fault for fault in rule_of_model(self, data) if not ignored(self, fault, data)]
 
     return {rule: faults}
 
@@ -56,15 +56,11 @@ def _parts(
 
 
 def _hinted(
-    self: MLDSAVerifier,
-    hints: Integers,
-    parts: tuple[Integers, Integers],
-    *,
-    zero_is_up: bool = False,
+    hints: Integers, parts: tuple[Integers, Integers], *, zero_is_up: bool = False
 ) -> Integers:
     high, low = parts
-    moved: Integers = high + hints * np.where(low >= 0 if zero_is_up else low > 0, 1, -1)
-    return moved
+    corrected: Integers = high + hints * np.where(low >= 0 if zero_is_up else low > 0, 1, -1)
+    return corrected
 
 
 def _truncated_to_bits(self: MLDSAVerifier, high: Integers) -> Integers:
@@ -77,7 +73,7 @@ def _truncated_to_bits(self: MLDSAVerifier, high: Integers) -> Integers:
 def _no_wrap(side: str) -> dict[str, Any]:
     def corrected(self: MLDSAVerifier, hints: Integers, values: Integers) -> Integers:
         count = self.parameters.high_parts
-        high = _hinted(self, hints, _parts(self, values))
+        high = _hinted(hints, _parts(self, values))
         if side == "top":
             high = np.where(high < 0, high + count, high)
         else:
@@ -88,7 +84,7 @@ def _no_wrap(side: str) -> dict[str, Any]:
 
 
 def _no_wrap_of_highest(self: MLDSAVerifier, hints: Integers, values: Integers) -> Integers:
-    high = _hinted(self, hints, _parts(self, values, wrap=False))
+    high = _hinted(hints, _parts(self, values, wrap=False))
     return _truncated_to_bits(self, np.where(high < 0, high + self.parameters.high_parts, high))
 
 
@@ -102,15 +98,8 @@ def _any_context(prefix: Callable[[bytes], bytes]) -> dict[str, Any]:
 def _key_rejected(rejected: Callable[[bytes], bool]) -> dict[str, Any]:
     """Override verification: also reject keys by their encoded t1."""
 
-    def verify(
-        self: MLDSAVerifier,
-        message: bytes,
-        signature: bytes,
-        public_key: bytes,
-        context: bytes = b"",
-    ) -> bool:
-        right = MLDSAVerifier.verify(self, message, signature, public_key, context)
-        return right and not rejected(public_key[32:])
+    def verify(self: MLDSAVerifier, message: bytes, signature: bytes, *rest: bytes) -> bool:
+        return MLDSAVerifier.verify(self, message, signature, *rest) and not rejected(rest[0][32:])
 
     return {"verify": verify}
 
@@ -174,12 +163,10 @@ MUTANTS: dict[str, dict[str, Any]] = {
     },
     "rounding: hints ignored": _rounded(lambda v, hints, w: use_hint(v.parameters, 0 * hints, w)),
     "rounding: low part 0 goes up": _rounded(
-        lambda v, hints, w: (
-            _hinted(v, hints, _parts(v, w), zero_is_up=True) % v.parameters.high_parts
-        )
+        lambda v, hints, w: _hinted(hints, _parts(v, w), zero_is_up=True) % v.parameters.high_parts
     ),
     "rounding: low part gamma2 goes up": _rounded(
-        lambda v, hints, w: _hinted(v, hints, _parts(v, w, up=True)) % v.parameters.high_parts
+        lambda v, hints, w: _hinted(hints, _parts(v, w, up=True)) % v.parameters.high_parts
     ),
     "rounding: no wrap at the top": _no_wrap("top"),
     "rounding: no wrap at the bottom": _no_wrap("bottom"),
