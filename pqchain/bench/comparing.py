@@ -70,6 +70,7 @@ def compare_runs(runs: Runs, *others: pd.DataFrame | str | Path, seed: int = 0) 
     if len(named) < 2:
         raise UsageError(f"runs must be at least two; got {len(named)}")
     (base, baseline), *compared_runs = named.items()
+    # Seeded, so that the same files always give the same intervals.
     rng = np.random.default_rng(seed)
     before = _rows(baseline)
     rows = []

@@ -196,6 +196,7 @@ def _verify(name: str) -> _Timed:
     rng = np.random.default_rng(2)
     calls: list[Callable[[], object]] = []
     spent = 0.0
+    # At least two signatures, because the slowest of several counts.
     while len(calls) < MAX_INPUTS and (len(calls) < 2 or spent < SIGNING_SECONDS):
         public, secret = signer.generate_keypair()
         message = rng.bytes(MESSAGE_BYTES)
@@ -239,6 +240,7 @@ def _rounds(
 
 
 def _median_seconds(call: Callable[[], object]) -> float:
+    # The median ignores an interruption of one call.
     results = [timed(call) for _ in range(REPEATS)]
     if not all(valid for _, valid in results):
         raise PqchainError("a valid signature did not verify; run `pqchain doctor`")

@@ -291,6 +291,7 @@ def _in_python(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Arra
     least, most = preset.warmup + preset.minimum, preset.warmup + preset.samples
     seconds: list[float] = []
     spent = 0.0
+    # An operation slower than the time limit still gets its minimum number of samples.
     while len(seconds) < least or (len(seconds) < most and spent < preset.limit_seconds):
         elapsed, result = timed(call, *prepare(len(seconds)))
         if result is False:

@@ -28,6 +28,7 @@ def repeated(call: Callable[[], object], max_samples: int, limit_seconds: float)
     for _ in range(max_samples):
         seconds, _ = timed(call)
         yield seconds
+        # Only the calls count, not what the caller does between them.
         spent += seconds
         if spent > limit_seconds:
             return
@@ -71,6 +72,7 @@ def one_processor() -> Iterator[int | None]:
     """
     try:
         allowed = os.sched_getaffinity(0)
+        # Interrupts are usually served by the first processors.
         processor = max(allowed)
         os.sched_setaffinity(0, {processor})
     except (AttributeError, OSError):  # macOS has no sched_setaffinity; or it is not permitted

@@ -113,8 +113,8 @@ def run(arguments: argparse.Namespace) -> int:
     # Defects that are already public do not fail the command.
     failed = set(summary[summary["status"] == "failed"]["implementation"]) - set(known)
     ok = bool((summary["status"] == "ok").any()) and not failed
-    shown = [overview, wrong] if wrong.rows else [overview]
-    return console.show(arguments, data, *shown, remarks=remarks, ok=ok)
+    wrong_table = [wrong] if wrong.rows else []
+    return console.show(arguments, data, overview, *wrong_table, remarks=remarks, ok=ok)
 
 
 def show_mutants(arguments: argparse.Namespace) -> int:

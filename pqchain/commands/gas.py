@@ -56,6 +56,7 @@ def _table(frame: pd.DataFrame) -> Table:
             for statement in STATEMENTS
             if (statement["algorithm"], statement["unit"]) == (row["algorithm"], row["unit"])
         ]
+        # Four digits: 841 and 3814 gas are prices of drafts and compared exactly.
         gas = Figure(row["gas"], row["low"], row["high"], unit, Kind.MEASURED, "").text(4)
         rows.append([row["algorithm"], row["unit"], Shown(row["gas"], gas), row["verify_seconds"],
                      row["input_bytes"], "; ".join(stated) or figures.MISSING])  # fmt: skip

@@ -16,6 +16,7 @@ from pqchain.commands import console
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.installation import HOME, VERSION, missing, read_toml
 
+# Read from the folder, so that a new command needs no line here.
 COMMANDS: dict[str, dict[str, Any]] = {
     path.stem: read_toml(path) for path in sorted((HOME / "commands").glob("*.toml"))
 }

@@ -81,7 +81,7 @@ def _coverage(arguments: argparse.Namespace) -> int:
     for key, frame in frames.items():
         rows.append([key, len(frame), *((frame["kind"] == kind).sum() for kind in printed.KINDS)])
     rows.append(["all", *(sum(column) for column in list(zip(*rows, strict=True))[1:])])
-    table = Table(columns=columns, rows=rows, caption="Printed numbers by the kind of ours.")
+    table = Table(columns=columns, rows=rows, caption="Printed numbers by the kind of pqchain's.")
     return console.show(arguments, data, table, remarks=remarks)
 
 

@@ -71,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         "calibration": console.records(findings.calibration),
         "figures": console.records(findings.frame),
     }
+    # The page takes much longer, because its sensitivity evaluates the model many times.
     console.show(arguments, data, *texts.parts(findings))
     if arguments.page is not None:
         studies.write(studies.analyse(findings, output=figure), arguments.page)
