@@ -256,7 +256,7 @@ class FalconSigner:
                 on_step("verify the signature", "software")
                 return encoded
         raise CryptoFailure(
-            f"none of {kernel.MAX_ATTEMPTS} attempts on the board gave a short signature: the secret "
+            f"no signature was short in {kernel.MAX_ATTEMPTS} attempts on the board: the secret "
             "key is damaged"
         )
 
