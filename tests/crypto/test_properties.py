@@ -255,9 +255,9 @@ def test_kems_check_types_and_lengths(name):
         refuses(kem.encapsulate, (public_key,), wrong)
         refuses(kem.decapsulate, (ciphertext, secret_key), wrong)
     for change in (lambda data: b"", lambda data: data[:-1], lambda data: data + b"\0"):
-        with pytest.raises(BadLength, match="public key has"):
+        with pytest.raises(BadLength, match="the public key of"):
             kem.encapsulate(change(public_key))
-        with pytest.raises(BadLength, match="ciphertext has"):
+        with pytest.raises(BadLength, match="the ciphertext of"):
             kem.decapsulate(change(ciphertext), secret_key)
-        with pytest.raises(BadLength, match="secret key has"):
+        with pytest.raises(BadLength, match="the secret key of"):
             kem.decapsulate(ciphertext, change(secret_key))
