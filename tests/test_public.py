@@ -25,8 +25,8 @@ PUBLIC = [
 
 MODULES = [
     "algorithms", "bench", "chain", "conform", "consensus", "costs", "crypto", "delegates",
-    "errors", "falcon", "machine", "plots", "reencode", "report", "results", "schemes",
-    "study", "works",
+    "errors", "falcon", "machine", "plots", "reencode", "report", "results", "schemes", "study",
+    "works",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parent.parent

@@ -1,10 +1,10 @@
 """Execution modes of a scenario: model, virtual time, loopback and network namespaces.
 
-model      computed by an engine (`consensus.model`); no delegates run
-virtual    all delegates in this process on a modelled clock, work timed by the scenario's costs:
-           over `plain`, which carries the bytes of messages by the scenario's law, or over QUIC
-loopback   one process per node, on this machine's sockets and clock
-netns      the same between network namespaces with shaped links
+- model: computed by an engine (`consensus.model`), without delegates
+- virtual: all delegates in this process on a modelled clock, work timed by the scenario's costs,
+  over `plain`, which carries the bytes of messages by the scenario's law, or over QUIC
+- loopback: one process per node, on this machine's sockets and clock
+- netns: the same between network namespaces with shaped links
 
 Virtual runs are "replayed": bytes, signatures and protocol are real, times are modelled. The other
 two are measured and ignore the scenario's network law, except that law "host" sets the number of

@@ -256,8 +256,8 @@ class FalconSigner:
                 on_step("verify the signature", "software")
                 return encoded
         raise CryptoFailure(
-            f"no signature was short in {kernel.MAX_ATTEMPTS} attempts on the board: the secret "
-            "key is damaged"
+            f"none of {kernel.MAX_ATTEMPTS} attempts on the board gave a short signature: the "
+            "secret key is damaged"
         )
 
 

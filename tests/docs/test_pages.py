@@ -174,7 +174,7 @@ def test_a_page_that_would_fetch_something_is_noticed(tmp_path: Path) -> None:
         '<link rel="stylesheet" href="//example.org/y.css">'
     )
     (tmp_path / "a.css").write_text('@import "https://example.org/z.css"; p { color: red }')
-    found = [each.rpartition("/")[2] for each in checks().outside(tmp_path)]
+    found = [each.rpartition("/")[2] for each in checks().external_resources(tmp_path)]
     assert found == ["x.js", "y.css", "z.css"]
 
 

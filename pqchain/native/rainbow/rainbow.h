@@ -15,8 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What depends on secrets becomes public here: told to a checker that follows secrets through the
- * code (tests/crypto/constant_time.c), nothing otherwise. */
+/* Declassify values that depend on secrets, for the checker of secret-dependent code
+ * (tests/crypto/constant_time.c); no effect otherwise. */
 #ifndef DECLASSIFY
 #define DECLASSIFY(memory, bytes) ((void)0)
 #endif
