@@ -98,7 +98,7 @@ class Algorithm:
     implementations: tuple[str, ...]
     """Names of the implementations, preferred first; empty if pqchain has none."""
     default_build: bool
-    """False if it is built only with PQCHAIN_ALGORITHMS=all."""
+    """Whether the default build contains it; otherwise PQCHAIN_ALGORITHMS=all builds it."""
     aliases: tuple[str, ...] = ()
     source: str = ""
     """Provenance of a user-defined scheme; "" for built-in ones."""

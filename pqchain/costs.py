@@ -192,9 +192,9 @@ class CostTable(Mapping[str, Costs]):
                 f"the costs of {self.source!r} must have one row per algorithm; got "
                 f"{sorted(row.algorithm for row in self.rows)}"
             )
-        given = tuple(row for row in self.rows if row.is_given)
+        user_rows = tuple(row for row in self.rows if row.is_given)
         known = (named[name] for name in algorithms.ALGORITHMS if name in named)
-        ordered = tuple(row for row in known if not row.is_given) + given
+        ordered = (*(row for row in known if not row.is_given), *user_rows)
         object.__setattr__(self, "rows", ordered)
 
     def __getitem__(self, name: str) -> Costs:
@@ -223,7 +223,7 @@ class CostTable(Mapping[str, Costs]):
         except (UnknownAlgorithm, MissingCosts):
             return False
 
-    def plus(self, *given: Costs) -> CostTable:
+    def plus(self, *user_costs: Costs) -> CostTable:
         """Return the table with user-defined schemes added.
 
         >>> mine = Costs.given("Mine", public_key_bytes=1000, signature_bytes=300,
@@ -231,7 +231,7 @@ class CostTable(Mapping[str, Costs]):
         >>> CostTable((), "paper:none").plus(mine)["mine"].source
         'given: my thesis'
         """
-        return replace(self, rows=(*self.rows, *given))
+        return replace(self, rows=(*self.rows, *user_costs))
 
     def origin(self, name: str) -> str:
         """Return the source of a scheme's costs: its own if user-defined, else that of the table.
@@ -376,11 +376,11 @@ def choose(
     return by_implementation.get(min(fitting or by_implementation, key=rank, default=""), {})
 
 
-def require_columns(frame: pd.DataFrame, columns: Collection[str], what: str) -> None:
+def require_columns(frame: pd.DataFrame, columns: Collection[str], name: str) -> None:
     """Raise DataError unless the frame has all these columns."""
     missing = [column for column in columns if column not in frame.columns]
     if missing:
-        raise DataError(f"{what} must have the columns {missing}; got {list(frame.columns)}")
+        raise DataError(f"{name} must have the columns {missing}; got {list(frame.columns)}")
 
 
 def _why(chosen: dict[str, dict[str, Any]], lacking: list[str], implementation: str | None) -> str:

@@ -14,7 +14,7 @@ import pytest
 import pqchain as pq
 from pqchain import algorithms, costs, delegates, results, schemes
 from pqchain.bench import gas, tables
-from pqchain.commands.native import FOLDER, build
+from pqchain.commands.native import FOLDER, build_command
 from pqchain.consensus import Scenario, named, run
 from pqchain.costs import MissingCosts
 from pqchain.crypto import library_check
@@ -176,13 +176,13 @@ def test_a_block_has_its_sizes_and_no_times(mine: str) -> None:
     assert frame["verify_median_seconds"].isna().all()
     assert frame["reason"].str.startswith(MINE.source).all()
     assert "sizes only" in tables.block_table(frame).text()
-    assert "sizes only" in "\n".join(tables.lines(frame[:1]))
+    assert "sizes only" in tables.block_summary(frame[:1])
 
 
 def test_gas_is_the_given_time_over_the_anchors(mine: str) -> None:
     frame = gas.measure_gas([mine], rounds=2)
-    row = frame[(frame["scheme"] == "Mine") & (frame["unit"] == "solana")].iloc[0]
-    anchor = frame[(frame["scheme"] == "Ed25519") & (frame["unit"] == "solana")].iloc[0]
+    row = frame[(frame["algorithm"] == "Mine") & (frame["unit"] == "solana")].iloc[0]
+    anchor = frame[(frame["algorithm"] == "Ed25519") & (frame["unit"] == "solana")].iloc[0]
     assert row["verify_seconds"] == 1e-4
     assert row["low"] <= 720 * 1e-4 / anchor["verify_seconds"] * 1.5
     assert row["reason"] == MINE.source
@@ -257,7 +257,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     source = folder / "example.c"
     source.write_text((FOLDER / "example.c").read_text(encoding="utf-8"), encoding="utf-8")
     library = folder / "libexample.so"
-    subprocess.run(shlex.split(build(str(source), str(library))), check=True)
+    subprocess.run(shlex.split(build_command(str(source), str(library))), check=True)
     return library
 
 

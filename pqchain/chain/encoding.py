@@ -87,7 +87,7 @@ KEY_MODES: tuple[str, ...] = get_args(KeyMode)
 
 
 class KeyForm(IntEnum):
-    """Way in which a verifier obtains the public key, as it is encoded."""
+    """Way in which a verifier obtains the public key, as encoded."""
 
     INLINE = 0
     """The transaction contains the key."""

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pqchain import algorithms
 from pqchain.crypto import isolation
 from pqchain.crypto.abi import OK, REJECTED, SIZE, Plan, failure
 from pqchain.crypto.native import Library, batch_arguments, pack
@@ -194,9 +195,27 @@ def flipped_bits(test: SchemeTest) -> str:
     return summary
 
 
-def stacks(test: SchemeTest) -> str:
-    """Run round trips on a thread with a stack of STACKS[0]; `_least_stack` tests the others."""
-    return _on_stack(test, STACKS[0])
+def stacks(test: SchemeTest, size: int = STACKS[0]) -> str:
+    """Run round trips on a thread with a stack of `size` bytes."""
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            round_trips(test)
+        except PqchainError as error:
+            errors.append(error)
+
+    # The size is global and applies to threads that are started later, so it is restored.
+    default_size = threading.stack_size(size)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(default_size)
+    if errors:
+        raise errors[0]
+    return f"a thread of {size >> 10} KiB"
 
 
 def threads(test: SchemeTest) -> str:
@@ -224,10 +243,11 @@ def threads(test: SchemeTest) -> str:
 def clock(test: SchemeTest) -> str:
     """Run the timed loop, which checks every result."""
     medians = []
-    for operation, name in _operations(test):
+    names = algorithms.KEM_OPERATIONS if test.is_kem else algorithms.SIGNATURE_OPERATIONS
+    for name in names:
         plan = Plan(
-            operation=operation, warmup=1, samples=20, minimum=3, limit_ns=2 * 10**8, pool=2,
-            message_bytes=32, seed=1,
+            operation=algorithms.OPERATIONS.index(name), warmup=1, samples=20, minimum=3,
+            limit_ns=2 * 10**8, pool=2, message_bytes=32, seed=1,
         )  # fmt: skip
         nanoseconds, _ = test.library.measure(test.name, plan)
         medians.append(f"{name} {sorted(nanoseconds)[len(nanoseconds) // 2] / 1000:.1f} us")
@@ -253,7 +273,7 @@ def first_use(test: SchemeTest) -> str:
     return "a key pair, a signature and two verifications"
 
 
-CHECKS: dict[str, Callable[[SchemeTest], str]] = {
+CHECKS: dict[str, Callable[..., str]] = {
     "sizes": sizes,
     "first use": first_use,
     "round trips": round_trips,
@@ -303,7 +323,9 @@ def _least_stack(path: Path, name: str) -> str:
     # Each size in a new child process, which a stack overflow ends.
     for size in STACKS[1:]:
         try:
-            _call("run_on_stack", path, limit_seconds=LIMIT_SECONDS, name=name, size=size)
+            _call(
+                "run_check", path, limit_seconds=LIMIT_SECONDS, name=name, check="stacks", size=size
+            )
         except CryptoFailure:
             break
         enough = size
@@ -328,14 +350,9 @@ def load(path: Path) -> Library:
     return library
 
 
-def run_check(path: str, name: str, check: str) -> str:
+def run_check(path: str, name: str, check: str, **options: int) -> str:
     """Run one check and return its summary; runs in the child. Raises CheckFailed."""
-    return CHECKS[check](SchemeTest(Path(path), name))
-
-
-def run_on_stack(path: str, name: str, size: int) -> str:
-    """Run round trips on a thread with that stack; runs in the child. Raises CheckFailed."""
-    return _on_stack(SchemeTest(Path(path), name), size)
+    return CHECKS[check](SchemeTest(Path(path), name), **options)
 
 
 def _flipped(data: bytes, rng: random.Random) -> Iterator[bytes]:
@@ -343,35 +360,6 @@ def _flipped(data: bytes, rng: random.Random) -> Iterator[bytes]:
         damaged = bytearray(data)
         damaged[bit // 8] ^= 1 << bit % 8
         yield bytes(damaged)
-
-
-def _on_stack(test: SchemeTest, size: int) -> str:
-    """Run round trips on a thread with a stack of `size` bytes."""
-    errors: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            round_trips(test)
-        except PqchainError as error:
-            errors.append(error)
-
-    # The size is global and applies to threads that are started later, so it is restored.
-    before = threading.stack_size(size)
-    try:
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-    finally:
-        threading.stack_size(before)
-    if errors:
-        raise errors[0]
-    return f"a thread of {size >> 10} KiB"
-
-
-def _operations(test: SchemeTest) -> list[tuple[int, str]]:
-    if test.is_kem:
-        return [(0, "generate_keypair"), (3, "encapsulate"), (4, "decapsulate")]
-    return [(0, "generate_keypair"), (1, "sign"), (2, "verify")]
 
 
 def _batch(test: SchemeTest, rows: list[tuple[bytes, bytes, bytes]], count: int) -> list[int]:

@@ -66,14 +66,10 @@ class Library:
             raise UsageError(
                 f"pq_count() of {path.name} must be at most {MAX_SCHEMES}; got {count}."
             )
-        names = map(self._handle.pq_name, range(count))
-        schemes = {
-            name.decode(errors="replace"): self._handle.pq_open(name)
-            for name in names
-            if name is not None
-        }
         self._schemes: dict[str, int] = {
-            name: handle for name, handle in schemes.items() if handle is not None
+            name.decode(errors="replace"): handle
+            for name in map(self._handle.pq_name, range(count))
+            if name is not None and (handle := self._handle.pq_open(name)) is not None
         }
 
     def names(self) -> list[str]:
@@ -139,9 +135,7 @@ class Library:
         try:
             function = getattr(self._handle, name)
         except AttributeError as error:
-            raise NativeLibraryMissing(
-                f"{self.path} has no function {name}: {INSTALL_HINT}"
-            ) from error
+            raise self._missing(name) from error
         function.restype = ctypes.c_int64
         return int(function(*(_argument(value) for value in arguments)))
 
@@ -154,11 +148,12 @@ class Library:
             # Indexing gives a new function object, so the types below affect no other caller.
             function = self._handle[name]
         except AttributeError as error:
-            raise NativeLibraryMissing(
-                f"{self.path} has no function {name}: {INSTALL_HINT}"
-            ) from error
+            raise self._missing(name) from error
         function.restype, function.argtypes = ctypes.c_int64, (POINTER, TEXT)
         return cast("Callable[[int, bytes], int]", function)
+
+    def _missing(self, function: str) -> NativeLibraryMissing:
+        return NativeLibraryMissing(f"{self.path} lacks the function {function}: {INSTALL_HINT}")
 
 
 class _Native(Scheme):
@@ -227,9 +222,8 @@ class NativeSigner(_Native, Signer):
 
     def _verify_packed(self, packed: Packed, threads: int, stop_at_first: bool) -> list[int]:
         batch = Batch(self, packed)
-        if not batch.run(threads, stop_at_first=stop_at_first):
-            return []
-        return batch.wrong()[:1] if stop_at_first else batch.wrong()
+        wrong = batch.wrong() if batch.run(threads, stop_at_first=stop_at_first) else []
+        return wrong[:1] if stop_at_first else wrong
 
 
 class NativeKem(_Native, Kem):

@@ -48,7 +48,7 @@ def rendered(figure: Figure) -> bytes:
         raise Unsupported(
             "PGF needs a LaTeX to measure its text, and none of "
             f"{', '.join(SYSTEMS)} is on PATH: install texlive-latex-recommended and "
-            "texlive-pictures, or take --format pdf"
+            "texlive-pictures, or name a .pdf file"
         )
     settings: dict[Any, Any] = {"pgf.texsystem": system, "pgf.rcfonts": False, "pgf.preamble": ""}
     buffer = io.BytesIO()

@@ -76,7 +76,7 @@ def _scaled(subject: Any, name: str, factor: float) -> Any:
 def check_output(output: str) -> None:
     """Raise UnknownName unless that figure has a sensitivity."""
     if output not in OUTPUTS:
-        raise UnknownName("figure", output, OUTPUTS, "--matters-for in `pqchain study --help`.")
+        raise UnknownName("figure", output, OUTPUTS, "--sensitivity in `pqchain study --help`.")
 
 
 def tornado(

@@ -106,7 +106,7 @@ def test_files_that_are_not_ours_are_refused_untouched(tmp_path: Path) -> None:
         Ledger.open(other)
     empty = tmp_path / "empty"
     empty.touch()
-    with pytest.raises(DataError, match=r"is empty; start a chain in it with Ledger\.create"):
+    with pytest.raises(DataError, match=r"is empty; create a ledger in it with Ledger\.create"):
         Ledger.open(empty)
     with pytest.raises(DataError, match="File name too long; name another file"):
         Ledger.open(tmp_path / ("a" * 300))

@@ -196,7 +196,7 @@ def test_wallets_say_what_they_cannot_do() -> None:
         Wallet(["Ed25519", "ECDSA-P256"], keypairs=[(bytes(32), bytes(32))])
     with pytest.raises(UnknownAlgorithm):
         Wallet("Ed25518")
-    with pytest.raises(UsageError, match="sealed with one"):
+    with pytest.raises(UsageError, match="must have one algorithm"):
         hybrid().seal(b"")
 
 

@@ -45,7 +45,7 @@ def test_a_secret_key_is_for_its_owner_and_never_overwritten(keys: Path, capsys)
     )
     assert code == 2
     assert (keys / "sk").read_bytes() == before
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("target", ["nowhere", "link"])
@@ -57,7 +57,7 @@ def test_a_key_does_not_replace_a_link_that_leads_nowhere(
     for names in (("link", "new"), ("new", "link")):
         words = ["falcon", "keys", "--public-key", names[0], "--secret-key", names[1]]
         assert cli.main(words) == 2
-        assert "link exists already" in capsys.readouterr().err
+        assert "link already exists" in capsys.readouterr().err
     assert (tmp_path / "link").readlink() == Path(target)
 
 
@@ -75,15 +75,15 @@ def test_both_keys_in_one_file_are_refused(tmp_path: Path, monkeypatch, same: st
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path)
     assert cli.main(["falcon", "keys", "--public-key", "same", "--secret-key", same]) == 2
-    assert "which would be lost" in capsys.readouterr().err
+    assert "which would be overwritten" in capsys.readouterr().err
     assert not (tmp_path / "same").exists()
 
 
 @pytest.mark.parametrize(
     ("output", "said"),
     [
-        ("note", "is MESSAGE"),
-        ("./sk", "is --secret-key"),
+        ("note", "must differ from MESSAGE"),
+        ("./sk", "must differ from --secret-key"),
         (".", "must be a file"),
         ("none/sig", "the folder none does not exist"),
     ],
@@ -160,5 +160,5 @@ def test_the_figures_of_the_engine_in_rtl(capsys) -> None:
     assert data["limits"]
     assert cli.main(["falcon", "rtl"]) == 0
     shown = capsys.readouterr()
-    assert "11522" in shown.out
+    assert "11\u202f522" in shown.out
     assert "not placed" in shown.err

@@ -23,7 +23,7 @@ def test_a_sweep_is_shown_saved_and_drawn(tmp_path, monkeypatch, capsys):
 
 
 def test_wrong_use_is_refused(refused):
-    refused(["links", "--plot", "a.gif"], "give a file that ends in .pdf, .svg, .png")
-    refused(["links", "--loss", "much"], "--loss much: expected numbers separated by commas")
-    refused(["links", "--mode", "loopback"], "its links are not shaped")
+    refused(["links", "--plot", "a.gif"], "plot must end in one of .pdf, .svg, .png")
+    refused(["links", "--loss", "much"], "--loss must be numbers separated by commas; got much")
+    refused(["links", "--mode", "loopback"], "--mode must be virtual or netns")
     refused(["links", "--ways", "udp"], "unknown way 'udp'")

@@ -49,12 +49,15 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
         (["--loss", "1.5"], "loss must be a number from 0 to 1; got 1.5"),
         (["--bits-per-second", "-1"], "bits_per_second must be a number from 1 to"),
         (["--datagram-seconds", "-1"], "datagram_seconds must be"),
-        (["--mode", "loopback", "--loss", "0.1"], "loopback models and shapes nothing"),
+        (
+            ["--mode", "loopback", "--loss", "0.1"],
+            "--mode virtual or netns; got loopback",
+        ),
         (["--mode", "loopback", "--resume", "kept"], "--resume works with virtual only"),
         (["--transport", "qh3", "--qlog", "logs"], "--qlog works with aioquic only"),
         (["--transport", "grpc", "--qlog", "logs"], "--qlog works with aioquic only"),
         (["--mode", "virtual", "--transport", "grpc"], "grpc needs sockets"),
-        (["--output", "runs.txt"], "--output runs.txt should end in .csv"),
+        (["--output", "runs.txt"], "must end in .csv; got runs.txt"),
         (["--mode", "moon"], "invalid choice: 'moon'"),
         (["--blocks", "many"], "invalid int value: 'many'"),
     ],
@@ -92,7 +95,7 @@ def test_streams_are_compared_and_the_interval_is_shown(fake, capsys):
 def test_one_pair_is_no_comparison_and_says_so(fake, capsys):
     assert main([*SMALL, "--streams", "single,multiplexed"]) == 0
     captured = capsys.readouterr()
-    assert "give --repeats 10" in captured.err
+    assert "use --repeats 10" in captured.err
     assert "interval" not in captured.out
 
 

@@ -31,7 +31,7 @@ def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> N
     files = ["--page", str(page), "--output", str(figures)]
     chosen = ["--set", "schemes=Falcon-512,Dilithium2,mine"]
     chosen += ["--scheme", "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"]
-    assert cli.main(["study", str(tmp_path / "my.toml"), "--seeds", "2", *chosen, *files]) == 0
+    assert cli.main(["study", str(tmp_path / "my.toml"), "--draws", "2", *chosen, *files]) == 0
     out = capsys.readouterr()
     assert "Falcon-512" in out.out
     assert "final_seconds" in out.out
@@ -46,7 +46,7 @@ def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> N
 
 def test_the_network_can_be_set_too(capsys) -> None:
     change = ["--set", "law=gossip", "--set", "peers=4", "--set", "world=true"]
-    assert cli.main(["study", "pqdpol", "--seeds", "1", "--json", *change]) == 0
+    assert cli.main(["study", "pqdpol", "--draws", "1", "--json", *change]) == 0
     sources = {row["source"] for row in json.loads(capsys.readouterr().out)["figures"]}
     assert any("gossip" in source for source in sources)
 
@@ -79,8 +79,8 @@ def test_everything_that_cannot_be_set_is_told_at_once(capsys) -> None:
 def test_inputs_can_be_set(capsys) -> None:
     values = []
     for nodes in ("32", "16"):
-        change = ["--set", f"nodes={nodes}", "--set", "schemes=Falcon-512", "--seeds", "1"]
-        assert cli.main(["study", "pqdpol", "--seeds", "1", "--json", *change]) == 0
+        change = ["--set", f"nodes={nodes}", "--set", "schemes=Falcon-512"]
+        assert cli.main(["study", "pqdpol", "--draws", "1", "--json", *change]) == 0
         figures = json.loads(capsys.readouterr().out)["figures"]
         found = {(row["scheme"], row["quantity"]): row["value"] for row in figures}
         values.append(found["Falcon-512", "final_seconds"])
@@ -90,16 +90,16 @@ def test_inputs_can_be_set(capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "no study given"),
+        ([], "name a study"),
         (["etherium"], "'ethereum'"),
         (["pqdpol", "--set", "nodes"], "must be INPUT=VALUE"),
         (["pqdpol", "--set", "nodes=0"], "nodes must be 1 to"),
         (["pqdpol", "--set", "node=3"], "did you mean 'nodes'"),
-        (["pqdpol", "--set", "migration=Falcon-512"], "use a TOML file"),
+        (["pqdpol", "--set", "migration=Falcon-512"], "set it in a TOML file"),
         (["pqdpol", "--set", "schemes=Falcon-500"], "unknown algorithm 'Falcon-500'"),
-        (["pqdpol", "--matters-for", "weather", "--page", "x.html"], "unknown figure"),
-        (["pqdpol", "--matters-for", "weather"], "unknown figure"),
-        (["pqdpol", "--matters-for", "latency_seconds"], "add --page"),
+        (["pqdpol", "--sensitivity", "weather", "--page", "x.html"], "unknown figure"),
+        (["pqdpol", "--sensitivity", "weather"], "unknown figure"),
+        (["pqdpol", "--sensitivity", "latency_seconds"], "add --page"),
         (["pqdpol", "--page", "none/x.html"], "the folder none does not exist"),
         (["pqdpol", "--page", "x.txt"], "must end in .html"),
     ],

@@ -54,7 +54,7 @@ def test_one_wrong_bound_splits_a_chain():
 
 def test_a_signer_of_another_scheme_is_refused():
     verifier = Verifier(implementations={"ML-DSA-65": ModelSigner(NAME)})
-    with pytest.raises(UsageError, match="signer of ML-DSA-65 is for ML-DSA-44"):
+    with pytest.raises(UsageError, match="the signer of ML-DSA-65 is for ML-DSA-44"):
         verifier.signer("ML-DSA-65")
 
 

@@ -137,7 +137,7 @@ def test_kems_check_every_argument():
 def test_the_kind_must_fit():
     with pytest.raises(UsageError, match=r"ML-KEM-512 must be a signature; it is a kem.*open_kem"):
         Recorder("ML-KEM-512")
-    with pytest.raises(UsageError, match="Falcon-512 is a signature"):
+    with pytest.raises(UsageError, match="Falcon-512 must be a kem; it is a signature"):
         KemRecorder("Falcon-512")
 
 

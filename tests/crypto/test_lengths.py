@@ -52,14 +52,14 @@ def test_offsets_must_stay_within_their_memory(memory: str) -> None:
     )
     assert signer.verify_packed(packed) == []
     for wrong, message in [
-        ({"message_offsets": numbers([0, 1, 2, far])}, "message offsets must rise"),
-        ({"message_offsets": numbers([far, far, far, far])}, "message offsets must rise"),
-        ({"message_offsets": numbers([0, 2, 1, 3])}, "message offsets must rise"),
+        ({"message_offsets": numbers([0, 1, 2, far])}, "message offsets must increase"),
+        ({"message_offsets": numbers([far, far, far, far])}, "message offsets must increase"),
+        ({"message_offsets": numbers([0, 2, 1, 3])}, "message offsets must increase"),
         ({"message_offsets": numbers([0, 1, 3])}, "got 2 and 3"),
         ({"signature_offsets": numbers([*edges[:-1], edges[-1] + 1])}, "signature offsets must"),
         ({"signature_offsets": numbers([edges[0], edges[2], edges[1], edges[3]])}, "signature off"),
-        ({"signature_offsets": numbers([0])}, "one item at least"),
-        ({"signatures": packed.signatures[:-1]}, "signature offsets must rise"),
+        ({"signature_offsets": numbers([0])}, "at least one item"),
+        ({"signatures": packed.signatures[:-1]}, "signature offsets must increase"),
         ({"public_keys": public * 2}, "must be 1 or 3 keys of 897 bytes; got 1794"),
         ({"public_keys": b""}, "got 0 bytes"),
     ]:

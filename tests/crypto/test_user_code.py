@@ -14,7 +14,7 @@ import pytest
 
 import pqchain as pq
 from pqchain import algorithms
-from pqchain.commands.native import FOLDER, build
+from pqchain.commands.native import FOLDER, build_command
 from pqchain.crypto import isolated, isolation
 from pqchain.errors import CryptoFailure, UsageError
 
@@ -178,7 +178,7 @@ def test_gas_of_code_that_fails_late_is_a_failed_row(tmp_path: Path) -> None:
     late = write(tmp_path, "late", "def verify", after)
     words = ["--scheme", late, "--scheme", write(tmp_path, "fine"), "--algorithm", "Ed25519"]
     done = command("gas", *words, "--rounds", "3", "--json")
-    rows = {row["scheme"]: row for row in json.loads(done.stdout)["gas"]}
+    rows = {row["algorithm"]: row for row in json.loads(done.stdout)["gas"]}
     assert done.returncode == 1
     assert [rows[name]["status"] for name in ("Ed25519", "fine", "late")] == ["ok", "ok", "failed"]
     assert "late.py:18" in rows["late"]["reason"]
@@ -303,7 +303,9 @@ def library(folder: Path, name: str, old: str = "", new: str = "") -> Path:
     assert not old or text.count(old) == 1
     source, built = folder / f"{name}.c", folder / f"lib{name}.so"
     source.write_text(text.replace(old, new) if old else text, encoding="utf-8")
-    subprocess.run(shlex.split(build(str(source), str(built)).replace("-O3", "-O1")), check=True)
+    subprocess.run(
+        shlex.split(build_command(str(source), str(built)).replace("-O3", "-O1")), check=True
+    )
     return built
 
 
