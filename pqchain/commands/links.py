@@ -13,16 +13,16 @@ from pqchain.reencode.scenario import Scenario
 def run(arguments: argparse.Namespace) -> int:
     """Replay each way under each link condition; show a table and draw it."""
     from pqchain import results
-    from pqchain.reencode import sweep, tables
+    from pqchain.reencode import sweeps, tables
 
     # The plot's file is checked before the replays.
     plot = console.picture(arguments.plot, "--plot")
-    base = replace(sweep.SMALL, **console.changes(arguments, Scenario))
+    base = replace(sweeps.SMALL, **console.changes(arguments, Scenario))
     # The sweep varies rate, delay and loss, which loopback cannot.
     if base.mode == "loopback":
         raise UsageError("--mode loopback: its links are not shaped; choose virtual or netns")
-    ways = [values.folded(each, sweep.WAYS) for each in console.names(arguments.ways)]
-    frame = sweep.sweep(
+    ways = [values.folded(each, sweeps.WAYS) for each in console.names(arguments.ways)]
+    frame = sweeps.sweep(
         base,
         bits_per_second=_numbers("--bits-per-second", arguments.rates),
         delay_seconds=_numbers("--delay-seconds", arguments.delays),
