@@ -39,7 +39,6 @@ LOG = logging.getLogger("pqchain.reencode")
 _MALFORMED = (DataError, AttributeError, LookupError, ArithmeticError, TypeError, ValueError)
 """Exceptions that a malformed message causes."""
 
-
 _LARGE_PART = 1 << 12
 """Length of an incomplete message from which the peer's total is checked.
 
@@ -333,7 +332,11 @@ class ReencodingNode:
             if isinstance(event, Filled):
                 self._fetcher.chunk_bytes(key, reader.filled(event.count))
             else:
-                self._read(peer, key, reader, event.data)
+                for item in reader.feed(event.data):
+                    if isinstance(item, int):
+                        self._fetcher.chunk_bytes(key, item)
+                    else:
+                        self._message(peer, key, reader, item)
                 if reader.partial_bytes > _LARGE_PART and (
                     self._peers.partial_bytes(peer) > MAX_PARTIAL_BYTES
                 ):
@@ -353,13 +356,6 @@ class ReencodingNode:
             return
         if event.end and key not in self._fetcher.requests:
             self._peers.ended(key)
-
-    def _read(self, peer: Peer, key: Key, reader: Reader, data: bytes) -> None:
-        for item in reader.feed(data):
-            if isinstance(item, int):
-                self._fetcher.chunk_bytes(key, item)
-            else:
-                self._message(peer, key, reader, item)
 
     def _message(self, peer: Peer, key: Key, reader: Reader, message: Message) -> None:
         kind = message["type"]

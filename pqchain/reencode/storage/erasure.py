@@ -234,7 +234,7 @@ def _horner(plan: list[list[list[int]]], input_rows: list[Bytes], output_rows: l
     tile = min(_TILE_WORDS, length)
     sums = np.empty((len(outputs), tile), np.uint64)
     carry = np.empty_like(sums)
-    one, seven = np.uint64(1), np.uint64(7)
+    bit, seven = np.uint64(1), np.uint64(7)
     for start in range(0, length, tile):
         size = min(tile, length - start)
         total, high = sums[:, :size], carry[:, :size]
@@ -246,7 +246,7 @@ def _horner(plan: list[list[list[int]]], input_rows: list[Bytes], output_rows: l
                 np.bitwise_and(high, _ONES, out=high)
                 np.multiply(high, _REDUCTION, out=high)
                 np.bitwise_and(total, _LANES, out=total)
-                np.left_shift(total, one, out=total)
+                np.left_shift(total, bit, out=total)
                 np.bitwise_xor(total, high, out=total)
             for row, chosen in zip(total, additions, strict=True):
                 for index in chosen:
