@@ -194,9 +194,8 @@ class ReencodingNode:
         """Announce a placement if a node is dead and this node is the lowest living one."""
         if self.placement is not None or self._context.scenario.experiment != "reencode":
             return
-        living = [
-            index for index in self._known if index == self.index or self._peers.all[index].alive
-        ]
+        peers = self._peers.all
+        living = [node for node in self._known if node == self.index or peers[node].alive]
         if len(living) == len(self._known) or living[0] != self.index or not self._manifests:
             return
         epoch = max(manifest.epoch for manifest in self._manifests) + 1
@@ -398,5 +397,4 @@ def build(
     """
     settings = from_plain(scenario)
     chunks = ChunkStore(folder, synchronise=settings.synchronise)
-    fault = faults.get(str(index), "")
-    return ReencodingNode(index, settings, chunks, transport, fault=fault)
+    return ReencodingNode(index, settings, chunks, transport, fault=faults.get(str(index), ""))
