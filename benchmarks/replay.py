@@ -23,7 +23,7 @@ from statistics import median
 from harness import table
 
 from pqchain import results
-from pqchain.reencode import replay, runs
+from pqchain.reencode import replays, runs
 from pqchain.reencode.scenario import Scenario, preset
 from pqchain.wire.drivers import virtual as virtual_clock
 from pqchain.wire.drivers.job import Job
@@ -31,7 +31,7 @@ from pqchain.wire.drivers.link import Link
 from pqchain.wire.identity import generate
 from pqchain.wire.session import Filled, Opened, Received
 from pqchain.wire.transports.native import NativeFabric
-from pqchain.wire.transports.registry import Place
+from pqchain.wire.transports.registry import TransportSettings
 
 BLOCKS_SECONDS, BLOCK_SECONDS, LOOPBACK_SECONDS = 60.0, 8.0, 4.0
 MEMORY_BYTES = 3e9
@@ -54,10 +54,10 @@ Row = tuple[str, str, str, bool]
 def replay_in_virtual_time(scenario: Scenario, folder: Path) -> tuple[str, float, float]:
     """Replay and save; return the digest of the files, wall seconds and processor seconds."""
     start, cpu_start = time.perf_counter(), time.process_time()
-    frame = replay.replay(scenario, progress=sys.stderr.isatty())
+    result = replays.replay(scenario, progress=sys.stderr.isatty())
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu_start
     digest = hashlib.sha256()
-    for table_, name in ((frame, "runs"), (frame.attrs["nodes"], "nodes")):
+    for table_, name in ((result.frame, "runs"), (result.nodes, "nodes")):
         path = results.save(table_, folder / f"{name}.csv")
         digest.update(path.read_bytes() + path.with_suffix(".json").read_bytes())
     return digest.hexdigest(), wall, cpu
@@ -129,7 +129,7 @@ def transfer(hosts: int, size: int, link: Link, congestion: str) -> tuple[float,
         dict.fromkeys(range(hosts), ("", 0)),
     )
     endpoints = [
-        Place(identity=identity, directory=public, addresses=addresses, folder=Path(),
+        TransportSettings(identity=identity, directory=public, addresses=addresses, folder=Path(),
               congestion=congestion, window_bytes=link.window_bytes)
         for identity in identities
     ]  # fmt: skip
@@ -158,7 +158,7 @@ def transfer(hosts: int, size: int, link: Link, congestion: str) -> tuple[float,
                     host.send(event.session, event.channel, b"!")
                     host.send(event.session, event.channel, chunk, end=True)
                 else:
-                    host.place(event.session, event.channel, None, size, offset=1)
+                    host.receive_into(event.session, event.channel, None, size, offset=1)
                     missing -= event.end
             elif isinstance(event, Filled):
                 missing -= event.end

@@ -10,7 +10,7 @@ from pqchain import algorithms, results
 from pqchain.bench.blocks import BLOCK
 from pqchain.chain.encoding import encoded_size, header_bytes
 from pqchain.costs import MEASUREMENT
-from pqchain.reencode.replay import RUN
+from pqchain.reencode.replays import NODE, RUN, Replay
 
 PROVENANCE = {
     "machine_id": "test-machine-00000000",
@@ -170,6 +170,11 @@ def replay_run(**changes: object) -> dict[str, object]:
 def replay_runs(*rows: dict[str, object]) -> pd.DataFrame:
     """Build a "reencode" frame of rows that differ from `replay_run` in what is given."""
     return results.check(pd.DataFrame([replay_run(**row) for row in rows]), RUN)
+
+
+def replay_result(*rows: dict[str, object]) -> Replay:
+    """Build the result of a replay with these runs and no nodes."""
+    return Replay(frame=replay_runs(*rows), nodes=NODE.frame())
 
 
 def exchanges(

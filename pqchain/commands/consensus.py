@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pqchain.costs import CostTable
     from pqchain.delegates.prices import Computer
-    from pqchain.wire.drivers.nursery import Nursery
+    from pqchain.wire.drivers.fork_server import ForkServer
 
 _DEFAULTS = {row.name: row.default for row in fields(Scenario)}
 
@@ -121,16 +121,15 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
         outputs.claim(arguments.log)
     runs = []
     settings = {"mode": arguments.mode, "transport": arguments.transport}
-    nursery = (
-        # All runs on loopback share the process that starts their nodes.
-        modes.nursery(scenarios[0], arguments.transport) if arguments.mode == "loopback" else None
-    )
-    with nursery or nullcontext() as using:
+    # All runs on loopback share the process that starts their nodes.
+    loopback = arguments.mode == "loopback"
+    opened = modes.open_fork_server(scenarios[0], arguments.transport) if loopback else None
+    with opened or nullcontext() as fork_server:
         bar = tqdm(scenarios, disable=not console.is_interactive(), unit="run")
         for number, scenario in enumerate(bar):
             log = arguments.log and arguments.log / f"run-{number}"
-            runs.append(modes.run(scenario, **settings, log=log, using=using))
-        if arguments.mode == "loopback" and (computer := _computer(arguments, scenarios, using)):
+            runs.append(modes.run(scenario, **settings, log=log, fork_server=fork_server))
+        if loopback and (computer := _computer(arguments, scenarios, fork_server)):
             runs = list(map(computer.predicted, runs))
     frame = consensus.frame(runs)
     if arguments.output is not None:
@@ -152,7 +151,7 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
 
 
 def _computer(
-    arguments: argparse.Namespace, scenarios: list[Scenario], using: Nursery | None
+    arguments: argparse.Namespace, scenarios: list[Scenario], fork_server: ForkServer | None
 ) -> Computer | None:
     """Measure this computer to predict its runs; return None where that is not supported."""
     from pqchain import costs
@@ -166,7 +165,10 @@ def _computer(
         preset = arguments.preset or presets.preset()
         here = costs.from_frame(operations.measure(list(names), preset=preset))
         return prices.calibrate(
-            here, transport=arguments.transport, using=using, progress=console.is_interactive()
+            here,
+            transport=arguments.transport,
+            fork_server=fork_server,
+            progress=console.is_interactive(),
         )
     except Unsupported as error:
         console.print_stderr(f"No prediction: {error}")

@@ -12,14 +12,14 @@ from pqchain.reencode.scenario import Scenario
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay each way under each link condition; show a table and draw it."""
-    from pqchain.reencode import sweep, tables
+    from pqchain.reencode import sweeps, tables
 
-    base = replace(sweep.SMALL, **console.changed_fields(arguments, Scenario))
+    base = replace(sweeps.SMALL, **console.changed_fields(arguments, Scenario))
     # The sweep varies rate, delay and loss, which loopback cannot.
     if base.mode == "loopback":
         raise UsageError("--mode must be virtual or netns, whose links are shaped; got loopback")
-    ways = [values.canonical_case(name, sweep.WAYS) for name in console.name_list(arguments.ways)]
-    frame = sweep.sweep(
+    ways = [values.canonical_case(name, sweeps.WAYS) for name in console.name_list(arguments.ways)]
+    frame = sweeps.sweep(
         base,
         bits_per_second=_numbers("--bits-per-second", arguments.rates),
         delay_seconds=_numbers("--delay-seconds", arguments.delays),

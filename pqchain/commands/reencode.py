@@ -19,35 +19,35 @@ from pqchain.wire.transports import registry
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay a re-encoding and show where its time goes."""
-    from pqchain.reencode import replay, tables
+    from pqchain.reencode import replays, tables
     from pqchain.works import papers
 
     repeats: int = arguments.repeats
-    checks.integer("--repeats", repeats, least=1, most=scenario.MOST_REPEATS)
+    checks.integer("--repeats", repeats, least=1, most=scenario.MAX_REPEATS)
     choices = checks.meanings(Scenario)["streams"][1].choices
     names = (values.canonical_case(name, choices) for name in arguments.streams or ())
     streams = list(dict.fromkeys(names))
     chosen = _scenario(arguments, streams)
-    _make_folder("--resume", arguments.resume, chosen, needs=["virtual"])
-    _make_folder("--qlog", arguments.qlog, chosen, needs=registry.names(logs=True))
-    reason = replay.unavailable_reason(chosen)
+    _make_folder("--store", arguments.store, chosen, needs=["virtual"])
+    _make_folder("--log", arguments.log, chosen, needs=registry.names(writes_qlog=True))
+    reason = replays.unavailable_reason(chosen)
     if reason:
-        frame = replay.unsupported(chosen, reason)
+        frame = replays.unsupported(chosen, reason).frame
     else:
         runs = repeats * max(len(streams), 1)
         size = BYTES.text(chosen.transfer_bytes, exact=True)
         console.print_stderr(
-            f"About {SECONDS.text(runs * replay.estimate_seconds(chosen), 2)} on an idle machine: "
+            f"About {SECONDS.text(runs * replays.estimate_seconds(chosen), 2)} on an idle machine: "
             f"{runs} run{'s'[: runs != 1]} of {size} of chunks."
         )
-        frame = replay.replay(
+        frame = replays.replay(
             chosen,
             streams=streams,
             repeats=repeats,
             progress=console.is_interactive(),
-            resume=arguments.resume,
-            logs=arguments.qlog,
-        )
+            store=arguments.store,
+            log=arguments.log,
+        ).frame
     provenance = frame.attrs.get("provenance", {})
     console.save(frame, arguments.output)
     data = {"provenance": provenance, "runs": console.records(frame)}
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         if repeats > 1:
             printed = papers.published("quic-reencoding").set_index("quantity")["value"]
             claimed = float(printed["transfer_time_saving_percent"])
-            compared = replay.contrast(frame, claimed_percent=claimed)
+            compared = replays.contrast(frame, claimed_percent=claimed)
             data["contrast"] = console.records(compared)
             shown_tables.append(tables.contrast_table(compared))
         else:
@@ -87,9 +87,9 @@ def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
     if "transport" in changes and not registry.get(changes["transport"]).virtual:
         # A transport without virtual time needs sockets.
         changes.setdefault("mode", "loopback")
-    elif arguments.qlog is not None:
+    elif arguments.log is not None:
         # Not every transport can write qlog.
-        changes.setdefault("transport", registry.names(logs=True)[0])
+        changes.setdefault("transport", registry.names(writes_qlog=True)[0])
     if len(streams) == 1:
         changes["streams"] = streams[0]
     chosen = scenario.preset(arguments.preset or "quick", **changes)

@@ -37,9 +37,9 @@ from pqchain.delegates.setting import Setting
 from pqchain.errors import UnknownName, Unsupported, UsageError
 from pqchain.results import scratch
 from pqchain.wire.drivers import namespaces, processes, virtual
+from pqchain.wire.drivers.fork_server import ForkServer
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result
 from pqchain.wire.drivers.link import Link
-from pqchain.wire.drivers.nursery import Nursery
 from pqchain.wire.node import Task
 from pqchain.wire.transports import registry
 
@@ -54,13 +54,13 @@ def run(
     log: Path | None = None,
     limit_seconds: float = 600.0,
     progress: bool = False,
-    using: Nursery | None = None,
+    fork_server: ForkServer | None = None,
 ) -> Run:
     """Run the delegates of a scenario in mode "virtual", "loopback" or "netns".
 
     `transport` is one of `wire.transports`; in virtual time "plain" is allowed, too, and the
-    default. `log` is a folder for qlog files. `using` is an entered `nursery`, shared by several
-    runs. Raises UnknownName for a mode; UsageError for options that the mode does not support;
+    default. `log` is a folder for qlog files. `fork_server`, entered, is shared by several runs.
+    Raises UnknownName for a mode; UsageError for options that the mode does not support;
     Unsupported for what is not available here; PqchainError for a run beyond `limit_seconds`.
     """
     if mode not in MODES[1:]:
@@ -89,7 +89,9 @@ def run(
         folder = temporary if log is None else log
         folder.mkdir(parents=True, exist_ok=True)
         with bar:
-            result = _driven(job, folder, shared, mode, lambda count: _advance(bar, count), using)
+            result = _driven(
+                job, folder, shared, mode, lambda count: _advance(bar, count), fork_server
+            )
     done = _of_result(result, shared, scenario, mode, chosen)
     if mode != "virtual" or scenario.delegate_count < scenario.nodes:
         return done
@@ -99,10 +101,12 @@ def run(
     return replace(done, plain_seconds=plain.latency_seconds)
 
 
-def nursery(scenario: Scenario, transport: str | None = None) -> Nursery:
+def open_fork_server(scenario: Scenario, transport: str | None = None) -> ForkServer:
     """Return the starter of delegate processes, to be entered and shared by several runs."""
     given, speaks = {"scenario": scenario}, transport or registry.default()
-    return processes.nursery(Job(nodes=1, factory=_FACTORY, parameters=given, transport=speaks))
+    return processes.open_fork_server(
+        Job(nodes=1, factory=_FACTORY, parameters=given, transport=speaks)
+    )
 
 
 def _advance(bar: tqdm, count: int) -> None:
@@ -171,10 +175,17 @@ def _memory() -> Path | None:
 
 
 def _driven(
-    job: Job, folder: Path, shared: Setting, mode: str, progress: Progress, using: Nursery | None
+    job: Job,
+    folder: Path,
+    shared: Setting,
+    mode: str,
+    progress: Progress,
+    fork_server: ForkServer | None,
 ) -> Result:
     if mode != "virtual":
-        return processes.run(job, folder, shaped=mode == "netns", progress=progress, using=using)
+        return processes.run(
+            job, folder, shaped=mode == "netns", progress=progress, fork_server=fork_server
+        )
     prices = lockstep.Prices(shared.builder)
 
     def seconds(task: Task) -> float:

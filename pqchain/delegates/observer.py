@@ -24,7 +24,7 @@ from pqchain.delegates.setting import Setting, transactions_of
 from pqchain.errors import Malformed, PqchainError
 from pqchain.wire.node import Task
 from pqchain.wire.session import Event, Transport
-from pqchain.wire.transports.limits import MOST_QUEUED_BYTES
+from pqchain.wire.transports.limits import MAX_QUEUED_BYTES
 
 
 def server(setting: Setting, index: int) -> int:
@@ -106,7 +106,7 @@ class ObserverNode:
             if peer != self._server or messages.kind_of(data) is not Kind.DECIDED:
                 self.refused["not asked for"] += 1
             # Its delegate may send faster than blocks are verified.
-            elif self.waiting_bytes > MOST_QUEUED_BYTES:
+            elif self.waiting_bytes > MAX_QUEUED_BYTES:
                 self.refused["too many"] += 1
             else:
                 self._waiting.append(data)

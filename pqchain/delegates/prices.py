@@ -22,7 +22,7 @@ from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
 from pqchain.delegates import host, modes
 from pqchain.statistics import nonnegative
-from pqchain.wire.drivers.nursery import Nursery
+from pqchain.wire.drivers.fork_server import ForkServer
 
 NAMES = tuple(each.name for each in fields(HostPrices))
 
@@ -81,13 +81,13 @@ def calibrate(
     costs: CostTable,
     *,
     transport: str | None = None,
-    using: Nursery | None = None,
+    fork_server: ForkServer | None = None,
     progress: bool = False,
 ) -> Computer:
     """Measure the service times of this computer with runs on one of its processors.
 
-    `costs` are the costs of schemes on this computer, ALGORITHM among them; `using` is an entered
-    `modes.nursery`. Raises Unsupported where processes cannot be bound to processors.
+    `costs` are the costs of schemes on this computer, ALGORITHM among them; `fork_server` is
+    entered. Raises Unsupported where processes cannot be bound to processors.
     """
     rows, seconds = [], []
     for changes in tqdm(_SETS, disable=not progress, unit="run"):
@@ -98,7 +98,7 @@ def calibrate(
             blocks=_HEIGHTS,
             **changes,
         )
-        done = modes.run(one, mode="loopback", transport=transport, using=using)
+        done = modes.run(one, mode="loopback", transport=transport, fork_server=fork_server)
         # The model gives the weight of each service time in a run of the same scenario.
         rows.append(terms(one))
         seconds.append(median(height.latency_seconds for height in done.final))

@@ -13,7 +13,7 @@ from pqchain import installation, results
 from pqchain.commands.main import main
 from pqchain.conform import formats
 from pqchain.errors import DataError, UsageError
-from pqchain.reencode import replay
+from pqchain.reencode import replays
 from pqchain.reencode.storage.store import Manifest
 from pqchain.study import reading, ready
 from pqchain.study.provers import read as read_prover
@@ -25,7 +25,7 @@ READERS = {
     "paper.toml": (installation.read_toml, installation.MAX_TEXT_BYTES),
     "vectors.json": (formats.read, installation.MAX_JSON_BYTES),
     "manifest.json": (Manifest.read, installation.MAX_JSON_BYTES),
-    "kept.json": (replay._remembered, installation.MAX_JSON_BYTES),
+    "kept.json": (replays._stored, installation.MAX_JSON_BYTES),
     "table.json": (
         lambda path: results.load(path.with_suffix(".csv")),
         installation.MAX_JSON_BYTES,
@@ -179,8 +179,8 @@ PLACES = {
     "conform vectors --output {}": "/dev/null",
     "conform run --output {}": "/dev/null",
     "reproduce --output {}": "/dev/null",
-    "reencode --resume {}": "/dev/null",
-    "reencode --qlog {}": "/dev/null",
+    "reencode --store {}": "/dev/null",
+    "reencode --log {}": "/dev/null",
     "consensus --mode virtual --transport native --network star --nodes 4 --log {}": "/dev/null",
     "plot networks --output {}": "named.svg",
     "study pqdpol --page {}": "named.html",

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from pqchain import plots
 from pqchain.bench import compare_runs
-from pqchain.reencode import sweep
+from pqchain.reencode import sweeps
 from tests import frames
 
 LONG = "SPHINCS+-SHA2-128f-simple"
@@ -72,7 +72,7 @@ def links() -> pd.DataFrame:
            "high_seconds": 1.1, "wire_limit_seconds": 0.5, "over_best": 1.0, "status": "ok",
            "note": ""}  # fmt: skip
     ways = ("tcp", "quic", "quic-one-stream", "quic-cubic", "quic-bbr", "quic-fresh", "quic-0-rtt")
-    return sweep.SWEEP.frame(
+    return sweeps.SWEEP.frame(
         row | {"way": way, "transfer_seconds": 1 + at / 3, "delay_seconds": delay}
         for at, way in enumerate(ways)
         for delay in (0.0, 0.02, 0.2)

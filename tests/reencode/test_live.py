@@ -94,7 +94,7 @@ def test_three_kinds_of_quic_re_encode_in_one_mesh(tmp_path):
                block_bytes=70_000)  # fmt: skip
     runs.prepare(one, tmp_path)
     others = {node: kinds[node % 3] for node in range(9) if node % 3}
-    result = processes.run(replace(runs.job(one), others=others), tmp_path)
+    result = processes.run(replace(runs.job(one), node_transports=others), tmp_path)
     assert result.failure is None
     assert [node.state for node in result.nodes] == ["done"] * 9 + ["dead"]
     assert_survived(one, tmp_path, {9})
@@ -107,7 +107,7 @@ def test_everyone_asks_everyone_over_grpc(tmp_path):
 
 def test_too_few_files_are_refused_before_anything_starts(tmp_path, monkeypatch):
     monkeypatch.setattr(processes.resource, "getrlimit", lambda which: (20, 20))
-    with pytest.raises(UsageError, match=r"may open 20 files, 5 nodes need 52.*ulimit -n 52"):
+    with pytest.raises(UsageError, match=r"at least 52 for 5 nodes; got 20.*ulimit -n 52"):
         runs.run(live(), tmp_path)
 
 

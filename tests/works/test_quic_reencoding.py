@@ -6,10 +6,9 @@ import math
 import pandas as pd
 import pytest
 
-from pqchain import results
+from pqchain import reencode, results
 from pqchain.errors import PqchainError, UnknownName
-from pqchain.reencode import replay
-from pqchain.reencode.replay import CONTRAST, RUN
+from pqchain.reencode.replays import CONTRAST, RUN
 from pqchain.reencode.scenario import Scenario
 from pqchain.wire.transports import aioquic
 from pqchain.wire.transports.registry import TRANSPORTS
@@ -181,7 +180,7 @@ def test_a_virtual_run_in_its_own_process_gives_the_same_numbers():
     apart = replays._run_processes([("a", options, 2)], lambda: steps.append(1))["a"]
     assert steps == [1]
     assert apart["repeat"].tolist() == [2]
-    here = replay.replay(Scenario(experiment="exchange", block_bytes=7000, seed=5))
+    here = reencode.replay(Scenario(experiment="exchange", block_bytes=7000, seed=5)).frame
     assert apart["transfer_seconds"].tolist() == here["transfer_seconds"].tolist()
     assert apart["scenario_id"].tolist() == here["scenario_id"].tolist()
 
@@ -332,14 +331,14 @@ def test_what_cannot_be_opened_is_a_row_that_says_why(monkeypatch):
     def refuse(one, **options):
         raise PqchainError("no sockets left")
 
-    monkeypatch.setattr(replay, "replay", refuse)
+    monkeypatch.setattr(replays, "replay", refuse)
     row = replays._attempt(Scenario(mode="loopback")).iloc[0]
     assert (row["status"], row["verdict"]) == ("failed", "no sockets left")
 
 
 def test_an_older_library_is_given_shorter_datagrams(monkeypatch):
     assert replays._live_datagram_bytes() <= 8952
-    older = dataclasses.replace(aioquic.LIBRARY, longest_bytes=1500)
+    older = dataclasses.replace(aioquic.LIBRARY, max_datagram_bytes=1500)
     monkeypatch.setattr(aioquic, "LIBRARY", older)
     asked = []
     monkeypatch.setattr(replays, "_attempt", lambda one, **_: asked.append(one) or pd.DataFrame())

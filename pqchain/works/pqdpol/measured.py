@@ -133,14 +133,16 @@ def run(costs: CostTable, plan: Plan, *, progress: bool = False) -> dict[str, pd
     orders = list(_orders(costs, plan))
     # Settings that coincide on this machine share one run.
     known: dict[tuple[str, str], Run] = {}
-    with modes.nursery(orders[0][1]) as using:
+    with modes.open_fork_server(orders[0][1]) as fork_server:
         try:
-            computer = prices.calibrate(costs, using=using, progress=progress)
+            computer = prices.calibrate(costs, fork_server=fork_server, progress=progress)
         except Unsupported:
             return {}
         for _, scenario, how in tqdm(orders, disable=not progress, unit="run"):
             if (case := (scenario.identifier, how["mode"])) not in known:
-                known[case] = computer.predicted(modes.run(scenario, **how, using=using))
+                known[case] = computer.predicted(
+                    modes.run(scenario, **how, fork_server=fork_server)
+                )
     runs = [(setting, known[scenario.identifier, how["mode"]]) for setting, scenario, how in orders]
     return frames(runs, computer)
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import results
+from pqchain import reencode, results
 from pqchain.errors import UsageError
 from pqchain.figures import Kind
-from pqchain.reencode import replay
-from pqchain.reencode.replay import CONTRAST, RUN
+from pqchain.reencode.replays import CONTRAST, RUN
 from pqchain.results import Contract
 from pqchain.works import papers
 
@@ -97,10 +96,10 @@ def claimed_percent() -> float:
 
 
 def contrast(series: pd.DataFrame) -> pd.DataFrame:
-    """Compare streams at the largest number of blocks by `replay.contrast`; empty without pairs."""
+    """Compare streams at the largest number of blocks; empty without pairs."""
     most = series[series["blocks"] == series["blocks"].max()]
     try:
-        return replay.contrast(most, claimed_percent=claimed_percent())
+        return reencode.contrast(most, claimed_percent=claimed_percent())
     except UsageError:
         return CONTRAST.frame()
 

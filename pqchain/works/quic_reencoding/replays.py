@@ -14,8 +14,8 @@ import pandas as pd
 
 from pqchain import machine, results
 from pqchain.errors import PqchainError, UnknownName
-from pqchain.reencode import replay, scenario
-from pqchain.reencode.replay import RUN
+from pqchain.reencode import scenario
+from pqchain.reencode.replays import RUN, replay, unavailable_reason, unsupported
 from pqchain.reencode.scenario import Scenario
 from pqchain.results import scratch
 from pqchain.wire.transports import registry
@@ -286,7 +286,7 @@ def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[st
             process = subprocess.run(command, capture_output=True, text=True, check=False)
             if process.returncode:
                 why = process.stderr.strip().rpartition("\n")[2]
-                frame = replay.unsupported(Scenario(), f"{' '.join(options)}: {why}")
+                frame = unsupported(Scenario(), f"{' '.join(options)}: {why}").frame
                 frame["status"] = "failed"
             else:
                 frame = results.load(file)
@@ -306,20 +306,20 @@ def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[st
 
 
 def _attempt(wanted: Scenario, **options: Any) -> pd.DataFrame:
-    reason = replay.unavailable_reason(wanted)
+    reason = unavailable_reason(wanted)
     if reason:
-        return replay.unsupported(wanted, reason)
+        return unsupported(wanted, reason).frame
     try:
-        frame = replay.replay(wanted, **options)
+        frame = replay(wanted, **options).frame
     except PqchainError as error:
         # One failed replay must not discard the hour of the others.
-        return replay.unsupported(wanted, str(error)).assign(status="failed")
+        return unsupported(wanted, str(error)).frame.assign(status="failed")
     frame.attrs = {}
     return frame
 
 
 def _live_datagram_bytes() -> int:
-    return min(_LIVE_DATAGRAM_BYTES, registry.get("aioquic").longest_datagram_bytes())
+    return min(_LIVE_DATAGRAM_BYTES, registry.get("aioquic").max_datagram_bytes())
 
 
 def _live_pairs(count: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
