@@ -15,7 +15,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.output,
         preset=arguments.preset or bench.preset(),
         only=arguments.only,
-        schemes=arguments.own,
+        algorithms=arguments.own,
         progress=console.watched(),
     )
     by_print = done.claims["source"] == "published"

@@ -89,7 +89,7 @@ def _outcomes(arguments: argparse.Namespace) -> int:
     else:
         operations_of = ["generate_keypair", "sign", "verify"]
         frame = operations.measure(
-            analysis.scheme_names(), operations_of, preset=arguments.preset or presets.preset(),
+            analysis.algorithm_names(), operations_of, preset=arguments.preset or presets.preset(),
             progress=console.watched(),
         )  # fmt: skip
     predicted = analysis.predictions(costing.from_frame(frame))
@@ -107,9 +107,9 @@ def _with_own(plan: Plan, names: list[str]) -> Plan:
 
 def _compared(plan: Plan, names: list[str]) -> Plan:
     """Add the schemes of --scheme to those that the plan compares."""
-    asked = {name.casefold() for name in plan.schemes}
+    asked = {name.casefold() for name in plan.algorithms}
     more = tuple(name for name in names if name.casefold() not in asked)
-    return plan.with_(schemes=plan.schemes + more) if more else plan
+    return plan.with_(algorithms=plan.algorithms + more) if more else plan
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:
@@ -132,7 +132,7 @@ def _changed(plan: Plan, changes: list[str]) -> Plan:
         types = INPUTS[name].types if name in INPUTS else ()
         if types or name == "law":
             settings[name] = _value(text, types) if types else text.casefold()
-        elif name == "schemes":
+        elif name == "algorithms":
             settings[name] = tuple(filter(None, map(str.strip, text.split(","))))
         else:
             problems.append(f"--set changes numbers and names; use a TOML file to set {name!r}")

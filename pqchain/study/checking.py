@@ -156,15 +156,15 @@ def network_of(values: Mapping[str, Any]) -> tuple[Network, list[Problem]]:
 
 
 def _wrong_schemes(values: Mapping[str, Any]) -> Iterator[Problem]:
-    names, baseline = values.get("schemes", ()), values.get("baseline")
-    if "schemes" in values and not (names and isinstance(names, tuple)):
-        message = f'schemes must be a list of names, such as ["Falcon-512"]; got {shown(names)}'
-        yield Problem("schemes", message)
+    names, baseline = values.get("algorithms", ()), values.get("baseline")
+    if "algorithms" in values and not (names and isinstance(names, tuple)):
+        message = f'algorithms must be a list of names, such as ["Falcon-512"]; got {shown(names)}'
+        yield Problem("algorithms", message)
         names = ()
     migration = values.get("migration")
     migration = migration if isinstance(migration, Mapping) else {}
     named_by = {
-        "schemes": names,
+        "algorithms": names,
         "baseline": (baseline,) if baseline and isinstance(baseline, str) else (),
         "migration": migration,
     }

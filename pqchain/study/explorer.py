@@ -98,8 +98,8 @@ class Explorer:
     @property
     def plan(self) -> Plan:
         """The plan at the position of the sliders. Raises UsageError if it is impossible."""
-        order = dict.fromkeys((*self.start.schemes, *self._schemes.value))
-        names = tuple(name for name in order if name in self._schemes.value)
+        order = dict.fromkeys((*self.start.algorithms, *self._algorithms.value))
+        names = tuple(name for name in order if name in self._algorithms.value)
         changes: Any = {
             name: slider.value
             for name, slider in self.sliders.items()
@@ -109,7 +109,7 @@ class Explorer:
         own = {row.algorithm: row for row in self.start.own_schemes}
         own |= {row.algorithm: row for row in self.costs.rows if row.is_given}
         given = tuple(row for row in own.values() if row.algorithm in chosen)
-        return self._built.with_(schemes=names, own_schemes=given, **changes)
+        return self._built.with_(algorithms=names, own_schemes=given, **changes)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -158,12 +158,12 @@ class Explorer:
         frame = self.frame
         rows = frame[frame["quantity"] == self.figure]
         texts = frame[frame["quantity"] == "binding_limit"]
-        bound = dict(zip(texts["scheme"], texts["text"], strict=True))
+        bound = dict(zip(texts["algorithm"], texts["text"], strict=True))
         is_capacity = self.figure == "capacity_per_second"
         axes = plots.plot_capacity(rows, bound if is_capacity else {})
         before = [
             self._before[name][self.figure] if name in self._before else math.nan
-            for name in rows["scheme"]
+            for name in rows["algorithm"]
         ]
         axes.plot(before, range(len(before)), "|", color=plots.INK, markersize=16, clip_on=False)
         quantity = QUANTITIES[self.figure]
@@ -179,7 +179,7 @@ class Explorer:
             return self._build()
         # One update after all sliders have moved, instead of one for each.
         self._is_held = True
-        self._schemes.value = self.start.schemes
+        self._algorithms.value = self.start.algorithms
         for name, slider in self.sliders.items():
             slider.value = self._places[name]
         self._is_held = False
@@ -231,9 +231,9 @@ class Explorer:
     def _build_head(self) -> None:
         make = self._widgets
         names = [row.algorithm for row in self.costs.rows if _usable(row)]
-        self._schemes = make.SelectMultiple(
-            options=names, value=self._built.schemes, rows=min(8, len(names)),
-            description="schemes", layout={"width": "auto"},
+        self._algorithms = make.SelectMultiple(
+            options=names, value=self._built.algorithms, rows=min(8, len(names)),
+            description="algorithms", layout={"width": "auto"},
         )  # fmt: skip
         outputs = [(QUANTITIES[name].about.partition(":")[0], name) for name in OUTPUTS]
         self._figure = make.Dropdown(
@@ -247,7 +247,7 @@ class Explorer:
         self._tabs = make.Tab()
         self._tabs.add_class("pqchain-inputs")
         self._back.on_click(lambda _: self.reset())
-        self._schemes.observe(self._moved, "value")
+        self._algorithms.observe(self._moved, "value")
         self._figure.observe(self._chosen, "value")
         self._form.observe(lambda _: self._write(), "value")
 
@@ -271,7 +271,7 @@ class Explorer:
         self._tabs.titles = tuple(headings)
         box = self._widgets
         left = box.VBox(
-            [self._figure, self._schemes, self._tabs, self._back],
+            [self._figure, self._algorithms, self._tabs, self._back],
             layout={"flex": "1 1 32em", "min_width": "22em"},
         )
         right = box.VBox(
@@ -284,10 +284,12 @@ class Explorer:
 
     def _strongest(self) -> list[str]:
         """Return the inputs that change the shown figure most when halved or doubled."""
-        first = next(iter(self._built.post_quantum), self._built.schemes[0])
+        first = next(iter(self._built.post_quantum), self._built.algorithms[0])
         try:
             # Without a sensitivity, sliders remain under the headings of their tables.
-            found = sensitivity.tornado(self._built, self.costs, scheme=first, output=self.figure)
+            found = sensitivity.tornado(
+                self._built, self.costs, algorithm=first, output=self.figure
+            )
         except PqchainError:
             return []
         ranked = dict.fromkeys((*found["input"], "transactions_per_second", "block_bytes", "nodes"))
@@ -333,8 +335,8 @@ class Explorer:
             plan = self.plan
             found = models(plan, self.costs)
             limits = {name: model.limit for name, model in found.items()}
-            by_scheme = {name: model.figures() for name, model in found.items()}
-            self._frame = framed(plan, by_scheme, limits)
+            by_algorithm = {name: model.figures() for name, model in found.items()}
+            self._frame = framed(plan, by_algorithm, limits)
         except PqchainError as error:
             # Emptied, because the figures of the last plan are not those of this one.
             self._frame = self._frame.iloc[:0]
@@ -377,11 +379,11 @@ def _table(found: Mapping[str, Model]) -> str:
     """Return the table below the plot: a row for each scheme, as HTML."""
     names = ("transactions_per_block", *OUTPUTS)
     rows = {
-        scheme: {
+        algorithm: {
             "binding limit": model.limit,
             **{title(name): model.figure(name).text() for name in names},
         }
-        for scheme, model in found.items()
+        for algorithm, model in found.items()
     }
     frame: Any = pd.DataFrame.from_dict(rows, orient="index")
     return str(frame.to_html(border=0))

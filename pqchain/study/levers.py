@@ -97,7 +97,7 @@ def _choices(plan: Plan, name: str) -> tuple[Any, ...]:
         names = INPUTS[name].choices
     elif name == "law":
         names = networks.NAMES
-    elif name == "signer" and any(plan.scheme(each).family == "Falcon" for each in plan.names):
+    elif name == "signer" and any(plan.algorithm(each).family == "Falcon" for each in plan.names):
         names = SIGNERS
     elif name == "vote_aggregation" and plan.votes_per_block:
         names = AGGREGATIONS

@@ -55,7 +55,7 @@ def markup(analysis: Analysis) -> str:
         parts["trees"] = ("Trees of aggregators", trees.html())
     if analysis.migration is not None:
         table = text.migration_table(analysis.migration)
-        plot = _migration(analysis.migration, plan, analysis.scheme)
+        plot = _migration(analysis.migration, plan, analysis.algorithm)
         parts["migration"] = ("Migration", plot, table.html())
     outcomes = text.outcomes_table(analysis.outcomes)
     parts["outcomes"] = ("Published outcomes", outcomes.html())
@@ -102,15 +102,15 @@ def _load(curve: pd.DataFrame) -> Markup:
     )
 
 
-def _migration(frame: pd.DataFrame, plan: Plan, scheme: str) -> Markup:
+def _migration(frame: pd.DataFrame, plan: Plan, algorithm: str) -> Markup:
     return html.figure(
         plots.figure_bytes(plots.plot_migration(frame), "svg"),
         identifier="figure-migration",
         description="Lines by day: share of the accounts that moved, and growth of the chain per "
         "day; the table below holds some of the days.",
-        caption=f"{figures.integer(plan.accounts)} accounts move from {plan.baseline} to {scheme}: "
-        f"{plan.moving_share:.0%} of each block is for moves, half of the accounts ask within "
-        f"{plan.adoption_days:g} days.",
+        caption=f"{figures.integer(plan.accounts)} accounts move from {plan.baseline} to "
+        f"{algorithm}: {plan.moving_share:.0%} of each block is for moves, half of the accounts "
+        f"ask within {plan.adoption_days:g} days.",
     )
 
 
@@ -118,13 +118,13 @@ def _tornado(tornado: pd.DataFrame) -> Markup:
     """Draw the tornado, unless no input has an effect."""
     if tornado.empty:
         return Markup()
-    output, scheme = humanize(tornado["output"].iloc[0]), tornado["scheme"].iloc[0]
+    output, algorithm = humanize(tornado["output"].iloc[0]), tornado["algorithm"].iloc[0]
     return html.figure(
         plots.figure_bytes(plots.plot_tornado(tornado), "svg"),
         identifier="figure-tornado",
-        description=f"Bars: {output} with {scheme} when one input at a time is halved or doubled; "
-        "the table below holds the values.",
-        caption=f"Sensitivity of {output} with {scheme}: each input halved and doubled. Inputs "
+        description=f"Bars: {output} with {algorithm} when one input at a time is halved or "
+        "doubled; the table below holds the values.",
+        caption=f"Sensitivity of {output} with {algorithm}: each input halved and doubled. Inputs "
         "without an effect are left out.",
     )
 

@@ -26,10 +26,8 @@ class Prover:
 
     name: str
     title: str
-    scheme: str
-    """The scheme that it aggregates."""
     algorithm: str
-    """The scheme of the registry with the same sizes; "" for none."""
+    """The scheme that it aggregates, by its name in the registry if one has the same sizes."""
     rates: tuple[tuple[float, float], ...]
     """(cores, signatures per second) by cores, 0 for an unknown number; empty without a published
     rate."""
@@ -69,7 +67,7 @@ def read(path: Path) -> Prover:
     """Return the prover of a file. Raises DataError."""
     # Measurements that the source does not publish are None.
     facts: dict[str, Any] = dict.fromkeys(_MEASURED)
-    facts |= {"name": path.stem, "algorithm": "", **installation.read_toml(path)}
+    facts |= {"name": path.stem, **installation.read_toml(path)}
     if set(facts) != _FIELDS:
         wrong = ", ".join(sorted(set(facts) ^ _FIELDS))
         raise DataError(f"{path}: {wrong} lacking, or unknown; see data/provers")

@@ -88,11 +88,11 @@ def parse(text: str, name: str) -> Plan:
             values["own_schemes"] = (*values.get("own_schemes", ()), schemes.from_table(entry))
         except PqchainError as error:
             report("scheme", "", str(error))
-    # A scheme that the file defines is compared even if `schemes` does not name it.
-    named = {str(name) for name in (*values.get("schemes", ()), *values.get("migration", ()))}
+    # A scheme that the file defines is compared even if `algorithms` does not name it.
+    named = {str(name) for name in (*values.get("algorithms", ()), *values.get("migration", ()))}
     given = [scheme.algorithm for scheme in values.get("own_schemes", ())]
-    if isinstance(values.get("schemes"), tuple):
-        values["schemes"] += tuple(name for name in given if name not in named)
+    if isinstance(values.get("algorithms"), tuple):
+        values["algorithms"] += tuple(name for name in given if name not in named)
     # Checked even if tables are misspelt, so that all problems are reported at once.
     wrong = list(wrong_values(INPUTS, values))
     try:
@@ -107,8 +107,8 @@ def parse(text: str, name: str) -> Plan:
 
 def observation(row: Mapping[str, Any]) -> Observation:
     """Return the observation of a table [[observed]]. Raises UsageError."""
-    values = {"set": {}, "scheme": "", **row}
-    expected: dict[str, Any] = dict.fromkeys(("quantity", "scheme", "source", "date"), str)
+    values = {"set": {}, "algorithm": "", **row}
+    expected: dict[str, Any] = dict.fromkeys(("quantity", "algorithm", "source", "date"), str)
     expected |= {"value": (int, float), "set": Mapping}
     if wrong := sorted(set(values) ^ set(expected)):
         raise UsageError(
@@ -126,11 +126,11 @@ def observation(row: Mapping[str, Any]) -> Observation:
         raise UsageError(
             f"an observed {values['quantity']} must be above 0; got {shown(values['value'])}"
         )
-    scheme = values["scheme"] and algorithms.get(values["scheme"]).name
+    algorithm = values["algorithm"] and algorithms.get(values["algorithm"]).name
     for name in values["set"]:
         check_name(name)
     origin = (values["source"], values["date"], values["set"])
-    return Observation(values["quantity"], scheme, float(values["value"]), *origin)
+    return Observation(values["quantity"], algorithm, float(values["value"]), *origin)
 
 
 def _opened(document: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:

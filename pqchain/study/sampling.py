@@ -64,7 +64,7 @@ class Times:
 
     passes: tuple[CostTable, ...]
     spread: tuple[tuple[str, str, float], ...] = ()
-    """(scheme, time, relative deviation of single operations), where samples are known."""
+    """(algorithm, time, relative deviation of single operations), where samples are known."""
     drift: float = 1.0
     """Slowdown of the machine during the measurement, relative to its fastest sample."""
 
@@ -91,8 +91,8 @@ class Times:
         slower = self.drift ** float(rng.uniform(-1.0, 1.0))
         # Lognormal factors, which keep times positive.
         factors = {
-            (scheme, name): slower * math.exp(deviation * sample)
-            for (scheme, name, deviation), sample in zip(self.spread, normal, strict=True)
+            (algorithm, name): slower * math.exp(deviation * sample)
+            for (algorithm, name, deviation), sample in zip(self.spread, normal, strict=True)
         }
 
         def varied(row: Costs) -> Costs:
@@ -189,7 +189,7 @@ def _to_measure(plan: Plan) -> list[str]:
     own = {row.algorithm for row in plan.own_schemes}
     names = [name for name in plan.names if name not in own]
     if not names:
-        raise UsageError("schemes must name one of the registry, such as the baseline")
+        raise UsageError("algorithms must name one of the registry, such as the baseline")
     return names
 
 
@@ -281,8 +281,8 @@ class Findings:
     def values(self) -> dict[str, dict[str, float]]:
         """Values by scheme and figure."""
         return {
-            scheme: {name: figure.value for name, figure in by_name.items()}
-            for scheme, by_name in self.figures.items()
+            algorithm: {name: figure.value for name, figure in by_name.items()}
+            for algorithm, by_name in self.figures.items()
         }
 
     @property
@@ -291,7 +291,7 @@ class Findings:
         capacity = {name: self.figures[name]["capacity_per_second"] for name in self.figures}
         return max(self.plan.post_quantum, key=lambda name: capacity[name].value, default="")
 
-    def migration(self, scheme: str) -> Migration:
+    def migration(self, algorithm: str) -> Migration:
         """Return the migration of the accounts from the baseline to a scheme.
 
         Raises UsageError for a study without accounts or baseline, or a scheme whose keys do not
@@ -300,9 +300,9 @@ class Findings:
         plan, values = self.plan, self.values
         if not plan.accounts or not plan.baseline:
             raise UsageError("a migration needs accounts above 0 and a baseline; set both")
-        old, new = values[plan.baseline], values[scheme]
+        old, new = values[plan.baseline], values[algorithm]
         if not new["migration_seconds"] > 0:
-            raise UsageError(f"no transaction of {plan.baseline} can carry a key of {scheme}")
+            raise UsageError(f"no transaction of {plan.baseline} can carry a key of {algorithm}")
         cycle = old["transactions_per_block"] / old["capacity_per_second"]
         return Migration(
             accounts=float(plan.accounts),
@@ -322,9 +322,9 @@ class Findings:
             new_per_day=new["capacity_per_second"] * DAY_SECONDS,
         )
 
-    def differ(self, quantity: str, scheme: str, other: str) -> bool:
+    def differ(self, quantity: str, algorithm: str, other: str) -> bool:
         """Return whether a figure of two schemes differs: their intervals do not overlap."""
-        first, second = (self.figures[name][quantity] for name in (scheme, other))
+        first, second = (self.figures[name][quantity] for name in (algorithm, other))
         return first.high < second.low or second.high < first.low
 
 
@@ -345,8 +345,9 @@ def run(
     # Reported here and not by the plan: sliders pass through such plans on the way to others.
     if plan.bundled and plan.bundled not in plan.names:
         raise UsageError(
-            f"schemes must name {plan.bundled}, whose signatures {plan.transaction_aggregation!r} "
-            f"aggregates; got {', '.join(plan.names)}. Add it, or give 'plain'."
+            f"algorithms must name {plan.bundled}, whose signatures "
+            f"{plan.transaction_aggregation!r} aggregates; got {', '.join(plan.names)}. "
+            "Add it, or give 'plain'."
         )
     times = known(plan, measurements)
     warnings: list[str] = []
@@ -374,13 +375,15 @@ def sample(
     numbers = tqdm(range(seeds), disable=not progress, unit="draw")
     draws = [models(plan, times.drawn(number), seed=number) for number in numbers]
     figures = {
-        scheme: {name: _over([draw[scheme].figure(name) for draw in draws]) for name in QUANTITIES}
-        for scheme in draws[0]
+        algorithm: {
+            name: _over([draw[algorithm].figure(name) for draw in draws]) for name in QUANTITIES
+        }
+        for algorithm in draws[0]
     }
     # The most frequent limit, and of equally frequent ones the first drawn.
     limits = {
-        scheme: Counter(draw[scheme].limit for draw in draws).most_common(1)[0][0]
-        for scheme in draws[0]
+        algorithm: Counter(draw[algorithm].limit for draw in draws).most_common(1)[0][0]
+        for algorithm in draws[0]
     }
     compared = validation.calibrate(plan, times.middle)
     return Findings(plan, times.middle, figures, limits, compared, seeds, warnings)

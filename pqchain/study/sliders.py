@@ -184,7 +184,7 @@ def _table(computed: Grid) -> Markup:
     """Write the table of the plan as it is, a row for each scheme, as the script expects it."""
     head = element(
         "tr",
-        element("th", "scheme", scope="col"),
+        element("th", "algorithm", scope="col"),
         *(element("th", text, scope="col", class_="number") for text in FIGURES.values()),
         element("th", "binding limit", scope="col"),
     )

@@ -62,8 +62,8 @@ def words(plan: Plan, start: Plan) -> list[str]:
 
     >>> from pqchain.study.reading import load
     >>> start = load("bitcoin")
-    >>> words(start.with_(block_seconds=300.0, schemes=("ML-DSA-44",)), start)
-    ['--set', 'schemes=ML-DSA-44', '--set', 'block_seconds=300.0']
+    >>> words(start.with_(block_seconds=300.0, algorithms=("ML-DSA-44",)), start)
+    ['--set', 'algorithms=ML-DSA-44', '--set', 'block_seconds=300.0']
     """
     before = {row.algorithm for row in start.own_schemes}
     given = [row for row in plan.own_schemes if row.algorithm not in before]

@@ -113,7 +113,7 @@ class Paper:
         return self.folder.name
 
     @property
-    def schemes(self) -> tuple[str, ...]:
+    def algorithms(self) -> tuple[str, ...]:
         """Its algorithms by their names in the registry."""
         return tuple(dict.fromkeys(self.names.values()))
 

@@ -91,9 +91,9 @@ class Work:
         """Tables, figures and findings of `chapter.toml`."""
         return chapter.read(self._folder)
 
-    def schemes(self) -> tuple[str, ...]:
+    def algorithms(self) -> tuple[str, ...]:
         """Return the algorithms whose times are needed."""
-        return self.paper.schemes
+        return self.paper.algorithms
 
     def models(self) -> Mapping[str, Callable[[], pd.DataFrame]]:
         """Return the functions of the frames that need no clock, by name."""

@@ -60,7 +60,7 @@ def test_longer_transactions_crowd_out_others_on_the_way():
 
 
 def test_a_study_moves_its_own_accounts():
-    chain = load("bitcoin").with_(nodes=64, schemes=("Falcon-512",))
+    chain = load("bitcoin").with_(nodes=64, algorithms=("Falcon-512",))
     answer = found(chain.with_(moving_share=1.0, adoption_days=0.0))
     moving = answer.migration("Falcon-512")
     # Two inputs of each transaction move: 9590 a block, where the literature's bound is 17,020.

@@ -101,7 +101,7 @@ def test_without_a_clock_nothing_is_measured_and_nothing_fails(work):
 
 def test_a_work_is_complete_without_a_line_of_code():
     work = Work(FOLDER)
-    assert work.schemes() == ("Falcon-512",)
+    assert work.algorithms() == ("Falcon-512",)
     assert work.compute(Bench()) == {}
     assert list(work.tables({})) == list(work.figures({})) == []
 

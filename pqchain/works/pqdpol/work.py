@@ -99,7 +99,7 @@ class PqDpol(Work):
 
     def fact_names(self) -> Collection[str]:
         """Return the facts about the model of the paper's network, and about runs."""
-        return [*_FACT_NAMES, *judging.FACT_NAMES, *map(_per_block, self.schemes())]
+        return [*_FACT_NAMES, *judging.FACT_NAMES, *map(_per_block, self.algorithms())]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
         """Return the facts that the frames contain."""
