@@ -206,6 +206,9 @@ def trees_table(plan: Plan) -> Table | None:
     if not trees:
         return None
     prover = PROVERS[plan.vote_aggregation]
+    links = Unit("bit/s").text(trees["gossip"].rate_bits_per_second)
+    if plan.rate_bits_per_second is None:
+        links += " (BEAMSIM's; the plan's regions have their own)"
     rows = []
     for topology, tree in trees.items():
         result = aggregation.aggregate(tree)
@@ -231,7 +234,7 @@ def trees_table(plan: Plan) -> Table | None:
         ],
         rows=rows,
         caption=f"Trees of aggregators for {plan.votes_per_block:g} votes in "
-        f"{plan.vote_aggregates:g} groups at 100 Mbit/s, proven by {prover.title} "
+        f"{plan.vote_aggregates:g} groups with links of {links}, proven by {prover.title} "
         f"({prover.source}, {prover.machine}): {CITED}.",
         source=[Kind.MODELLED, Kind.CITED],
     )  # fmt: skip

@@ -47,6 +47,11 @@ class Undecided(Exception):
 _HERE = Standing(elsewhere=(MACHINE,))
 
 
+def rounded(value: float) -> float:
+    """Return a number of ours to be written in full: counts as they are, others to four digits."""
+    return value if float(value).is_integer() else float(f"{value:.4g}")
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """A value with its uncertainty and its worth as evidence."""
@@ -84,9 +89,7 @@ class Number:
         return Number(value, noise, error, standing=self.standing & other.standing)
 
     def __str__(self) -> str:
-        if self.unit in ("s", "B"):
-            return Unit(self.unit).text(self.value, exact=self.unit == "B")
-        return f"{self.value:.4g}" + {"%": " %", "1/s": " per second"}.get(self.unit, "")
+        return Unit(self.unit).text(rounded(self.value), exact=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +173,7 @@ def published(paper: Paper) -> Reader:
     known: dict[tuple[str, str, str], Number] = {}
     for cell in papers.cells(paper):
         value, noise = float(cell.value), float(cell.rounding)
-        number = Number(value, noise, noise, cell.unit)
+        number = Number(value, noise, noise, Unit.of(cell.quantity, cell.unit))
         # The first print of a number counts: later tables and the text quote it, often rounded.
         for name in (cell.printed_name, cell.algorithm):
             known.setdefault((name, cell.quantity, cell.implementation), number)

@@ -99,6 +99,14 @@ def test_a_plan_with_proofs_has_trees_and_says_that_the_prover_is_cited():
     assert trees_table(load("bitcoin")) is None
 
 
+def test_links_of_a_tree_have_the_rate_of_the_plan():
+    lean = load("ethereum-lean")
+    assert of_plan(lean)["gossip"].rate_bits_per_second == 100e6
+    meshed = lean.with_(law="mesh", rate_bits_per_second=20e6, votes_per_block=64.0)
+    assert of_plan(meshed)["gossip"].rate_bits_per_second == 20e6
+    assert "20.0 Mbit/s" in trees_table(meshed).text().replace("\N{NARROW NO-BREAK SPACE}", " ")
+
+
 def test_how_near_beamsims_report_is():
     """Its report says 3.9 s by gossip and 3.2 s on a grid; its numbers of groups it does not say.
 

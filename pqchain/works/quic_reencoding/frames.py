@@ -52,12 +52,12 @@ LIBRARIES = Contract.of(
 )
 
 IMPAIRED = Contract.of(
-    "reencode_trouble",
+    "reencode_impaired",
     ("str", "comparison streams sessions transport"),
     ("float64", "delay_seconds loss"),
     ("Int64", "blocks block_bytes repeat"),
     ("float64", "first_chunk_seconds mean_chunk_seconds transfer_seconds"),
-    ("str", "status"),
+    ("str", "status verdict"),
 )
 
 PHASES = {
@@ -201,7 +201,7 @@ def impaired_links(runs: Sequence[tuple[Mapping[str, Any], pd.DataFrame]]) -> pd
     Columns: comparison (EARLY or LOSSY), streams, sessions ("full", "0-rtt" or "kept"), transport,
     delay_seconds (one way), loss (a probability), blocks, block_bytes, repeat,
     first_chunk_seconds and mean_chunk_seconds (from the start of a node until the first chunk is
-    complete, and the mean of all chunks; means over nodes), transfer_seconds, status.
+    complete, and the mean of all chunks; means over nodes), transfer_seconds, status, verdict.
     """
     names = [name for name in IMPAIRED.columns if name in RUN.columns]
     parts = [frame[names].assign(**conditions) for conditions, frame in runs]

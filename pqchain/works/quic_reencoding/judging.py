@@ -25,9 +25,9 @@ def judge(claim: str, frames: Frames) -> Iterator[Verdict]:
     if claim == "chunks-restore-blocks":
         yield from _restored(frames["runs"], frames["table1"])
     if claim == "zero-rtt-starts-earlier":
-        yield from _starts_earlier(frames["trouble"])
+        yield from _starts_earlier(frames["impaired"])
     if claim == "streams-independent":
-        yield from _independent(frames["trouble"])
+        yield from _independent(frames["impaired"])
     if claim == "single-stream-first-chunk":
         yield from _earlier_chunks(frames["runs"])
     if claim in _BY_SHARES:
