@@ -1,7 +1,7 @@
 """The interface of a published work: all that report, pages and commands use.
 
 `Work` is complete for a work without computations. One with computations is a subclass in a
-package of its own, and a line in `works.registry`.
+package of its own, which `works.registry` finds by its key.
 """
 
 from __future__ import annotations
