@@ -22,8 +22,7 @@ def test_ready_studies_say_where_every_input_comes_from(name):
     assert unset
     assert not [key for key in unset if f"\n{key} = " in ready(name)]
     assert ("peers" in told) == (plan.network.law == "gossip")
-    has_links = name in ("solana", "algorand")  # the others have regions, or no links
-    assert ("rate_bits_per_second" in told) == has_links
+    assert ("rate_bits_per_second" in told) == (plan.rate_bits_per_second is not None)
 
 
 def test_what_is_changed_loses_its_source():
