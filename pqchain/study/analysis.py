@@ -137,17 +137,17 @@ def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analy
     sensitivity.check_output(output)
     plan, costs, best = findings.plan, findings.costs, findings.best
     algorithm = best or plan.algorithms[0]
-    swings = sensitivity.one_at_a_time(plan, costs, algorithm)
-    fits = swings.base["transactions_per_block"] or not plan.baseline
+    variations = sensitivity.one_at_a_time(plan, costs, algorithm)
+    fits = variations.base["transactions_per_block"] or not plan.baseline
     # Nothing changes a scheme of which no transaction fits: the baseline says which inputs matter.
-    ranking = swings if fits else sensitivity.one_at_a_time(plan, costs, plan.baseline)
+    ranking = variations if fits else sensitivity.one_at_a_time(plan, costs, plan.baseline)
     migrates = best and findings.figures[best]["migration_seconds"].value > 0
     return Analysis(
         findings=findings,
         algorithm=algorithm,
-        tornado=sensitivity.ranked(swings, output),
+        tornado=sensitivity.ranked(variations, output),
         plane=sensitivity.plane(plan, costs) if plan.post_quantum else None,
-        grid=sliders.grid(plan, costs, ranking, swings.base.limit),
+        grid=sliders.grid(plan, costs, ranking, variations.base.limit),
         load=queueing.curve(
             {
                 name: blocks(plan, values)

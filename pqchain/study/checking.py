@@ -163,15 +163,15 @@ def _wrong_schemes(values: Mapping[str, Any]) -> Iterator[Problem]:
         names = ()
     migration = values.get("migration")
     migration = migration if isinstance(migration, Mapping) else {}
-    named_by = {
+    names_of = {
         "algorithms": names,
         "baseline": (baseline,) if baseline and isinstance(baseline, str) else (),
         "migration": migration,
     }
-    own = values.get("own_schemes", ())
-    for field, name in ((field, name) for field, several in named_by.items() for name in several):
+    own_schemes = values.get("own_schemes", ())
+    for field, name in ((field, name) for field, listed in names_of.items() for name in listed):
         try:
-            if schemes.named(name, own).kind != "signature":
+            if schemes.named(name, own_schemes).kind != "signature":
                 yield Problem(field, f"{field} must name signature schemes; got {shown(name)}")
         except PqchainError as error:
             yield Problem(field, f"{field}: {error}")

@@ -19,7 +19,9 @@ from pqchain.study.inputs import Plan
 from pqchain.study.model import MIX, QUANTITIES, Evidence, Model, blocks, figure, models
 from pqchain.study.provers import PROVERS
 
-__all__ = ["MIX", "QUANTITIES", "Model", "blocks", "evaluate", "framed", "models"]
+__all__ = [
+    "MIX", "QUANTITIES", "Model", "blocks", "evaluate", "framed", "framed_models", "models",
+]  # fmt: skip
 
 STUDY = Contract.of(
     "study",
@@ -365,12 +367,13 @@ def evaluate(plan: Plan, costs: CostTable, *, seed: int = 0) -> pd.DataFrame:
     kind ("registry", "published", "measured", "given" or "modelled"), source (of the number, or
     what the model rests on).
     """
-    found = models(plan, costs, seed=seed)
-    return framed(
-        plan,
-        {name: model.figures() for name, model in found.items()},
-        {name: model.limit for name, model in found.items()},
-    )
+    return framed_models(plan, models(plan, costs, seed=seed))
+
+
+def framed_models(plan: Plan, by_algorithm: Mapping[str, Model]) -> pd.DataFrame:
+    """Return the figures of models as a frame; see `evaluate`."""
+    figures = {name: model.figures() for name, model in by_algorithm.items()}
+    return framed(plan, figures, {name: model.limit for name, model in by_algorithm.items()})
 
 
 def framed(

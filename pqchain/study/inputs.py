@@ -253,6 +253,11 @@ class Plan:
         return schemes.named(name, self.own_schemes)
 
     @property
+    def families(self) -> frozenset[str]:
+        """The families of `names`."""
+        return frozenset(self.algorithm(name).family for name in self.names)
+
+    @property
     def bundled(self) -> str:
         """The scheme whose signatures in a block become one aggregate or proof; "" for none."""
         how = self.transaction_aggregation
@@ -322,20 +327,20 @@ class Plan:
 def _declared() -> Iterator[tuple[str, Input]]:
     """Yield every input with the types and the default of its field."""
     hints = get_type_hints(Plan, include_extras=True)
-    for each in fields(Plan):
-        if get_origin(hints[each.name]) is not Annotated:
+    for declared in fields(Plan):
+        if get_origin(hints[declared.name]) is not Annotated:
             continue
-        kind, declaration = get_args(hints[each.name])
+        kind, declaration = get_args(hints[declared.name])
         plain = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
         allowed = tuple(t for t in plain if t in (int, float, str, bool))
         yield (
-            each.name,
+            declared.name,
             replace(
                 declaration,
-                unit=declaration.unit or str(Unit.of(each.name)),
+                unit=declaration.unit or str(Unit.of(declared.name)),
                 # A TOML file may write a float without a decimal point.
                 types=(*allowed, int) if float in allowed else allowed,
-                default=_default(each),
+                default=_default(declared),
             ),
         )
 
@@ -349,7 +354,7 @@ def _default(declared: Field[Any]) -> Any:
 INPUTS: Mapping[str, Input] = dict(_declared())
 """Every input, in the order of `pqchain study --inputs`."""
 
-NAMES = tuple(each.name for each in fields(Plan) if each.init)
+NAMES = tuple(declared.name for declared in fields(Plan) if declared.init)
 """Names of the inputs that `Plan.with_` accepts."""
 
 
@@ -363,7 +368,7 @@ def _wrong_combinations(plan: Plan) -> list[Problem]:
     """Return the problems of inputs that exclude each other."""
     data, parity, nodes, signer = plan.data_chunks, plan.parity_chunks, plan.nodes, plan.signer
     is_modelled = signer != "software"
-    has_falcon = any(plan.algorithm(name).family == "Falcon" for name in plan.names)
+    has_falcon = "Falcon" in plan.families
     rules = (
         (plan.delegates > nodes, "delegates",
          f"delegates must be at most nodes, {nodes}; got {plan.delegates}. 0 means all nodes."),

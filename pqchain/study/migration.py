@@ -147,8 +147,8 @@ def _day(migration: Migration, moved: float, moving: float, asked: float) -> lis
     wanted = migration.transactions_per_second
     room = math.inf
     if migration.old_per_day and migration.new_per_day:
-        each = (1 - share) / migration.old_per_day + share / migration.new_per_day
-        room = (1 - used) / each / DAY_SECONDS
+        block_share = (1 - share) / migration.old_per_day + share / migration.new_per_day
+        room = (1 - used) / block_share / DAY_SECONDS
     carried = min(wanted, room)
     size = (1 - share) * migration.old_bytes + share * migration.new_bytes
     growth = carried * DAY_SECONDS * size + moving * migration.move_bytes

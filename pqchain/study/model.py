@@ -130,10 +130,10 @@ class Model:
         """The source of a figure that is computed from costs and inputs, or why there is none."""
         if self.count:
             return f"arithmetic of pqchain.study over {self.row.source}"
-        what = f"a block of {self.plan.block_bytes} bytes"
+        container = f"a block of {self.plan.block_bytes} bytes"
         if self.limit == "packet":
-            what = f"a packet of {self.plan.packet_bytes} bytes"
-        return f"{what} holds no transaction of {self.algorithm}"
+            container = f"a packet of {self.plan.packet_bytes} bytes"
+        return f"no transaction of {self.algorithm} fits in {container}"
 
     @cached_property
     def cost_kind(self) -> Kind:
@@ -365,10 +365,9 @@ class MixedModel(Model):
         elif name == "block_verify_seconds":
             value = self.count * sum(share * part[name] / part.count for share, part in self._parts)
         elif name in ("final_seconds", "single_final_seconds"):
-            whole = self["transaction_bytes"]
+            size = self["transaction_bytes"]
             value = sum(
-                share * part["transaction_bytes"] / whole * part[name]
-                for share, part in self._parts
+                share * part["transaction_bytes"] / size * part[name] for share, part in self._parts
             )
         else:
             value = sum(share * part[name] for share, part in self._parts)
@@ -381,13 +380,13 @@ def models(plan: Plan, costs: CostTable, *, seed: int = 0) -> dict[str, Model]:
 
     Raises MissingCosts for a scheme without costs.
     """
-    found: dict[str, Model] = {}
+    by_algorithm: dict[str, Model] = {}
     # The baseline is first in `names`, because the others refer to its model.
     for name in plan.names:
-        found[name] = Model(plan, costs, name, seed, found.get(plan.baseline))
+        by_algorithm[name] = Model(plan, costs, name, seed, by_algorithm.get(plan.baseline))
     if plan.migration:
-        found[MIX] = MixedModel(plan, costs, found)
-    return found
+        by_algorithm[MIX] = MixedModel(plan, costs, by_algorithm)
+    return by_algorithm
 
 
 @cache

@@ -42,10 +42,9 @@ PASSES = 3
 UNSTEADY = 0.25
 """Spread between passes, relative to the median, above which a warning is given."""
 
-_TIMES = tuple(each.name for each in fields(Costs) if each.name.endswith("_seconds"))
-
-_AGGREGATE_TIMES = tuple(
-    each.name for each in fields(AggregateCosts) if each.name.endswith("_seconds")
+_TIMES, _AGGREGATE_TIMES = (
+    tuple(field.name for field in fields(costs) if field.name.endswith("_seconds"))
+    for costs in (Costs, AggregateCosts)
 )
 
 # The name of aggregates in `Times.spread`.
@@ -186,8 +185,8 @@ def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
 
 def _to_measure(plan: Plan) -> list[str]:
     """Return the schemes to measure. Raises UsageError if all are the user's own."""
-    own = {row.algorithm for row in plan.own_schemes}
-    names = [name for name in plan.names if name not in own]
+    defined = {row.algorithm for row in plan.own_schemes}
+    names = [name for name in plan.names if name not in defined]
     if not names:
         raise UsageError("algorithms must name one of the registry, such as the baseline")
     return names
@@ -207,8 +206,8 @@ def _median(rows: Sequence[Any], names: Iterable[str]) -> Any:
 
 
 def _of(plan: Plan, table: CostTable) -> CostTable:
-    own = {row.algorithm: row for row in plan.own_schemes}
-    rows = (own.get(name) or table[name] for name in plan.names)
+    defined = {row.algorithm: row for row in plan.own_schemes}
+    rows = (defined.get(name) or table[name] for name in plan.names)
     return CostTable(tuple(row.require("sign", "verify") for row in rows), table.source)
 
 
@@ -219,19 +218,29 @@ def _drift(table: CostTable, measurements: list[pd.DataFrame]) -> float:
     machine: other load, its clock. Another hour may be as much faster or slower. All schemes share
     the factor, which leaves ratios as they are.
     """
+    verifications: dict[str, list[Mapping[str, Any]]] = {}
+    for frame in measurements:
+        if "min_seconds" in frame.columns:
+            for algorithm, operations_of in _rows(table, frame):
+                verifications.setdefault(algorithm, []).append(operations_of["verify"])
     slower = []
-    for row in (each for each in table.rows if not each.is_given):
-        implementation = row.source.partition(" on ")[0]
-        own = [
-            costing.choose(frame, row.algorithm, implementation=implementation)["verify"]
-            for frame in measurements
-            if "min_seconds" in frame.columns
-        ]
-        fastest = min((each["min_seconds"] for each in own), default=math.nan)
+    for rows in verifications.values():
+        fastest = min(row["min_seconds"] for row in rows)
         if fastest > 0:
-            middle = float(np.median([each["median_seconds"] for each in own]))
+            middle = float(np.median([row["median_seconds"] for row in rows]))
             slower.append(max(1.0, middle / fastest))
     return float(np.median(slower)) if slower else 1.0
+
+
+def _rows(
+    table: CostTable, measurements: pd.DataFrame
+) -> Iterator[tuple[str, Mapping[str, Mapping[str, Any]]]]:
+    """Yield each scheme with measured costs, and the rows of its implementation by operation."""
+    for row in table.rows:
+        if not row.is_given:
+            implementation = row.source.partition(" on ")[0]
+            rows = costing.choose(measurements, row.algorithm, implementation=implementation)
+            yield row.algorithm, rows
 
 
 def _spread(table: CostTable, measurements: pd.DataFrame) -> Iterator[tuple[str, str, float]]:
@@ -241,13 +250,11 @@ def _spread(table: CostTable, measurements: pd.DataFrame) -> Iterator[tuple[str,
     """
     if "mad_seconds" not in measurements.columns:
         return
-    for row in (each for each in table.rows if not each.is_given):
-        implementation = row.source.partition(" on ")[0]
-        own = costing.choose(measurements, row.algorithm, implementation=implementation)
-        for operation, values in own.items():
-            middle, deviation = values["median_seconds"], values["mad_seconds"]
+    for algorithm, rows in _rows(table, measurements):
+        for operation, row in rows.items():
+            middle, deviation = row["median_seconds"], row["mad_seconds"]
             if middle and math.isfinite(middle) and math.isfinite(deviation):
-                yield row.algorithm, f"{operation}_seconds", 1.4826 * deviation / middle
+                yield algorithm, f"{operation}_seconds", 1.4826 * deviation / middle
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -385,8 +392,8 @@ def sample(
         algorithm: Counter(draw[algorithm].limit for draw in draws).most_common(1)[0][0]
         for algorithm in draws[0]
     }
-    compared = validation.calibrate(plan, times.middle)
-    return Findings(plan, times.middle, figures, limits, compared, seeds, warnings)
+    calibration = validation.calibrate(plan, times.middle)
+    return Findings(plan, times.middle, figures, limits, calibration, seeds, warnings)
 
 
 def _over(draws: Sequence[Figure]) -> Figure:

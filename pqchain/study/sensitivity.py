@@ -99,13 +99,13 @@ def tornado(
     return ranked(one_at_a_time(plan, costs, chosen), output)
 
 
-def ranked(swings: Swings, output: str) -> pd.DataFrame:
-    """Return the swings of a figure as a frame; see `tornado`."""
-    base = swings.base[output]
+def ranked(variations: Variations, output: str) -> pd.DataFrame:
+    """Return the effect of each input on a figure as a frame; see `tornado`."""
+    base = variations.base[output]
     frame = TORNADO.frame(
-        [swings.base.algorithm, output, str(QUANTITIES[output].unit), name, base]
+        [variations.base.algorithm, output, str(QUANTITIES[output].unit), name, base]
         + [model[output] if model else math.nan for model in ends]
-        for name, ends in swings.ends.items()
+        for name, ends in variations.ends.items()
     )
     # Without a figure to start from, any value is a change beyond all others.
     change = frame[["low", "high"]].sub(-math.inf if math.isnan(base) else base).abs().max(axis=1)
@@ -114,7 +114,7 @@ def ranked(swings: Swings, output: str) -> pd.DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class Swings:
+class Variations:
     """The model of a scheme as it is, and with each input halved and doubled."""
 
     base: Model
@@ -122,7 +122,7 @@ class Swings:
     """By input; None where the plan would be impossible."""
 
 
-def one_at_a_time(plan: Plan, costs: CostTable, algorithm: str) -> Swings:
+def one_at_a_time(plan: Plan, costs: CostTable, algorithm: str) -> Variations:
     """Return the model of a scheme with each of VARIED halved and doubled."""
     # Only this scheme and the baseline: others cost time and change nothing.
     alone = plan.with_(algorithms=(algorithm,), migration={})
@@ -132,8 +132,8 @@ def one_at_a_time(plan: Plan, costs: CostTable, algorithm: str) -> Swings:
         if name in COSTS or getattr(plan, name):
             # Halving and doubling is symmetric on the logarithmic scale on which inputs differ.
             varied = (_models(alone, costs, (name, by)) for by in (1 / FACTOR, FACTOR))
-            ends[name] = [found.get(algorithm) for found in varied]
-    return Swings(models(alone, costs)[algorithm], ends)
+            ends[name] = [models_of.get(algorithm) for models_of in varied]
+    return Variations(models(alone, costs)[algorithm], ends)
 
 
 def plane(

@@ -313,14 +313,12 @@ def input_help() -> list[tuple[str, str, str, str, str]]:
     """Return table, name, unit, meaning and default of everything that a study file may have."""
     rows = []
     for name, row in INPUTS.items():
-        default = (
-            {REQUIRED: "needed", None: "the law's"}.get(row.default, str(row.default))
-            if (not isinstance(row.default, dict))
-            else "none"
-        )
+        default = "none" if row.default == {} else str(row.default)
+        if row.default in (REQUIRED, None):
+            default = "the law's" if row.default is None else "needed"
         key = "SCHEME" if name == "migration" else name
         rows.append((row.table, key, row.unit, row.about, default))
-    rows += [("[scheme]", *each, "none") for each in schemes.TABLE]
+    rows += [("[scheme]", *field, "none") for field in schemes.TABLE]
     return [*rows, ("sources", "INPUT", "", "source of each input", "none")]
 
 

@@ -81,7 +81,7 @@ def test_a_cited_prover_decides_rate_and_bytes():
     assert fast.proof_bytes == prover.proof_bytes(0.9 * 1024)
     gained = aggregate(slow, seeds=2).seconds - aggregate(fast, seeds=2).seconds
     assert gained == pytest.approx(922 / 90.9 - 922 / 384.6, rel=0.01)
-    with pytest.raises(UsageError, match="no published rate"):
+    with pytest.raises(UsageError, match="must have a published rate"):
         proven_by(tree, PROVERS["labrador"], cores=8)
 
 

@@ -184,7 +184,7 @@ def test_rates_lie_between_what_was_published_and_never_beyond():
     )
     assert known.rate_per_second(5) == pytest.approx((90.9 + 270.3) / 2, rel=0.01)
     assert known.rate_per_second(64) == known.rate_per_second(16)
-    with pytest.raises(UsageError, match="no published rate"):
+    with pytest.raises(UsageError, match="must have a published rate"):
         PROVERS["labrador"].rate_per_second(8)
 
 

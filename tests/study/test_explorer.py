@@ -79,9 +79,9 @@ def test_python_toml_and_command_give_the_same_figures(explorer, capsys, tmp_pat
 
 def test_what_cannot_be_is_said_and_nothing_is_shown_for_it(explorer):
     explorer._algorithms.value = ()
-    assert "algorithms must be a list" in explorer._said.value
+    assert "algorithms must be a list" in explorer._message.value
     explorer._algorithms.value = ("Falcon-512",)
-    assert explorer._said.value == "" and capacity(explorer.frame) > 0
+    assert explorer._message.value == "" and capacity(explorer.frame) > 0
 
 
 def test_another_law_brings_its_own_inputs(explorer):

@@ -84,7 +84,7 @@ def test_a_scheme_that_fits_no_block_says_so():
     rows = frame[frame["algorithm"] == "ML-DSA-44"].set_index("quantity")
     assert rows.loc["capacity_per_second", "value"] == 0
     assert math.isnan(rows.loc["final_seconds", "value"])
-    assert "holds no transaction of ML-DSA-44" in rows.loc["final_seconds", "source"]
+    assert "no transaction of ML-DSA-44 fits" in rows.loc["final_seconds", "source"]
     with pytest.raises(UsageError, match=r"migration must name .* got ML-DSA-44"):
         evaluate(plan(block_bytes=3000, migration={"ML-DSA-44": 1.0}), COSTS)
 

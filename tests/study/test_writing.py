@@ -5,7 +5,7 @@ import pytest
 from pqchain.costs import Costs
 from pqchain.study import READY
 from pqchain.study.reading import load, parse
-from pqchain.study.writing import python, settings, toml, words
+from pqchain.study.writing import changes, options, python, toml
 from tests.study.plans import plan
 
 
@@ -15,8 +15,8 @@ def test_every_ready_study_is_read_as_it_was_written(name):
     moved = start.with_(nodes=start.nodes * 2, algorithms=(*start.algorithms[:2], "Ed25519"))
     for one in (start, moved):
         assert parse(toml(one), name) == one
-    assert settings(moved, start) == {"algorithms": moved.algorithms, "nodes": moved.nodes}
-    assert words(start, start) == []
+    assert changes(moved, start) == {"algorithms": moved.algorithms, "nodes": moved.nodes}
+    assert options(start, start) == []
 
 
 def test_odd_texts_and_own_schemes_come_through():
