@@ -36,8 +36,8 @@ def tex(text: str) -> str:
     return "".join(joined)
 
 
-def refused(text: str) -> set[str]:
-    """Return the characters that pdfLaTeX does not know."""
+def non_ascii(text: str) -> set[str]:
+    """Return the characters that pdfLaTeX rejects."""
     return {letter for letter in text if ord(letter) > 126}
 
 
@@ -46,9 +46,8 @@ def rendered(figure: Figure) -> bytes:
     system = next(filter(shutil.which, SYSTEMS), None)
     if system is None:
         raise Unsupported(
-            "PGF needs a LaTeX to measure its text, and none of "
-            f"{', '.join(SYSTEMS)} is on PATH: install texlive-latex-recommended and "
-            "texlive-pictures, or take --format pdf"
+            f"PGF needs one of {', '.join(SYSTEMS)} on PATH to measure its text. Install "
+            "texlive-latex-recommended and texlive-pictures, or write a PDF."
         )
     settings: dict[Any, Any] = {"pgf.texsystem": system, "pgf.rcfonts": False, "pgf.preamble": ""}
     buffer = io.BytesIO()

@@ -80,7 +80,7 @@ class Tree:
         whole("peers", self.peers, least=2, most=1024)
         whole("aggregators", self.aggregators, least=1, most=self.members)
         if self.peers % 2:
-            raise UsageError(f"peers is {self.peers}; give an even number, such as 8")
+            raise UsageError(f"peers must be an even number, such as 8; got {self.peers}")
         for name in ("group_threshold", "final_threshold"):
             number(name, getattr(self, name), least=1e-6, most=1.0)
         for name in ("aggregate_per_second", "merge_per_second", "rate_bits_per_second"):

@@ -1,7 +1,7 @@
-"""Sensitivity, sliders and predictions of a study, and what chains published of their trials.
+"""Sensitivity, sliders and predictions of a study, and the published outcomes of trials of chains.
 
-Nothing is fitted to an outcome: a plan consists of what the chain's own documents say, with a
-source or the word assumption for each input.
+Nothing is fitted to an outcome: the inputs of a plan are those in the documents of the chain, each
+with its source or the word assumption.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Migration of accounts to new keys by day, and the growth of blocks meanwhile.
 
 Every day a share of the blocks is for transactions that move keys; wallets ask to move along a
-logistic curve of adoption, and wait where there is no room. The phases of BIP-361 speed up the
+logistic curve of adoption, and wait while blocks are full. The phases of BIP-361 speed up the
 requests, and end the migration. Transactions of moved accounts have the length of the new scheme,
-and what no longer fits in the rest of a block is refused.
+and transactions beyond the rest of a block are refused.
 """
 
 from __future__ import annotations

@@ -306,10 +306,16 @@ class Findings:
         """
         plan, values = self.plan, self.values
         if not plan.accounts or not plan.baseline:
-            raise UsageError("a migration needs accounts above 0 and a baseline; set both")
+            raise UsageError(
+                "accounts must be above 0 and baseline a scheme for a migration; got "
+                f"{plan.accounts} and {plan.baseline!r}"
+            )
         old, new = values[plan.baseline], values[algorithm]
         if not new["migration_seconds"] > 0:
-            raise UsageError(f"no transaction of {plan.baseline} can carry a key of {algorithm}")
+            raise UsageError(
+                f"algorithm must have a key that fits in a transaction of {plan.baseline}; got "
+                f"{algorithm}"
+            )
         cycle = old["transactions_per_block"] / old["capacity_per_second"]
         return Migration(
             accounts=float(plan.accounts),

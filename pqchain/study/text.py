@@ -30,7 +30,7 @@ def warnings(findings: Findings) -> list[str]:
 
 
 def conclusions(findings: Findings) -> list[str]:
-    """Return what the figures show, in sentences."""
+    """Return the main results of a study in sentences."""
     plan, by_algorithm, best = findings.plan, findings.figures, findings.best
     target = plan.transactions_per_second
     capacity = {name: of["capacity_per_second"] for name, of in by_algorithm.items()}
@@ -140,7 +140,7 @@ def limits_table(findings: Findings) -> Table:
             Column("transactions of a full block", numeric=True),
         ],
         rows=rows,
-        caption="Binding limits, and what a transaction takes of them.",
+        caption="Binding limits, and how much a transaction uses of each.",
         source=[Kind.MODELLED],
         style="figures",
     )  # fmt: skip
@@ -193,8 +193,8 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
             Column("published in"),
         ],
         rows=rows,
-        caption="Published outcomes of chains, and what a study predicts from their plans. Nothing "
-        "is fitted.",
+        caption="Published outcomes of chains, and the predictions of a study from their plans. "
+        "Nothing is fitted.",
         source=[Kind.MODELLED, Kind.CITED],
         style="figures",
     )  # fmt: skip

@@ -152,14 +152,15 @@ def read_rules(folder: Path) -> list[Rule]:
         try:
             rule = Rule(**fields | lists)
         except TypeError as error:
-            raise DataError(f"{file}: a rule has an unknown field or no kind: {error}") from error
+            raise DataError(f"{file}: a rule must have a kind and known fields: {error}") from error
         if rule.kind not in KINDS:
             raise UnknownName("kind of number", rule.kind, KINDS, "pqchain/works/printed.py.")
         # A cited number may still be absent here; every other kind promises one.
         if bool(rule.none) != (rule.kind == NONE) and rule.kind != Kind.CITED:
             raise DataError(
-                f"{file}: a rule of kind {rule.kind!r} has none = {rule.none!r}; `none` gives the "
-                f"reason for kind {NONE!r}, may give it for {Kind.CITED!r}, and is empty otherwise"
+                f"{file}: `none` of a rule must be a reason for kind {NONE!r}, may be one for "
+                f"{str(Kind.CITED)!r}, and must be empty otherwise; got {rule.none!r} for kind "
+                f"{rule.kind!r}"
             )
         rules.append(rule)
     return rules

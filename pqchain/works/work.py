@@ -58,7 +58,7 @@ class Bench:
 
 
 class Work:
-    """A published study: its numbers and statements, and what is computed for comparison."""
+    """A published study: its numbers and statements, and computed numbers for comparison."""
 
     key = ""
     """The key of a subclass names its folder in `data/papers`."""

@@ -125,7 +125,7 @@ def test_how_near_beamsims_report_is():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"peers": 7}, "give an even number"), ({"groups": 60}, "groups is 60"),
+        ({"peers": 7}, "peers must be an even number"), ({"groups": 60}, "groups is 60"),
         ({"final_threshold": 0.95}, "must be at most group_threshold"),
         ({"topology": "ring"}, "topology is"),
         ({"aggregators": 33}, "aggregators is 33"), ({"merge_per_second": 0.0}, "merge_per_second"),

@@ -68,7 +68,7 @@ def test_a_study_moves_its_own_accounts():
     assert (moving.phase_a_days, moving.phase_b_days) == (1111.1, 1841.6)  # of BIP-361
     expected = answer.values["Falcon-512"]["migration_seconds"] / 86_400
     assert moving.least_days == pytest.approx(expected)
-    with pytest.raises(UsageError, match="needs accounts"):
+    with pytest.raises(UsageError, match="accounts must be above 0"):
         found(plan()).migration("Falcon-512")
 
 

@@ -246,7 +246,7 @@ def test_an_unknown_field_of_a_check_is_refused():
         "larger": ["B"],
         "bye": 2,
     }
-    with pytest.raises(DataError, match=r"unknown fields \['bye'\] of a check 'less'"):
+    with pytest.raises(DataError, match=r"fields of a check 'less' must be .*bye"):
         decide([check], readers.registry())
 
 
@@ -255,7 +255,7 @@ def test_an_unknown_kind_of_check_is_named(monkeypatch):
     checks = ({"kind": "magic"},)
     new = Statement(id="new", section="1", statement="It is so.", ours=True, checks=checks)
     monkeypatch.setattr(type(work), "statements", (new,))
-    with pytest.raises(DataError, match="claim 'new' of round3: unknown kind of check 'magic'"):
+    with pytest.raises(DataError, match=r"claim 'new' of round3: kind of a check .*'magic'"):
         work.claims()
 
 

@@ -87,7 +87,7 @@ class FalconHls(Work):
         yield Reader(Kind.SYNTHESISED, _synthesised, (*_DEVICE, *shares), decides=False)
         if "table3" in frames:
             seconds = _seconds(frames)
-            cited = partial(_elsewhere, seconds)
+            cited = partial(_cited, seconds)
             yield Reader(Kind.CITED, cited, ("sign_seconds",), decides=False)
             yield Reader(Kind.MODELLED, partial(_modelled, seconds), ("sign_seconds",))
 
@@ -219,9 +219,7 @@ def _synthesised(name: str, quantity: str, implementation: str) -> Number:
     return Number(100 * _cells(base) / _DEVICE[base], unit="%", standing=_RTL)
 
 
-def _elsewhere(
-    seconds: Mapping[Any, float], name: str, quantity: str, implementation: str
-) -> Number:
+def _cited(seconds: Mapping[Any, float], name: str, quantity: str, implementation: str) -> Number:
     base, _, side = name.rpartition("/")
     if (side if base else implementation) != _SOFTWARE:
         raise Undecided(f"no time of {name} on {side or implementation} was published elsewhere")
@@ -237,7 +235,7 @@ def _modelled(
     side = side if base else implementation
     # The software alone was published by others; the model adds only the engine.
     if side == _SOFTWARE:
-        return _elsewhere(seconds, name, quantity, implementation)
+        return _cited(seconds, name, quantity, implementation)
     algorithm = algorithms.get(base or name).name
     times = [seconds[algorithm, model.split_row(engine)] for engine in model.SCHEDULES]
     spread = max(times) - min(times)

@@ -137,7 +137,7 @@ _FACTS: dict[str, Callable[[Mapping[Any, Any]], str]] = {
 
 
 def _counts(single: Mapping[str, dict[Any, Any]]) -> Reader:
-    """Read what was counted: wallets, transactions, rounds, bytes."""
+    """Read counts: wallets, transactions, rounds, bytes."""
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         unit = "B" if quantity.endswith("_bytes") else ""

@@ -20,7 +20,7 @@ from pqchain.works import papers
 from pqchain.works.paper import Paper
 from pqchain.works.pqdpol import judging, measured, rebuilt
 from pqchain.works.pqdpol.rebuilt import CELLS, QUANTITIES, errata
-from pqchain.works.readers import Number, Reader, Undecided, spoken, step
+from pqchain.works.readers import Number, Reader, Undecided, described, step
 from pqchain.works.verdicts import OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
@@ -182,7 +182,7 @@ def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> Reader:
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         if (name, quantity) not in values:
-            raise Undecided(f"no model of the {spoken(quantity)} of {name} is given")
+            raise Undecided(f"no model of the {described(quantity)} of {name} is given")
         value = float(values[name, quantity])
         error = value * error_percent / 100
         return Number(value, error, error, Unit.of(quantity), standing)

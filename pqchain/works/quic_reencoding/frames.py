@@ -115,11 +115,11 @@ def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     status, note. Shares are comparable across sizes and machines; seconds are not.
     """
     paper = papers.paper(KEY)
-    regime = paper.regime
+    setting_of_paper = paper.setting
     printed = {row["printed_name"]: row for row in papers.table(paper, "table1").to_dict("records")}
     rows: list[list[Any]] = []
-    sizes = [regime[name] for name in ("nodes_left", "blocks", "block_bytes")]
-    payload = regime["blocks"] * regime["block_bytes"]
+    sizes = [setting_of_paper[name] for name in ("nodes_left", "blocks", "block_bytes")]
+    payload = setting_of_paper["blocks"] * setting_of_paper["block_bytes"]
     for phase, name in PHASES.items():
         row = printed[name]
         numbers = [float(row["duration_seconds"]), float(row["share_percent"])]

@@ -358,9 +358,9 @@ def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
 
 
 @contextmanager
-def _progress_bar(total: int, shown: bool) -> Iterator[Callable[[], None]]:
+def _progress_bar(total: int, show: bool) -> Iterator[Callable[[], None]]:
     """Yield a function that advances the progress bar by one replay."""
     from tqdm import tqdm
 
-    with tqdm(total=total, unit="replay", disable=not shown, desc=KEY, leave=False) as bar:
+    with tqdm(total=total, unit="replay", disable=not show, desc=KEY, leave=False) as bar:
         yield lambda: bar.update() and None

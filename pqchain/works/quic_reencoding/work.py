@@ -25,7 +25,7 @@ from pqchain.works.quic_reencoding.frames import (
     TOTAL,
     claimed_percent,
 )
-from pqchain.works.readers import Number, Reader, Undecided, spoken
+from pqchain.works.readers import Number, Reader, Undecided, described
 from pqchain.works.verdicts import Verdict
 from pqchain.works.work import Bench, Frames, Work
 
@@ -64,7 +64,7 @@ class QuicReencoding(Work):
         counts = {
             ("Blocks of experiment 2", "block_count"): float(first["blocks"]),
             ("Block file", "block_megabytes"): size,
-            ("Chunk", "chunk_megabytes"): size / papers.paper(KEY).regime["data_chunks"],
+            ("Chunk", "chunk_megabytes"): size / papers.paper(KEY).setting["data_chunks"],
         }
         yield _reader(Kind.REPLAYED, values)
         yield _reader(Kind.RUN, counts)
@@ -146,7 +146,7 @@ def _reader(kind: Kind, values: Mapping[tuple[str, str], float]) -> Reader:
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         if (name, quantity) not in values or not math.isfinite(values[name, quantity]):
-            raise Undecided(f"this run has no {spoken(quantity)} of {name}")
+            raise Undecided(f"this run has no {described(quantity)} of {name}")
         return Number(values[name, quantity])
 
     return Reader(kind, read, decides=False)
