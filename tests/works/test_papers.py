@@ -74,7 +74,7 @@ def test_every_csv_belongs_to_a_table_and_every_name_to_the_registry(key):
 
 def test_titles_that_are_not_the_works_own_say_so():
     for key in ("pqdpol", "round3"):
-        assert "not its own" in papers.paper(key).title_note
+        assert "not the printed one" in papers.paper(key).title_note
 
 
 def test_citation_names_authors_title_and_year():

@@ -286,18 +286,7 @@ def engines() -> pd.DataFrame:
     cells = [float(printed[quantity]) for quantity in _DEVICE]
     clock = float(printed["clock_megahertz"])
     times = [float(seconds[name]) for name in RING]
-    rows = [
-        [
-            "printed, with software",
-            Kind.PUBLISHED,
-            "Artix-7",
-            *cells,
-            clock,
-            unknown,
-            unknown,
-            *times,
-        ]
-    ]
+    rows = [[_PRINTED_ENGINE, Kind.PUBLISHED, "Artix-7", *cells, clock, unknown, unknown, *times]]
     routed = rtl.times().query("configuration == 'standard'").sort_values("degree")
     cycles = routed["cycles"].tolist()
     ours = [_cells(quantity) for quantity in _DEVICE]
