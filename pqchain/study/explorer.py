@@ -37,8 +37,7 @@ DELAY_SECONDS = 0.1
 MOST_STRONGEST = 6
 """Number of inputs under the first heading."""
 _FORMS = ("command", "Python", "TOML")
-# File of the measurements in commands and code.
-_FRAME = "measured.csv"
+_MEASUREMENTS_FILE = "measured.csv"
 
 # Style that makes tabs as wide as their titles, which are cut otherwise.
 _TAB_STYLE = (
@@ -128,7 +127,7 @@ class Explorer:
         """The command that computes the same figures."""
         is_plan = self.name == "study.toml"
         options = [] if is_plan else writing.options(self.plan, self.start)
-        times = [] if self.measurements is None else ["--measurements", _FRAME]
+        times = [] if self.measurements is None else ["--measurements", _MEASUREMENTS_FILE]
         return shlex.join(["pqchain", "study", self.name, *options, *times, "--seeds", "1"])
 
     @property
@@ -141,7 +140,7 @@ class Explorer:
         work = json.dumps(self.start.costs.removeprefix("paper:"))
         costs = f"pq.papers.costs({work})"
         if self.measurements is not None:
-            costs = f'pq.costs.from_frame(pq.results.load("{_FRAME}"))'
+            costs = f'pq.costs.from_frame(pq.results.load("{_MEASUREMENTS_FILE}"))'
         code = ["import pqchain as pq", "", f"plan = {loaded}", f"costs = {costs}"]
         if self.plan.own_schemes:
             rows = "row for row in plan.own_schemes if row.algorithm not in costs"
@@ -279,22 +278,19 @@ class Explorer:
             layout={"flex": "1 1 32em", "min_width": "22em", "overflow": "hidden"},
         )
         sides = box.HBox([left, right], layout={"flex_flow": "row wrap"})
-        content = [box.HTML(_TAB_STYLE, layout={"display": "none"}), sides, self._table]
-        self.widget.children = content
+        style = box.HTML(_TAB_STYLE, layout={"display": "none"})
+        self.widget.children = [style, sides, self._table]
 
     def _strongest(self) -> list[str]:
         """Return the inputs that change the shown figure most when halved or doubled."""
         first = next(iter(self._built.post_quantum), self._built.algorithms[0])
         try:
             # Without a sensitivity, sliders remain under the headings of their tables.
-            tornado = sensitivity.tornado(
-                self._built, self.costs, algorithm=first, output=self.figure
-            )
+            chosen = {"algorithm": first, "output": self.figure}
+            frame = sensitivity.tornado(self._built, self.costs, **chosen)
         except PqchainError:
             return []
-        ranked = dict.fromkeys(
-            (*tornado["input"], "transactions_per_second", "block_bytes", "nodes")
-        )
+        ranked = dict.fromkeys((*frame["input"], "transactions_per_second", "block_bytes", "nodes"))
         return [name for name in ranked if name in self.sliders][:MOST_STRONGEST]
 
     def _chosen(self, _: Mapping[str, Any]) -> None:
@@ -369,7 +365,7 @@ class Explorer:
         if self.name == "study.toml":
             needs.append('# the tab TOML, saved as "study.toml"')
         if self.measurements is not None:
-            needs.append(f'# pq.results.save(explorer.measurements, "{_FRAME}")')
+            needs.append(f'# pq.results.save(explorer.measurements, "{_MEASUREMENTS_FILE}")')
         return "\n".join([*needs, self.command])
 
 

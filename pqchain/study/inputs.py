@@ -253,11 +253,6 @@ class Plan:
         return schemes.named(name, self.own_schemes)
 
     @property
-    def families(self) -> frozenset[str]:
-        """The families of `names`."""
-        return frozenset(self.algorithm(name).family for name in self.names)
-
-    @property
     def bundled(self) -> str:
         """The scheme whose signatures in a block become one aggregate or proof; "" for none."""
         how = self.transaction_aggregation
@@ -368,7 +363,7 @@ def _wrong_combinations(plan: Plan) -> list[Problem]:
     """Return the problems of inputs that exclude each other."""
     data, parity, nodes, signer = plan.data_chunks, plan.parity_chunks, plan.nodes, plan.signer
     is_modelled = signer != "software"
-    has_falcon = "Falcon" in plan.families
+    has_falcon = any(plan.algorithm(name).family == "Falcon" for name in plan.names)
     rules = (
         (plan.delegates > nodes, "delegates",
          f"delegates must be at most nodes, {nodes}; got {plan.delegates}. 0 means all nodes."),

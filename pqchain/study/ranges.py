@@ -98,7 +98,7 @@ def _choices(plan: Plan, name: str) -> tuple[Any, ...]:
         names = INPUTS[name].choices
     elif name == "law":
         names = networks.NAMES
-    elif name == "signer" and "Falcon" in plan.families:
+    elif name == "signer" and any(plan.algorithm(key).family == "Falcon" for key in plan.names):
         names = SIGNERS
     elif name == "vote_aggregation" and plan.votes_per_block:
         names = AGGREGATIONS

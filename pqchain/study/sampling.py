@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from pqchain.checks import whole
 from pqchain.costs import PREFERRED_IMPLEMENTATION, AggregateCosts, Costs, CostTable
 from pqchain.errors import Unsupported, UsageError
 from pqchain.figures import Figure
-from pqchain.study import validation
+from pqchain.study import validation, variation
 from pqchain.study.checking import BLS
 from pqchain.study.figures import QUANTITIES, framed, models
 from pqchain.study.inputs import Plan
@@ -136,7 +136,11 @@ def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
     if measurements is None:
         return None
     table = _of(plan, costing.from_frame(measurements))
-    return Times((table,), tuple(_spread(table, measurements)), _drift(table, [measurements]))
+    return Times(
+        (table,),
+        tuple(variation.spread(table, measurements)),
+        variation.drift(table, [measurements]),
+    )
 
 
 def measured(
@@ -168,10 +172,10 @@ def measured(
             table, deviation = _with_aggregates(table)
             spreads.setdefault((_AGGREGATES, "verify_seconds"), []).append(deviation)
         tables.append(table)
-        for algorithm, name, deviation in _spread(table, joined):
+        for algorithm, name, deviation in variation.spread(table, joined):
             spreads.setdefault((algorithm, name), []).append(deviation)
     spread = ((*key, float(np.median(several))) for key, several in spreads.items())
-    return Times(tuple(tables), tuple(spread), _drift(tables[0], measurements))
+    return Times(tuple(tables), tuple(spread), variation.drift(tables[0], measurements))
 
 
 def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
@@ -209,52 +213,6 @@ def _of(plan: Plan, table: CostTable) -> CostTable:
     defined = {row.algorithm: row for row in plan.own_schemes}
     rows = (defined.get(name) or table[name] for name in plan.names)
     return CostTable(tuple(row.require("sign", "verify") for row in rows), table.source)
-
-
-def _drift(table: CostTable, measurements: list[pd.DataFrame]) -> float:
-    """Return the slowdown of the machine: the median of verifications over their fastest sample.
-
-    A verification does the same work each time, so that the excess of its median is due to the
-    machine: other load, its clock. Another hour may be as much faster or slower. All schemes share
-    the factor, which leaves ratios as they are.
-    """
-    verifications: dict[str, list[Mapping[str, Any]]] = {}
-    for frame in measurements:
-        if "min_seconds" in frame.columns:
-            for algorithm, operations_of in _rows(table, frame):
-                verifications.setdefault(algorithm, []).append(operations_of["verify"])
-    slower = []
-    for rows in verifications.values():
-        fastest = min(row["min_seconds"] for row in rows)
-        if fastest > 0:
-            middle = float(np.median([row["median_seconds"] for row in rows]))
-            slower.append(max(1.0, middle / fastest))
-    return float(np.median(slower)) if slower else 1.0
-
-
-def _rows(
-    table: CostTable, measurements: pd.DataFrame
-) -> Iterator[tuple[str, Mapping[str, Mapping[str, Any]]]]:
-    """Yield each scheme with measured costs, and the rows of its implementation by operation."""
-    for row in table.rows:
-        if not row.is_given:
-            implementation = row.source.partition(" on ")[0]
-            rows = costing.choose(measurements, row.algorithm, implementation=implementation)
-            yield row.algorithm, rows
-
-
-def _spread(table: CostTable, measurements: pd.DataFrame) -> Iterator[tuple[str, str, float]]:
-    """Yield the relative deviation of single operations, 1.4826 MAD over the median.
-
-    The median of many samples varies less, but the drift of the machine from hour to hour does not.
-    """
-    if "mad_seconds" not in measurements.columns:
-        return
-    for algorithm, rows in _rows(table, measurements):
-        for operation, row in rows.items():
-            middle, deviation = row["median_seconds"], row["mad_seconds"]
-            if middle and math.isfinite(middle) and math.isfinite(deviation):
-                yield algorithm, f"{operation}_seconds", 1.4826 * deviation / middle
 
 
 @dataclass(frozen=True, slots=True, eq=False)
