@@ -249,7 +249,7 @@ def replays() -> dict[str, pd.DataFrame]:
         "figure1": reencoding.figure1(series),
         "contrast": reencoding.contrast(series),
         "libraries": reencoding.libraries(reference),
-        "trouble": reencoding.impaired_links(troubled()),
+        "impaired": reencoding.impaired_links(troubled()),
         "transports": reencoding.transports([shaped()], 1e7),
     }
     for frame in built.values():

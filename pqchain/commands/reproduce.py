@@ -16,7 +16,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.output,
         preset=arguments.preset or bench.preset(),
         only=arguments.only,
-        schemes=arguments.user_schemes,
+        algorithms=arguments.user_schemes,
         progress=console.is_interactive(),
     )
     is_published = result.claims["source"] == Kind.PUBLISHED

@@ -91,7 +91,7 @@ def _outcomes(arguments: argparse.Namespace) -> int:
     else:
         operations_of = ["generate_keypair", "sign", "verify"]
         frame = operations.measure(
-            analysis.scheme_names(), operations_of, preset=arguments.preset or presets.preset(),
+            analysis.algorithm_names(), operations_of, preset=arguments.preset or presets.preset(),
             progress=console.is_interactive(),
         )  # fmt: skip
     predicted = analysis.predictions(costing.from_frame(frame))
@@ -109,9 +109,9 @@ def _with_costs(plan: Plan, names: list[str]) -> Plan:
 
 def _with_schemes(plan: Plan, names: list[str]) -> Plan:
     """Add the schemes of --scheme to those that the plan compares."""
-    known = {name.casefold() for name in plan.schemes}
+    known = {name.casefold() for name in plan.algorithms}
     added = tuple(name for name in names if name.casefold() not in known)
-    return plan.with_(schemes=plan.schemes + added) if added else plan
+    return plan.with_(algorithms=plan.algorithms + added) if added else plan
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:
@@ -134,7 +134,7 @@ def _changed(plan: Plan, changes: list[str]) -> Plan:
         types = INPUTS[name].types if name in INPUTS else ()
         if types or name == "law":
             settings[name] = _value(text, types) if types else text.casefold()
-        elif name == "schemes":
+        elif name == "algorithms":
             settings[name] = tuple(filter(None, map(str.strip, text.split(","))))
         else:
             problems.append(f"--set cannot change {name!r}; set it in a TOML file")

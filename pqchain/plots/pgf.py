@@ -36,11 +36,6 @@ def tex(text: str) -> str:
     return "".join(joined)
 
 
-def refused(text: str) -> set[str]:
-    """Return the characters that pdfLaTeX does not know."""
-    return {letter for letter in text if ord(letter) > 126}
-
-
 def rendered(figure: Figure) -> bytes:
     """Return the figure as PGF. Raises Unsupported without a LaTeX."""
     system = next(filter(shutil.which, SYSTEMS), None)

@@ -156,24 +156,24 @@ def network_of(values: Mapping[str, Any]) -> tuple[Network, list[Problem]]:
 
 
 def _wrong_schemes(values: Mapping[str, Any]) -> Iterator[Problem]:
-    names, baseline = values.get("schemes", ()), values.get("baseline")
-    if "schemes" in values and not (names and isinstance(names, tuple)):
+    names, baseline = values.get("algorithms", ()), values.get("baseline")
+    if "algorithms" in values and not (names and isinstance(names, tuple)):
         message = (
-            f'schemes must be a list of names, such as ["Falcon-512"]; got {short_repr(names)}'
+            f'algorithms must be a list of names, such as ["Falcon-512"]; got {short_repr(names)}'
         )
-        yield Problem("schemes", message)
+        yield Problem("algorithms", message)
         names = ()
     migration = values.get("migration")
     migration = migration if isinstance(migration, Mapping) else {}
-    named_by = {
-        "schemes": names,
+    names_of = {
+        "algorithms": names,
         "baseline": (baseline,) if baseline and isinstance(baseline, str) else (),
         "migration": migration,
     }
-    own = values.get("own_schemes", ())
-    for field, name in ((field, name) for field, several in named_by.items() for name in several):
+    own_schemes = values.get("own_schemes", ())
+    for field, name in ((field, name) for field, listed in names_of.items() for name in listed):
         try:
-            if schemes.get(name, own).kind != "signature":
+            if schemes.get(name, own_schemes).kind != "signature":
                 yield Problem(field, f"{field} must name signature schemes; got {short_repr(name)}")
         except PqchainError as error:
             yield Problem(field, f"{field}: {error}")

@@ -299,7 +299,8 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
     for number, fields in enumerate(rows, start=2):
         if len(fields) != len(headings):
             raise DataError(
-                f"{path}, line {number}: {len(fields)} fields, expected {len(headings)}: {headings}"
+                f"{path}, line {number} must have {len(headings)} fields, {headings}; got "
+                f"{len(fields)}"
             )
         yield dict(zip(headings, fields, strict=True))
 

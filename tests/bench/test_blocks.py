@@ -201,7 +201,7 @@ def test_our_block_is_next_to_the_printed_one():
 
 
 def test_statements_about_blocks_are_judged_on_blocks():
-    names = registry.get("mini-blockchain").schemes()
+    names = registry.get("mini-blockchain").algorithms()
     fine = frames.blocks(["Falcon-512"])
     blocks = results.joined((fine.assign(algorithm=name) for name in names), BLOCK)
     found = registry.get("mini-blockchain").claims(frames={"blocks": blocks})

@@ -80,12 +80,12 @@ def links() -> pd.DataFrame:
 
 
 def study(**columns: object) -> pd.DataFrame:
-    return pd.DataFrame({"scheme": SCHEMES, **columns})
+    return pd.DataFrame({"algorithm": SCHEMES, **columns})
 
 
 def load() -> pd.DataFrame:
     rows = [
-        {"scheme": name, "arrivals_per_second": 10.0**n, "latency_seconds": 7.0 * 2**n + at}
+        {"algorithm": name, "arrivals_per_second": 10.0**n, "latency_seconds": 7.0 * 2**n + at}
         for at, name in enumerate(SCHEMES)
         for n in range(4)
     ]
@@ -95,7 +95,7 @@ def load() -> pd.DataFrame:
 def tornado() -> pd.DataFrame:
     inputs = ("verify_seconds", "block_bytes", "rate_bits_per_second", "verification_threads")
     rows = [
-        {"scheme": LONG, "output": "capacity_per_second", "unit": "1/s", "input": name,
+        {"algorithm": LONG, "output": "capacity_per_second", "unit": "1/s", "input": name,
          "base": 1000.0, "low": 1000 - 100 * at, "high": 1000 + 200 * at}
         for at, name in enumerate(inputs, start=1)
     ]  # fmt: skip

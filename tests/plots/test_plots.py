@@ -303,7 +303,7 @@ def test_replay_plots_of_nothing_say_what_to_pass(name: str) -> None:
 
 def test_capacity_shows_bars_intervals_and_what_binds():
     frame = pd.DataFrame(
-        {"scheme": ["A", "B"], "value": [50.0, 20.0], "low": [45.0, 20.0], "high": [60.0, 20.0]}
+        {"algorithm": ["A", "B"], "value": [50.0, 20.0], "low": [45.0, 20.0], "high": [60.0, 20.0]}
     )
     axes = plots.plot_capacity(frame, {"A": "gas", "B": "weight"})
     assert [bar.get_width() for bar in axes.patches] == [50.0, 20.0]
@@ -314,7 +314,7 @@ def test_capacity_shows_bars_intervals_and_what_binds():
 def test_load_draws_a_line_for_each_scheme_on_log_axes():
     frame = pd.DataFrame(
         {
-            "scheme": ["A", "A", "B", "B"],
+            "algorithm": ["A", "A", "B", "B"],
             "arrivals_per_second": [1.0, 9.0, 1.0, 4.0],
             "latency_seconds": [7.0, 30.0, 8.0, 60.0],
         }

@@ -434,7 +434,7 @@ def test_wrong_use_is_refused_before_anything_is_measured(tmp_path, monkeypatch)
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
     with pytest.raises(UnknownPaper, match="pqdpol"):
         report.reproduce(tmp_path, only="pqdpool")
-    with pytest.raises(UsageError, match="no work chosen"):
+    with pytest.raises(UsageError, match="only must name some of"):
         report.reproduce(tmp_path, only=[])
     occupied = tmp_path / "file"
     occupied.touch()

@@ -36,7 +36,7 @@ def judged(claims: pd.DataFrame, claim: str, source: str) -> tuple[str, str]:
 def test_every_frame_keeps_its_contract(found):
     contracts = {
         "runs": RUN, "table1": built.TABLE1, "figure1": built.FIGURE1, "contrast": CONTRAST,
-        "libraries": built.LIBRARIES, "trouble": built.IMPAIRED, "transports": built.TRANSPORTS,
+        "libraries": built.LIBRARIES, "impaired": built.IMPAIRED, "transports": built.TRANSPORTS,
     }  # fmt: skip
     assert set(found) == set(contracts)
     for name, frame in found.items():
@@ -322,9 +322,19 @@ def test_latency_and_loss_decide_what_the_print_does_not_try(found, claim, word,
     verdict, evidence = judged(claims, claim, "replayed")
     assert verdict == word
     assert figure in evidence
-    few = {**found, "trouble": found["trouble"].query("repeat == 0")}
+    few = {**found, "impaired": found["impaired"].query("repeat == 0")}
     left = registry.get(built.KEY).claims(frames=few)
     assert left[(left["claim_id"] == claim) & (left["source"] == "replayed")].empty
+
+
+def test_every_failed_run_is_a_failure_of_the_reproduction(found):
+    work = registry.get(built.KEY)
+    assert list(work.failures(found)) == []
+    series, impaired = found["runs"].copy(), found["impaired"].copy()
+    series.loc[series.index[-1], ["status", "verdict"]] = ["failed", "no room"]
+    impaired.loc[impaired.index[0], ["status", "verdict"]] = ["failed", "no time"]
+    texts = list(work.failures({**found, "runs": series, "impaired": impaired}))
+    assert [text.rpartition(": ")[2] for text in texts] == ["no room", "no time"]
 
 
 def test_what_cannot_be_opened_is_a_row_that_says_why(monkeypatch):

@@ -27,6 +27,7 @@ from pqchain.errors import Unsupported
 from pqchain.results import Contract
 from pqchain.statistics import half_width, linear, nonnegative, nonnegative_spread
 from pqchain.works import papers
+from pqchain.works.pqdpol import rebuilt
 
 QUANTITIES: dict[str, Callable[[Height], float]] = {
     "latency_seconds": lambda height: height.latency_seconds,
@@ -341,13 +342,10 @@ def with_runs(cells: pd.DataFrame, run: pd.DataFrame) -> pd.DataFrame:
     New columns: run_latency_seconds, run_throughput_per_second, and the _half_width of each; NaN
     for cells without a run.
     """
-    names = [f"{name}{end}" for name in _OF_THE_TABLES for end in ("", "_half_width")]
+    names = [f"{name}{end}" for name in rebuilt.QUANTITIES.values() for end in ("", "_half_width")]
     ours = run.loc[run["setting"] == TABLES, ["algorithm", "n", *names]]
     return cells.merge(
         ours.rename(columns={name: f"run_{name}" for name in names}),
         on=["algorithm", "n"],
         how="left",
     )
-
-
-_OF_THE_TABLES = ("latency_seconds", "throughput_per_second")

@@ -113,9 +113,9 @@ Order = tuple[str, list[str], int]
 def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.DataFrame]:
     """Run every replay of a preset and return the frames.
 
-    They are runs, table1, figure1, contrast, libraries (aioquic and the native transport), trouble
-    (latency and loss) and transports. A run that is impossible here is a row with the reason.
-    Without the native transport aioquic replays all experiments at its smaller size. Raises
+    They are runs, table1, figure1, contrast, libraries (aioquic and the native transport),
+    impaired (latency and loss) and transports. A run that is impossible here is a row with the
+    reason. Without the native transport aioquic replays all experiments at its smaller size. Raises
     UnknownName for an unknown preset.
     """
     if preset not in PRESETS:
@@ -146,7 +146,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
         "figure1": figure1(series),
         "contrast": contrast(series),
         "libraries": libraries(reference),
-        "trouble": impaired_links(impaired),
+        "impaired": impaired_links(impaired),
         "transports": transports(shaped, SHAPED_BITS_PER_SECOND),
     }
     provenance = {**machine.provenance(), "preset": preset}
@@ -359,9 +359,9 @@ def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
 
 
 @contextmanager
-def _progress_bar(total: int, shown: bool) -> Iterator[Callable[[], None]]:
+def _progress_bar(total: int, show: bool) -> Iterator[Callable[[], None]]:
     """Yield a function that advances the progress bar by one replay."""
     from tqdm import tqdm
 
-    with tqdm(total=total, unit="replay", disable=not shown, desc=KEY, leave=False) as bar:
+    with tqdm(total=total, unit="replay", disable=not show, desc=KEY, leave=False) as bar:
         yield lambda: bar.update() and None
