@@ -1,4 +1,4 @@
-"""Append blocks and end without warning; run by test_ledger.py in a process of its own.
+"""Append blocks and end without warning; run by test_ledger_crashes.py in a process of its own.
 
 python -m tests.chain.crash write FILE    append until killed, saying each height when it is stored
 python -m tests.chain.crash steps FILE    end a child after 1, 2, 3, ... steps of one append

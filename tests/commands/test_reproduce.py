@@ -11,7 +11,7 @@ import pytest
 from pqchain import bench, plots, report
 from pqchain.commands.main import main
 from pqchain.works.quic_reencoding import replays
-from tests.report.test_reproduce import blank, fake_measure, fake_replays
+from tests.report.fakes import blank, fake_measure, fake_replays
 from tests.works import studies
 
 

@@ -16,3 +16,4 @@ EXPECTED = {
 }
 
 KEYS = list(EXPECTED)
+EVERY_TABLE = [(key, name) for key in KEYS for name in EXPECTED[key]["tables"]]

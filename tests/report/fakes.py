@@ -1,0 +1,54 @@
+"""Synthetic measurements and figures for tests of the report."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+from pqchain import plots
+from pqchain.report.run import Reproduction
+from tests import frames
+
+DRAW = plots.figure_bytes
+
+
+def pages_of(done: Reproduction) -> dict[str, str]:
+    """Return the pages of a report by file name, the first one first."""
+    names = ["index.html", *(f"{key}.html" for key in done.keys), "machine.html"]
+    assert sorted(names) == sorted(path.name for path in done.output.glob("*.html"))
+    return {name: (done.output / name).read_text(encoding="utf-8") for name in names}
+
+
+def fake_measure(
+    change: Callable[[pd.DataFrame], None] | None = None,
+) -> Callable[..., pd.DataFrame]:
+    """Return what stands in for `bench.measure`."""
+
+    def measure(names: list[str], *, preset: str, progress: bool) -> pd.DataFrame:
+        measured = frames.measurements(names)
+        measured.attrs["provenance"] = {**frames.PROVENANCE, "preset": preset}
+        if change is not None:
+            change(measured)
+        return measured
+
+    return measure
+
+
+def blank(drawn: Any, file_format: str) -> bytes:
+    """Stand in for `plots.figure_bytes`, where it is not the pictures that matter."""
+    return b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"></svg>'
+
+
+def drawn_once(drawn: Any, file_format: str) -> bytes:
+    """Draw what stands in the pages; the same as PNG is for the tests of plots."""
+    return DRAW(drawn, file_format) if file_format == "svg" else b"\x89PNG"
+
+
+def fake_blocks(names: list[str], *, preset: str, progress: bool) -> pd.DataFrame:
+    """Stand in for `bench.measure_blocks`."""
+    return frames.blocks(names)
+
+
+def fake_replays(preset: str, *, progress: bool) -> dict[str, pd.DataFrame]:
+    """Stand in for `replays.reproduce`."""
+    return frames.replays()

@@ -1,0 +1,256 @@
+"""Pages and files of a report on all works."""
+
+import pytest
+
+from pqchain import bench, plots, report, results
+from pqchain.figures import Kind
+from pqchain.render import html
+from pqchain.report.run import Reproduction
+from pqchain.works import papers
+from pqchain.works.quic_reencoding import replays
+from pqchain.works.verdicts import FAILS, HOLDS, OPEN
+from tests import frames
+from tests.render.test_html import Reader
+from tests.report.fakes import drawn_once, fake_blocks, fake_measure, fake_replays, pages_of
+from tests.works import studies
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+    """One reproduction of all works on synthetic measurements."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bench, "measure", fake_measure())
+        patch.setattr(bench, "measure_blocks", fake_blocks)
+        patch.setattr(replays, "reproduce", fake_replays)
+        patch.setattr(plots, "figure_bytes", drawn_once)
+        studies.small(patch)
+        return report.reproduce(tmp_path_factory.mktemp("report") / "results")
+
+
+@pytest.fixture(scope="module")
+def pages(done: Reproduction) -> dict[str, str]:
+    """The pages of that reproduction by file name, the first one first."""
+    return pages_of(done)
+
+
+@pytest.fixture(scope="module")
+def text(pages: dict[str, str]) -> str:
+    """All pages of that reproduction."""
+    return "\n".join(pages.values())
+
+
+def test_every_work_is_there_with_both_titles(done, text):
+    assert set(done.keys) == set(papers.keys())
+    assert [papers.paper(key).place for key in done.keys] == sorted(range(1, len(done.keys) + 1))
+    for key in done.keys:
+        paper = papers.paper(key)
+        assert paper.title.replace("'", "&#x27;") in text
+        assert paper.title_korean in text
+    korean = [each for each in Reader(text).all("p") if each.get("lang") == "ko"]
+    titles = [each for each in korean if each["class"] == "korean"]
+    assert len(titles) == sum(bool(papers.paper(key).title_korean) for key in done.keys)
+
+
+def test_the_page_begins_with_what_came_out_and_leads_to_it(done, text):
+    found = text[text.index('<section id="findings">') : text.index('<div class="tallies">')]
+    assert text.index('<section id="findings">') < text.index('id="reading"')
+    findings = [each for work in done.works for each in work.findings(done.frames[work.key])]
+    assert len(findings) >= 8 and found.count("<li>") == len(findings) + 8
+    identifiers = {each.get("id") for each in Reader(text).all("section")}
+    assert {each.place for each in findings} <= identifiers
+    for expected in ("Falcon-512 suits PQ-DPoL best", "prints 0.7907 for Falcon 1024",
+                     "AVX2 makes Kyber", "have no counterpart here"):  # fmt: skip
+        assert expected in found
+
+
+def test_every_statement_stands_with_its_sentence(done, text):
+    quotes = set(done.claims["quote"]) - {""}
+    assert len(quotes) > 80
+    assert all(html.element("p", f"\u201c{quote}\u201d")[3:-4] in text for quote in quotes)
+
+
+def test_every_printed_number_is_covered(done, text):
+    assert len(done.printed) == len(papers.published())
+    for key in done.keys:
+        assert len(results.load(done.output / key / "coverage.csv"))
+        assert f'<section id="{key}-every-printed-number">' in text
+
+
+def test_pages_are_well_formed_and_ask_nobody(done, pages):
+    inside = {name: set(identifiers(text)) for name, text in pages.items()}
+    for name, text in pages.items():
+        reader = Reader(text)
+        assert reader.all("script") == [{}]
+        assert len(reader.all("h1")) == 1
+        for tag in ("link", "img", "iframe", "video", "object", "embed", "source"):
+            assert not reader.all(tag)
+        assert not [
+            value for _, given in reader.tags for key, value in given.items() if key == "src"
+        ]
+        for attributes in reader.all("a"):
+            target = attributes["href"]
+            if target.startswith("http"):
+                assert target.startswith("https:")
+                continue
+            page, _, place = target.partition("#")
+            if place:
+                assert place in inside[page or name], target
+            else:
+                assert (done.output / page).is_file(), target
+
+
+def identifiers(text: str) -> list[str]:
+    return [attributes["id"] for _, attributes in Reader(text).tags if "id" in attributes]
+
+
+def test_no_identifier_is_used_twice_in_a_page(pages):
+    for text in pages.values():
+        used = identifiers(text)
+        assert len(used) == len(set(used))
+
+
+def test_each_page_leads_to_all_others_and_is_whole_without_the_script(pages):
+    for name, text in pages.items():
+        reader = Reader(text)
+        linked = {each["href"] for each in reader.all("a")}
+        assert linked >= set(pages) - {name}
+        assert [each["aria-current"] for each in reader.all("b") if each] == ["page"]
+        assert text.rindex("</main>") < text.index("<script>")
+        assert not reader.all("button") and not reader.all("input")
+
+
+def test_numbers_of_a_table_can_be_sorted_by_value(done, text):
+    cells = Reader(text).all("td")
+    values = [float(each["data-value"]) for each in cells if "data-value" in each]
+    assert len(values) > 1000
+    assert 0.000163 in values
+
+
+def test_every_table_is_labelled_and_its_headings_have_a_scope(text):
+    reader = Reader(text)
+    assert len(reader.all("caption")) == len(reader.all("table"))
+    assert text.count('<caption><span class="label ') == len(reader.all("table"))
+    assert all("scope" in attributes for attributes in reader.all("th"))
+    for label in Kind:
+        assert f'class="label {label}"' in text
+
+
+def test_every_figure_is_described(text):
+    drawings = Reader(text).all("svg")
+    assert drawings
+    assert all(drawing["role"] == "img" and drawing["aria-label"] for drawing in drawings)
+
+
+def test_files_listed_are_there_and_the_other_way_round(done, text):
+    targets = {each["href"].partition("#")[0] for each in Reader(text).all("a")} - {""}
+    listed = {name for name in targets if not name.startswith("http")}
+    written = {
+        path.relative_to(done.output).as_posix()
+        for path in done.output.rglob("*")
+        if path.is_file()
+    }
+    assert listed == written
+    assert {
+        "measurements.csv", "measurements.json", "pqdpol/comparison.csv", "pqdpol/sizes.csv",
+        "pqdpol/claims.json", "figures/pqdpol-ratio.svg", "figures/speed-signatures.png",
+        "figures/tradeoff.svg",
+    } <= written  # fmt: skip
+
+
+def test_saved_tables_load_with_provenance(done):
+    measured = results.load(done.output / "measurements.csv")
+    assert len(measured) == len(done.measurements)
+    compared = results.load(done.output / "round3" / "comparison.csv")
+    assert compared.attrs["provenance"]["machine_id"] == frames.PROVENANCE["machine_id"]
+
+
+def test_summary_counts_what_the_frames_hold(done, text):
+    printed = done.claims[done.claims["source"] == "published"]["verdict"]
+    for verdict in (HOLDS, FAILS, OPEN):
+        count = int((printed == verdict).sum())
+        assert f"<b>{count}</b>{html.badge(verdict)}" in text
+    assert f"<b>{int((done.sizes['verdict'] == 'equal').sum())}</b>{html.badge('equal')}" in text
+
+
+def test_published_and_ours_stand_side_by_side(text):
+    published, ours = "163\N{NARROW NO-BREAK SPACE}µs", "120\N{NARROW NO-BREAK SPACE}µs"
+    row = text[text.index(published) :].partition("</tr>")[0]
+    ratio = f'data-value="{120 / 163:.6g}">\N{MULTIPLICATION SIGN}0.74<'
+    assert f'<span class="here">{ours}</span></td><td class="number" {ratio}' in row
+
+
+def test_a_microcontroller_is_not_set_beside_this_machine(done):
+    assert "falcon-hls" not in set(done.times["paper"])
+
+
+def test_table_1_of_round3_is_written_in_its_own_layout(done, text):
+    saved = results.load(done.output / "round3" / "table1.csv")
+    assert len(saved) == 84 + 42
+    assert "Table 1 in its own layout, KEM half" in text
+    assert "Table 1 in its own layout, signature half" in text
+    for name in ("generate", "sign", "verify", "encapsulate", "decapsulate", "sizes"):
+        assert f'id="figure-round3-{name}"' in text
+        assert (done.output / "figures" / f"round3-{name}.png").is_file()
+
+
+def test_the_rebuilt_table_3_of_the_accelerator_is_saved(done):
+    saved = results.load(done.output / "falcon-hls" / "table3.csv")
+    assert set(saved["kind"]) == {"published", "cited", "estimated", "modelled"}
+    assert saved.attrs["provenance"]["machine_id"] == frames.PROVENANCE["machine_id"]
+
+
+def test_tables_5_and_6_are_modelled_and_say_what_that_is_worth(done, text):
+    part = text[text.index('<section id="pqdpol-modelled">') :]
+    part = part[: part.index('<section id="pqdpol-sizes">')]
+    assert "described and not confirmed" in part
+    assert "Not established: the four coefficients" in part
+    for name in ("throughput", "latency", "networks", "winners"):
+        assert f'id="figure-pqdpol-{name}"' in part
+        assert text.count(f'id="figure-pqdpol-{name}"') == 1
+        assert (done.output / "figures" / f"pqdpol-{name}.png").is_file()
+    saved = results.load(done.output / "pqdpol" / "table5-6.csv")
+    assert len(saved) == 30
+    assert saved["latency_error_corrected_percent"].abs().max() < 8
+    here = results.load(done.output / "pqdpol" / "table5-6-here.csv")
+    assert set(here["costs"]) == {"measured:test-machine-00000000"}
+    for name in ("fit", "left-out", "alternatives", "forms", "delegation", "networks", "contest"):
+        assert len(results.load(done.output / "pqdpol" / f"{name}.csv"))
+
+
+def test_statements_on_the_model_are_labelled(done, text):
+    ours = done.claims[(done.claims["source"] == "modelled") & (done.claims["paper"] == "pqdpol")]
+    assert "delegation-softens-the-fall" in set(ours["claim_id"])
+    part = text[text.index('<section id="pqdpol-statements-checked">') :]
+    part = part[: part.index("</section>")]
+    assert part.count('class="label modelled"') == len(ours) + 1
+    assert set(ours["verdict"]) == {"fitted", "cannot be decided here"}
+    others = text[text.index('<section id="round3-statements-checked">') :]
+    assert 'class="label modelled"' not in others[: others.index("</section>")]
+
+
+def test_errata_and_the_correction_are_told(text):
+    assert "prints 0.7907, expected 0.4907" in text
+    assert "bba9534" in text
+    assert "liboqs-0.13-avx2: ml-dsa-avx2-verify" in text
+
+
+def test_nothing_is_broken_with_good_measurements(done):
+    assert done.failures == []
+    assert (done.sizes["verdict"] != "different").all()
+
+
+def test_a_printed_block_stands_beside_ours(done, text):
+    blocks = done.frames["mini-blockchain"]
+    rows = blocks["block-comparison"].set_index("printed_name")
+    assert rows.loc["Alice PK size", "ours"] == 897
+    assert rows.loc["Serialized block size", "ours"] == 1651111
+    assert rows.loc["Serialized block size", "ratio"] == pytest.approx(1651111 / 2497144)
+    assert rows.loc["Avg verify time per tx", "ratio"] == pytest.approx(58 / 56.2853)
+    assert set(rows["table"]) == {"blockchain"}
+    assert len(rows) == 13
+    assert "A block, side by side" in text
+    assert (done.output / "mini-blockchain" / "block-comparison.csv").is_file()
+    saved = results.load(done.output / "mini-blockchain" / "blocks.csv")
+    assert len(saved) == len(blocks["blocks"]) == 14
+    for name in ("bytes", "verify", "rate"):
+        assert (done.output / "figures" / f"mini-blockchain-{name}.png").is_file()

@@ -1,0 +1,177 @@
+"""A reproduction: which works are computed, what is a failure, which files are replaced."""
+
+import math
+import re
+
+import pandas as pd
+import pytest
+
+from pqchain import bench, outputs, plots, report
+from pqchain.errors import UnknownPaper, UsageError
+from pqchain.render import html
+from pqchain.report import figures, folder
+from pqchain.works import papers
+from pqchain.works.pqdpol.work import PqDpol
+from pqchain.works.work import Work
+from tests import frames
+from tests.report.fakes import blank, fake_measure, pages_of
+
+
+def test_a_busy_machine_is_told_before_any_number(tmp_path, monkeypatch):
+    def busy(measured: pd.DataFrame) -> None:
+        measured.attrs["provenance"] |= {"load_average": 7.5, "cpu_count": 2}
+
+    monkeypatch.setattr(bench, "measure", fake_measure(busy))
+    monkeypatch.setattr(figures, "draw", lambda reproduction: {})
+    for text in pages_of(report.reproduce(tmp_path / "results", only="falcon-hls")).values():
+        main = text[text.index("<main>") :]
+        before = main[: main.index("The machine was busy: a load of 7.5 on 2 processors")]
+        assert not re.search(r"\d", re.sub(r"<[^>]*>", "", before))
+
+
+def test_what_cannot_run_keeps_its_row_with_the_reason(tmp_path, monkeypatch):
+    def lack(measured: pd.DataFrame) -> None:
+        lacking = measured["algorithm"] == "NTRU-HPS-2048-509"
+        measured.loc[lacking, "status"] = "unsupported"
+        measured.loc[lacking, "reason"] = "no library holds NTRU"
+
+    monkeypatch.setattr(bench, "measure", fake_measure(lack))
+    monkeypatch.setattr(figures, "draw", lambda reproduction: {})
+    done = report.reproduce(tmp_path / "results", only="round3")
+    assert "no library holds NTRU" in pages_of(done)["round3.html"]
+
+
+def test_without_its_work_there_is_no_study(tmp_path, monkeypatch):
+    monkeypatch.setattr(folder, "write", lambda done: done.index)
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(PqDpol, "compute", lambda *given: pytest.fail("modelled"))
+    assert set(report.reproduce(tmp_path / "results", only="round3").frames) == {"round3"}
+
+
+def test_a_failed_computation_and_a_wrong_size_are_failures(tmp_path, monkeypatch):
+    def fail(measured: pd.DataFrame) -> None:
+        measured.loc[0, ["status", "reason"]] = "failed", "a valid signature did not verify"
+        measured.loc[0, [name for name in measured if name.endswith("_seconds")]] = math.nan
+
+    monkeypatch.setattr(bench, "measure", fake_measure(fail))
+    monkeypatch.setattr(plots, "figure_bytes", blank)
+    wrong = papers.published("pqdpol").replace({"value": {897.0: 898.0}})
+    monkeypatch.setattr(Work, "published", wrong)
+    done = report.reproduce(tmp_path / "results", only="pqdpol")
+    assert done.keys == ("pqdpol",)
+    assert done.failures == [
+        "pqdpol, table2: public_key_bytes of Falcon-512 is printed as 898 but is 897",
+        "generate_keypair of Dilithium2 in liboqs-0.13/avx2 failed: a valid signature did not "
+        "verify",
+    ]
+    written = done.index.read_text(encoding="utf-8")
+    assert "2 checks failed" in written
+    assert 'class="verdict bad"' in written
+
+
+def test_a_slow_machine_is_no_failure(tmp_path, monkeypatch):
+    def slow(measured: pd.DataFrame) -> None:
+        for name in measured.columns[measured.columns.str.endswith("_seconds")]:
+            measured[name] *= 1000
+
+    monkeypatch.setattr(bench, "measure", fake_measure(slow))
+    monkeypatch.setattr(plots, "figure_bytes", blank)
+    assert report.reproduce(tmp_path / "results", only="pqdpol").failures == []
+
+
+def test_without_native_code_the_report_still_shows_what_is_published(tmp_path, monkeypatch):
+    def nothing(measured: pd.DataFrame) -> None:
+        measured["status"], measured["reason"] = "unsupported", "not installed"
+        for name in measured.columns[measured.columns.str.endswith("_seconds")]:
+            measured[name] = math.nan
+
+    monkeypatch.setattr(bench, "measure", fake_measure(nothing))
+    monkeypatch.setattr(plots, "figure_bytes", blank)
+    done = report.reproduce(tmp_path / "results", only=["round3", "pqdpol"])
+    assert done.keys == ("pqdpol", "round3")
+    assert done.failures == []
+    modelled = ["latency", "networks", "throughput", "winners"]
+    assert sorted(path.name for path in (done.output / "figures").iterdir()) == [
+        *(f"pqdpol-{name}.{kind}" for name in modelled for kind in ("png", "svg")),
+        "round3-sizes.png",
+        "round3-sizes.svg",
+        "sizes.png",
+        "sizes.svg",
+    ]
+    assert "11.444" in pages_of(done)["pqdpol.html"]
+
+
+def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
+    output = tmp_path / "results"
+    with outputs.filled(output) as building:
+        (building / "index.html").write_text("old")
+    (output / "mine.txt").write_text("mine")
+    manifest = (output / outputs.MANIFEST).read_text()
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(plots, "figure_bytes", blank)
+    monkeypatch.setattr(html, "document", lambda *parts, **more: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        report.reproduce(output, only="falcon-hls")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["results"]
+    assert {path.name: path.read_text() for path in output.iterdir()} == {
+        "index.html": "old",
+        "mine.txt": "mine",
+        outputs.MANIFEST: manifest,
+    }
+
+
+def test_files_of_an_earlier_run_go_and_nothing_else_does(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(figures, "draw", lambda reproduction: {})
+    output = tmp_path / "results"
+    report.reproduce(output, only=["round3", "falcon-hls"])
+    assert (output / "round3" / "sizes.csv").is_file()
+    (output / "mine.csv").write_text("mine")
+    (output / "round3" / "mine.csv").write_text("mine")
+    report.reproduce(output, only="falcon-hls")
+    left = {path.relative_to(output).as_posix() for path in output.rglob("*") if path.is_file()}
+    now = {file.as_posix() for file in outputs.listed(output)}
+    assert left == now | {outputs.MANIFEST, "mine.csv", "round3/mine.csv"}
+    assert not any(name.startswith("round3") for name in now)
+
+
+def test_a_folder_of_somebody_else_is_refused_before_anything_is_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
+    (tmp_path / "index.html").write_text("mine")
+    for place in (tmp_path, "/", "/etc"):
+        with pytest.raises(UsageError, match=r"must be new, empty or written by pqchain"):
+            report.reproduce(place, only="falcon-hls")
+    assert (tmp_path / "index.html").read_text() == "mine"
+
+
+def test_wrong_use_is_refused_before_anything_is_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
+    with pytest.raises(UnknownPaper, match="pqdpol"):
+        report.reproduce(tmp_path, only="pqdpool")
+    with pytest.raises(UsageError, match="no work chosen"):
+        report.reproduce(tmp_path, only=[])
+    occupied = tmp_path / "file"
+    occupied.touch()
+    with pytest.raises(UsageError, match="is a file"):
+        report.reproduce(occupied)
+
+
+def test_blocks_are_measured_only_for_works_that_have_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(folder, "write", lambda done: done.index)
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(bench, "measure_blocks", None)
+    found = report.reproduce(tmp_path / "results", only="pqdpol")
+    assert set(found.frames) == {"pqdpol"}
+
+
+def test_a_block_that_failed_fails_the_reproduction(tmp_path, monkeypatch):
+    def failing(names, *, preset, progress):
+        measured = frames.blocks(names)
+        measured.loc[measured["algorithm"] == "ML-DSA-65", ["status", "reason"]] = "failed", "why"
+        return measured
+
+    monkeypatch.setattr(folder, "write", lambda done: done.index)
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(bench, "measure_blocks", failing)
+    found = report.reproduce(tmp_path / "results", only="mini-blockchain")
+    assert found.failures == ["mini-blockchain, blocks: ML-DSA-65 failed: why"]

@@ -1,0 +1,18 @@
+"""The summary's warning of a busy machine."""
+
+from pqchain import machine
+from pqchain.report import summary as overview
+
+
+def test_a_busy_machine_is_told():
+    assert "load of 3.5" in overview.busy({"load_average": 3.5, "cpu_count": 4})
+    assert overview.busy({"load_average": 0.5, "cpu_count": 4}) == ""
+    assert "load of 1.2" in overview.busy({"load_average": 1.2, "cpu_count": 2})
+    assert overview.busy({"load_average": 1.0, "cpu_count": 2}) == ""  # the run itself
+    assert overview.busy({}) == ""
+
+
+def test_the_load_is_read_from_a_key_that_provenance_has():
+    told = machine.provenance()
+    assert {"cpu_count", "cpu_model", "date", "pqchain", "native"} <= set(told)
+    assert "load_average" in told or "load_average" in (machine.provenance.__doc__ or "")
