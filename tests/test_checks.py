@@ -45,17 +45,17 @@ class Example:
         ({"phases": 3}, "example.phases is 3; expected a whole number from 0 to 2"),
     ],
 )
-def test_values_outside_their_bounds_are_refused(changes, message):
+def test_values_outside_their_bounds_are_rejected(changes, message):
     with pytest.raises(UsageError, match=message):
         Example(**changes)
 
 
-def test_none_of_the_choices_is_refused_with_the_nearest():
+def test_unknown_choice_suggests_the_nearest():
     with pytest.raises(UnknownName, match=r"unknown example.law 'mash'; did you mean 'mesh'\?"):
         Example(law="mash")
 
 
-def test_what_is_declared_is_allowed():
+def test_values_within_their_bounds_are_accepted():
     assert Example(blocks=10, seconds=2, phases=None, law="star", slow=(1,)).plain == -1
     kinds = {name: checks.kind(each) for name, (each, _) in checks.meanings(Example).items()}
     assert kinds == {
@@ -85,7 +85,7 @@ DECLARED = [
 @pytest.mark.parametrize(
     ("instance", "name"), DECLARED, ids=lambda each: each if isinstance(each, str) else ""
 )
-def test_a_dataclass_refuses_what_its_help_does_not_name(instance, name):
+def test_dataclass_rejects_undeclared_choices(instance, name):
     each, meaning = checks.meanings(type(instance))[name]
     kind = checks.kind(each)
     wrong: list[object] = ["nonsense"] if meaning.choices else []

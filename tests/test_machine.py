@@ -83,7 +83,7 @@ def test_provenance_names_no_person_host_or_folder() -> None:
     assert getpass.getuser() not in values
 
 
-def test_machine_id_does_not_change_from_one_call_to_the_next() -> None:
+def test_machine_id_is_stable() -> None:
     first, second = machine.provenance(), machine.provenance()
     assert first["machine_id"] == second["machine_id"]
 
@@ -105,7 +105,7 @@ def test_machine_id_is_a_readable_slug(model: str, slug: str) -> None:
     assert re.fullmatch(rf"{re.escape(slug)}-[0-9a-f]{{8}}", name)
 
 
-def test_machine_id_tells_different_machines_apart() -> None:
+def test_machine_ids_of_different_machines_differ() -> None:
     names = {
         machine.machine_id(cpu_model=model, cpu_count=count, system=system)
         for model in ("AMD EPYC (model 1)", "AMD EPYC (model 17)")
@@ -126,7 +126,7 @@ def test_flags_and_model_come_from_the_first_processor() -> None:
 
 
 @pytest.mark.usefixtures("skylake")
-def test_missing_flags_keeps_the_order_of_the_registry() -> None:
+def test_missing_flags_are_in_registry_order() -> None:
     assert machine.missing_flags(IMPLEMENTATIONS["liboqs-0.13/avx2"]) == ("bmi2",)
     assert machine.missing_flags(IMPLEMENTATIONS["liboqs-0.13/ref"]) == ()
     needs = Implementation("a/b", "", cpu_flags=("z", "avx2", "a"))
@@ -158,14 +158,12 @@ def test_native_builds_are_found_in_every_package_folder(
     }
 
 
-def test_a_pure_install_has_no_native_builds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pure_install_has_no_native_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "folders", lambda: [tmp_path])
     assert machine.native_builds() == {}
 
 
-def test_a_broken_build_file_says_how_to_mend_it(
+def test_damaged_build_file_names_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "_native" / "one"
@@ -176,7 +174,7 @@ def test_a_broken_build_file_says_how_to_mend_it(
         machine.native_builds()
 
 
-def test_native_builds_of_this_install_tell_all_the_facts() -> None:
+def test_native_builds_have_all_facts() -> None:
     for facts in machine.native_builds().values():
         assert set(BUILD) <= set(facts)
 
@@ -215,13 +213,13 @@ def test_commit_is_unknown_without_git(tmp_path: Path, monkeypatch: pytest.Monke
     assert machine._commit(tmp_path) == ""
 
 
-def test_the_load_is_a_share_of_the_processors(monkeypatch):
+def test_load_is_a_share_of_the_processors(monkeypatch):
     monkeypatch.setattr(machine.os, "getloadavg", lambda: (3.0, 0.0, 0.0))
     monkeypatch.setattr(machine.os, "cpu_count", lambda: 4)
     assert machine.load_share() == 0.75
 
 
-def test_without_pyperf_provenance_still_says_which_machine_it_is(monkeypatch) -> None:
+def test_provenance_without_pyperf_has_the_machine_id(monkeypatch) -> None:
     whole = machine.provenance()
     monkeypatch.setitem(sys.modules, "pyperf", None)
     told = machine.provenance()

@@ -126,7 +126,7 @@ def test_every_prototype_agrees_with_the_page() -> None:
     assert stated["pq_batch"] == fields
 
 
-def test_modules_that_handle_addresses_are_known() -> None:
+def test_modules_that_handle_addresses_are_listed() -> None:
     listed = set(re.findall(r"`([\w/]+\.py)`", page()[1]))
     found = {
         name
@@ -148,7 +148,7 @@ def without_texts(tree: ast.Module) -> ast.AST:
 
 
 @pytest.mark.parametrize("added", ["uint8_t *stray", "const uint64_t *table, size_t count"])
-def test_a_new_pointer_is_noticed(monkeypatch: pytest.MonkeyPatch, added: str) -> None:
+def test_undocumented_pointer_is_detected(monkeypatch: pytest.MonkeyPatch, added: str) -> None:
     known = {**declarations(), "pq_keypair": [*declarations()["pq_keypair"], *pointers([added])]}
     monkeypatch.setattr("tests.test_memory_contract.declarations", lambda: known)
     with pytest.raises(AssertionError, match="pq_keypair"):

@@ -23,7 +23,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_four_threads_collect_and_switch_as_often_as_they_can() -> None:
+def test_four_threads_pass_under_stress() -> None:
     done = run("-m", "tests.stress", "--seconds", "20")
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith(" calls, 0 wrong\n")
@@ -36,6 +36,6 @@ def test_four_threads_collect_and_switch_as_often_as_they_can() -> None:
         "tests/wire/transports/test_native.py tests/chain/test_bulk.py",
     ],
 )
-def test_what_hands_memory_to_c_passes_under_the_debug_allocator(tests: str) -> None:
+def test_c_calls_pass_under_the_debug_allocator(tests: str) -> None:
     done = run("-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", *tests.split())
     assert done.returncode == 0, done.stdout[-2000:]

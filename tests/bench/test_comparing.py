@@ -45,7 +45,7 @@ def with_samples(frame: pd.DataFrame, seed: int, *, drift: float = 0.0) -> pd.Da
     return frame
 
 
-def test_what_is_alike_is_no_difference_and_what_is_not_is() -> None:
+def test_only_separated_intervals_are_a_difference() -> None:
     base = with_samples(machine("a"), 1)
     for factor, verdict in ((1.0, "no difference"), (1.1, "slower"), (0.9, "faster")):
         compared = pq.bench.compare_runs([base, with_samples(machine("b", factor), 2)])
@@ -70,7 +70,7 @@ def test_rounds_that_drift_widen_the_interval() -> None:
     assert widths[1] > 5 * widths[0]
 
 
-def test_without_samples_the_spread_is_that_of_the_mad() -> None:
+def test_spread_without_samples_comes_from_the_mad() -> None:
     compared = pq.bench.compare_runs(machine("a"), machine("b", 1.01))
     assert set(compared["interval"]) == {"MAD"}
     assert set(compared["verdict"]) == {"no difference"}
@@ -80,7 +80,7 @@ def test_without_samples_the_spread_is_that_of_the_mad() -> None:
     assert set(pq.bench.compare_runs(machine("a"), machine("b", 2))["verdict"]) == {"slower"}
 
 
-def test_what_one_run_lacks_has_a_row_that_says_so() -> None:
+def test_missing_operation_is_a_row_with_a_note() -> None:
     less = machine("b").query("operation == 'verify'")
     less.attrs = machine("b").attrs
     compared = pq.bench.compare_runs(machine("a"), less)
@@ -112,7 +112,7 @@ def test_samples_beside_a_file_are_found(tmp_path: Path) -> None:
     assert set(compared["interval"]) == {"bootstrap"}
 
 
-def test_a_history_is_as_many_runs_as_were_added(tmp_path: Path) -> None:
+def test_history_has_every_added_run(tmp_path: Path) -> None:
     path = tmp_path / "history.csv"
     for day in (1, 2, 3):
         whole = comparing.append(machine("m", day, date=f"2026-11-0{day}", commit="abc"), path)
@@ -128,7 +128,7 @@ def test_a_history_is_as_many_runs_as_were_added(tmp_path: Path) -> None:
         comparing.append(machine("m"), tmp_path / "other.csv")
 
 
-def test_two_machines_are_never_drawn_alike() -> None:
+def test_machines_have_distinct_styles() -> None:
     both = pq.bench.concat_runs({"laptop": machine("a"), "board": machine("b", 9)})
     labels = [each.get_text() for each in pq.plots.plot_speed(both).get_yticklabels()]
     assert labels == ["Falcon-512: laptop", "Falcon-512: board"]
@@ -144,7 +144,7 @@ def test_two_machines_are_never_drawn_alike() -> None:
 
 
 @pytest.mark.parametrize(("given", "message"), [([], "0 run"), ([frames.blocks()], "measurement")])
-def test_what_cannot_be_compared_is_refused(given: list[pd.DataFrame], message: str) -> None:
+def test_incomparable_runs_are_rejected(given: list[pd.DataFrame], message: str) -> None:
     with pytest.raises((UsageError, DataError), match=message):
         pq.bench.compare_runs(given)
 

@@ -29,7 +29,7 @@ LENGTHS = st.sampled_from([0, 1, 87, 88, 89, 111, 112, 113, 135, 136, 137, 271, 
 
 
 @given(prefix=LENGTHS, parts=st.lists(st.tuples(st.integers(0, 50), LENGTHS), max_size=20))
-def test_many_strings_are_hashed_as_each_alone(prefix, parts):
+def test_bulk_hashes_equal_single_hashes(prefix, parts):
     data = random.Random(1).randbytes(1100)
     starts = np.array([start for start, _ in parts], np.uint64)
     ends = starts + np.array([length for _, length in parts], np.uint64)
@@ -75,7 +75,7 @@ def in_bulk(state, data):
 
 @pytest.mark.parametrize("senders", [1, 3, COUNT])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_state_after_a_block_is_the_same(senders, threads, monkeypatch):
+def test_bulk_state_equals_the_python_state(senders, threads, monkeypatch):
     state, block = chain(senders)
     data = block.encode()
     assert in_bulk(state, data)
@@ -143,7 +143,7 @@ NAMES = [name for name, _ in cases(chain(1)[1].transactions)] if bulk.library() 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("all_wrong", [False, True])
-def test_refusals_are_the_same_word_for_word(name, all_wrong, monkeypatch):
+def test_bulk_errors_equal_the_python_errors(name, all_wrong, monkeypatch):
     state, block = chain(1)
     data = sealed(state, dict(cases(block.transactions))[name])
     found, expected = fates(state, data, monkeypatch, all_wrong=all_wrong)
@@ -155,7 +155,7 @@ def test_refusals_are_the_same_word_for_word(name, all_wrong, monkeypatch):
 
 
 @pytest.mark.parametrize("repaired", [False, True])
-def test_any_bit_flipped_has_the_same_fate(repaired, monkeypatch):
+def test_flipped_bits_give_equal_results(repaired, monkeypatch):
     state, block = chain(3)
     data, rng = block.encode(), random.Random(3)
     for _ in range(12):
@@ -174,7 +174,7 @@ def test_any_bit_flipped_has_the_same_fate(repaired, monkeypatch):
         assert found == expected
 
 
-def test_wrong_place_seal_and_root_are_found_before_transactions(monkeypatch):
+def test_header_errors_precede_transaction_errors(monkeypatch):
     state, block = chain(1)
     header = block.header
     for change in ({"height": 9}, {"previous": bytes(32)}, {"root": bytes(32)}, {"timestamp": 6}):
@@ -188,7 +188,7 @@ def test_wrong_place_seal_and_root_are_found_before_transactions(monkeypatch):
     assert again == expected
 
 
-def test_what_is_read_in_bulk_is_well_formed():
+def test_bulk_decoder_checks_the_encoding():
     """Whatever C takes, Python decodes to the same columns; damage is random, and at every cut."""
     state, block = chain(3)
     short = replace(block, transactions=block.transactions[:3])
@@ -212,7 +212,7 @@ def test_what_is_read_in_bulk_is_well_formed():
     assert seen > 100
 
 
-def test_lengths_that_pass_the_end_are_refused():
+def test_lengths_beyond_the_end_are_rejected():
     state, block = chain(1)
     data = block.encode()
     start = data.index(block.transactions[0].encoded)  # which has no free data
@@ -223,7 +223,7 @@ def test_lengths_that_pass_the_end_are_refused():
             assert bulk.read(bytes(hostile), state.rules.chain) is None
 
 
-def test_accounts_that_share_a_place_in_the_table_are_told_apart(monkeypatch):
+def test_colliding_accounts_are_kept_apart(monkeypatch):
     """With seeds of zero the NH hash is known, and addresses that collide are easily made."""
     monkeypatch.setattr(bulk.secrets, "token_bytes", bytes)
     payer = fresh("Falcon-512", 0)
@@ -235,14 +235,14 @@ def test_accounts_that_share_a_place_in_the_table_are_told_apart(monkeypatch):
     assert sum(found.account(each).balance for each in to) == COUNT - 1
 
 
-def test_without_the_library_blocks_are_checked_one_by_one(monkeypatch):
+def test_blocks_are_verified_in_python_without_the_library(monkeypatch):
     state, block = chain(1)
     monkeypatch.setattr(bulk, "library", lambda: None)
     assert bulk.read(block.encode(), 1) is None
     assert state.apply(block).height == 1
 
 
-def test_a_scheme_of_ones_own_sees_every_signature():
+def test_user_scheme_verifies_every_signature():
     """Only native libraries take signatures side by side; others are asked one by one."""
     state = State.genesis({alice().address: COUNT})
     payments = [alice().transfer(bytes(32), 1, nonce=number) for number in range(COUNT)]

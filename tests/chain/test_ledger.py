@@ -12,7 +12,7 @@ from pqchain.errors import BadType, DataError, UsageError
 from tests.chain.ledgers import ALICE, BOB, extended, next_block
 
 
-def test_what_was_appended_is_there_after_opening(path: Path) -> None:
+def test_appended_blocks_are_read_after_reopening(path: Path) -> None:
     with Ledger.open(path) as ledger:
         assert ledger.state.height == 3
         assert ledger.state.account(BOB.address).balance == 3
@@ -25,14 +25,14 @@ def test_what_was_appended_is_there_after_opening(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_bytes_can_be_appended_as_they_come(path: Path) -> None:
+def test_encoded_blocks_can_be_appended(path: Path) -> None:
     with Ledger.open(path) as ledger:
         block = next_block(ledger)
         ledger.append(bytearray(block.encode()))
         assert list(ledger.blocks())[-1] == block
 
 
-def test_a_refused_block_leaves_no_trace(path: Path) -> None:
+def test_rejected_block_changes_nothing(path: Path) -> None:
     before = path.read_bytes()
     with Ledger.open(path) as ledger:
         state = ledger.state
@@ -49,12 +49,12 @@ def test_a_refused_block_leaves_no_trace(path: Path) -> None:
 
 
 @pytest.mark.parametrize("block", [None, "block", 7])
-def test_what_is_no_block_is_not_appended(path: Path, block: object) -> None:
+def test_wrong_block_type_is_rejected(path: Path, block: object) -> None:
     with Ledger.open(path) as ledger, pytest.raises(BadType, match="the block is of type"):
         ledger.append(block)  # type: ignore[arg-type]
 
 
-def test_files_that_are_not_ours_are_refused_untouched(tmp_path: Path) -> None:
+def test_foreign_files_are_rejected_unchanged(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"is not there; start a chain with Ledger\.create"):
         Ledger.open(tmp_path / "missing")
     assert not (tmp_path / "missing").exists()
@@ -76,14 +76,14 @@ def test_files_that_are_not_ours_are_refused_untouched(tmp_path: Path) -> None:
         Ledger.open(tmp_path / ("a" * 300))
 
 
-def test_an_existing_file_is_not_overwritten(path: Path) -> None:
+def test_existing_file_is_not_overwritten(path: Path) -> None:
     before = path.read_bytes()
     with pytest.raises(UsageError, match="is there already"):
         Ledger.create(path, {})
     assert path.read_bytes() == before
 
 
-def test_a_start_that_was_cut_short_is_made_again(tmp_path: Path) -> None:
+def test_interrupted_creation_is_repeated(tmp_path: Path) -> None:
     """A process that ends while it makes a file leaves it empty, with or without a journal."""
     empty = tmp_path / "chain.pqc"
     empty.touch()
@@ -93,7 +93,7 @@ def test_a_start_that_was_cut_short_is_made_again(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [empty]
 
 
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+def test_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=f"there is no folder {tmp_path / 'none'} for chain.pqc"):
         Ledger.create(tmp_path / "none" / "chain.pqc", {})
     assert list(tmp_path.iterdir()) == []

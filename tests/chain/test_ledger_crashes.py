@@ -16,7 +16,7 @@ from pqchain.errors import DataError, UsageError
 from tests.chain.ledgers import ALICE, BOB, CRASH, ROOT, extended, next_block
 
 
-def test_two_writers_do_not_mix(path: Path) -> None:
+def test_second_writer_is_rejected(path: Path) -> None:
     with Ledger.open(path) as one, Ledger.open(path) as two:
         extended(one, 1)
         block = next_block(two)
@@ -28,7 +28,7 @@ def test_two_writers_do_not_mix(path: Path) -> None:
         assert ledger.state.height == 5
 
 
-def test_a_process_killed_at_any_time_loses_no_acknowledged_block(path: Path) -> None:
+def test_killed_process_loses_no_acknowledged_block(path: Path) -> None:
     acknowledged = 3
     rng = random.Random(6)
     for _ in range(5):
@@ -48,9 +48,7 @@ def test_a_process_killed_at_any_time_loses_no_acknowledged_block(path: Path) ->
 
 
 @pytest.mark.parametrize("places", ["steps", "limits"])
-def test_a_process_that_ends_at_any_step_of_an_append_loses_nothing(
-    path: Path, places: str
-) -> None:
+def test_process_ending_within_an_append_loses_nothing(path: Path, places: str) -> None:
     """Children end after 1, 2, 3, ... steps of SQLite's machine, or at each write of a file."""
     done = subprocess.run(
         [*CRASH, places, str(path)],
@@ -66,7 +64,7 @@ def test_a_process_that_ends_at_any_step_of_an_append_loses_nothing(
     assert there >= 1
 
 
-def test_a_process_that_ends_while_it_makes_a_ledger_is_in_nobodys_way(tmp_path: Path) -> None:
+def test_process_ending_within_creation_blocks_nothing(tmp_path: Path) -> None:
     done = subprocess.run(
         [*CRASH, "starts", str(tmp_path / "chain.pqc")],
         cwd=ROOT,
@@ -78,7 +76,7 @@ def test_a_process_that_ends_while_it_makes_a_ledger_is_in_nobodys_way(tmp_path:
     assert int(done.stdout) > 5
 
 
-def test_a_full_disk_leaves_the_ledger_as_it_was(path: Path) -> None:
+def test_full_disk_keeps_the_ledger(path: Path) -> None:
     with Ledger.open(path) as ledger:
         state = ledger.state
         ledger._database._connection.execute(
@@ -106,7 +104,7 @@ def _created(path, barrier, answer):
     os._exit(0)
 
 
-def test_of_several_that_create_a_ledger_at_once_one_does_and_the_others_hear_why(tmp_path):
+def test_concurrent_creation_succeeds_once(tmp_path):
     for number in range(10):
         path = tmp_path / f"{number}.pqc"
         (barrier, opened), (answers, answer) = os.pipe(), os.pipe()

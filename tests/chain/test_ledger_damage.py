@@ -57,7 +57,9 @@ from tests.chain.wallets import alice, bob, hybrid
         ),
     ],
 )
-def test_damage_is_named(path: Path, statement: str, values: tuple[object, ...], said: str) -> None:
+def test_damage_is_rejected_with_the_reason(
+    path: Path, statement: str, values: tuple[object, ...], said: str
+) -> None:
     damage(path, statement, *values)
     before = path.read_bytes()
     with pytest.raises(DataError, match=said):
@@ -65,7 +67,7 @@ def test_damage_is_named(path: Path, statement: str, values: tuple[object, ...],
     assert path.read_bytes() == before
 
 
-def test_a_file_that_somebody_wrote_anew_is_still_checked(path: Path) -> None:
+def test_rewritten_file_is_checked(path: Path) -> None:
     """Whoever can write the file can make its digests too, but no valid blocks, and no old head."""
     with Ledger.open(path) as ledger:
         kept = ledger.digest
@@ -156,7 +158,7 @@ def test_rules_cannot_be_changed_afterwards(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", [None, [], 0, "", "no"])
-def test_whether_blocks_are_sealed_is_a_truth_value(path: Path, value: object) -> None:
+def test_sealed_must_be_a_boolean(path: Path, value: object) -> None:
     with Ledger.open(path) as ledger:
         stored = [block.encode() for block in ledger.blocks()]
     rewritten(path, stored, sealed=value)

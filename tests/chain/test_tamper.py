@@ -100,7 +100,7 @@ def reason_of(state: State, block: Block | bytes) -> Reason:
     return caught.value.reason
 
 
-def test_every_bit_of_a_block_is_guarded_by_header_root_and_seal() -> None:
+def test_every_flipped_block_bit_is_rejected() -> None:
     state, block = chain()
     data = block.encode()
     assert state.apply(data).height == 2
@@ -131,7 +131,7 @@ def test_every_bit_of_a_block_is_guarded_by_header_root_and_seal() -> None:
     assert found["transactions"] == {MALFORMED, Reason.WRONG_ROOT}
 
 
-def test_a_dishonest_proposer_cannot_change_a_transaction() -> None:
+def test_dishonest_proposer_cannot_change_a_transaction() -> None:
     state, block = chain()
     rng = random.Random(3)
     mutations = 0

@@ -38,7 +38,7 @@ def _kept(reproduce: Callable[..., report.Reproduction]) -> Callable[..., report
     return keep
 
 
-def test_reproduce_writes_the_page_and_says_where(tmp_path, monkeypatch, capsys):
+def test_reproduce_writes_the_page_and_prints_its_path(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", fake_measure())
     output = tmp_path / "results"
     assert main(["reproduce", "--output", str(output), "--only", "falcon-hls"]) == 0
@@ -116,7 +116,7 @@ def test_reproduce_fails_on_a_failed_computation_only(tmp_path, monkeypatch, cap
     assert shown["claims_checked_with_the_papers_numbers"]["holds"] > 0
 
 
-def test_a_folder_that_cannot_be_made_is_wrong_use(tmp_path, monkeypatch, capsys):
+def test_uncreatable_folder_is_a_usage_error(tmp_path, monkeypatch, capsys):
     occupied = tmp_path / "file"
     occupied.touch()
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
@@ -124,5 +124,5 @@ def test_a_folder_that_cannot_be_made_is_wrong_use(tmp_path, monkeypatch, capsys
     assert "cannot be written" in capsys.readouterr().err
 
 
-def test_an_unknown_work_is_refused(refused):
+def test_unknown_work_is_rejected(refused):
     refused(["reproduce", "--only", "nobody"], "unknown paper 'nobody'")

@@ -43,7 +43,7 @@ def test_every_family_has_vectors_and_every_rule_both_verdicts(made):
         assert found[name, "invalid"], name
 
 
-def test_files_have_the_digests_that_are_committed(made):
+def test_files_have_the_committed_digests(made):
     import hashlib
 
     committed = suite.digests()
@@ -52,7 +52,7 @@ def test_files_have_the_digests_that_are_committed(made):
     assert len(committed) == 2 * len(ALGORITHMS)
 
 
-def test_files_keep_their_schemas(made):
+def test_files_match_their_schemas(made):
     validator = pytest.importorskip("jsonschema").Draft202012Validator
     for content, schema in (
         (formats.wycheproof(made[::8]), "wycheproof_verify"),
@@ -63,7 +63,7 @@ def test_files_keep_their_schemas(made):
         assert [str(each.message)[:200] for each in problems] == []
 
 
-def test_files_read_as_they_were_written(made, tmp_path):
+def test_written_files_read_back(made, tmp_path):
     for kind in ("wycheproof", "acvp"):
         path = tmp_path / f"{kind}.json"
         path.write_text(formats.text(getattr(formats, kind)(made)))
@@ -76,21 +76,21 @@ def test_files_read_as_they_were_written(made, tmp_path):
             assert replace(read, key=each.key, probe=each.probe) == each
 
 
-def test_identifiers_are_numbers_in_order(made):
+def test_identifiers_are_consecutive(made):
     assert [v.number for v in made] == list(range(1, len(made) + 1))
     assert by_ident(made, f"{made[0].algorithm}:3") is made[2]
     with pytest.raises(UnknownName, match="unknown vector"):
         by_ident(made, f"{made[0].algorithm}:0")
 
 
-def test_a_vector_on_which_oracles_differ_is_never_handed_out():
+def test_vector_with_differing_oracles_is_rejected():
     good = generate("ML-DSA-44")[0]
     wrong = replace(good, expected={"valid": "invalid", "invalid": "valid"}[good.expected])
     with pytest.raises(DataError, match="oracles do not agree on 1 vectors of ML-DSA-44"):
         oracles.decided([wrong], "ML-DSA-44")
 
 
-def test_a_vector_that_fails_for_another_reason_is_noticed():
+def test_vector_with_a_wrong_failure_reason_is_rejected():
     given = {each.probe: each for each in generate("ML-DSA-44")}
     two_reasons = given["honest key, signature empty"]
     strayed = replace(two_reasons, family="z-bound")
@@ -99,7 +99,7 @@ def test_a_vector_that_fails_for_another_reason_is_noticed():
     assert not said.agree(strayed)
 
 
-def test_wrong_names_and_words_are_refused():
+def test_unknown_names_are_rejected():
     with pytest.raises(UnknownName, match="Hawk-512"):
         suite.vectors(["Hawk-512"])
     with pytest.raises(UnknownName):
@@ -111,7 +111,7 @@ def test_wrong_names_and_words_are_refused():
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"mode": "keyGen"}', '{"algorithm": "RSA"}'])
-def test_files_that_are_none_are_refused(tmp_path, text):
+def test_invalid_files_are_rejected(tmp_path, text):
     path = tmp_path / "vectors.json"
     path.write_text(text)
     with pytest.raises(DataError, match="holds no vectors"):

@@ -25,7 +25,7 @@ def run(**changes: Any) -> Run:
     return model.run(scenario(**(settings_ | changes)))
 
 
-def test_runs_are_compared_by_what_happened() -> None:
+def test_runs_compare_by_content() -> None:
     done = run(blocks=2)
     assert done == run(blocks=2)
     assert done.heights[0] == run(blocks=2).heights[0] != done.heights[1]
@@ -36,13 +36,13 @@ def test_runs_are_compared_by_what_happened() -> None:
         hash(done)
 
 
-def test_without_faults_one_view_is_enough() -> None:
+def test_fault_free_height_takes_one_view() -> None:
     done = run(blocks=3)
     assert (done.is_safe, done.is_live, done.views) == (True, True, 3)
 
 
 @pytest.mark.parametrize("fault", ["crashed", "invalid"])
-def test_a_bad_proposer_costs_a_timeout(fault: str) -> None:
+def test_faulty_proposer_costs_a_timeout(fault: str) -> None:
     plain, faulty = run(), run(faults=Faults(**{fault: (0,)}))
     assert faulty.is_live and faulty.is_safe
     assert faulty.views == 2
@@ -50,7 +50,7 @@ def test_a_bad_proposer_costs_a_timeout(fault: str) -> None:
 
 
 @pytest.mark.parametrize("phases", [1, 2])
-def test_up_to_f_crashes_are_survived_and_one_more_is_not(phases: int) -> None:
+def test_f_crashes_are_tolerated_and_f_plus_1_are_not(phases: int) -> None:
     # Of ten, f is 3.
     fine = run(vote_phases=phases, faults=Faults(crashed=(7, 8, 9)))
     stuck = run(vote_phases=phases, faults=Faults(crashed=(6, 7, 8, 9)))
@@ -87,7 +87,7 @@ _VOTING = [name for name in NAMES if name != "paper-serial"]
 
 @settings(max_examples=400, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_at_most_f_faulty_never_finalise_two_blocks(data: st.DataObject) -> None:
+def test_f_faulty_delegates_cannot_break_safety(data: st.DataObject) -> None:
     count = data.draw(st.integers(4, 22))
     ranks = data.draw(st.lists(st.integers(0, count - 1), max_size=(count - 1) // 3, unique=True))
     cut = data.draw(st.integers(0, len(ranks)))
@@ -117,7 +117,7 @@ def test_at_most_f_faulty_never_finalise_two_blocks(data: st.DataObject) -> None
 
 @settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_with_two_phases_at_most_f_faulty_never_stop_a_timely_network(data: st.DataObject) -> None:
+def test_f_faulty_delegates_cannot_stop_two_phase_voting(data: st.DataObject) -> None:
     count = data.draw(st.integers(4, 16))
     ranks = data.draw(st.lists(st.integers(0, count - 1), max_size=(count - 1) // 3, unique=True))
     cut = data.draw(st.integers(0, len(ranks)))
@@ -140,7 +140,7 @@ def test_with_two_phases_at_most_f_faulty_never_stop_a_timely_network(data: st.D
     assert done.views <= 2 * (2 + len(ranks))
 
 
-def test_delayed_messages_delay_and_nothing_more() -> None:
+def test_delayed_messages_only_delay() -> None:
     late = Faults(delay_probability=1.0, delay_seconds=0.5)
     done = run(faults=late)
     # A block, a vote and a commit, each late by half a second.
@@ -148,7 +148,7 @@ def test_delayed_messages_delay_and_nothing_more() -> None:
     assert done.is_live and done.views == 1
 
 
-def test_a_timeout_shorter_than_a_partition_is_lived_through_in_more_views() -> None:
+def test_partition_longer_than_the_timeout_costs_views() -> None:
     done = run(
         faults=Faults(partition_fraction=0.5, heal_seconds=12.0), view_timeout_seconds=5.0,
         max_views=8,
@@ -156,19 +156,19 @@ def test_a_timeout_shorter_than_a_partition_is_lived_through_in_more_views() -> 
     assert done.is_live and done.is_safe and done.views == 3
 
 
-def test_all_messages_lost_is_safe_and_not_live() -> None:
+def test_total_loss_is_safe_but_not_live() -> None:
     done = run(faults=Faults(loss_probability=1.0), max_views=3)
     assert (done.is_safe, done.is_live, done.views) == (True, False, 3)
 
 
-def test_a_partition_that_heals_delays_and_nothing_more() -> None:
+def test_healed_partition_only_delays() -> None:
     cut = Faults(partition_fraction=0.5, heal_seconds=3.0)
     done = run(faults=cut)
     assert done.is_live and done.is_safe and done.views == 1
     assert 3.0 <= done.latency_seconds < 3.5
 
 
-def test_a_slow_delegate_only_delays_itself() -> None:
+def test_slow_delegate_only_delays_itself() -> None:
     costs = table(verify=1e-3)
     plain = run(costs=costs, faults=Faults())
     slow = run(costs=costs, faults=Faults(slow=(9,), slow_factor=50))
@@ -193,7 +193,7 @@ def test_arrivals_wait_for_their_block() -> None:
     assert done.latency_seconds < 2.5 * run().latency_seconds
 
 
-def test_who_proposes_goes_in_turns() -> None:
+def test_proposers_rotate() -> None:
     def proposers(proposal: str) -> list[int]:
         done = run(nodes=4, blocks=5, proposal=proposal, vote_phases=0)
         return [int(np.argmin(height.final_ns)) for height in done.heights]
@@ -222,7 +222,7 @@ def test_threads_share_the_verification_of_a_block() -> None:
     assert one.latency_seconds - four.latency_seconds == pytest.approx(12 * 0.01 * 3 / 4)
 
 
-def test_one_node_alone_agrees_with_itself() -> None:
+def test_single_node_reaches_consensus() -> None:
     done = model.run(scenario(nodes=1, network=named("mesh")))
     assert done.is_live
     assert done.latency_seconds == pytest.approx(scenario().cost.sign_seconds)

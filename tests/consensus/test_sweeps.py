@@ -96,7 +96,7 @@ def test_processes_and_dask_give_the_same_bytes(
     assert (~by_dask["is_live"]).sum() == 3
 
 
-def test_a_killed_process_loses_nothing(
+def test_killed_process_loses_nothing(
     cases: list[Scenario], expected: bytes, tmp_path: Path, killing: Killing
 ) -> None:
     def victim() -> int:
@@ -110,7 +110,7 @@ def test_a_killed_process_loses_nothing(
     assert _bytes(frame) == expected
 
 
-def test_a_killed_dask_worker_loses_nothing(
+def test_killed_dask_worker_loses_nothing(
     cases: list[Scenario], expected: bytes, cluster: Any, tmp_path: Path, killing: Killing
 ) -> None:
     stored = killing(lambda: int(cluster.workers[0].pid))
@@ -122,7 +122,7 @@ def test_a_killed_dask_worker_loses_nothing(
     assert _bytes(frame) == expected
 
 
-def test_a_sweep_goes_on_where_it_was_interrupted(
+def test_interrupted_sweep_resumes(
     cases: list[Scenario], expected: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "new folder" / "store.jsonl"
@@ -143,7 +143,7 @@ def test_a_sweep_goes_on_where_it_was_interrupted(
     assert len(ran) == len(cases) - 10
 
 
-def test_a_single_scenario_shows_its_blocks_and_several_themselves(
+def test_progress_counts_blocks_or_scenarios(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     one, other = scenario(blocks=3), scenario(seed=1)
@@ -155,7 +155,7 @@ def test_a_single_scenario_shows_its_blocks_and_several_themselves(
     assert capsys.readouterr().err == ""
 
 
-def test_equal_scenarios_are_run_once_and_returned_as_often_as_asked() -> None:
+def test_equal_scenarios_run_once() -> None:
     one = scenario(seed=5)
     frame = sweep([one, scenario(seed=6), one], workers=1)
     assert frame["seed"].tolist() == [5, 6, 5]
@@ -177,7 +177,7 @@ def test_results_of_another_version_are_not_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["hello\nworld\n", "hello", "{}\n", "[1]\n", "1"])
-def test_a_file_that_is_no_store_is_refused_and_kept(tmp_path: Path, text: str) -> None:
+def test_file_that_is_not_a_store_is_rejected_and_kept(tmp_path: Path, text: str) -> None:
     store = tmp_path / "notes.txt"
     store.write_text(text)
     with pytest.raises(DataError, match=r"line 1 of .*notes.txt (can|has no ch).*; give another"):
@@ -185,7 +185,7 @@ def test_a_file_that_is_no_store_is_refused_and_kept(tmp_path: Path, text: str) 
     assert store.read_text() == text
 
 
-def test_processes_that_always_die_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_repeatedly_crashing_workers_are_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "ATTEMPTS", 1)
     monkeypatch.setattr(MODULE, "run_batch", os._exit)
     with pytest.raises(PqchainError, match=r"processes died 1 times .* 2 batches are left"):
@@ -200,7 +200,7 @@ def test_processes_that_always_die_are_given_up(monkeypatch: pytest.MonkeyPatch)
         ({"workers": 0}, r"workers 0; expected 1 or more"),
     ],
 )
-def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
+def test_bad_options_are_rejected(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         sweep([scenario()], **options)
 
@@ -208,7 +208,7 @@ def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     "address", ["foo", "nonsense:/1", "bar://host:1", "tcp://host:99999", "tls://host:1"]
 )
-def test_an_address_that_cannot_be_is_refused_before_a_client_is_made(
+def test_invalid_address_is_rejected_without_a_client(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dask import distributed
@@ -218,13 +218,13 @@ def test_an_address_that_cannot_be_is_refused_before_a_client_is_made(
         sweep([scenario()], scheduler=address)
 
 
-def test_a_scheduler_without_dask_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scheduler_without_dask_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dask.distributed", None)
     with pytest.raises(Unsupported, match=r"pip install dask distributed, or"):
         sweep([scenario()], scheduler="tcp://127.0.0.1:1")
 
 
-def test_a_grid_is_every_combination() -> None:
+def test_grid_has_every_combination() -> None:
     made = grid(COSTS, algorithms=["Falcon-512"], exponents=[2, 6], delegates=[None, 8], seeds=[3])
     assert [(one.nodes, one.delegates) for one in made] == [(4, 4), (4, 4), (64, 64), (64, 8)]
     assert sweep(made, workers=1)["delegates"].tolist() == [4, 4, 64, 8]

@@ -170,14 +170,14 @@ def cells(kind: str) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("signature"))
-def test_first_signature_vector(emulate, name, implementation, expected):
+def test_first_signature_vector_is_reproduced(emulate, name, implementation, expected):
     there = emulate(implementation, name)
     assert digest(signature_text(name, there, there, 1)) == expected
     there.close()
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("kem"))
-def test_first_kem_vector(emulate, name, implementation, expected):
+def test_first_kem_vector_is_reproduced(emulate, name, implementation, expected):
     there = emulate(implementation, name)
     assert digest(kem_text(there, there, 1)) == expected
     there.close()
@@ -192,7 +192,7 @@ def test_first_kem_vector(emulate, name, implementation, expected):
         if implementation in algorithm.implementations
     ],
 )
-def test_our_libraries_compute_the_same(emulate, name, implementation):
+def test_libraries_give_equal_results_on_other_processors(emulate, name, implementation):
     here, library = open_signer(name, implementation), native.library(implementation)
     there = emulate(implementation, name)
     message = b"the same bytes on every processor"

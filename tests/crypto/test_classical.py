@@ -109,7 +109,7 @@ def test_signing_is_deterministic(signer):
     assert signer.sign(b"m", secret_key) == signer.sign(b"m", secret_key)
 
 
-def test_secret_keys_that_are_no_scalars_are_refused(signer):
+def test_secret_keys_out_of_range_are_rejected(signer):
     order = ORDERS[signer.algorithm.name]
     for scalar in (0, order, order + 1, 2**256 - 1):
         secret_key = scalar.to_bytes(32, "big")
@@ -122,7 +122,7 @@ def test_secret_keys_that_are_no_scalars_are_refused(signer):
         signer.sign(b"m", scalar.to_bytes(32, "big"))
 
 
-def test_public_keys_that_are_no_points_verify_nothing(signer):
+def test_public_keys_off_the_curve_verify_nothing(signer):
     public_key, secret_key = signer.generate_keypair()
     signature = signer.sign(b"m", secret_key)
     length = len(public_key)
@@ -138,7 +138,7 @@ def test_public_keys_that_are_no_points_verify_nothing(signer):
         assert signer.verify(b"m", signature, candidate) is False
 
 
-def test_degenerate_signatures_are_wrong(signer):
+def test_degenerate_signatures_are_invalid(signer):
     public_key, secret_key = signer.generate_keypair()
     good = signer.sign(b"m", secret_key)
     order = ORDERS[signer.algorithm.name].to_bytes(32, "big")
@@ -149,7 +149,7 @@ def test_degenerate_signatures_are_wrong(signer):
         assert signer.verify(b"m", bad, public_key) is False
 
 
-def test_second_value_of_s(signer):
+def test_high_s_signatures_are_handled_per_scheme(signer):
     """ECDSA has two s for each r; only libsecp256k1 insists on the lower one."""
     public_key, secret_key = signer.generate_keypair()
     name = signer.algorithm.name
@@ -196,7 +196,7 @@ def test_types_and_lengths_are_checked(signer):
 
 
 @pytest.mark.parametrize("vector", BIP340_SIGNING, ids=lambda vector: f"row-{vector[0]}")
-def test_bip340_signing(vector):
+def test_bip340_signatures_are_reproduced(vector):
     _, secret_key, x, message, expected = vector
     (signer,) = openers("Schnorr-secp256k1")
     signature = signer.sign(hexadecimal(message), hexadecimal(secret_key))
@@ -206,7 +206,7 @@ def test_bip340_signing(vector):
 
 
 @pytest.mark.parametrize("vector", BIP340_VERIFYING, ids=lambda vector: f"row-{vector[0]}")
-def test_bip340_verifying(vector):
+def test_bip340_verdicts_are_reproduced(vector):
     _, x, message, signature, valid = vector
     (signer,) = openers("Schnorr-secp256k1")
     public_key = b"\2" + hexadecimal(x)
@@ -214,7 +214,7 @@ def test_bip340_verifying(vector):
 
 
 @pytest.mark.parametrize("vector", RFC8032, ids=["empty", "one-byte", "two-bytes"])
-def test_rfc8032(vector):
+def test_rfc8032_vectors_are_reproduced(vector):
     secret_key, public_key, message, signature = map(hexadecimal, vector)
     for signer in openers("Ed25519"):
         assert signer.sign(message, secret_key) == signature
@@ -222,7 +222,7 @@ def test_rfc8032(vector):
 
 
 @pytest.mark.parametrize("message", RFC6979)
-def test_rfc6979_on_p256(message):
+def test_rfc6979_vectors_on_p256_are_reproduced(message):
     signature = hexadecimal(RFC6979[message])
     for signer in openers("ECDSA-P256"):
         assert signer.sign(message, hexadecimal(RFC6979_SECRET)) == signature
@@ -230,7 +230,7 @@ def test_rfc6979_on_p256(message):
 
 
 @pytest.mark.parametrize(("secret_key", "message", "signature"), SECP256K1)
-def test_rfc6979_on_secp256k1(secret_key, message, signature):
+def test_rfc6979_vectors_on_secp256k1_are_reproduced(secret_key, message, signature):
     (signer,) = openers("ECDSA-secp256k1")
     assert signer.sign(message, secret_key.to_bytes(32, "big")) == hexadecimal(signature)
 
@@ -252,7 +252,7 @@ def test_implementations_verify_each_other(name):
         assert all(verifies.verify(b"m", signature, public_key) for verifies in signers)
 
 
-def test_unknown_pairs():
+def test_unknown_pairs_of_scheme_and_implementation_are_rejected():
     with pytest.raises(UnknownAlgorithm, match="Ed25519"):
         open_signer("Ed2551", "cryptography/openssl")
     with pytest.raises(Unsupported, match="coincurve/libsecp256k1 does not offer Ed25519"):
@@ -262,7 +262,7 @@ def test_unknown_pairs():
 
 
 @pytest.mark.parametrize(("name", "implementation"), PAIRS)
-def test_missing_package_says_what_to_install(name, implementation, monkeypatch):
+def test_missing_package_names_the_install_command(name, implementation, monkeypatch):
     package = PACKAGES[implementation]
     for module in [module for module in sys.modules if module.split(".")[0] == package]:
         monkeypatch.delitem(sys.modules, module)

@@ -61,13 +61,13 @@ def checked(folder: Path, name: str, *arguments: str) -> subprocess.CompletedPro
 
 
 @pytest.mark.parametrize("name", CODE)
-def test_no_branch_and_no_address_of_signing_depends_on_a_secret(name: str, tmp_path: Path) -> None:
+def test_signing_has_no_secret_dependent_branches_or_addresses(name: str, tmp_path: Path) -> None:
     done = checked(tmp_path, name, "2")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "2 rounds\n"
 
 
-def test_a_branch_on_a_secret_is_seen(tmp_path: Path) -> None:
+def test_secret_dependent_branch_is_detected(tmp_path: Path) -> None:
     done = checked(tmp_path, "hawk-ref", "leak")
     assert done.returncode == 9
     assert "Conditional jump or move depends on uninitialised value" in done.stderr

@@ -73,7 +73,7 @@ def pair(name: str) -> tuple[bytes, bytes]:
 
 
 @pytest.mark.parametrize(("name", "variant"), CASES)
-def test_every_vector_is_reproduced_from_the_seed_of_its_key(name: str, variant: str) -> None:
+def test_vectors_are_reproduced_from_the_key_seed(name: str, variant: str) -> None:
     need(variant)
     signer, library = open_signer(name, variant), native.library(variant)
     seed_bytes = model.SETS[name].seed_bytes
@@ -91,7 +91,7 @@ def test_every_vector_is_reproduced_from_the_seed_of_its_key(name: str, variant:
 
 
 @pytest.mark.parametrize(("name", "variant"), SLOW)
-def test_the_whole_program_gives_the_vectors_but_for_those_named(name: str, variant: str) -> None:
+def test_reference_program_reproduces_all_but_the_named_vectors(name: str, variant: str) -> None:
     need(variant)
     signer, library = open_signer(name, variant), native.library(variant)
     for count, ((seed, _), expected) in enumerate(zip(inputs(), VECTORS[name], strict=True)):
@@ -113,7 +113,7 @@ def test_the_whole_program_gives_the_vectors_but_for_those_named(name: str, vari
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_model_agrees_on_keys_and_verdicts(name: str) -> None:
+def test_model_agrees_on_keys_and_verdicts(name: str) -> None:
     public_key, secret_key = pair(name)
     assert model.key_is_right(name, public_key, secret_key)
     broken = bytearray(secret_key)
@@ -127,7 +127,7 @@ def test_the_model_agrees_on_keys_and_verdicts(name: str) -> None:
         assert not model.verify(name, b"other", signature, public_key)
 
 
-def test_both_variants_give_the_same_bytes() -> None:
+def test_portable_and_avx2_give_equal_bytes() -> None:
     for variant in VARIANTS:
         need(variant)
     for name in NAMES:
@@ -152,7 +152,7 @@ def test_fresh_keys_and_signatures_verify(name: str, variant: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "variant"), SLOW)
-def test_every_flipped_bit_is_refused(name: str, variant: str) -> None:
+def test_every_flipped_bit_is_rejected(name: str, variant: str) -> None:
     need(variant)
     public_key, secret_key = pair(name)
     signer, message = open_signer(name, variant), bytes(range(64))
@@ -169,7 +169,7 @@ def test_every_flipped_bit_is_refused(name: str, variant: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "variant"), CASES)
-def test_a_damaged_secret_key_does_not_sign(name: str, variant: str) -> None:
+def test_damaged_secret_key_does_not_sign(name: str, variant: str) -> None:
     need(variant)
     public_key, secret_key = pair(name)
     signer = open_signer(name, variant)
@@ -185,7 +185,7 @@ def test_a_damaged_secret_key_does_not_sign(name: str, variant: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "variant"), CASES)
-def test_malformed_keys_and_signatures_are_refused(name: str, variant: str) -> None:
+def test_malformed_keys_and_signatures_are_rejected(name: str, variant: str) -> None:
     need(variant)
     public_key, secret_key = pair(name)
     signer = open_signer(name, variant)
@@ -202,7 +202,7 @@ def test_malformed_keys_and_signatures_are_refused(name: str, variant: str) -> N
         signer.sign(b"m", secret_key, context=b"c")
 
 
-def test_a_context_string_is_refused_by_the_registry() -> None:
+def test_context_string_is_rejected() -> None:
     assert algorithms.get("Hawk-512").family_facts.context_bytes == 0
 
 
@@ -246,7 +246,7 @@ def sampled(name: str, variant: str, uniform: list[int], signs, parities) -> np.
 
 
 @pytest.mark.parametrize(("name", "variant"), CASES)
-def test_the_sampler_steps_exactly_where_the_tables_say(name: str, variant: str) -> None:
+def test_sampler_steps_at_the_table_thresholds(name: str, variant: str) -> None:
     need(variant)
     n = model.SETS[name].n
     wanted = []
@@ -265,7 +265,7 @@ def test_the_sampler_steps_exactly_where_the_tables_say(name: str, variant: str)
 
 
 @pytest.mark.parametrize(("name", "variant"), CASES)
-def test_samples_are_distributed_as_the_specification_says(name: str, variant: str) -> None:
+def test_samples_have_the_specified_distribution(name: str, variant: str) -> None:
     need(variant)
     n = model.SETS[name].n
     random = np.random.default_rng(7)

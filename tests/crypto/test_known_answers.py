@@ -146,25 +146,25 @@ def digest(text: str) -> str:
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("signature", "single"))
-def test_first_signature_vector(name, implementation, expected):
+def test_first_signature_vector_is_reproduced(name, implementation, expected):
     need(implementation, name)
     assert digest(signature_response(name, implementation, 1)) == expected
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("signature", "all"))
-def test_every_signature_vector(name, implementation, expected):
+def test_every_signature_vector_is_reproduced(name, implementation, expected):
     need(implementation, name)
     assert digest(signature_response(name, implementation, 100)) == expected
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("kem", "single"))
-def test_first_kem_vector(name, implementation, expected):
+def test_first_kem_vector_is_reproduced(name, implementation, expected):
     need(implementation, name)
     assert digest(kem_response(name, implementation, 1)) == expected
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("kem", "all"))
-def test_every_kem_vector(name, implementation, expected):
+def test_every_kem_vector_is_reproduced(name, implementation, expected):
     need(implementation, name)
     counts = 10 if name.startswith("Classic-McEliece") else 100
     assert digest(kem_response(name, implementation, counts)) == expected
@@ -177,7 +177,7 @@ def test_every_kem_vector(name, implementation, expected):
         for pair in pairs("signature")
     ],
 )
-def test_builds_sign_alike(name, builds):
+def test_builds_give_equal_signatures(name, builds):
     """Keys, signatures and verdicts agree, with a context where the scheme has one."""
     made, signers = [], []
     for implementation in builds:
@@ -197,7 +197,7 @@ def test_builds_sign_alike(name, builds):
 
 
 @pytest.mark.parametrize(("name", "builds"), pairs("kem"))
-def test_builds_encapsulate_alike(name, builds):
+def test_builds_give_equal_ciphertexts(name, builds):
     """Keys, ciphertexts and secrets agree, also the secret that a forged ciphertext gives."""
     made = []
     for implementation in builds:

@@ -118,7 +118,7 @@ def refuses(function, good: tuple, wrong: object) -> None:
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_a_changed_signature_is_wrong(name):
+def test_changed_signature_is_invalid(name):
     case = signed(name)
 
     def check(position, changed):
@@ -128,7 +128,7 @@ def test_a_changed_signature_is_wrong(name):
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_a_changed_message_is_wrong(name):
+def test_changed_message_is_invalid(name):
     case = signed(name)
 
     def check(position, changed):
@@ -140,7 +140,7 @@ def test_a_changed_message_is_wrong(name):
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_a_changed_public_key_is_wrong(name):
+def test_changed_public_key_is_invalid(name):
     case = signed(name)
 
     def check(position, changed):
@@ -154,7 +154,7 @@ def test_a_changed_public_key_is_wrong(name):
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_a_signature_of_another_length_is_wrong(name):
+def test_signature_of_another_length_is_invalid(name):
     signer, public_key, _, signature = signed(name)
     padded = {"Falcon-512": 666, "Falcon-1024": 1280}.get(name, 0)
     maximum = signer.algorithm.signature_max_bytes
@@ -170,7 +170,7 @@ def test_a_signature_of_another_length_is_wrong(name):
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_noise_is_no_signature_and_no_key(name):
+def test_random_bytes_are_not_valid(name):
     signer, public_key, _, signature = signed(name)
     random = Random(name)
     for noise in (bytes, lambda n: b"\xff" * n, random.randbytes, random.randbytes):
@@ -181,7 +181,7 @@ def test_noise_is_no_signature_and_no_key(name):
 
 @pytest.mark.parametrize("message", [b"", MEBIBYTE], ids=["empty", "1-MiB"])
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_messages_of_extreme_length(name, message):
+def test_empty_and_long_messages_round_trip(name, message):
     signer, public_key, secret_key, _ = signed(name)
     signature = signer.sign(message, secret_key)
     assert signer.verify(message, signature, public_key) is True
@@ -216,7 +216,7 @@ def test_signers_check_lengths(name):
 
 
 @pytest.mark.parametrize("name", CONTEXTS)
-def test_a_context_is_bound_to_the_signature(name):
+def test_context_is_bound_to_the_signature(name):
     signer, public_key, secret_key, without = signed(name)
     for context in (b"c", bytes(1), bytes(range(255))):
         signature = signer.sign(MESSAGE, secret_key, context)
@@ -228,7 +228,7 @@ def test_a_context_is_bound_to_the_signature(name):
 
 
 @pytest.mark.parametrize("name", KEMS)
-def test_a_changed_ciphertext_carries_another_secret(name):
+def test_changed_ciphertext_gives_another_secret(name):
     case = encapsulated(name)
 
     def check(position, changed):
@@ -240,7 +240,7 @@ def test_a_changed_ciphertext_carries_another_secret(name):
 
 
 @pytest.mark.parametrize("name", KEMS)
-def test_encapsulation_is_fresh_each_time(name):
+def test_encapsulation_is_randomised(name):
     case = encapsulated(name)
     again = [case.kem.encapsulate(bytearray(case.public_key)) for _ in range(2)]
     assert len({case.ciphertext, *(ciphertext for ciphertext, _ in again)}) == 3

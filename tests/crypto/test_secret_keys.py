@@ -36,7 +36,9 @@ def packed(key: bytes, first_bit: int, bits: int, number: int) -> bytes:
 
 
 @pytest.mark.parametrize(("name", "implementation"), implementations(*MODULES))
-def test_coefficients_of_s1_and_s2_out_of_range_are_refused(name: str, implementation: str) -> None:
+def test_coefficients_of_s1_and_s2_out_of_range_are_rejected(
+    name: str, implementation: str
+) -> None:
     need(implementation, name)
     signer = open_signer(name, implementation)
     public_key, secret_key = signer.generate_keypair()
@@ -78,7 +80,7 @@ def f_of(secret_key: bytes, degree: int) -> bytes:
     ("name", "implementation"),
     implementations("Falcon-512", "Falcon-1024", "Hawk-512", "Hawk-1024"),
 )
-def test_damaged_keys_of_ntru_lattices_are_refused(name: str, implementation: str) -> None:
+def test_damaged_keys_of_ntru_lattices_are_rejected(name: str, implementation: str) -> None:
     """Falcon's f, g and F, and Hawk's seed, F and G, fit together, or there is no signature.
 
     Hawk's key ends with a hash of the public key, which nothing in the key can be compared with.

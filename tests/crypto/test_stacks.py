@@ -39,7 +39,7 @@ def run(code: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "implementation"), LARGE)
-def test_sixteen_threads_make_large_keys_at_once(name: str, implementation: str) -> None:
+def test_sixteen_threads_generate_large_keys(name: str, implementation: str) -> None:
     if reason := available(implementation):
         pytest.skip(reason)
     run(f"""

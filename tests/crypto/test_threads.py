@@ -32,7 +32,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("is_shared", [False, True])
-def test_a_source_that_threads_share_is_found(tmp_path: Path, driver: Path, is_shared: bool):
+def test_shared_random_source_is_detected(tmp_path: Path, driver: Path, is_shared: bool):
     text = (FOLDER / "common.c").read_text(encoding="utf-8")
     assert text.count("static __thread pq_random_source") == 1
     if is_shared:

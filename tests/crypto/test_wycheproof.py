@@ -70,7 +70,7 @@ def test_every_vector_has_the_expected_result(implementation):
     assert wrong == []
 
 
-def test_the_file_holds_what_it_is_taken_for():
+def test_vector_file_has_the_expected_groups():
     flags = {flag for _, test in cases() for flag in test["flags"]}
     assert {"InfinityNormViolation", "InvalidHintsEncoding", "BoundaryCondition", *LENGTHS} <= flags
     assert any(test.get("ctx") for _, test in cases() if test["result"] == "valid")

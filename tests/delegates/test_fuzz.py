@@ -17,14 +17,14 @@ FIELD = 16
 """Before the body of a message is its header."""
 
 
-def test_damaged_messages_do_no_harm():
+def test_damaged_messages_keep_delegates_safe():
     refused, cast = fuzz(make_setting(), 5000)
     assert cast > 0
     assert {"malformed", "stranger", "bad signature", "wrong root", "no quorum"} <= set(refused)
 
 
 @pytest.mark.parametrize("kind", [Kind.PROPOSAL, Kind.VOTE, Kind.COMMIT])
-def test_a_message_with_any_bit_flipped_is_not_counted(kind):
+def test_message_with_a_flipped_bit_is_not_counted(kind):
     """Of a block nothing vouches for proposer and time, unless it is signed or the next follows."""
     plain = make_setting()
     setting = Setting(plain.scenario.with_(signed_blocks=True), verifier=plain.verifier)

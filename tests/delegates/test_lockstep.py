@@ -78,7 +78,7 @@ def check_part(part: int, examples: int) -> None:
         assert any(getattr(case.faults, field) for case in cases)
 
 
-def test_delegates_and_model_agree_in_every_nanosecond() -> None:
+def test_delegates_and_model_agree_to_the_nanosecond() -> None:
     check_part(0, 100)
 
 
@@ -148,7 +148,7 @@ _SLIPS = [name for name in vars(_Slip) if not name.startswith("_")]
 
 
 @pytest.mark.parametrize("slip", _SLIPS)
-def test_the_comparison_sees_what_is_wrong(slip: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_comparison_finds_deviations(slip: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = [
         agreed(model.run(case, engine="numpy", load=Setting(case).load)) for case in _TROUBLED
     ]
@@ -159,6 +159,6 @@ def test_the_comparison_sees_what_is_wrong(slip: str, monkeypatch: pytest.Monkey
     )
 
 
-def test_the_comparison_agrees_where_nothing_is_wrong() -> None:
+def test_comparison_accepts_equal_runs() -> None:
     for case in _TROUBLED:
         compare(case)

@@ -57,7 +57,7 @@ def test_modelled_replayed_and_measured_runs_align():
 
 
 @pytest.mark.parametrize("runs", [4, pytest.param(25, marks=pytest.mark.long)])
-def test_a_seed_gives_the_same_datagrams(runs: int):
+def test_seed_gives_the_same_datagrams(runs: int):
     """Signing tasks run in threads; each must draw from its own seed."""
     one = star(algorithm="Falcon-512", costs=table(algorithm="Falcon-512", signature=655, key=897))
     one = dataclasses.replace(one, nodes=7, blocks=1)
@@ -70,7 +70,7 @@ def test_a_seed_gives_the_same_datagrams(runs: int):
     assert other.datagram_sha256 != digest
 
 
-def test_wallets_made_beside_a_model_are_not_of_the_model():
+def test_wallet_creation_does_not_change_the_model():
     """The keys of a model follow from public words; no other key may."""
     one = star(nodes=7, blocks=4)
     model = threading.Thread(target=delegates.run, args=(one,), kwargs={"mode": "virtual"})
@@ -87,7 +87,7 @@ def test_wallets_made_beside_a_model_are_not_of_the_model():
 
 
 @pytest.mark.parametrize("faults", [{"crashed": (1,)}, {"invalid": (0,)}, {"equivocating": (0,)}])
-def test_faults_cost_a_view_over_quic_as_in_the_model(faults):
+def test_faults_cost_one_view_over_quic_as_in_the_model(faults):
     one = star(faults=Faults(**faults), view_timeout_seconds=3.0)
     done = delegates.run(one, mode="virtual", transport=registry.default())
     assert done.is_live and done.is_safe
@@ -104,7 +104,7 @@ _ILLS = [
 
 
 @pytest.mark.parametrize("faults", _ILLS)
-def test_what_the_network_does_is_lived_through_over_quic(faults):
+def test_network_faults_are_survived_over_quic(faults):
     one = star(faults=Faults(**faults), view_timeout_seconds=1.0)
     done = delegates.run(one, mode="virtual", transport=registry.default())
     assert done.is_live and done.is_safe
@@ -113,7 +113,7 @@ def test_what_the_network_does_is_lived_through_over_quic(faults):
 
 @pytest.mark.long
 @pytest.mark.parametrize("faults", _ILLS)
-def test_what_the_network_does_is_lived_through_on_loopback(faults):
+def test_network_faults_are_survived_on_loopback(faults):
     one = star(faults=Faults(**faults), view_timeout_seconds=2.0)
     done = delegates.run(one, mode="loopback")
     assert done.is_live and done.is_safe
@@ -134,7 +134,7 @@ def test_delegates_vote_between_namespaces():
     assert done.latency_seconds > bits / one.network.rate_bits_per_second
 
 
-def test_on_loopback_all_is_measured():
+def test_all_loopback_results_are_measured():
     # The law "host" alone says something on loopback: on how many processors.
     network = named("host", processors=1)
     one = scenario(nodes=3, blocks=2, block_bytes=8000, network=network)
@@ -152,7 +152,7 @@ def test_on_loopback_all_is_measured():
 
 
 @pytest.mark.parametrize("phases", [0, 2])
-def test_observers_get_and_verify_every_block(phases):
+def test_observers_receive_and_verify_every_block(phases):
     one = star(nodes=7, delegates=3, vote_phases=phases)
     few, all_vote = (
         delegates.run(case, mode="virtual", transport=registry.default())
@@ -165,7 +165,7 @@ def test_observers_get_and_verify_every_block(phases):
         assert lap.spread_seconds > lap.latency_seconds
 
 
-def test_nobody_is_left_without_blocks_because_a_delegate_crashed():
+def test_observers_of_a_crashed_delegate_get_every_block():
     faults = {"faults": Faults(crashed=(0,)), "view_timeout_seconds": 3.0}
     done = delegates.run(
         star(nodes=7, delegates=4, **faults), mode="virtual", transport=registry.default()
@@ -173,7 +173,7 @@ def test_nobody_is_left_without_blocks_because_a_delegate_crashed():
     assert done.is_live and done.laps[0].spread_seconds > 3.0
 
 
-def test_a_lying_delegate_cannot_make_an_observer_keep_a_block():
+def test_observers_reject_blocks_of_a_faulty_delegate():
     one = scenario(nodes=5, delegates=4, **{**STAR_OF_FIVE})
     setting = Setting(one)
     block = setting.propose(setting.pool.genesis, 0, 0, 0, twin=False, bad=False).encode()
@@ -230,11 +230,11 @@ def test_delegates_vote_on_loopback(transport, phases):
         ),
     ],
 )
-def test_what_has_no_meaning_is_refused_with_the_reason(changes, options, why):
+def test_invalid_options_are_rejected_with_the_reason(changes, options, why):
     with pytest.raises(UsageError, match=why):
         delegates.run(star(**changes), **options)
 
 
-def test_an_unknown_mode_is_refused():
+def test_unknown_mode_is_rejected():
     with pytest.raises(UnknownName, match="'loopbak'; did you mean 'loopback'"):
         pqchain.delegates.run(star(), mode="loopbak")

@@ -29,7 +29,7 @@ def ran(one, **changes):
     return modes.Ran(**(given | changes))
 
 
-def test_prices_are_found_again_in_what_they_made(monkeypatch):
+def test_fit_recovers_known_service_times(monkeypatch):
     def measured(one, **_):
         real = one.with_(
             network=named("host", prices=PRICES),
@@ -55,7 +55,7 @@ def _with_starts(run):
     return [(height, height.block.starts_ns / 1e9) for height in run.heights]
 
 
-def test_a_prediction_is_of_the_run_and_not_of_its_network():
+def test_prediction_matches_the_simulated_run():
     one = scenario(nodes=4, network=named("star"), vote_phases=2)
     here = prices.Computer(prices=PRICES, costs=table(), processors=2)
     done = here.predicted(ran(one))
@@ -67,7 +67,7 @@ def test_a_prediction_is_of_the_run_and_not_of_its_network():
     assert row["predicted_latency_seconds"] == done.latency_seconds
 
 
-def test_what_the_law_does_not_know_is_not_predicted():
+def test_unsupported_runs_are_not_predicted():
     here = prices.Computer(prices=PRICES, costs=table(), processors=2)
     observed = scenario(nodes=4, delegates=2, network=named("star"))
     faulty = scenario(nodes=4, faults=Faults(crashed=(0,)), view_timeout_seconds=1.0)
@@ -77,11 +77,11 @@ def test_what_the_law_does_not_know_is_not_predicted():
         assert done.predicted_seconds != done.predicted_seconds  # NaN
 
 
-def test_more_processors_than_there_are_is_wrong_use():
+def test_too_many_processors_are_rejected():
     with pytest.raises(UsageError, match=r"processors is 5000, and this process may use \d+"):
         host.check_processors(5000)
 
 
-def test_processors_are_chosen_among_those_that_there_are():
+def test_processors_are_chosen_among_the_available_ones():
     assert len(host.chosen(1)) == 1
     assert len(host.chosen(host.processors())) == host.processors()

@@ -268,7 +268,7 @@ def test_notebook_runs_in_jupyterlab(lab: Lab, page: Any, path: Path) -> None:
     assert shown.count() == 0
 
 
-def test_an_error_in_a_cell_is_found(lab: Lab, page: Any) -> None:
+def test_cell_error_is_detected(lab: Lab, page: Any) -> None:
     """The check itself: a notebook that fails must be told from one that does not."""
     name = "failing.ipynb"
     notebook = json.loads(NOTEBOOKS[0].read_text())
@@ -279,7 +279,7 @@ def test_an_error_in_a_cell_is_found(lab: Lab, page: Any) -> None:
     assert errors(run_all(lab, page, name)) == ["ZeroDivisionError: division by zero"]
 
 
-def test_a_slider_that_is_moved_changes_the_figure(lab: Lab, page: Any) -> None:
+def test_slider_changes_the_figure(lab: Lab, page: Any) -> None:
     """The explorer of notebook 09: keys move the slider, and figure and command follow."""
     name = "explorer.ipynb"
     notebook = json.loads((lab.folder / "09_explore.ipynb").read_text())

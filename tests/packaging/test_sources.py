@@ -138,7 +138,7 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("way", ["folder", "cargo", "git"])
-def test_the_pinned_tree_is_taken_and_nothing_besides(way: str, tmp_path: Path) -> None:
+def test_only_the_pinned_tree_is_used(way: str, tmp_path: Path) -> None:
     tree = grown(tmp_path)
     (tree / "tests").mkdir()
     (tree / "tests" / "unpinned.c").touch()
@@ -152,7 +152,7 @@ def test_the_pinned_tree_is_taken_and_nothing_besides(way: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("way", ["folder", "cargo", "git"])
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_changed_tree_is_refused(way: str, change: str, tmp_path: Path) -> None:
+def test_changed_tree_is_rejected(way: str, change: str, tmp_path: Path) -> None:
     CHANGES[change](grown(tmp_path))
     done = fetched(way, tmp_path)
     assert done.returncode == 1
@@ -161,7 +161,7 @@ def test_a_changed_tree_is_refused(way: str, change: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_tree_that_was_changed_in_the_cache_is_refused(change: str, tmp_path: Path) -> None:
+def test_tree_changed_in_the_cache_is_rejected(change: str, tmp_path: Path) -> None:
     tree = grown(tmp_path)
     script = f'pqchain_check_source(liboqs-small ON "{tree}")'
     assert run_cmake(script, tmp_path).returncode == 0
@@ -182,9 +182,7 @@ def test_every_build_checks_its_source(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", ["liboqs-0.13.0", "liboqs-0.7.1"])
-def test_a_planted_definition_in_the_header_of_liboqs_is_refused(
-    release: str, tmp_path: Path
-) -> None:
+def test_changed_liboqs_header_is_rejected(release: str, tmp_path: Path) -> None:
     """The tree in this machine's cache, and the same with one line in what becomes a header."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     cache = Path(os.environ.get("PQCHAIN_CACHE") or f"{home}/pqchain")

@@ -5,13 +5,13 @@ from pathlib import Path
 from pqchain.render import html
 
 
-def test_the_style_sheet_knows_dark_narrow_and_print():
+def test_style_sheet_covers_dark_narrow_and_print():
     style = (Path(html.__file__).parent / "report.css").read_text(encoding="utf-8")
     for wanted in ("prefers-color-scheme: dark", "@media print", "max-width: 600px", "sticky"):
         assert wanted in style
 
 
-def test_wide_tables_scroll_in_their_box_at_every_width_but_not_on_paper():
+def test_wide_tables_scroll_on_screen_and_not_in_print():
     style = (Path(html.__file__).parent / "report.css").read_text(encoding="utf-8")
     everywhere = style[: style.index("@media (max-width: 1050px)")]
     box = everywhere.partition("\n.scroll {")[2].partition("}")[0]

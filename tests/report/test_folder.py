@@ -39,7 +39,7 @@ def text(pages: dict[str, str]) -> str:
     return "\n".join(pages.values())
 
 
-def test_every_work_is_there_with_both_titles(done, text):
+def test_every_work_has_both_titles(done, text):
     assert set(done.keys) == set(papers.keys())
     assert [papers.paper(key).place for key in done.keys] == sorted(range(1, len(done.keys) + 1))
     for key in done.keys:
@@ -51,7 +51,7 @@ def test_every_work_is_there_with_both_titles(done, text):
     assert len(titles) == sum(bool(papers.paper(key).title_korean) for key in done.keys)
 
 
-def test_the_page_begins_with_what_came_out_and_leads_to_it(done, text):
+def test_page_begins_with_linked_findings(done, text):
     found = text[text.index('<section id="findings">') : text.index('<div class="tallies">')]
     assert text.index('<section id="findings">') < text.index('id="reading"')
     findings = [each for work in done.works for each in work.findings(done.frames[work.key])]
@@ -63,20 +63,20 @@ def test_the_page_begins_with_what_came_out_and_leads_to_it(done, text):
         assert expected in found
 
 
-def test_every_statement_stands_with_its_sentence(done, text):
+def test_every_statement_has_its_quote(done, text):
     quotes = set(done.claims["quote"]) - {""}
     assert len(quotes) > 80
     assert all(html.element("p", f"\u201c{quote}\u201d")[3:-4] in text for quote in quotes)
 
 
-def test_every_printed_number_is_covered(done, text):
+def test_every_published_number_is_covered(done, text):
     assert len(done.printed) == len(papers.published())
     for key in done.keys:
         assert len(results.load(done.output / key / "coverage.csv"))
         assert f'<section id="{key}-every-printed-number">' in text
 
 
-def test_pages_are_well_formed_and_ask_nobody(done, pages):
+def test_pages_are_well_formed_and_load_nothing_external(done, pages):
     inside = {name: set(identifiers(text)) for name, text in pages.items()}
     for name, text in pages.items():
         reader = Reader(text)
@@ -103,13 +103,13 @@ def identifiers(text: str) -> list[str]:
     return [attributes["id"] for _, attributes in Reader(text).tags if "id" in attributes]
 
 
-def test_no_identifier_is_used_twice_in_a_page(pages):
+def test_identifiers_are_unique_per_page(pages):
     for text in pages.values():
         used = identifiers(text)
         assert len(used) == len(set(used))
 
 
-def test_each_page_leads_to_all_others_and_is_whole_without_the_script(pages):
+def test_pages_link_to_each_other_and_work_without_script(pages):
     for name, text in pages.items():
         reader = Reader(text)
         linked = {each["href"] for each in reader.all("a")}
@@ -119,7 +119,7 @@ def test_each_page_leads_to_all_others_and_is_whole_without_the_script(pages):
         assert not reader.all("button") and not reader.all("input")
 
 
-def test_numbers_of_a_table_can_be_sorted_by_value(done, text):
+def test_table_cells_have_sortable_values(done, text):
     cells = Reader(text).all("td")
     values = [float(each["data-value"]) for each in cells if "data-value" in each]
     assert len(values) > 1000
@@ -135,13 +135,13 @@ def test_every_table_is_labelled_and_its_headings_have_a_scope(text):
         assert f'class="label {label}"' in text
 
 
-def test_every_figure_is_described(text):
+def test_every_figure_has_an_aria_label(text):
     drawings = Reader(text).all("svg")
     assert drawings
     assert all(drawing["role"] == "img" and drawing["aria-label"] for drawing in drawings)
 
 
-def test_files_listed_are_there_and_the_other_way_round(done, text):
+def test_linked_files_and_written_files_are_the_same(done, text):
     targets = {each["href"].partition("#")[0] for each in Reader(text).all("a")} - {""}
     listed = {name for name in targets if not name.startswith("http")}
     written = {
@@ -164,7 +164,7 @@ def test_saved_tables_load_with_provenance(done):
     assert compared.attrs["provenance"]["machine_id"] == frames.PROVENANCE["machine_id"]
 
 
-def test_summary_counts_what_the_frames_hold(done, text):
+def test_summary_counts_match_the_frames(done, text):
     printed = done.claims[done.claims["source"] == "published"]["verdict"]
     for verdict in (HOLDS, FAILS, OPEN):
         count = int((printed == verdict).sum())
@@ -172,14 +172,14 @@ def test_summary_counts_what_the_frames_hold(done, text):
     assert f"<b>{int((done.sizes['verdict'] == 'equal').sum())}</b>{html.badge('equal')}" in text
 
 
-def test_published_and_ours_stand_side_by_side(text):
+def test_published_and_measured_values_share_a_row(text):
     published, ours = "163\N{NARROW NO-BREAK SPACE}µs", "120\N{NARROW NO-BREAK SPACE}µs"
     row = text[text.index(published) :].partition("</tr>")[0]
     ratio = f'data-value="{120 / 163:.6g}">\N{MULTIPLICATION SIGN}0.74<'
     assert f'<span class="here">{ours}</span></td><td class="number" {ratio}' in row
 
 
-def test_a_microcontroller_is_not_set_beside_this_machine(done):
+def test_microcontroller_times_are_not_compared(done):
     assert "falcon-hls" not in set(done.times["paper"])
 
 
@@ -193,13 +193,13 @@ def test_table_1_of_round3_is_written_in_its_own_layout(done, text):
         assert (done.output / "figures" / f"round3-{name}.png").is_file()
 
 
-def test_the_rebuilt_table_3_of_the_accelerator_is_saved(done):
+def test_table_3_of_falcon_hls_is_saved(done):
     saved = results.load(done.output / "falcon-hls" / "table3.csv")
     assert set(saved["kind"]) == {"published", "cited", "estimated", "modelled"}
     assert saved.attrs["provenance"]["machine_id"] == frames.PROVENANCE["machine_id"]
 
 
-def test_tables_5_and_6_are_modelled_and_say_what_that_is_worth(done, text):
+def test_tables_5_and_6_are_modelled_with_their_limits(done, text):
     part = text[text.index('<section id="pqdpol-modelled">') :]
     part = part[: part.index('<section id="pqdpol-sizes">')]
     assert "described and not confirmed" in part
@@ -228,18 +228,18 @@ def test_statements_on_the_model_are_labelled(done, text):
     assert 'class="label modelled"' not in others[: others.index("</section>")]
 
 
-def test_errata_and_the_correction_are_told(text):
+def test_errata_and_the_liboqs_correction_are_listed(text):
     assert "prints 0.7907, expected 0.4907" in text
     assert "bba9534" in text
     assert "liboqs-0.13-avx2: ml-dsa-avx2-verify" in text
 
 
-def test_nothing_is_broken_with_good_measurements(done):
+def test_good_measurements_give_no_failures(done):
     assert done.failures == []
     assert (done.sizes["verdict"] != "different").all()
 
 
-def test_a_printed_block_stands_beside_ours(done, text):
+def test_printed_block_is_compared_with_the_measured_block(done, text):
     blocks = done.frames["mini-blockchain"]
     rows = blocks["block-comparison"].set_index("printed_name")
     assert rows.loc["Alice PK size", "ours"] == 897

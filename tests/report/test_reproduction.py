@@ -17,7 +17,7 @@ from tests import frames
 from tests.report.fakes import blank, fake_measure, pages_of
 
 
-def test_a_busy_machine_is_told_before_any_number(tmp_path, monkeypatch):
+def test_busy_machine_is_reported_before_any_number(tmp_path, monkeypatch):
     def busy(measured: pd.DataFrame) -> None:
         measured.attrs["provenance"] |= {"load_average": 7.5, "cpu_count": 2}
 
@@ -29,7 +29,7 @@ def test_a_busy_machine_is_told_before_any_number(tmp_path, monkeypatch):
         assert not re.search(r"\d", re.sub(r"<[^>]*>", "", before))
 
 
-def test_what_cannot_run_keeps_its_row_with_the_reason(tmp_path, monkeypatch):
+def test_unsupported_rows_are_kept_with_the_reason(tmp_path, monkeypatch):
     def lack(measured: pd.DataFrame) -> None:
         lacking = measured["algorithm"] == "NTRU-HPS-2048-509"
         measured.loc[lacking, "status"] = "unsupported"
@@ -41,14 +41,14 @@ def test_what_cannot_run_keeps_its_row_with_the_reason(tmp_path, monkeypatch):
     assert "no library holds NTRU" in pages_of(done)["round3.html"]
 
 
-def test_without_its_work_there_is_no_study(tmp_path, monkeypatch):
+def test_only_chosen_works_are_computed(tmp_path, monkeypatch):
     monkeypatch.setattr(folder, "write", lambda done: done.index)
     monkeypatch.setattr(bench, "measure", fake_measure())
     monkeypatch.setattr(PqDpol, "compute", lambda *given: pytest.fail("modelled"))
     assert set(report.reproduce(tmp_path / "results", only="round3").frames) == {"round3"}
 
 
-def test_a_failed_computation_and_a_wrong_size_are_failures(tmp_path, monkeypatch):
+def test_failed_computation_and_a_wrong_size_are_failures(tmp_path, monkeypatch):
     def fail(measured: pd.DataFrame) -> None:
         measured.loc[0, ["status", "reason"]] = "failed", "a valid signature did not verify"
         measured.loc[0, [name for name in measured if name.endswith("_seconds")]] = math.nan
@@ -69,7 +69,7 @@ def test_a_failed_computation_and_a_wrong_size_are_failures(tmp_path, monkeypatc
     assert 'class="verdict bad"' in written
 
 
-def test_a_slow_machine_is_no_failure(tmp_path, monkeypatch):
+def test_slow_machine_is_not_a_failure(tmp_path, monkeypatch):
     def slow(measured: pd.DataFrame) -> None:
         for name in measured.columns[measured.columns.str.endswith("_seconds")]:
             measured[name] *= 1000
@@ -79,7 +79,7 @@ def test_a_slow_machine_is_no_failure(tmp_path, monkeypatch):
     assert report.reproduce(tmp_path / "results", only="pqdpol").failures == []
 
 
-def test_without_native_code_the_report_still_shows_what_is_published(tmp_path, monkeypatch):
+def test_report_without_native_code_shows_published_numbers(tmp_path, monkeypatch):
     def nothing(measured: pd.DataFrame) -> None:
         measured["status"], measured["reason"] = "unsupported", "not installed"
         for name in measured.columns[measured.columns.str.endswith("_seconds")]:
@@ -101,7 +101,7 @@ def test_without_native_code_the_report_still_shows_what_is_published(tmp_path, 
     assert "11.444" in pages_of(done)["pqdpol.html"]
 
 
-def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
+def test_write_failure_keeps_the_old_report(tmp_path, monkeypatch):
     output = tmp_path / "results"
     with outputs.filled(output) as building:
         (building / "index.html").write_text("old")
@@ -120,7 +120,7 @@ def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
     }
 
 
-def test_files_of_an_earlier_run_go_and_nothing_else_does(tmp_path, monkeypatch):
+def test_only_files_of_an_earlier_run_are_removed(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "measure", fake_measure())
     monkeypatch.setattr(figures, "draw", lambda reproduction: {})
     output = tmp_path / "results"
@@ -135,7 +135,7 @@ def test_files_of_an_earlier_run_go_and_nothing_else_does(tmp_path, monkeypatch)
     assert not any(name.startswith("round3") for name in now)
 
 
-def test_a_folder_of_somebody_else_is_refused_before_anything_is_measured(tmp_path, monkeypatch):
+def test_foreign_folder_is_rejected_before_measuring(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
     (tmp_path / "index.html").write_text("mine")
     for place in (tmp_path, "/", "/etc"):
@@ -144,7 +144,7 @@ def test_a_folder_of_somebody_else_is_refused_before_anything_is_measured(tmp_pa
     assert (tmp_path / "index.html").read_text() == "mine"
 
 
-def test_wrong_use_is_refused_before_anything_is_measured(tmp_path, monkeypatch):
+def test_invalid_arguments_are_rejected_before_measuring(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
     with pytest.raises(UnknownPaper, match="pqdpol"):
         report.reproduce(tmp_path, only="pqdpool")
@@ -156,7 +156,7 @@ def test_wrong_use_is_refused_before_anything_is_measured(tmp_path, monkeypatch)
         report.reproduce(occupied)
 
 
-def test_blocks_are_measured_only_for_works_that_have_them(tmp_path, monkeypatch):
+def test_blocks_are_measured_only_for_works_with_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(folder, "write", lambda done: done.index)
     monkeypatch.setattr(bench, "measure", fake_measure())
     monkeypatch.setattr(bench, "measure_blocks", None)
@@ -164,7 +164,7 @@ def test_blocks_are_measured_only_for_works_that_have_them(tmp_path, monkeypatch
     assert set(found.frames) == {"pqdpol"}
 
 
-def test_a_block_that_failed_fails_the_reproduction(tmp_path, monkeypatch):
+def test_failed_block_is_a_failure(tmp_path, monkeypatch):
     def failing(names, *, preset, progress):
         measured = frames.blocks(names)
         measured.loc[measured["algorithm"] == "ML-DSA-65", ["status", "reason"]] = "failed", "why"

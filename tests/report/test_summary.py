@@ -4,7 +4,7 @@ from pqchain import machine
 from pqchain.report import summary as overview
 
 
-def test_a_busy_machine_is_told():
+def test_busy_machine_is_reported_above_a_load_bound():
     assert "load of 3.5" in overview.busy({"load_average": 3.5, "cpu_count": 4})
     assert overview.busy({"load_average": 0.5, "cpu_count": 4}) == ""
     assert "load of 1.2" in overview.busy({"load_average": 1.2, "cpu_count": 2})
@@ -12,7 +12,7 @@ def test_a_busy_machine_is_told():
     assert overview.busy({}) == ""
 
 
-def test_the_load_is_read_from_a_key_that_provenance_has():
+def test_provenance_records_the_load():
     told = machine.provenance()
     assert {"cpu_count", "cpu_model", "date", "pqchain", "native"} <= set(told)
     assert "load_average" in told or "load_average" in (machine.provenance.__doc__ or "")

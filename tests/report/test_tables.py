@@ -78,26 +78,26 @@ def names(rows: list[str]) -> list[str]:
     return [row.split()[1] for row in rows if row != "slow start"]
 
 
-def test_a_heading_sorts_by_value_and_not_by_text(seen):
+def test_heading_click_sorts_by_value(seen):
     assert names(seen["up"]) == ["5", "1", "3", "2", "0", "4", "10", "11", "12", "13"]
     assert names(seen["down"]) == names(seen["up"])[::-1]
 
 
-def test_a_remark_stays_below_its_row(seen):
+def test_remark_stays_below_its_row(seen):
     for step in ("up", "down", "name", "named"):
         assert seen[step][seen[step].index("slow start") - 1].startswith("Mine 1 ")
 
 
-def test_a_third_click_gives_the_table_as_it_was(seen):
+def test_third_click_restores_the_order(seen):
     assert seen["back"] == seen["printed"]
     assert len(seen["printed"]) == 11
 
 
-def test_numbers_in_names_are_in_their_order(seen):
+def test_numbers_in_names_sort_numerically(seen):
     assert names(seen["name"]) == [str(each) for each in (0, 1, 2, 3, 4, 5, 10, 11, 12, 13)]
 
 
-def test_words_leave_the_rows_that_have_them_all(seen):
+def test_filter_keeps_rows_with_all_words(seen):
     # In the order that was chosen before, by name downwards; the scheme 2 takes 100 µs.
     assert names(seen["found"]) == ["13", "12", "11", "10", "2", "1"]
     assert len(seen["all"]) == 11

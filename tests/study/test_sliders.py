@@ -51,7 +51,7 @@ def test_load_limit_and_time_have_sliders(ahead):
     assert len(ahead.cells) == 125
 
 
-def test_every_cell_is_what_the_model_says(one, ahead):
+def test_slider_cells_equal_the_model(one, ahead):
     assert ahead.cells[ahead.place]["Falcon-512"] == ahead.cells[62]["Falcon-512"]
     moved = one.with_(transactions_per_second=0.5, block_bytes=200_000, block_seconds=2.5)
     own = models(moved, COSTS)["ML-DSA-44"]
@@ -60,14 +60,14 @@ def test_every_cell_is_what_the_model_says(one, ahead):
     assert cell.limit == own.limit
 
 
-def test_where_nothing_fits_what_forbids_it_has_a_slider():
+def test_prohibiting_limit_has_a_slider():
     small = plan(packet_bytes=1232, envelope_bytes=100)
     swings = sensitivity.one_at_a_time(small, COSTS, "ECDSA-secp256k1")
     names = [each.name for each in choose(small, swings, "packet")]
     assert "packet_bytes" in names
 
 
-def test_a_lever_keeps_to_what_a_plan_can_have(one):
+def test_slider_values_are_valid_inputs(one):
     nodes = lever(one.with_(delegates=8), "nodes")
     assert min(nodes.values) >= 10  # as many as chunks
     assert nodes.values[nodes.place] == 16 and list(nodes.values) == sorted(nodes.values)
@@ -76,14 +76,14 @@ def test_a_lever_keeps_to_what_a_plan_can_have(one):
     assert "witness_discount" not in [each.name for each in levers(one)]
 
 
-def test_the_page_is_complete_without_script(one, ahead):
+def test_page_is_complete_without_script(one, ahead):
     form, table, again, _ = sliders.section(one, ahead)
     assert 'hidden="hidden"' in form and 'hidden="hidden"' in again
     for row in texts(ahead, ahead.place):
         assert all(html.join(text) in table for text in row)
 
 
-def test_what_is_embedded_ends_no_script(ahead, one):
+def test_embedded_text_cannot_close_the_script(ahead, one):
     *_, data = sliders.section(one, ahead)
     assert data.count("<") == 2
 
@@ -110,7 +110,7 @@ def seen(one, ahead, tmp_path_factory):
     return json.loads(unescape(found[1]))
 
 
-def test_the_script_shows_the_cell_where_the_sliders_stand(seen, ahead):
+def test_script_shows_the_selected_cell(seen, ahead):
     assert seen["hidden"] is False
     assert seen["printed"] == texts(ahead, ahead.place)
     assert seen["load"] == texts(ahead, 0 * 25 + 2 * 5 + 2)
@@ -118,12 +118,12 @@ def test_the_script_shows_the_cell_where_the_sliders_stand(seen, ahead):
     assert seen["label"] == "200\N{NARROW NO-BREAK SPACE}kB"
 
 
-def test_the_script_names_the_command_and_goes_back(seen):
+def test_script_shows_the_command_and_resets(seen):
     assert seen["again"] == "pqchain study STUDY --set transactions_per_second=0.5"
     assert seen["back"] == seen["printed"]
 
 
-def test_a_mark_stands_where_the_study_is(seen, ahead):
+def test_study_value_is_marked(seen, ahead):
     base, moved = (ahead.cells[cell] for cell in (ahead.place, 22))
     most = max(cell.values[0] for cell in moved.values())
     was = float(re.search(r"--was: ([\d.]+)%", seen["mark"])[1])

@@ -7,7 +7,7 @@ from tests.study import plans
 from tests.study.plans import plan
 
 
-def test_blocks_that_are_late_for_their_votes_are_named():
+def test_late_blocks_are_named():
     one = plan(vote_deadline_seconds=1e-3)
     said = " ".join(conclusions(plans.found(one)))
     assert "longer than the deadline of votes, 1.00" in said

@@ -26,7 +26,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("name", READY)
-def test_the_rows_are_those_of_the_closing_note(name):
+def test_validation_rows_equal_the_closing_note(name):
     one = load(name)
     frame = calibrate(one, (known(one) or Times((COSTS,))).middle)
     seen = frame[frame["observed"].notna()]
@@ -43,7 +43,7 @@ def test_the_rows_are_those_of_the_closing_note(name):
     assert len(told) == (sum(abs(error) > FAR for _, error in got) if got else 1)
 
 
-def test_what_is_far_off_stands_before_the_numbers():
+def test_large_errors_precede_the_numbers():
     seen = Observation("capacity_per_second", "", 1e-3, "me", "2026", {})
     answer = found(plan(observed=(seen,)))
     said = text(answer)
@@ -55,7 +55,7 @@ def test_what_is_far_off_stands_before_the_numbers():
     assert "Not calibrated" in text(found(plan()))
 
 
-def test_an_observation_is_of_the_chain_as_it_was():
+def test_observations_use_the_chain_of_their_date():
     then = Observation("capacity_per_second", "", 1.0, "me", "2026", {"block_seconds": 50.0})
     now = then._replace(settings={})
     frame = calibrate(plan(observed=(then, now)), COSTS)

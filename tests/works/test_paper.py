@@ -51,19 +51,19 @@ def replace(path: Path, old: str, new: str) -> None:
         ("paper.toml", '"table4.csv"', '"table9.csv"', r"cannot read .*table9\.csv"),
     ],
 )
-def test_spoiled_files_are_named(copy, file, old, new, message):
+def test_damaged_files_are_named(copy, file, old, new, message):
     replace(copy / "pqdpol" / file, old, new)
     with pytest.raises(DataError, match=message):
         papers.published("pqdpol")
 
 
-def test_a_csv_without_any_line_is_named(copy):
+def test_empty_csv_is_named(copy):
     (copy / "pqdpol" / "table4.csv").write_text("", encoding="utf-8")
     with pytest.raises(DataError, match=r"cannot read .*table4\.csv"):
         papers.table("pqdpol", "table4")
 
 
-def test_a_csv_that_is_not_text_is_named(copy):
+def test_binary_csv_is_named(copy):
     (copy / "pqdpol" / "table4.csv").write_bytes(b"name\xff\n")
     with pytest.raises(DataError, match=r"cannot read .*table4\.csv"):
         papers.table("pqdpol", "table4")

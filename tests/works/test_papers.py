@@ -15,12 +15,12 @@ from tests.works.printed_cells import cell
 # What there is
 
 
-def test_there_are_these_works():
+def test_works_are_pinned():
     assert papers.keys() == KEYS
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_tables_titles_numbers_units_and_errata_are_these(key):
+def test_tables_titles_numbers_units_and_errata_are_pinned(key):
     paper, frame = papers.paper(key), papers.published(key)
     found = {
         "title": paper.title,
@@ -33,7 +33,7 @@ def test_tables_titles_numbers_units_and_errata_are_these(key):
     assert found == {name: EXPECTED[key][name] for name in found}
 
 
-def test_titles_that_are_not_the_works_own_say_so():
+def test_given_titles_are_noted():
     for key in ("pqdpol", "round3"):
         assert "not its own" in papers.paper(key).title_note
 
@@ -146,7 +146,7 @@ def test_every_table_reads_without_missing_text(key, name):
 # Published numbers in one frame
 
 
-def test_published_keeps_the_contract_and_every_paper():
+def test_published_frame_matches_its_contract_and_has_every_paper():
     frame = papers.published()
     pd.testing.assert_frame_equal(results.check(frame, PUBLISHED), frame)
     assert len(frame) == sum(each["numbers"] for each in EXPECTED.values())
@@ -155,7 +155,7 @@ def test_published_keeps_the_contract_and_every_paper():
     )
 
 
-def test_published_rows_literally():
+def test_published_rows_are_pinned():
     frame = papers.published("quic-reencoding").head(2)
     expected = [
         {
@@ -178,13 +178,13 @@ def test_published_rows_literally():
     assert frame.to_dict("records") == expected
 
 
-def test_a_row_across_a_parameter_names_it():
+def test_printed_name_includes_the_parameter():
     found = cell("pqdpol", "table5", "Falcon 512, n = 5", "throughput_per_second")
     assert (found.algorithm, found.value, found.unit) == ("Falcon-512", Decimal("1.111"), "1/s")
     assert found.note.startswith("prints 1.111, expected 1.1119: ")
 
 
-def test_rounding_of_the_print():
+def test_rounding_follows_the_printed_digits():
     milliseconds = cell("round3", "table1-kem", "Kyber", "generate_keypair_seconds", "avx2")
     assert milliseconds.rounding == Decimal("0.0000005")
     cycles = cell("round3", "table1-kem", "Kyber", "generate_keypair_cycles", "avx2")
@@ -195,7 +195,7 @@ def test_rounding_of_the_print():
 # Costs
 
 
-def test_costs_of_pqdpol_are_the_print():
+def test_costs_of_pqdpol_equal_the_tables():
     table = papers.costs("pqdpol")
     assert table.source == "paper:pqdpol"
     assert list(table) == [
@@ -214,21 +214,21 @@ def test_costs_of_pqdpol_are_the_print():
     assert (falcon.sign_seconds, falcon.verify_seconds) == (0.000512, 0.000075)
 
 
-def test_costs_of_a_paper_with_two_implementations():
+def test_costs_follow_the_implementation():
     assert papers.costs("round3")["Falcon-512"].sign_seconds == 0.000228
     assert papers.costs("round3", "ref")["Falcon-512"].sign_seconds == 0.004589
     assert papers.costs("round3").source == "paper:round3 (avx2)"
     assert papers.costs("round3", "ref")["Falcon-512"].source == "paper:round3 (ref)"
 
 
-def test_costs_where_only_a_maximum_is_printed():
+def test_registry_length_replaces_a_printed_maximum():
     costs = papers.costs("mini-blockchain")["Falcon-512"]
     assert costs.signature_bytes == algorithms.get("Falcon-512").signature_bytes
     assert costs.source == "paper:mini-blockchain, length of signatures from the registry"
 
 
 @pytest.mark.parametrize("key", ["falcon-hls", "quic-reencoding"])
-def test_costs_of_a_paper_that_prints_none(key):
+def test_papers_without_costs_are_rejected(key):
     with pytest.raises(DataError, match=r"must print a public key and the times .* pqdpol"):
         papers.costs(key)
 
@@ -243,7 +243,7 @@ def test_unknown_names_suggest_the_nearest():
         papers.table("round3", "table1")
 
 
-def test_works_with_costs_are_those_whose_costs_can_be_asked_for():
+def test_with_costs_lists_the_papers_with_costs():
     for key in KEYS:
         if key in papers.with_costs():
             assert papers.costs(key).source.startswith(f"paper:{key}")

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_every_csv_belongs_to_a_table_and_every_name_to_the_registry(key):
+def test_every_csv_has_a_table_and_every_name_a_registry_row(key):
     paper = papers.paper(key)
     files = {path.name for path in (installation.data("papers") / key).glob("*.csv")}
     assert {table.file for table in paper.tables.values()} == files
@@ -43,14 +43,14 @@ def test_every_csv_belongs_to_a_table_and_every_name_to_the_registry(key):
         ("mini-blockchain", "blockchain", "Avg tx size (block_size / tx_count)", "2497.14"),
     ],
 )
-def test_the_files_hold_the_print_digit_for_digit(key, table, row, value):
+def test_files_keep_the_printed_digits(key, table, row, value):
     headings, *rows = printed(key, table)
     assert value in {
         field for fields in rows if fields[headings.index("name")] == row for field in fields
     }
 
 
-def test_no_thousands_separators_and_no_spaces_at_the_ends():
+def test_numbers_have_no_separators_or_spaces():
     for key, name in EVERY_TABLE:
         headings, *rows = printed(key, name)
         for fields in rows:
@@ -66,7 +66,7 @@ def test_no_thousands_separators_and_no_spaces_at_the_ends():
 @pytest.mark.parametrize(
     ("key", "number"), [(key, n) for key in KEYS for n in range(len(papers.paper(key).errata))]
 )
-def test_every_erratum_quotes_the_print(key, number):
+def test_every_erratum_quotes_the_printed_value(key, number):
     erratum = papers.paper(key).errata[number]
     assert erratum.expected and erratum.reason
     if not erratum.row:

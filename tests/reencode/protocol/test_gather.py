@@ -56,7 +56,7 @@ def go_on(own):
             pass
 
 
-def test_what_is_decoded_from_a_damaged_chunk_does_not_damage_what_comes(half_decoded):
+def test_damaged_chunk_does_not_spoil_later_decoding(half_decoded):
     _, state, chunks, own, _ = half_decoded
     state.row(3)[:100] ^= 1
     state.row(1)[:] = chunks[1]
@@ -65,7 +65,7 @@ def test_what_is_decoded_from_a_damaged_chunk_does_not_damage_what_comes(half_de
     np.testing.assert_array_equal(state.row(1), chunks[1])
 
 
-def test_what_was_decoded_early_is_put_in_its_place_at_the_end(half_decoded):
+def test_early_decoded_parts_are_placed_at_the_end(half_decoded):
     recoder, state, chunks, own, left = half_decoded
     go_on(own)
     assert not state.row(1)[10:].any()

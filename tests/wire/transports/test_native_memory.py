@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 
 @pytest.mark.parametrize("end", ["raised", "collected"])
 @pytest.mark.parametrize("use", ["lent", "placed", "resized"])
-def test_a_node_that_is_dropped_without_shut_harms_nothing(use, end):
+def test_node_dropped_without_close_is_safe(use, end):
     """Each of the six ended by a segmentation fault before the handle had a finalizer."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.wire.transports.dropped", use, end],
@@ -41,7 +41,7 @@ def test_a_node_that_is_dropped_without_shut_harms_nothing(use, end):
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_a_forked_child_leaves_the_handle_alone():
+def test_forked_child_leaves_the_handle_alone():
     """A child has the handle but not its thread; freeing it would wait for that for ever."""
 
     async def forked():
@@ -63,7 +63,7 @@ def test_a_forked_child_leaves_the_handle_alone():
     asyncio.run(forked())
 
 
-def test_a_fabric_is_freed_with_its_owner_and_keeps_what_is_lent_until_then():
+def test_fabric_keeps_lent_memory_until_its_owner_is_freed():
     pair = NativePair(bits_per_second=1e6)
     client, session = pair.endpoints[0], pair.endpoints[0].dial(1, early=False, now=0.0)
     pair.run()
@@ -82,7 +82,7 @@ def test_a_fabric_is_freed_with_its_owner_and_keeps_what_is_lent_until_then():
         library.call("totals", handle, None, 0)
 
 
-def test_what_is_released_by_its_owner_stays_exported_while_it_is_lent():
+def test_lent_memory_stays_exported_after_release():
     pair = NativePair()
     session = pair.endpoints[0].dial(1, early=False, now=0.0)
     pair.run()
@@ -117,7 +117,7 @@ async def pause(condition):
     raise AssertionError("it never happened")
 
 
-def test_what_python_does_not_read_stays_with_the_sender():
+def test_unread_data_stays_with_the_sender():
     """Once the window and some events are full, the peer waits: nothing more is kept of it."""
 
     async def flooded():
@@ -151,7 +151,7 @@ def test_what_python_does_not_read_stays_with_the_sender():
     asyncio.run(flooded())
 
 
-def test_a_turn_of_the_loop_ends_in_time(monkeypatch):
+def test_event_loop_turn_is_bounded(monkeypatch):
     """However much has come: what takes long leaves the rest to the next turn."""
     taken = []
     monkeypatch.setattr(Mailbox, "take", lambda box: taken.append(box) or [])
@@ -166,7 +166,7 @@ def test_a_turn_of_the_loop_ends_in_time(monkeypatch):
     assert len(taken) == 5
 
 
-def test_a_peer_that_reads_nothing_is_closed(monkeypatch):
+def test_non_reading_peer_is_closed(monkeypatch):
     monkeypatch.setattr(native, "MOST_QUEUED", 1000)
     pair = NativePair()
     session = pair.endpoints[0].dial(1, early=False, now=0.0)
@@ -190,7 +190,7 @@ def test_a_peer_that_reads_nothing_is_closed(monkeypatch):
     assert client.memory.lent == {}
 
 
-def test_the_oldest_of_too_many_sessions_of_a_member_is_ended():
+def test_excess_sessions_end_the_oldest():
     pair, count = NativePair(), 6
     sessions = []
     for _ in range(count):

@@ -56,7 +56,7 @@ def opened(pair, *, early=False):
     return session
 
 
-def test_both_sides_know_each_other(either):
+def test_both_sides_authenticate(either):
     session = opened(either)
     assert events(either, 0, Opened) == [Opened(session, 1, True)]
     assert events(either, 1, Opened) == [Opened(1, 0, False)]
@@ -79,7 +79,7 @@ def test_bytes_arrive_in_order_on_every_channel(either):
     assert client.queued_bytes() == 0
 
 
-def test_more_than_the_window_is_held_back_until_it_is_acknowledged(either):
+def test_sending_waits_for_acknowledgement_beyond_the_window(either):
     session = opened(either)
     client = either.endpoints[0]
     channel = client.open(session)
@@ -91,7 +91,7 @@ def test_more_than_the_window_is_held_back_until_it_is_acknowledged(either):
     assert client.queued_bytes() == 0
 
 
-def test_a_stranger_is_shut_out_and_the_node_never_hears_of_it(either):
+def test_unknown_peer_is_rejected_without_an_event(either):
     stranger = either.strangers(3)[2]
     either.join(2, stranger)
     session = either.endpoints[2].dial(1, early=False, now=either.now)
@@ -104,7 +104,7 @@ def test_a_stranger_is_shut_out_and_the_node_never_hears_of_it(either):
     assert [event.reason for event in closed] == ["no known identity was proven"]
 
 
-def test_a_known_name_with_a_wrong_key_is_shut_out(either):
+def test_known_name_with_a_wrong_key_is_rejected(either):
     impostor = either.strangers(1)[0]
     assert impostor.index == 0
     either.join(0, impostor)
@@ -113,7 +113,7 @@ def test_a_known_name_with_a_wrong_key_is_shut_out(either):
     assert either.endpoints[1].events() == []
 
 
-def test_a_server_with_another_certificate_is_not_believed(either):
+def test_server_with_another_certificate_is_rejected(either):
     impostor = either.strangers(2)[1]
     either.join(1, impostor)
     opened(either)
@@ -145,7 +145,7 @@ def test_0_rtt_saves_a_round_trip(resuming):
 
 
 @pytest.mark.parametrize("over", [False, True], ids=["while it lasts", "when it is over"])
-def test_a_replayed_first_flight_does_nothing(over):
+def test_replayed_first_flight_does_nothing(over):
     pair = Pair()
     opened(pair)
     pair.endpoints[1].events()
@@ -171,7 +171,7 @@ def test_a_replayed_first_flight_does_nothing(over):
     assert sum(len(data) for data, _ in answers) <= 3 * sum(map(len, first))
 
 
-def test_a_ticket_is_good_for_one_session(pair):
+def test_ticket_is_valid_once(pair):
     opened(pair)
     tickets = pair.endpoints[0]._kept[1]
     copy = tickets[0]
@@ -184,7 +184,7 @@ def test_a_ticket_is_good_for_one_session(pair):
     assert len(events(pair, 1, Opened)) == 3
 
 
-def test_0_rtt_to_a_server_that_has_forgotten_falls_back(resuming):
+def test_0_rtt_falls_back_if_the_server_has_no_ticket(resuming):
     pair = resuming()
     opened(pair)
     pair.join(1, pair.identities[1])
@@ -211,7 +211,7 @@ def test_garbage_is_ignored(either, garbage):
     assert either.endpoints[1].events() == []
 
 
-def test_closing_tells_the_other_side_only(either):
+def test_close_notifies_only_the_peer(either):
     session = opened(either)
     for endpoint in either.endpoints.values():
         endpoint.events()
@@ -222,7 +222,7 @@ def test_closing_tells_the_other_side_only(either):
     either.endpoints[0].send(session, 0, b"into the void")
 
 
-def test_what_is_sent_after_the_other_side_has_closed_is_lost(either):
+def test_data_after_a_peer_close_is_lost(either):
     session = opened(either)
     client, server = either.endpoints[0], either.endpoints[1]
     channel = client.open(session)
@@ -238,7 +238,7 @@ def test_what_is_sent_after_the_other_side_has_closed_is_lost(either):
     assert server.events() == []
 
 
-def test_a_stopped_channel_takes_nothing_more(either):
+def test_stopped_channel_accepts_no_data(either):
     session = opened(either)
     client, server = either.endpoints[0], either.endpoints[1]
     channel = client.open(session)
@@ -254,7 +254,7 @@ def test_a_stopped_channel_takes_nothing_more(either):
     assert server.queued_bytes() == 0
 
 
-def test_streams_of_one_packet_go_on_in_an_order_that_memory_does_not_decide():
+def test_stream_order_within_a_packet_is_deterministic():
     """aioquic puts those that it has served at the end, in the order of a set."""
     orders, kept = set(), []
     for _ in range(50):
@@ -264,7 +264,7 @@ def test_streams_of_one_packet_go_on_in_an_order_that_memory_does_not_decide():
     assert len(orders) == 1
 
 
-def test_the_log_is_on_our_clock(pair):
+def test_qlog_uses_the_driver_clock(pair):
     place = pair.place(pair.identities[0], log=True, datagram_bytes=1200)
     endpoint = QuicEndpoint(place, AIOQUIC)
     pair.endpoints[0] = endpoint
@@ -277,13 +277,13 @@ def test_the_log_is_on_our_clock(pair):
     assert 1_000_000 <= min(times) <= max(times) < 1_001_000
 
 
-def test_too_long_datagrams_for_an_old_library_are_refused(pair):
+def test_too_long_datagrams_for_an_old_library_are_rejected(pair):
     old = replace(AIOQUIC, longest_bytes=1500)
     with pytest.raises(Unsupported, match="sends at most 1500"):
         QuicEndpoint(pair.place(pair.identities[0], datagram_bytes=8952), old)
 
 
-def test_hundreds_of_channels_one_after_another(either):
+def test_hundreds_of_sequential_channels_work(either):
     session = opened(either)
     client, server = either.endpoints[0], either.endpoints[1]
     server.events()
@@ -297,7 +297,7 @@ def test_hundreds_of_channels_one_after_another(either):
         assert b"".join(event.data for event in events(either, 0, Received)) == b"thanks"
 
 
-def test_a_connection_that_qh3_breaks_ends_alone(monkeypatch):
+def test_qh3_error_ends_one_connection_only(monkeypatch):
     pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
     from pqchain.wire.transports.qh3 import LIBRARY as QH3
 
@@ -317,7 +317,7 @@ def test_a_connection_that_qh3_breaks_ends_alone(monkeypatch):
 
 
 @pytest.mark.parametrize("lengthened", [True, False])
-def test_qh3_answers_a_hello_of_aioquic_that_is_long_enough(lengthened):
+def test_qh3_accepts_a_padded_aioquic_hello(lengthened):
     """Not ours to mend: what aioquic fills its first datagram up with does not count for qh3."""
     pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
     from pqchain.wire.transports.qh3 import LIBRARY as QH3

@@ -36,7 +36,7 @@ def events(pair, index, kind):
 
 
 @pytest.mark.parametrize("kind", ["pieces", "bytes"])
-def test_a_session_whose_peer_reads_nothing_is_closed(either, monkeypatch, kind):
+def test_session_with_a_non_reading_peer_is_closed(either, monkeypatch, kind):
     """What waits is counted: every piece, and of bytes those that only the queue has."""
     monkeypatch.setattr(limits, "MOST_QUEUED", 1000)
     monkeypatch.setattr(limits, "MOST_QUEUED_BYTES", 1 << 20)
@@ -59,7 +59,7 @@ def test_a_session_whose_peer_reads_nothing_is_closed(either, monkeypatch, kind)
     assert [event.reason for event in events(either, 0, Closed)] == [limits.READS_NOTHING]
 
 
-def test_what_is_handed_to_a_library_for_many_channels_is_bounded(pair, monkeypatch):
+def test_bytes_passed_to_the_library_are_bounded(pair, monkeypatch):
     monkeypatch.setattr(quic_connection, "MOST_HANDED_BYTES", 1 << 20)
     monkeypatch.setattr(quic_connection, "SLICE_BYTES", 64 << 10)
     session = opened(pair)
@@ -74,7 +74,7 @@ def test_what_is_handed_to_a_library_for_many_channels_is_bounded(pair, monkeypa
     assert client.queued_bytes() == 100 * len(chunk) - held
 
 
-def test_a_session_with_too_many_open_streams_is_closed(pair, monkeypatch):
+def test_session_with_too_many_open_streams_is_closed(pair, monkeypatch):
     monkeypatch.setattr(quic_connection, "MOST_UNPROVEN_CHANNELS", 50)
     monkeypatch.setattr(quic_connection, "MOST_CHANNELS", 100)
     session = opened(pair)
@@ -116,7 +116,7 @@ def test_gaps_in_streams_are_bounded(pair, monkeypatch):
     assert sum(len(each.receiver._buffer) for each in server._streams.values()) <= 20 << 20
 
 
-def test_gaps_before_a_proof_of_identity_are_bounded(pair, monkeypatch):
+def test_gaps_before_authentication_are_bounded(pair, monkeypatch):
     """A client that proves nothing may make the server hold 64 kB; one that has, what it may."""
     answered = quic_connection.Connection._answered
     monkeypatch.setattr(quic_connection.Connection, "_answered", lambda *_: None)
@@ -135,7 +135,7 @@ def test_gaps_before_a_proof_of_identity_are_bounded(pair, monkeypatch):
     assert allowed == 4 * quic_connection.WINDOW_BYTES
 
 
-def test_a_session_that_is_closed_holds_nothing_of_what_was_not_acknowledged(either):
+def test_closed_session_frees_unacknowledged_data(either):
     pair = either
     opened(pair)
     (there,) = events(pair, 1, Opened)

@@ -48,7 +48,7 @@ def identities():
     return generate(2, algorithm="Ed25519", certificate_key="p256")
 
 
-def test_both_sides_know_each_other_and_channels_take_turns(tmp_path, identities):
+def test_both_sides_authenticate_and_channels_alternate(tmp_path, identities):
     async def main():
         server, told, [(client, session, events)] = await connected(
             tmp_path, identities, identities[:1]
@@ -75,7 +75,7 @@ def test_both_sides_know_each_other_and_channels_take_turns(tmp_path, identities
     asyncio.run(main())
 
 
-def test_a_stranger_gets_nothing(tmp_path, identities):
+def test_unknown_client_gets_nothing(tmp_path, identities):
     stranger = generate(1, algorithm="Ed25519", certificate_key="p256")[0]
 
     async def main():
@@ -88,7 +88,7 @@ def test_a_stranger_gets_nothing(tmp_path, identities):
     asyncio.run(main())
 
 
-def test_no_key_stays_on_the_disk(tmp_path, identities):
+def test_no_key_remains_on_disk(tmp_path, identities):
     async def main():
         opened(identities[0], [each.public for each in identities], {}, tmp_path)
 
@@ -129,7 +129,7 @@ async def until(condition):
     raise AssertionError("it never came")
 
 
-def test_clients_that_say_nothing_are_few_and_keep_nobody_out(tmp_path, identities):
+def test_silent_clients_are_bounded_and_block_nobody(tmp_path, identities):
     async def main():
         server, _, [(client, _, events)] = await connected(tmp_path, identities, identities[:1])
         await wait_for(events, Opened)
@@ -153,7 +153,7 @@ def test_clients_that_say_nothing_are_few_and_keep_nobody_out(tmp_path, identiti
     asyncio.run(main())
 
 
-def test_who_takes_too_long_to_prove_itself_is_forgotten(tmp_path, identities, monkeypatch):
+def test_slow_authentication_times_out(tmp_path, identities, monkeypatch):
     monkeypatch.setattr(tcp, "HANDSHAKE_SECONDS", 0.1)
 
     async def main():
@@ -171,7 +171,7 @@ def test_who_takes_too_long_to_prove_itself_is_forgotten(tmp_path, identities, m
     asyncio.run(main())
 
 
-def test_a_member_that_reads_nothing_is_given_up(tmp_path, identities, monkeypatch):
+def test_non_reading_member_is_disconnected(tmp_path, identities, monkeypatch):
     monkeypatch.setattr(limits, "MOST_QUEUED", 1000)
 
     async def main():
@@ -196,7 +196,7 @@ def test_a_member_that_reads_nothing_is_given_up(tmp_path, identities, monkeypat
 
 
 @pytest.mark.parametrize("length", [2**32 - 1, (64 << 10) + 1])
-def test_a_frame_without_end_ends_the_session(tmp_path, identities, length):
+def test_endless_frame_ends_the_session(tmp_path, identities, length):
     async def main():
         server, told, [(client, session, events)] = await connected(
             tmp_path, identities, identities[:1]
@@ -237,9 +237,7 @@ class Pausable:
         self.aborted = True
 
 
-def test_a_flood_is_delivered_over_many_turns_and_not_read_meanwhile(
-    tmp_path, identities, monkeypatch
-):
+def test_flood_is_delivered_in_many_turns_with_backpressure(tmp_path, identities, monkeypatch):
     """One piece takes the whole turn here: no clock decides what the test finds."""
     monkeypatch.setattr(sockets, "TURN_SECONDS", 1.0)
     now = [0.0]

@@ -26,7 +26,7 @@ def done(tmp_path_factory):
         return report.reproduce(tmp_path_factory.mktemp("sixth") / "results", works=works)
 
 
-def test_its_chapter_is_in_the_report(done):
+def test_chapter_is_in_the_report(done):
     assert done.keys == ("falcon-hls", "sixth")
     chapter = (done.output / "sixth.html").read_text(encoding="utf-8")
     for expected in (
@@ -40,13 +40,13 @@ def test_its_chapter_is_in_the_report(done):
     assert '<a href="sixth/flight.csv">' in files
 
 
-def test_its_frames_and_figures_are_files(done):
+def test_frames_and_figures_are_written(done):
     flight = results.load(done.output / "sixth" / "flight.csv")
     assert results.contract_of(flight) == FLIGHT
     assert (done.output / "figures" / "sixth-load.png").is_file()
 
 
-def test_its_statements_are_judged_by_its_own_numbers(done):
+def test_statements_are_judged_by_its_numbers(done):
     claims = done.claims[done.claims["paper"] == "sixth"].set_index(["claim_id", "source"])
     assert claims["verdict"].to_dict() == {
         ("pigeons-are-slower", "modelled"): "holds",
@@ -56,13 +56,13 @@ def test_its_statements_are_judged_by_its_own_numbers(done):
     assert claims.loc[("flight-takes-minutes", "modelled"), "setting"] == "22 m/s"
 
 
-def test_its_times_are_next_to_ours(done):
+def test_published_times_are_next_to_measured_ones(done):
     rows = done.times[done.times["paper"] == "sixth"]
     assert rows["quantity"].tolist() == ["verify_seconds"]
     assert rows["ratio"].iloc[0] == pytest.approx(58 / 50)
 
 
-def test_a_work_that_is_only_data_needs_no_class(tmp_path, monkeypatch):
+def test_work_of_data_only_needs_no_class(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "measure", lambda names, **_: frames.measurements(names))
     done = report.reproduce(tmp_path / "results", works=[Work(FOLDER)])
     claims = done.claims.set_index("claim_id")
