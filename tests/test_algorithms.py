@@ -42,7 +42,7 @@ DATA = installation.data("algorithms")
 
 
 def letters(name: str) -> str:
-    """Reduce a name to what all spellings of it share."""
+    """Normalise a name."""
     return "".join(character for character in name.casefold() if character.isalnum())
 
 
@@ -159,7 +159,7 @@ def test_default_build_is_what_the_native_build_compiles(release, build, expecte
     assert ours == expected
     lines = (SOURCES / release / "algorithms.txt").read_text(encoding="utf-8").splitlines()
     built = [line.partition("_")[2] for line in lines if not line.startswith("#")]
-    # liboqs's build says saber_lightsaber for LightSaber-KEM.
+    # The build of liboqs names LightSaber-KEM saber_lightsaber.
     spelled = [letters(name).replace("lightsaberkem", "saberlightsaber") for name in ours]
     assert sorted(map(letters, built)) == sorted(spelled)
 

@@ -1,4 +1,4 @@
-"""Declared fields: what they refuse, and that the dataclasses that declare them refuse the same."""
+"""Declared fields and the dataclasses that use them reject invalid values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Example:
     plain: int = -1
 
     def __post_init__(self) -> None:
-        """Refuse what the declarations do not allow."""
+        """Reject values outside the declarations."""
         checks.declared(self, prefix="example.")
 
 

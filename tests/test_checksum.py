@@ -1,4 +1,4 @@
-"""Checksummed JSON: equal content passes, however it is spaced; all else is refused."""
+"""Checksummed JSON: equal content passes with any spacing; other content is rejected."""
 
 from __future__ import annotations
 

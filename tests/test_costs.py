@@ -1,4 +1,4 @@
-"""Costs: the numbers that models take, and where they come from."""
+"""Costs of schemes and their sources."""
 
 import dataclasses
 import pickle

@@ -1,4 +1,4 @@
-"""The examples in docstrings say what the code does."""
+"""The examples in docstrings are correct."""
 
 import configparser
 import doctest

@@ -1,4 +1,4 @@
-"""Errors share one root, say what to do, and survive a trip between processes."""
+"""Errors share one root, state the remedy, and can be pickled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KNOWN = ("Falcon-512", "Falcon-1024", "Dilithium2")
 
 
 def make(kind: type[PqchainError]) -> PqchainError:
-    """Build one error of that kind."""
+    """Build an error of a class."""
     if issubclass(kind, UnknownName):
         return kind("algorithm", "Falcon512", KNOWN, "`pqchain algorithms`.")
     return kind("it is 3; expected 4; use 4")

@@ -1,4 +1,4 @@
-"""Fits that are known in closed form."""
+"""Fits with known closed forms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pqchain.fitting import linear, nonnegative, nonnegative_spread, power
 def test_fitted_prices_are_recovered_and_not_negative():
     matrix = np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]])
     assert nonnegative(matrix, matrix @ [3.0, 5.0]) == pytest.approx([3.0, 5.0])
-    # Best with a negative second price, so that one is 0 and the first alone comes closest.
+    # The best second price is negative, so it is 0 and only the first is fitted.
     found = nonnegative(matrix, matrix @ [3.0, -1.0])
     assert found[1] == 0
     assert found[0] == pytest.approx(float(matrix[:, 0] @ (matrix @ [3.0, -1.0])) / 6)

@@ -1,4 +1,4 @@
-"""Intervals cover as often as they say."""
+"""Intervals have their nominal coverage."""
 
 import math
 

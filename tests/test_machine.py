@@ -1,4 +1,4 @@
-"""Provenance says enough to judge a number and nothing about whose machine it is."""
+"""Provenance describes the machine without identifying its owner."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def test_provenance_names_no_person_host_or_folder() -> None:
     values = [
         str(value)
         for key, value in told.items()
-        if key not in ("native", "timer")  # tested where they are written; "CLOCK_..." is no path
+        if key
+        not in ("native", "timer")  # tested where they are written; "CLOCK_..." is not a path
     ]
     assert not any("/" in value for value in values)
     assert platform.node() not in values
@@ -180,7 +181,7 @@ def test_native_builds_have_all_facts() -> None:
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Run git as a fixed author and without anyone's settings."""
+    """Run git with a fixed author and without user settings."""
     settings = [
         "user.name=t",
         "user.email=t@example.org",

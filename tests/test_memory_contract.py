@@ -1,4 +1,4 @@
-"""Every pointer that goes to native code has its owner in docs/design/memory-contract.md."""
+"""Every pointer passed to native code has an owner in docs/design/memory-contract.md."""
 
 import ast
 import copy
@@ -28,11 +28,11 @@ RAW = re.compile(
 
 @cache
 def declarations() -> dict[str, list[str]]:
-    """Return the pointer parameters of every function that our sources declare."""
+    """Return the pointer parameters of every function declared in the native sources."""
     found: dict[str, list[str]] = {}
     folders = (PACKAGE / "native", ROOT / "hls_kernels/rtl/bench")
     files = [path for folder in folders for path in folder.rglob("*")]
-    # Headers last, as they have the names that count.
+    # Headers last: their parameter names take precedence.
     for path in sorted(files, key=lambda path: (path.suffix == ".h", path)):
         if path.suffix not in (".c", ".cpp", ".h") or "example" in path.name:
             continue
@@ -45,7 +45,7 @@ def declarations() -> dict[str, list[str]]:
 
 
 def pointers(parameters: list[str]) -> list[str]:
-    """Return the names of those that are pointers."""
+    """Return the names of pointer parameters."""
     named = [each.strip() for each in parameters if "*" in each or "_fn " in each]
     return [match[0] for each in named if (match := re.search(r"\w+$", each))]
 
@@ -61,7 +61,7 @@ def sources() -> dict[str, ast.Module]:
 
 
 def mentioned(tree: ast.Module) -> set[str]:
-    """Return native functions that a module names: as attributes, or as text."""
+    """Return the native functions that a module names as attributes or as text."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
@@ -81,7 +81,7 @@ def page() -> tuple[str, str]:
 
 
 def rows() -> dict[str, list[str]]:
-    """Return pointer arguments by function, as the page has them."""
+    """Return the documented pointer arguments by function."""
     found = {}
     for line in page()[0].splitlines():
         cells = line.split("|")
@@ -98,7 +98,7 @@ def test_every_pointer_argument_has_an_owner() -> None:
     stated = rows()
     used = set().union(*map(mentioned, sources().values()))
     assert {"pq_sign", "pqb_read", "pqq_lend", "bls_aggregate", "falcon_run_request"} <= used
-    used |= {"pq_batch", "pqb_columns"}  # structures of pointers, which functions take
+    used |= {"pq_batch", "pqb_columns"}  # structures of pointers, passed to functions
     missing = {}
     for name in sorted(used - EXTERNAL.keys()):
         if (expected := declarations()[name]) and stated.get(name) != expected:
@@ -110,7 +110,7 @@ def test_every_pointer_argument_has_an_owner() -> None:
 
 
 def test_every_prototype_agrees_with_the_page() -> None:
-    """Also those that are called by a name that is put together."""
+    """Includes functions called by a composed name."""
     from pqchain.chain import bulk
     from pqchain.crypto import abi
     from pqchain.wire.transports import native_library
@@ -138,7 +138,7 @@ def test_modules_that_handle_addresses_are_listed() -> None:
 
 
 def without_texts(tree: ast.Module) -> ast.AST:
-    """Return the code alone: texts may speak of ctypes."""
+    """Return the code without texts, which may mention ctypes."""
 
     class Drop(ast.NodeTransformer):
         def visit_Constant(self, node: ast.Constant) -> ast.Constant:

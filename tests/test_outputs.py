@@ -1,4 +1,4 @@
-"""Folders of ours: what somebody else has put anywhere is neither replaced nor removed."""
+"""Output folders: foreign files are neither replaced nor removed."""
 
 from __future__ import annotations
 

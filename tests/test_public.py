@@ -1,4 +1,4 @@
-"""The front door: which names it offers, that it is cheap to open, and that versions agree."""
+"""The public interface: its names, fast import, and consistent versions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HEAVY = ("numpy", "pandas", "matplotlib", "oqs", "coincurve", "cryptography", "C
 
 
 def run(code: str) -> str:
-    """Run the code in a fresh interpreter and return what it prints."""
+    """Run code in a new interpreter and return its output."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
     )
@@ -90,7 +90,7 @@ def test_importing_the_package_prints_nothing_and_loads_nothing_heavy() -> None:
 
 
 def test_help_loads_no_heavy_module() -> None:
-    """Neither for a command nor for all of them: who asks for help should not wait."""
+    """Help of the program and of each command is fast."""
     loaded = run(
         "import sys; from pqchain.commands import main\n"
         "for name in main.COMMANDS: main.parser(name)\n"

@@ -1,4 +1,4 @@
-"""Frames keep their contracts, and files give back every bit and where the numbers came from."""
+"""Frames match their contracts, and files restore every bit and the provenance."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 
 
 def measurement(**changes: object) -> pd.DataFrame:
-    """One honest row of a measurement frame."""
+    """One valid row of a measurement frame."""
     row: dict[str, object] = {
         "algorithm": "Falcon-512",
         "implementation": "liboqs-0.13/avx2",
@@ -52,7 +52,7 @@ def measurement(**changes: object) -> pd.DataFrame:
 
 @st.composite
 def frames(draw: st.DrawFn) -> tuple[Contract, pd.DataFrame]:
-    """Any frame of any contract, empty ones too."""
+    """Any frame of any contract, including empty ones."""
     names = draw(st.lists(st.from_regex(r"[a-z]{1,9}", fullmatch=True), min_size=1, unique=True))
     dtypes = st.sampled_from(sorted(VALUES))
     contract = Contract("drawn", {name: draw(dtypes) for name in names})
@@ -202,7 +202,7 @@ def test_unknown_or_broken_sidecar_is_rejected(tmp_path: Path, text: str) -> Non
 
 
 def anew(content: dict[str, Any]) -> str:
-    """Return the content with a checksum that fits."""
+    """Return the content with a valid checksum."""
     content.pop(checksum.FIELD, None)
     return checksum.dumps(content)
 
@@ -303,7 +303,7 @@ def test_path_check_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def made_on(machine: str, **facts: object) -> pd.DataFrame:
-    """One row that says where it was made."""
+    """One row with provenance."""
     frame = results.check(measurement(), MEASUREMENT)
     frame.attrs["provenance"] = {"machine_id": machine, **facts}
     return frame

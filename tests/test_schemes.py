@@ -1,4 +1,4 @@
-"""Schemes of the user's own: by numbers, as a library in C, as a Python class."""
+"""User-defined schemes: by numbers, as a C library, as a Python class."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MINE = pq.Costs.given(
 
 
 class Hashed:
-    """Hashes with a shared key, which is no signature scheme, as the example in C."""
+    """Keyed hashes as in the C example; not a signature scheme."""
 
     name = "Hashed"
     public_key_bytes = secret_key_bytes = 32
@@ -147,7 +147,7 @@ def test_consensus_labels_given_costs() -> None:
 
 @pytest.mark.native
 def test_hashes_replace_signatures_where_only_bytes_matter() -> None:
-    """In virtual time the delegates take as long as the model says, and carry its bytes."""
+    """In virtual time the delegates take the modelled times and send the modelled bytes."""
     table = pq.papers.costs("pqdpol").plus(MINE)
     scenario = Scenario(algorithm="Mine", costs=table, nodes=4, network=named("star"))
     ran, modelled = run(scenario, mode="virtual"), run(scenario)
@@ -265,7 +265,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def common(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Compile once what every library has in common."""
+    """Compile the common part of all libraries once."""
     folder = tmp_path_factory.mktemp("common")
     for name in ("common", "no_kem"):
         file = str(FOLDER / f"{name}.c")
@@ -274,7 +274,7 @@ def common(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def changed(folder: Path, common: list[Path], *changes: tuple[str, str]) -> Path:
-    """Build the example with some of its text changed."""
+    """Build the example with a change in its source."""
     text = (FOLDER / "example.c").read_text(encoding="utf-8")
     for old, new in changes:
         assert text.count(old) == 1

@@ -1,4 +1,4 @@
-"""Scratch folders: gone with their process, and taken away after one that was killed."""
+"""Scratch folders are removed with their process, or after a killed one."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with its debug allocator, which notices the use of memory that was freed."""
+    """Run Python with its debug allocator, which detects use after free."""
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT, env=os.environ | {"PYTHONMALLOC": "debug"}, capture_output=True, text=True,

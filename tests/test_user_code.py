@@ -1,4 +1,4 @@
-"""User code that crashes, exits, hangs, prints or lies costs its caller one sentence or one row."""
+"""User code that crashes, exits, hangs, prints or returns wrong values gives one error or row."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ FAILS = {
 def command(
     *words: str, seconds: float = 100.0, user_code: str = "20"
 ) -> subprocess.CompletedProcess[str]:
-    """Run pqchain in a process of its own, which must end in time and without a traceback."""
+    """Run pqchain in a new process, which must end in time and without a traceback."""
     done = subprocess.run(
         [sys.executable, "-m", "pqchain", *words], capture_output=True, text=True, check=False,
         timeout=seconds, env=os.environ | {isolated.LIMIT_VARIABLE: user_code},
@@ -108,7 +108,7 @@ def command(
 
 
 def write(folder: Path, name: str, after: str = "", inserted: str = "") -> str:
-    """Write SCHEME under that name, with a line after another; return its place."""
+    """Write SCHEME to a file with an inserted line; return its path."""
     lines = []
     for line in SCHEME.replace("NAME", name).splitlines():
         lines.append(line)
@@ -158,7 +158,7 @@ def test_failing_code_is_one_row_with_its_line_number(tmp_path: Path) -> None:
     for kind, (after, _, message) in FAILS.items():
         reason = rows[kind]["reason"]
         assert message in reason, kind
-        # What ends the pipes ends the process in our own code.
+        # Closing the pipes ends the process in the code of pqchain.
         line = r"" if kind == "pipes" else ":"
         assert f"{kind}.py{line}" in reason, (kind, after)
 

@@ -1,4 +1,4 @@
-"""Hostile command lines: whatever is asked for, there is an answer or a reason, and soon.
+"""Hostile command lines: each gets a result or an error message within a time limit.
 
 The lines are data, in the folder `command_lines` beside this module: a group is a list of lines,
 of values that are put in them, and of variables. `$name` stands for one of a group's values or of
@@ -73,7 +73,7 @@ def kinds() -> list[str]:
 
 
 def read(kind: str) -> list[CommandLine]:
-    """Return the lines of a kind."""
+    """Return the command lines of a kind."""
     found = []
     for group in read_toml(LINES / f"{kind}.toml")["group"]:
         values = group.get("values", {})
@@ -92,7 +92,7 @@ def read(kind: str) -> list[CommandLine]:
 
 
 def sample(each: int) -> list[CommandLine]:
-    """Return some lines of each kind, evenly over its list, without those that take long."""
+    """Return an even sample of each kind, without slow command lines."""
     chosen: list[CommandLine] = []
     for kind in kinds():
         lines = [line for line in read(kind) if not line.slow]
@@ -101,7 +101,7 @@ def sample(each: int) -> list[CommandLine]:
 
 
 def fixtures(folder: Path) -> None:
-    """Write the files that the lines name."""
+    """Write the files that the command lines refer to."""
     texts = read_toml(LINES / "files.toml")["files"]
     for name, text in texts.items():
         path = folder / name
@@ -124,7 +124,7 @@ def fixtures(folder: Path) -> None:
 
 
 def build_libraries(folder: Path) -> None:
-    """Compile the hostile library once, and copy it to the names that choose what it does."""
+    """Compile the hostile library once and copy it to the names that select its behaviour."""
     folder.mkdir()
     native = ROOT / "pqchain" / "native"
     sources = [LINES / "hostile.c", native / "common.c", native / "no_kem.c"]
@@ -192,7 +192,7 @@ exec chroot "$root" sh -c 'cd "$0" && exec "$@"' "$@"
 
 
 def started(folder: Path) -> subprocess.Popen[str]:
-    """Start the process that runs command lines, in its own root folder; see `command_server`."""
+    """Start the process that runs command lines in a separate root folder; see `command_server`."""
     root, files = folder / "root", folder / "fixtures"
     root.mkdir()
     files.mkdir()
@@ -220,7 +220,7 @@ def started(folder: Path) -> subprocess.Popen[str]:
 
 
 def verdict(line: CommandLine, result: dict[str, Any]) -> tuple[Outcome, str]:
-    """Judge what came of a line."""
+    """Judge the result of a command line."""
     code, stderr, stdout = result["code"], result["stderr"], result["stdout"]
     if "Traceback (most recent call last)" in stderr + stdout:
         return Outcome.TRACEBACK, stderr[-300:]
@@ -262,12 +262,12 @@ def _is_json(text: str) -> bool:
 
 
 def limit_seconds() -> float:
-    """Return the time of a line: longer where other programs use the processors too."""
+    """Return the time limit of a command line; longer on a busy machine."""
     return SECONDS * min(3.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
 def ask(server: subprocess.Popen[str], line: CommandLine) -> dict[str, Any]:
-    """Have a line run; return what came of it."""
+    """Run a command line and return its result."""
     assert server.stdin is not None
     assert server.stdout is not None
     environment = {

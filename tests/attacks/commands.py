@@ -1,4 +1,4 @@
-"""Commands whose surroundings fail: closed outputs, kills, full and read-only disks, two at once.
+"""Commands in a failing environment: closed outputs, kills, full and read-only disks, two at once.
 
 Whatever happens, there is no traceback, an exit code that says what came of it, and in the folder
 only whole files: the same command, once more, does the rest.
@@ -58,8 +58,8 @@ class Case:
 
 
 def environment(**changes: str | None) -> dict[str, str]:
-    """Return the variables of a process, with changes; None takes one away."""
-    # A thread of OpenBLAS takes memory, and there is one for each processor.
+    """Return the environment of a process with changes; None removes a variable."""
+    # OpenBLAS starts one thread per processor, and each takes memory.
     whole = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "2", **changes}
     return {name: value for name, value in whole.items() if value is not None}
 
@@ -92,7 +92,7 @@ def _scratch(folder: Path) -> Path:
 
 
 def mounted(folder: Path, option: str) -> tuple[str, ...]:
-    """Return what runs a command with a small or read-only file system over its folder.
+    """Return the command prefix that mounts a small or read-only file system over a folder.
 
     It is gone with the command; what was written is copied out first.
     """
@@ -104,7 +104,7 @@ def mounted(folder: Path, option: str) -> tuple[str, ...]:
 
 
 def can_mount(folder: Path) -> bool:
-    """Whether this system lets us mount in a name space of our own."""
+    """Return whether this system permits mounts in a private namespace."""
     place = folder / "mount"
     place.mkdir()
     done = subprocess.run([*mounted(place, "size=4k"), "true"], capture_output=True, check=False)
@@ -112,7 +112,7 @@ def can_mount(folder: Path) -> bool:
 
 
 def outcome(case: Case, folder: Path) -> Outcome:
-    """Run one case in a folder of its own, and look at what is left."""
+    """Run one case in a separate folder and inspect the remaining files."""
     for place in (folder, _scratch(folder)):
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
@@ -131,7 +131,7 @@ def outcome(case: Case, folder: Path) -> Outcome:
         said += b"".join(part or b"" for part in each.communicate())
         codes.append(each.returncode)
     if b"Traceback" in said and b", in main\n" not in said:
-        return Outcome.UNFINISHED  # the program was still loading, and nothing had begun
+        return Outcome.UNFINISHED  # the program was still loading
     if b"Traceback" in said:
         raise AssertionError(said[-2000:].decode(errors="replace"))
     if not set(codes) <= _CODES:
@@ -147,7 +147,7 @@ def outcome(case: Case, folder: Path) -> Outcome:
 
 
 def still_there(folder: Path) -> bool:
-    """Whether processes of a command outlive it, or its temporary files the next command."""
+    """Return whether processes or temporary files of a command remain."""
     for _ in range(100):
         running = [
             process for process in Path("/proc").glob("[0-9]*") if _works_in(process, folder)
@@ -165,11 +165,11 @@ def _works_in(process: Path, folder: Path) -> bool:
     try:
         return (process / "cwd").readlink() == folder
     except OSError:
-        return False  # it has ended, or is somebody else's
+        return False  # it has ended, or belongs to another user
 
 
 def left(folder: Path, *, complete: bool) -> Outcome:
-    """Judge the files of a command that has ended."""
+    """Judge the files that a command left."""
     unfinished = not complete
     for path in sorted(folder.rglob("*")):
         if path.is_dir():
@@ -188,7 +188,7 @@ def left(folder: Path, *, complete: bool) -> Outcome:
 
 
 def _check(path: Path) -> None:
-    """Raise DataError for what the next run makes anew, UsageError for half a file."""
+    """Raise DataError for files that the next run rewrites, UsageError for partial files."""
     if path.suffix == ".csv":
         results.load(path)
     elif path.suffix == ".json" and path.with_suffix(".csv").exists():
@@ -197,7 +197,7 @@ def _check(path: Path) -> None:
         checksum.loads(path.read_bytes(), str(path), "x")
     elif path.suffix == ".jsonl":
         for line in path.read_bytes().splitlines(keepends=True):
-            checksum.loads(line, str(path), "x")  # a last line may be cut: it is taken out
+            checksum.loads(line, str(path), "x")  # an incomplete last line is removed
     elif path.suffix in (".pk", ".sk") and path.stat().st_size not in (897, 1281):
         raise UsageError(f"{path} is half a key")
     elif path.suffix == ".pqc":
@@ -206,7 +206,7 @@ def _check(path: Path) -> None:
 
 def _attack(condition: str, small: int, large: int) -> Attack:
     def prepare(folder: Path) -> tuple[Inputs, Try]:
-        # What a script starts in the background does not hear SIGINT, nor do its children.
+        # Background processes of a script ignore SIGINT, and so do their children.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         possible = condition not in ("full disk", "read-only folder") or can_mount(folder)
 

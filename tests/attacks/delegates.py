@@ -1,4 +1,4 @@
-"""What delegates read: from each other, and in their own files after a crash."""
+"""Attacks on delegates: messages of other delegates, and files after a crash."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST, PIECE = 100_000, 1 << 14
 
 
 def _messages(_: Path) -> tuple[Inputs, Try]:
-    """Say what delegates say, damaged and in any order: nobody votes twice, or for a bad block."""
+    """Send damaged messages in any order: no delegate votes twice or for an invalid block."""
     kinds = fuzz.by_kind(fuzz.recorded(make_setting()))
     setting = make_setting(remember=False)
 
@@ -37,7 +37,7 @@ def _messages(_: Path) -> tuple[Inputs, Try]:
 
 
 def _refused(_: Path) -> tuple[Inputs, Try]:
-    """Send a megabyte behind a frame that is refused, on several channels and sessions."""
+    """Send a megabyte after a rejected frame, on several channels and sessions."""
 
     def attempt(seed: int) -> Outcome:
         rng, wire = random.Random(seed), Wire()
@@ -57,7 +57,7 @@ def _refused(_: Path) -> tuple[Inputs, Try]:
 
 
 def _book(name: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """A delegate that comes back holds what it held, or says that it cannot."""
+    """A restarted delegate restores its stored votes or reports an error."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         setting = make_setting()

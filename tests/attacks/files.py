@@ -1,4 +1,4 @@
-"""Every other file that the toolkit reads, damaged: what was written comes back, or an error."""
+"""Damaged input files: the written content is read back, or an error is raised."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Reads = Callable[[], bool]
 
 
 def all_kinds(data: bytes, rng: random.Random, count: int, *, text: bool) -> Iterator[Input]:
-    """Flip bits, damage bytes and, where it is a text, words: a third of the inputs each."""
+    """Flip bits, damage bytes and, in texts, damage words: a third of the inputs each."""
     share = count // 3 if text else count // 2
     yield from flips(data, range(len(data)), rng, share)
     if text:
@@ -43,7 +43,7 @@ def all_kinds(data: bytes, rng: random.Random, count: int, *, text: bool) -> Ite
 def file_attack(
     surface: str, prepare: Callable[[Path], tuple[Path, Reads]], *, text: bool = True, **counts: int
 ) -> Attack:
-    """Return the attack on one file of those that `prepare` writes."""
+    """Return the attack on one of the files that `prepare` writes."""
 
     def prepared(folder: Path) -> tuple[Inputs, Try]:
         path, reads = prepare(folder)
@@ -119,7 +119,7 @@ source = "my own"
 
 
 def _plan(name: str, more: str = "") -> Callable[[Path], tuple[Path, Reads]]:
-    """A plan is the user's own: whatever is a plan is fine."""
+    """Any valid plan is accepted."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         path = folder / "plan.toml"
@@ -130,13 +130,13 @@ def _plan(name: str, more: str = "") -> Callable[[Path], tuple[Path, Reads]]:
 
 
 def _prover(folder: Path) -> tuple[Path, Reads]:
-    """What others published of a prover: whatever is of the form is fine."""
+    """Any well-formed prover file is accepted."""
     path = shutil.copy(data("provers") / "leanmultisig.toml", folder)
     return Path(path), lambda: provers.read(Path(path)).proof_bytes(1000) >= 0
 
 
 def _secret_key(algorithm: str, implementation: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """A secret key that signs is the one that belongs to the public key."""
+    """A secret key that signs matches the public key."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         signer = open_signer(algorithm, implementation)
@@ -173,7 +173,7 @@ def _public_key(algorithm: str, implementation: str) -> Callable[[Path], tuple[P
 
 
 def _paper(name: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """A folder of a work is its author's own: whatever keeps the layout is fine."""
+    """Any work folder with the right layout is accepted."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         copy = shutil.copytree(data("papers") / "falcon-hls", folder / "falcon-hls")
@@ -192,7 +192,7 @@ def _paper(name: str) -> Callable[[Path], tuple[Path, Reads]]:
 
 
 def _vectors(form: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """Vectors of somebody else: whatever is of the form is fine, and is asked as it stands."""
+    """Any well-formed vector file is accepted and run as it is."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         family, rng = next(iter(families("ml-dsa"))), random.Random(1)

@@ -1,8 +1,8 @@
-"""What an attack is, how it is tried, and what may come of it.
+"""Definition, execution and outcomes of an attack.
 
-An attack makes inputs, as many as are asked for, from a seed; each is tried by itself. It may be
-taken (`FINE`), refused with a reason (`REFUSED`), or leave something unfinished that the next try
-takes up (`UNFINISHED`). All else is a defect of ours.
+An attack makes a number of inputs from a seed; each is tried separately. An input may be
+accepted (`FINE`), rejected with a reason (`REFUSED`), or leave unfinished work that the next try
+resumes (`UNFINISHED`). Everything else is a defect.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ ALLOWED = (Outcome.FINE, Outcome.REFUSED, Outcome.UNFINISHED)
 
 
 class Slow(BaseException):
-    """An input took too long."""
+    """An input exceeded its time limit."""
 
 
 class Defect(Exception):
-    """An input did what it may not."""
+    """An input had a forbidden effect."""
 
     def __init__(self, outcome: Outcome, detail: str) -> None:
         super().__init__(detail)
@@ -61,7 +61,7 @@ class Defect(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One hostile thing."""
+    """One hostile input."""
 
     what: str
     """How it came about, to make it again."""
@@ -96,7 +96,7 @@ An error of ours may be raised and counts as REFUSED.
 
 @dataclass(slots=True)
 class Tally:
-    """What came of the inputs of one attack."""
+    """Outcomes of the inputs of one attack."""
 
     counts: Counter[Outcome] = field(default_factory=Counter)
     found: list[str] = field(default_factory=list)
@@ -113,7 +113,7 @@ class Tally:
 
 
 def run(attack: Attack, inputs: int, *, seed: int = 1, folder: Path | None = None) -> Tally:
-    """Try that many inputs of an attack, in a folder of its own."""
+    """Run an attack with a number of inputs in a new folder."""
     tally = Tally()
     with TemporaryDirectory(dir=folder or memory_folder()) as place:
         make, attempt = attack.prepare(Path(place))
@@ -136,7 +136,7 @@ def run(attack: Attack, inputs: int, *, seed: int = 1, folder: Path | None = Non
 
 
 def memory_folder() -> Path | None:
-    """Return a folder in memory, where there is one: files are written by the hundred thousand."""
+    """Return a folder in memory if available: hundreds of thousands of files are written."""
     place = Path("/dev/shm")
     return place if place.is_dir() else None
 
@@ -171,6 +171,6 @@ def _limited(seconds: int) -> Iterator[None]:
 
 
 def _peak_mb() -> float:
-    """Return the most memory that this process ever had."""
+    """Return the peak memory of this process in MB."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6

@@ -1,4 +1,4 @@
-"""Ways to damage bytes: one bit after the other, and at random."""
+"""Ways to damage bytes: every single bit, and random mutations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SIZES = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x7FFFFFFF, 0xFFFFFFFF, 2**63, 2**64 -
 
 
 def flips(data: bytes, places: Sequence[int], rng: random.Random, count: int) -> Iterator[Input]:
-    """Flip every bit at these places, in any order, and then bits anywhere."""
+    """Flip every bit at these offsets in random order, then random bits."""
     bits = [(place, bit) for place in places for bit in range(8)]
     rng.shuffle(bits)
     bits += [(rng.randrange(len(data)), rng.randrange(8)) for _ in range(count - len(bits))]
@@ -26,7 +26,7 @@ def flips(data: bytes, places: Sequence[int], rng: random.Random, count: int) ->
 def mutations(
     data: bytes, rng: random.Random, count: int, *, others: Sequence[bytes] = (), sector: int = 64
 ) -> Iterator[Input]:
-    """Damage the bytes at random: `others` lend parts of theirs, `sector` is how long parts are."""
+    """Damage bytes at random; parts of `others`, of length `sector`, are inserted."""
     for _ in range(count):
         damaged, done = bytearray(data), []
         for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
@@ -99,7 +99,7 @@ _EDITS = ("taken", "doubled", "swapped", "set", "copied")
 
 
 def texts(data: bytes, rng: random.Random, count: int) -> Iterator[Input]:
-    """Damage a text at its words: taken out, doubled, exchanged, made of another type."""
+    """Damage the words of a text: removed, doubled, swapped, changed in type."""
     words = _words(data.decode())
     for number in range(count):
         damaged = list(words)
@@ -126,5 +126,5 @@ def texts(data: bytes, rng: random.Random, count: int) -> Iterator[Input]:
 
 
 def _words(text: str) -> list[str]:
-    """Split into numbers, names, quoted texts and single marks; joined they are the text again."""
+    """Split a text into numbers, names, quoted texts and single characters."""
     return re.findall(r'"(?:[^"\\\n]|\\.)*"|[A-Za-z0-9_.+-]+|\s+|.', text, re.DOTALL)

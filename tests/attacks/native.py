@@ -1,4 +1,4 @@
-"""Our C interface under the sanitizers: damaged secret keys, and batches of damaged signatures.
+"""The C interface under the sanitizers: damaged secret keys and batches of damaged signatures.
 
 The driver is `tests/crypto/native_fuzz.c`; `make fuzz-native` builds it and the libraries.
 """
@@ -41,7 +41,7 @@ def _prepared(library: str, scheme: str) -> Callable[[Path], tuple[Inputs, Try]]
             raise UsageError(f"{built} is not there: `make fuzz-native` builds it first")
 
         def attempt(number: int) -> Counter[Outcome]:
-            """Signatures that were looked at are fine, and so are keys that sign all the same."""
+            """Accept judged signatures, and damaged keys that still sign."""
             words = [driver, str(number), built, scheme]
             done = subprocess.run(words, capture_output=True, text=True, check=False)
             found = _SAID.search(done.stdout)

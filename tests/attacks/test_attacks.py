@@ -1,4 +1,4 @@
-"""A small part of `make attack`: nothing but what may come of hostile inputs."""
+"""A small part of `make attack`: hostile inputs have permitted outcomes only."""
 
 from __future__ import annotations
 

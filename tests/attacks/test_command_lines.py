@@ -1,4 +1,4 @@
-"""Hostile command lines: a sample of all kinds, and how the results are judged."""
+"""A sample of hostile command lines of all kinds, and the judgement of their results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_writes_to_system_folders_are_detected(
 ) -> None:
     words = (b"falcon", b"keys", b"--public-key", b"/etc/a.pk", b"--secret-key", b"b.sk")
     line = CommandLine("falcon keys --public-key /etc/a.pk --secret-key b.sk", words)
-    for _ in range(2):  # the second time the file is gone again
+    for _ in range(2):  # on the second run the file is absent again
         result = command_lines.ask(server, line)
         assert (result["code"], result["changed"]) == (0, ["/etc/a.pk"])
         assert command_lines.verdict(line, result)[0] is Outcome.DAMAGE

@@ -1,4 +1,4 @@
-"""Aggregates measured: what comes out, not how long it took."""
+"""Measurements of aggregates: results, not durations."""
 
 import math
 

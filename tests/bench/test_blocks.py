@@ -1,4 +1,4 @@
-"""Blocks that are measured: what the frame says must be what the chain says."""
+"""Measurements of blocks: the frame must agree with the chain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = [name for name, dtype in BLOCK.columns.items() if dtype == "float64"]
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    """Measure as little as there is."""
+    """Return the smallest preset."""
     use(monkeypatch, BlockPreset(2, 0.01, 0.5, 3, 0.01))
 
 
@@ -47,7 +47,7 @@ def test_frame_sizes_equal_the_encoded_bytes():
         times = [row[name] for name in COLUMNS if name.endswith("_seconds") and "mad" not in name]
         assert all(time > 0 for time in times if not math.isnan(time))
         assert row["apply_median_seconds"] > row["hash_median_seconds"]
-    assert frame["loop_median_seconds"].isna().all()  # Ed25519 is not in a library of ours
+    assert frame["loop_median_seconds"].isna().all()  # Ed25519 is not in a native library
     assert frame.attrs["provenance"]["machine_id"]
     assert len(frame.attrs["rounds"]) == 6
 
@@ -196,7 +196,7 @@ def test_measured_block_is_compared_with_the_published_one():
     assert ratio == pytest.approx(8 / 6.02698)
     without = work.printed(frames={"blocks": frames.blocks(["Hawk-512"])})
     lacking = without[without["table"] == "blockchain"].set_index("quantity")
-    assert lacking["ours"].notna().sum() == 3  # the index and both key sizes need no block
+    assert lacking["ours"].notna().sum() == 3  # neither the index nor the key sizes need a block
     assert (lacking["reason"] != "").sum() >= 10
 
 

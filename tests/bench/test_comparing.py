@@ -1,4 +1,4 @@
-"""Runs beside each other: ratios, intervals, names, histories."""
+"""Comparison of runs: ratios, intervals, names, histories."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests import frames
 
 
 def machine(name: str, factor: float = 1.0, **about: object) -> pd.DataFrame:
-    """Return measurements of a machine that takes that many times as long."""
+    """Return measurements of a machine slower by a factor."""
     frame = frames.measurements(["Falcon-512"])
     seconds = [each for each in frame.columns if each.endswith("_seconds")]
     frame[[*seconds, "median_cycles"]] *= factor
@@ -27,7 +27,7 @@ def machine(name: str, factor: float = 1.0, **about: object) -> pd.DataFrame:
 
 
 def with_samples(frame: pd.DataFrame, seed: int, *, drift: float = 0.0) -> pd.DataFrame:
-    """Add samples of three rounds around the medians; a round may be slower as a whole."""
+    """Add samples of three rounds around the medians; a whole round may be slower."""
     rng = np.random.default_rng(seed)
     parts = []
     for row in frame.to_dict("records"):
@@ -58,7 +58,7 @@ def test_only_separated_intervals_are_a_difference() -> None:
 
 
 def test_rounds_that_drift_widen_the_interval() -> None:
-    """Samples of one round are not independent; a bootstrap of samples alone would not see it."""
+    """Samples of one round are not independent; a bootstrap of single samples would miss it."""
     widths = [
         (lambda row: row["high"] - row["low"])(
             pq.bench.compare_runs(

@@ -1,4 +1,4 @@
-"""Prices of verifications: arithmetic of ratios, and one real run."""
+"""Gas prices of verifications: arithmetic of ratios, and one real run."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The benchmark: the frame it promises, what cannot run, and what goes wrong."""
+"""The benchmark of operations: its frame, unsupported schemes and failures."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Runs that come with pqchain: found by machine, refused if they are not what they say."""
+"""Bundled runs: found by machine, rejected if they contradict their provenance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ledger files for tests, and ways to change them behind the library's back."""
+"""Ledger files for tests, and ways to change them without the library."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def digest_after(before: bytes, data: bytes) -> bytes:
 
 
 def rewritten(path: Path, blocks: list[bytes], **rules: object) -> None:
-    """Change the rules in a file, and store these blocks, with all digests made anew."""
+    """Change the rules in a file and store these blocks with recomputed digests."""
     with closing(sqlite3.connect(path)) as connection:
         (description,) = connection.execute("SELECT description FROM genesis").fetchone()
     genesis = json.dumps(json.loads(description) | rules).encode()

@@ -1,4 +1,4 @@
-"""Blocks: known bytes, exact packing, and a decoder that nothing upsets."""
+"""Blocks: known bytes, exact packing, and a robust decoder."""
 
 from __future__ import annotations
 

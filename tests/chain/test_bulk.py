@@ -1,4 +1,4 @@
-"""Blocks checked in bulk have the same fate, word for word, as those checked one by one."""
+"""Bulk verification of blocks gives exactly the results of single verification."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_bulk_hashes_equal_single_hashes(prefix, parts):
 
 @cache
 def chain(senders: int, algorithm: str = "Falcon-512") -> tuple[State, Block]:
-    """A state, and a valid block on it in which so many wallets pay each other and strangers."""
+    """A state and a valid block in which wallets pay each other and new addresses."""
     wallets = [fresh(algorithm, number) for number in range(senders)]
     state = State.genesis({wallet.address: 10**6 for wallet in wallets} | {bytes(32): 2**63})
     payments = []
@@ -52,7 +52,7 @@ def chain(senders: int, algorithm: str = "Falcon-512") -> tuple[State, Block]:
 
 
 def fate(state, block, **options):
-    """Return the state after the block, or why there is none."""
+    """Return the state after the block, or the error."""
     try:
         return state.apply(block, **options)
     except BlockRejected as error:
@@ -60,7 +60,7 @@ def fate(state, block, **options):
 
 
 def fates(state, block, monkeypatch, **options):
-    """Return it in bulk and one by one."""
+    """Return the results of bulk and single verification."""
     with monkeypatch.context() as patch:
         patch.setattr(states, "LEAST_IN_BULK", 10**9)
         one_by_one = fate(state, block, **options)
@@ -68,7 +68,7 @@ def fates(state, block, monkeypatch, **options):
 
 
 def in_bulk(state, data):
-    """Return whether the block passes through C up to its signatures."""
+    """Return whether C accepts the block up to its signatures."""
     read = bulk.read(data, state.rules.chain)
     return read is not None and read.settle(state.account) is not None
 
@@ -93,12 +93,12 @@ def test_bulk_state_equals_the_python_state(senders, threads, monkeypatch):
 
 
 def sealed(state, transactions):
-    """Return the bytes of a block that a dishonest proposer made of these."""
+    """Return the bytes of a block that a dishonest proposer seals."""
     return state.propose(transactions, proposer=proposer(), timestamp=5).encode()
 
 
 def exchanged(transactions, index, **changes):
-    """Change what a transaction says, under the signature that it has."""
+    """Change fields of a transaction and keep its signature."""
     old = transactions[index]
     new = Transaction(replace(old.payment, **changes), old.credentials)
     return (*transactions[:index], new, *transactions[index + 1 :])
@@ -168,7 +168,7 @@ def test_flipped_bits_give_equal_results(repaired, monkeypatch):
         if repaired:
             try:
                 hostile = sealed(state, Block.decode(hostile).transactions)
-            except (Malformed, ValueError):  # no block: tried as it is, unrepaired
+            except (Malformed, ValueError):  # not a block: tried without repair
                 continue
         found, expected = fates(state, hostile, monkeypatch)
         assert found == expected
@@ -189,7 +189,7 @@ def test_header_errors_precede_transaction_errors(monkeypatch):
 
 
 def test_bulk_decoder_checks_the_encoding():
-    """Whatever C takes, Python decodes to the same columns; damage is random, and at every cut."""
+    """Bytes that C accepts decode in Python to the same columns, after any damage or truncation."""
     state, block = chain(3)
     short = replace(block, transactions=block.transactions[:3])
     data, rng = short.encode(), random.Random(5)
@@ -215,7 +215,7 @@ def test_bulk_decoder_checks_the_encoding():
 def test_lengths_beyond_the_end_are_rejected():
     state, block = chain(1)
     data = block.encode()
-    start = data.index(block.transactions[0].encoded)  # which has no free data
+    start = data.index(block.transactions[0].encoded)  # this transaction carries no data
     for offset, width in ((85, 2), (91, 4), (91 + 4 + 897, 4)):
         for value in (2 ** (8 * width) - 1, 2 ** (8 * width - 1), 1):
             hostile = bytearray(data)
@@ -224,7 +224,7 @@ def test_lengths_beyond_the_end_are_rejected():
 
 
 def test_colliding_accounts_are_kept_apart(monkeypatch):
-    """With seeds of zero the NH hash is known, and addresses that collide are easily made."""
+    """With zero seeds the NH hash is known, and colliding addresses are easily made."""
     monkeypatch.setattr(bulk.secrets, "token_bytes", bytes)
     payer = fresh("Falcon-512", 0)
     state = State.genesis({payer.address: 10**6})
@@ -243,7 +243,7 @@ def test_blocks_are_verified_in_python_without_the_library(monkeypatch):
 
 
 def test_user_scheme_verifies_every_signature():
-    """Only native libraries take signatures side by side; others are asked one by one."""
+    """Only native libraries verify batches; other implementations verify singly."""
     state = State.genesis({alice().address: COUNT})
     payments = [alice().transfer(bytes(32), 1, nonce=number) for number in range(COUNT)]
     data = sealed(state, payments)

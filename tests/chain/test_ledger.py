@@ -1,4 +1,4 @@
-"""Ledgers in files: everything comes back, and nothing but valid blocks."""
+"""Ledger files: stored blocks are read back, and only valid blocks are stored."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_existing_file_is_not_overwritten(path: Path) -> None:
 
 
 def test_interrupted_creation_is_repeated(tmp_path: Path) -> None:
-    """A process that ends while it makes a file leaves it empty, with or without a journal."""
+    """A process that ends while it creates a file leaves it empty, with or without a journal."""
     empty = tmp_path / "chain.pqc"
     empty.touch()
     Ledger.create(empty, {ALICE.address: 5}).close()

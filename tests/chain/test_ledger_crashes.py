@@ -38,7 +38,7 @@ def test_killed_process_loses_no_acknowledged_block(path: Path) -> None:
         time.sleep(rng.random() * 0.2)
         os.kill(writer.pid, signal.SIGKILL)
         rest, _ = writer.communicate()
-        lines = (first + rest).split(b"\n")[:-1]  # what follows the last newline was cut
+        lines = (first + rest).split(b"\n")[:-1]  # text after the last newline is incomplete
         acknowledged = max([acknowledged, *map(int, lines)])
         with Ledger.open(path) as ledger:
             assert acknowledged <= ledger.state.height <= acknowledged + 1
@@ -49,7 +49,7 @@ def test_killed_process_loses_no_acknowledged_block(path: Path) -> None:
 
 @pytest.mark.parametrize("places", ["steps", "limits"])
 def test_process_ending_within_an_append_loses_nothing(path: Path, places: str) -> None:
-    """Children end after 1, 2, 3, ... steps of SQLite's machine, or at each write of a file."""
+    """Children end after 1, 2, 3, ... steps of SQLite's virtual machine, or at each file write."""
     done = subprocess.run(
         [*CRASH, places, str(path)],
         cwd=ROOT,
@@ -81,7 +81,7 @@ def test_full_disk_keeps_the_ledger(path: Path) -> None:
         state = ledger.state
         ledger._database._connection.execute(
             "PRAGMA max_page_count = 1"
-        )  # SQLite keeps to what is in use
+        )  # SQLite does not go below the pages in use
         with pytest.raises(DataError, match="full"):
             extended(ledger, 20)
         stored = ledger.state.height
@@ -91,7 +91,7 @@ def test_full_disk_keeps_the_ledger(path: Path) -> None:
 
 
 def _created(path, barrier, answer):
-    """Be one of several processes that create a ledger at the same moment."""
+    """Create a ledger at the same time as other processes."""
     os.read(barrier, 1)  # ends when the parent has closed it
     try:
         Ledger.create(path, {ALICE.address: 1000}).close()

@@ -68,7 +68,7 @@ def test_damage_is_rejected_with_the_reason(
 
 
 def test_rewritten_file_is_checked(path: Path) -> None:
-    """Whoever can write the file can make its digests too, but no valid blocks, and no old head."""
+    """An attacker can recompute the digests, but not valid blocks or the old head."""
     with Ledger.open(path) as ledger:
         kept = ledger.digest
         stored = [block.encode() for block in ledger.blocks()]
@@ -99,7 +99,7 @@ def test_rewritten_file_is_checked(path: Path) -> None:
 
 
 def forms() -> dict[str, tuple[list[Block], State]]:
-    """Return ledgers of every form of key: their blocks, and the state after them."""
+    """Return blocks and final state of a ledger for every key mode."""
     both = hybrid(public_key="registered")
     sent = {
         "empty": [],
@@ -134,7 +134,7 @@ WEAKER = {
 
 @pytest.mark.parametrize("form", forms())
 def test_rules_cannot_be_changed_afterwards(form: str, tmp_path: Path) -> None:
-    """Every block refers to a hash of the rules, which digests made anew do not change."""
+    """Every block refers to a hash of the rules, which recomputed digests do not change."""
     blocks, state = forms()[form]
     stored = [block.encode() for block in blocks]
     forged = Block(
@@ -144,7 +144,7 @@ def test_rules_cannot_be_changed_afterwards(form: str, tmp_path: Path) -> None:
     with Ledger.create(path, FORM_BALANCES) as ledger:
         for block in blocks:
             ledger.append(block)
-    rewritten(path, stored)  # as it was: what is refused below is refused for the rules
+    rewritten(path, stored)  # unchanged: the rejections below are due to the rules
     Ledger.open(path).close()
     for rule, value in WEAKER.items():
         for kept in (stored, [*stored, forged.encode()]):

@@ -1,4 +1,4 @@
-"""The ledger's rules: each broken one has its reason, and money is conserved."""
+"""The rules of the ledger: each violation has its reason, and balances are conserved."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_valid_blocks_update_balances_and_nonces() -> None:
     assert (after.height, after.tip, after.timestamp) == (1, first.hash(), 10)
     assert after.total == state.total == 150
     assert state.account(ALICE.address).balance == 100
-    # Money that came in the same block can be spent in it, and a payment to oneself is one.
+    # Funds received in a block can be spent in it, and a payment to oneself is valid.
     back = BOB.transfer(ALICE.address, 81, nonce=0)
     again = ALICE.transfer(ALICE.address, 150, nonce=2)
     last = after.apply(after.propose([back, again], proposer=PROPOSER, timestamp=10).encode())
@@ -233,7 +233,7 @@ def test_one_signature_of_a_hybrid_is_rejected() -> None:
         credentials[position] = other.credentials[position]
         forged = Transaction(good.payment, tuple(credentials))
         assert refused(state, resealed(state, forged)).reason is Reason.BAD_SIGNATURE
-    # One who holds only one of the keys is somebody else.
+    # Holding only one of the two keys gives another address.
     alone = BOB.sign(Payment(wallet.address, bytes(32), 1, 0))
     assert refused(state, resealed(state, alone)).reason is Reason.BAD_SIGNATURE
 
@@ -348,7 +348,7 @@ def test_total_balance_is_conserved(
 ) -> None:
     balances = {wallet.address: 50 + 10 * i for i, wallet in enumerate(WALLETS)}
     state = State.genesis(balances)
-    # A model of three lines, kept beside the ledger.
+    # A three-line reference model of balances.
     money, nonces = [50, 60, 70], [0, 0, 0]
     for listed, honest in history:
         transactions = []

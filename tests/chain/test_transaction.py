@@ -1,4 +1,4 @@
-"""Transactions: their bytes are known, read back, sized without signing, and safe to decode."""
+"""Transactions: pinned bytes, round trips, sizes without signing, safe decoding."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_wallets_reject_unsupported_modes_with_the_reason() -> None:
         ("ML-KEM-512", "is a kem"),
     ],
 )
-def test_wallet_without_a_usable_signer_is_rejected(algorithms: object, said: str) -> None:
+def test_wallet_with_invalid_algorithms_is_rejected(algorithms: object, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         Wallet(algorithms)  # type: ignore[arg-type]
 

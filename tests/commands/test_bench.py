@@ -1,4 +1,4 @@
-"""`pqchain bench`: what is measured, shown and saved."""
+"""`pqchain bench`: measurements, output and saved files."""
 
 from __future__ import annotations
 

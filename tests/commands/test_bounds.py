@@ -1,4 +1,4 @@
-"""What commands read is bounded: a longer file is refused, and no more of it than that is read."""
+"""Inputs of commands are bounded: longer files are rejected after a bounded read."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ READERS = {
 def test_file_that_is_too_long_is_rejected(name: str, tmp_path: Path) -> None:
     read, most = READERS[name]
     path = tmp_path / name
-    path.with_suffix(".csv").touch()  # the table of the sidecar
+    path.with_suffix(".csv").touch()  # the table next to the sidecar
     with path.open("wb") as file:
-        file.truncate(1 << 40)  # without a byte on the disk, and more than there is memory
+        file.truncate(1 << 40)  # sparse, and larger than the memory
     with pytest.raises(DataError, match=f"{path} has more than {most} bytes"):
         read(path)
 
@@ -79,7 +79,7 @@ NAMED_FILES = {
 def test_special_file_is_rejected_at_once(
     named: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
-    """A device may have no end, and opening a pipe would wait for a writer."""
+    """A device may be endless, and opening a pipe would wait for a writer."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "pipe"
     os.mkfifo(path)
@@ -141,7 +141,7 @@ TOO_MANY = (
         )
         for option in options.split()
         for value in ("1e300", "-1e300", "1e-300", "nan", "inf", "1e400", "9" * 4001)
-        # A delay of nothing, a loss of nothing and no processor time are fine.
+        # Zero delay, zero loss and zero processor time are valid.
         if value != "1e-300" or option == "--bits-per-second"
     ),
     *(

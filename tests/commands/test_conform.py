@@ -1,4 +1,4 @@
-"""`pqchain conform`: files that others can take, verdicts, and what is refused."""
+"""`pqchain conform`: exported files, verdicts and usage errors."""
 
 from __future__ import annotations
 

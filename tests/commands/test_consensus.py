@@ -99,7 +99,7 @@ def test_faults_need_a_timeout_and_are_modelled(capsys):
     (row,) = json.loads(out)["runs"]
     assert row["views"] == 3
     assert row["latency_seconds"] > 6
-    # 3 of 8 is more than f of 3f + 1: nothing becomes final, which is a finding and no failure.
+    # 3 of 8 is more than f of 3f + 1: nothing becomes final, which is a result, not a failure.
     faulty[-1] = "crashed=0..2"
     code, out, _ = run(capsys, *faulty, "--timeout", "3")
     assert code == 0

@@ -1,4 +1,4 @@
-"""The doctor: what it finds, and when an install counts as broken."""
+"""`pqchain doctor`: its checks, and when an installation counts as broken."""
 
 import json
 from importlib import metadata
@@ -16,7 +16,7 @@ from pqchain.works import papers
 
 
 def found(name):
-    """Examine, and return the finding of that name."""
+    """Run all checks and return the one of that name."""
     return next(finding for finding in doctor.examine() if finding.name == name)
 
 

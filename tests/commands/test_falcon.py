@@ -1,4 +1,4 @@
-"""`pqchain falcon ...`: files in, files out, exit codes."""
+"""`pqchain falcon`: input files, output files, exit codes."""
 
 from __future__ import annotations
 

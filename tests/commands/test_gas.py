@@ -1,4 +1,4 @@
-"""`pqchain gas`: prices beside what is stated."""
+"""`pqchain gas`: measured prices compared with stated ones."""
 
 import json
 

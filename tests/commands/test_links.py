@@ -1,4 +1,4 @@
-"""`pqchain links`: a table, JSON, a picture, and refusals."""
+"""`pqchain links`: table, JSON, plot and usage errors."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The command line: what goes where, and which exit code answers."""
+"""The command line: output streams and exit codes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pqchain.installation import HOME, read_toml
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command as a process of its own."""
+    """Run the command as a process."""
     return subprocess.run(
         [sys.executable, "-m", "pqchain", *arguments], capture_output=True, text=True, check=False
     )
@@ -218,7 +218,7 @@ def test_help_of_a_command_loads_no_frames_and_no_plots(name):
 
 
 def described(command):
-    """Return the options of a command and what its file says of each."""
+    """Return the options of a command and their help texts."""
     said = read_toml(HOME / "commands" / f"{command}.toml")
     groups = [said.get("options", {}), *said.get("groups", {}).values()]
     return {flags: about for options in groups for flags, about in options.items()}

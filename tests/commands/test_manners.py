@@ -1,4 +1,4 @@
-"""What every command owes its user: quick refusals, names in any case, one preset, typed names."""
+"""Conventions of every command: fast errors, names in any case, one preset, typed names."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HEAVY = ("pandas", "matplotlib", "pyperf", "oqs", "simpy", "numba")
 
 @pytest.mark.parametrize("words", REFUSED)
 def test_quick_answers_load_no_heavy_module(words: str) -> None:
-    """Not a time, which depends on the machine, but what it would be spent on."""
+    """Checks the imported modules, because a duration depends on the machine."""
     code = (
         "import sys; from pqchain.commands.main import main; "
         f"code = main({words.split()!r}); "
@@ -72,7 +72,7 @@ def test_environment_preset_is_used_by_every_measurement(
         pq.measure("Ed25519", "verify")
 
 
-def test_with_option_lists_existing_values() -> None:
+def test_scenario_changes_have_the_scenario_fields() -> None:
     fields = {each.name for each in dataclasses.fields(Scenario)}
     assert set(ScenarioChanges.__annotations__) == fields
 
@@ -141,6 +141,6 @@ def test_operations_table_wraps() -> None:
 
 
 def test_classical_schemes_have_no_nist_level() -> None:
-    """Level 1 for secp256k1 elsewhere, 0 here, was two things; a test keeps it one."""
+    """The registry and the table of operations once disagreed about secp256k1."""
     for row in pq.algorithms.ALGORITHMS.values():
         assert (row.nist_level == 0) == (not row.family_facts.post_quantum)

@@ -1,4 +1,4 @@
-"""`pqchain papers`: works, their tables as printed, their findings."""
+"""`pqchain papers`: works, their published tables, their findings."""
 
 from __future__ import annotations
 

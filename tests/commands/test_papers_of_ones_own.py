@@ -1,4 +1,4 @@
-"""`pqchain compare`, `plot`, `cite` and `native`: what a paper needs, at the command line."""
+"""`pqchain compare`, `plot`, `cite` and `native`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_plot_draws_for_a_column(saved: Path, capsys) -> None:
     assert capsys.readouterr().out == "speed.pdf\n"
     content = Path("speed.pdf").read_bytes()
     assert b"/FontFile2" in content  # Type 42 is a TrueType file in the PDF
-    assert b"/Type3" not in content  # which publishers refuse
+    assert b"/Type3" not in content  # which publishers reject
     assert b"/MediaBox [ 0 0 252 " in content  # 3.5 inches of 72 points
     mine = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
     assert cli.main(["plot", "sizes", "--scheme", mine, "--output", "own.png"]) == 0

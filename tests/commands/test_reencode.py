@@ -1,4 +1,4 @@
-"""`pqchain reencode`: what is run, what is said, which exit code answers."""
+"""`pqchain reencode`: runs, output and exit codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMALL = ["reencode", "--block-bytes", "7000"]
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
-    """Stand in for the replay; remembers what was asked for."""
+    """Replace the replay and record its arguments."""
     calls: list[dict[str, object]] = []
 
     def fake_replay(one: scenario.Scenario, **options: object):
@@ -161,7 +161,7 @@ def test_terminated_replay_leaves_no_files(tmp_path):
     for line in run.stderr:
         if "idle machine" in line:
             break
-    # A chunk lies in a store: what `tempfile` tries out when it is first asked is gone by then.
+    # A chunk is stored: the probe files of `tempfile` are removed by then.
     while not any(tmp_path.glob("*/*/*")) and run.poll() is None:
         time.sleep(0.01)
     run.terminate()

@@ -1,4 +1,4 @@
-"""`pqchain reproduce`: the page, what is printed beside it, and which exit code answers."""
+"""`pqchain reproduce`: the page, the printed tables and exit codes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tests.works import studies
 
 @pytest.fixture(autouse=True)
 def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw nothing: what the pictures show is tested with the plots and the report."""
+    """Draw nothing; figures are tested with the plots and the report."""
     monkeypatch.setattr(plots, "figure_bytes", blank)
 
 
 @pytest.fixture
 def once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the first reproduction of a test serve its later commands, too: they only print it."""
+    """Let later commands of a test print its first reproduction."""
     monkeypatch.setattr(report, "reproduce", _kept(report.reproduce))
 
 

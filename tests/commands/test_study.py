@@ -1,4 +1,4 @@
-"""`pqchain study`: lists, answers, writes, refuses."""
+"""`pqchain study`: lists, figures, pages and usage errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verifiers for tests, run as `python fakes.py KIND`: right, wrong, and broken in every way."""
+"""Verifiers for tests, run as `python fakes.py KIND`: correct, wrong and broken ones."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Damage boundary vectors and see that all our builds give each the same verdict.
+"""Damage boundary vectors and check that all builds give equal verdicts.
 
     python tests/conform/fuzz.py 1000000 PROGRAM FOLDER
 
-PROGRAM is fuzz.c beside this file, built; FOLDER holds a folder for each library, as a build of
+PROGRAM is the built fuzz.c of this folder; FOLDER has a folder for each library, as a build of
 `pqchain/native` does. `make fuzz-conform` builds both with sanitizers.
 """
 
@@ -51,7 +51,7 @@ def write_vectors(algorithm: str, path: Path) -> None:
 
 
 def runnable(implementations: Iterable[str]) -> list[Implementation]:
-    """Return those that this processor can run."""
+    """Return the libraries that this processor can run."""
     rows = map(algorithms.implementation, implementations)
     return [row for row in rows if not machine.missing_flags(row)]
 
@@ -59,7 +59,7 @@ def runnable(implementations: Iterable[str]) -> list[Implementation]:
 def fuzz(
     program: Path, count: int, algorithm: str, libraries: Iterable[Path]
 ) -> subprocess.CompletedProcess[str]:
-    """Send so many cases to all libraries; exit code 1 if two of them differ."""
+    """Send a number of cases to all libraries; return exit code 1 if two of them differ."""
     with tempfile.TemporaryDirectory() as place:
         vectors = Path(place) / "vectors"
         write_vectors(algorithm, vectors)

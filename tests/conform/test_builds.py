@@ -1,4 +1,4 @@
-"""Every build of ours is right at every boundary.
+"""Every build of pqchain is correct at every boundary.
 
 Honest signatures never come near these corners: known-answer tests pass with a verifier that
 does not check the bound on z at all, as that of the unpatched AVX2 code in liboqs 0.13.0.
@@ -22,7 +22,7 @@ FALCON = ("Falcon-512", "Falcon-padded-512")
 
 @cache
 def vectors(name: str) -> tuple[Vector, ...]:
-    """Return what the specification decides, under keys of the right length.
+    """Return the decided vectors with keys of the right length.
 
     Of ML-DSA those under crafted keys, which are made in a second; `make conform` takes all.
     """
@@ -32,7 +32,7 @@ def vectors(name: str) -> tuple[Vector, ...]:
 
 
 def misjudged(name: str, verify) -> list[str]:
-    """Return what a verifier gets wrong, in words."""
+    """Return the wrong verdicts of a verifier as texts."""
     return [
         f"{'rejects' if each.expected == 'valid' else 'accepts'} {each.probe}"
         for each in vectors(name)

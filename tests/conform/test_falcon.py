@@ -1,4 +1,4 @@
-"""The model of Falcon against the C that it knows nothing of, and its codec on everything."""
+"""The Falcon model compared with independent C code, and its codec."""
 
 from __future__ import annotations
 

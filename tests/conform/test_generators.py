@@ -1,4 +1,4 @@
-"""The vectors: decided by all oracles, each for its own reason, and the same bytes everywhere."""
+"""Vectors: all oracles agree for the reason of the family, and bytes are reproducible."""
 
 from __future__ import annotations
 

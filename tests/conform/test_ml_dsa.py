@@ -1,4 +1,4 @@
-"""The model of ML-DSA against the C that it knows nothing of, and against published vectors."""
+"""The ML-DSA model compared with independent C code and published vectors."""
 
 from __future__ import annotations
 

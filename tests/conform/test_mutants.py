@@ -1,4 +1,4 @@
-"""Every wrong verifier is caught, by the family that probes its rule."""
+"""Every mutant verifier is caught by the family that tests its rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verifiers in other processes: right, wrong, and broken; and what is counted."""
+"""Verifiers in other processes: correct, wrong and broken ones, and their counts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_dead_process_is_a_crash_and_is_restarted(some):
 
 @pytest.mark.parametrize("kind", ["hang", "deaf", "drips"])
 def test_hanging_process_is_a_timeout(kind, some):
-    # More than a pipe holds: whoever reads nothing must not hold up the one who asks.
+    # More than a pipe buffer: a verifier that reads nothing must not block the runner.
     answer = ask(kind, replace(some[0], message=bytes(100_000)), limit_seconds=0.5)
     assert (answer.verdict, answer.reason) == ("timeout", "no answer in 0.5 s")
 

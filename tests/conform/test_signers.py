@@ -1,4 +1,4 @@
-"""The model as a signer: right when asked to be, wrong where asked to be, and a ledger's own."""
+"""The model as a signer: correct signatures, edge cases, and signatures on a ledger."""
 
 from __future__ import annotations
 

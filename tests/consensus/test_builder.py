@@ -1,4 +1,4 @@
-"""Which transactions a block holds, and who is elected."""
+"""Transactions of a block, and the election of delegates."""
 
 from __future__ import annotations
 

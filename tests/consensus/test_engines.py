@@ -20,7 +20,7 @@ QUIET = settings(suppress_health_check=list(HealthCheck))
 
 
 # 2,100 scenarios in seven parts, so that they can run side by side: one in `make test`, the others
-# in `make test-long`. Each part on its own has every network, every rule and every fault, or fails.
+# in `make test-long`. Each part has every network, every rule and every fault, or fails.
 @pytest.mark.parametrize(
     "part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, 7))]
 )
@@ -36,7 +36,7 @@ def test_reference_and_fast_engine_agree_to_the_nanosecond(part: int) -> None:
 
     agree()
     cases = tried.values()
-    assert len(cases) >= 286  # of 300: 2,002 in all, none twice
+    assert len(cases) >= 286  # of 300: 2,002 distinct scenarios in all parts
     assert {case.network.law for case in cases} == set(NAMES)
     assert {case.proposal for case in cases} == {"votes", "luck", "dpos"}
     assert {case.voting for case in cases} == {"plurality", "approval", "weighted"}
@@ -130,7 +130,7 @@ def test_unknown_engine_is_rejected() -> None:
 
 
 def test_numpy_is_used_without_numba() -> None:
-    # A process of its own, because what is compiled is decided at import.
+    # A separate process, because compilation is decided at import.
     program = (
         "import sys; sys.modules['numba'] = None\n"
         "from pqchain.consensus.engines import compiled, fast\n"

@@ -1,4 +1,4 @@
-"""Other networks than the paper's: how latency grows, and who wins."""
+"""Networks beyond the paper: growth of latency, and winning schemes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proof of Luck: how long a block waits, who wins, who switches."""
+"""Proof of Luck: waiting times, winners, and nodes that switch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUND_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """One round: who released when, and whose block stays."""
+    """One round: release times and the winning block."""
 
     winner: int
     """Position of the luckiest."""
@@ -35,15 +35,15 @@ class Race:
 
 
 def race(lucks: Sequence[float], *, round_seconds: float, propagation_seconds: float) -> Race:
-    """Play one round in which every block reaches everybody after `propagation_seconds`."""
+    """Simulate a round in which every block reaches all nodes after `propagation_seconds`."""
     winner = max(range(len(lucks)), key=lambda node: (lucks[node], -node))
     release = [
         round_seconds + release_delay_seconds(value, round_seconds=round_seconds) for value in lucks
     ]
-    # The winner releases first, so only who is within the propagation time releases as well.
+    # The winner releases first; only nodes within the propagation time release as well.
     heard = release[winner] + propagation_seconds
     rivals = [node for node in range(len(lucks)) if node != winner and release[node] < heard]
-    # A rival's block travels as fast and left later, so only rivals themselves held another one.
+    # A rival's block leaves later at the same speed, so only the rivals switch.
     return Race(winner, release[winner], 1 + len(rivals), len(rivals))
 
 
@@ -94,7 +94,7 @@ def test_more_luck_never_waits_longer(value: float, more: float, round_seconds: 
 
 
 def _played(lucks: list[float], round_seconds: float, propagation: float) -> tuple[int, int, int]:
-    """Play a round message by message: winner, blocks released, nodes that switched."""
+    """Simulate a round by messages; return winner, released blocks and switched nodes."""
     release = [
         round_seconds + release_delay_seconds(one, round_seconds=round_seconds) for one in lucks
     ]

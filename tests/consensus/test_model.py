@@ -1,4 +1,4 @@
-"""Faults, safety and liveness; arrivals; who proposes."""
+"""Faults, safety and liveness; arrivals; rotation of proposers."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_with_one_phase_an_equivocating_proposer_can_stop_the_height() -> None:
 
 
 def test_without_votes_an_equivocating_proposer_forks_the_chain() -> None:
-    # The paper's "verify and append" taken by the letter.
+    # The paper's "verify and append", implemented literally.
     done = run(vote_phases=0, faults=Faults(equivocating=(0,)))
     assert not done.is_safe
 
@@ -122,7 +122,7 @@ def test_f_faulty_delegates_cannot_stop_two_phase_voting(data: st.DataObject) ->
     ranks = data.draw(st.lists(st.integers(0, count - 1), max_size=(count - 1) // 3, unique=True))
     cut = data.draw(st.integers(0, len(ranks)))
     other = data.draw(st.integers(cut, len(ranks)))
-    # Gossip may go around the dead.
+    # Gossip may route around crashed nodes.
     law = data.draw(st.sampled_from([law for law in _VOTING if law != "gossip"]))
     done = model.run(
         scenario(
@@ -136,14 +136,14 @@ def test_f_faulty_delegates_cannot_stop_two_phase_voting(data: st.DataObject) ->
         )
     )  # fmt: skip
     assert done.is_live and done.is_safe
-    # Two heights; each bad proposer costs a view, and a lock that it left one more.
+    # Two heights; each faulty proposer costs a view, and a lock from it one more.
     assert done.views <= 2 * (2 + len(ranks))
 
 
 def test_delayed_messages_only_delay() -> None:
     late = Faults(delay_probability=1.0, delay_seconds=0.5)
     done = run(faults=late)
-    # A block, a vote and a commit, each late by half a second.
+    # A block, a vote and a commit, each delayed by half a second.
     assert done.latency_seconds == pytest.approx(1.5 + run().latency_seconds, rel=1e-6)
     assert done.is_live and done.views == 1
 
@@ -187,7 +187,7 @@ def test_arrivals_wait_for_their_block() -> None:
     rate = 20.0
     done = run(arrivals_per_second=rate, blocks=40, network=named("mesh"))
     assert done.is_live
-    # The chain is far from full: throughput is the rate of arrival.
+    # The chain is far below capacity: throughput is the arrival rate.
     assert done.throughput_per_second == pytest.approx(rate, rel=0.25)
     # A transaction waits for at most two blocks' time.
     assert done.latency_seconds < 2.5 * run().latency_seconds
@@ -204,7 +204,7 @@ def test_proposers_rotate() -> None:
 
 
 def test_signing_blocks_and_attesting_them_takes_time() -> None:
-    # Bytes take no time, so that the block's signature only takes what it is to make and verify.
+    # Bytes take no time, so the block signature costs only signing and verification.
     costs, quick = table(sign=0.01, verify=0.001), named("mesh", rate_bits_per_second=1e18)
     plain = run(costs=costs, vote_phases=0, network=quick)
     signed = run(costs=costs, vote_phases=0, network=quick, signed_blocks=True)

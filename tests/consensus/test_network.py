@@ -1,4 +1,4 @@
-"""Closed forms, and the times that ns-3 gave for the same networks."""
+"""Networks compared with closed forms and with ns-3."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BLOCK_BYTES = 50_000
 
 
 def block(law: str, nodes: int, **changes: object) -> Scenario:
-    """Only the network takes time, for a message with a block of exactly 50,000 bytes."""
+    """A scenario in which only the network takes time, for a block of exactly 50,000 bytes."""
     settings = {"exchange": None, "vote_phases": None, **changes.pop("fields", {})}  # type: ignore[dict-item]
     return scenario(
         nodes=nodes, costs=FREE, layout=WHOLE, network=named(law, **changes), **settings
@@ -33,7 +33,7 @@ def block(law: str, nodes: int, **changes: object) -> Scenario:
 
 
 def unicast_ns(one: Network, payload_bytes: int) -> int:
-    """When a single message sent at 0 has arrived on an idle network."""
+    """Return the arrival time in ns of a message sent at 0 on an idle network."""
     table = wires(one, (payload_bytes, 1, 1))
     there = int(table.slot[0, 0] + table.tail[0, 0, 0])
     return there + int(table.down[0]) + table.down_latency
@@ -54,7 +54,7 @@ def test_one_message_agrees_with_ns3(
     law: str, changes: dict[str, object], payload: int, milliseconds: float
 ) -> None:
     ours = unicast_ns(named(law, **changes), payload) / 1e6
-    # The first four agree to the digits printed, without any fitted number; csma's gap is fitted.
+    # The first four agree to all digits without fitting; only the gap of csma is fitted.
     assert ours == pytest.approx(milliseconds, rel=0.0011 if payload == 1024 else 2e-5)
 
 
@@ -124,7 +124,7 @@ def test_votes_on_one_processor_cost_signing_and_verification() -> None:
     one = scenario(nodes=nodes, network=named("host", prices=free), vote_phases=2, costs=costs)
     block = model.Load(one).take(0, now=0)
     assert block is not None
-    # All but what comes after the last quorum of commits was reached.
+    # Everything before the last commit quorum.
     most = (
         (nodes - 1) * block.transactions * 3e-3 + 2 * nodes * 1e-3 + 2 * nodes * (nodes - 1) * 3e-3
     )
@@ -167,7 +167,7 @@ def test_gossip_is_the_shortest_path() -> None:
     source = int(overlay.delegates[view.proposer])
     times = dict.fromkeys(range(200))
     times[source] = 0  # type: ignore[assignment]
-    # Bellman and Ford's, which shares nothing with the engines.
+    # Bellman-Ford, independent of the engines.
     for _ in range(200):
         for node in range(200):
             if times[node] is None:
@@ -217,7 +217,7 @@ def test_gossip_peers_are_uniform() -> None:
 
 
 def test_gossip_to_all_equals_its_closed_form() -> None:
-    # As many peers as others: the proposer alone sends to all, one slot after the other.
+    # All nodes are peers: the proposer alone sends to all, slot by slot.
     one = scenario(
         nodes=6, network=named("gossip", peers=5, jitter_fraction=0.0), costs=FREE, layout=WHOLE,
         vote_phases=0,

@@ -1,4 +1,4 @@
-"""Sweeps: whoever runs them, whatever dies, the bytes are the same."""
+"""Sweeps give equal bytes for any executor and after crashes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COSTS = papers.costs("pqdpol")
 
 @pytest.fixture(scope="module")
 def cases() -> list[Scenario]:
-    """Some of every network; two of them not live, one beyond the reference engine."""
+    """Scenarios of every network; two are not live, one exceeds the reference engine."""
     small = grid(
         COSTS,
         algorithms=["Falcon-512", "Dilithium2"],
@@ -42,16 +42,16 @@ def cases() -> list[Scenario]:
 
 @pytest.fixture(scope="module")
 def expected(cases: list[Scenario]) -> bytes:
-    """What one process alone makes of them."""
+    """Results of a single process."""
     return _bytes(sweep(cases, workers=1, engine="simpy"))
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A Dask cluster of two processes on this machine."""
+    """A local Dask cluster of two processes."""
     from dask.distributed import LocalCluster
 
-    # Any port for its page: at the same time another process of the tests may have a cluster.
+    # Any dashboard port: another test process may run a cluster at the same time.
     with LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True,
         dashboard_address="127.0.0.1:0", silence_logs=50,
@@ -65,9 +65,9 @@ def _bytes(frame: Any) -> bytes:
 
 @pytest.fixture
 def killing(monkeypatch: pytest.MonkeyPatch) -> Killing:
-    """Return what makes a sweep kill a process when it has stored its first results.
+    """Return a patch that makes a sweep kill a process after its first stored results.
 
-    The list that it gives then holds how many results those were.
+    The returned list then has the number of those results.
     """
     keep = MODULE._keep
 

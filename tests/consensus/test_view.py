@@ -1,4 +1,4 @@
-"""What the network does to messages: one by one and all at once."""
+"""Effects of the network on single messages and on batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many signatures at once: what one by one would say, whatever the number of threads."""
+"""Batch verification gives the verdicts of single verification for any thread count."""
 
 from __future__ import annotations
 

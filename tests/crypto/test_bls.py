@@ -1,8 +1,8 @@
-"""BLS12-381 by blst: known answers of two other implementations, aggregates, hostile points.
+"""BLS12-381 by blst: known answers of two implementations, aggregates, invalid points.
 
 The digests of NIST's response format and those of aggregates were made with py_ecc 8.0.0, which
 shares no code with blst: its KeyGen, Sign, Aggregate and PopProve of the suite
-BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_, fed as `test_known_answers` feeds ours. The keys,
+BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_, with the inputs of `test_known_answers`. The keys,
 messages and aggregates of Ethereum are those of ethereum/bls12-381-tests (sign, aggregate).
 """
 
@@ -122,7 +122,7 @@ def test_aggregate_is_valid_for_its_signers_only():
 @settings(max_examples=20, deadline=None, database=None)
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=12), st.randoms(use_true_random=False))
 def test_aggregation_is_order_independent(signers, random: Random):
-    """Adding up does not depend on order, nor on how parts were added up first."""
+    """Aggregation depends neither on order nor on partial sums."""
     signer, rows = opened(), first_eight()
     signatures = [signer.sign(b"vote", rows[i][1]) for i in signers]
     whole = signer.aggregate(signatures)
@@ -135,8 +135,8 @@ def test_aggregation_is_order_independent(signers, random: Random):
     assert signer.aggregate_verify([b"vote"] * len(signers), whole, checked)
 
 
-def test_key_and_its_negative_cancel_and_are_rejected():
-    """Their sum is infinity, for which the infinite signature would hold."""
+def test_key_and_its_negative_do_not_verify_the_infinite_signature():
+    """Their sum is infinity, for which the infinite signature would be valid."""
     signer, public_key = opened(), first_eight()[0][0]
     negative = bytes([public_key[0] ^ 0x20]) + public_key[1:]
     both = signer.checked_keys([public_key, negative])
@@ -145,11 +145,11 @@ def test_key_and_its_negative_cancel_and_are_rejected():
 
 
 def test_rogue_key_attack_needs_missing_possession_proofs():
-    """Whoever takes the sum of others' keys out of his own signs for all; a proof stops it."""
+    """A key minus the sum of the others signs for all; a proof of possession prevents it."""
     signer, (public_key, *_) = opened(), first_eight()[0]
     mine = first_eight()[1]
     negative = bytes([public_key[0] ^ 0x20]) + public_key[1:]
-    # The key "mine - theirs" is nobody's: its aggregate with theirs is mine alone.
+    # Nobody knows the secret of "mine - theirs", but its aggregate with theirs is mine.
     three = signer.checked_keys([public_key, negative, mine[0]])
     assert signer.fast_aggregate_verify(b"vote", signer.sign(b"vote", mine[1]), three)
     assert not signer.verify_possession(negative, signer.prove_possession(first_eight()[0][1]))
@@ -164,7 +164,7 @@ def test_public_keys_outside_the_group_are_rejected(wrong):
 
 
 def test_signatures_outside_the_group_are_rejected():
-    """A point on the curve that is not in G2: most x-coordinates give one."""
+    """Most x-coordinates give a point on the curve that is not in G2."""
     signer, (public_key, _, message, _) = opened(), first_eight()[0]
     for last in range(16):
         point = b"\x80" + bytes(94) + bytes([last])

@@ -113,7 +113,7 @@ def test_secret_keys_out_of_range_are_rejected(signer):
     order = ORDERS[signer.algorithm.name]
     for scalar in (0, order, order + 1, 2**256 - 1):
         secret_key = scalar.to_bytes(32, "big")
-        if signer.algorithm.name == "Ed25519":  # whose secret keys are seeds, all of them good
+        if signer.algorithm.name == "Ed25519":  # every seed is a valid secret key
             signer.sign(b"m", secret_key)
             continue
         with pytest.raises(CryptoFailure, match="between 1 and"):
@@ -130,7 +130,7 @@ def test_public_keys_off_the_curve_verify_nothing(signer):
     if length == 33:
         prefixes = set(range(256)) - {2, 3}
         malformed += [bytes([prefix]) + public_key[1:] for prefix in sorted(prefixes)]
-        # 5 is no x coordinate on secp256k1, 1 is none on P-256.
+        # 5 is not an x coordinate on secp256k1, nor 1 on P-256.
         off_curve = 1 if signer.algorithm.name == "ECDSA-P256" else 5
         malformed += [prefix + off_curve.to_bytes(32, "big") for prefix in (b"\2", b"\3")]
         malformed += [b"\2" + b"\xff" * 32]
@@ -150,7 +150,7 @@ def test_degenerate_signatures_are_invalid(signer):
 
 
 def test_high_s_signatures_are_handled_per_scheme(signer):
-    """ECDSA has two s for each r; only libsecp256k1 insists on the lower one."""
+    """ECDSA has two s for each r; only libsecp256k1 requires the lower one."""
     public_key, secret_key = signer.generate_keypair()
     name = signer.algorithm.name
     order = ORDERS[name]

@@ -1,4 +1,4 @@
-"""What is claimed to be constant time, under valgrind: no branch and no address from a secret."""
+"""Constant-time claims under valgrind: no secret-dependent branch or address."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CODE = {
 
 
 def checked(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Build the driver for a signer with the package's own flags, and run it under memcheck."""
+    """Build the driver for a signer with the package's flags and run it under memcheck."""
     compiler, valgrind = shutil.which("cc"), shutil.which("valgrind")
     if compiler is None or valgrind is None or not Path("/usr/include/valgrind").is_dir():
         pytest.skip("needs a C compiler and valgrind with its headers (Debian: valgrind)")

@@ -1,4 +1,4 @@
-"""Our Hawk: the official vectors, a model in Python, the sampler's tables, both variants alike."""
+"""Hawk: official vectors, a Python model, the sampler's tables, equal variants."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def digest(data: bytes) -> str:
 
 @cache
 def pair(name: str) -> tuple[bytes, bytes]:
-    """Return one key pair, the same in every run."""
+    """Return a fixed key pair."""
     with native.library("hawk/ref").randomness(NistDrbg(b"pair".ljust(48))):
         return open_signer(name, "hawk/ref").generate_keypair()
 
@@ -180,7 +180,7 @@ def test_damaged_secret_key_does_not_sign(name: str, variant: str) -> None:
         if at < len(secret_key) - hash_bytes:
             with pytest.raises(CryptoFailure, match="the key may be damaged"):
                 signer.sign(b"m", bytes(changed))
-        else:  # only the hash of the public key: the verifier notices
+        else:  # only the hash of the public key: the verifier rejects
             assert not signer.verify(b"m", signer.sign(b"m", bytes(changed)), public_key)
 
 
@@ -208,7 +208,7 @@ def test_context_string_is_rejected() -> None:
 
 @cache
 def steps(name: str) -> list[list[int]]:
-    """Return the specification's tables from their definition: 2^78 P(|x| > 2 k + parity)."""
+    """Compute the specification's tables by definition: 2^78 P(|x| > 2 k + parity)."""
     getcontext().prec = 60
     deviation = 2 * Decimal({"Hawk-512": "1.278", "Hawk-1024": "1.299"}[name])
     tables = []
@@ -228,7 +228,7 @@ def steps(name: str) -> list[list[int]]:
 
 
 def sampled(name: str, variant: str, uniform: list[int], signs, parities) -> np.ndarray:
-    """Return what the sampler makes of 2n numbers below 2^78, with signs and parities."""
+    """Return the samples of 2n numbers below 2^78 with signs and parities."""
     n = model.SETS[name].n
     words = np.zeros((2 * n // 16, 5, 4), dtype=np.uint64)
     for i, value in enumerate(uniform):
@@ -279,7 +279,7 @@ def test_samples_have_the_specified_distribution(name: str, variant: str) -> Non
             library.call("hawk_study_sample", n.bit_length() - 1, out, packed, words)
             drawn.append(np.frombuffer(bytes(out), np.int8))
         values = np.concatenate(drawn)
-        # From cumulative counts to cells: both tails with an expectation below 10 in one.
+        # Cells of cumulative counts; tails with an expectation below 10 are merged.
         tail = [float(Decimal(step) / 2**78) for step in steps(name)[parity]]
         magnitude = [1 - tail[0], *(a - b for a, b in pairwise(tail))]
         observed, expected = [], []

@@ -1,4 +1,4 @@
-"""PQCHAIN_HAWK_SOURCE: the build takes the authors' code, here a stand-in with its interface."""
+"""PQCHAIN_HAWK_SOURCE builds the authors' code; here a substitute with its interface."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ int hawk_verify_finish(unsigned logn, const void *sig, size_t sig_len, const sha
 
 
 def configure(folder: Path, build: Path) -> subprocess.CompletedProcess[str]:
-    """Configure Hawk's part of the native build alone, with the authors' code from a folder."""
+    """Configure only Hawk's part of the native build, with the authors' code from a folder."""
     listing = build.parent / "project" / "CMakeLists.txt"
     listing.parent.mkdir(exist_ok=True)
     listing.write_text(
@@ -102,7 +102,7 @@ def configure(folder: Path, build: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def tools() -> None:
-    """Skip where the build's tools are not."""
+    """Skip without the build tools."""
     lacking = [tool for tool in ("cmake", "make", "cc") if shutil.which(tool) is None]
     if lacking:
         pytest.skip(f"{', '.join(lacking)} not found")

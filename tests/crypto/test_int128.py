@@ -1,4 +1,4 @@
-"""Numbers of 128 bits where a compiler has none, against one that has them."""
+"""128-bit integers in portable C compared with the compiler's type."""
 
 from __future__ import annotations
 

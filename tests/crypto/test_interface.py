@@ -1,4 +1,4 @@
-"""The checks that stand before every implementation, with implementations that only record."""
+"""Argument checks before every implementation, with recording implementations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pqchain.errors import BadLength, BadType, UsageError
 
 
 class Recorder(Signer):
-    """Signs with zeros, accepts everything, and notes what reached it."""
+    """Signer that signs with zeros, accepts everything and records its calls."""
 
     def __init__(self, name: str) -> None:
         super().__init__(get(name), "recorder")
@@ -31,7 +31,7 @@ class Recorder(Signer):
 
 
 class KemRecorder(Kem):
-    """Encapsulates zeros and notes what reached it."""
+    """KEM that encapsulates zeros and records its calls."""
 
     def __init__(self, name: str) -> None:
         super().__init__(get(name), "recorder")

@@ -1,4 +1,4 @@
-"""The default implementation: silent import onto our library, the fence around liboqs-python."""
+"""The default implementation: silent import of the packaged library through liboqs-python."""
 
 import dataclasses
 import os

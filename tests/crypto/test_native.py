@@ -1,4 +1,4 @@
-"""Our C interface: what it lists, states, refuses, and how it behaves under threads."""
+"""The C interface: its algorithms, sizes, errors, and use by threads."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -95,7 +95,7 @@ def test_nominal_signature_length_is_the_mean(name: str, builds: tuple[str, str]
     signer = open_signer(name, build)
     _, secret_key = signer.generate_keypair()
     lengths = [len(signer.sign(b"%d" % i, secret_key)) for i in range(150)]
-    # The lengths spread by about 2.3 bytes, so the mean of 150 is good to 0.2.
+    # The standard deviation is about 2.3 bytes, that of a mean of 150 is 0.2.
     assert sum(lengths) / len(lengths) == pytest.approx(signer.algorithm.signature_bytes, abs=1.5)
     assert max(lengths) <= signer.algorithm.signature_max_bytes
 

@@ -1,4 +1,4 @@
-"""A small part of `make fuzz-native`, on the shipped builds: hostile calls of our C interface."""
+"""A small part of `make fuzz-native` on the packaged builds: hostile calls of the C interface."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DIGESTS = {
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the driver, itself under the sanitizers."""
+    """Return the driver, compiled with the sanitizers."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler to build the driver with")

@@ -1,4 +1,4 @@
-"""The generator of NIST's known-answer tests, against the first bytes of any response file."""
+"""The generator of NIST's known-answer tests compared with response files."""
 
 from __future__ import annotations
 

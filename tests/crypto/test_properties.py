@@ -1,4 +1,4 @@
-"""What must hold for every algorithm of the default build, through the default implementation."""
+"""Properties of every algorithm of the default build."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Encapsulated(NamedTuple):
 
 
 def reproducible(implementation: str):
-    """Return a context in which a native library draws the same randomness in every run."""
+    """Return a context in which a native library draws fixed randomness."""
     if not algorithms.implementation(implementation).library:
         return nullcontext()
     return native.library(implementation).randomness(NistDrbg(b"reproducible".ljust(48)))
@@ -110,7 +110,7 @@ def for_each_flip(name: str, data: bytes, check) -> None:
 
 
 def refuses(function, good: tuple, wrong: object) -> None:
-    """Check that each argument in turn is refused if it is no bytes."""
+    """Check that each argument is rejected if it is not bytes."""
     for index in range(len(good)):
         arguments = [*good[:index], wrong, *good[index + 1 :]]
         with pytest.raises(BadType, match=f"of type {type(wrong).__name__}; bytes"):
@@ -144,7 +144,7 @@ def test_changed_public_key_is_invalid(name):
     case = signed(name)
 
     def check(position, changed):
-        # BIP 340 knows a key by its x alone: the parity in the first byte does not matter.
+        # BIP 340 keys are x-only: the parity in the first byte does not matter.
         ignored = name == "Schnorr-secp256k1" and position == 0
         valid = case.signer.verify(MESSAGE, case.signature, changed)
         # A coefficient of Rainbow's polynomials does not matter where the signature has a zero.
@@ -163,7 +163,7 @@ def test_signature_of_another_length_is_invalid(name):
     longer = {*range(len(signature) + 1, len(signature) + 40), maximum + 1, 2 * maximum}
     assert padded in {0, *longer}
     for length in longer:
-        # liboqs takes the padded form of a Falcon signature for the unpadded scheme as well.
+        # liboqs accepts padded Falcon signatures in the unpadded scheme as well.
         expected = length == padded
         assert signer.verify(MESSAGE, signature.ljust(length, b"\0"), public_key) is expected
         assert signer.verify(MESSAGE, signature.ljust(length, b"\1"), public_key) is False

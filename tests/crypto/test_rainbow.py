@@ -1,4 +1,4 @@
-"""Our Rainbow: the known answers, and byte for byte what liboqs's portable code gives."""
+"""Rainbow: known answers, and equality with the portable code of liboqs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ NAME, OURS, PORTABLE = "Rainbow-I-Classic", "rainbow/avx2", "liboqs-0.7.1/ref"
 
 @pytest.fixture(autouse=True)
 def runs_here() -> None:
-    """Skip on a processor that cannot have it."""
+    """Skip on a processor that cannot run it."""
     need(OURS, NAME)
 
 
 @cache
 def pair(number: int) -> tuple[bytes, bytes]:
-    """Return a key pair, the same in every run."""
+    """Return a fixed key pair."""
     with native.library(PORTABLE).randomness(NistDrbg(bytes([number]) * 48)):
         return open_signer(NAME, PORTABLE).generate_keypair()
 
@@ -99,7 +99,7 @@ def test_random_keys_and_signatures_get_the_portable_verdict() -> None:
         for candidate in (signature, zero):
             assert ours.verify(b"m", candidate, public_key) is False
             assert portable.verify(b"m", candidate, public_key) is False
-    for _ in range(10):  # whatever bytes are taken for a secret key, both do the same with them
+    for _ in range(10):  # both treat any bytes as a secret key in the same way
         secret_key = rng.randbytes(sizes.secret_key_bytes)
         assert ours.sign(b"m", secret_key) == portable.sign(b"m", secret_key)
 

@@ -1,4 +1,4 @@
-"""Replaced randomness: one source per thread, nested blocks, errors, blocks that end wrongly."""
+"""Seeded randomness: one source per thread, nested blocks, errors, misused blocks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def opened(implementation: str) -> tuple[native.Library, Callable[[], Any]]:
 
 
 def in_thread(call: Callable[[], Any], *, stack_bytes: int = 0) -> Any:
-    """Return what the call returns in a thread of its own, with a stack of that size."""
+    """Run the call in a new thread with a stack of that size and return its result."""
     results: list[Any] = []
     before = threading.stack_size(stack_bytes)
     try:
@@ -52,14 +52,14 @@ def in_thread(call: Callable[[], Any], *, stack_bytes: int = 0) -> Any:
 
 
 def seeded(library: native.Library, draw: Callable[[], Any]) -> Any:
-    """Return what is drawn from one seed."""
+    """Return the bytes drawn from one seed."""
     with library.randomness(stream(b"seed")):
         return draw()
 
 
 @pytest.mark.parametrize("processes", [1, pytest.param(20, marks=pytest.mark.long)])
 def test_every_thread_draws_from_its_own_source(processes: int) -> None:
-    """In processes of their own: the callback of another thread, once freed, ended the process."""
+    """Runs in separate processes: a freed callback of another thread once ended the process."""
     command = [sys.executable, "-m", "tests.crypto.seeded_threads", f"--processes={processes}"]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=280
@@ -89,7 +89,7 @@ def test_inner_block_restores_the_outer_source(implementation: str) -> None:
 
 
 def test_seeded_source_is_used_on_a_larger_stack(implementation: str) -> None:
-    """Where a thread's stack is short, liboqs runs on a thread that the library starts."""
+    """On a short stack, liboqs runs in a thread that the library starts."""
     library, draw = opened(implementation)
     assert in_thread(lambda: seeded(library, draw), stack_bytes=256 << 10) == seeded(library, draw)
 
@@ -117,7 +117,7 @@ def test_source_error_is_raised_at_the_end_of_the_block(implementation: str) -> 
         library.randomness(lambda count: b"x"),
     ):
         results.append(draw())
-    # No zeros: what was drawn meanwhile came from the system.
+    # Not zeros: bytes drawn meanwhile came from the system.
     assert len(set(results)) == 3
 
 

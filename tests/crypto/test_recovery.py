@@ -1,4 +1,4 @@
-"""Falcon with key recovery: its key is the hash of liboqs's, its second half signs there too."""
+"""Falcon with key recovery: its key hashes the liboqs key, its second half verifies there."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def opened(degree: int) -> RecoverableSigner:
 
 
 def plain_key(degree: int, secret_key: bytes) -> bytes:
-    """Return the public key that plain Falcon has with that secret key."""
+    """Return the plain Falcon public key of a secret key."""
     return kernel.public_key(algorithms.get(f"Falcon-{degree}"), secret_key)
 
 
@@ -61,7 +61,7 @@ def test_recovered_key_hashes_the_falcon_public_key(degree: int) -> None:
 
 
 def test_second_half_is_a_valid_padded_liboqs_signature(degree: int) -> None:
-    """Header, nonce and s2 are all that plain Falcon has; only s1 is added."""
+    """Plain Falcon has header, nonce and s2; recovery adds only s1."""
     signer, theirs = opened(degree), open_signer(f"Falcon-padded-{degree}", BUILDS[1])
     _, secret_key = signer.generate_keypair()
     plain = plain_key(degree, secret_key)
@@ -89,7 +89,7 @@ def test_sizes_equal_the_registry_and_save_a_seventh(
 
 
 def attempts(secret_key: bytes, random: Random, degree: int) -> int:
-    """Sign with given randomness; return how many attempts it took."""
+    """Sign with fixed randomness; return the number of attempts."""
     signature = bytearray(HEAD + 2 * half_bytes(degree))
     facts = memoryview(bytearray(16)).cast("Q")
     nonce, seed, message = random.randbytes(40), random.randbytes(48), b"message"
@@ -129,7 +129,7 @@ def test_zero_half_recovers_no_key(degree: int) -> None:
 
 def test_signature_has_one_encoding(degree: int) -> None:
     signer = opened(degree)
-    # Given randomness, since one half in some hundreds of degree 1024 leaves no padding.
+    # Fixed randomness, since one in some hundred halves of degree 1024 has no padding.
     with native.library(kernel.IMPLEMENTATION).randomness(NistDrbg(bytes(range(48)))):
         _, secret_key = signer.generate_keypair()
         signature = signer.sign(b"m", secret_key)

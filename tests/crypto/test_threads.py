@@ -1,4 +1,4 @@
-"""The driver of `make sanitize`, on the example library: it finds a source that threads share."""
+"""The driver of `make sanitize` on the example library finds a shared random source."""
 
 from __future__ import annotations
 

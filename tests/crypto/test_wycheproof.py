@@ -1,4 +1,4 @@
-"""Wycheproof's vectors for verification with ML-DSA-65, through our interface.
+"""Wycheproof vectors of ML-DSA-65 verification.
 
 The file (C2SP/wycheproof, testvectors_v1, Apache 2.0) is too large to keep here; it is looked for
 beside the checkout, in ../shared/kats/wycheproof.
@@ -47,7 +47,7 @@ def cases() -> list[tuple[bytes, dict[str, Any]]]:
 
 
 def verdict(signer, public_key: bytes, test: dict[str, Any]) -> str:
-    """Return Wycheproof's word for what our interface answers."""
+    """Return the result in Wycheproof's terms."""
     message, signature, context = (
         bytes.fromhex(test.get(key, "")) for key in ("msg", "sig", "ctx")
     )

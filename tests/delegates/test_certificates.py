@@ -1,4 +1,4 @@
-"""Quorums that convince, and those that do not."""
+"""Validation of quorum certificates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A delegate's book survives what a machine does to it, and says what it cannot read."""
+"""The safety store of a delegate survives crashes and reports damage."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def setting():
 
 
 def grown(setting, folder, blocks=3):
-    """Return a book with some blocks, and what it was given."""
+    """Return a store with some blocks, and its records."""
     book = FileBook(folder, setting.pool.genesis)
     given = []
     for height in range(blocks):
@@ -81,7 +81,7 @@ def test_damaged_files_are_rejected(setting, tmp_path, name, size, why):
 
 @pytest.mark.parametrize("name", ["quorums", "bound", "ledger.sqlite"])
 def test_flipped_bits_are_rejected_or_change_nothing(setting, tmp_path, name):
-    """SQLite's file has bytes that mean nothing, such as those of an empty place in a page."""
+    """A SQLite file has unused bytes, such as free space in a page."""
     book, given = grown(setting, tmp_path)
     record = Record(3, 5, 4, Lock(4, bytes(range(32)), b"a block", b"a proof"))
     book.keep(record)

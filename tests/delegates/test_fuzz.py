@@ -25,7 +25,7 @@ def test_damaged_messages_keep_delegates_safe():
 
 @pytest.mark.parametrize("kind", [Kind.PROPOSAL, Kind.VOTE, Kind.COMMIT])
 def test_message_with_a_flipped_bit_is_not_counted(kind):
-    """Of a block nothing vouches for proposer and time, unless it is signed or the next follows."""
+    """Proposer and time of a block are authenticated only by its seal or the next block."""
     plain = make_setting()
     setting = Setting(plain.scenario.with_(signed_blocks=True), verifier=plain.verifier)
     setting.__dict__["directory"] = plain.directory
@@ -36,7 +36,7 @@ def test_message_with_a_flipped_bit_is_not_counted(kind):
     )
 
     def heard(data):
-        """Return what a fresh delegate counts and says after a message."""
+        """Return the counts and messages of a new delegate after a message."""
         runner = Runner(setting, VICTIM, MemoryBook(setting.pool.genesis))
         runner.start(0)
         runner.out.clear()
@@ -55,6 +55,6 @@ def test_message_with_a_flipped_bit_is_not_counted(kind):
         data = bytearray(whole)
         data[place // 8] ^= 1 << place % 8
         counted, said, refused = heard(bytes(data))
-        later = 8 <= place // 8 < 14  # of another height or view: kept until then, or refused
+        later = 8 <= place // 8 < 14  # of another height or view: kept until then, or rejected
         assert (counted, said) == ([], []), f"bit {place}"
         assert refused or later or kind_of(bytes(data)) is not kind, f"bit {place}"

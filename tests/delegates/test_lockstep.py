@@ -1,4 +1,4 @@
-"""The delegates and the model, in every nanosecond: the third implementation, with real bytes."""
+"""Executed delegates agree with the model to the nanosecond."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.native
 
 
 def agreed(done: Run) -> Run:
-    """The run without what delegates that equivocate believe, which is nobody's concern."""
+    """Return the run without the state of equivocating delegates, which is undefined."""
     liars = list(done.scenario.faults.equivocating)
 
     def hidden(times: np.ndarray) -> np.ndarray:
@@ -49,7 +49,7 @@ def agreed(done: Run) -> Run:
 
 def compare(case: Scenario) -> Run:
     delegates = lockstep.run(case)
-    # Without compiling anything: all engines give the same.
+    # Without compilation: all engines give equal results.
     modelled = model.run(case, engine="numpy", load=Setting(case).load)
     assert agreed(delegates) == agreed(modelled)
     return delegates
@@ -102,7 +102,7 @@ _TROUBLED = [
 
 
 class _Slip:
-    """What could be wrong with the delegates, or with their network."""
+    """An injected deviation of the delegates or of their network."""
 
     @staticmethod
     def a_forgotten_lock(patch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Every byte of a message, and nothing else."""
+"""Encoding and decoding of messages."""
 
 from __future__ import annotations
 

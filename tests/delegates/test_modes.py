@@ -1,4 +1,4 @@
-"""One scenario in every mode, and what has no meaning in one."""
+"""One scenario in every mode, and options that a mode rejects."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_modelled_replayed_and_measured_runs_align():
     assert frame["scenario"].nunique() == 1
     assert frame["is_live"].all() and frame["is_safe"].all()
     assert (frame["final_blocks"] == 2).all()
-    # One length of signatures, so the plain network is the model; QUIC's headers and hands cost.
+    # Fixed signature lengths, so the plain network equals the model; QUIC adds overhead.
     latency = frame["latency_seconds"]
     assert latency[0] == latency[1] < latency[2] < 2 * latency[0]
     assert frame["plain_latency_seconds"].fillna(0).tolist() == [0, 0, latency[0]]
@@ -58,7 +58,7 @@ def test_modelled_replayed_and_measured_runs_align():
 
 @pytest.mark.parametrize("runs", [4, pytest.param(25, marks=pytest.mark.long)])
 def test_seed_gives_the_same_datagrams(runs: int):
-    """Signing tasks run in threads; each must draw from its own seed."""
+    """Signing tasks run in threads; each must draw from its seed."""
     one = star(algorithm="Falcon-512", costs=table(algorithm="Falcon-512", signature=655, key=897))
     one = dataclasses.replace(one, nodes=7, blocks=1)
     done = [delegates.run(one, mode="virtual", transport="native") for _ in range(runs)]
@@ -71,7 +71,7 @@ def test_seed_gives_the_same_datagrams(runs: int):
 
 
 def test_wallet_creation_does_not_change_the_model():
-    """The keys of a model follow from public words; no other key may."""
+    """Only keys of a model may follow from public seeds."""
     one = star(nodes=7, blocks=4)
     model = threading.Thread(target=delegates.run, args=(one,), kwargs={"mode": "virtual"})
     model.start()
@@ -122,12 +122,12 @@ def test_network_faults_are_survived_on_loopback(faults):
 @pytest.mark.skipif(bool(namespaces.reason()), reason=f"netns: {namespaces.reason()}")
 @pytest.mark.long
 def test_delegates_vote_between_namespaces():
-    # Without a delay: not every kernel has one.
+    # Without a delay: not every kernel has netem.
     one = star(network=named("star", latency_seconds=0.0), block_bytes=50_000)
     done = delegates.run(one, mode="netns")
     assert done.is_live and done.kind == "measured"
     # Each block crosses the sender's link once for every receiver, but for what a link lets pass at
-    # once; no transaction more would have fitted in.
+    # once; one more transaction would not have fitted.
     block_bytes = one.block_bytes * (1 - 1 / done.transactions_per_block)
     at_once = 32_000
     bits = 8 * (3 * block_bytes - at_once)
@@ -135,13 +135,13 @@ def test_delegates_vote_between_namespaces():
 
 
 def test_all_loopback_results_are_measured():
-    # The law "host" alone says something on loopback: on how many processors.
+    # Only the law "host" predicts loopback, from the number of processors.
     network = named("host", processors=1)
     one = scenario(nodes=3, blocks=2, block_bytes=8000, network=network)
     done = delegates.run(one, mode="loopback")
     assert done.is_live and done.is_safe
     assert done.kind == "measured"
-    # Each block: proposed to the two others, and a copy of everybody's to everybody.
+    # Each block: proposed to the two others, and one copy from everyone to everyone.
     assert done.sent_messages == 2 * (2 + 6)
     assert done.sent_bytes > 16 * 7500
     assert done.latency_seconds > 0 and done.cpu_seconds > 0
@@ -159,7 +159,7 @@ def test_observers_receive_and_verify_every_block(phases):
         for case in (one, star(nodes=3, vote_phases=phases))
     )
     assert few.is_live and few.is_safe
-    # Each observer is sent each block once, by one delegate.
+    # Each observer receives each block once, from one delegate.
     assert few.sent_messages == all_vote.sent_messages + 2 * 4
     for lap in few.laps:
         assert lap.spread_seconds > lap.latency_seconds

@@ -1,4 +1,4 @@
-"""What a member can make a delegate or an observer keep: bytes are counted, nothing is timed."""
+"""Bounds of the bytes that a member can make a delegate or an observer keep."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEMBER, SESSION, CHANNEL = 1, 7, 3
 
 
 class Connected:
-    """A node with one member, whose session the member has dialled."""
+    """A node with one member that has dialled it."""
 
     def __init__(self, dials=()):
         self.wire, self.refused = Wire(), Counter()

@@ -1,4 +1,4 @@
-"""The law "host": its prices come back from what it predicts, and what it says of a run."""
+"""The law "host": recovery of its service times, and predictions of runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PRICES = HostPrices(
 
 
 def ran(one, **changes):
-    """A run that took what the law says for PRICES, and some messages as they were."""
+    """A run with the predicted times of PRICES and recorded messages."""
     took = model.run(prices.Computer(prices=PRICES, costs=one.costs, processors=2).hosts(one))
     given = {
         "scenario": one, "mode": "loopback", "latency_seconds": took.latency_seconds,

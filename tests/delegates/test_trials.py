@@ -1,4 +1,4 @@
-"""Simulation testing: one block at each height, progress after healing, mistakes found."""
+"""Simulation testing: one block per height, progress after healing, detected mistakes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_random_faults_keep_delegates_safe_and_live(setting):
 
 
 def test_fast_clock_does_not_skip_views(setting):
-    # Its views were over two views before those of the others, whom it was needed by.
+    # Its views ended two views before those of the delegates that needed it.
     assert not Trial(2382, setting).run()
 
 

@@ -1,4 +1,4 @@
-"""What the pages and the README tell a reader to type: it runs, and gives what they say."""
+"""Commands and examples of the pages and the README run with the stated output."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page: Path, *kinds: str) -> list[str]:
-    """Return what stands in the fenced blocks of these kinds."""
+    """Return the contents of the fenced blocks of these kinds."""
     found = FENCED.findall(page.read_text(encoding="utf-8"))
     return [text.replace("\\\n", " ") for kind, text in found if kind in kinds]
 
@@ -49,7 +49,7 @@ def test_task_pages_have_examples() -> None:
 def test_page_examples_give_the_stated_output(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The blocks of a page follow each other, as whoever types them would have it."""
+    """The blocks of a page run in sequence."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
@@ -73,7 +73,7 @@ def test_page_examples_give_the_stated_output(
 @pytest.mark.native
 @pytest.mark.parametrize("name", ["own-scheme", "two-machines"])
 def test_page_commands_give_the_stated_output(name: str, tmp_path: Path) -> None:
-    """Typed one after the other in an empty folder, with the files that the page shows."""
+    """Commands run in sequence in an empty folder with the files that the page shows."""
     page = (DOCS / "tasks" / f"{name}.md").read_text(encoding="utf-8")
     with_ours = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": with_ours}
@@ -158,7 +158,7 @@ def test_pages_have_one_title_and_no_machine_paths() -> None:
 
 
 def checks() -> ModuleType:
-    """Return what the build does beyond Sphinx, where Sphinx is installed."""
+    """Return the checks of the documentation build, if Sphinx is installed."""
     pytest.importorskip("sphinx", reason="`make docs` installs it")
     place = importlib.util.spec_from_file_location("site_checks", DOCS / "site_checks.py")
     assert place is not None and place.loader is not None

@@ -1,4 +1,4 @@
-"""The way to a board as far as it goes without Vivado: scripts run against mocked commands."""
+"""Vivado scripts of the boards, run with mocked commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels to the last bit, the sampler against recorded answers and its distribution."""
+"""Bit-exact kernels, and the sampler's recorded answers and distribution."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def bits(values):
 
 
 def root(k: int) -> complex:
-    """Return the root of unity of entry k of the table, by another way than the table's."""
+    """Compute the root of unity of table entry k independently of the table."""
     m = 1 << k.bit_length()
     exponent = int(format(m + k - m // 2, "010b")[::-1], 2)
     return complex(math.cos(math.pi * exponent / 1024), math.sin(math.pi * exponent / 1024))
@@ -95,7 +95,7 @@ def test_forward_transform_equals_numpy_bit_for_bit(logn: int) -> None:
 
 
 def test_transform_evaluates_the_polynomial() -> None:
-    """At the odd powers of exp(i pi / n), one of each conjugate pair, whatever their order."""
+    """At the odd powers of exp(i pi / n), one of each conjugate pair, in any order."""
     rng = np.random.default_rng(3)
     memory = rng.normal(size=MEMORY)
     n = 64
@@ -205,14 +205,14 @@ def test_million_samples_are_gaussian(centre: float, deviation: float, degree: i
         statistic += (tail_found - tail_expected) ** 2 / tail_expected
         freedom += 1
     assert statistic < chi_square_limit(freedom)
-    # The test has teeth: a deviation one percent off fails it.
+    # The test is sensitive: a standard deviation off by one percent fails it.
     wrong = np.exp(-((support - centre) ** 2) / (2 * (deviation * 1.01) ** 2))
     wrong *= count / wrong.sum()
     assert (((found - wrong) ** 2 / wrong)[enough]).sum() > chi_square_limit(freedom)
 
 
 def make(target: str, *needed: str, folder: Path) -> str:
-    """Run a target of hls_kernels/Makefile in a folder of its own; skip without its tools."""
+    """Run a target of hls_kernels/Makefile in a new folder; skip without its tools."""
     missing = [tool for tool in ("make", "g++", *needed) if shutil.which(tool) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
@@ -249,7 +249,7 @@ def test_kernels_give_equal_bits_on_other_processors(
 
 
 def test_fma_contraction_is_detected(tmp_path: Path) -> None:
-    """The same bench, compiled so that products are fused into sums, must give other bits."""
+    """The bench compiled with fused multiply-add must give other bits."""
     from pqchain import machine
 
     if "fma" not in machine.cpu_flags():

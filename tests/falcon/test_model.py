@@ -1,4 +1,4 @@
-"""The census is exact, the model is the one that is written down, Table 3 comes out."""
+"""Exact operation counts, the documented model, and Table 3."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pqchain.works import papers
 
 
 def census(degree: int, seed: int) -> tuple[list[list[int]], list[int]]:
-    """Return what the counting build counts for one random key, message and seed."""
+    """Return the operation counts for one random key, message and seed."""
     rng = random.Random(seed)
     logn = kernel.check_degree(degree)
     signer = FalconSigner(degree, "kernel", random_bytes=NistDrbg(rng.randbytes(48)))
@@ -82,7 +82,7 @@ def test_operation_counts_are_pinned(degree: int) -> None:
 def test_cycles_equal_the_hand_calculation(
     engine: model.Engine, degree: int, cycles: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Worked out with other means of attempts, from 200 signatures of one key, counts rounded."""
+    """Calculated by hand with mean attempts of 200 signatures of one key and rounded counts."""
     monkeypatch.setattr(model, "MEAN_ATTEMPTS", {512: 1779.7, 1024: 3499.6})
     assert sum(model.engine_cycles(degree, engine).values()) == pytest.approx(cycles, rel=1e-5)
 

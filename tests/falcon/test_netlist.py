@@ -1,7 +1,7 @@
-"""The engine in RTL: whole signatures, hostile requests, the bus, and what its clock says.
+"""The RTL engine: complete signatures, invalid requests, the bus and cycle counts.
 
 The long checks (10^7 operands per unit, 100 known answers, every error of the bus) are
-`make -C hls_kernels rtl-test`; here is what fits into a minute.
+`make -C hls_kernels rtl-test`; these tests take a minute.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def chip() -> netlist.Netlist:
 
 
 def request_of(degree: int, seed: int = 1) -> bytearray:
-    """Return a request of a fresh key."""
+    """Return a request with a new key."""
     random = NistDrbg(bytes([seed] * 48))
     signer = FalconSigner(degree, "kernel", random_bytes=random)
     _, secret_key = signer.generate_keypair()
@@ -118,7 +118,7 @@ def test_only_the_sampler_has_variable_time(chip: netlist.Netlist) -> None:
 
 
 def test_out_of_range_memory_is_a_bus_error(chip: netlist.Netlist) -> None:
-    asked = bytearray(request_of(512)[:-1])  # the last word of the seed is cut
+    asked = bytearray(request_of(512)[:-1])  # the last word of the seed is truncated
     attempt = chip.attempt(asked, 9)
     assert attempt.status == kernel.BUS_FAILED
     assert not any(attempt.response)
@@ -133,7 +133,7 @@ def test_missing_library_names_the_remedy(tmp_path: Path, monkeypatch: pytest.Mo
         netlist.Netlist(tmp_path / "bad.so")
 
 
-def test_bus_addresses_are_bounded(chip: netlist.Netlist) -> None:
+def test_bus_stall_is_bounded(chip: netlist.Netlist) -> None:
     with pytest.raises(UsageError, match="stall is 256"):
         chip.behave(stall=256)
 

@@ -1,4 +1,4 @@
-"""What yosys proves of queue, registers and bus; skipped where there is no yosys."""
+"""Proofs by yosys of queue, registers and bus; skipped without yosys."""
 
 from __future__ import annotations
 

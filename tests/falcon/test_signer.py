@@ -1,4 +1,4 @@
-"""`FalconSigner`: the same signatures from every backend, and clear errors for everything else."""
+"""`FalconSigner`: equal signatures from every back end, and errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def degree(request: pytest.FixtureRequest) -> int:
 def split_signature(
     algorithm: algorithms.Algorithm, secret_key: bytes, message: bytes, seed: bytes
 ) -> bytes:
-    """Sign through the other seam: a command for each transform and draw of the sampler."""
+    """Sign through the split interface: one command per transform and sampler draw."""
     drbg = NistDrbg(seed)
     nonce, signature = drbg(40), bytearray(algorithm.signature_max_bytes)
     given = (secret_key, nonce, drbg(48), message, len(message))
@@ -48,7 +48,7 @@ def split_signature(
 
 @pytest.mark.parametrize("degree", [512, pytest.param(1024, marks=pytest.mark.long)])
 def test_thousand_signatures_equal_liboqs(degree: int) -> None:
-    """100 keys, 10 messages each, every one with its own randomness; both seams of the kernel."""
+    """100 keys, 10 messages each, with different randomness; both interfaces of the kernel."""
     rng = random.Random(degree)
     reference = FalconSigner(degree, "reference")
     library = native.library(reference._reference.implementation)
@@ -85,7 +85,7 @@ def test_padded_signatures_equal_liboqs(degree: int) -> None:
 
 
 def test_registry_signs_with_the_kernel(degree: int) -> None:
-    """So the known-answer tests and the benchmark reach it like any implementation."""
+    """The known-answer tests and the benchmark use it like any implementation."""
     from pqchain import open_signer
 
     ours = open_signer(f"Falcon-{degree}", "falcon/kernel")
@@ -250,7 +250,7 @@ def test_request_memory_is_wiped(degree: int) -> None:
 
 
 def test_signatures_are_pinned(degree: int) -> None:
-    """A golden digest, so that a change of the arithmetic cannot pass unseen on any machine."""
+    """A pinned digest detects changes of the arithmetic on any machine."""
     one = FalconSigner(degree, "kernel", random_bytes=NistDrbg(SEED))
     _, secret_key = one.generate_keypair()
     text = b"".join(one.sign(bytes([k]), secret_key) for k in range(8))

@@ -1,4 +1,4 @@
-"""The real pynq and our driver on a simulated board; skipped where pynq is not installed.
+"""The real pynq and the driver on a simulated board; skipped without pynq.
 
 `make test-board` makes an environment with pynq and runs this there.
 """
@@ -37,7 +37,7 @@ with warnings.catch_warnings():
 
 pytestmark = [
     pytest.mark.native,
-    # pynq says that this processor is not a board's, and reads its packages in a deprecated way.
+    # pynq warns about this processor, and reads its packages in a deprecated way.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -49,7 +49,7 @@ CORES = pytest.mark.parametrize("core", simboard.CORES)
 
 
 def board(faults=SOUND, core="kernel"):
-    """Return a simulated board; skip where its netlist cannot be made."""
+    """Return a simulated board; skip if its netlist cannot be built."""
     if core == "rtl":
         need_netlist()
     return simboard.SimulatedDevice(faults, core=core)
@@ -231,7 +231,7 @@ def test_pynq_reads_the_description_of_the_engine_in_rtl(tmp_path: Path) -> None
 
 
 @CORES
-def test_board_report_has_no_secrets(core: str, tmp_path: Path) -> None:
+def test_board_measurements_are_saved(core: str, tmp_path: Path) -> None:
     path = simboard.write_placeholder(tmp_path)
     rows = measure.measure(path, 1, board(core=core))
     frame = measure.CONTRACT.frame(rows)

@@ -1,4 +1,4 @@
-"""The committed notebooks: executed, in order, short, and free of what only one machine knows."""
+"""The committed notebooks: executed in order, short, and without machine-specific paths."""
 
 import ast
 import json
@@ -12,7 +12,7 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
 def code_cells(path: Path) -> list[dict]:
-    """Return the code cells that hold anything."""
+    """Return the non-empty code cells."""
     cells = json.loads(path.read_text())["cells"]
     return [c for c in cells if c["cell_type"] == "code" and "".join(c["source"]).strip()]
 

@@ -1,6 +1,6 @@
 """The wheel for 32-bit ARM in a Python of that processor, under QEMU: `make test-armv7l` runs this.
 
-The Python has numpy and pandas as Debian has them, and no other package that is compiled.
+The Python has Debian's numpy and pandas, and no other compiled package.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LIMIT_SECONDS = 800
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Return what runs a program there, after the wheel, and returns what it printed."""
+    """Return a function that runs a program with the wheel there and returns its output."""
     wheels = sorted((ROOT / "dist").glob("*armv7l.whl"))
     if not wheels or not (SYSTEM / ".unpacked").is_file() or not shutil.which("qemu-arm"):
         pytest.skip("needs the wheel, a Python for it and qemu-arm: make test-armv7l")
@@ -169,7 +169,7 @@ def test_user_library_builds_from_the_wheel_and_loads(python, tmp_path):
     library = tmp_path / "libmine.so"
     flags = ["-O3", "-shared", "-fPIC", f"-I{folder}", "-o", library, *parts, "-lpthread"]
     subprocess.run([compiler, *flags], check=True, timeout=LIMIT_SECONDS)
-    # `pqchain native --check` starts a process, which needs more of the emulator than it has here.
+    # `pqchain native --check` starts a process, which this emulator does not support.
     program = "import pathlib, sys; from pqchain.crypto.native import Library; "
     program += "print(*Library(pathlib.Path(sys.argv[1])).names())"
     assert python("-c", program, str(library)).strip()

@@ -1,6 +1,6 @@
-"""Fetched sources: a tree that differs from the pinned one in anything a build reads is refused.
+"""Fetched sources: a tree that differs from the pinned one is rejected.
 
-Each of the three ways to a source is tried with a small tree and programs that stand in for cargo
+Each of the three fetch methods is tested with a small tree and substitutes for cargo
 and git, so that nothing is fetched.
 """
 
@@ -53,7 +53,7 @@ cp -R "$TREE" "$last"
 
 
 def run_cmake(script: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a script with the functions of the build, for releases in `folder`."""
+    """Run a CMake script with the functions of the build, for releases in `folder`."""
     (folder / "script.cmake").write_text(
         f'set(PQCHAIN_NATIVE_DIR "{folder}")\n'
         + "".join(
@@ -73,7 +73,7 @@ def run_cmake(script: str, folder: Path, **variables: str) -> subprocess.Complet
 
 
 def said(done: subprocess.CompletedProcess[str]) -> str:
-    """Return a message of CMake, which breaks lines anywhere, in one line."""
+    """Return a message of CMake without its line breaks."""
     return " ".join(done.stderr.split())
 
 
@@ -87,7 +87,7 @@ def digest_of(tree: Path, folder: Path) -> str:
 
 
 def grown(folder: Path) -> Path:
-    """Make a tree, a release that pins it, and programs that fetch it."""
+    """Create a tree, a release that pins it, and programs that fetch it."""
     tree = folder / "tree"
     for name, text in TREE.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
@@ -183,13 +183,13 @@ def test_every_build_checks_its_source(release: str) -> None:
 
 @pytest.mark.parametrize("release", ["liboqs-0.13.0", "liboqs-0.7.1"])
 def test_changed_liboqs_header_is_rejected(release: str, tmp_path: Path) -> None:
-    """The tree in this machine's cache, and the same with one line in what becomes a header."""
+    """The cached tree, and the same with one changed line in a header template."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     cache = Path(os.environ.get("PQCHAIN_CACHE") or f"{home}/pqchain")
     script = f'pqchain_check_source({release} ON "{tmp_path}/tree")'
     (tmp_path / "sources").symlink_to(NATIVE / "sources")
     for place in sorted(cache.glob(f"sources/{release}-*/ORIGIN")):
-        # Hard links: what is edited below gets a file of its own first.
+        # Hard links: the file edited below is copied first.
         shutil.rmtree(tmp_path / "tree", ignore_errors=True)
         shutil.copytree(place.parent, tmp_path / "tree", copy_function=os.link)
         if run_cmake(script, tmp_path).returncode == 0:

@@ -1,4 +1,4 @@
-"""What lies in dist/: every wheel there, and the sdist. `make test-wheel` runs this."""
+"""Every wheel and the sdist in dist/; run by `make test-wheel`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def metadata(path: Path, name: str) -> bytes:
 
 
 def needed(library: bytes) -> list[bytes]:
-    """Return the libraries that an ELF file asks for, and its search paths."""
+    """Return the needed libraries and search paths of an ELF file."""
     where, at_byte, section, entry = LAYOUT[32 * library[4]]
     sections, size, count, names = struct.unpack_from(where, library, at_byte)
     assert size == struct.calcsize(section)
@@ -96,7 +96,7 @@ def test_libraries_match_the_processor_and_need_only_libc(path):
         assert library[:4] == b"\x7fELF"
         assert (32 * library[4], *struct.unpack_from("<H", library, 18)) == MACHINES[processor]
         for wanted in needed(library):
-            # Rust unwinds a panic with the compiler's library, which every manylinux has.
+            # Rust unwinds panics with libgcc_s, which every manylinux platform has.
             unwinding = name == "quic" and wanted == b"libgcc_s.so.1"
             assert unwinding or SYSTEM.fullmatch(wanted), f"{name} needs {wanted.decode()}"
 
@@ -138,14 +138,14 @@ def test_licences_of_all_code_are_included(path):
     assert metadata(path, "licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
     for release in releases:
         text = metadata(path, f"licenses/LICENSE-{release}.txt").decode()
-        # MIT of liboqs itself, and a notice of code that it took from elsewhere.
+        # MIT of liboqs, and a notice of third-party code in it.
         assert "Permission is hereby granted, free of charge" in text
         assert "Thomas Pornin" in text
     if "quic" in libraries(path):
         text = metadata(path, "licenses/LICENSE-quic.txt").decode()
         crates, library = text.split("The Rust standard library", 1)
         assert "quinn-proto" in crates
-        # Its notices and the text of a licence, not only the licence's name.
+        # Notices and the full licence text, not only its name.
         assert "The Rust Project Developers" in library
         assert "Permission is hereby granted, free of charge" in library
 
@@ -178,7 +178,7 @@ def test_package_is_complete_without_c_sources(path):
 
 
 def test_dependencies_are_those_of_pyproject(path):
-    """auditwheel rewrites the wheel; what it must not lose is what the project asks for."""
+    """auditwheel rewrites the wheel and must keep the project's dependencies."""
     told = BytesParser().parsebytes(metadata(path, "METADATA"))
     assert told["Requires-Python"] == ">=3.10"
     names = {re.split(r"[^\w-]", line)[0] for line in told.get_all("Requires-Dist")}

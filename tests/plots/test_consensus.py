@@ -1,4 +1,4 @@
-"""Plots of the consensus: what is drawn, not how it looks."""
+"""Plots of the consensus: content, not appearance."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def lines(axes: Axes) -> dict[str, tuple[list[float], list[float]]]:
 
 @pytest.fixture(scope="module")
 def runs() -> pd.DataFrame:
-    """Return runs of both tables and of fewer processors, as they would be."""
+    """Return synthetic runs of both tables and of fewer processors."""
     return studies.runs(PAPER)["run"]
 
 

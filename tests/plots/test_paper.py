@@ -1,4 +1,4 @@
-"""Plots for a column of a paper: inside, not collapsed, fonts embedded, text that LaTeX takes."""
+"""Plots for a column of a paper: size, embedded fonts, text that LaTeX accepts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_plots_fit_a_column_of_3_5_inches(kind: str) -> None:
 
 
 def boxes(figure: Figure) -> list[tuple[str, Bbox]]:
-    """Return what has to be inside: labels of axes and ticks, titles, texts, legends."""
+    """Return the boxes of axis and tick labels, titles, texts and legends."""
     found = []
     for axes in figure.axes:
         texts = [axes.xaxis.label, axes.yaxis.label, axes.title, *axes.texts]

@@ -1,4 +1,4 @@
-"""Plots: what is drawn, not how it looks."""
+"""Plots: content, not appearance."""
 
 import math
 import subprocess
@@ -20,7 +20,7 @@ from tests import frames
 
 
 def dots(axes: Axes) -> dict[tuple[str, str], dict[float, float]]:
-    """Collect what is marked: (operation, filling) -> {height rounded to a row: value}."""
+    """Collect the markers: (operation, filling) -> {height rounded to a row: value}."""
     found = {}
     for line in axes.get_lines():
         if line.get_marker() not in ("None", "", None):
@@ -38,7 +38,7 @@ def rows(axes: Axes) -> dict[str, float]:
 
 
 def legend_texts(axes: Axes) -> list[str]:
-    """Collect what all legends say."""
+    """Collect the texts of all legends."""
     legends = [child for child in axes.get_children() if isinstance(child, Legend)]
     return [text.get_text() for legend in legends for text in legend.get_texts()]
 
@@ -73,7 +73,7 @@ def test_speed_has_whiskers_from_minimum_to_p95() -> None:
 
 
 def test_legend_names_operations_and_implementations() -> None:
-    """A filling is explained by the implementations that it stands for."""
+    """The legend explains a filling by its implementations."""
     axes = plots.plot_speed(frames.measurements(["Falcon-512", "Ed25519"]))
     assert legend_texts(axes) == [
         "liboqs-0.13/ref, pycryptodome/python",
@@ -106,14 +106,14 @@ def test_fillings_are_distinct_and_the_legend_is_not_cut() -> None:
 
 
 def test_operations_differ_by_marker_as_well_as_colour() -> None:
-    """A reader without colour vision, or with a grey printer, can tell them apart."""
+    """Operations are distinguishable without colour."""
     looks = list(plots.OPERATION_LOOK.values())
     assert len({colour for colour, _ in looks}) == len({marker for _, marker in looks}) == 5
     assert set(plots.OPERATION_LOOK) == set(algorithms.OPERATIONS)
 
 
 def test_unmeasured_rows_are_kept_and_labelled() -> None:
-    """An unsupported algorithm does not vanish from the plot."""
+    """An unsupported algorithm stays in the plot."""
     axes = plots.plot_speed(frames.measurements(["Falcon-512", "Hawk-512"]))
     assert list(rows(axes)) == ["Falcon-512", "Hawk-512"]
     assert [text.get_text() for text in axes.texts] == ["not measured here"]
@@ -145,12 +145,12 @@ def test_speedup_divides_portable_c_by_avx2() -> None:
 
 
 def test_speedups_of_an_empty_frame_are_empty() -> None:
-    """A pure install measures nothing, and the report still asks."""
+    """A pure installation measures nothing, and the report still plots."""
     assert plots.speedups(frames.measurements(["Hawk-512"])).empty
 
 
 def test_speedup_without_a_pair_says_what_to_measure() -> None:
-    """Nothing to divide is wrong use, not an empty plot."""
+    """A frame without pairs is a usage error, not an empty plot."""
     with pytest.raises(UsageError, match="Measure both implementations"):
         plots.plot_speedup(frames.measurements(["Ed25519"]))
 
@@ -188,7 +188,7 @@ def test_ticks_have_readable_units() -> None:
 
 
 def test_given_axes_are_used_and_returned() -> None:
-    """A caller's axes keep the caller's style."""
+    """Given axes keep the caller's style."""
     axes = Figure().subplots()
     before = axes.title.get_fontsize()
     assert plots.plot_sizes(["Falcon-512"], ax=axes) is axes
@@ -196,7 +196,7 @@ def test_given_axes_are_used_and_returned() -> None:
 
 
 def test_default_figure_is_one_column_wide_and_not_in_pyplot() -> None:
-    """No state is left behind: neither figures nor settings."""
+    """Neither figures nor settings remain."""
     settings = mpl.rcParams.copy()
     owner = plots.plot_sizes(["Falcon-512"]).get_figure()
     assert isinstance(owner, Figure)
@@ -212,7 +212,7 @@ def test_default_figure_is_one_column_wide_and_not_in_pyplot() -> None:
 
 @pytest.mark.parametrize("file_format", ["svg", "png"])
 def test_rendering_twice_gives_the_same_bytes(file_format: str) -> None:
-    """No date and no random identifier gets into a file."""
+    """Files contain neither a date nor a random identifier."""
     one, two = (
         plots.figure_bytes(plots.plot_speed(frames.measurements()), file_format)  # type: ignore[arg-type]
         for _ in range(2)
@@ -222,7 +222,7 @@ def test_rendering_twice_gives_the_same_bytes(file_format: str) -> None:
 
 
 def test_text_has_the_colour_that_the_report_replaces() -> None:
-    """Dark mode depends on it."""
+    """Dark mode depends on the text colour."""
     axes = plots.plot_speed(frames.measurements())
     assert same_color(axes.xaxis.label.get_color(), plots.INK)
 
@@ -235,7 +235,7 @@ def test_missing_columns_are_named(draw) -> None:  # type: ignore[no-untyped-def
 
 
 def test_empty_and_unknown_frames_are_rejected() -> None:
-    """Nothing to plot, and names that nobody knows."""
+    """Empty frames and unknown names."""
     with pytest.raises(UsageError, match="no rows"):
         plots.plot_speed(frames.measurements().iloc[:0])
     with pytest.raises(UsageError, match="no rows"):
@@ -247,7 +247,7 @@ def test_empty_and_unknown_frames_are_rejected() -> None:
 
 
 def test_accelerator_bars_are_grouped_by_kind() -> None:
-    """One bar per row, the number beside it, and a legend that says what kind of number it is."""
+    """One bar per row with its number, and a legend of the kinds of numbers."""
     from pqchain.works.falcon_hls import work as accelerator
 
     table = accelerator.table3()

@@ -1,4 +1,4 @@
-"""The same node on sockets, a process each: it completes, and what is stored is what should be."""
+"""Nodes in processes on sockets complete and store the right chunks."""
 
 import os
 import subprocess
@@ -16,13 +16,13 @@ from tests.reencode.mesh import LARGE, small, stored
 
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch, tmp_path_factory):
-    """Let all processes share compiled modules: where none are kept, each would compile its own."""
+    """Let all processes share byte code; otherwise each would compile it again."""
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.getbasetemp() / "compiled"))
 
 
 def assert_survived(one, folder, dead):
-    """Every living node holds its own chunk of the new epoch, and nothing else."""
+    """Check that every running node stores its chunk of the new epoch and nothing else."""
     living = [node for node in range(one.nodes) if node not in dead]
     assert [stored(folder, node) for node in living] == [[(2, [n])] for n in range(len(living))]
 
@@ -33,7 +33,7 @@ def run(one, folder):
 
 
 def live(**changes):
-    """Return a scenario with patience for a busy machine."""
+    """Return a scenario with timeouts for a busy machine."""
     values = {"mode": "loopback", "timeout_seconds": 2.0, "stall_seconds": 10.0,
               "give_up_seconds": 10.0, "limit_seconds": 90.0, **changes}  # fmt: skip
     return small(**values)
@@ -57,7 +57,7 @@ def test_mesh_of_processes_reencodes(transport, tmp_path):
         assert node.record.verified_blocks == 1
         assert node.cpu_seconds > 0
         assert node.record.wall_seconds == pytest.approx(node.record.ended - node.record.begun)
-    # The leader plans because it has noticed; the other may be done by its plan before it notices.
+    # The leader has noticed the loss; the other may finish its plan before noticing.
     leader, follower = outcome.working
     assert leader.noticed_seconds > 1
     assert not follower.noticed_seconds <= 1

@@ -1,4 +1,4 @@
-"""Replays as frames: columns, resuming, and what an interval allows to say."""
+"""Replays as frames: columns, resuming, and conclusions from intervals."""
 
 import json
 import sys

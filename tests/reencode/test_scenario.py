@@ -1,4 +1,4 @@
-"""Scenarios: what cannot be run is refused, and equal ones share an id."""
+"""Scenarios: invalid ones are rejected, and equal ones share an id."""
 
 import json
 from dataclasses import asdict, replace
@@ -110,7 +110,7 @@ def test_paper_preset_equals_the_work():
     assert (paper.nodes, paper.before, paper.after) == (10, (7, 3), (6, 3))
     assert (paper.blocks, paper.block_bytes) == (10, 64_000_000)
     assert paper.link.bits_per_second == 10e9
-    # Everyone of 9 asks 8 others for a chunk of each block: 6.6 GB, 0.59 s of each port.
+    # Each of 9 nodes requests a chunk per block from 8 others: 6.6 GB, 0.59 s per port.
     assert paper.transfer_bytes == 9 * 8 * 10 * paper.chunk_bytes
     seconds = paper.transfer_bytes / 9 * 8 / paper.link.bits_per_second
     assert seconds == pytest.approx(0.585, rel=0.01)

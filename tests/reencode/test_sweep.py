@@ -1,4 +1,4 @@
-"""Links of many kinds: what each way comes to, and what cannot be tried says so."""
+"""Sweeps over links: results of each mode, and unsupported modes."""
 
 import math
 from dataclasses import replace
@@ -27,7 +27,7 @@ def test_0_rtt_saves_a_round_trip_and_loss_costs_time():
     assert set(frame["status"]) == {"ok"}
     fine, lossy = (group.set_index("way") for _, group in frame.groupby("loss"))
     fresh, early = (fine.loc[way, "first_chunk_seconds"] for way in ways)
-    # Of the two ways that a full handshake takes; a node waits for what was on its way before.
+    # Of the two one-way delays of a full handshake, one may overlap with earlier data.
     assert 0.02 < fresh - early < 0.045
     assert (lossy["transfer_seconds"] > fine["transfer_seconds"]).all()
     assert frame.groupby("loss")["over_best"].min().tolist() == [1, 1]

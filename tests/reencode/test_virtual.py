@@ -1,4 +1,4 @@
-"""Replays on the virtual clock: what is lost is recovered, or said; what is stored stays."""
+"""Replays on the virtual clock: losses are recovered or reported; stored chunks are kept."""
 
 import hashlib
 import json
@@ -19,12 +19,12 @@ from tests.reencode.mesh import LARGE, SLOW, run, scenario, small, snapshot, sto
 
 @pytest.fixture
 def short_stripes(monkeypatch):
-    """Let blocks overlap receiving and decoding that are small enough for a test."""
+    """Let small blocks overlap receiving and decoding."""
     monkeypatch.setattr(gather, "STRIPE_BYTES", 40_000)
 
 
 def assert_recovered(one, outcome, folder, dead):
-    """All living members hold their new chunk, and any k of those chunks are the block."""
+    """Check that all running members store their new chunk and any k chunks give the block."""
     assert outcome.result.failure is None
     survivors = [node for node in range(one.nodes) if node not in dead]
     assert [n.node for n in outcome.nodes if n.state == "done"] == survivors
@@ -56,7 +56,7 @@ def test_ten_nodes_lose_one_and_reencode(tmp_path):
     assert_recovered(one, outcome, tmp_path, {9})
     assert stored(tmp_path, 9) == [(1, [9])]
     assert all(node.record.verified_blocks == 1 for node in outcome.nodes[:9])
-    # Everyone has confirmed, so the old chunks are gone.
+    # All nodes have confirmed, so the old chunks are removed.
     for node in range(9):
         assert len(list((tmp_path / str(node)).glob("*/*"))) == 1
     assert 0.4 <= outcome.nodes[0].noticed_seconds < 0.9
@@ -83,7 +83,7 @@ def test_work_times_equal_the_scenario(tmp_path):
 def test_slow_processor_slows_the_transfer(tmp_path):
     fast = run(small(), tmp_path / "fast")
     slow = run(small(compute=Compute(datagram_seconds=1e-3)), tmp_path / "slow")
-    # 40 kB are at least 28 datagrams, and someone has to take in each.
+    # 40 kB are at least 28 datagrams, and each must be received.
     assert slow.phases["transfer"] > fast.phases["transfer"] + 0.028
     assert "processor time for each datagram" in slow.verdict
 
@@ -139,7 +139,7 @@ def test_exchange_delivers_all_chunks_to_all_nodes(tmp_path):
 
 
 def deaths(draws, nodes, count, seconds):
-    """Let as many of the nodes die, each at a moment of an exchange that lasts longer than that."""
+    """Draw crashes of some nodes at random times within an exchange."""
     return tuple(
         Fault(node=int(node), kind="die", after_seconds=float(draws.uniform(0, seconds)))
         for node in draws.choice(nodes, count, replace=False)
@@ -164,7 +164,7 @@ def test_three_crashes_of_ten_keep_the_old_chunks(tmp_path):
     one = scenario(link=SLOW, faults=faults)
     dead = {9, *(fault.node for fault in faults)}
     assert_recovered(one, run(one, tmp_path), tmp_path, dead)
-    # Not everyone could confirm.
+    # Not all nodes could confirm.
     for node in set(range(10)) - dead:
         assert len(list((tmp_path / str(node)).glob("*/*"))) == 2
 
@@ -196,7 +196,7 @@ def test_corrupting_node_is_detected_and_bypassed(tmp_path):
     one = small(faults=(Fault(node=2, kind="corrupt"),))
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {4})
-    # Whoever asked it has noticed; by the queues that they were told of, not all did.
+    # Nodes that asked it have noticed; depending on the queues, not all asked.
     wasted = [node.record.wasted_bytes for node in outcome.nodes]
     assert sum(each >= one.chunk_bytes for each in wasted) >= 2
 
@@ -230,12 +230,12 @@ def test_stalled_stream_does_not_block_others(tmp_path):
 
 
 def test_always_stalling_node_is_abandoned(tmp_path):
-    # With 2 of 5 dead the staller is needed.
+    # With 2 of 5 dead the stalling node is needed.
     faults = (Fault(node=2, kind="stall"), Fault(node=0, kind="die"))
     outcome = run(small(faults=faults), tmp_path)
     assert isinstance(outcome.result.failure, ChunksLost)
     assert "2 (node 2)" in str(outcome.result.failure)
-    # Who has its own good chunk needs the staller as well: only the staller does not.
+    # Nodes with a good chunk need the stalling node as well; only that node does not.
     assert [node.state for node in outcome.nodes] == ["dead", "failed", "done", "failed", "dead"]
 
 
@@ -285,7 +285,7 @@ def test_full_disk_stops_one_node_and_loses_nothing(tmp_path, monkeypatch):
     outcome = runs.run(one, tmp_path)
     assert "No space left on device" in str(outcome.result.failure)
     assert [node.state for node in outcome.nodes] == ["done", "done", "failed", "done", "dead"]
-    # What was there is there, nothing half-written is; the others have their new chunks besides.
+    # Old files are kept, none is partial; the other nodes also have their new chunks.
     after = snapshot(tmp_path)
     assert all(after[path] == content for path, content in old.items())
     assert not list(tmp_path.rglob("*.tmp")) and len(list(full.glob("*/*"))) == 1
@@ -300,7 +300,7 @@ def test_endless_replay_is_stopped(tmp_path):
 
 @pytest.mark.parametrize("experiment", ["reencode", "exchange"])
 def test_native_quic_and_aioquic_give_equal_events(experiment, tmp_path):
-    """They acknowledge by rules of their own, so that only times differ, and not by much."""
+    """Acknowledgement rules differ, so only times differ slightly."""
     if reason := registry.get("native").reason():
         pytest.skip(reason)
     did, times = [], []

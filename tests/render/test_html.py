@@ -1,4 +1,4 @@
-"""The building blocks of the report."""
+"""HTML elements of pages."""
 
 from html.parser import HTMLParser
 
@@ -11,13 +11,13 @@ class Reader(HTMLParser):
     """Collects tags with their attributes."""
 
     def __init__(self, text: str) -> None:
-        """Read the whole text."""
+        """Parse a text."""
         super().__init__()
         self.tags: list[tuple[str, dict[str, str]]] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember a tag."""
+        """Record a tag."""
         self.tags.append((tag, {name: value or "" for name, value in attrs}))
 
     def all(self, tag: str) -> list[dict[str, str]]:

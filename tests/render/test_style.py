@@ -15,7 +15,7 @@ def test_wide_tables_scroll_on_screen_and_not_in_print():
     style = (Path(html.__file__).parent / "report.css").read_text(encoding="utf-8")
     everywhere = style[: style.index("@media (max-width: 1050px)")]
     box = everywhere.partition("\n.scroll {")[2].partition("}")[0]
-    # Positioned, or else what only screen readers see makes the page itself scroll.
+    # Positioned; otherwise text for screen readers makes the page scroll.
     for wanted in ("position: relative", "overflow: auto", "max-width: 100%"):
         assert wanted in box
     caption = everywhere.partition("\ncaption {")[2].partition("}")[0]

@@ -1,4 +1,4 @@
-"""One table for all who read it: terminal, page, Markdown, records."""
+"""One table in all formats: terminal, HTML, Markdown, LaTeX, records."""
 
 import json
 import math
@@ -52,7 +52,7 @@ def test_text_table_aligns_numbers_and_merges_repeated_headers():
 
 
 def test_wide_row_wraps():
-    """No column is lost, and none is cut."""
+    """No column is lost or truncated."""
     lines = table(caption="", remark="").text(width=24).replace("\u202f", " ").splitlines()
     assert lines[:5] == [
         "",

@@ -1,4 +1,4 @@
-"""No test of the report measures blocks or replays a network."""
+"""Replacements of slow measurements in tests of the report."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.works import studies
 
 @pytest.fixture(autouse=True)
 def no_real_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no test of the report measure blocks, replay a network or model a million nodes."""
+    """Replace measurements of blocks, replays and large networks in every test."""
     monkeypatch.setattr(bench, "measure_blocks", fake_blocks)
     monkeypatch.setattr(replays, "reproduce", fake_replays)
     studies.small(monkeypatch)

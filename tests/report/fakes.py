@@ -22,7 +22,7 @@ def pages_of(done: Reproduction) -> dict[str, str]:
 def fake_measure(
     change: Callable[[pd.DataFrame], None] | None = None,
 ) -> Callable[..., pd.DataFrame]:
-    """Return what stands in for `bench.measure`."""
+    """Return a replacement of `bench.measure`."""
 
     def measure(names: list[str], *, preset: str, progress: bool) -> pd.DataFrame:
         measured = frames.measurements(names)
@@ -35,20 +35,20 @@ def fake_measure(
 
 
 def blank(drawn: Any, file_format: str) -> bytes:
-    """Stand in for `plots.figure_bytes`, where it is not the pictures that matter."""
+    """Replace `plots.figure_bytes` where figures do not matter."""
     return b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"></svg>'
 
 
 def drawn_once(drawn: Any, file_format: str) -> bytes:
-    """Draw what stands in the pages; the same as PNG is for the tests of plots."""
+    """Draw SVG figures for the pages; PNG files are tested with the plots."""
     return DRAW(drawn, file_format) if file_format == "svg" else b"\x89PNG"
 
 
 def fake_blocks(names: list[str], *, preset: str, progress: bool) -> pd.DataFrame:
-    """Stand in for `bench.measure_blocks`."""
+    """Replace `bench.measure_blocks`."""
     return frames.blocks(names)
 
 
 def fake_replays(preset: str, *, progress: bool) -> dict[str, pd.DataFrame]:
-    """Stand in for `replays.reproduce`."""
+    """Replace `replays.reproduce`."""
     return frames.replays()

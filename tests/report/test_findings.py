@@ -1,4 +1,4 @@
-"""The pages of docs/papers: made by the code, and still what it makes."""
+"""The generated pages of docs/papers are up to date."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A reproduction: which works are computed, what is a failure, which files are replaced."""
+"""A reproduction: chosen works, failures and replaced files."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The script of the report's tables, in a browser: it sorts by value, filters, and undoes both."""
+"""The script of the report's tables in a browser sorts by value, filters and resets."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def table() -> Table:
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """What the table shows after each step."""
+    """Return the visible rows after each step."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium here (Debian: apt-get install chromium)")
@@ -74,7 +74,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 
 
 def names(rows: list[str]) -> list[str]:
-    """Return the second cell of each row that is no remark."""
+    """Return the second cell of each row that is not a remark."""
     return [row.split()[1] for row in rows if row != "slow start"]
 
 

@@ -100,16 +100,16 @@ def test_plan_with_proofs_has_trees_and_says_that_the_prover_is_cited():
 
 
 def test_beamsim_report_is_reproduced_within_bounds():
-    """Its report says 3.9 s by gossip and 3.2 s on a grid; its numbers of groups it does not say.
+    """The report states 3.9 s by gossip and 3.2 s on a grid, but not its numbers of groups.
 
     With its inputs (8192 validators, 3072 bytes, 128 KiB, 1000 a second, 100 Mbit/s) and the
     README's 8 groups this model is too fast, most on a grid: it has neither TCP's slow start nor
-    the packets of ns-3. Nothing is fitted to come nearer.
+    the packets of ns-3. No parameter is fitted.
     """
     gossip, grid = (aggregate(Tree(topology=name), seeds=6) for name in ("gossip", "grid"))
     assert gossip.seconds / 3.9 - 1 == pytest.approx(-0.21, abs=0.03)
     assert grid.seconds / 3.2 - 1 == pytest.approx(-0.46, abs=0.03)
-    assert grid.seconds < gossip.seconds  # the order is the report's
+    assert grid.seconds < gossip.seconds  # the order agrees with the report
     fewer = aggregate(Tree(topology="grid", groups=4), seeds=4)
     assert fewer.seconds / 3.2 - 1 == pytest.approx(-0.05, abs=0.03)
 

@@ -31,7 +31,7 @@ def test_validation_reports_exact_bytes_and_errors():
     assert predicted.loc[("bsc", "transaction_bytes", "ML-DSA-44"), "error"] == pytest.approx(
         2465 / 2500 - 1
     )
-    # The model lets the BNB chain carry more than its test did, and the error stays.
+    # The model overestimates the measured capacity of the BNB chain.
     assert predicted.loc[("bsc", "capacity_per_second", "ML-DSA-44"), "error"] > 0.25
     near = predicted.loc[("near", "verification_gas", "ML-DSA-65")]
     assert near["predicted"] == pytest.approx(68_093_951_344 * 120 / 80)

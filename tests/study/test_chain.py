@@ -67,7 +67,7 @@ def test_solana_packet_is_too_small_for_post_quantum_signatures():
     assert answer.values["Falcon-512"]["capacity_per_second"] == 0
     rows = answer.frame.set_index(["scheme", "quantity"])
     assert "packet of 1232 bytes" in rows.loc[("Falcon-512", "capacity_per_second"), "source"]
-    # A key that the chain knows already leaves room.
+    # A key that the chain already knows saves space.
     known = found(load("solana").with_(nodes=16, delegates=16, key_mode="registered"))
     assert known.limits["Falcon-512"] == "gas"
 
@@ -158,7 +158,7 @@ def test_votes_of_lean_ethereum_without_aggregation_are_too_many():
     late = found(lean.with_(schemes=("Falcon-512",), migration={}, most_votes=4.0)).values
     soon = found(lean.with_(schemes=("Falcon-512",), migration={})).values
     apart = late["Falcon-512"]["rule_seconds"] - soon["Falcon-512"]["rule_seconds"]
-    assert apart == pytest.approx(4.0)  # a second block has to carry the other half
+    assert apart == pytest.approx(4.0)  # a second block has to include the other half
 
 
 def test_figures_of_a_cited_prover_are_labelled():
@@ -219,7 +219,7 @@ def test_block_has_one_proof_and_its_transactions():
 
 
 def test_few_transactions_are_longer_with_a_proof():
-    """A proof of 74 kB is worth it from some 113 signatures of 655 bytes on."""
+    """A proof of 74 kB is shorter than about 113 signatures of 655 bytes."""
     one = plan(block_bytes=150_000, envelope_bytes=200, schemes=("Falcon-512",))
     proven = one.with_(transaction_aggregation="labrador")
     counts = [models(each, COSTS)["Falcon-512"]["transactions_per_block"]
@@ -284,7 +284,7 @@ def test_bls_votes_cost_their_aggregates():
     assert got["plain_vote_verify_seconds"] == 1000 * COSTS["Falcon-512"].verify_seconds
     without = models(one, COSTS)["Falcon-512"]
     assert math.isnan(without["vote_verify_seconds"])
-    # What is not known delays nothing.
+    # Unknown times count as zero.
     assert got["final_seconds"] - without["final_seconds"] == pytest.approx(3e-3)
     slower = models(one, replace(TABLE, aggregates=replace(AGGREGATES, verify_seconds=2.0)))
     assert slower["Falcon-512"]["final_seconds"] > got["final_seconds"] + 3.9
@@ -306,7 +306,7 @@ def test_votes_follow_a_prover_with_stated_times():
         ("magic", "must be one of plain, bls"),
     ],
 )
-def test_unknown_aggregation_is_rejected(how, message):
+def test_invalid_transaction_aggregation_is_rejected(how, message):
     with pytest.raises(UsageError, match=message):
         run(plan(schemes=("ML-DSA-44",), transaction_aggregation=how))
 
@@ -326,7 +326,7 @@ def test_prover_may_prove_a_user_scheme():
 
 
 def test_chain_with_one_proof_per_block_can_be_studied():
-    """Against the chain of today, which has none; its sensitivity; who wins where."""
+    """Compared with today's chain without proofs; its sensitivity and winners."""
     one = load("ethereum").with_(
         transaction_aggregation="labrador", schemes=("Falcon-512", "ML-DSA-44"), migration={},
         nodes=64, delegates=8,

@@ -1,4 +1,4 @@
-"""Exploring without a browser: sliders are set, and what follows is read back."""
+"""The explorer without a browser: sliders are set and results are read."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ def shared():
 
 @pytest.fixture
 def sketched(monkeypatch):
-    """What a picture shows, without the third of a second that drawing it takes."""
+    """Record the plotted data without drawing, which takes a third of a second."""
     monkeypatch.setattr(plots, "figure_bytes", lambda axes, _: repr(widths(axes)).encode())
 
 

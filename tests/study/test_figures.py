@@ -23,7 +23,7 @@ def test_published_network_gives_the_published_model():
         assert found.values[name]["final_seconds"] == run_consensus(one).latency_seconds
         assert found.values[name]["transactions_per_block"] == one.transactions_per_block()
     assert found.best == "Falcon-512"
-    # All but one carry less than is wanted, and yet a block of each takes its time.
+    # All but one scheme carry less than the load, and yet their blocks take their time.
     fitting = [each for each in found.values.values() if each["transactions_per_block"]]
     assert len(fitting) == 7
     assert all(
@@ -63,7 +63,7 @@ def test_latency_grows_with_load_below_capacity():
     there = models(slow, COSTS)["Falcon-512"]
     cycle = max(slow.block_seconds, there["final_seconds"])
     assert there["full_latency_seconds"] == pytest.approx(cycle / 2 + there["final_seconds"])
-    # Nearly nobody is there: half an interval, and a block of nearly nothing.
+    # Almost no load: half an interval and an almost empty block.
     assert there["latency_seconds"] == pytest.approx(
         slow.block_seconds / 2 + there["single_final_seconds"], rel=0.01
     )
@@ -187,7 +187,7 @@ def test_every_figure_has_kind_and_source():
     assert (frame["source"] != "").all()
     published = run(load("pqdpol")).frame
     assert set(published["kind"]) == {"published", "measured", "modelled"}
-    # Only Falcon's lengths are ours there, and they were counted.
+    # Only Falcon's lengths are measured by pqchain there.
     counted = published[published["kind"] == "measured"]
     assert set(counted["quantity"]) == {"signature_bytes"}
 

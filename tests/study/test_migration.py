@@ -1,4 +1,4 @@
-"""Keys that move: the bound of the literature, adoption, phases, and what is carried meanwhile."""
+"""Migration of keys: the published bound, adoption, phases, and capacity meanwhile."""
 
 import math
 from dataclasses import replace

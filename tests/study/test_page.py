@@ -1,4 +1,4 @@
-"""The page of a study: content, labels, and how it is written."""
+"""The page of a study: content, labels and writing."""
 
 import re
 
@@ -100,7 +100,7 @@ def test_unwritable_path_is_rejected(tmp_path, analysis):
 
 
 def test_landscape_with_one_winner_names_it(written):
-    # Falcon-512 against ML-DSA-44: shorter everywhere.
+    # Falcon-512 is shorter than ML-DSA-44 everywhere.
     assert "Falcon-512 wins everywhere in this range: public key bytes" in written
     two = plane(plan(schemes=("Falcon-512", "MAYO-2"), block_seconds=1e4), plans.COSTS)
     assert two["winner"].nunique() == 2

@@ -1,4 +1,4 @@
-"""Latency against load: known closed forms, a simulation, and how it grows."""
+"""Latency by load: closed forms, a simulation, and growth."""
 
 import math
 
@@ -20,7 +20,7 @@ def blocks(**changes):
 
 @pytest.mark.parametrize("load", [0.1, 0.5, 0.9])
 def test_block_of_one_equals_the_m_d_1_queue(load):
-    # Left behind by a service of one unit: Pollaczek and Khinchine's number less who is served.
+    # Queue after a service of one unit: the Pollaczek-Khinchine length without the served one.
     assert left_over(load, 1) == pytest.approx(load**2 / (2 * (1 - load)), rel=1e-6)
 
 

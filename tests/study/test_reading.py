@@ -11,7 +11,7 @@ from tests.study.plans import GOOD
 
 
 def refused(text):
-    """Return the lines of the refusal."""
+    """Return the lines of the error."""
     with pytest.raises(UsageError) as caught:
         parse(text, "my.toml")
     return str(caught.value).split("\n")

@@ -25,7 +25,7 @@ def ends(answer, scheme, name):
 
 
 def slower(by: float, scheme: str = "") -> CostTable:
-    """Return the costs with every verification, or that of one scheme, slower."""
+    """Return costs with slower verification of all schemes or of one."""
     rows = tuple(
         replace(row, verify_seconds=by * row.verify_seconds)
         if scheme in ("", row.algorithm)
@@ -182,7 +182,7 @@ def test_slowdown_widens_times_and_not_ratios():
 def test_slowdown_is_read_from_verifications():
     frame = frames.measurements(["ECDSA-secp256k1", "Falcon-512", "ML-DSA-44"])
     frame["min_seconds"] = frame["median_seconds"] / 1.3
-    # Signing may restart: its fastest sample did less work.
+    # Signing may restart: the fastest sample had fewer attempts.
     frame.loc[frame["operation"] == "sign", "min_seconds"] /= 10
     found = known(plan(), frame)
     assert found is not None

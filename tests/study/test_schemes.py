@@ -1,4 +1,4 @@
-"""Schemes of the user's own: from a file, from the command line, in Python."""
+"""User-defined schemes from a file, the command line and Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sensitivity: closed forms of single inputs, and planes whose winners are known."""
+"""Sensitivity: closed forms of single inputs, and landscapes with known winners."""
 
 import math
 

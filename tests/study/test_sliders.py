@@ -90,7 +90,7 @@ def test_embedded_text_cannot_close_the_script(ahead, one):
 
 @pytest.fixture(scope="module")
 def seen(one, ahead, tmp_path_factory):
-    """What the section shows after each step."""
+    """Return the visible values after each step."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium here (Debian: apt-get install chromium)")

@@ -35,7 +35,7 @@ def test_validation_rows_equal_the_closing_note(name):
     for (_, error), (_, expected) in zip(got, ERRORS[name], strict=True):
         assert error == pytest.approx(expected, abs=0.004)
     assert (seen["source"] != "").all() and (seen["date"] != "").all()
-    # What nobody cites is a row, too.
+    # Quantities without a citation are rows as well.
     unseen = frame[frame["observed"].isna()]
     assert set(unseen["quantity"]) <= set(EXPECTED)
     assert (unseen["source"] == "no cited observation").all()

@@ -1,4 +1,4 @@
-"""Plans that are written read back as they were."""
+"""Written plans read back unchanged."""
 
 import pytest
 

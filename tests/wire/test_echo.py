@@ -1,4 +1,4 @@
-"""A tiny node on every driver and over every transport: `pqchain.wire` knows no chunks."""
+"""A minimal node on every driver and transport: `pqchain.wire` is independent of protocols."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ MODEL = Model(task_seconds=lambda task: 1e-6 * task.size, jitter_seconds=1e-3)
 
 @pytest.fixture(autouse=True)
 def importable(monkeypatch, tmp_path_factory):
-    """Let the processes of nodes import this test's node, and share compiled modules."""
+    """Let the processes of nodes import this test's node and share byte code."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.getbasetemp() / "compiled"))
@@ -72,7 +72,7 @@ def test_virtual_clock_adds_task_and_datagram_times(tmp_path):
         )
     ]
     assert ended[0] < 0.01 < ended[1]
-    # Of the tasks of a node one runs at a time.
+    # The tasks of a node run sequentially.
     assert ended[2] == pytest.approx((NODES - 1) * COUNT, abs=0.1)
 
 
@@ -85,7 +85,7 @@ def test_driver_starts_nodes(tmp_path):
         virtual.run(job, tmp_path, MODEL)
 
 
-def test_dead_node_restarts_if_asked(tmp_path):
+def test_dead_node_restarts_only_if_asked(tmp_path):
     back = echo(
         parameters={"waits": True},
         begin=True,
@@ -156,7 +156,7 @@ asyncio.run(main())
 
 @pytest.mark.parametrize("name", [installed(name) for name in registry.TRANSPORTS])
 def test_echoes_arrive_within_one_process(name, tmp_path):
-    # In a process of its own: gRPC's threads do not like to live in one that starts others.
+    # In a separate process: gRPC's threads are unsafe in a process that forks.
     done = subprocess.run(
         [sys.executable, "-c", IN_PROCESS, name, str(tmp_path)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Who a node is: an answer to a challenge proves it to one server only."""
+"""Identities: the answer to a challenge is valid for one server only."""
 
 import pytest
 

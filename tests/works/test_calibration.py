@@ -1,4 +1,4 @@
-"""The fit behind paper-serial: every cell of Tables 5 and 6, and how little it establishes."""
+"""The fit of paper-serial: every cell of Tables 5 and 6, and its limits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_paper_serial_defaults_equal_the_fit() -> None:
     assert found == pytest.approx(default, rel=1e-4)
     assert fitted.rms_percent == pytest.approx(2.8, abs=0.1)
     assert fitted.worst_percent == pytest.approx(7.3, abs=0.1)
-    # The closed form of the fit is what the engine plays, to the nanosecond's rounding.
+    # The closed form of the fit equals the engine, up to rounding to nanoseconds.
     played = rebuilt.tables(COSTS, fitted.law)["latency_seconds"]
     assert played.tolist() == pytest.approx(fitted.residuals["modelled_seconds"].tolist(), rel=1e-6)
 

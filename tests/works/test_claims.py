@@ -1,4 +1,4 @@
-"""Statements of the works, judged by the printed numbers and by ours."""
+"""Statements of the works, judged by published and by measured numbers."""
 
 import math
 
@@ -85,7 +85,7 @@ def test_size_claims_are_checked_on_the_registry():
     assert of_pqdpol["larger-public-keys-than-classical"] == FAILS
 
 
-# Statements on our numbers
+# Statements on measured numbers
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -128,9 +128,9 @@ def verify_times(first: float, second: float, **changes) -> pd.DataFrame:
         (50e-6, 40e-6, 1e-6, 1000, "not on this machine"),
         (40e-6, 45e-6, 1e-6, 1000, OPEN),  # within 3 + 3 median absolute deviations
         (40e-6, 40e-6, 0.0, 1000, OPEN),  # equal
-        (40e-6, 90e-6, 20e-6, 1000, HOLDS),  # they scatter, but the medians are far apart
+        (40e-6, 90e-6, 20e-6, 1000, HOLDS),  # large spread, but distant medians
         (40e-6, 90e-6, 20e-6, 3, OPEN),  # too few samples to know the medians
-        (40e-6, 59e-6, 20e-6, 1000, OPEN),  # well known, but not far apart
+        (40e-6, 59e-6, 20e-6, 1000, OPEN),  # precise, but too close
     ],
 )
 def test_close_values_have_no_rank(first, second, mad, samples, verdict):
@@ -226,11 +226,11 @@ def test_absolute_published_times_are_not_judged():
     assert frame.loc[frame["claim_id"] == "all-below-0.05-ms", "source"].tolist() == ["published"]
 
 
-def test_standard_error_of_a_median_is_1_2533_mads():
+def test_median_error_is_1_858_mads():
     assert math.isclose(readers.MEDIAN_ERROR, 1.858, rel_tol=1e-3)
 
 
-# Bad input
+# Invalid input
 
 
 def test_frames_that_break_their_contract_are_rejected():

@@ -12,7 +12,7 @@ from pqchain.works import papers
 
 @pytest.fixture
 def copy(tmp_path, monkeypatch):
-    """A copy of the data that a test may spoil."""
+    """A copy of the data that a test may damage."""
     folder = tmp_path / "papers"
     shutil.copytree(installation.data("papers"), folder)
     monkeypatch.setattr(installation, "data", lambda name: folder)
@@ -20,7 +20,7 @@ def copy(tmp_path, monkeypatch):
 
 
 def replace(path: Path, old: str, new: str) -> None:
-    """Spoil a file."""
+    """Damage a file."""
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")

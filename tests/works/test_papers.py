@@ -12,7 +12,7 @@ from pqchain.works.papers import PUBLISHED
 from tests.works.expectations import EVERY_TABLE, EXPECTED, KEYS
 from tests.works.printed_cells import cell
 
-# What there is
+# Works
 
 
 def test_works_are_pinned():
@@ -233,7 +233,7 @@ def test_papers_without_costs_are_rejected(key):
         papers.costs(key)
 
 
-# Bad input
+# Invalid input
 
 
 def test_unknown_names_suggest_the_nearest():

@@ -1,4 +1,4 @@
-"""Tables 5 and 6 of the PQ-DPoL paper: every cell, what the fit is worth, what the model says."""
+"""Tables 5 and 6 of the PQ-DPoL paper: every cell, the fit, and predictions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rebuilt():
 
 @pytest.fixture(scope="module")
 def computed():
-    """Return what the work computes for few nodes, with costs of an imaginary machine."""
+    """Return the frames of the work for few nodes, with synthetic costs."""
     with pytest.MonkeyPatch.context() as patch:
         studies.small(patch)
         return PqDpol().compute(Bench(measurements=frames.measurements()))

@@ -1,4 +1,4 @@
-"""Tables 5 and 6 run: what runs come to, and what they say of the paper's statements."""
+"""Tables 5 and 6 executed: results of runs, and verdicts on the paper's statements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Printed numbers next to ours: every number has a row, with ours or the reason why not."""
+"""Published numbers and measured ones: every number has a row with a value or a reason."""
 
 import csv
 import dataclasses
@@ -90,7 +90,7 @@ def test_replays_fill_in_the_table_of_phases():
 
 
 def copy_of_sixth(folder: Path) -> Path:
-    """Copy the made-up work, so that a test can break a file of it."""
+    """Copy the fictional work, so that a test can damage its files."""
     for file in FOLDER.iterdir():
         (folder / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
     return folder

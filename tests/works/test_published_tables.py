@@ -26,7 +26,7 @@ def test_every_csv_has_a_table_and_every_name_a_registry_row(key):
         ) or any(printed_name in row for row in printed(key, "algorithms"))
 
 
-# As printed
+# Printed digits
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_pqdpol_throughput_times_latency_is_constant():
             if not throughput * latency <= Decimal(product) <= upper:
                 misfits.append(heading)
     assert misfits == ["Falcon 512, n = 5", "Falcon 1024, n = 2"]
-    # The expected values of the two errata do fit.
+    # The expected values of the two errata agree.
     for throughput, latency, product in [
         ("1.1119", "26.4582", "29.42"),
         ("30.5676", "0.4907", "15"),

@@ -1,4 +1,4 @@
-"""The re-encoding paper beside replays: tables, claims, and virtual runs in processes."""
+"""The re-encoding paper compared with replays: tables, claims, and runs in processes."""
 
 import dataclasses
 import math
@@ -249,7 +249,7 @@ def test_paper_preset_adds_sockets_and_transports(monkeypatch):
 
 
 def asked_of(orders) -> dict[str, int]:
-    """Return how many repeats are asked for, by name, and check that no seed comes twice."""
+    """Return the number of repeats by name; check that seeds are unique."""
     seeds: dict[tuple[str, str], set[int]] = {}
     counts: dict[str, int] = {}
     for name, options, first in orders:
@@ -266,7 +266,7 @@ def asked_of(orders) -> dict[str, int]:
 
 
 def apart_of(orders, one: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return what stands in for virtual replays of whole blocks."""
+    """Return a replacement of virtual replays of whole blocks."""
     found = dict.fromkeys((name for name, _, _ in orders), one)
     series = {"series": frames.exchanges((1.0, 2.0)), "reference series": frames.exchanges((1.0,))}
     return found | series

@@ -1,4 +1,4 @@
-"""Table 1 of the round-3 comparison: fourteen columns, cell by cell, in JSON, text and pictures."""
+"""Table 1 of the round-3 comparison: fourteen columns in JSON, text and plots."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Statements: each names the sentence that makes it, and the sentence is in the source."""
+"""Statements: each has a quote, and the quote is in the source text."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a verdict may say: no fit confirms its own table, nothing refutes outside the setting."""
+"""Rules of verdicts: a fit does not confirm its own table; only the setting refutes."""
 
 import pytest
 from hypothesis import given
@@ -70,7 +70,7 @@ def test_verdict_words_are_shared():
 
 
 def reader(source: str, fitted=(), **values: tuple[float, Standing]) -> Reader:
-    """Return a reader of made-up numbers."""
+    """Return a reader of synthetic numbers."""
 
     def read(name, quantity, implementation):
         value, standing = values[name]

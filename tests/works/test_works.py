@@ -1,4 +1,4 @@
-"""What holds for every work: its key, its folder, and tables and figures that are data."""
+"""Properties of every work: key, folder, and declared tables and figures."""
 
 import inspect
 import re
@@ -134,7 +134,7 @@ def test_unknown_part_of_a_chapter_is_rejected(tmp_path):
 
 @pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
 def test_every_finding_names_facts_of_the_work(work):
-    # Without frames there are no facts, but misspelt names are found all the same.
+    # Without frames there are no facts, but misspelt names are still found.
     assert list(work.findings({})) == []
     names = {
         name for entry in work.chapter.findings for name in re.findall(r"{([^}:]+)", entry["text"])

@@ -1,4 +1,4 @@
-"""One block in memory: what is decoded while chunks come stays out of the way of what comes."""
+"""Gathering of a block: early decoding does not overwrite arriving chunks."""
 
 from types import SimpleNamespace
 
@@ -16,7 +16,7 @@ STRIPE = 4096
 
 @pytest.fixture
 def half_decoded(monkeypatch):
-    """Return a block of which a stripe can be decoded from chunks 0, 2 and 3, while 1 comes."""
+    """Return a block with a stripe decodable from chunks 0, 2 and 3 while 1 arrives."""
     monkeypatch.setattr(gather, "STRIPE_BYTES", STRIPE)
     one = small(overlap=True, block_bytes=30_000, before=(3, 2), after=(2, 2))
     code, members = ReedSolomon(3, 2), tuple(range(5))
@@ -44,7 +44,7 @@ def half_decoded(monkeypatch):
 
 
 def go_on(own):
-    """Do the tasks of the line to their end."""
+    """Run the queued tasks to their end."""
     while own.tasks:
         tasks = own.tasks.pop(0)
         outcome = None

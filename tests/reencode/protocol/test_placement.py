@@ -1,4 +1,4 @@
-"""Which placement counts, and when all have confirmed the same."""
+"""Order of placements, and agreement on one."""
 
 import pytest
 

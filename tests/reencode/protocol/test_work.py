@@ -1,4 +1,4 @@
-"""Tasks follow each other, and every moment counts once."""
+"""Tasks run sequentially, and time is counted once."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def task(kind):
 
 
 def tasks(*each):
-    """Let tasks follow each other; the outcomes are kept."""
+    """Run tasks sequentially and record their results."""
     outcomes = []
 
     def follow():

@@ -1,4 +1,4 @@
-"""The code: every way to lose chunks recovers; engines and libraries give the same bytes."""
+"""Erasure codes: every loss recovers; engines and libraries give equal bytes."""
 
 import subprocess
 from itertools import combinations
@@ -35,7 +35,7 @@ def test_parity_matrices_equal_reedsolo():
 
 
 def test_engine_detection_starts_no_program(monkeypatch):
-    """A compiler that is asked where a library is leaves files behind if it is killed."""
+    """A killed compiler that searches a library would leave files."""
     monkeypatch.setattr(subprocess, "Popen", lambda *given, **named: pytest.fail("started"))
     erasure._isal.cache_clear()
     assert erasure.available()["numpy"] == ""
@@ -54,7 +54,7 @@ def test_engines_agree_byte_for_byte(code, length):
 
 def test_galois_agrees_byte_for_byte():
     galois = pytest.importorskip("galois", reason="galois is not installed: the dev extra has it")
-    # Calculated, not compiled: compiling takes longer than all other tests of the code.
+    # Interpreted: compiling takes longer than all other tests of the code.
     gf = galois.GF(2**8, irreducible_poly=0x11D, compile="python-calculate")
     for code in CODES:
         data = rows(code[0], 64)

@@ -1,4 +1,4 @@
-"""Lengths of chunks, and which codes there are."""
+"""Chunk lengths and valid codes."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The modelled network against closed forms."""
+"""The modelled link compared with closed forms."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A node on sockets: which address it cannot have, and what comes before its start."""
+"""A node on sockets: unavailable addresses, and data before its start."""
 
 import asyncio
 import gc
@@ -97,7 +97,9 @@ def test_sessions_before_the_start_are_kept(tmp_path, monkeypatch):
 
     try:
         asyncio.run(main())
-        assert gc.get_freeze_count() > 10_000  # a full collection in a turn would go through them
+        assert (
+            gc.get_freeze_count() > 10_000
+        )  # a full garbage collection within a turn would traverse them
     finally:
         gc.unfreeze()
 

@@ -1,4 +1,4 @@
-"""Processes of nodes: one message where they cannot start, and nothing left where one ends."""
+"""Processes of nodes: one error if they cannot start, and complete cleanup."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ def breaks_at_once(index, transport, folder):
 
 
 class Breaks:
-    """A node that works until it is asked to begin, and then has a mistake in it."""
+    """A node that fails when it starts."""
 
     error = None
     connected, begun, done, progress = True, False, False, 0
@@ -34,7 +34,7 @@ class Breaks:
         self.timed = None
 
     def start(self, now):
-        """Dial nobody."""
+        """Dial no node."""
 
     def begin(self, now):
         self.timed = now
@@ -46,14 +46,14 @@ class Breaks:
         return self.timed
 
     def handle(self, event, now):
-        """Hear nothing."""
+        """Ignore events."""
 
     def handle_timer(self, now):
         raise ZeroDivisionError("a mistake")
 
 
 class Late(Breaks):
-    """A node whose first timers are due already, as happens where the processors are busy."""
+    """A node with overdue first timers, as on a busy machine."""
 
     def begin(self, now):
         self.begun, self.timed = True, now - 1
@@ -73,7 +73,7 @@ def job(factory, **more):
 
 
 def children():
-    """Return the living processes that a nursery of ours made."""
+    """Return the running processes of this test's nurseries."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -112,7 +112,7 @@ def test_dead_node_is_reported_once_and_cleaned_up(factory, why, tmp_path, monke
 
 
 def test_overdue_timers_fire(tmp_path):
-    # uvloop gives handles of another kind for those.
+    # uvloop returns handles of another type for those.
     result = processes.run(job("Late"), tmp_path)
     assert [node.report for node in result.nodes] == [{"rings": 5}] * 2
 
@@ -143,7 +143,7 @@ def test_interruption_leaves_no_process_or_partial_file(how, tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        # In the background of a script SIGINT is ignored, and whatever starts there ignores it too.
+        # Background processes of a script ignore SIGINT, and so do their children.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
@@ -157,5 +157,5 @@ def test_interruption_leaves_no_process_or_partial_file(how, tmp_path):
     assert b"Traceback" not in errors
     wait(lambda: not children())
     assert not output.exists()
-    if how is signal.SIGINT:  # nobody cleans up after SIGKILL but the system
+    if how is signal.SIGINT:  # after SIGKILL only the system cleans up
         assert list(temporary.iterdir()) == []

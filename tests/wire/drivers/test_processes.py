@@ -1,4 +1,4 @@
-"""The driver of processes, without any process."""
+"""The driver of processes, without processes."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Floods of first datagrams: what is kept is counted, and an honest client gets in."""
+"""Floods of first datagrams: state is bounded, and an honest client is admitted."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_flood_is_bounded_and_blocks_nobody(pair: Pair) -> None:
     assert len(server.sessions) == MOST_UNKNOWN
     assert len(server._by_name) <= 3 * MOST_UNKNOWN
     assert server._retries == []
-    assert sent < 0.2 * 1200 * (MOST_UNKNOWN + 400)  # nothing for who floods somebody else
+    assert sent < 0.2 * 1200 * (MOST_UNKNOWN + 400)  # no amplification towards a spoofed address
     session = pair.endpoints[0].dial(1, early=False, now=pair.now)
     for _ in range(20):
         pair.carry()

@@ -1,4 +1,4 @@
-"""gRPC between nodes: known ones talk, strangers get nothing."""
+"""gRPC between nodes: known nodes communicate, unknown ones get nothing."""
 
 import asyncio
 import json
@@ -92,7 +92,7 @@ def test_floods_and_headers_are_bounded():
     assert said["dialled"]
 
 
-def test_unbounded_resources_are_documented(tmp_path, caplog, monkeypatch):
+def test_listening_beyond_loopback_logs_a_warning(tmp_path, caplog, monkeypatch):
     from pqchain.wire.identity import generate
     from pqchain.wire.transports import grpc
     from pqchain.wire.transports.registry import Place

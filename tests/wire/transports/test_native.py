@@ -1,4 +1,4 @@
-"""Our own QUIC library: the same bytes everywhere, nothing for strangers, no way to break it."""
+"""The native QUIC library: deterministic bytes, authentication and robustness."""
 
 import json
 import subprocess
@@ -76,7 +76,7 @@ def test_datagrams_are_equal_in_every_process(tmp_path):
 
 
 def test_seed_determines_every_byte():
-    """Of the same two hosts: their keys are fixed here, so that only the seed is left."""
+    """The keys of both hosts are fixed, so that only the seed differs."""
     digests, first = [], NativePair()
     for seed in (1, 1, 2):
         pair = NativePair(digest=True, seed=seed)
@@ -89,7 +89,7 @@ def test_seed_determines_every_byte():
 
 
 def asked(pair):
-    """Let the client ask for something; return both hosts with their sessions, and the channel."""
+    """Let the client send a request; return both hosts with their sessions, and the channel."""
     session, there = opened(pair)
     client, server = pair.endpoints[0], pair.endpoints[1]
     channel = client.open(session)
@@ -120,7 +120,7 @@ def test_bytes_are_received_into_the_given_buffer(pair):
 
 
 def test_changing_the_receive_buffer_loses_no_bytes():
-    """What had come into the old place and was not told of yet is told of with what follows."""
+    """Unreported bytes in the old buffer are reported with the following ones."""
     pair = NativePair(bits_per_second=20e6)
     _, there = opened(pair)
     session = next(iter(pair.endpoints[0].sessions))
@@ -135,7 +135,7 @@ def test_changing_the_receive_buffer_loses_no_bytes():
                 count += len(event.data) - (event.data[:1] == b"!")
             elif isinstance(event, Filled):
                 count += event.count
-            # Another place for the rest, at a time when some of it has come.
+            # Another buffer for the rest, when a part has arrived.
             pair.now += 0.003
             pair._advance(pair.now)
             into = None if count > size // 2 else memoryview(memory)[count:]
@@ -144,7 +144,7 @@ def test_changing_the_receive_buffer_loses_no_bytes():
 
 
 def test_hosts_get_their_own_buffers_back():
-    """Tokens once were counted by host and given back by handle, so that one freed another's."""
+    """Tokens were once counted per host and returned per handle, so that one freed another's."""
     pair = NativePair(3, bits_per_second=1e8)
     sessions = {at: pair.endpoints[at].dial(2, early=False, now=pair.now) for at in (0, 1)}
     pair.run()
@@ -165,7 +165,7 @@ def test_hosts_get_their_own_buffers_back():
         for at in (0, 1):
             pair.endpoints[at].take_back()
         lent = pair.fabric.memory.lent.values()
-        # What is still on its way is still held.
+        # Data in flight is still lent.
         assert came.get(1, 0) >= 900_000 or any(view.obj is held[1] for view in lent)
     pair.run()
     pair.endpoints[0].take_back()
@@ -178,7 +178,7 @@ def test_early_bytes_are_copied_into_a_later_buffer(pair):
     server.send(there, channel, chunk[:50_000])
     pair.carry()
     pair.run()
-    # 50000 bytes were told of as received; the node takes them when it comes to it.
+    # 50,000 bytes were reported as received; the node reads them later.
     row = bytearray(len(chunk))
     came = b"".join(event.data for event in client.events() if isinstance(event, Received))
     assert came == chunk[:50_000]
@@ -315,7 +315,7 @@ def test_invalid_arguments_are_rejected(pair, name, arguments, message):
     given += [real[each] if isinstance(each, str) else each for each in rest]
     with pytest.raises(UsageError, match=message):
         pair.fabric._library.call(name, *given)
-    # And it still works.
+    # The host still works.
     assert pair.endpoints[0].open(session) == 0
 
 

@@ -1,4 +1,4 @@
-"""Memory that Python and the QUIC library share: nobody touches it after the other let it go."""
+"""Memory shared by Python and the QUIC library is not used after its release."""
 
 import asyncio
 import gc
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 @pytest.mark.parametrize("end", ["raised", "collected"])
 @pytest.mark.parametrize("use", ["lent", "placed", "resized"])
 def test_node_dropped_without_close_is_safe(use, end):
-    """Each of the six ended by a segmentation fault before the handle had a finalizer."""
+    """Each of the six cases crashed before the handle had a finalizer."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.wire.transports.dropped", use, end],
         capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
@@ -42,7 +42,7 @@ def test_node_dropped_without_close_is_safe(use, end):
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_forked_child_leaves_the_handle_alone():
-    """A child has the handle but not its thread; freeing it would wait for that for ever."""
+    """A forked child has the handle but not its thread; freeing it would wait forever."""
 
     async def forked():
         nodes, *_ = await dropped.connected()
@@ -118,7 +118,7 @@ async def pause(condition):
 
 
 def test_unread_data_stays_with_the_sender():
-    """Once the window and some events are full, the peer waits: nothing more is kept of it."""
+    """Once the window and some events are full, the peer waits and no more is buffered."""
 
     async def flooded():
         nodes, here, _, heard = await dropped.connected()
@@ -136,7 +136,7 @@ def test_unread_data_stays_with_the_sender():
         taken = length - left
         assert native._RECEIVE_WINDOW_BYTES / 2 < taken < 40 << 20
         assert grown < 64 << 20
-        # And it goes on when it is read.
+        # It continues after a read.
         asyncio.get_running_loop().add_reader(receiver._descriptor, receiver._news)
 
         def come():
@@ -152,7 +152,7 @@ def test_unread_data_stays_with_the_sender():
 
 
 def test_event_loop_turn_is_bounded(monkeypatch):
-    """However much has come: what takes long leaves the rest to the next turn."""
+    """Long work leaves the rest to the next turn, for any amount of data."""
     taken = []
     monkeypatch.setattr(Mailbox, "take", lambda box: taken.append(box) or [])
     box, monotonic = Mailbox.__new__(Mailbox), iter(range(100))
@@ -180,7 +180,7 @@ def test_non_reading_peer_is_closed(monkeypatch):
     assert client.queued_bytes() == 20_000_000
     client.send(session, channel, chunk)
     assert client.queued_bytes() == 0
-    # It has not heard of that yet.
+    # It has not been notified yet.
     client.send(session, client.open(session), b"more")
     pair.step()
     assert [event.reason for event in client.events() if isinstance(event, Closed)] == [

@@ -1,4 +1,4 @@
-"""QUIC endpoints in memory: who gets in, what 0-RTT saves and what a replay of it does."""
+"""QUIC endpoints in memory: authentication, 0-RTT and its replay."""
 
 import json
 from dataclasses import replace
@@ -37,7 +37,7 @@ def either(request):
 
 
 def native_pair(**changes):
-    """Return a pair over our own library; skip where an install says that it was left out."""
+    """Return a pair over the native library; skip if the installation omitted it."""
     if reason := registry.get("native").reason():
         pytest.skip(reason)
     return NativePair(**changes)
@@ -96,7 +96,7 @@ def test_unknown_peer_is_rejected_without_an_event(either):
     either.join(2, stranger)
     session = either.endpoints[2].dial(1, early=False, now=either.now)
     either.run()
-    # It believes in the session, because it has seen the certificate; it learns better.
+    # The client has seen the certificate and opens the session; then it is closed.
     either.endpoints[2].send(session, 0, b"give me chunks", end=True)
     either.run()
     assert either.endpoints[1].events() == []
@@ -122,7 +122,7 @@ def test_server_with_another_certificate_is_rejected(either):
 
 
 def request_time(pair, *, early):
-    """Return how many one-way delays after dialling the server has a request."""
+    """Return the one-way delays between dialling and the server's receipt of a request."""
     begun, client = pair.now, pair.endpoints[0]
     session = client.dial(1, early=early, now=pair.now)
     asked = False
@@ -161,13 +161,13 @@ def test_replayed_first_flight_does_nothing(over):
         pair.endpoints[0].close(session, "enough", now=pair.now)
         pair.run(quiet_seconds=20)
         assert [type(event) for event in server.events()] == [Closed]
-    # An attacker sends the very same bytes again, from elsewhere.
+    # An attacker replays the same bytes from another address.
     for data in first:
         server.receive(data, ("127.0.0.1", 66), pair.now)
     answers = server.datagrams(pair.now)
     assert server.events() == []
     assert server.early_sessions == 1
-    # It is offered a handshake that it cannot complete, and no more than thrice what it sent.
+    # It gets a handshake that it cannot complete, and at most three times its bytes.
     assert sum(len(data) for data, _ in answers) <= 3 * sum(map(len, first))
 
 
@@ -179,7 +179,7 @@ def test_ticket_is_valid_once(pair):
     assert pair.endpoints[1].early_sessions == 1
     tickets[:] = [copy]
     opened(pair, early=True)
-    # The copy was not accepted; the session came about by the challenge.
+    # The copy was not accepted; the session was authenticated by the challenge.
     assert pair.endpoints[1].early_sessions == 1
     assert len(events(pair, 1, Opened)) == 3
 
@@ -203,7 +203,7 @@ def test_garbage_is_ignored(either, garbage):
         either.tap()
         either.inject(3, 1, garbage)
         either.run()
-        # At most a stateless reset, or which versions it speaks.
+        # At most a stateless reset or a version negotiation.
         assert all(len(data) < max(len(garbage), 100) for *_, data in either.tapped())
     else:
         either.endpoints[1].receive(garbage, ("127.0.0.1", 9), 0.0)
@@ -255,11 +255,11 @@ def test_stopped_channel_accepts_no_data(either):
 
 
 def test_stream_order_within_a_packet_is_deterministic():
-    """aioquic puts those that it has served at the end, in the order of a set."""
+    """aioquic moves served streams to the end, in the order of a set."""
     orders, kept = set(), []
     for _ in range(50):
         streams = [QuicStream(stream_id=4 * number) for number in range(40, 20, -3)]
-        kept.append(streams[::2])  # so that the next ones lie elsewhere
+        kept.append(streams[::2])  # so that the next ones get other addresses
         orders.add(tuple(stream.stream_id for stream in set(streams)))
     assert len(orders) == 1
 
@@ -318,7 +318,7 @@ def test_qh3_error_ends_one_connection_only(monkeypatch):
 
 @pytest.mark.parametrize("lengthened", [True, False])
 def test_qh3_accepts_a_padded_aioquic_hello(lengthened):
-    """Not ours to mend: what aioquic fills its first datagram up with does not count for qh3."""
+    """qh3 does not count the padding of aioquic's first datagram."""
     pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
     from pqchain.wire.transports.qh3 import LIBRARY as QH3
 

@@ -1,4 +1,4 @@
-"""What a member can make a QUIC endpoint keep: counted in memory, without sockets or clocks."""
+"""Bounds of the memory that a member can make a QUIC endpoint keep."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.wire.pair import Pair
 
 @pytest.fixture(params=["aioquic", "qh3"])
 def either(request):
-    """Return a pair of each library whose queues are ours."""
+    """Return a pair of each library with pqchain's queues."""
     if request.param == "aioquic":
         return Pair()
     pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
@@ -37,7 +37,7 @@ def events(pair, index, kind):
 
 @pytest.mark.parametrize("kind", ["pieces", "bytes"])
 def test_session_with_a_non_reading_peer_is_closed(either, monkeypatch, kind):
-    """What waits is counted: every piece, and of bytes those that only the queue has."""
+    """Counts waiting pieces, and bytes that only the queue keeps."""
     monkeypatch.setattr(limits, "MOST_QUEUED", 1000)
     monkeypatch.setattr(limits, "MOST_QUEUED_BYTES", 1 << 20)
     opened(either)
@@ -88,7 +88,7 @@ def test_session_with_too_many_open_streams_is_closed(pair, monkeypatch):
 
 
 def send_gaps(pair, client):
-    """Send the last byte that is allowed, again and again, and never the first one."""
+    """Repeatedly send the last permitted byte and never the first one."""
     for _ in range(200):
         stream = client.get_next_available_stream_id()
         client.send_stream_data(stream, b"x")
@@ -117,7 +117,7 @@ def test_gaps_in_streams_are_bounded(pair, monkeypatch):
 
 
 def test_gaps_before_authentication_are_bounded(pair, monkeypatch):
-    """A client that proves nothing may make the server hold 64 kB; one that has, what it may."""
+    """An unauthenticated client may make the server buffer 64 kB; a member its limit."""
     answered = quic_connection.Connection._answered
     monkeypatch.setattr(quic_connection.Connection, "_answered", lambda *_: None)
     opened(pair)

@@ -1,4 +1,4 @@
-"""TLS over TCP: whom the directory lacks gets nothing; channels take turns; floods have bounds."""
+"""TLS over TCP: unknown nodes get nothing; channels alternate; floods are bounded."""
 
 import asyncio
 import socket
@@ -56,7 +56,7 @@ def test_both_sides_authenticate_and_channels_alternate(tmp_path, identities):
         assert (await wait_for(events, Opened))[0] == Opened(session, 1, True)
         assert (await wait_for(told, Opened))[0].peer == 0
         first, second = client.open(session), client.open(session)
-        # More than the buffers of the system hold, so that something waits.
+        # More than the system buffers, so that some data waits.
         client.send(session, first, bytes(32_000_000), end=True)
         client.send(session, second, b"short", end=True)
         for _ in range(500):
@@ -97,7 +97,7 @@ def test_no_key_remains_on_disk(tmp_path, identities):
 
 
 def knocked(address, host, count):
-    """Return connections of a host that have said nothing."""
+    """Return silent connections of a host."""
     found = []
     for _ in range(count):
         found.append(socket.socket())
@@ -108,7 +108,7 @@ def knocked(address, host, count):
 
 
 def turned_away(clients):
-    """Count those that the other side has closed."""
+    """Count connections closed by the peer."""
 
     def closed(client):
         try:
@@ -161,7 +161,7 @@ def test_slow_authentication_times_out(tmp_path, identities, monkeypatch):
         clients = knocked(server.addresses[1], "127.0.0.1", 4)
         for each in clients[:2]:
             each.send(bytes.fromhex("1603010200010001fc0303"))
-        # A client may see the end before the server has put its books in order.
+        # A client may see the end before the server has updated its state.
         await until(lambda: turned_away(clients) == 4 and not server._greeting)
         assert (server._greeting, server.admission._half_open, told) == ({}, {}, [])
         await server.shut()
@@ -212,7 +212,7 @@ def test_endless_frame_ends_the_session(tmp_path, identities, length):
 
 
 class Pausable:
-    """A connection that notes whether it is read."""
+    """A connection that records whether reading is paused."""
 
     def __init__(self, certificate):
         self.reads, self.aborted = True, False
@@ -238,7 +238,7 @@ class Pausable:
 
 
 def test_flood_is_delivered_in_many_turns_with_backpressure(tmp_path, identities, monkeypatch):
-    """One piece takes the whole turn here: no clock decides what the test finds."""
+    """One piece takes a complete turn, so the test does not depend on a clock."""
     monkeypatch.setattr(sockets, "TURN_SECONDS", 1.0)
     now = [0.0]
     monkeypatch.setattr(sockets.time, "perf_counter", lambda: now[0])

@@ -1,4 +1,4 @@
-"""A sixth work needs a folder of its own and no change of any file that there is."""
+"""A sixth work needs a new folder and no change of an existing file."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent / "data" / "sixth"
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    """Reproduce it beside a work that is there."""
+    """Reproduce it with an existing work."""
 
     def measure(names, *, preset, progress):
         return frames.measurements(names)
