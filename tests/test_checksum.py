@@ -33,7 +33,7 @@ def test_checksum_covers_the_compact_sorted_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "it cannot be read"),
         ("[1]", "it cannot be read: it is a list; expected names and values"),
@@ -47,6 +47,6 @@ def test_checksum_covers_the_compact_sorted_text() -> None:
         ('{"version": 1, "a": "\\ud800", "sha256": "00"}', "it was changed"),
     ],
 )
-def test_invalid_documents_are_rejected(text: str | bytes, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_invalid_documents_are_rejected(text: str | bytes, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         checksum.loads(text, "it", "mend it", version=("version", 1))

@@ -22,9 +22,9 @@ def test_docstring_examples_exist():
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.stem)
 def test_docstring_examples_are_correct(path):
     name = ".".join(("pqchain", *path.relative_to(ROOT).with_suffix("").parts))
-    done = doctest.testmod(importlib.import_module(name), raise_on_error=False)
-    assert done.attempted
-    assert done.failed == 0
+    result = doctest.testmod(importlib.import_module(name), raise_on_error=False)
+    assert result.attempted
+    assert result.failed == 0
 
 
 def test_architecture_names_every_package():

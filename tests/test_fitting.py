@@ -12,9 +12,9 @@ def test_fitted_prices_are_recovered_and_not_negative():
     matrix = np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]])
     assert nonnegative(matrix, matrix @ [3.0, 5.0]) == pytest.approx([3.0, 5.0])
     # The best second price is negative, so it is 0 and only the first is fitted.
-    found = nonnegative(matrix, matrix @ [3.0, -1.0])
-    assert found[1] == 0
-    assert found[0] == pytest.approx(float(matrix[:, 0] @ (matrix @ [3.0, -1.0])) / 6)
+    result = nonnegative(matrix, matrix @ [3.0, -1.0])
+    assert result[1] == 0
+    assert result[0] == pytest.approx(float(matrix[:, 0] @ (matrix @ [3.0, -1.0])) / 6)
 
 
 def test_true_price_lies_in_its_interval():

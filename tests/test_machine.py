@@ -59,23 +59,23 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_provenance_is_plain_json_with_the_promised_keys() -> None:
-    told = machine.provenance()
+    provenance = machine.provenance()
     promised = {
         "machine_id", "cpu_model", "cpu_count", "cpu_flags", "platform", "python", "pqchain",
         "commit", "native", "date", "load_average",
     }  # fmt: skip
-    assert promised <= set(told)
-    assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert told["pqchain"] == pqchain.__version__
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", told["date"])
+    assert promised <= set(provenance)
+    assert json.loads(json.dumps(provenance, allow_nan=False)) == provenance
+    assert provenance["pqchain"] == pqchain.__version__
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", provenance["date"])
 
 
 def test_provenance_names_no_person_host_or_folder() -> None:
-    told = machine.provenance()
-    assert not {"hostname", "python_executable", "python_config_args"} & set(told)
+    provenance = machine.provenance()
+    assert not {"hostname", "python_executable", "python_config_args"} & set(provenance)
     values = [
         str(value)
-        for key, value in told.items()
+        for key, value in provenance.items()
         if key
         not in ("native", "timer")  # tested where they are written; "CLOCK_..." is not a path
     ]
@@ -119,11 +119,11 @@ def test_machine_ids_of_different_machines_differ() -> None:
 @pytest.mark.usefixtures("skylake")
 def test_flags_and_model_come_from_the_first_processor() -> None:
     assert machine.cpu_flags() == {"fpu", "sse2", "popcnt", "avx2"}
-    told = machine.provenance()
-    assert told["cpu_model"] == (
+    provenance = machine.provenance()
+    assert provenance["cpu_model"] == (
         "Intel(R) Core(TM) i7-6700 CPU @ 3.40GHz (cpu family 6, model 94, stepping 3)"
     )
-    assert told["cpu_flags"] == ["avx2", "popcnt"]
+    assert provenance["cpu_flags"] == ["avx2", "popcnt"]
 
 
 @pytest.mark.usefixtures("skylake")
@@ -138,9 +138,9 @@ def test_missing_flags_are_in_registry_order() -> None:
 def test_without_cpuinfo_no_flag_is_known_and_provenance_still_works() -> None:
     assert machine.cpu_flags() == frozenset()
     assert machine.missing_flags(IMPLEMENTATIONS["liboqs-0.13/avx2"])
-    told = machine.provenance()
-    assert told["cpu_flags"] == []
-    assert told["cpu_model"]
+    provenance = machine.provenance()
+    assert provenance["cpu_flags"] == []
+    assert provenance["cpu_model"]
 
 
 def test_native_builds_are_found_in_every_package_folder(
@@ -189,8 +189,8 @@ def git(folder: Path, *arguments: str) -> str:
         "core.hooksPath=",
     ]
     command = ["git", *(word for setting in settings for word in ("-c", setting)), *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    completed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return completed.stdout.strip()
 
 
 def test_commit_of_a_checkout_and_whether_it_was_changed(tmp_path: Path) -> None:
@@ -223,6 +223,6 @@ def test_load_is_a_share_of_the_processors(monkeypatch):
 def test_provenance_without_pyperf_has_the_machine_id(monkeypatch) -> None:
     whole = machine.provenance()
     monkeypatch.setitem(sys.modules, "pyperf", None)
-    told = machine.provenance()
-    assert told["machine_id"] == whole["machine_id"]
-    assert "load_average" not in told
+    provenance = machine.provenance()
+    assert provenance["machine_id"] == whole["machine_id"]
+    assert "load_average" not in provenance

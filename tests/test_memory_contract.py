@@ -29,7 +29,7 @@ RAW = re.compile(
 @cache
 def declarations() -> dict[str, list[str]]:
     """Return the pointer parameters of every function declared in the native sources."""
-    found: dict[str, list[str]] = {}
+    results: dict[str, list[str]] = {}
     folders = (PACKAGE / "native", ROOT / "hls_kernels/rtl/bench")
     files = [path for folder in folders for path in folder.rglob("*")]
     # Headers last: their parameter names take precedence.
@@ -38,10 +38,10 @@ def declarations() -> dict[str, list[str]]:
             continue
         text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", path.read_text(encoding="utf-8"), flags=re.S)
         for name, parameters in re.findall(r"\b(\w+)\s*\(([^(){};]*)\)\s*[;{]", text):
-            found[name] = pointers(parameters.split(","))
+            results[name] = pointers(parameters.split(","))
         for body, name in re.findall(r"typedef struct \{([^{}]*)\} (\w+);", text):
-            found[name] = pointers(body.split(";"))
-    return found
+            results[name] = pointers(body.split(";"))
+    return results
 
 
 def pointers(parameters: list[str]) -> list[str]:
@@ -62,15 +62,15 @@ def sources() -> dict[str, ast.Module]:
 
 def mentioned(tree: ast.Module) -> set[str]:
     """Return the native functions that a module names as attributes or as text."""
-    found = set()
+    results = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
-            found.add(node.attr)
+            results.add(node.attr)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value)
+            results.add(node.value)
         elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-            found |= {f"{prefix}{node.args[0].value}" for prefix in PREFIXES}
-    return {name for name in found & {*declarations(), *EXTERNAL} if CALLED.fullmatch(name)}
+            results |= {f"{prefix}{node.args[0].value}" for prefix in PREFIXES}
+    return {name for name in results & {*declarations(), *EXTERNAL} if CALLED.fullmatch(name)}
 
 
 def page() -> tuple[str, str]:
@@ -82,16 +82,16 @@ def page() -> tuple[str, str]:
 
 def rows() -> dict[str, list[str]]:
     """Return the documented pointer arguments by function."""
-    found = {}
+    results = {}
     for line in page()[0].splitlines():
         cells = line.split("|")
         if len(cells) != 5 or "(" not in cells[1]:
             continue
         for name, names in re.findall(r"`(\w+)\(([^()]*)\)`", cells[1]):
-            assert name not in found, f"{name} has two rows"
+            assert name not in results, f"{name} has two rows"
             assert cells[2].strip() and cells[3].strip(), f"{name} has no owner, or no end"
-            found[name] = [each.strip() for each in names.split(",")]
-    return found
+            results[name] = [each.strip() for each in names.split(",")]
+    return results
 
 
 def test_every_pointer_argument_has_an_owner() -> None:
@@ -118,7 +118,9 @@ def test_every_prototype_agrees_with_the_page() -> None:
     stated = rows()
     for name, (_, parameters) in abi.PROTOTYPES.items():
         plain = (abi.SIZE, abi.NUMBER)
-        assert len(stated.get(name, [])) == sum(each not in plain for each in parameters), name
+        assert len(stated.get(name, [])) == sum(
+            parameter not in plain for parameter in parameters
+        ), name
     for table in (bulk._FUNCTIONS, native_library._FUNCTIONS):
         for name, letters in table.items():
             assert len(stated.get(name, [])) == letters.count("p"), name
@@ -128,13 +130,13 @@ def test_every_prototype_agrees_with_the_page() -> None:
 
 def test_modules_that_handle_addresses_are_listed() -> None:
     listed = set(re.findall(r"`([\w/]+\.py)`", page()[1]))
-    found = {
+    results = {
         name
         for name, tree in sources().items()
         if RAW.search((PACKAGE / name).read_text(encoding="utf-8"))
         if RAW.search(ast.unparse(without_texts(tree)))
     }
-    assert found == listed
+    assert results == listed
 
 
 def without_texts(tree: ast.Module) -> ast.AST:

@@ -72,13 +72,13 @@ def test_system_folders_are_rejected(place: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "said"),
+    ("place", "message"),
     [("/dev/null", "is a file"), ("file", "is a file"), ("file/below", "cannot be written"),
      ("a" * 300, "cannot be written"), ("nul\0", "cannot be written")],
 )  # fmt: skip
-def test_invalid_folder_is_rejected(tmp_path: Path, place: str, said: str) -> None:
+def test_invalid_folder_is_rejected(tmp_path: Path, place: str, message: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         outputs.claim(tmp_path / place)
 
 

@@ -271,7 +271,7 @@ def test_failed_write_keeps_the_old_file_only(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         (".", "is a folder"),
         ("none/a.csv", "there is no folder .*none; make it"),
@@ -280,10 +280,10 @@ def test_failed_write_keeps_the_old_file_only(
         ("a" * 300, "File name too long"),
     ],
 )
-def test_unwritable_path_is_rejected(tmp_path: Path, name: str, said: str) -> None:
+def test_unwritable_path_is_rejected(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "file").touch()
     for refused in (results.check_writable, lambda path: results.write_atomically(path, "new")):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             refused(tmp_path / name)
     assert [child.name for child in tmp_path.iterdir()] == ["file"]
 

@@ -24,9 +24,9 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_four_threads_pass_under_stress() -> None:
-    done = run("-m", "tests.stress", "--seconds", "20")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.endswith(" calls, 0 wrong\n")
+    completed = run("-m", "tests.stress", "--seconds", "20")
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert completed.stdout.endswith(" calls, 0 wrong\n")
 
 
 @pytest.mark.parametrize(
@@ -37,5 +37,5 @@ def test_four_threads_pass_under_stress() -> None:
     ],
 )
 def test_c_calls_pass_under_the_debug_allocator(tests: str) -> None:
-    done = run("-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", *tests.split())
-    assert done.returncode == 0, done.stdout[-2000:]
+    completed = run("-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", *tests.split())
+    assert completed.returncode == 0, completed.stdout[-2000:]

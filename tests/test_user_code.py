@@ -98,13 +98,13 @@ def command(
     *words: str, seconds: float = 100.0, user_code: str = "20"
 ) -> subprocess.CompletedProcess[str]:
     """Run pqchain in a new process, which must end in time and without a traceback."""
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "pqchain", *words], capture_output=True, text=True, check=False,
         timeout=seconds, env=os.environ | {isolated.LIMIT_VARIABLE: user_code},
     )  # fmt: skip
-    assert "Traceback" not in done.stderr, done.stderr
-    assert done.returncode >= 0
-    return done
+    assert "Traceback" not in completed.stderr, completed.stderr
+    assert completed.returncode >= 0
+    return completed
 
 
 def write(folder: Path, name: str, after: str = "", inserted: str = "") -> str:
@@ -130,19 +130,19 @@ def test_unloadable_code_is_a_usage_error(kind: str, tmp_path: Path) -> None:
     text, line, message = NOT_LOADED[kind]
     (tmp_path / f"{kind}.py").write_text(f"{text}\n", encoding="utf-8")
     limit = "3" if kind == "loops" else "20"
-    done = command("bench", "--json", "--scheme", f"{tmp_path / kind}.py:X", user_code=limit)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    [sentence] = done.stderr.strip().splitlines()
+    completed = command("bench", "--json", "--scheme", f"{tmp_path / kind}.py:X", user_code=limit)
+    assert completed.returncode == 2
+    assert completed.stdout == ""
+    [sentence] = completed.stderr.strip().splitlines()
     assert message in sentence
     assert (f"{kind}.py:{line}" if line is not None else f"{kind}.py:") in sentence
 
 
 @pytest.mark.parametrize("place", ARGUMENTS)
 def test_code_without_a_scheme_is_a_usage_error(place: str) -> None:
-    done = command("chain", "--json", "--scheme", place)
-    assert (done.returncode, done.stdout) == (2, "")
-    [sentence] = done.stderr.strip().splitlines()
+    completed = command("chain", "--json", "--scheme", place)
+    assert (completed.returncode, completed.stdout) == (2, "")
+    [sentence] = completed.stderr.strip().splitlines()
     assert ARGUMENTS[place] in sentence
 
 
@@ -151,9 +151,9 @@ def test_failing_code_is_one_row_with_its_line_number(tmp_path: Path) -> None:
     places.append(write(tmp_path, "prints", "def sign", "print('{' * 1000); os.system('echo x')"))
     words = [word for place in places for word in ("--scheme", place)]
     words += ["--algorithm", "Ed25519", "--operation", "sign", "--json"]
-    done = command("bench", *words, seconds=300.0, user_code="3")
-    assert done.returncode == 1
-    rows = {row["algorithm"]: row for row in json.loads(done.stdout)["measurements"]}
+    completed = command("bench", *words, seconds=300.0, user_code="3")
+    assert completed.returncode == 1
+    rows = {row["algorithm"]: row for row in json.loads(completed.stdout)["measurements"]}
     assert {name for name, row in rows.items() if row["status"] == "ok"} == {"Ed25519", "prints"}
     for kind, (after, _, message) in FAILS.items():
         reason = rows[kind]["reason"]
@@ -166,9 +166,9 @@ def test_failing_code_is_one_row_with_its_line_number(tmp_path: Path) -> None:
 def test_crashing_code_is_one_failed_block_row(tmp_path: Path) -> None:
     late = write(tmp_path, "late", *FAILS["crashes_late"][:2])
     words = ["--scheme", late, "--scheme", write(tmp_path, "fine"), "--algorithm", "Ed25519"]
-    done = command("chain", *words, "--transactions", "30", "--threads", "1", "--json")
-    assert done.returncode == 1
-    rows = {row["algorithm"]: row for row in json.loads(done.stdout)["blocks"]}
+    completed = command("chain", *words, "--transactions", "30", "--threads", "1", "--json")
+    assert completed.returncode == 1
+    rows = {row["algorithm"]: row for row in json.loads(completed.stdout)["blocks"]}
     assert [rows[name]["status"] for name in ("Ed25519", "fine", "late")] == ["ok", "ok", "failed"]
     assert "late.py:15: the process ended by SIGSEGV" in rows["late"]["reason"]
 
@@ -177,9 +177,9 @@ def test_late_failure_is_a_failed_gas_row(tmp_path: Path) -> None:
     after = "type(self).count += 1; self.count > 200 and ctypes.string_at(0)"
     late = write(tmp_path, "late", "def verify", after)
     words = ["--scheme", late, "--scheme", write(tmp_path, "fine"), "--algorithm", "Ed25519"]
-    done = command("gas", *words, "--rounds", "3", "--json")
-    rows = {row["scheme"]: row for row in json.loads(done.stdout)["gas"]}
-    assert done.returncode == 1
+    completed = command("gas", *words, "--rounds", "3", "--json")
+    rows = {row["scheme"]: row for row in json.loads(completed.stdout)["gas"]}
+    assert completed.returncode == 1
     assert [rows[name]["status"] for name in ("Ed25519", "fine", "late")] == ["ok", "ok", "failed"]
     assert "late.py:18" in rows["late"]["reason"]
 
@@ -308,21 +308,21 @@ def test_library_is_checked_in_a_child_process(kind: str, tmp_path: Path) -> Non
     if kind not in ("count", "loads_exit", "signs_exit", "overruns"):
         return
     words = ["--scheme", str(path), "--algorithm", "Ed25519", "--operation", "sign", "--json"]
-    done = command("bench", *words, user_code=limit)
+    completed = command("bench", *words, user_code=limit)
     if "cannot be loaded" in message or kind == "count":
-        assert (done.returncode, done.stdout) == (2, "")
+        assert (completed.returncode, completed.stdout) == (2, "")
         return
-    rows = {row["algorithm"]: row for row in json.loads(done.stdout)["measurements"]}
-    assert done.returncode == 1
+    rows = {row["algorithm"]: row for row in json.loads(completed.stdout)["measurements"]}
+    assert completed.returncode == 1
     assert (rows["Ed25519"]["status"], rows["Example-300"]["status"]) == ("ok", "failed")
     assert f"lib{kind}.so" in rows["Example-300"]["reason"]
 
 
 def test_truncated_library_is_rejected(tmp_path: Path) -> None:
-    whole = library(tmp_path, "whole").read_bytes()
+    original = library(tmp_path, "whole").read_bytes()
     path = tmp_path / "libhalf.so"
-    path.write_bytes(whole[: len(whole) // 2])
+    path.write_bytes(original[: len(original) // 2])
     for words, code in ((["native", "--check"], 1), (["bench", "--scheme"], 2)):
-        done = command(*words, str(path))
-        assert done.returncode == code
-        assert "libhalf.so cannot be loaded: " in done.stderr
+        completed = command(*words, str(path))
+        assert completed.returncode == code
+        assert "libhalf.so cannot be loaded: " in completed.stderr

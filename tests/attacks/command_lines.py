@@ -74,7 +74,7 @@ def kinds() -> list[str]:
 
 def read(kind: str) -> list[CommandLine]:
     """Return the command lines of a kind."""
-    found = []
+    results = []
     for group in read_toml(LINES / f"{kind}.toml")["group"]:
         values = group.get("values", {})
         for line in group["lines"]:
@@ -87,8 +87,8 @@ def read(kind: str) -> list[CommandLine]:
                 for environment in group.get("environments", [{}]):
                     variables = {name: value or None for name, value in environment.items()}
                     about = {key: group[key] for key in JUDGED if key in group}
-                    found.append(CommandLine(text, encoded, variables, **about))
-    return found
+                    results.append(CommandLine(text, encoded, variables, **about))
+    return results
 
 
 def sample(each: int) -> list[CommandLine]:
@@ -133,13 +133,13 @@ def build_libraries(folder: Path) -> None:
     subprocess.run([str(word) for word in command], check=True)
     for name in read_toml(LINES / "files.toml")["libraries"]["faults"]:
         shutil.copy(first, folder / f"{name}.so")
-    whole = first.read_bytes()
-    (folder / "cut.so").write_bytes(whole[: len(whole) // 2])
-    (folder / "cut-short.so").write_bytes(whole[:100])
+    original = first.read_bytes()
+    (folder / "cut.so").write_bytes(original[: len(original) // 2])
+    (folder / "cut-short.so").write_bytes(original[:100])
     (folder / "head.so").write_bytes(b"\x7fELF" + bytes(100))
     (folder / "text.so").write_text("no library")
     (folder / "empty.so").write_bytes(b"")
-    (folder / "random.so").write_bytes(whole[:64] + random.Random(1).randbytes(5000))
+    (folder / "random.so").write_bytes(original[:64] + random.Random(1).randbytes(5000))
 
 
 _COMPILES = [

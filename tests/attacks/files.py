@@ -47,13 +47,13 @@ def file_attack(
 
     def prepared(folder: Path) -> tuple[Inputs, Try]:
         path, reads = prepare(folder)
-        whole = path.read_bytes()
+        original = path.read_bytes()
 
         def attempt(damaged: bytes) -> Outcome:
             path.write_bytes(damaged)
             return Outcome.FINE if reads() else Outcome.WRONG
 
-        return lambda rng, count: all_kinds(whole, rng, count, text=text), attempt
+        return lambda rng, count: all_kinds(original, rng, count, text=text), attempt
 
     return Attack(surface=surface, name="bits, bytes, words", prepare=prepared, **counts)
 

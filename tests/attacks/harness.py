@@ -146,8 +146,8 @@ def _outcome(attempt: Try, data: Any, seconds: int) -> tuple[Outcome | Counter[O
         with _limited(seconds):
             return attempt(data), ""
     except PqchainError as error:
-        said = str(error)
-        return (Outcome.REFUSED if said.strip() else Outcome.TRACEBACK), said
+        message = str(error)
+        return (Outcome.REFUSED if message.strip() else Outcome.TRACEBACK), message
     except Slow:
         return Outcome.SLOW, f"more than {seconds} s"
     except Defect as defect:

@@ -25,7 +25,7 @@ _apply = State.apply
 
 
 @dataclass(slots=True, eq=False)
-class Remembered:
+class CachedState:
     """Cache of `State.apply`: attacks open the same chain repeatedly.
 
     Digests, tables and pages are read anew each time.
@@ -69,7 +69,7 @@ class _Chain:
     """At the heights of the three."""
     following: dict[int, Block]
     """What comes after each height."""
-    remembered: Remembered
+    remembered: CachedState
 
     @classmethod
     def at(cls, path: Path, blocks: int) -> _Chain:
@@ -79,7 +79,7 @@ class _Chain:
                 states.append(ledger.append(next_block(states[-1], data)))
                 files.append(path.read_bytes())
         following = {state.height: next_block(state) for state in states}
-        return cls(path, *files, states, following, Remembered())
+        return cls(path, *files, states, following, CachedState())
 
     def opened(self, allowed: Sequence[State]) -> Outcome:
         """Open the ledger, which must equal one of these; append a block and reopen it."""

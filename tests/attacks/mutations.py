@@ -103,7 +103,7 @@ def texts(data: bytes, rng: random.Random, count: int) -> Iterator[Input]:
     words = _words(data.decode())
     for number in range(count):
         damaged = list(words)
-        done = []
+        result = []
         for _ in range(rng.choice((1, 1, 1, 2, 4))):
             at, kind = rng.randrange(len(damaged)), rng.randrange(5)
             if kind == 0:
@@ -119,10 +119,10 @@ def texts(data: bytes, rng: random.Random, count: int) -> Iterator[Input]:
                 word = damaged[at] = rng.choice(_TOKENS)
             else:
                 word = damaged[at] = rng.choice(words)
-            done.append(f"{_EDITS[kind]} {at} {word[:20]!r}")
+            result.append(f"{_EDITS[kind]} {at} {word[:20]!r}")
             if not damaged:
                 break
-        yield Input(f"text {number}: {', '.join(done)}", "".join(damaged).encode())
+        yield Input(f"text {number}: {', '.join(result)}", "".join(damaged).encode())
 
 
 def _words(text: str) -> list[str]:

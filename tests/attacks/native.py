@@ -43,11 +43,13 @@ def _prepared(library: str, scheme: str) -> Callable[[Path], tuple[Inputs, Try]]
         def attempt(number: int) -> Counter[Outcome]:
             """Accept judged signatures, and damaged keys that still sign."""
             words = [driver, str(number), built, scheme]
-            done = subprocess.run(words, capture_output=True, text=True, check=False)
-            found = _SAID.search(done.stdout)
-            if done.returncode or not found:
-                raise AssertionError(f"ended with {done.returncode}: {done.stderr[-2000:]}")
-            keys, signing, signatures = map(int, found.groups())
+            completed = subprocess.run(words, capture_output=True, text=True, check=False)
+            match = _SAID.search(completed.stdout)
+            if completed.returncode or not match:
+                raise AssertionError(
+                    f"ended with {completed.returncode}: {completed.stderr[-2000:]}"
+                )
+            keys, signing, signatures = map(int, match.groups())
             return Counter({Outcome.FINE: signing + signatures, Outcome.REFUSED: keys - signing})
 
         def make(_: random.Random, count: int) -> Iterator[Input]:

@@ -20,7 +20,7 @@ from tests import frames
 def machine(name: str, factor: float = 1.0, **about: object) -> pd.DataFrame:
     """Return measurements of a machine slower by a factor."""
     frame = frames.measurements(["Falcon-512"])
-    seconds = [each for each in frame.columns if each.endswith("_seconds")]
+    seconds = [column for column in frame.columns if column.endswith("_seconds")]
     frame[[*seconds, "median_cycles"]] *= factor
     frame.attrs["provenance"] = {**frames.PROVENANCE, "machine_id": name, "rounds": 3, **about}
     return frame
@@ -130,7 +130,7 @@ def test_history_has_every_added_run(tmp_path: Path) -> None:
 
 def test_machines_have_distinct_styles() -> None:
     both = pq.bench.concat_runs({"laptop": machine("a"), "board": machine("b", 9)})
-    labels = [each.get_text() for each in pq.plots.plot_speed(both).get_yticklabels()]
+    labels = [label.get_text() for label in pq.plots.plot_speed(both).get_yticklabels()]
     assert labels == ["Falcon-512: laptop", "Falcon-512: board"]
     colours = {
         str(line.get_label()): line.get_color() for line in pq.plots.plot_tradeoff(both).lines
@@ -151,15 +151,16 @@ def test_incomparable_runs_are_rejected(given: list[pd.DataFrame], message: str)
 
 def test_quartiles_are_those_of_the_counted_samples() -> None:
     samples = with_samples(machine("a"), 1).attrs["samples"]
-    found = operations.quartiles(samples)
+    result = operations.quartiles(samples)
     one = samples[
         (samples["operation"] == "sign")
-        & (samples["implementation"] == found.loc[1, "implementation"])
+        & (samples["implementation"] == result.loc[1, "implementation"])
         & ~samples["warmup"]
     ]
-    row = found[
-        (found["operation"] == "sign") & (found["implementation"] == found.loc[1, "implementation"])
+    row = result[
+        (result["operation"] == "sign")
+        & (result["implementation"] == result.loc[1, "implementation"])
     ].iloc[0]
     expected = np.quantile(one["cycles"], (0.25, 0.5, 0.75))
     assert row[["q1_cycles", "median_cycles", "q3_cycles"]].tolist() == pytest.approx(expected)
-    assert "25 %" in tables.quartile_table(found).text()
+    assert "25 %" in tables.quartile_table(result).text()

@@ -16,18 +16,10 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from pqchain.chain import Block, Ledger
-from tests.chain.wallets import alice, bob, proposer
-
-ALICE, BOB, PROPOSER = alice(), bob(), proposer()
+from pqchain.chain import Ledger
+from tests.chain.ledgers import ALICE, next_block
 
 ENDED_EARLY = 9
-
-
-def next_block(ledger: Ledger) -> Block:
-    state = ledger.state
-    payment = ALICE.transfer(BOB.address, 1, nonce=state.account(ALICE.address).nonce)
-    return state.propose([payment], proposer=PROPOSER, timestamp=state.height)
 
 
 def write(path: Path) -> None:

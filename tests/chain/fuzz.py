@@ -51,9 +51,12 @@ def damaged(rng: random.Random, seeds: Sequence[bytes]) -> bytes:
     return bytes(data)
 
 
-def made_anew(block: Block) -> Block:
+def rebuilt(block: Block) -> Block:
     """Return a block rebuilt from the fields, without cached bytes."""
-    transactions = [Transaction(each.payment, each.credentials) for each in block.transactions]
+    transactions = [
+        Transaction(transaction.payment, transaction.credentials)
+        for transaction in block.transactions
+    ]
     for old, new in zip(block.transactions, transactions, strict=True):
         if old.message != new.message:
             raise AssertionError(f"two messages of one transaction: {old.encoded.hex()}")
@@ -72,7 +75,7 @@ def fuzz(seeds: Sequence[bytes], *, inputs: int, seed: int) -> Counts:
         except Malformed:
             counts.malformed += 1
             continue
-        if block.encode() != data or made_anew(block).encode() != data:
+        if block.encode() != data or rebuilt(block).encode() != data:
             raise AssertionError(f"two encodings of one block: {data.hex()}")
         counts.decoded += 1
     return counts

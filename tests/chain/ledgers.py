@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 CRASH = (sys.executable, "-m", "tests.chain.crash")
 
 
-def extended(ledger: Ledger, count: int) -> Ledger:
+def append_blocks(ledger: Ledger, count: int) -> Ledger:
     for _ in range(count):
         ledger.append(next_block(ledger))
     return ledger
@@ -40,7 +40,7 @@ def digest_after(before: bytes, data: bytes) -> bytes:
     return sha256(b"pqchain ledger 3\0" + bytes([len(before)]) + before + data).digest()
 
 
-def rewritten(path: Path, blocks: list[bytes], **rules: object) -> None:
+def rewrite_ledger(path: Path, blocks: list[bytes], **rules: object) -> None:
     """Change the rules in a file and store these blocks with recomputed digests."""
     with closing(sqlite3.connect(path)) as connection:
         (description,) = connection.execute("SELECT description FROM genesis").fetchone()

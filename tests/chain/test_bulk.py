@@ -199,15 +199,17 @@ def test_bulk_decoder_checks_the_encoding():
         for _ in range(rng.randrange(3)):
             if hostile:
                 hostile[rng.randrange(min(len(hostile), 400))] ^= 1 << rng.randrange(8)
-        found = bulk.read(bytes(hostile), state.rules.chain)
-        if found is None:
+        result = bulk.read(bytes(hostile), state.rules.chain)
+        if result is None:
             continue
         seen += 1
         transactions = Block.decode(bytes(hostile)).transactions
-        messages, at = bytes(found.messages), found.message_offsets.tolist()
-        assert [messages[a:b] for a, b in pairwise(at)] == [each.message for each in transactions]
-        signatures, at = bytes(found.signatures), found.signature_offsets.tolist()
-        expected = [each.credentials[0].signature for each in transactions]
+        messages, at = bytes(result.messages), result.message_offsets.tolist()
+        assert [messages[a:b] for a, b in pairwise(at)] == [
+            transaction.message for transaction in transactions
+        ]
+        signatures, at = bytes(result.signatures), result.signature_offsets.tolist()
+        expected = [transaction.credentials[0].signature for transaction in transactions]
         assert [signatures[a:b] for a, b in pairwise(at)] == expected
     assert seen > 100
 

@@ -9,7 +9,7 @@ import pytest
 
 from pqchain.chain import BlockRejected, Ledger, Reason, Rules
 from pqchain.errors import BadType, DataError, UsageError
-from tests.chain.ledgers import ALICE, BOB, extended, next_block
+from tests.chain.ledgers import ALICE, BOB, append_blocks, next_block
 
 
 def test_appended_blocks_are_read_after_reopening(path: Path) -> None:
@@ -17,7 +17,7 @@ def test_appended_blocks_are_read_after_reopening(path: Path) -> None:
         assert ledger.state.height == 3
         assert ledger.state.account(BOB.address).balance == 3
         assert ledger.state.rules == Rules(limit_bytes=5000)
-        extended(ledger, 2)
+        append_blocks(ledger, 2)
         state = ledger.state
         assert [block.header.height for block in ledger.blocks()] == [1, 2, 3, 4, 5]
     with Ledger.open(path) as again:

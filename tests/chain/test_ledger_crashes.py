@@ -13,17 +13,17 @@ import pytest
 
 from pqchain.chain import Ledger
 from pqchain.errors import DataError, UsageError
-from tests.chain.ledgers import ALICE, BOB, CRASH, ROOT, extended, next_block
+from tests.chain.ledgers import ALICE, BOB, CRASH, ROOT, append_blocks, next_block
 
 
 def test_second_writer_is_rejected(path: Path) -> None:
     with Ledger.open(path) as one, Ledger.open(path) as two:
-        extended(one, 1)
+        append_blocks(one, 1)
         block = next_block(two)
         with pytest.raises(DataError, match="somebody else appends to it"):
             two.append(block)
         assert two.state.height == 3
-        extended(one, 1)
+        append_blocks(one, 1)
     with Ledger.open(path) as ledger:
         assert ledger.state.height == 5
 
@@ -50,30 +50,30 @@ def test_killed_process_loses_no_acknowledged_block(path: Path) -> None:
 @pytest.mark.parametrize("places", ["steps", "limits"])
 def test_process_ending_within_an_append_loses_nothing(path: Path, places: str) -> None:
     """Children end after 1, 2, 3, ... steps of SQLite's virtual machine, or at each file write."""
-    done = subprocess.run(
+    completed = subprocess.run(
         [*CRASH, places, str(path)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    ended_early, not_there, there = map(int, done.stdout.split())
+    assert completed.returncode == 0, completed.stderr
+    ended_early, not_there, there = map(int, completed.stdout.split())
     assert ended_early > 10
     assert not_there > 10
     assert there >= 1
 
 
 def test_process_ending_within_creation_blocks_nothing(tmp_path: Path) -> None:
-    done = subprocess.run(
+    completed = subprocess.run(
         [*CRASH, "starts", str(tmp_path / "chain.pqc")],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 5
+    assert completed.returncode == 0, completed.stderr
+    assert int(completed.stdout) > 5
 
 
 def test_full_disk_keeps_the_ledger(path: Path) -> None:
@@ -83,14 +83,14 @@ def test_full_disk_keeps_the_ledger(path: Path) -> None:
             "PRAGMA max_page_count = 1"
         )  # SQLite does not go below the pages in use
         with pytest.raises(DataError, match="full"):
-            extended(ledger, 20)
+            append_blocks(ledger, 20)
         stored = ledger.state.height
         assert stored >= state.height
     with Ledger.open(path) as ledger:
         assert ledger.state.height == stored
 
 
-def _created(path, barrier, answer):
+def _create_concurrently(path, barrier, answer):
     """Create a ledger at the same time as other processes."""
     os.read(barrier, 1)  # ends when the parent has closed it
     try:
@@ -113,7 +113,7 @@ def test_concurrent_creation_succeeds_once(tmp_path):
             child = os.fork()
             if child == 0:
                 os.close(opened)
-                _created(path, barrier, answer)
+                _create_concurrently(path, barrier, answer)
             children.append(child)
         os.close(opened)
         said = [os.read(answers, 200).strip() for _ in children]
@@ -124,6 +124,6 @@ def test_concurrent_creation_succeeds_once(tmp_path):
         assert sorted(said) == [b"created", *[b"is there"] * 3]
         with Ledger.open(path) as ledger:
             assert ledger.state.account(ALICE.address).balance == 1000
-        assert [each.name for each in tmp_path.iterdir() if each.name.startswith(f"{number}.")] == [
-            path.name
-        ]
+        assert [
+            entry.name for entry in tmp_path.iterdir() if entry.name.startswith(f"{number}.")
+        ] == [path.name]

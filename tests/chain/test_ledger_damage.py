@@ -12,12 +12,12 @@ import pytest
 from pqchain.chain import Block, Ledger, Rules, State
 from pqchain.chain.state import LEAST_IN_BULK
 from pqchain.errors import DataError
-from tests.chain.ledgers import ALICE, BOB, PROPOSER, damage, digest_after, rewritten
+from tests.chain.ledgers import ALICE, BOB, PROPOSER, damage, digest_after, rewrite_ledger
 from tests.chain.wallets import alice, bob, hybrid
 
 
 @pytest.mark.parametrize(
-    ("statement", "values", "said"),
+    ("statement", "values", "message"),
     [
         ("UPDATE blocks SET data = ? WHERE height = 2", (b"\xff" * 50,), "block 2 is not what was"),
         ("UPDATE blocks SET data = zeroblob(100000000) WHERE height = 1", (), "at most 5000"),
@@ -58,11 +58,11 @@ from tests.chain.wallets import alice, bob, hybrid
     ],
 )
 def test_damage_is_rejected_with_the_reason(
-    path: Path, statement: str, values: tuple[object, ...], said: str
+    path: Path, statement: str, values: tuple[object, ...], message: str
 ) -> None:
     damage(path, statement, *values)
     before = path.read_bytes()
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         Ledger.open(path)
     assert path.read_bytes() == before
 
@@ -75,7 +75,7 @@ def test_rewritten_file_is_checked(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         (genesis,) = connection.execute("SELECT description FROM genesis").fetchone()
 
-    def written_anew(blocks: list[bytes]) -> None:
+    def rewrite_blocks(blocks: list[bytes]) -> None:
         digest = digest_after(b"", genesis)
         damage(path, "DELETE FROM blocks")
         for height, data in enumerate(blocks, 1):
@@ -89,16 +89,16 @@ def test_rewritten_file_is_checked(path: Path) -> None:
         ([stored[0], stored[2]], "block 2: block rejected, wrong height"),
         ([stored[0], b"\xff" * 50, b""], "block 2: block rejected, malformed"),
     ):
-        written_anew(blocks)
+        rewrite_blocks(blocks)
         with pytest.raises(DataError, match=said):
             Ledger.open(path)
-    written_anew(stored[:2])
+    rewrite_blocks(stored[:2])
     with Ledger.open(path) as ledger:
         assert ledger.state.height == 2
         assert ledger.digest != kept
 
 
-def forms() -> dict[str, tuple[list[Block], State]]:
+def ledgers_by_key_mode() -> dict[str, tuple[list[Block], State]]:
     """Return blocks and final state of a ledger for every key mode."""
     both = hybrid(public_key="registered")
     sent = {
@@ -124,7 +124,7 @@ def forms() -> dict[str, tuple[list[Block], State]]:
 
 
 FORM_BALANCES = {wallet.address: 1000 for wallet in (ALICE, BOB, hybrid())}
-WEAKER = {
+WEAKER_RULES = {
     "sealed": False,
     "limit_bytes": 2**40,
     "algorithms": ["Ed25519", "ECDSA-secp256k1", "Falcon-512"],
@@ -132,10 +132,10 @@ WEAKER = {
 }
 
 
-@pytest.mark.parametrize("form", forms())
+@pytest.mark.parametrize("form", ledgers_by_key_mode())
 def test_rules_cannot_be_changed_afterwards(form: str, tmp_path: Path) -> None:
     """Every block refers to a hash of the rules, which recomputed digests do not change."""
-    blocks, state = forms()[form]
+    blocks, state = ledgers_by_key_mode()[form]
     stored = [block.encode() for block in blocks]
     forged = Block(
         replace(blocks[-1].header, height=4, previous=state.tip), blocks[0].transactions, None
@@ -144,15 +144,15 @@ def test_rules_cannot_be_changed_afterwards(form: str, tmp_path: Path) -> None:
     with Ledger.create(path, FORM_BALANCES) as ledger:
         for block in blocks:
             ledger.append(block)
-    rewritten(path, stored)  # unchanged: the rejections below are due to the rules
+    rewrite_ledger(path, stored)  # unchanged: the rejections below are due to the rules
     Ledger.open(path).close()
-    for rule, value in WEAKER.items():
+    for rule, value in WEAKER_RULES.items():
         for kept in (stored, [*stored, forged.encode()]):
-            rewritten(path, kept, **{rule: value})
+            rewrite_ledger(path, kept, **{rule: value})
             with pytest.raises(DataError, match="block 1: block rejected, wrong previous hash"):
                 Ledger.open(path)
-            rewritten(path, kept[:3], **asdict(Rules()))
-    rewritten(path, [*stored, forged.encode()])
+            rewrite_ledger(path, kept[:3], **asdict(Rules()))
+    rewrite_ledger(path, [*stored, forged.encode()])
     with pytest.raises(DataError, match=r"block 4: .*the block has no seal"):
         Ledger.open(path)
 
@@ -161,6 +161,6 @@ def test_rules_cannot_be_changed_afterwards(form: str, tmp_path: Path) -> None:
 def test_sealed_must_be_a_boolean(path: Path, value: object) -> None:
     with Ledger.open(path) as ledger:
         stored = [block.encode() for block in ledger.blocks()]
-    rewritten(path, stored, sealed=value)
+    rewrite_ledger(path, stored, sealed=value)
     with pytest.raises(DataError, match=r"\(sealed is .*; expected True or False"):
         Ledger.open(path)

@@ -11,14 +11,14 @@ import pytest
 from pqchain import bench, plots, report
 from pqchain.commands.main import main
 from pqchain.works.quic_reencoding import replays
-from tests.report.fakes import blank, fake_measure, fake_replays
+from tests.report.fakes import blank_figure, fake_measure, fake_replays
 from tests.works import studies
 
 
 @pytest.fixture(autouse=True)
 def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw nothing; figures are tested with the plots and the report."""
-    monkeypatch.setattr(plots, "figure_bytes", blank)
+    monkeypatch.setattr(plots, "figure_bytes", blank_figure)
 
 
 @pytest.fixture

@@ -85,8 +85,8 @@ def main() -> int:
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for what, done in pool.map(run, RUNS):
-            said = done.stdout.strip() if done.returncode == 0 else done.stdout + done.stderr
-            sys.stdout.write(f"{what}: {said}\n")
+            output = done.stdout.strip() if done.returncode == 0 else done.stdout + done.stderr
+            sys.stdout.write(f"{what}: {output}\n")
             sys.stdout.flush()
             failed += done.returncode != 0
     sys.stdout.write(f"{share * len(RUNS)} cases, {failed} of {len(RUNS)} runs failed\n")

@@ -34,9 +34,9 @@ def vectors(name: str) -> tuple[Vector, ...]:
 def misjudged(name: str, verify) -> list[str]:
     """Return the wrong verdicts of a verifier as texts."""
     return [
-        f"{'rejects' if each.expected == 'valid' else 'accepts'} {each.probe}"
-        for each in vectors(name)
-        if verify(*each.case) != (each.expected == "valid")
+        f"{'rejects' if vector.expected == 'valid' else 'accepts'} {vector.probe}"
+        for vector in vectors(name)
+        if verify(*vector.case) != (vector.expected == "valid")
     ]
 
 
@@ -57,7 +57,7 @@ def test_verification_is_exact_at_every_boundary(name, implementation):
 @pytest.mark.parametrize("name", ["ML-DSA-65", "ML-DSA-87", "Dilithium2"])
 def test_model_gives_the_expected_verdicts(name):
     assert misjudged(name, oracles.model(name).verify) == []
-    verdicts = [each.expected for each in vectors(name)]
+    verdicts = [vector.expected for vector in vectors(name)]
     assert min(verdicts.count("valid"), verdicts.count("invalid")) > 100
 
 

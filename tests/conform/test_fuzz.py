@@ -31,7 +31,7 @@ def program(tmp_path_factory) -> Path:
     return built
 
 
-def shipped(implementations) -> list[Path | None]:
+def packaged_libraries(implementations) -> list[Path | None]:
     """Return the files of these builds as packaged."""
     return [builds.built(row) for row in fuzz.runnable(implementations)]
 
@@ -40,7 +40,7 @@ def shipped(implementations) -> list[Path | None]:
     ("algorithm", "implementations"), [("ML-DSA-44", fuzz.CURRENT), ("Falcon-512", fuzz.FALCON)]
 )
 def test_builds_agree_on_damaged_vectors(program, algorithm, implementations):
-    done = fuzz.fuzz(program, 2000, algorithm, shipped(implementations))
+    done = fuzz.fuzz(program, 2000, algorithm, packaged_libraries(implementations))
     assert (done.returncode, done.stderr) == (0, "")
     accepted, rejected = (int(word) for word in done.stdout.split()[::2])
     assert accepted + rejected == 2000
@@ -50,7 +50,7 @@ def test_builds_agree_on_damaged_vectors(program, algorithm, implementations):
 
 def test_differing_builds_are_detected(program):
     """Round-2 Falcon has a larger norm bound."""
-    libraries = shipped(["liboqs-0.13/ref", "liboqs-0.7.1/ref"])
+    libraries = packaged_libraries(["liboqs-0.13/ref", "liboqs-0.7.1/ref"])
     done = fuzz.fuzz(program, 2000, "Falcon-512", libraries)
     assert done.returncode == 1
     assert f"{libraries[0]} says 1, {libraries[1]} says 0" in done.stdout

@@ -27,10 +27,10 @@ def test_signature_lengths_are_those_of_liboqs() -> None:
         mean = lengths.mean(counted)
         variance = sum(count * (size - mean) ** 2 for size, count in counted.items()) / total
         _, secret_key = signer.generate_keypair()
-        found = [len(signer.sign(b"%d" % i, secret_key)) for i in range(samples)]
+        results = [len(signer.sign(b"%d" % i, secret_key)) for i in range(samples)]
         error = (variance / samples) ** 0.5
-        assert abs(sum(found) / samples - mean) < 6 * error
-        assert max(found) <= algorithms.get(name).signature_max_bytes
+        assert abs(sum(results) / samples - mean) < 6 * error
+        assert max(results) <= algorithms.get(name).signature_max_bytes
         assert round(mean) == algorithms.get(name).signature_bytes
 
 

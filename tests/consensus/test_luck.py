@@ -72,8 +72,8 @@ def test_proof_of_luck_takes_its_mean_interval() -> None:
         "mesh", 8,
         fields={"proposal": "luck", "round_seconds": 10.0, "blocks": 400, "vote_phases": 0},
     )  # fmt: skip
-    done = model.run(lucky)
-    mean = done.heights[-1].ended_ns / len(done.heights) / SECOND
+    result = model.run(lucky)
+    mean = result.heights[-1].ended_ns / len(result.heights) / SECOND
     # The sum of 400 independent waits; its standard error is below 0.03 s.
     assert mean == pytest.approx(mean_interval_seconds(8) + 0.083728, abs=0.12)
 
@@ -113,8 +113,8 @@ def _played(lucks: list[float], round_seconds: float, propagation: float) -> tup
     propagation=st.floats(0.001, 6.0),
 )  # fmt: skip
 def test_race_equals_the_message_level_simulation(lucks: list[float], propagation: float) -> None:
-    found = race(lucks, round_seconds=10.0, propagation_seconds=propagation)
-    assert (found.winner, found.released, found.switched) == _played(lucks, 10.0, propagation)
+    result = race(lucks, round_seconds=10.0, propagation_seconds=propagation)
+    assert (result.winner, result.released, result.switched) == _played(lucks, 10.0, propagation)
 
 
 def test_expected_luck_of_the_winner_grows_with_the_miners() -> None:
@@ -148,5 +148,5 @@ def test_model_counts_the_rivals_of_each_race() -> None:
 def test_luckiest_live_node_proposes() -> None:
     fields = {"proposal": "luck", "round_seconds": 10.0, "vote_phases": 2, "blocks": 20}
     faults = {"faults": Faults(crashed=(0, 3)), "view_timeout_seconds": 20.0}
-    done = model.run(block("mesh", 8, fields=fields | faults))
-    assert done.is_live and done.views == 20
+    result = model.run(block("mesh", 8, fields=fields | faults))
+    assert result.is_live and result.views == 20

@@ -128,7 +128,7 @@ def counted(data: bytes) -> bytes:
 
 
 @pytest.fixture(scope="module", params=PROCESSORS, ids=lambda processor: processor.name)
-def emulate(
+def open_emulated(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str, str], Emulated]:
     """Unpack the wheel, compile the driver, and return a function that opens an algorithm."""
@@ -170,15 +170,15 @@ def cells(kind: str) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("signature"))
-def test_first_signature_vector_is_reproduced(emulate, name, implementation, expected):
-    there = emulate(implementation, name)
+def test_first_signature_vector_is_reproduced(open_emulated, name, implementation, expected):
+    there = open_emulated(implementation, name)
     assert digest(signature_text(name, there, there, 1)) == expected
     there.close()
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("kem"))
-def test_first_kem_vector_is_reproduced(emulate, name, implementation, expected):
-    there = emulate(implementation, name)
+def test_first_kem_vector_is_reproduced(open_emulated, name, implementation, expected):
+    there = open_emulated(implementation, name)
     assert digest(kem_text(there, there, 1)) == expected
     there.close()
 
@@ -192,9 +192,9 @@ def test_first_kem_vector_is_reproduced(emulate, name, implementation, expected)
         if implementation in algorithm.implementations
     ],
 )
-def test_libraries_give_equal_results_on_other_processors(emulate, name, implementation):
+def test_libraries_give_equal_results_on_other_processors(open_emulated, name, implementation):
     here, library = open_signer(name, implementation), native.library(implementation)
-    there = emulate(implementation, name)
+    there = open_emulated(implementation, name)
     message = b"the same bytes on every processor"
     made = []
     for signer, owner in ((here, library), (there, there)):

@@ -62,12 +62,12 @@ def checked(folder: Path, name: str, *arguments: str) -> subprocess.CompletedPro
 
 @pytest.mark.parametrize("name", CODE)
 def test_signing_has_no_secret_dependent_branches_or_addresses(name: str, tmp_path: Path) -> None:
-    done = checked(tmp_path, name, "2")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "2 rounds\n"
+    completed = checked(tmp_path, name, "2")
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert completed.stdout == "2 rounds\n"
 
 
 def test_secret_dependent_branch_is_detected(tmp_path: Path) -> None:
-    done = checked(tmp_path, "hawk-ref", "leak")
-    assert done.returncode == 9
-    assert "Conditional jump or move depends on uninitialised value" in done.stderr
+    completed = checked(tmp_path, "hawk-ref", "leak")
+    assert completed.returncode == 9
+    assert "Conditional jump or move depends on uninitialised value" in completed.stderr

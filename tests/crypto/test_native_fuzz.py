@@ -44,14 +44,16 @@ def test_fuzzed_keys_and_batches_give_pinned_results(
     program: Path, implementation: str, name: str
 ) -> None:
     need(implementation, name)
-    done = subprocess.run(
+    completed = subprocess.run(
         [program, "300", native.library(implementation).path, name],
         capture_output=True,
         text=True,
         check=False,
         env={"ASAN_OPTIONS": "detect_leaks=0"},
     )
-    assert done.returncode == 0, done.stderr
-    found = re.fullmatch(rf"{name}: \d+ damaged keys, .*; digest ([0-9a-f]{{16}})\n", done.stdout)
-    assert found, done.stdout
-    assert found[1] == DIGESTS[implementation, name]
+    assert completed.returncode == 0, completed.stderr
+    match = re.fullmatch(
+        rf"{name}: \d+ damaged keys, .*; digest ([0-9a-f]{{16}})\n", completed.stdout
+    )
+    assert match, completed.stdout
+    assert match[1] == DIGESTS[implementation, name]

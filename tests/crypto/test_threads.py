@@ -40,6 +40,6 @@ def test_shared_random_source_is_detected(tmp_path: Path, driver: Path, is_share
     (tmp_path / "common.c").write_text(text, encoding="utf-8")
     sources = (FOLDER / "example.c", FOLDER / "no_kem.c", tmp_path / "common.c")
     library = compiled(tmp_path / "example.so", "-shared", "-fPIC", *sources)
-    done = subprocess.run([driver, "20", library], capture_output=True, text=True, check=False)
-    assert (done.returncode != 0) is is_shared, done.stdout + done.stderr
-    assert ("data race" in done.stderr) is is_shared
+    completed = subprocess.run([driver, "20", library], capture_output=True, text=True, check=False)
+    assert (completed.returncode != 0) is is_shared, completed.stdout + completed.stderr
+    assert ("data race" in completed.stderr) is is_shared

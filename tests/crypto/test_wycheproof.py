@@ -37,13 +37,13 @@ def cases() -> list[tuple[bytes, dict[str, Any]]]:
     if not FILE.is_file():
         pytest.skip(f"{FILE.name} is not in {'/'.join(FILE.parts[-4:-1])} beside the checkout")
     content = json.loads(FILE.read_text(encoding="utf-8"))
-    found = [
+    results = [
         (bytes.fromhex(group["publicKey"]), test)
         for group in content["testGroups"]
         for test in group["tests"]
     ]
-    assert len(found) == content["numberOfTests"]
-    return found
+    assert len(results) == content["numberOfTests"]
+    return results
 
 
 def verdict(signer, public_key: bytes, test: dict[str, Any]) -> str:
@@ -63,9 +63,9 @@ def test_every_vector_has_the_expected_result(implementation):
     need(implementation, "ML-DSA-65")
     signer = open_signer("ML-DSA-65", implementation)
     wrong = [
-        f"{test['tcId']}: {found} instead of {test['result']} ({test['comment']})"
+        f"{test['tcId']}: {result} instead of {test['result']} ({test['comment']})"
         for public_key, test in cases()
-        if (found := verdict(signer, public_key, test)) != test["result"]
+        if (result := verdict(signer, public_key, test)) != test["result"]
     ]
     assert wrong == []
 

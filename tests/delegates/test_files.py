@@ -51,13 +51,13 @@ def test_quorum_without_its_block_is_truncated(setting, tmp_path):
     book, given = grown(setting, tmp_path)
     book.close()
     path = tmp_path / "quorums"
-    whole = path.read_bytes()
+    original = path.read_bytes()
     for torn in (b"\0\0", b"\0\0\0\5ab", b"\0\0\0\2ab"):
-        path.write_bytes(whole + torn)
+        path.write_bytes(original + torn)
         again = FileBook(tmp_path, setting.pool.genesis)
         assert again.final(2) == given[2]
         again.close()
-        assert path.read_bytes() == whole
+        assert path.read_bytes() == original
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_flipped_bits_are_rejected_or_change_nothing(setting, tmp_path, name):
     tip = book.state.tip
     book.close()
     path, dice = tmp_path / name, random.Random(name)
-    whole = path.read_bytes()
+    original = path.read_bytes()
     refused = 0
     for _ in range(60):
-        data = bytearray(whole)
+        data = bytearray(original)
         data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
         path.write_bytes(data)
         try:
@@ -105,7 +105,7 @@ def test_flipped_bits_are_rejected_or_change_nothing(setting, tmp_path, name):
         assert [again.final(height) for height in range(4)] == [*given, None]
         again.close()
     assert refused == 60 or (name == "ledger.sqlite" and refused > 20)
-    path.write_bytes(whole)
+    path.write_bytes(original)
     FileBook(tmp_path, setting.pool.genesis).close()
 
 
@@ -113,7 +113,7 @@ def test_flipped_bits_are_rejected_or_change_nothing(setting, tmp_path, name):
 def test_file_of_another_chain_is_rejected(setting, tmp_path, blocks):
     grown(setting, tmp_path, blocks)[0].close()
     own = setting.pool.genesis
-    balances = {address: each.balance for address, each in own.accounts.items()}
+    balances = {address: account.balance for address, account in own.accounts.items()}
     richer = {address: balance + 1 for address, balance in balances.items()}
     rules = replace(own.rules, limit_bytes=9999)
     for other in (State.genesis(balances, rules), State.genesis(richer, own.rules)):

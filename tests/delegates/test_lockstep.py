@@ -101,7 +101,7 @@ _TROUBLED = [
 """Scenarios in which locks, quorums, bytes and draws all matter."""
 
 
-class _Slip:
+class _Deviation:
     """An injected deviation of the delegates or of their network."""
 
     @staticmethod
@@ -144,7 +144,7 @@ def _counting_any(
     self._counts[view, kind, digest] += 1
 
 
-_SLIPS = [name for name in vars(_Slip) if not name.startswith("_")]
+_SLIPS = [name for name in vars(_Deviation) if not name.startswith("_")]
 
 
 @pytest.mark.parametrize("slip", _SLIPS)
@@ -152,7 +152,7 @@ def test_comparison_finds_deviations(slip: str, monkeypatch: pytest.MonkeyPatch)
     expected = [
         agreed(model.run(case, engine="numpy", load=Setting(case).load)) for case in _TROUBLED
     ]
-    getattr(_Slip, slip)(monkeypatch)
+    getattr(_Deviation, slip)(monkeypatch)
     assert any(
         agreed(lockstep.run(case)) != modelled
         for case, modelled in zip(_TROUBLED, expected, strict=True)

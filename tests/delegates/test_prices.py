@@ -46,9 +46,9 @@ def test_fit_recovers_known_service_times(monkeypatch):
         return ran(one, laps=tuple(laps))
 
     monkeypatch.setattr(modes, "run", measured)
-    found = prices.calibrate(table()).prices
+    result = prices.calibrate(table()).prices
     for name in prices.NAMES:
-        assert getattr(found, name) == pytest.approx(getattr(PRICES, name), rel=0.02)
+        assert getattr(result, name) == pytest.approx(getattr(PRICES, name), rel=0.02)
 
 
 def _with_starts(run):
@@ -56,15 +56,15 @@ def _with_starts(run):
 
 
 def test_prediction_matches_the_simulated_run():
-    one = scenario(nodes=4, network=named("star"), vote_phases=2)
+    base = scenario(nodes=4, network=named("star"), vote_phases=2)
     here = prices.Computer(prices=PRICES, costs=table(), processors=2)
-    done = here.predicted(ran(one))
-    assert done.error_percent == pytest.approx(0.0)
-    alone = here.predicted(ran(one.with_(network=named("host"), vote_phases=2)))
-    assert 1.3 < alone.predicted_seconds / done.predicted_seconds < 2
-    row = modes.frame([done]).iloc[0]
+    result = here.predicted(ran(base))
+    assert result.error_percent == pytest.approx(0.0)
+    alone = here.predicted(ran(base.with_(network=named("host"), vote_phases=2)))
+    assert 1.3 < alone.predicted_seconds / result.predicted_seconds < 2
+    row = modes.frame([result]).iloc[0]
     assert row["prediction_error_percent"] == pytest.approx(0.0)
-    assert row["predicted_latency_seconds"] == done.latency_seconds
+    assert row["predicted_latency_seconds"] == result.latency_seconds
 
 
 def test_unsupported_runs_are_not_predicted():
@@ -72,9 +72,9 @@ def test_unsupported_runs_are_not_predicted():
     observed = scenario(nodes=4, delegates=2, network=named("star"))
     faulty = scenario(nodes=4, faults=Faults(crashed=(0,)), view_timeout_seconds=1.0)
     other = replace(here, costs=table(algorithm="Falcon-512"))
-    for computer, one in ((here, observed), (here, faulty), (other, scenario(nodes=2))):
-        done = computer.predicted(ran(one))
-        assert done.predicted_seconds != done.predicted_seconds  # NaN
+    for computer, case in ((here, observed), (here, faulty), (other, scenario(nodes=2))):
+        result = computer.predicted(ran(case))
+        assert result.predicted_seconds != result.predicted_seconds  # NaN
 
 
 def test_too_many_processors_are_rejected():

@@ -33,9 +33,9 @@ def test_random_faults_keep_delegates_safe_with_real_signatures():
 
 
 def test_equal_seeds_give_equal_runs(setting):
-    one, two = Trial(5, setting), Trial(5, make_setting())
-    assert one.run() == two.run() == ""
-    assert (one.messages, one.finals) == (two.messages, two.finals)
+    first, second = Trial(5, setting), Trial(5, make_setting())
+    assert first.run() == second.run() == ""
+    assert (first.messages, first.finals) == (second.messages, second.finals)
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

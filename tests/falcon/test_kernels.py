@@ -100,10 +100,10 @@ def test_transform_evaluates_the_polynomial() -> None:
     memory = rng.normal(size=MEMORY)
     n = 64
     values = run(memory, FORWARD, 6)[:n]
-    found = np.sort_complex(np.round(values[: n // 2] + 1j * values[n // 2 :], 9))
+    result = np.sort_complex(np.round(values[: n // 2] + 1j * values[n // 2 :], 9))
     at = np.exp(1j * np.pi * (2 * np.arange(n) + 1) / n)
     expected = np.polyval(memory[:n][::-1], at)
-    both = np.sort_complex(np.round(np.concatenate([found, found.conj()]), 9))
+    both = np.sort_complex(np.round(np.concatenate([result, result.conj()]), 9))
     assert np.allclose(both, np.sort_complex(np.round(expected, 9)), atol=1e-8)
 
 
@@ -195,11 +195,11 @@ def test_million_samples_are_gaussian(centre: float, deviation: float, degree: i
     support = np.arange(middle - 12, middle + 13)
     weights = np.exp(-((support - centre) ** 2) / (2 * deviation**2))
     expected = count * weights / weights.sum()
-    found = np.array([(samples == value).sum() for value in support])
-    assert found.sum() == count
+    result = np.array([(samples == value).sum() for value in support])
+    assert result.sum() == count
     enough = expected >= 10
-    tail_expected, tail_found = expected[~enough].sum(), found[~enough].sum()
-    statistic = (((found - expected) ** 2 / expected)[enough]).sum()
+    tail_expected, tail_found = expected[~enough].sum(), result[~enough].sum()
+    statistic = (((result - expected) ** 2 / expected)[enough]).sum()
     freedom = int(enough.sum()) - 1
     if tail_expected > 1:
         statistic += (tail_found - tail_expected) ** 2 / tail_expected
@@ -208,7 +208,7 @@ def test_million_samples_are_gaussian(centre: float, deviation: float, degree: i
     # The test is sensitive: a standard deviation off by one percent fails it.
     wrong = np.exp(-((support - centre) ** 2) / (2 * (deviation * 1.01) ** 2))
     wrong *= count / wrong.sum()
-    assert (((found - wrong) ** 2 / wrong)[enough]).sum() > chi_square_limit(freedom)
+    assert (((result - wrong) ** 2 / wrong)[enough]).sum() > chi_square_limit(freedom)
 
 
 def make(target: str, *needed: str, folder: Path) -> str:
@@ -216,12 +216,12 @@ def make(target: str, *needed: str, folder: Path) -> str:
     missing = [tool for tool in ("make", "g++", *needed) if shutil.which(tool) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
-    done = subprocess.run(
+    completed = subprocess.run(
         ["make", "-C", str(HLS), target, f"BUILD={folder}"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    return completed.stdout
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ from pqchain.falcon import rtl
 from tests.falcon.rtl import need_netlist
 
 
-def made(shift: int, rest: int = 300_000, count: int = 2000) -> list[leaks.Attempt]:
+def attempts_of_two_keys(shift: int, rest: int = 300_000, count: int = 2000) -> list[leaks.Attempt]:
     """Return attempts of two keys whose sampler differs by a number of cycles."""
     return [
         leaks.Attempt(
@@ -32,7 +32,10 @@ def test_welch_t_equals_its_closed_form() -> None:
 
 
 def test_key_dependent_timing_is_detected() -> None:
-    same, other = leaks.judge(made(0), 512), leaks.judge(made(400), 512)
+    same, other = (
+        leaks.judge(attempts_of_two_keys(0), 512),
+        leaks.judge(attempts_of_two_keys(400), 512),
+    )
     assert not leaks.leaks(same)
     assert leaks.leaks(other)
     assert other["t"] < -leaks.THRESHOLD
@@ -40,17 +43,19 @@ def test_key_dependent_timing_is_detected() -> None:
 
 
 def test_one_cycle_outside_the_sampler_is_detected() -> None:
-    attempts = made(0)
-    assert leaks.leaks(leaks.judge([*attempts, *made(0, rest=300_001, count=2)], 512))
+    attempts = attempts_of_two_keys(0)
+    assert leaks.leaks(
+        leaks.judge([*attempts, *attempts_of_two_keys(0, rest=300_001, count=2)], 512)
+    )
 
 
 @pytest.mark.native
 @pytest.mark.timeout(600)
 def test_netlist_signatures_of_two_keys_show_no_leak() -> None:
     attempts = leaks.attempts(need_netlist()[0], 512, chunk=0, count=6)
-    assert [each.key for each in attempts] == [0, 1, 0, 1, 0, 1]
-    assert len({each.rest for each in attempts}) == 1
-    assert len({each.sampler for each in attempts}) > 1, "rejections differ"
+    assert [attempt.key for attempt in attempts] == [0, 1, 0, 1, 0, 1]
+    assert len({attempt.rest for attempt in attempts}) == 1
+    assert len({attempt.sampler for attempt in attempts}) > 1, "rejections differ"
 
 
 @pytest.mark.parametrize("degree", [512, 1024])
@@ -64,8 +69,8 @@ def test_hundred_keys_take_equal_time_outside_the_sampler(degree: int) -> None:
 
 def test_recorded_cycles_show_no_leak() -> None:
     """Checks the record of `make -C hls_kernels leaks`."""
-    found = rtl.leaks().to_dict("records")
-    assert [row["degree"] for row in found] == [512]
-    for recorded in found:
+    result = rtl.leaks().to_dict("records")
+    assert [row["degree"] for row in result] == [512]
+    for recorded in result:
         assert recorded["attempts"] >= 10_000
         assert not leaks.leaks(recorded)

@@ -37,12 +37,12 @@ def test_phases_add_up_to_an_attempt(configuration: str, degree: int) -> None:
 @pytest.mark.parametrize("degree", [512, 1024])
 def test_transform_cycles_equal_the_microcode(degree: int) -> None:
     """Eleven transforms of logn - 1 passes, each of n/4 iterations of 6 cycles and a tail."""
-    found = phases(degree)["mean"]["transforms"]
+    result = phases(degree)["mean"]["transforms"]
     forward = next(kernel for kernel in kernels.all_kernels() if kernel.name == "forward")
     logn = degree.bit_length() - 1
     passes = 11 * (logn - 1)
     tail = forward.length - forward.interval
-    assert found == passes * (forward.interval * degree // 4 + tail)
+    assert result == passes * (forward.interval * degree // 4 + tail)
 
 
 def test_recorded_figures_match_the_source() -> None:
@@ -50,8 +50,8 @@ def test_recorded_figures_match_the_source() -> None:
     lengths = {kernel.name: kernel.length for kernel in kernels.all_kernels()}
     once = lengths["open_leaf"] + lengths["turn_leaf"] + lengths["close_leaf"]
     for degree in (512, 1024):
-        found = phases(degree)["mean"]["leaves"]
-        assert found == once * degree // 2
+        result = phases(degree)["mean"]["leaves"]
+        assert result == once * degree // 2
 
 
 def test_model_and_the_netlist_agree_phase_by_phase() -> None:
@@ -119,20 +119,22 @@ def test_schedules_respect_dependencies() -> None:
     """Data dependencies between kernels, and exclusive use of the datapath."""
     for kernel in kernels.all_kernels():
         slots, writes = set(), set()
-        for each in kernel.operations:
-            for earlier, distance in each.before():
-                assert each.time >= earlier.time + distance, kernel.name
-            if each.exactly:
-                assert each.time == each.exactly[0].time + each.exactly[1]
-            place = (each.slot, each.time % kernel.interval)
+        for operation in kernel.operations:
+            for earlier, distance in operation.before():
+                assert operation.time >= earlier.time + distance, kernel.name
+            if operation.exactly:
+                assert operation.time == operation.exactly[0].time + operation.exactly[1]
+            place = (operation.slot, operation.time % kernel.interval)
             assert place not in slots, kernel.name
             slots.add(place)
-            if each.bank:
-                write = (each.bank, (each.time + each.latency) % kernel.interval)
+            if operation.bank:
+                write = (operation.bank, (operation.time + operation.latency) % kernel.interval)
                 assert write not in writes, kernel.name
                 writes.add(write)
-            if kernel.straight and each.bank:
-                assert each.time + each.latency <= kernel.length, "a result after the kernel"
+            if kernel.straight and operation.bank:
+                assert operation.time + operation.latency <= kernel.length, (
+                    "a result after the kernel"
+                )
     attempt = kernels.all_kernels()[-1]
     assert attempt.name == "attempt"
     # the root of open_leaf is in the divider when turn_leaf reads it
@@ -190,10 +192,10 @@ def test_two_dividers_are_quicker_and_larger() -> None:
 
 
 def test_two_dividers_are_never_overfilled() -> None:
-    one, two = kernels.decompose(1).schedule(), kernels.decompose(2).schedule()
-    assert two.interval < 0.7 * one.interval
-    for kernel, dividers in ((one, 1), (two, 2)):
-        used = [each.divider for each in kernel.operations if each.divider]
+    first, second = kernels.decompose(1).schedule(), kernels.decompose(2).schedule()
+    assert second.interval < 0.7 * first.interval
+    for kernel, dividers in ((first, 1), (second, 2)):
+        used = [operation.divider for operation in kernel.operations if operation.divider]
         assert len(used) == 2
         assert len(set(used)) == dividers
 

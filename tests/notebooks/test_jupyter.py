@@ -234,8 +234,8 @@ def run_all(lab: Lab, page: Any, name: str) -> list[dict[str, Any]]:
         time.sleep(1)
         page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
         cells = lab.code_cells(name)
-        done = lab.idle(name) and all(cell["execution_count"] for cell in cells)
-        if done or errors(cells):
+        result = lab.idle(name) and all(cell["execution_count"] for cell in cells)
+        if result or errors(cells):
             return cells
         if time.monotonic() > limit:
             counts = [cell["execution_count"] for cell in cells]

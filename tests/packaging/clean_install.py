@@ -65,7 +65,7 @@ def interpreter(version: str) -> Path | None:
 
 def run(command: list[str | Path], *, environment: dict[str, str], folder: Path) -> str:
     """Run one step and return its stdout; exit with its output if it fails."""
-    done = subprocess.run(
+    completed = subprocess.run(
         command,
         env=environment,
         cwd=folder,
@@ -74,11 +74,11 @@ def run(command: list[str | Path], *, environment: dict[str, str], folder: Path)
         timeout=LIMIT_SECONDS,
         check=False,
     )
-    if done.returncode:
-        sys.stderr.write(f"{done.stdout}\n{done.stderr}\n")
+    if completed.returncode:
+        sys.stderr.write(f"{completed.stdout}\n{completed.stderr}\n")
         words = " ".join(str(word) for word in command)
-        raise SystemExit(f"failed with {done.returncode}: {words}")
-    return done.stdout
+        raise SystemExit(f"failed with {completed.returncode}: {words}")
+    return completed.stdout
 
 
 def use(wheel: Path, python: Path, folder: Path) -> str:
@@ -100,7 +100,7 @@ def use(wheel: Path, python: Path, folder: Path) -> str:
     )
     bare = {"PATH": str(nowhere), "HOME": str(home), "LANG": "C.UTF-8"}
     command = place / "bin" / "pqchain"
-    told = json.loads(run([command, "doctor", "--json"], environment=bare, folder=folder))
+    report = json.loads(run([command, "doctor", "--json"], environment=bare, folder=folder))
     # The QUIC library is in the wheel, and loads.
     quic = ["reencode", "--transport", "native", "--block-bytes", "70000", "--json"]
     ran = json.loads(run([command, *quic], environment=bare, folder=folder))["runs"]
@@ -120,7 +120,7 @@ def use(wheel: Path, python: Path, folder: Path) -> str:
     )
     seconds = time.monotonic() - begin
     page = (results / "index.html").stat().st_size
-    present = sum(row["state"] == "present" for row in told["findings"] if "/" in row["name"])
+    present = sum(row["state"] == "present" for row in report["findings"] if "/" in row["name"])
     return (
         f"{present} implementations work, reproduced in {seconds:.0f} s, page of {page // 1000} kB"
     )

@@ -72,7 +72,7 @@ def run_cmake(script: str, folder: Path, **variables: str) -> subprocess.Complet
     )
 
 
-def said(done: subprocess.CompletedProcess[str]) -> str:
+def unwrapped(done: subprocess.CompletedProcess[str]) -> str:
     """Return a message of CMake without its line breaks."""
     return " ".join(done.stderr.split())
 
@@ -86,7 +86,7 @@ def digest_of(tree: Path, folder: Path) -> str:
     return printed.stderr.strip()
 
 
-def grown(folder: Path) -> Path:
+def make_sources(folder: Path) -> Path:
     """Create a tree, a release that pins it, and programs that fetch it."""
     tree = folder / "tree"
     for name, text in TREE.items():
@@ -102,7 +102,7 @@ def grown(folder: Path) -> Path:
     return tree
 
 
-def fetched(way: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def fetch(way: str, folder: Path) -> subprocess.CompletedProcess[str]:
     tree = folder / "tree"
     programs = {
         "cargo": f'set(PQCHAIN_CARGO "{folder}/cargo")\nset(PQCHAIN_GIT FALSE)\n',
@@ -139,11 +139,11 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 @pytest.mark.parametrize("way", ["folder", "cargo", "git"])
 def test_only_the_pinned_tree_is_used(way: str, tmp_path: Path) -> None:
-    tree = grown(tmp_path)
+    tree = make_sources(tmp_path)
     (tree / "tests").mkdir()
     (tree / "tests" / "unpinned.c").touch()
-    done = fetched(way, tmp_path)
-    assert done.returncode == 0, done.stderr
+    completed = fetch(way, tmp_path)
+    assert completed.returncode == 0, completed.stderr
     taken = tmp_path / "cache" / "small"
     assert {
         path.relative_to(taken).as_posix() for path in taken.rglob("*") if path.is_file()
@@ -153,22 +153,22 @@ def test_only_the_pinned_tree_is_used(way: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("way", ["folder", "cargo", "git"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_changed_tree_is_rejected(way: str, change: str, tmp_path: Path) -> None:
-    CHANGES[change](grown(tmp_path))
-    done = fetched(way, tmp_path)
-    assert done.returncode == 1
-    assert "is not the pinned one" in said(done)
+    CHANGES[change](make_sources(tmp_path))
+    completed = fetch(way, tmp_path)
+    assert completed.returncode == 1
+    assert "is not the pinned one" in unwrapped(completed)
     assert not (tmp_path / "cache" / "small").exists()
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_tree_changed_in_the_cache_is_rejected(change: str, tmp_path: Path) -> None:
-    tree = grown(tmp_path)
+    tree = make_sources(tmp_path)
     script = f'pqchain_check_source(liboqs-small ON "{tree}")'
     assert run_cmake(script, tmp_path).returncode == 0
     CHANGES[change](tree)
-    done = run_cmake(script, tmp_path)
-    assert done.returncode == 1
-    assert "Delete that folder; the next build fetches it again." in said(done)
+    completed = run_cmake(script, tmp_path)
+    assert completed.returncode == 1
+    assert "Delete that folder; the next build fetches it again." in unwrapped(completed)
 
 
 @pytest.mark.parametrize("release", ["liboqs-0.13.0", "liboqs-0.7.1"])
@@ -200,6 +200,6 @@ def test_changed_liboqs_header_is_rejected(release: str, tmp_path: Path) -> None
     text = header.read_text()
     header.unlink()
     header.write_text(text + "#define OQS_randombytes(p, n) memset((p), 0, (n))\n")
-    done = run_cmake(script, tmp_path)
-    assert done.returncode == 1
-    assert "is not the pinned one" in said(done)
+    completed = run_cmake(script, tmp_path)
+    assert completed.returncode == 1
+    assert "is not the pinned one" in unwrapped(completed)

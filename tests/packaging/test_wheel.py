@@ -89,10 +89,10 @@ def test_wheel_tag_is_py3_manylinux(path):
 
 def test_libraries_match_the_processor_and_need_only_libc(path):
     processor = next(name for name in MACHINES if path.stem.endswith(name))
-    found = libraries(path)
-    assert set(found) >= EVERYWHERE
-    assert any(name.endswith("-avx2") for name in found) == (processor == "x86_64")
-    for name, library in found.items():
+    result = libraries(path)
+    assert set(result) >= EVERYWHERE
+    assert any(name.endswith("-avx2") for name in result) == (processor == "x86_64")
+    for name, library in result.items():
         assert library[:4] == b"\x7fELF"
         assert (32 * library[4], *struct.unpack_from("<H", library, 18)) == MACHINES[processor]
         for wanted in needed(library):

@@ -58,18 +58,18 @@ def test_plots_fit_a_column_of_3_5_inches(kind: str) -> None:
 
 def boxes(figure: Figure) -> list[tuple[str, Bbox]]:
     """Return the boxes of axis and tick labels, titles, texts and legends."""
-    found = []
+    results = []
     for axes in figure.axes:
         texts = [axes.xaxis.label, axes.yaxis.label, axes.title, *axes.texts]
         texts += [*paper.drawn_labels(axes.xaxis), *paper.drawn_labels(axes.yaxis)]
-        found += [
+        results += [
             (text.get_text(), text.get_window_extent())
             for text in texts
             if text.get_text() and text.get_visible()
         ]
         legends = [each for each in axes.get_children() if isinstance(each, Legend)]
-        found += [("legend", each.get_window_extent()) for each in legends]
-    return found
+        results += [("legend", each.get_window_extent()) for each in legends]
+    return results
 
 
 @pytest.mark.parametrize(
@@ -140,6 +140,6 @@ def test_pgf_is_compiled_by_pdflatex(tmp_path: Path) -> None:
     (tmp_path / "plot.pgf").write_text(content)
     (tmp_path / "page.tex").write_text(DOCUMENT)
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
+    completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stdout[-2000:]
     assert (tmp_path / "page.pdf").stat().st_size > 5000

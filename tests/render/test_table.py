@@ -104,8 +104,8 @@ def test_latex_is_compiled_by_pdflatex(tmp_path):
     body = "\n" + table(caption="Times_of 5 %").latex() + "\n"
     (tmp_path / "page.tex").write_text(page.replace("%s", body))
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
+    completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stdout[-2000:]
 
 
 def test_records_are_json_with_unformatted_values():
@@ -131,7 +131,7 @@ def test_html_headings_have_a_scope():
     columns = [Column("name"), Column("a", "group", True), Column("b", "group", True)]
     written = Table(columns=columns, rows=[["x", "1", "2"]], caption="S.", source=("measured",))
     cells = Reader(written.html()).all("th")
-    assert [each["scope"] for each in cells] == ["col", "colgroup", "col", "col", "row"]
+    assert [cell["scope"] for cell in cells] == ["col", "colgroup", "col", "col", "row"]
     assert cells[0]["rowspan"] == "2"
     assert cells[1]["colspan"] == "2"
 

@@ -12,11 +12,11 @@ from tests import frames
 DRAW = plots.figure_bytes
 
 
-def pages_of(done: Reproduction) -> dict[str, str]:
+def pages_of(reproduction: Reproduction) -> dict[str, str]:
     """Return the pages of a report by file name, the first one first."""
-    names = ["index.html", *(f"{key}.html" for key in done.keys), "machine.html"]
-    assert sorted(names) == sorted(path.name for path in done.output.glob("*.html"))
-    return {name: (done.output / name).read_text(encoding="utf-8") for name in names}
+    names = ["index.html", *(f"{key}.html" for key in reproduction.keys), "machine.html"]
+    assert sorted(names) == sorted(path.name for path in reproduction.output.glob("*.html"))
+    return {name: (reproduction.output / name).read_text(encoding="utf-8") for name in names}
 
 
 def fake_measure(
@@ -34,12 +34,12 @@ def fake_measure(
     return measure
 
 
-def blank(drawn: Any, file_format: str) -> bytes:
+def blank_figure(drawn: Any, file_format: str) -> bytes:
     """Replace `plots.figure_bytes` where figures do not matter."""
     return b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"></svg>'
 
 
-def drawn_once(drawn: Any, file_format: str) -> bytes:
+def svg_figure(drawn: Any, file_format: str) -> bytes:
     """Draw SVG figures for the pages; PNG files are tested with the plots."""
     return DRAW(drawn, file_format) if file_format == "svg" else b"\x89PNG"
 

@@ -22,10 +22,10 @@ def test_every_work_has_one_page():
 
 @pytest.mark.parametrize("key", papers.keys())
 def test_every_statement_is_listed(key):
-    found = findings.judged(registry.get(key))
+    result = findings.judged(registry.get(key))
 
-    assert set(found["claim_id"]) >= set(registry.get(key).claims()["claim_id"])
-    assert not found.duplicated(["claim_id", "source"]).any()
+    assert set(result["claim_id"]) >= set(registry.get(key).claims()["claim_id"])
+    assert not result.duplicated(["claim_id", "source"]).any()
 
 
 def test_command_writes_a_page(capsys):

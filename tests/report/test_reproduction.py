@@ -14,7 +14,7 @@ from pqchain.works import papers
 from pqchain.works.pqdpol.work import PqDpol
 from pqchain.works.work import Work
 from tests import frames
-from tests.report.fakes import blank, fake_measure, pages_of
+from tests.report.fakes import blank_figure, fake_measure, pages_of
 
 
 def test_busy_machine_is_reported_before_any_number(tmp_path, monkeypatch):
@@ -30,12 +30,12 @@ def test_busy_machine_is_reported_before_any_number(tmp_path, monkeypatch):
 
 
 def test_unsupported_rows_are_kept_with_the_reason(tmp_path, monkeypatch):
-    def lack(measured: pd.DataFrame) -> None:
+    def without_ntru(measured: pd.DataFrame) -> None:
         lacking = measured["algorithm"] == "NTRU-HPS-2048-509"
         measured.loc[lacking, "status"] = "unsupported"
         measured.loc[lacking, "reason"] = "no library holds NTRU"
 
-    monkeypatch.setattr(bench, "measure", fake_measure(lack))
+    monkeypatch.setattr(bench, "measure", fake_measure(without_ntru))
     monkeypatch.setattr(figures, "draw", lambda reproduction: {})
     done = report.reproduce(tmp_path / "results", only="round3")
     assert "no library holds NTRU" in pages_of(done)["round3.html"]
@@ -54,17 +54,17 @@ def test_failed_computation_and_a_wrong_size_are_failures(tmp_path, monkeypatch)
         measured.loc[0, [name for name in measured if name.endswith("_seconds")]] = math.nan
 
     monkeypatch.setattr(bench, "measure", fake_measure(fail))
-    monkeypatch.setattr(plots, "figure_bytes", blank)
+    monkeypatch.setattr(plots, "figure_bytes", blank_figure)
     wrong = papers.published("pqdpol").replace({"value": {897.0: 898.0}})
     monkeypatch.setattr(Work, "published", wrong)
-    done = report.reproduce(tmp_path / "results", only="pqdpol")
-    assert done.keys == ("pqdpol",)
-    assert done.failures == [
+    reproduction = report.reproduce(tmp_path / "results", only="pqdpol")
+    assert reproduction.keys == ("pqdpol",)
+    assert reproduction.failures == [
         "pqdpol, table2: public_key_bytes of Falcon-512 is printed as 898 but is 897",
         "generate_keypair of Dilithium2 in liboqs-0.13/avx2 failed: a valid signature did not "
         "verify",
     ]
-    written = done.index.read_text(encoding="utf-8")
+    written = reproduction.index.read_text(encoding="utf-8")
     assert "2 checks failed" in written
     assert 'class="verdict bad"' in written
 
@@ -75,30 +75,30 @@ def test_slow_machine_is_not_a_failure(tmp_path, monkeypatch):
             measured[name] *= 1000
 
     monkeypatch.setattr(bench, "measure", fake_measure(slow))
-    monkeypatch.setattr(plots, "figure_bytes", blank)
+    monkeypatch.setattr(plots, "figure_bytes", blank_figure)
     assert report.reproduce(tmp_path / "results", only="pqdpol").failures == []
 
 
 def test_report_without_native_code_shows_published_numbers(tmp_path, monkeypatch):
-    def nothing(measured: pd.DataFrame) -> None:
+    def without_libraries(measured: pd.DataFrame) -> None:
         measured["status"], measured["reason"] = "unsupported", "not installed"
         for name in measured.columns[measured.columns.str.endswith("_seconds")]:
             measured[name] = math.nan
 
-    monkeypatch.setattr(bench, "measure", fake_measure(nothing))
-    monkeypatch.setattr(plots, "figure_bytes", blank)
-    done = report.reproduce(tmp_path / "results", only=["round3", "pqdpol"])
-    assert done.keys == ("pqdpol", "round3")
-    assert done.failures == []
+    monkeypatch.setattr(bench, "measure", fake_measure(without_libraries))
+    monkeypatch.setattr(plots, "figure_bytes", blank_figure)
+    reproduction = report.reproduce(tmp_path / "results", only=["round3", "pqdpol"])
+    assert reproduction.keys == ("pqdpol", "round3")
+    assert reproduction.failures == []
     modelled = ["latency", "networks", "throughput", "winners"]
-    assert sorted(path.name for path in (done.output / "figures").iterdir()) == [
+    assert sorted(path.name for path in (reproduction.output / "figures").iterdir()) == [
         *(f"pqdpol-{name}.{kind}" for name in modelled for kind in ("png", "svg")),
         "round3-sizes.png",
         "round3-sizes.svg",
         "sizes.png",
         "sizes.svg",
     ]
-    assert "11.444" in pages_of(done)["pqdpol.html"]
+    assert "11.444" in pages_of(reproduction)["pqdpol.html"]
 
 
 def test_write_failure_keeps_the_old_report(tmp_path, monkeypatch):
@@ -108,7 +108,7 @@ def test_write_failure_keeps_the_old_report(tmp_path, monkeypatch):
     (output / "mine.txt").write_text("mine")
     manifest = (output / outputs.MANIFEST).read_text()
     monkeypatch.setattr(bench, "measure", fake_measure())
-    monkeypatch.setattr(plots, "figure_bytes", blank)
+    monkeypatch.setattr(plots, "figure_bytes", blank_figure)
     monkeypatch.setattr(html, "document", lambda *parts, **more: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         report.reproduce(output, only="falcon-hls")
@@ -160,8 +160,8 @@ def test_blocks_are_measured_only_for_works_with_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(folder, "write", lambda done: done.index)
     monkeypatch.setattr(bench, "measure", fake_measure())
     monkeypatch.setattr(bench, "measure_blocks", None)
-    found = report.reproduce(tmp_path / "results", only="pqdpol")
-    assert set(found.frames) == {"pqdpol"}
+    reproduction = report.reproduce(tmp_path / "results", only="pqdpol")
+    assert set(reproduction.frames) == {"pqdpol"}
 
 
 def test_failed_block_is_a_failure(tmp_path, monkeypatch):
@@ -173,5 +173,5 @@ def test_failed_block_is_a_failure(tmp_path, monkeypatch):
     monkeypatch.setattr(folder, "write", lambda done: done.index)
     monkeypatch.setattr(bench, "measure", fake_measure())
     monkeypatch.setattr(bench, "measure_blocks", failing)
-    found = report.reproduce(tmp_path / "results", only="mini-blockchain")
-    assert found.failures == ["mini-blockchain, blocks: ML-DSA-65 failed: why"]
+    reproduction = report.reproduce(tmp_path / "results", only="mini-blockchain")
+    assert reproduction.failures == ["mini-blockchain, blocks: ML-DSA-65 failed: why"]

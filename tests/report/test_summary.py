@@ -1,6 +1,5 @@
 """The summary's warning of a busy machine."""
 
-from pqchain import machine
 from pqchain.report import summary as overview
 
 
@@ -10,9 +9,3 @@ def test_busy_machine_is_reported_above_a_load_bound():
     assert "load of 1.2" in overview.busy({"load_average": 1.2, "cpu_count": 2})
     assert overview.busy({"load_average": 1.0, "cpu_count": 2}) == ""  # the run itself
     assert overview.busy({}) == ""
-
-
-def test_provenance_records_the_load():
-    told = machine.provenance()
-    assert {"cpu_count", "cpu_model", "date", "pqchain", "native"} <= set(told)
-    assert "load_average" in told or "load_average" in (machine.provenance.__doc__ or "")

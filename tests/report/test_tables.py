@@ -40,7 +40,8 @@ def table() -> Table:
     """Six schemes in two families; the times are not in the order of their texts."""
     seconds = [2e-3, 9e-6, 1e-4, 3e-5, 5e-1, 4e-7]
     rows = [
-        ["Mine" if index < 3 else "Yours", f"{index}", each] for index, each in enumerate(seconds)
+        ["Mine" if index < 3 else "Yours", f"{index}", second]
+        for index, second in enumerate(seconds)
     ]
     return Table(
         columns=[Column("family"), Column("name"), Column("time", "here", True, SECONDS.text)],
@@ -61,15 +62,15 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     folder = tmp_path_factory.mktemp("browser")
     page = folder / "page.html"
     page.write_text(html.document("T", [], table().html(), script=SCRIPT + DRIVER), "utf-8")
-    done = subprocess.run(
+    completed = subprocess.run(
         [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
          f"--user-data-dir={folder / 'profile'}", "--dump-dom", page.as_uri()],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
-    found = re.search(r"SAID(.*)END", done.stdout)
-    assert found, done.stdout[-2000:] + done.stderr[-2000:]
-    said: dict[str, list[str]] = json.loads(unescape(found[1]))
+    match = re.search(r"SAID(.*)END", completed.stdout)
+    assert match, completed.stdout[-2000:] + completed.stderr[-2000:]
+    said: dict[str, list[str]] = json.loads(unescape(match[1]))
     return said
 
 

@@ -31,14 +31,14 @@ setTimeout(() => {
 
 
 @pytest.fixture(scope="module")
-def one():
+def base_plan():
     return plan(block_seconds=5.0)
 
 
 @pytest.fixture(scope="module")
-def ahead(one):
-    swings = sensitivity.one_at_a_time(one, COSTS, "Falcon-512")
-    return sliders.grid(one, COSTS, swings, swings.base.limit)
+def ahead(base_plan):
+    swings = sensitivity.one_at_a_time(base_plan, COSTS, "Falcon-512")
+    return sliders.grid(base_plan, COSTS, swings, swings.base.limit)
 
 
 def texts(ahead, cell):
@@ -51,9 +51,9 @@ def test_load_limit_and_time_have_sliders(ahead):
     assert len(ahead.cells) == 125
 
 
-def test_slider_cells_equal_the_model(one, ahead):
+def test_slider_cells_equal_the_model(base_plan, ahead):
     assert ahead.cells[ahead.place]["Falcon-512"] == ahead.cells[62]["Falcon-512"]
-    moved = one.with_(transactions_per_second=0.5, block_bytes=200_000, block_seconds=2.5)
+    moved = base_plan.with_(transactions_per_second=0.5, block_bytes=200_000, block_seconds=2.5)
     own = models(moved, COSTS)["ML-DSA-44"]
     cell = ahead.cells[0 * 25 + 4 * 5 + 1]["ML-DSA-44"]
     assert cell.values == tuple(own[name] for name in FIGURES)
@@ -67,29 +67,29 @@ def test_prohibiting_limit_has_a_slider():
     assert "packet_bytes" in names
 
 
-def test_slider_values_are_valid_inputs(one):
-    nodes = lever(one.with_(delegates=8), "nodes")
+def test_slider_values_are_valid_inputs(base_plan):
+    nodes = lever(base_plan.with_(delegates=8), "nodes")
     assert min(nodes.values) >= 10  # as many as chunks
     assert nodes.values[nodes.place] == 16 and list(nodes.values) == sorted(nodes.values)
-    assert lever(one, "peers") is None  # a star has none
-    assert lever(one, "block_gas") is None  # 0: the chain has no gas
-    assert "witness_discount" not in [each.name for each in levers(one)]
+    assert lever(base_plan, "peers") is None  # a star has none
+    assert lever(base_plan, "block_gas") is None  # 0: the chain has no gas
+    assert "witness_discount" not in [each.name for each in levers(base_plan)]
 
 
-def test_page_is_complete_without_script(one, ahead):
-    form, table, again, _ = sliders.section(one, ahead)
+def test_page_is_complete_without_script(base_plan, ahead):
+    form, table, again, _ = sliders.section(base_plan, ahead)
     assert 'hidden="hidden"' in form and 'hidden="hidden"' in again
     for row in texts(ahead, ahead.place):
         assert all(html.join(text) in table for text in row)
 
 
-def test_embedded_text_cannot_close_the_script(ahead, one):
-    *_, data = sliders.section(one, ahead)
+def test_embedded_text_cannot_close_the_script(ahead, base_plan):
+    *_, data = sliders.section(base_plan, ahead)
     assert data.count("<") == 2
 
 
 @pytest.fixture(scope="module")
-def seen(one, ahead, tmp_path_factory):
+def seen(base_plan, ahead, tmp_path_factory):
     """Return the visible values after each step."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
@@ -97,17 +97,19 @@ def seen(one, ahead, tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
     page = folder / "page.html"
     script = sliders.script() + DRIVER
-    page.write_text(html.document("T", [], *sliders.section(one, ahead), script=script), "utf-8")
-    done = subprocess.run(
+    page.write_text(
+        html.document("T", [], *sliders.section(base_plan, ahead), script=script), "utf-8"
+    )
+    completed = subprocess.run(
         [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--virtual-time-budget=2000",
          f"--user-data-dir={folder / 'profile'}", "--dump-dom", page.as_uri()],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
-    found = re.search(r"SAID(.*)END", done.stdout)
-    assert found, done.stdout[-2000:] + done.stderr[-2000:]
-    return json.loads(unescape(found[1]))
+    match = re.search(r"SAID(.*)END", completed.stdout)
+    assert match, completed.stdout[-2000:] + completed.stderr[-2000:]
+    return json.loads(unescape(match[1]))
 
 
 def test_script_shows_the_selected_cell(seen, ahead):

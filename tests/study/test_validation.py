@@ -27,8 +27,8 @@ ERRORS = {
 
 @pytest.mark.parametrize("name", READY)
 def test_validation_rows_equal_the_closing_note(name):
-    one = load(name)
-    frame = calibrate(one, (known(one) or Times((COSTS,))).middle)
+    base = load(name)
+    frame = calibrate(base, (known(base) or Times((COSTS,))).middle)
     seen = frame[frame["observed"].notna()]
     got = list(zip(seen["quantity"], seen["error"].round(3), strict=True))
     assert [quantity for quantity, _ in got] == [quantity for quantity, _ in ERRORS[name]]

@@ -38,5 +38,5 @@ def text_of(quotes: dict[str, str]) -> tuple[str, list[str]]:
 
 def numbers(text: str) -> list[str]:
     """Return the numbers in a text, thousands separators left out."""
-    found = re.findall(r"\d[\d,]*(?:\.\d+)?", text)
-    return [number.rstrip(",").replace(",", "") for number in found]
+    result = re.findall(r"\d[\d,]*(?:\.\d+)?", text)
+    return [number.rstrip(",").replace(",", "") for number in result]

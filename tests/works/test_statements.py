@@ -55,8 +55,11 @@ def test_statement_without_a_source_is_rejected(tmp_path, text, problem):
 
 @pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
 def test_ids_are_unique_and_readings_differ(work):
-    assert len({each.id for each in work.statements}) == len(work.statements)
-    seen = [(each.sentence, each.statement, each.reading) for each in work.statements]
+    assert len({statement.id for statement in work.statements}) == len(work.statements)
+    seen = [
+        (statement.sentence, statement.statement, statement.reading)
+        for statement in work.statements
+    ]
     assert len(set(seen)) == len(seen)
 
 

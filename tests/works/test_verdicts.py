@@ -92,8 +92,8 @@ LESS = [{"kind": "less", "quantity": "q", "smaller": ["a"], "larger": ["b"]}]
     ],
 )
 def test_refutation_outside_the_setting_is_labelled(standing, word):
-    found = decide(LESS, reader("measured", a=(2.0, Standing()), b=(1.0, standing)))
-    assert found.word == word
+    result = decide(LESS, reader("measured", a=(2.0, Standing()), b=(1.0, standing)))
+    assert result.word == word
 
 
 @pytest.mark.parametrize("value", [0.5, 2.0])
@@ -108,9 +108,9 @@ def test_fit_has_no_rank_below_its_error():
     def read(name, quantity, implementation):
         return Number({"a": 29.29, "b": 29.33}[name], noise=2.1, error=2.1)
 
-    found = decide(LESS, Reader("modelled", read, fitted=("q",)))
-    assert found.word == OPEN
-    assert "too close to rank" in found.evidence
+    result = decide(LESS, Reader("modelled", read, fitted=("q",)))
+    assert result.word == OPEN
+    assert "too close to rank" in result.evidence
 
 
 def test_failure_in_the_setting_precedes_one_outside():

@@ -74,16 +74,16 @@ def job(factory, **more):
 
 def children():
     """Return the running processes of this test's nurseries."""
-    found = []
+    results = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if b"pqchain.wire.drivers.nursery" in path.read_bytes():
                 environment = path.with_name("environ").read_bytes()
                 if f"PQCHAIN_TEST={os.getpid()}".encode() in environment:
-                    found.append(int(path.parent.name))
+                    results.append(int(path.parent.name))
         except OSError:
             continue
-    return found
+    return results
 
 
 def wait(condition, seconds=60):
@@ -118,14 +118,14 @@ def test_overdue_timers_fire(tmp_path):
 
 
 def test_nursery_runs_several_jobs_and_reports_its_end(tmp_path):
-    one = job("Late")
-    with processes.nursery(one) as nursery:
+    base = job("Late")
+    with processes.nursery(base) as nursery:
         for _ in range(2):
-            assert processes.run(one, tmp_path, using=nursery).failure is None
+            assert processes.run(base, tmp_path, using=nursery).failure is None
         nursery._process.kill()
         nursery._process.wait()
         with pytest.raises(PqchainError, match="the process that starts nodes is gone"):
-            processes.run(one, tmp_path, using=nursery)
+            processes.run(base, tmp_path, using=nursery)
 
 
 @pytest.mark.parametrize(
