@@ -12,7 +12,7 @@ from tests import frames
 
 
 @pytest.mark.parametrize("inside", [True, False])
-def test_data_is_found_in_an_installation_and_in_a_checkout(tmp_path, monkeypatch, inside):
+def test_data_is_read_from_an_installation_and_from_a_checkout(tmp_path, monkeypatch, inside):
     package = tmp_path / "pqchain"
     folder = (package if inside else tmp_path) / "data" / "papers"
     folder.mkdir(parents=True)

@@ -201,20 +201,20 @@ def test_unknown_or_broken_sidecar_is_rejected(tmp_path: Path, text: str) -> Non
         results.load(path)
 
 
-def anew(content: dict[str, Any]) -> str:
+def with_valid_checksum(content: dict[str, Any]) -> str:
     """Return the content with a valid checksum."""
     content.pop(checksum.FIELD, None)
     return checksum.dumps(content)
 
 
-def test_table_with_other_columns_than_its_sidecar_says_is_rejected(tmp_path: Path) -> None:
+def test_table_with_other_columns_than_its_sidecar_is_rejected(tmp_path: Path) -> None:
     path = save(measurement(), tmp_path / "a.csv")
     beside = path.with_suffix(".json")
     text = beside.read_text(encoding="utf-8").replace('"operation"', '"step"')
     with pytest.raises(DataError, match="changed after it was written; restore it"):
         beside.write_text(text)
         results.load(path)
-    beside.write_text(anew(json.loads(text)))
+    beside.write_text(with_valid_checksum(json.loads(text)))
     with pytest.raises(DataError, match=r"columns \[.*'step'.*but has \['algorithm'"):
         results.load(path)
 
@@ -224,7 +224,9 @@ def test_sidecar_with_unknown_column_types_is_rejected(tmp_path: Path, columns: 
     path = save(measurement(), tmp_path / "a.csv")
     beside = path.with_suffix(".json")
     sidecar = json.loads(beside.read_text(encoding="utf-8"))
-    beside.write_text(anew(sidecar | {"columns": json.loads(columns)}), encoding="utf-8")
+    beside.write_text(
+        with_valid_checksum(sidecar | {"columns": json.loads(columns)}), encoding="utf-8"
+    )
     with pytest.raises(DataError, match="does not say which columns there are"):
         results.load(path)
 

@@ -1,8 +1,8 @@
 """Hostile command lines: each gets a result or an error message within a time limit.
 
-The lines are data, in the folder `command_lines` beside this module: a group is a list of lines,
-of values that are put in them, and of variables. `$name` stands for one of a group's values or of
-WORDS, `%ff` for a byte. Each runs in a folder with the files of `files.toml` and of `fixtures`.
+The command lines are data in the folder `command_lines`: a group is a list of command lines,
+of values to insert, and of environment variables. `$name` is one of a group's values or of
+WORDS, `%ff` is a byte. Each runs in a folder with the files of `files.toml` and of `fixtures`.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ exec chroot "$root" sh -c 'cd "$0" && exec "$@"' "$@"
 """
 
 
-def started(folder: Path) -> subprocess.Popen[str]:
+def start_server(folder: Path) -> subprocess.Popen[str]:
     """Start the process that runs command lines in a separate root folder; see `command_server`."""
     root, files = folder / "root", folder / "fixtures"
     root.mkdir()
@@ -266,7 +266,7 @@ def limit_seconds() -> float:
     return SECONDS * min(3.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
-def ask(server: subprocess.Popen[str], line: CommandLine) -> dict[str, Any]:
+def run_command_line(server: subprocess.Popen[str], line: CommandLine) -> dict[str, Any]:
     """Run a command line and return its result."""
     assert server.stdin is not None
     assert server.stdout is not None
@@ -289,7 +289,7 @@ def _attack(kind: str) -> Attack:
     def prepare(folder: Path) -> tuple[Inputs, Try]:
         if not can_mount(folder):
             return (lambda rng, count: iter(())), lambda line: Outcome.FINE
-        server = started(folder)
+        server = start_server(folder)
 
         def make(rng: random.Random, count: int) -> Iterator[Input]:
             lines = read(kind)
@@ -300,7 +300,7 @@ def _attack(kind: str) -> Attack:
                 server.communicate()  # end of input ends it
 
         def attempt(line: CommandLine) -> Outcome:
-            outcome, detail = verdict(line, ask(server, line))
+            outcome, detail = verdict(line, run_command_line(server, line))
             if outcome not in ALLOWED:
                 raise Defect(outcome, detail)
             return outcome

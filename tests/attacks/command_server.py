@@ -1,8 +1,8 @@
 """Run hostile command lines sequentially, each in a process forked from this one.
 
-Started by `command_lines.started` as process 1 of its own process and mount namespaces, in a root
-folder in memory over read-only system folders. So a command that fills `/` or `/etc` harms nothing,
-what it leaves running is seen and ended, and pandas is imported once instead of for every line.
+Started by `command_lines.start_server` as process 1 of new process and mount namespaces, in a root
+folder in memory over read-only system folders. A command that fills `/` or `/etc` does no harm,
+processes that it leaves are detected and ended, and pandas is imported once for all commands.
 Reads a request in JSON from each line of stdin and writes a result in JSON.
 """
 

@@ -1,7 +1,7 @@
 """Commands in a failing environment: closed outputs, kills, full and read-only disks, two at once.
 
-Whatever happens, there is no traceback, an exit code that says what came of it, and in the folder
-only whole files: the same command, once more, does the rest.
+In every case there is no traceback, the exit code states the result, and the folder has only
+complete files: running the same command again completes the work.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def environment(**changes: str | None) -> dict[str, str]:
     return {name: value for name, value in whole.items() if value is not None}
 
 
-def started(case: Case, folder: Path) -> subprocess.Popen[bytes]:
+def start(case: Case, folder: Path) -> subprocess.Popen[bytes]:
     words = [*LIMITED, sys.executable, "-m", "pqchain", *COMMANDS[case.command].split()]
     before: tuple[str, ...] = ()
     if case.condition == "full disk":
@@ -94,7 +94,7 @@ def _scratch(folder: Path) -> Path:
 def mounted(folder: Path, option: str) -> tuple[str, ...]:
     """Return the command prefix that mounts a small or read-only file system over a folder.
 
-    It is gone with the command; what was written is copied out first.
+    It is unmounted with the command; written files are copied out first.
     """
     script = (
         f'mount -t tmpfs -o {option} none "$0" && cd "$0" && "$@"; code=$?; '
@@ -116,7 +116,7 @@ def outcome(case: Case, folder: Path) -> Outcome:
     for place in (folder, _scratch(folder)):
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
-    processes = [started(case, folder) for _ in range(2 if case.condition == "two at once" else 1)]
+    processes = [start(case, folder) for _ in range(2 if case.condition == "two at once" else 1)]
     process = processes[0]
     if case.condition == "output closed":
         assert process.stdout is not None
@@ -136,17 +136,17 @@ def outcome(case: Case, folder: Path) -> Outcome:
         raise AssertionError(said[-2000:].decode(errors="replace"))
     if not set(codes) <= _CODES:
         raise AssertionError(f"exit codes {codes}: {said[-500:].decode(errors='replace')}")
-    if still_there(folder):
+    if has_leftovers(folder):
         return Outcome.ORPHAN
     written = folder.with_name(f"{folder.name}.out")
     place = written if written.exists() else folder
     try:
-        return left(place, complete=all(code == 0 for code in codes))
+        return judge_files(place, complete=all(code == 0 for code in codes))
     finally:
         shutil.rmtree(written, ignore_errors=True)
 
 
-def still_there(folder: Path) -> bool:
+def has_leftovers(folder: Path) -> bool:
     """Return whether processes or temporary files of a command remain."""
     for _ in range(100):
         running = [
@@ -168,7 +168,7 @@ def _works_in(process: Path, folder: Path) -> bool:
         return False  # it has ended, or belongs to another user
 
 
-def left(folder: Path, *, complete: bool) -> Outcome:
+def judge_files(folder: Path, *, complete: bool) -> Outcome:
     """Judge the files that a command left."""
     unfinished = not complete
     for path in sorted(folder.rglob("*")):

@@ -28,7 +28,7 @@ _apply = State.apply
 class CachedState:
     """Cache of `State.apply`: attacks open the same chain repeatedly.
 
-    Digests, tables and pages are read anew each time.
+    Digests, tables and pages are read again each time.
     """
 
     known: dict[tuple[bytes, bytes], tuple[State, State]] = field(default_factory=dict)

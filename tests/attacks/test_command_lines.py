@@ -22,7 +22,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Popen[str]]:
     folder = tmp_path_factory.mktemp("lines")
     if not can_mount(folder):
         pytest.skip("this system lets nobody mount in a name space of their own")
-    process = command_lines.started(folder)
+    process = command_lines.start_server(folder)
     yield process
     process.communicate()
     assert process.returncode == 0
@@ -32,7 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Popen[str]]:
 def test_sample_of_hostile_command_lines_has_no_defects(server: Popen[str]) -> None:
     defects = []
     for line in command_lines.sample(SAMPLE):
-        outcome, detail = command_lines.verdict(line, command_lines.ask(server, line))
+        outcome, detail = command_lines.verdict(line, command_lines.run_command_line(server, line))
         if outcome not in ALLOWED:
             defects.append(f"{outcome.value}: {line.what}: {detail}")
     assert not defects, "\n".join(defects)
@@ -45,7 +45,7 @@ def test_writes_to_system_folders_are_detected(
     words = (b"falcon", b"keys", b"--public-key", b"/etc/a.pk", b"--secret-key", b"b.sk")
     line = CommandLine("falcon keys --public-key /etc/a.pk --secret-key b.sk", words)
     for _ in range(2):  # on the second run the file is absent again
-        result = command_lines.ask(server, line)
+        result = command_lines.run_command_line(server, line)
         assert (result["code"], result["changed"]) == (0, ["/etc/a.pk"])
         assert command_lines.verdict(line, result)[0] is Outcome.DAMAGE
 
@@ -55,7 +55,7 @@ def test_writes_to_system_folders_are_detected(
 def test_honest_scheme_has_no_defects(server: Popen[str], scheme: str) -> None:
     words = ("bench", "--operation", "sign,verify", "--json", "--scheme", scheme)
     line = CommandLine(" ".join(words), tuple(word.encode() for word in words))
-    result = command_lines.ask(server, line)
+    result = command_lines.run_command_line(server, line)
     assert command_lines.verdict(line, result)[0] is Outcome.FINE, result["stderr"]
 
 

@@ -125,7 +125,7 @@ def test_decoder_survives_fuzzing() -> None:
     assert isinstance(counts, Counts)
     assert counts.inputs == 15_000
     assert counts.malformed > 5_000
-    # Bits of keys and signatures mean nothing to the decoder; such blocks come back unchanged.
+    # The decoder does not interpret bits of keys and signatures; such blocks are unchanged.
     assert counts.decoded > 1_000
     assert counts.inputs == counts.malformed + counts.decoded
 

@@ -132,7 +132,7 @@ def test_another_transport_runs_on_loopback(fake):
     assert (one.mode, one.transport) == ("loopback", "tcp-tls")
 
 
-def test_what_cannot_run_here_is_a_row_with_the_reason(monkeypatch, fake, capsys):
+def test_unsupported_runs_are_rows_with_the_reason(monkeypatch, fake, capsys):
     monkeypatch.setattr(namespaces, "reason", lambda: "network namespaces need root")
     assert main([*SMALL, "--mode", "netns"]) == 0
     assert "unsupported: network namespaces need root" in capsys.readouterr().out

@@ -1,7 +1,7 @@
 """The wheels for ARM in dist/, their libraries run by QEMU.
 
 `make test-aarch64` runs those of 64 bits, `make test-armv7l` those of 32 bits. Algorithms of liboqs
-must give the digests of NIST's known answers. Those of our own libraries must give the bytes that
+must give the digests of NIST's known answers. pqchain's libraries must give the bytes that
 they give on this machine: keys, signatures and verdicts.
 """
 

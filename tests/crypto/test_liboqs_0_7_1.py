@@ -1,6 +1,6 @@
 """liboqs 0.7.1: sizes, implicit rejection, unique signature encodings, and both versions.
 
-Known answers, boundaries of Dilithium and stacks are in the files of those names.
+Known answers, boundaries of Dilithium and stacks are tested in the files of those names.
 """
 
 from __future__ import annotations
@@ -190,8 +190,8 @@ def test_every_flipped_signature_byte_is_rejected(name, implementation):
 def respelled(signature: bytes, *, minus_zero: bool) -> bytes | None:
     """Return another encoding of a Falcon signature with the same polynomial, if one exists.
 
-    Each coefficient is a sign, seven low bits, and the high part in unary, ended by a 1; what is
-    left of the last byte is zero (Falcon specification 1.2, section 3.11.2).
+    Each coefficient is a sign, seven low bits, and the high part in unary, ended by a 1; the
+    rest of the last byte is zero (Falcon specification 1.2, section 3.11.2).
     """
     bits = [byte >> shift & 1 for byte in signature[41:] for shift in range(7, -1, -1)]
     position = 0

@@ -109,7 +109,7 @@ def for_each_flip(name: str, data: bytes, check) -> None:
     settings(max_examples=60, database=None)(given(position=positions, mask=masks)(flip))()
 
 
-def refuses(function, good: tuple, wrong: object) -> None:
+def assert_rejects(function, good: tuple, wrong: object) -> None:
     """Check that each argument is rejected if it is not bytes."""
     for index in range(len(good)):
         arguments = [*good[:index], wrong, *good[index + 1 :]]
@@ -193,8 +193,8 @@ def test_empty_and_long_messages_round_trip(name, message):
 def test_signers_check_types(name):
     signer, public_key, secret_key, signature = signed(name)
     for wrong in NOT_BYTES:
-        refuses(signer.sign, (MESSAGE, secret_key, b""), wrong)
-        refuses(signer.verify, (MESSAGE, signature, public_key, b""), wrong)
+        assert_rejects(signer.sign, (MESSAGE, secret_key, b""), wrong)
+        assert_rejects(signer.verify, (MESSAGE, signature, public_key, b""), wrong)
     views = (bytearray(MESSAGE), memoryview(signature), bytearray(public_key), memoryview(b""))
     assert signer.verify(*views) is True
 
@@ -252,8 +252,8 @@ def test_encapsulation_is_randomised(name):
 def test_kems_check_types_and_lengths(name):
     kem, public_key, secret_key, ciphertext, _ = encapsulated(name)
     for wrong in NOT_BYTES:
-        refuses(kem.encapsulate, (public_key,), wrong)
-        refuses(kem.decapsulate, (ciphertext, secret_key), wrong)
+        assert_rejects(kem.encapsulate, (public_key,), wrong)
+        assert_rejects(kem.decapsulate, (ciphertext, secret_key), wrong)
     for change in (lambda data: b"", lambda data: data[:-1], lambda data: data + b"\0"):
         with pytest.raises(BadLength, match="public key has"):
             kem.encapsulate(change(public_key))

@@ -78,7 +78,7 @@ def test_second_half_is_a_valid_padded_liboqs_signature(degree: int) -> None:
 def test_sizes_equal_the_registry_and_save_a_seventh(
     degree: int,
 ) -> None:
-    """The specification says about 15 % less for key and signature together."""
+    """The specification states about 15 % less for key and signature together."""
     signer = opened(degree)
     public_key, secret_key = signer.generate_keypair()
     lengths = {len(signer.sign(bytes([i]), secret_key)) for i in range(50)}

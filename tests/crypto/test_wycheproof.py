@@ -1,7 +1,7 @@
 """Wycheproof vectors of ML-DSA-65 verification.
 
-The file (C2SP/wycheproof, testvectors_v1, Apache 2.0) is too large to keep here; it is looked for
-beside the checkout, in ../shared/kats/wycheproof.
+The file (C2SP/wycheproof, testvectors_v1, Apache 2.0) is too large for the repository; it is read
+from ../shared/kats/wycheproof, next to the checkout.
 """
 
 from __future__ import annotations

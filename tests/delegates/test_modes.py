@@ -126,8 +126,8 @@ def test_delegates_vote_between_namespaces():
     one = star(network=named("star", latency_seconds=0.0), block_bytes=50_000)
     done = delegates.run(one, mode="netns")
     assert done.is_live and done.kind == "measured"
-    # Each block crosses the sender's link once for every receiver, but for what a link lets pass at
-    # once; one more transaction would not have fitted.
+    # Each block crosses the sender's link once for every receiver, except for the burst of the
+    # link; one more transaction would not have fitted.
     block_bytes = one.block_bytes * (1 - 1 / done.transactions_per_block)
     at_once = 32_000
     bits = 8 * (3 * block_bytes - at_once)

@@ -192,7 +192,7 @@ def test_damaged_keys_are_rejected(degree: int) -> None:
 
 
 def test_key_violating_the_ntru_equation_fails(degree: int) -> None:
-    """F with one bit changed: G then comes out large, or the lattice has no short vectors."""
+    """F with one bit changed: then G is large, or the lattice has no short vectors."""
     one = FalconSigner(degree, "kernel")
     _, secret_key = one.generate_keypair()
     for at in range(1, 200, 20):

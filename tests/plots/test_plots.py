@@ -229,7 +229,7 @@ def test_text_has_the_colour_that_the_report_replaces() -> None:
 
 @pytest.mark.parametrize("draw", [plots.plot_speed, plots.plot_speedup, plots.plot_tradeoff])
 def test_missing_columns_are_named(draw) -> None:  # type: ignore[no-untyped-def]
-    """The message says which columns are missing."""
+    """The error names the missing columns."""
     with pytest.raises(DataError, match="median_seconds"):
         draw(frames.measurements().drop(columns="median_seconds"))
 

@@ -85,7 +85,7 @@ def test_cited_prover_decides_rate_and_bytes():
         proven_by(tree, PROVERS["labrador"], cores=8)
 
 
-def test_plan_with_proofs_has_trees_and_says_that_the_prover_is_cited():
+def test_plan_with_proofs_has_trees_and_a_cited_prover():
     trees = of_plan(load("ethereum-lean"))
     assert set(trees) == {"gossip", "grid", "direct"}
     assert trees["grid"].members == 512

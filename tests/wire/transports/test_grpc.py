@@ -72,7 +72,7 @@ asyncio.run(main())
 
 
 def test_known_nodes_talk_and_unknown_ones_get_nothing():
-    # In a process of its own: gRPC's threads do not like to live in one that starts others.
+    # In a separate process: gRPC's threads are unsafe in a process that forks.
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=False
     )

@@ -150,7 +150,7 @@ def test_hosts_get_their_own_buffers_back():
     pair.run()
     held = {}
     for at, session in sessions.items():
-        # The second is ten times as long: it is still lent when the first one has come back.
+        # The second is ten times as long: it is still lent when the first one has been returned.
         data = held[at] = bytes([at + 1]) * (100_000 * 10**at)
         host = pair.endpoints[at]
         host.send(session, host.open(session), data, end=True)
