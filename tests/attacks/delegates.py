@@ -88,11 +88,13 @@ ATTACKS = [
     ),
     Attack(
         surface="delegate",
-        name="a megabyte behind a frame that is refused",
+        name="a megabyte after a rejected frame",
         small=10,
         large=1000,
         prepare=_refused,
     ),
     file_attack("quorums of a delegate", _book("quorums"), text=False, small=60, large=10_000),
-    file_attack("what binds a delegate", _book("bound"), text=False, small=60, large=10_000),
+    file_attack(
+        "votes and locks of a delegate", _book("bound"), text=False, small=60, large=10_000
+    ),
 ]

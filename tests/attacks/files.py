@@ -226,7 +226,7 @@ ATTACKS = [
     file_attack("store of a sweep", _sweep, small=60, large=10_000),
     file_attack("plan of a study", _plan("pqdpol"), small=40, large=10_000),
     file_attack("plan of a chain", _plan("ethereum", _OWN), small=30, large=10_000),
-    file_attack("prover of others", _prover, small=30, large=10_000),
+    file_attack("prover file", _prover, small=30, large=10_000),
     file_attack("paper.toml of a work", _paper("paper.toml"), small=15, large=10_000),
     file_attack("claims.toml of a work", _paper("claims.toml"), small=15, large=10_000),
     file_attack("printed table of a work", _paper("table1.csv"), small=15, large=10_000),

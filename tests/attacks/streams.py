@@ -189,10 +189,10 @@ _TRANSPORTS = ("tcp-tls", "aioquic", "qh3", "grpc", "native")
 _FLOOD_SECONDS = 3.0
 
 _FLOODS = {
-    "bytes after a refused frame": "refused-frame",
+    "bytes after a rejected frame": "refused-frame",
     "half messages on many channels": "half-messages",
-    "valid messages without end": "valid",
-    "answers that nobody reads": "deaf-requests",
+    "endless valid messages": "valid",
+    "unread responses": "deaf-requests",
 }
 """The names of the floods of `tests.wire.members`; an input is a transport."""
 
@@ -221,7 +221,7 @@ def _flooded(node: str, flood: str) -> Callable[[Path], tuple[Inputs, Try]]:
 ATTACKS = (
     [
         Attack(
-            surface=f"node that re-encodes, {state}",
+            surface=f"re-encoding node, {state}",
             name=f"{MESSAGES} messages of a member",
             small=40,
             large=25_000,
@@ -231,7 +231,7 @@ ATTACKS = (
     ]
     + [
         Attack(
-            surface="messages of the wire",
+            surface="encoded messages",
             name=f"{MESSAGES} messages in pieces",
             small=100,
             large=100_000,
@@ -240,9 +240,7 @@ ATTACKS = (
     ]
     + [
         Attack(
-            surface="delegate on sockets"
-            if node == "delegate"
-            else "node that re-encodes, on sockets",
+            surface="delegate on sockets" if node == "delegate" else "re-encoding node, on sockets",
             name=f"{name}, over each transport",
             small=0,
             large=len(_TRANSPORTS),
