@@ -1,4 +1,4 @@
-"""`pqchain compare`, `plot`, `cite` and `native`."""
+"""Commands for publications: `pqchain compare`, `plot`, `cite` and `native`."""
 
 from __future__ import annotations
 
