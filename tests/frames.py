@@ -121,7 +121,7 @@ def blocks(names: list[str] | None = None) -> pd.DataFrame:
         size = encoded_size(name)
         for threads in (1, 4):
             row = dict.fromkeys(BLOCK.columns, math.nan) | {
-                "algorithm": name, "implementation": "", "public_key": "inline", "threads": threads,
+                "algorithm": name, "implementation": "", "key_mode": "inline", "threads": threads,
                 "transactions": pd.NA, "public_key_bytes": pd.NA, "block_bytes": pd.NA,
                 "wallets": pd.NA, "rounds": pd.NA, "valid": "", "tampered": "", "block_hash": "",
                 "previous_hash": "", "status": "unsupported", "reason": f"no {name} here",

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import pqchain as pq
-from pqchain import algorithms, costs, results, schemes
+from pqchain import algorithms, costs, delegates, results, schemes
 from pqchain.bench import gas, tables
 from pqchain.commands.native import FOLDER, build
-from pqchain.consensus import Scenario, metrics, named, run
+from pqchain.consensus import Scenario, named, run
 from pqchain.costs import MissingCosts
 from pqchain.crypto import library_check
 from pqchain.errors import (
@@ -56,8 +56,8 @@ class Hashed:
 
 
 @pytest.fixture(autouse=True)
-def forgetting() -> Iterator[None]:
-    with algorithms.forgetting():
+def temporary_registrations() -> Iterator[None]:
+    with algorithms.temporary_registrations():
         yield
 
 
@@ -75,7 +75,7 @@ def test_user_scheme_is_labelled_in_every_frame(mine: str, tmp_path: Path) -> No
     assert rows.loc["generate_keypair", "status"] == "unsupported"
     assert "given: my thesis, table 2" in tables.operation_table(frame).text()
     path = results.save(frame, tmp_path / "both.csv")
-    with algorithms.forgetting():
+    with algorithms.temporary_registrations():
         pass
     table = costs.from_frame(results.load(path))
     assert table["mine"].source == MINE.source
@@ -83,7 +83,7 @@ def test_user_scheme_is_labelled_in_every_frame(mine: str, tmp_path: Path) -> No
 
 
 def test_scheme_file_is_read_for_an_unknown_name(tmp_path: Path) -> None:
-    with algorithms.forgetting():
+    with algorithms.temporary_registrations():
         pq.register(Hashed)
         results.save(pq.measure("Hashed", rounds=1), tmp_path / "mine.csv")
     with pytest.raises(UnknownAlgorithm):
@@ -92,7 +92,7 @@ def test_scheme_file_is_read_for_an_unknown_name(tmp_path: Path) -> None:
     row = costs.from_frame(frame)["Hashed"]
     assert (row.public_key_bytes, row.signature_bytes) == (32, 64)
     assert row.source.startswith("given: own/Hashed on ")
-    assert [each.name for each in costs.schemes(frame)] == ["Hashed"]
+    assert [each.name for each in costs.algorithms_of(frame)] == ["Hashed"]
     assert plot_tradeoff(frame).get_xlabel()
 
 
@@ -102,7 +102,7 @@ def test_user_scheme_can_be_replaced_by_the_same_kind_only(mine: str) -> None:
     assert pq.chain.encoding.encoded_size("Mine") == 1399 - 101
     frame = pq.measure_blocks("Mine", transactions=2, threads=1)
     assert frame.loc[0, "signature_bytes"] == 200
-    with pytest.raises(UsageError, match=r"a Mine already, and yours has public_key_bytes 32"):
+    with pytest.raises(UsageError, match=r"Mine exists already, and yours has public_key_bytes 32"):
         pq.register(type("Other", (Hashed,), {"name": "Mine"}))
 
 
@@ -120,9 +120,9 @@ def test_names_ignore_case_and_readding_is_allowed(mine: str) -> None:
         ("Falcon 512,public_key=1,signature=3,sign=2ms,verify=1ms", "Falcon-512 of the registry"),
         ("Yours,public_key=1", "lacks signature, sign, verify; give all of them, as in Mine,"),
         (",public_key=1,signature=3,sign=2ms,verify=1ms", "a name before the first comma"),
-        ("Yours,sign=1ms,sign=2ms", "gives sign twice"),
+        ("Yours,sign=1ms,sign=2ms", "has sign twice"),
         ("\udcff,public_key=1,signature=3,sign=2ms,verify=1ms", "must be a text of 1 to 100"),
-        ("nowhere.so", "there is no library"),
+        ("nowhere.so", "nowhere.so does not exist"),
         ("nowhere.py:Class", "there is no file"),
         ("pqchain.nowhere:Class", "cannot be imported"),
         ("pqchain.schemes:Class", "has no 'Class'"),
@@ -135,14 +135,14 @@ def test_invalid_schemes_are_rejected(mine: str, text: str, message: str) -> Non
 
 
 def test_registry_schemes_have_no_given_costs() -> None:
-    with pytest.raises(UsageError, match="of the registry already"):
+    with pytest.raises(UsageError, match=r"must be made by Costs\.given"):
         pq.register(pq.papers.costs("pqdpol")["Falcon-512"])
 
 
 def test_consensus_labels_given_costs() -> None:
     table = pq.papers.costs("pqdpol").plus(MINE)
     scenario = Scenario(algorithm="mine", costs=table, nodes=8, network=named("star"))
-    assert metrics.record(run(scenario))["costs"] == MINE.source
+    assert run(scenario).record()["costs"] == MINE.source
 
 
 @pytest.mark.native
@@ -150,11 +150,11 @@ def test_hashes_replace_signatures_where_only_bytes_matter() -> None:
     """In virtual time the delegates take the modelled times and send the modelled bytes."""
     table = pq.papers.costs("pqdpol").plus(MINE)
     scenario = Scenario(algorithm="Mine", costs=table, nodes=4, network=named("star"))
-    ran, modelled = run(scenario, mode="virtual"), run(scenario)
+    ran, modelled = delegates.run(scenario, mode="virtual"), run(scenario)
     assert ran.latency_seconds == modelled.latency_seconds
-    assert ran.transactions_per_block == modelled.transactions == 35
+    assert ran.transactions == modelled.transactions == 35
     with pytest.raises(UsageError, match=r"of your own.*mode='virtual'"):
-        run(scenario, mode="loopback")
+        delegates.run(scenario, mode="loopback")
 
 
 def test_missing_signing_time_is_accepted_where_unused() -> None:
@@ -218,9 +218,9 @@ def test_delegates_sign_with_user_code() -> None:
     pq.register(Hashed)
     table = costs.from_frame(pq.measure("Hashed", rounds=1))
     scenario = Scenario(algorithm="Hashed", costs=table, nodes=4, network=named("star"))
-    assert run(scenario, mode="virtual").is_safe
+    assert delegates.run(scenario, mode="virtual").is_safe
     with pytest.raises(UsageError, match=r"of your own.*mode='virtual'"):
-        run(scenario, mode="loopback")
+        delegates.run(scenario, mode="loopback")
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ from pqchain.chain.state import BlockRejected, Reason, Rules, State
 from pqchain.chain.transaction import Transaction
 from pqchain.chain.verification import Verifier
 from pqchain.chain.wallet import Wallet
-from pqchain.checks import one_of, whole
-from pqchain.costs import described
+from pqchain.checks import integer, one_of
+from pqchain.costs import user_scheme_provenance
 from pqchain.crypto import Signer, isolated
 from pqchain.crypto.native import plain_loop
 from pqchain.errors import PqchainError, Unsupported, UsageError
@@ -36,7 +36,7 @@ from pqchain.results import Contract
 
 BLOCK = Contract.of(
     "block",
-    ("str", "algorithm implementation public_key"),
+    ("str", "algorithm implementation key_mode"),
     ("Int64", "threads transactions public_key_bytes"),
     ("float64", "signature_bytes"),
     ("Int64", "block_bytes"),
@@ -63,7 +63,7 @@ def measure_blocks(
     *,
     transactions: int = 1000,
     threads: Sequence[int] | int = (1, 2, 4),
-    public_key: KeyMode = "inline",
+    key_mode: KeyMode = "inline",
     implementation: str | None = None,
     data_bytes: int = 0,
     preset: PresetName | None = None,
@@ -71,14 +71,14 @@ def measure_blocks(
 ) -> pd.DataFrame:
     """Measure one block per scheme, by default of every signature scheme of the default build.
 
-    A name such as "ECDSA-secp256k1+ML-DSA-44" is a hybrid: both sign. `public_key` is the key mode
+    A name such as "ECDSA-secp256k1+ML-DSA-44" is a hybrid: both sign. `key_mode` is that
     of the transactions; with "recovered", schemes without key recovery are unsupported. A scheme
     that is given by numbers has real sizes and no times. `implementation` is by default the first
     of the registry that runs here, and `preset` that of PQCHAIN_PRESET, else "quick". Duplicate
     schemes and thread counts are measured once.
 
     Returns a frame, one row per scheme and number of threads: algorithm, implementation,
-    public_key (mode), threads, transactions (in the block), public_key_bytes, signature_bytes
+    key_mode, threads, transactions (in the block), public_key_bytes, signature_bytes
     (mean), block_bytes, transaction_bytes (block_bytes / transactions), wallets (number timed),
     wallet_median_seconds and _mad_ (one key pair and its address), sign_median_seconds and _mad_
     (one transaction), rounds (validations), verify_median_seconds and _mad_ (all signatures),
@@ -92,9 +92,9 @@ def measure_blocks(
     Raises UnknownAlgorithm, UnknownImplementation and UsageError. A scheme that cannot run here
     has rows with the reason.
     """
-    whole("transactions", transactions, least=1, most=1_000_000)
-    whole("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
-    one_of("public_key", public_key, KEY_MODES)
+    integer("transactions", transactions, least=1, most=1_000_000)
+    integer("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
+    one_of("key_mode", key_mode, KEY_MODES)
     preset = preset or presets.preset()
     presets.named(preset)
     counts = _thread_counts(threads)
@@ -105,19 +105,19 @@ def measure_blocks(
     rounds: list[dict[str, Any]] = []
     for names in with_bar(cases, "+".join, unit="scheme", show=progress):
         facts: dict[str, Any] = {name: "" for name, kind in BLOCK.columns.items() if kind == "str"}
-        facts |= {"algorithm": "+".join(names), "public_key": public_key, "status": "ok"}
+        facts |= {"algorithm": "+".join(names), "key_mode": key_mode, "status": "ok"}
         measured: Rounds = {}
         try:
             signers = [_signer(name, implementation) for name in names]
             used = dict.fromkeys(signer.implementation for signer in signers)
             facts["implementation"] = "+".join(used)
-            case = (transactions, counts, public_key, data_bytes, preset)
+            case = (transactions, counts, key_mode, data_bytes, preset)
             figures, measured = _measured_in_child(signers, *case) or _measured(signers, *case)
             facts |= figures
         except PqchainError as error:
             # With recovered keys, a scheme without recovery raises UsageError: one row, not the end
             # of the run.
-            if isinstance(error, UsageError) and public_key != "recovered":
+            if isinstance(error, UsageError) and key_mode != "recovered":
                 raise
             is_refusal = isinstance(error, (Unsupported, UsageError))
             facts |= {"status": "unsupported" if is_refusal else "failed", "reason": str(error)}
@@ -135,7 +135,7 @@ def measure_blocks(
         "preset": preset,
         "transactions": transactions,
         "data_bytes": data_bytes,
-        **described(registry.get(name) for names in cases for name in names),
+        **user_scheme_provenance(registry.get(name) for names in cases for name in names),
     }
     frame.attrs["rounds"] = pd.DataFrame(rounds)
     return frame
@@ -146,13 +146,13 @@ def _thread_counts(threads: Sequence[int] | int) -> list[int]:
     if not isinstance(counts, Iterable) or isinstance(counts, str) or not (counts := list(counts)):
         raise UsageError(f"threads={threads!r}; expected numbers from 1 to 1024, such as 1,2,4")
     for count in counts:
-        whole("threads", count, least=1, most=1024)
+        integer("threads", count, least=1, most=1024)
     return list(dict.fromkeys(counts))
 
 
 def _cases(names: Iterable[str]) -> list[tuple[str, ...]]:
     """Return the distinct cases: the names that sign together. Raises UsageError."""
-    cases = list(dict.fromkeys(map(registry.several, names)))
+    cases = list(dict.fromkeys(map(registry.split_hybrid, names)))
     for case in cases:
         signature_schemes(case)
     return cases
@@ -169,13 +169,13 @@ def _measured_in_child(
     signers: Sequence[Signer],
     transactions: int,
     threads: Sequence[int],
-    public_key: KeyMode,
+    key_mode: KeyMode,
     data_bytes: int,
     preset: PresetName,
 ) -> tuple[dict[str, Any], Rounds] | None:
     """Run `_measured` in a child process if a signer is user code, else return None."""
     used = {signer.algorithm.name: signer.implementation for signer in signers}
-    places = {name: registry.implementation(by).place for name, by in used.items()}
+    places = {name: registry.implementation(by).location for name, by in used.items()}
     users = [name for name, place in places.items() if place]
     if not users:
         return None
@@ -189,7 +189,7 @@ def _measured_in_child(
         expected_seconds=chosen.wallet_seconds + chosen.sign_seconds + chosen.validate_seconds
         + use_seconds * transactions * (1 + validations),
         keep=False, implementations=used, transactions=transactions, threads=list(threads),
-        public_key=public_key, data_bytes=data_bytes, preset=preset,
+        key_mode=key_mode, data_bytes=data_bytes, preset=preset,
     )  # fmt: skip
     return figures, {int(count): rows for count, rows in rounds.items()}
 
@@ -198,20 +198,20 @@ def measured_case(
     implementations: Mapping[str, str],
     transactions: int,
     threads: Sequence[int],
-    public_key: KeyMode,
+    key_mode: KeyMode,
     data_bytes: int,
     preset: PresetName,
 ) -> tuple[dict[str, Any], Rounds]:
     """Measure one case with user code, in the child; return block facts and rounds."""
     signers = [crypto.open_signer(name, by) for name, by in implementations.items()]
-    return _measured(signers, transactions, threads, public_key, data_bytes, preset)
+    return _measured(signers, transactions, threads, key_mode, data_bytes, preset)
 
 
 def _measured(
     signers: Sequence[Signer],
     transactions: int,
     threads: Sequence[int],
-    public_key: KeyMode,
+    key_mode: KeyMode,
     data_bytes: int,
     preset_name: PresetName,
 ) -> tuple[dict[str, Any], Rounds]:
@@ -221,7 +221,7 @@ def _measured(
     """
     preset = presets.named(preset_name).blocks
     chosen = {signer.algorithm.name: signer.implementation for signer in signers}
-    wallet = partial(Wallet, tuple(chosen), public_key=public_key, signers=signers)
+    wallet = partial(Wallet, tuple(chosen), key_mode=key_mode, signers=signers)
     alice, bob = wallet(), wallet()
     making = list(repeated(wallet, preset.wallets, preset.wallet_seconds))
     payments: list[Transaction] = []

@@ -98,7 +98,7 @@ class _Timed:
         name, implementation = self.user_scheme
         use_seconds = isolated.first_use_seconds(name, implementation)
         seconds: float = isolated.call(
-            [algorithms.implementation(implementation).place],
+            [algorithms.implementation(implementation).location],
             "pqchain.bench.gas:worst_verification_seconds",
             expected_seconds=SIGNING_SECONDS + MOST_INPUTS * (1 + REPEATS) * use_seconds,
             name=name,
@@ -125,7 +125,7 @@ def measure_gas(
     """
     if anchor_gas is not None and not 0 < anchor_gas < 1e9:
         raise UsageError(f"anchor_gas is {anchor_gas}; expected a price above 0, such as 3000")
-    checks.whole("rounds", rounds, least=2, most=MOST_ROUNDS)  # two make an interval
+    checks.integer("rounds", rounds, least=2, most=MOST_ROUNDS)  # two make an interval
     rows_of = list(map(algorithms.get, schemes))
     if others := [row.name for row in rows_of if row.kind != "signature"]:
         raise UsageError(f"{', '.join(others)} signs nothing; name a signature scheme")
@@ -193,7 +193,7 @@ def _verify(name: str) -> _Timed:
     if given := dict(row.given_seconds):
         return _Timed((), size, given["verify"], row.source)
     signer = crypto.open_signer(row.name)
-    if algorithms.implementation(signer.implementation).place:
+    if algorithms.implementation(signer.implementation).location:
         return _Timed((), size, user_scheme=(row.name, signer.implementation))
     rng = np.random.default_rng(2)
     calls: list[Callable[[], object]] = []

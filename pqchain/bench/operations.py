@@ -21,8 +21,8 @@ from pqchain.algorithms import GIVEN, OPERATIONS, Algorithm
 from pqchain.bench import presets
 from pqchain.bench.presets import Preset, PresetName
 from pqchain.bench.timing import listed, median_and_mad, one_processor, timed, with_bar
-from pqchain.checks import whole
-from pqchain.costs import MEASUREMENT, described
+from pqchain.checks import integer
+from pqchain.costs import MEASUREMENT, user_scheme_provenance
 from pqchain.crypto import isolated, native
 from pqchain.crypto.abi import Plan
 from pqchain.errors import CryptoFailure, PqchainError, UnknownName, UsageError
@@ -108,7 +108,7 @@ def measure(
     preset = preset or presets.preset()
     chosen = presets.named(preset)
     if rounds is not None:
-        whole("rounds", rounds, least=1, most=1000)
+        integer("rounds", rounds, least=1, most=1000)
         chosen = replace(chosen, rounds=rounds)
     cells = _plan(algorithms, operations, implementations)
     # Rounds alternate between the implementations of one algorithm and operation.
@@ -133,7 +133,7 @@ def measure(
         "pinned_processor": processor,
         # Overhead of the clock, contained in each sample.
         "empty_sample_seconds": ours[0].empty_sample_seconds() if ours else None,
-        **described(cell.algorithm for cell in cells),
+        **user_scheme_provenance(cell.algorithm for cell in cells),
     }
     if keep_samples:
         measured = (cell for cell in cells if cell.rounds)
@@ -211,7 +211,7 @@ def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
     if implementation not in algorithm.implementations:
         return "unsupported", f"{implementation} does not offer {algorithm.name}"
     try:
-        crypto.opened(algorithm, implementation)
+        crypto.open_scheme(algorithm, implementation)
     except CryptoFailure as error:
         return "failed", str(error)
     except PqchainError as error:
@@ -231,12 +231,12 @@ def _run_round(
     row = registry.implementation(cell.implementation)
     arguments: dict[str, Any] = {**cell.names, "preset": preset, "pool": pool, "index": index}
     try:
-        if row.place:
+        if row.location:
             # Key pairs and inputs of the pool, then the samples that are made in any case.
             operations = 2 * pool + chosen.warmup + chosen.minimum
             use_seconds = isolated.first_use_seconds(*key)
             seconds, cycles = isolated.call(
-                [row.place], "pqchain.bench.operations:round_samples",
+                [row.location], "pqchain.bench.operations:round_samples",
                 expected_seconds=chosen.limit_seconds + operations * use_seconds, **arguments,
             )  # fmt: skip
         else:
@@ -305,7 +305,7 @@ def _operation(
     """Return a function that prepares the arguments of sample i, and the function to time."""
     # The messages of a round are the same in every run; the keys are fresh.
     rng = np.random.default_rng([index, MESSAGE_BYTES])
-    scheme = crypto.opened(cell.algorithm, cell.implementation)
+    scheme = crypto.open_scheme(cell.algorithm, cell.implementation)
     if cell.operation == "generate_keypair":
         return lambda i: (), scheme.generate_keypair
     pairs = [scheme.generate_keypair() for _ in range(pool)]

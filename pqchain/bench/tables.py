@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms, figures
-from pqchain.costs import schemes
+from pqchain.costs import algorithms_of
 from pqchain.figures import BYTES, RATIO, SECONDS
 from pqchain.render.table import Column, Shown, Table, ours
 
@@ -27,7 +27,7 @@ def lines(measured: pd.DataFrame) -> Iterator[str]:
     size = BYTES.text(first["block_bytes"], exact=True)
     facts: dict[str, Any] = {
         "implementation": first["implementation"],
-        "public key": f"{BYTES.text(first['public_key_bytes'], exact=True)}, {first['public_key']}",
+        "public key": f"{BYTES.text(first['public_key_bytes'], exact=True)}, {first['key_mode']}",
         "signature": f"{BYTES.text(first['signature_bytes'], exact=True)} on average",
         "wallet": _timed(first, "wallet", f"for keys and address, {first['wallets']} wallets"),
         "sign": _timed(first, "sign", "for a transaction of the block"),
@@ -210,7 +210,7 @@ def _interval_notes(compared: pd.DataFrame) -> list[str]:
 
 def measurement_tables(measurements: pd.DataFrame, *, part: str = "") -> list[Table]:
     """Return tables of medians and MADs: signature schemes, then key encapsulation."""
-    kind_of = {row.name: row.kind for row in schemes(measurements)}
+    kind_of = {row.name: row.kind for row in algorithms_of(measurements)}
     kinds = measurements["algorithm"].map(kind_of)
     titles = {"signature": "Signature schemes", "kem": "Key encapsulation"}
     return [

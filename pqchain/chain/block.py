@@ -22,7 +22,7 @@ from pqchain.chain.encoding import (
 )
 from pqchain.chain.transaction import Credential, Transaction
 from pqchain.chain.wallet import Wallet
-from pqchain.checks import whole
+from pqchain.checks import integer
 from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed, UsageError
 
@@ -178,7 +178,7 @@ def pack(
     an empty block fits.
     """
     # A prefix, not a best fit: the nonces of a sender must stay in order.
-    whole("limit_bytes", limit_bytes, least=0)
+    integer("limit_bytes", limit_bytes, least=0)
     room = limit_bytes - header_bytes()
     if seal is not None:
         row = algorithms.get(seal) if isinstance(seal, str) else seal

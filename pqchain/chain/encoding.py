@@ -42,7 +42,7 @@ from typing import Any, Literal, get_args
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
-from pqchain.checks import one_of, whole
+from pqchain.checks import integer, one_of
 from pqchain.errors import Malformed, UsageError
 
 VERSION = 1
@@ -137,13 +137,13 @@ def encoded_size(
     algorithm: str | Algorithm | Sequence[str | Algorithm],
     *,
     kind: Literal["transaction", "seal"] = "transaction",
-    public_key: KeyMode = "inline",
+    key_mode: KeyMode = "inline",
     signature_bytes: int | None = None,
     data_bytes: int = 0,
 ) -> int:
     """Return the encoded length in bytes of one transaction, or of a seal in a block.
 
-    Several algorithms mean a transaction with a signature of each. `public_key` is the key mode:
+    Several algorithms mean a transaction with a signature of each. `key_mode` is
     "inline" (contained in the transaction), "registered" (kept by the ledger since an earlier one)
     or "recovered" (from the signature, where the scheme supports that). `signature_bytes` is the
     total length of all signatures, by default the nominal one, which for Falcon is the mean.
@@ -151,23 +151,23 @@ def encoded_size(
 
     Raises UnknownAlgorithm, and UsageError for an invalid size or mode.
 
-    >>> encoded_size("Falcon-512"), encoded_size("Falcon-512", public_key="registered")
+    >>> encoded_size("Falcon-512"), encoded_size("Falcon-512", key_mode="registered")
     (1651, 754)
     """
     rows = signature_schemes(algorithm)
     one_of("kind", kind, ("transaction", "seal"))
-    one_of("public_key", public_key, KEY_MODES)
-    if kind == "seal" and (len(rows) > 1 or public_key != "inline" or data_bytes):
+    one_of("key_mode", key_mode, KEY_MODES)
+    if kind == "seal" and (len(rows) > 1 or key_mode != "inline" or data_bytes):
         raise UsageError("a seal is one signature with its public key and holds no data")
-    whole("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
-    if signature_bytes is None and public_key == "recovered":
+    integer("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
+    if signature_bytes is None and key_mode == "recovered":
         if incapable := [row.name for row in rows if row.name not in RECOVERABLE]:
             raise no_recovery(incapable)
         signature_bytes = sum(RECOVERABLE[row.name] for row in rows)
     elif signature_bytes is None:
         signature_bytes = sum(row.signature_bytes for row in rows)
-    whole("signature_bytes", signature_bytes, least=0)
-    keys = sum(row.public_key_bytes for row in rows) if public_key == "inline" else 0
+    integer("signature_bytes", signature_bytes, least=0)
+    keys = sum(row.public_key_bytes for row in rows) if key_mode == "inline" else 0
     # Each credential has two lengths of 4 bytes.
     payload = 8 * len(rows) + keys + signature_bytes
     if kind == "seal":
@@ -179,7 +179,7 @@ def no_recovery(names: Iterable[str]) -> UsageError:
     """Return the error for schemes without key recovery."""
     return UsageError(
         f"{', '.join(names)}: no key recovery here; of our schemes {', '.join(RECOVERABLE)} have "
-        "it: use public_key='inline' or 'registered'"
+        "it: use key_mode='inline' or 'registered'"
     )
 
 

@@ -20,7 +20,7 @@ from pqchain.chain.encoding import ADDRESS_BYTES, MIN_TRANSACTION_BYTES, KeyForm
 from pqchain.chain.transaction import Credential, Transaction, address_of
 from pqchain.chain.verification import Check, Verifier
 from pqchain.chain.wallet import Wallet
-from pqchain.checks import truth, whole
+from pqchain.checks import boolean, integer
 from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed, PqchainError, UsageError
 
@@ -80,9 +80,9 @@ class Rules:
     """Whether proposers must sign; otherwise only the next block confirms proposer and time."""
 
     def __post_init__(self) -> None:
-        whole("chain", self.chain, least=0, most=2**32 - 1)
-        whole("limit_bytes", self.limit_bytes, least=1)
-        truth("sealed", self.sealed)
+        integer("chain", self.chain, least=0, most=2**32 - 1)
+        integer("limit_bytes", self.limit_bytes, least=1)
+        boolean("sealed", self.sealed)
         if self.algorithms is not None:
             if not isinstance(self.algorithms, frozenset) or not all(
                 isinstance(name, str) for name in self.algorithms
@@ -145,7 +145,7 @@ class State:
         for address, balance in balances.items():
             if not isinstance(address, bytes) or len(address) != ADDRESS_BYTES:
                 raise UsageError(f"{address!r} is no address; expected 32 bytes, as Wallet.address")
-            whole("the balance", balance, least=0, most=2**64 - 1)
+            integer("the balance", balance, least=0, most=2**64 - 1)
         if sum(balances.values()) >= 2**64:
             raise UsageError("the balances together must stay below 2^64: amounts have 8 bytes")
         listed = b"".join(a + b.to_bytes(8, "big") for a, b in sorted(balances.items()))

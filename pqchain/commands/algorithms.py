@@ -65,7 +65,7 @@ def _implementations(arguments: argparse.Namespace) -> int:
     # Imported only here: the list of algorithms needs no library.
     from pqchain import crypto
 
-    reasons = {name: crypto.available(name) for name in algorithms.IMPLEMENTATIONS}
+    reasons = {name: crypto.unavailable_reason(name) for name in algorithms.IMPLEMENTATIONS}
     rows = [(row, reasons[name]) for name, row in algorithms.IMPLEMENTATIONS.items()]
     plain = [{**asdict(row), "available": not reason, "reason": reason} for row, reason in rows]
     table = Table(

@@ -14,7 +14,7 @@ def run(arguments: argparse.Namespace) -> int:
     own: list[str] = arguments.own
     # Wrong names are refused before the slower imports.
     for name in arguments.algorithm or ():
-        algorithms.several(name)
+        algorithms.split_hybrid(name)
     from pqchain.bench import blocks, presets, tables
 
     names: list[str] | None = [*(arguments.algorithm or []), *own] or None
@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
         None if arguments.all else names or ["Falcon-512"],
         transactions=arguments.transactions,
         threads=values.whole_numbers(threads, "--threads"),
-        public_key=arguments.public_key,
+        key_mode=arguments.key_mode,
         implementation=arguments.implementation,
         data_bytes=arguments.data_bytes,
         preset=arguments.preset or presets.preset(),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pqchain import outputs
 from pqchain.commands import console
 from pqchain.errors import UsageError
 from pqchain.render.table import Column, Table, verdict
+from pqchain.results import outputs
 
 _EXPECTED = ("valid", "invalid", "acceptable")
 _COUNTS = ("families", "vectors", *_EXPECTED)
@@ -65,7 +65,7 @@ def show_list(arguments: argparse.Namespace) -> int:
     """Show which verifiers are available here."""
     from pqchain.conform import registry, tables
 
-    table = tables.listed(registry.chosen(None))
+    table = tables.availability(registry.select(None))
     return console.show(arguments, {"verifiers": table.records()}, table)
 
 
@@ -76,9 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.command and arguments.verifier:
         raise UsageError("--verifier and a command line after -- exclude each other; give one")
     if arguments.command:
-        verifiers = [registry.own(arguments.command)]
+        verifiers = [registry.from_command(arguments.command)]
     else:
-        verifiers = registry.chosen(arguments.verifier)
+        verifiers = registry.select(arguments.verifier)
     if arguments.limit_seconds <= 0:
         raise UsageError(f"--limit-seconds {arguments.limit_seconds}; expected more than 0")
     if arguments.output is not None:
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
     times = timing.measure(verifiers, given, progress=watched) if arguments.times else None
     known = {each.name: each.public_defect for each in verifiers if each.public_defect}
     shown = [tables.overview(summary, times, known=known)]
-    bad = tables.wrong(verdicts)
+    bad = tables.wrong_verdicts(verdicts)
     if bad.rows:
         shown.append(bad)
     remarks = []
@@ -132,11 +132,13 @@ def show_mutants(arguments: argparse.Namespace) -> int:
     console.save(found, arguments.output)
     survivors = mutants.survivors(found)
     plain = {
-        "mutants": mutants.shown(found).records(),
+        "mutants": mutants.detection_table(found).records(),
         "survivors": [{"algorithm": name, "mutant": mutant} for name, mutant in survivors],
     }
     remarks = [f"{name}: nothing catches {mutant!r}" for name, mutant in survivors]
-    return console.show(arguments, plain, mutants.shown(found), remarks=remarks, fine=not survivors)
+    return console.show(
+        arguments, plain, mutants.detection_table(found), remarks=remarks, fine=not survivors
+    )
 
 
 def explain(arguments: argparse.Namespace) -> int:

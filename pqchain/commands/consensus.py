@@ -10,11 +10,12 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import algorithms, checks, outputs
+from pqchain import algorithms, checks
 from pqchain.commands import console, values
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import MAX_NODES, Faults, Layout, Scenario
 from pqchain.errors import DataError, Unsupported, UsageError
+from pqchain.results import outputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,7 @@ MANY_BLOCKS = 20_000
 
 
 def _fault_line(each: Field[Any], meaning: checks.Meaning) -> str:
-    takes = "RANKS" if checks.kind(each) is tuple else "N"
+    takes = "RANKS" if checks.value_type(each) is tuple else "N"
     return f"  {f'{each.name}={takes}':<22}{console.described(meaning, each.default)}"
 
 
@@ -102,7 +103,7 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
     """Run the delegates of every combination in turn, and show the results."""
     from tqdm import tqdm
 
-    from pqchain import machine
+    from pqchain import consensus, machine
     from pqchain.consensus import tables
     from pqchain.delegates import modes
 
@@ -126,7 +127,7 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
             runs.append(modes.run(one, **given, log=log, using=using))
         if arguments.mode == "loopback" and (computer := _computer(arguments, scenarios, using)):
             runs = [computer.predicted(one) for one in runs]
-    frame = modes.frame(runs)
+    frame = consensus.frame(runs)
     if arguments.output is not None:
         console.save(frame, arguments.output, provenance=machine.provenance())
     plain = {

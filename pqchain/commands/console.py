@@ -315,10 +315,10 @@ def _mirrored(module: ModuleType, field: str, show_default: bool = True) -> dict
     option: dict[str, Any] = {"dest": field, "default": None, "help": text}
     if meaning.choices:
         return option | {"choices": meaning.choices, "type": _folded(meaning.choices)}
-    if checks.kind(each) is bool:
+    if checks.value_type(each) is bool:
         return option | {"action": "store_true"}
     metavars = (short for end, short in _METAVARS.items() if name.endswith(end))
-    return option | {"type": checks.kind(each), "metavar": next(metavars, "N")}
+    return option | {"type": checks.value_type(each), "metavar": next(metavars, "N")}
 
 
 def described(meaning: checks.Meaning, default: object) -> str:

@@ -176,7 +176,7 @@ def _erasure_engine() -> Finding:
     try:
         from pqchain.reencode.storage import erasure
 
-        works = not erasure.available()["isal"]
+        works = not erasure.unavailable_reason("isal")
     except ImportError:
         works = False
     found = "the fast engine of the erasure code" if works else ""
@@ -188,7 +188,7 @@ def _quic() -> Finding:
     from pqchain.wire.transports import registry
 
     row = registry.get("native")
-    reason = row.reason()
+    reason = row.unavailable_reason()
     release = machine.native_builds().get("quic", {}).get("source_version", "")
     found = "" if reason else f"quinn-proto {release}: the transport native"
     return _sought("Native libraries", "QUIC", found, reason)

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 
-from pqchain import isolation
 from pqchain.commands import console
+from pqchain.crypto import isolation
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.installation import HOME, VERSION, missing, read_toml
 
@@ -78,7 +78,7 @@ def _forgetting(words: Sequence[str]) -> AbstractContextManager[None]:
         return nullcontext()
     from pqchain import algorithms
 
-    return algorithms.forgetting()
+    return algorithms.temporary_registrations()
 
 
 def _answer(command: str, words: Sequence[str]) -> int:

@@ -85,7 +85,7 @@ def _frame(arguments: argparse.Namespace, own: list[str]) -> pd.DataFrame:
     from pqchain import algorithms, results
     from pqchain.bench import comparing
     from pqchain.bench.operations import measure
-    from pqchain.costs import MEASUREMENT, schemes
+    from pqchain.costs import MEASUREMENT, algorithms_of
 
     if arguments.file is None:
         raise UsageError(f"{arguments.kind} is drawn from a file; name one that pqchain saved")
@@ -110,7 +110,7 @@ def _frame(arguments: argparse.Namespace, own: list[str]) -> pd.DataFrame:
     held = {name.casefold(): name for name in frame[column].unique()}
     if column == "algorithm":
         # Aliases select a scheme as its name does.
-        held |= {each.casefold(): row.name for row in schemes(frame) for each in row.aliases}
+        held |= {each.casefold(): row.name for row in algorithms_of(frame) for each in row.aliases}
     chosen = []
     for name in arguments.algorithms:
         if name.casefold() not in held:

@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pqchain import checks, outputs
+from pqchain import checks
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.figures import BYTES, SECONDS
 from pqchain.reencode import scenario
 from pqchain.reencode.scenario import Compute, Link, Scenario
+from pqchain.results import outputs
 from pqchain.wire.transports import registry
 
 
@@ -22,13 +23,13 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain.works import papers
 
     repeats: int = arguments.repeats
-    checks.whole("--repeats", repeats, least=1, most=scenario.MOST_REPEATS)
+    checks.integer("--repeats", repeats, least=1, most=scenario.MOST_REPEATS)
     known = checks.meanings(Scenario)["streams"][1].choices
     streams = list(dict.fromkeys(values.folded(each, known) for each in arguments.streams or ()))
     one = _scenario(arguments, streams)
     _make_folder("--resume", arguments.resume, one, needs=["virtual"])
     _make_folder("--qlog", arguments.qlog, one, needs=registry.names(logs=True))
-    reason = replay.check_possible(one)
+    reason = replay.unavailable_reason(one)
     if reason:
         frame = replay.unsupported(one, reason)
     else:

@@ -53,7 +53,7 @@ def assigned(cls: type, entries: Iterable[str], option: str) -> dict[str, Any]:
             raise UsageError(f"{option} {entry}: expected FIELD=VALUE with one of {list(declared)}")
         if name in values:
             raise UsageError(f"{option} {name} was given twice; give all its ranks with commas")
-        kind = checks.kind(declared[name][0])
+        kind = checks.value_type(declared[name][0])
         if kind is tuple:
             values[name] = tuple(whole_numbers(text, f"{option} {name}"))
             continue

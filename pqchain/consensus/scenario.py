@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pqchain import checks
 from pqchain.chain import encoding
-from pqchain.checks import field, one_of, together, whole
+from pqchain.checks import both_or_neither, field, integer, one_of
 from pqchain.consensus import lengths
 from pqchain.consensus.network import Network, named
 from pqchain.errors import UsageError
@@ -61,29 +61,29 @@ class Layout:
     """
 
     data_bytes: int = field(12, help="data of a transaction", most=encoding.MAX_DATA_BYTES)
-    public_key: Literal["inline", "registered", "recovered"] = "inline"
+    key_mode: Literal["inline", "registered", "recovered"] = "inline"
     overhead_bytes: int | None = field(None, help="instead of our encoding's", most=2**32)
     """Bytes of a transaction without its signature and inline public key."""
     header_bytes: int | None = field(None, help="instead of our encoding's", most=2**32)
     """Bytes of a block without its transactions."""
 
     def __post_init__(self) -> None:
-        checks.declared(self)
-        one_of("public_key", self.public_key, ("inline", "registered", "recovered"))
+        checks.check_declared(self)
+        one_of("key_mode", self.key_mode, ("inline", "registered", "recovered"))
 
     def transaction_bytes(self, costs: Costs, signature_bytes: int) -> int:
         """Return the bytes of a transaction with a signature of `signature_bytes`."""
         if self.overhead_bytes is not None:
-            key = costs.public_key_bytes if self.public_key == "inline" else 0
+            key = costs.public_key_bytes if self.key_mode == "inline" else 0
             return key + signature_bytes + self.overhead_bytes
         size = encoding.encoded_size(
             costs.scheme,
-            public_key=self.public_key,
+            key_mode=self.key_mode,
             signature_bytes=signature_bytes,
             data_bytes=self.data_bytes,
         )
         # The encoding knows the scheme's nominal key; the costs may state another length.
-        if self.public_key == "inline":
+        if self.key_mode == "inline":
             size += costs.public_key_bytes - costs.scheme.public_key_bytes
         return size
 
@@ -119,14 +119,14 @@ class Faults:
             if not isinstance(ranks, tuple):
                 raise UsageError(f"faults.{name} is {ranks!r}; expected a tuple of ranks")
             for rank in ranks:
-                whole(f"faults.{name}", rank, least=0)
+                integer(f"faults.{name}", rank, least=0)
             if len(set(ranks)) != len(ranks):
                 raise UsageError(f"faults.{name} is {ranks!r}; give each rank once")
-        checks.declared(self, prefix="faults.")
+        checks.check_declared(self, prefix="faults.")
         # One of such a pair without the other would have no effect.
         for two in (("delay_probability", "delay_seconds"), ("partition_fraction", "heal_seconds")):
             one, other = ((f"faults.{name}", getattr(self, name)) for name in two)
-            together(*one, *other)
+            both_or_neither(*one, *other)
         if self.slow and self.slow_factor == 1:
             raise UsageError(f"faults.slow={self.slow} needs faults.slow_factor above 1")
         if not self.slow and self.slow_factor != _SLOW_FACTOR:
@@ -207,10 +207,10 @@ class Scenario:
         row.require("verify")
         one_of("proposal", self.proposal, get_args(Proposal))
         one_of("voting", self.voting, get_args(Voting))
-        checks.declared(self)
+        checks.check_declared(self)
         if self.delegates is None:
             object.__setattr__(self, "delegates", self.nodes)
-        whole("delegates (of nodes)", self.delegates, least=1, most=self.nodes)
+        integer("delegates (of nodes)", self.delegates, least=1, most=self.nodes)
         law = self.network.law
         if self.exchange is None:
             shared = law == "paper-serial" or (law in ("csma", "host") and not self.vote_phases)
@@ -240,7 +240,7 @@ class Scenario:
     def _check_faults(self) -> None:
         for name in _RANKS:
             for rank in getattr(self.faults, name):
-                whole(f"faults.{name}", rank, least=0, most=self.delegate_count - 1)
+                integer(f"faults.{name}", rank, least=0, most=self.delegate_count - 1)
         if self.view_timeout_seconds is None and self.faults.any:
             raise UsageError(
                 "view_timeout_seconds is None; faults need a time after which the next delegate "
@@ -328,11 +328,11 @@ class Scenario:
 
         Raises UsageError if public keys cannot be recovered from signatures as `layout` demands.
         """
-        if self.layout.public_key == "recovered":
+        if self.layout.key_mode == "recovered":
             recoverable = encoding.RECOVERABLE.get(self.algorithm)
             if recoverable is None:
                 raise UsageError(
-                    f"layout.public_key is 'recovered', which {self.algorithm} cannot; "
+                    f"layout.key_mode is 'recovered', which {self.algorithm} cannot; "
                     f"expected one of {sorted(encoding.RECOVERABLE)}, or 'inline' or 'registered'"
                 )
             return {recoverable: 1}

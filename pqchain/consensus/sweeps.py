@@ -20,13 +20,14 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain import checksum, installation, results
-from pqchain.consensus import metrics, model
+from pqchain import installation, results
+from pqchain.consensus import model, runs
 from pqchain.consensus.model import Engine
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import SCHEMA_VERSION, Scenario
 from pqchain.costs import CostTable
 from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
+from pqchain.results import checksum
 
 BATCH = 50
 """Scenarios per task; schedulers handle some hundreds of tasks per second."""
@@ -121,7 +122,7 @@ def sweep(
             _keep(store, rows)
             known.update((row["scenario"], row) for row in rows)
             bar.update(len(rows))
-    return metrics.frame(known[name] for name, _ in by_name)
+    return runs.SWEEP.frame(known[name] for name, _ in by_name)
 
 
 def run_batch(
@@ -131,9 +132,10 @@ def run_batch(
     rows = []
     for scenario in scenarios:
         try:
-            rows.append(metrics.record(model.run(scenario, engine=engine, progress=progress)))
+            run = model.run(scenario, engine=engine, progress=progress)
+            rows.append(run.record(runs.SWEEP))
         except PqchainError as error:
-            rows.append(metrics.failed(scenario, error))
+            rows.append(runs.failed(scenario, error))
     return rows
 
 

@@ -42,8 +42,11 @@ class Alike:
         if type(self) is not type(other):
             return False
         pairs = ((getattr(self, name), getattr(other, name)) for name in type(self).__slots__)
+        # NaN, for a quantity that is not measured, is one object and equals itself.
         return all(
-            np.array_equal(mine, theirs) if isinstance(mine, np.ndarray) else mine == theirs
+            np.array_equal(mine, theirs)
+            if isinstance(mine, np.ndarray)
+            else mine is theirs or mine == theirs
             for mine, theirs in pairs
         )
 

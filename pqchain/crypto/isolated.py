@@ -14,8 +14,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from pqchain import algorithms, isolation
-from pqchain.crypto import library_check
+from pqchain import algorithms
+from pqchain.crypto import isolation, library_check
 from pqchain.crypto.interface import Columns, Kem, Scheme, Signer
 from pqchain.crypto.user_code import UserSigner
 from pqchain.errors import CryptoFailure, UsageError
@@ -90,7 +90,7 @@ def first_use_seconds(algorithm: str, implementation: str) -> float:
     For a KEM: key pair, encapsulation and decapsulation. Measured once per scheme; if that failed,
     every call raises CryptoFailure.
     """
-    place = algorithms.implementation(implementation).place
+    place = algorithms.implementation(implementation).location
     key = (place, algorithm)
     if key not in _first_uses:
         try:
@@ -110,7 +110,7 @@ class _Isolated(Scheme):
     # Opening includes the first use: it finds code that does not work before the code is needed,
     # and gives the expected time from which the timeouts of later calls are derived.
     def _prepare(self) -> None:
-        self._place = algorithms.implementation(self.implementation).place
+        self._place = algorithms.implementation(self.implementation).location
         self._seconds = first_use_seconds(self.algorithm.name, self.implementation)
 
     # Requests and results are JSON, which has no bytes: they are passed as hexadecimal text.
@@ -163,7 +163,7 @@ class IsolatedKem(_Isolated, Kem):
 def _opened(algorithm: str, implementation: str) -> Any:
     from pqchain import crypto  # imported here: pqchain.crypto imports this module
 
-    return crypto.opened(algorithms.get(algorithm), implementation)
+    return crypto.open_scheme(algorithms.get(algorithm), implementation)
 
 
 def first_use(algorithm: str, implementation: str) -> float:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pqchain import isolation
+from pqchain.crypto import isolation
 from pqchain.crypto.abi import OK, REJECTED, SIZE, Plan, failure
 from pqchain.crypto.native import Library, batch_arguments, pack
 from pqchain.errors import (

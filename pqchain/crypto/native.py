@@ -31,7 +31,7 @@ from pqchain.crypto.abi import (
     Sizes,
     failure,
 )
-from pqchain.crypto.builds import MEND, built, obstacle
+from pqchain.crypto.builds import INSTALL_HINT, built_library, obstacle
 from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
 from pqchain.crypto.random_source import replaced
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
@@ -56,10 +56,10 @@ class Library:
                 function.restype, function.argtypes = result, arguments
             abi = self._handle.pq_abi()
         except AttributeError as error:
-            said = f"{path.name} is not a library of pqchain: {MEND}"
+            said = f"{path.name} is not a library of pqchain: {INSTALL_HINT}"
             raise NativeLibraryMissing(said) from error
         if abi != ABI:
-            said = f"{path} has interface {abi}, this pqchain needs {ABI}: {MEND}"
+            said = f"{path} has interface {abi}, this pqchain needs {ABI}: {INSTALL_HINT}"
             raise NativeLibraryMissing(said)
         self.source: str = (self._handle.pq_source() or b"").decode(errors="replace")
         if (count := self._handle.pq_count()) > MAX_SCHEMES:
@@ -139,7 +139,9 @@ class Library:
         try:
             function = getattr(self._handle, name)
         except AttributeError as error:
-            raise NativeLibraryMissing(f"{self.path} has no function {name}: {MEND}") from error
+            raise NativeLibraryMissing(
+                f"{self.path} has no function {name}: {INSTALL_HINT}"
+            ) from error
         function.restype = ctypes.c_int64
         return int(function(*(_argument(value) for value in arguments)))
 
@@ -152,7 +154,9 @@ class Library:
             # Indexing gives a new function object, so the types below affect no other caller.
             function = self._handle[name]
         except AttributeError as error:
-            raise NativeLibraryMissing(f"{self.path} has no function {name}: {MEND}") from error
+            raise NativeLibraryMissing(
+                f"{self.path} has no function {name}: {INSTALL_HINT}"
+            ) from error
         function.restype, function.argtypes = ctypes.c_int64, (POINTER, TEXT)
         return cast("Callable[[int, bytes], int]", function)
 
@@ -393,7 +397,7 @@ def library(implementation: str) -> Library:
     """
     if blocked := obstacle(implementation):
         raise blocked.error(str(blocked))
-    path = built(algorithms.implementation(implementation))
+    path = built_library(algorithms.implementation(implementation))
     if path is None:
         raise Unsupported(f"{implementation} is not a native library of pqchain")
     return load(path)

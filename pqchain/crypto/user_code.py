@@ -16,8 +16,8 @@ from typing import Any
 
 from pqchain.algorithms import Algorithm
 from pqchain.crypto.interface import Signer
+from pqchain.crypto.isolation import describe
 from pqchain.errors import CryptoFailure, UsageError
-from pqchain.isolation import describe
 
 METHODS = ("generate_keypair", "sign", "verify")
 """Methods that a user's class must have."""
@@ -28,7 +28,7 @@ SIZES = ("public_key_bytes", "secret_key_bytes", "signature_bytes")
 MAX_SIZE_BYTES = 1 << 28
 """Maximum length of a key or signature of a user-defined scheme."""
 
-STAND_IN_SECRET_BYTES = 32
+PLACEHOLDER_SECRET_BYTES = 32
 
 
 class UserSigner(Signer):
@@ -97,7 +97,7 @@ class UserSigner(Signer):
         return verdict
 
 
-class StandIn(Signer):
+class Placeholder(Signer):
     """Placeholder of a scheme given by numbers: hashes of the right length as keys and signatures.
 
     The signatures are not secure, because the public key suffices to compute them. They fill blocks
@@ -109,7 +109,7 @@ class StandIn(Signer):
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
         """Return a hash of the secret key as public key, and a secret key of 32 bytes."""
-        secret = os.urandom(STAND_IN_SECRET_BYTES)
+        secret = os.urandom(PLACEHOLDER_SECRET_BYTES)
         return self._public(secret), secret
 
     def _public(self, secret: bytes) -> bytes:

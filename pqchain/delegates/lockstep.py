@@ -14,15 +14,15 @@ from tqdm import tqdm
 
 from pqchain.chain.block import header_of
 from pqchain.consensus.builder import Block, ViewBuilder
-from pqchain.consensus.model import Height, Run
 from pqchain.consensus.network import nanoseconds
+from pqchain.consensus.runs import Height, Run, modelled_height
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import BLOCK, NEVER, Outcome
 from pqchain.delegates.book import MemoryBook
 from pqchain.delegates.conduct import HONEST, Conduct
 from pqchain.delegates.core import CLASSES, Delegate, Work
 from pqchain.delegates.messages import Kind, kind_of
-from pqchain.delegates.plain import AFTER_ARRIVALS, Clock, Plain, Server
+from pqchain.delegates.plain import AFTER_ARRIVALS, PLAIN, Clock, Plain, Server
 from pqchain.delegates.setting import Setting, transactions_of
 
 
@@ -282,7 +282,7 @@ def run(scenario: Scenario, *, progress: bool = False) -> Run:
         now = heights[-1].ended_ns
         if not heights[-1].is_final:
             break
-    return Run(scenario=scenario, heights=tuple(heights))
+    return Run(scenario=scenario, heights=tuple(heights), mode="virtual", transport=PLAIN)
 
 
 def _height(stage: Stage, block: Block) -> Height:
@@ -311,13 +311,8 @@ def _height(stage: Stage, block: Block) -> Height:
         if (final[honest] < NEVER).all() or now == NEVER:
             break
     stage.settle(data)
-    return Height(
-        block=block,
-        outcomes=tuple(outcomes),
-        final_ns=final,
-        blocks=frozenset(values),
-        ended_ns=int(final[honest].max()) if honest.any() else NEVER,
-        rivals=rivals,
+    return modelled_height(
+        block, outcomes, final_ns=final, honest=honest, blocks=values, rivals=rivals
     )
 
 

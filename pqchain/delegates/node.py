@@ -130,7 +130,7 @@ class DelegateNode:
             "began_ns": self._begun_ns,
             "entered_ns": self.entered,
             "final_ns": self.finals,
-            "views": runner.views,
+            "views": [runner.views[height] for height in range(len(self.sent))],
             "sent": self.sent,
             "refused": dict(runner.refused),
         }

@@ -35,7 +35,7 @@ class Pool:
         self.wallets = [
             Wallet(
                 name,
-                public_key=layout.public_key,
+                key_mode=layout.key_mode,
                 signers=[self.signer],
                 keypairs=[pair],
             )

@@ -17,11 +17,11 @@ from tqdm import tqdm
 
 from pqchain.consensus import model
 from pqchain.consensus.network import HostPrices, named
+from pqchain.consensus.runs import Run
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
 from pqchain.delegates import host, modes
-from pqchain.delegates.modes import Ran
-from pqchain.fitting import nonnegative
+from pqchain.statistics import nonnegative
 from pqchain.wire.drivers.nursery import Nursery
 
 NAMES = tuple(each.name for each in fields(HostPrices))
@@ -66,7 +66,7 @@ class Computer:
             vote_phases=scenario.vote_phases,
         )
 
-    def predicted(self, done: Ran) -> Ran:
+    def predicted(self, done: Run) -> Run:
         """Return a run with its predicted latency, or unchanged where the law does not apply."""
         one = done.scenario
         if done.mode != "loopback":
@@ -101,7 +101,7 @@ def calibrate(
         done = modes.run(one, mode="loopback", transport=transport, using=using)
         # The model gives the weight of each service time in a run of the same scenario.
         rows.append(terms(one))
-        seconds.append(median(lap.latency_seconds for lap in done.laps))
+        seconds.append(median(height.latency_seconds for height in done.final))
     return Computer(prices=fit(rows, seconds), costs=costs, processors=host.processors())
 
 

@@ -16,6 +16,7 @@ Votes survive crashes: they are in the book before they are sent.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from pqchain.chain.block import header_of
@@ -91,8 +92,8 @@ class Runner(Delegate):
         self._timeout_ns = None if timeout is None else nanoseconds(timeout)
         self.liars = (setting.count - 1) // 3
         """Maximum number of faulty delegates (f)."""
-        self.views = 0
-        """Number of views entered, over all heights."""
+        self.views: Counter[int] = Counter()
+        """Number of views entered, by height."""
         live = int(setting.builder.alive.sum())
         super().__init__(setting, rank, book, conduct=conduct, live=live)
 
@@ -156,7 +157,7 @@ class Runner(Delegate):
         if self.done:
             self.releases_ns = self.ends_ns = NEVER
             return
-        self.views += 1
+        self.views[height] += 1
         self._wish = self._views[self.rank] = max(self._wish, view)
         # The timeout counts from when the proposer may send: under Proof of Luck it waits first.
         if self._timeout_ns is not None and self.recovers:

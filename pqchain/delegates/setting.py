@@ -40,9 +40,9 @@ def refuse(scenario: Scenario) -> None:
             f"layout is {layout!r}; blocks that are run have our encoding: leave overhead_bytes "
             "and header_bytes out"
         )
-    if layout.public_key == "registered":
+    if layout.key_mode == "registered":
         raise UsageError(
-            "layout.public_key is 'registered', whose keys an earlier block would have to bring; "
+            "layout.key_mode is 'registered', whose keys an earlier block would have to bring; "
             "what is run starts with the first block: use 'inline'"
         )
     least = int(mean(distribution(row.name, row.signature_bytes)))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain.checks import one_of, whole
+from pqchain.checks import integer, one_of
 from pqchain.falcon.kernel import check_degree
 
 OPERATIONS = (
@@ -61,7 +61,7 @@ class Engine:
     def __post_init__(self) -> None:
         for each in fields(self):
             if each.type == "int":
-                whole(f"{each.name} of engine {self.name!r}", getattr(self, each.name), least=1)
+                integer(f"{each.name} of engine {self.name!r}", getattr(self, each.name), least=1)
 
 
 PIPELINED = Engine(name="pipelined")

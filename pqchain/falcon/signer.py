@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import algorithms, scratch
-from pqchain.crypto import available, native, open_signer
+from pqchain import algorithms
+from pqchain.crypto import native, open_signer, unavailable_reason
 from pqchain.crypto.interface import BytesLike, Signer, as_bytes
 from pqchain.errors import (
     BadBoardSignature,
@@ -24,6 +24,7 @@ from pqchain.errors import (
     UsageError,
 )
 from pqchain.falcon import kernel
+from pqchain.results import scratch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,7 +113,7 @@ class FalconSigner:
     def _open_reference(self) -> Signer:
         """Open the fastest liboqs that runs here; it verifies the signatures of all back ends."""
         for name in ("liboqs-0.13/avx2", "liboqs-0.13/ref"):
-            if not (reason := available(name)):
+            if not (reason := unavailable_reason(name)):
                 return open_signer(self.algorithm.name, name)
         raise Unsupported(f"Falcon needs liboqs for keys and verification: {reason}")
 
@@ -121,7 +122,7 @@ class FalconSigner:
     ) -> None:
         if backend == "reference":
             return
-        if reason := available(kernel.IMPLEMENTATION):
+        if reason := unavailable_reason(kernel.IMPLEMENTATION):
             raise Unsupported(f"the backend {backend!r} needs our kernels: {reason}")
         if backend == "kernel":
             return

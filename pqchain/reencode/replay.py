@@ -13,15 +13,15 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import checksum, machine, results, scratch
-from pqchain.checks import whole
+from pqchain import machine, results
+from pqchain.checks import integer
 from pqchain.errors import DataError, UsageError
-from pqchain.installation import MOST_JSON_BYTES, read_bytes
-from pqchain.intervals import half_width
+from pqchain.installation import MAX_JSON_BYTES, read_bytes
 from pqchain.reencode import runs
 from pqchain.reencode.runs import Outcome, scenario_row
 from pqchain.reencode.scenario import MOST_REPEATS, SCHEMA_VERSION, Scenario
-from pqchain.results import Contract
+from pqchain.results import Contract, checksum, scratch
+from pqchain.statistics import half_width
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.drivers.job import Progress
 from pqchain.wire.transports import registry
@@ -83,11 +83,11 @@ def estimate_seconds(scenario: Scenario, *, processors: int = 4) -> float:
     return 8.0 + count * row.live_seconds / processors
 
 
-def check_possible(scenario: Scenario) -> str:
+def unavailable_reason(scenario: Scenario) -> str:
     """Return "" if the scenario can run here, else the reason why not."""
-    if scenario.mode == "netns" and (reason := namespaces.reason()):
+    if scenario.mode == "netns" and (reason := namespaces.unavailable_reason()):
         return reason
-    return registry.get(scenario.transport).reason()
+    return registry.get(scenario.transport).unavailable_reason()
 
 
 def replay(
@@ -112,7 +112,7 @@ def replay(
     """
     from tqdm import tqdm
 
-    whole("repeats", repeats, least=1, most=MOST_REPEATS)
+    integer("repeats", repeats, least=1, most=MOST_REPEATS)
     if logs is not None and not registry.get(scenario.transport).logs:
         writing = " and ".join(registry.names(logs=True))
         raise UsageError(f"{scenario.transport} writes no qlog; take {writing}")
@@ -205,7 +205,7 @@ def _run(scenario: Scenario, origin: Path, progress: Progress, logs: Path | None
 def _remembered(place: Path) -> dict[str, Any] | None:
     """Return the stored rows of an earlier run, or None. Raises DataError for a damaged file."""
     try:
-        text = read_bytes(place, MOST_JSON_BYTES)
+        text = read_bytes(place, MAX_JSON_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:

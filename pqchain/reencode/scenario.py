@@ -185,7 +185,7 @@ class Scenario:
             number(name, getattr(self, name), least=_LEAST_SECONDS, most=_MOST_SECONDS)
         for name in ("failure_seconds", "jitter_seconds"):
             number(name, getattr(self, name), most=_MOST_SECONDS)
-        checks.declared(self)
+        checks.check_declared(self)
         self._check_codes()
         if not {self.failed_node, *(fault.node for fault in self.faults)} <= {*range(self.nodes)}:
             raise UsageError(f"a fault names a node that is none of 0 to {self.nodes - 1}")

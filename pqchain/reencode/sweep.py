@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain.checks import whole
+from pqchain.checks import integer
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.reencode import replay
 from pqchain.reencode.scenario import MOST_REPEATS, Link, Scenario
@@ -86,7 +86,7 @@ def sweep(
     for way in ways:
         if way not in WAYS:
             raise UnknownName("way", way, WAYS)
-    whole("repeats", repeats, least=1, most=MOST_REPEATS)
+    integer("repeats", repeats, least=1, most=MOST_REPEATS)
     conditions = [
         Link(bits_per_second=rate, delay_seconds=delay, loss=lost)
         for rate, delay, lost in itertools.product(bits_per_second, delay_seconds, loss)
@@ -117,7 +117,7 @@ def _row(base: Scenario, way: str, repeats: int) -> dict[str, Any]:
     row |= {name: getattr(base.link, name) for name in ("bits_per_second", "delay_seconds", "loss")}
     try:
         one = replace(base, **dict[str, Any](WAYS[way]))
-        if reason := replay.check_possible(one):
+        if reason := replay.unavailable_reason(one):
             return row | {"status": "unsupported", "note": reason}
         frame = replay.replay(one, repeats=repeats)
     # One configuration that fails must not end the sweep.

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from pqchain import algorithms, bench, outputs, results
+from pqchain import algorithms, bench, results
 from pqchain.bench.presets import PresetName
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.report import folder
 from pqchain.report.run import Reproduction
+from pqchain.results import outputs
 from pqchain.works import registry
 from pqchain.works.printed import PRINTED
 from pqchain.works.work import CLAIMS, Bench, Work

@@ -23,9 +23,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from pqchain.checks import number, one_of, whole
+from pqchain.checks import integer, number, one_of
 from pqchain.errors import UsageError
-from pqchain.intervals import half_width
+from pqchain.statistics import half_width
 from pqchain.study.checking import CORES
 from pqchain.study.inputs import Plan
 from pqchain.study.provers import PROVERS, Prover
@@ -72,10 +72,10 @@ class Tree:
 
     def __post_init__(self) -> None:
         one_of("topology", self.topology, get_args(Topology))
-        whole("validators", self.validators, least=2, most=2**22)
-        whole("groups", self.groups, least=1, most=self.validators // 2)
-        whole("peers", self.peers, least=2, most=1024)
-        whole("aggregators", self.aggregators, least=1, most=self.members)
+        integer("validators", self.validators, least=2, most=2**22)
+        integer("groups", self.groups, least=1, most=self.validators // 2)
+        integer("peers", self.peers, least=2, most=1024)
+        integer("aggregators", self.aggregators, least=1, most=self.members)
         if self.peers % 2:
             raise UsageError(f"peers is {self.peers}; give an even number, such as 8")
         for name in ("group_threshold", "final_threshold"):
@@ -162,7 +162,7 @@ def of_plan(plan: Plan) -> dict[str, Tree]:
 
 def aggregate(tree: Tree, *, seeds: int = 16) -> Aggregated:
     """Draw the tree several times and return times, missed deadlines and bytes."""
-    whole("seeds", seeds, least=1, most=10_000)
+    integer("seeds", seeds, least=1, most=10_000)
     finals, groups = [], []
     for seed in range(seeds):
         # Seeds count from 0, so that equal trees give equal results.

@@ -107,9 +107,9 @@ def layout_of(plan: Plan, scheme: str) -> Layout:
     """
     mode: Any = key_mode(plan, scheme)
     if not plan.envelope_bytes:
-        return Layout(data_bytes=plan.data_bytes, public_key=mode)
+        return Layout(data_bytes=plan.data_bytes, key_mode=mode)
     overhead = (plan.envelope_bytes + plan.data_bytes) / plan.signatures + plan.framing_bytes
-    return Layout(public_key=mode, overhead_bytes=round(overhead))
+    return Layout(key_mode=mode, overhead_bytes=round(overhead))
 
 
 def use(

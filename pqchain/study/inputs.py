@@ -248,7 +248,7 @@ class Plan:
 
     def scheme(self, name: str) -> Algorithm:
         """Return a scheme of the registry or of `own_schemes`. Raises UnknownAlgorithm."""
-        return registered.named(name, self.own_schemes)
+        return registered.get(name, self.own_schemes)
 
     @property
     def bundled(self) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pqchain import algorithms, installation, schemes
-from pqchain.errors import PqchainError, UnknownName, UsageError, shown
+from pqchain.errors import PqchainError, UnknownName, UsageError, short_repr
 from pqchain.installation import parse_toml
 from pqchain.study import ready
 from pqchain.study.checking import REQUIRED, ImpossiblePlan, wrong_values
@@ -30,7 +30,7 @@ def load(source: str | Path) -> Plan:
     if path.suffix != ".toml":
         return parse(ready(str(source)), str(source))
     try:
-        text = installation.read_bytes(path, installation.MOST_TEXT_BYTES).decode()
+        text = installation.read_bytes(path, installation.MAX_TEXT_BYTES).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the study {path}: {error}") from error
     return parse(text, str(path))
@@ -65,7 +65,7 @@ def parse(text: str, name: str) -> Plan:
             if section == "sources" and isinstance(value, str):
                 values["sources"][key] = value
             elif section == "sources":
-                report(section, key, f"the source of {key} must be a text; got {shown(value)}")
+                report(section, key, f"the source of {key} must be a text; got {short_repr(value)}")
             elif section == "chain.migration":
                 values.setdefault("migration", {})[key] = value
             elif key not in INPUTS or INPUTS[key].table != section:
@@ -118,13 +118,14 @@ def observation(row: Mapping[str, Any]) -> Observation:
     for name, kind in expected.items():
         if not isinstance(values[name], kind):
             raise UsageError(
-                f"{name} of an observation must be as in data/chains; got {shown(values[name])}"
+                f"{name} of an observation must be as in data/chains; "
+                f"got {short_repr(values[name])}"
             )
     if values["quantity"] not in QUANTITIES:
         raise UnknownName("figure", values["quantity"], QUANTITIES, "`pqchain study` lists them.")
     if values["value"] <= 0:
         raise UsageError(
-            f"an observed {values['quantity']} must be above 0; got {shown(values['value'])}"
+            f"an observed {values['quantity']} must be above 0; got {short_repr(values['value'])}"
         )
     scheme = values["scheme"] and algorithms.get(values["scheme"]).name
     for name in values["set"]:

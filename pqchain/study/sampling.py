@@ -16,7 +16,7 @@ from pqchain import algorithms, crypto, machine
 from pqchain import costs as costing
 from pqchain.bench import aggregates, operations, presets
 from pqchain.bench.presets import PresetName
-from pqchain.checks import whole
+from pqchain.checks import integer
 from pqchain.costs import PREFERRED_IMPLEMENTATION, AggregateCosts, Costs, CostTable
 from pqchain.errors import Unsupported, UsageError
 from pqchain.figures import Figure
@@ -341,7 +341,7 @@ def run(
     The value of a figure is the median of its draws; its interval holds nine draws of ten. Raises
     UsageError, and MissingCosts for schemes without costs.
     """
-    whole("seeds", seeds, least=1, most=10_000)
+    integer("seeds", seeds, least=1, most=10_000)
     # Reported here and not by the plan: sliders pass through such plans on the way to others.
     if plan.bundled and plan.bundled not in plan.names:
         raise UsageError(

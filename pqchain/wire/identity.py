@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from functools import cache
 from typing import Any
 
-from pqchain.crypto import Signer, available, open_signer
+from pqchain.crypto import Signer, open_signer, unavailable_reason
 from pqchain.crypto.seeded import seeded_randomness, stream
 from pqchain.errors import UnknownName
 
@@ -90,7 +90,7 @@ def generate(
     if certificate_key not in CERTIFICATE_KEYS:
         raise UnknownName("kind of key", certificate_key, CERTIFICATE_KEYS)
     if algorithm == "auto":
-        algorithm = "Ed25519" if available("liboqs-0.13/dispatch") else "ML-DSA-44"
+        algorithm = "Ed25519" if unavailable_reason("liboqs-0.13/dispatch") else "ML-DSA-44"
     signer = _signer(algorithm)
     seeds = [b"" if seed is None else b"%d %d" % (seed, index) for index in range(count)]
     return [_generated(index, signer, certificate_key, each) for index, each in enumerate(seeds)]

@@ -25,7 +25,7 @@ import pandas as pd
 from pqchain import algorithms, installation, results
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UnknownPaper
-from pqchain.installation import MOST_TABLE_BYTES, read_bytes
+from pqchain.installation import MAX_TABLE_BYTES, read_bytes
 from pqchain.results import Contract
 from pqchain.works.paper import Paper, PrintedTable, read
 
@@ -289,7 +289,7 @@ def _tidy(
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     try:
-        text = read_bytes(path, MOST_TABLE_BYTES).decode()
+        text = read_bytes(path, MAX_TABLE_BYTES).decode()
         headings, *rows = csv.reader(io.StringIO(text, newline=""))
     except (OSError, ValueError, csv.Error) as error:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error

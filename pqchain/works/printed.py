@@ -291,7 +291,7 @@ def registry_size(row: Mapping[Any, Any], implementation: str = "") -> Ours:
         verdict, note = "erratum" if row["note"] else "different", row["note"]
         known = algorithms.OTHER_SIZES.get((row["algorithm"], row["quantity"], int(row["value"])))
         if known is not None:
-            verdict, note = known.kind, f"{known.bytes} is {known.what}"
+            verdict, note = known.kind, f"{known.bytes} is {known.description}"
             if row["note"]:
                 raise DataError(
                     f"{row['paper']}, {row['table']}: {known.bytes} for the {row['quantity']} of "

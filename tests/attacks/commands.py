@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pqchain import checksum, results, scratch
+from pqchain import results
 from pqchain.chain import Ledger
 from pqchain.errors import DataError, UsageError
+from pqchain.results import checksum, scratch
 from tests.attacks.harness import Attack, Input, Inputs, Outcome, Try
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -202,7 +202,7 @@ def _flooded(node: str, flood: str) -> Callable[[Path], tuple[Inputs, Try]]:
 
     def prepare(_: Path) -> tuple[Inputs, Try]:
         def transports(rng: random.Random, count: int) -> Iterator[Input]:
-            names = [name for name in _TRANSPORTS if not registry.get(name).reason()]
+            names = [name for name in _TRANSPORTS if not registry.get(name).unavailable_reason()]
             return (Input(name, name) for name in names[:count])
 
         def attempt(transport: str) -> Outcome:

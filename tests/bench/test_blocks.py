@@ -72,10 +72,10 @@ def test_native_scheme_has_a_bare_loop_and_hybrids_and_recovery_have_none():
 
 def test_recovered_keys_make_smaller_blocks_and_are_unsupported_elsewhere():
     frame = measure_blocks(
-        ["ECDSA-secp256k1", "Ed25519"], transactions=4, threads=[1], public_key="recovered"
+        ["ECDSA-secp256k1", "Ed25519"], transactions=4, threads=[1], key_mode="recovered"
     ).set_index("algorithm")
     assert frame.loc["ECDSA-secp256k1", "block_bytes"] == header_bytes() + 4 * encoded_size(
-        "ECDSA-secp256k1", public_key="recovered"
+        "ECDSA-secp256k1", key_mode="recovered"
     )
     assert frame.loc["Ed25519", "status"] == "unsupported"
     assert "key recovery" in frame.loc["Ed25519", "reason"]
@@ -89,9 +89,9 @@ def test_duplicate_names_are_measured_once(threads):
 
 def test_registered_key_is_sent_once():
     row = measure_blocks(
-        "Ed25519", transactions=4, threads=[1], public_key="registered"
+        "Ed25519", transactions=4, threads=[1], key_mode="registered"
     ).to_dict("records")[0]  # fmt: skip
-    once = encoded_size("Ed25519") + 3 * encoded_size("Ed25519", public_key="registered")
+    once = encoded_size("Ed25519") + 3 * encoded_size("Ed25519", key_mode="registered")
     assert row["block_bytes"] == header_bytes() + once
 
 
@@ -122,7 +122,7 @@ def test_slow_signing_reduces_the_block_with_a_note(monkeypatch):
         {"threads": (0,)},
         {"preset": "slow"},
         {"algorithms": "ML-KEM-512"},
-        {"public_key": "hidden"},
+        {"key_mode": "hidden"},
         {"transactions": True},
         {"threads": None},
         {"threads": "1,2"},
@@ -130,7 +130,7 @@ def test_slow_signing_reduces_the_block_with_a_note(monkeypatch):
         {"data_bytes": -1},
         {"data_bytes": 70_000},
         {"data_bytes": 1.5},
-        {"implementation": "nobody", "public_key": "recovered"},
+        {"implementation": "nobody", "key_mode": "recovered"},
         {"algorithms": []},
         {"algorithms": "Ed25519+Ed25519"},
         {"algorithms": "Ed25519+ECDSA-P256+ECDSA-secp256k1+Falcon-512+ML-DSA-44"},

@@ -37,10 +37,10 @@ def golden_state() -> State:
 
 
 def golden_block() -> Block:
-    registering = hybrid(public_key="registered")
+    registering = hybrid(key_mode="registered")
     transactions = [
         alice().transfer(bob().address, 300, nonce=0, chain=9, data=b"rent"),
-        bob(public_key="recovered").transfer(alice().address, 1, nonce=0, chain=9),
+        bob(key_mode="recovered").transfer(alice().address, 1, nonce=0, chain=9),
         registering.transfer(alice().address, 2, nonce=0, chain=9),
         registering.transfer(bob().address, 3, nonce=1, chain=9),
     ]
@@ -191,7 +191,7 @@ def test_packing_stops_before_the_limit() -> None:
 
 @pytest.mark.parametrize("limit", [float("nan"), 50_000.0, True, None, "50000"])
 def test_limit_must_be_an_integer(limit: object) -> None:
-    with pytest.raises(UsageError, match=r"limit_bytes is .*; expected a"):
+    with pytest.raises(UsageError, match=r"limit_bytes must be a.* got .*"):
         pack([alice().transfer(bytes(32), 1, nonce=0)], limit)  # type: ignore[arg-type]
 
 

@@ -100,14 +100,14 @@ def test_rewritten_file_is_checked(path: Path) -> None:
 
 def ledgers_by_key_mode() -> dict[str, tuple[list[Block], State]]:
     """Return blocks and final state of a ledger for every key mode."""
-    both = hybrid(public_key="registered")
+    both = hybrid(key_mode="registered")
     sent = {
         "empty": [],
         "inline": [ALICE.transfer(BOB.address, 1, nonce=0)],
         "registered": [
-            alice(public_key="registered").transfer(BOB.address, 1, nonce=n) for n in range(2)
+            alice(key_mode="registered").transfer(BOB.address, 1, nonce=n) for n in range(2)
         ],
-        "recovered": [bob(public_key="recovered").transfer(ALICE.address, 1, nonce=0)],
+        "recovered": [bob(key_mode="recovered").transfer(ALICE.address, 1, nonce=0)],
         "hybrid": [hybrid().transfer(BOB.address, 1, nonce=0)],
         "registered hybrid": [both.transfer(BOB.address, 1, nonce=n) for n in range(2)],
         "many alike": [ALICE.transfer(BOB.address, 1, nonce=n) for n in range(LEAST_IN_BULK)],
@@ -162,5 +162,5 @@ def test_sealed_must_be_a_boolean(path: Path, value: object) -> None:
     with Ledger.open(path) as ledger:
         stored = [block.encode() for block in ledger.blocks()]
     rewrite_ledger(path, stored, sealed=value)
-    with pytest.raises(DataError, match=r"\(sealed is .*; expected True or False"):
+    with pytest.raises(DataError, match=r"\(sealed must be True or False.* got .*"):
         Ledger.open(path)

@@ -83,12 +83,12 @@ def test_size_is_known_without_signing(name: str) -> None:
     wallet = Wallet(name)
     row = algorithms.get(name)
     for nonce, mode in ((0, "inline"), (0, "registered"), (1, "registered")):
-        wallet.public_key = mode  # type: ignore[assignment]
+        wallet.key_mode = mode  # type: ignore[assignment]
         transaction = wallet.transfer(bytes(32), 1, nonce=nonce, data=b"abc")
         length = len(transaction.credentials[0].signature)
         said = encoded_size(
             name,
-            public_key="registered" if mode == "registered" and nonce else "inline",
+            key_mode="registered" if mode == "registered" and nonce else "inline",
             signature_bytes=length,
             data_bytes=3,
         )
@@ -108,8 +108,8 @@ def test_nominal_size_is_the_mean_where_signatures_vary(name: str) -> None:
 
 
 def test_recovered_and_hybrid_sizes_are_those_of_real_transactions() -> None:
-    one = bob(public_key="recovered").transfer(bytes(32), 1, nonce=0)
-    assert len(one.encoded) == encoded_size("ECDSA-secp256k1", public_key="recovered")
+    one = bob(key_mode="recovered").transfer(bytes(32), 1, nonce=0)
+    assert len(one.encoded) == encoded_size("ECDSA-secp256k1", key_mode="recovered")
     both = hybrid().transfer(bytes(32), 1, nonce=0)
     assert len(both.encoded) == encoded_size(["ECDSA-secp256k1", "Ed25519"])
 
@@ -117,10 +117,10 @@ def test_recovered_and_hybrid_sizes_are_those_of_real_transactions() -> None:
 @pytest.mark.native
 @pytest.mark.parametrize("name", ["Falcon-recovery-512", "Falcon-recovery-1024"])
 def test_falcon_with_key_recovery_omits_its_key(name: str) -> None:
-    wallet = Wallet(name, public_key="recovered")
+    wallet = Wallet(name, key_mode="recovered")
     one = wallet.transfer(bytes(32), 1, nonce=0)
     assert one.credentials[0].form is KeyForm.RECOVERED
-    assert len(one.encoded) == encoded_size(name, public_key="recovered")
+    assert len(one.encoded) == encoded_size(name, key_mode="recovered")
     key_bytes = len(wallet.keys[0][1])
     assert encoded_size(name) - len(one.encoded) == key_bytes
     plain = name.replace("recovery-", "")
@@ -189,9 +189,9 @@ def test_unknown_algorithm_can_be_read() -> None:
 
 def test_wallets_reject_unsupported_modes_with_the_reason() -> None:
     with pytest.raises(UsageError, match="key recovery"):
-        alice(public_key="recovered")
+        alice(key_mode="recovered")
     with pytest.raises(UsageError, match="'inline', 'registered' or 'recovered'"):
-        alice(public_key="hidden")
+        alice(key_mode="hidden")
     with pytest.raises(UsageError, match="1 key pairs for 2"):
         Wallet(["Ed25519", "ECDSA-P256"], keypairs=[(bytes(32), bytes(32))])
     with pytest.raises(UnknownAlgorithm):

@@ -60,7 +60,7 @@ def test_failed_operation_exits_1(monkeypatch, capsys):
 def test_samples_path_is_checked(measured, tmp_path, capsys):
     (tmp_path / "a-samples.csv").mkdir()
     assert main(["bench", "--output", str(tmp_path / "a.csv"), "--samples"]) == 2
-    assert "a-samples.csv is a folder" in capsys.readouterr().err
+    assert "a-samples.csv must be a file" in capsys.readouterr().err
     assert measured == []
 
 

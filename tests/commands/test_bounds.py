@@ -20,17 +20,17 @@ from pqchain.study.provers import read as read_prover
 from pqchain.works import papers
 
 READERS = {
-    "plan.toml": (reading.load, installation.MOST_TEXT_BYTES),
-    "prover.toml": (read_prover, installation.MOST_TEXT_BYTES),
-    "paper.toml": (installation.read_toml, installation.MOST_TEXT_BYTES),
-    "vectors.json": (formats.read, installation.MOST_JSON_BYTES),
-    "manifest.json": (Manifest.read, installation.MOST_JSON_BYTES),
-    "kept.json": (replay._remembered, installation.MOST_JSON_BYTES),
+    "plan.toml": (reading.load, installation.MAX_TEXT_BYTES),
+    "prover.toml": (read_prover, installation.MAX_TEXT_BYTES),
+    "paper.toml": (installation.read_toml, installation.MAX_TEXT_BYTES),
+    "vectors.json": (formats.read, installation.MAX_JSON_BYTES),
+    "manifest.json": (Manifest.read, installation.MAX_JSON_BYTES),
+    "kept.json": (replay._remembered, installation.MAX_JSON_BYTES),
     "table.json": (
         lambda path: results.load(path.with_suffix(".csv")),
-        installation.MOST_JSON_BYTES,
+        installation.MAX_JSON_BYTES,
     ),
-    "printed.csv": (lambda path: list(papers._rows(path)), installation.MOST_TABLE_BYTES),
+    "printed.csv": (lambda path: list(papers._rows(path)), installation.MAX_TABLE_BYTES),
 }
 
 
@@ -41,7 +41,7 @@ def test_file_that_is_too_long_is_rejected(name: str, tmp_path: Path) -> None:
     path.with_suffix(".csv").touch()  # the table next to the sidecar
     with path.open("wb") as file:
         file.truncate(1 << 40)  # sparse, and larger than the memory
-    with pytest.raises(DataError, match=f"{path} has more than {most} bytes"):
+    with pytest.raises(DataError, match=f"{path} must have at most {most} bytes"):
         read(path)
 
 
@@ -117,7 +117,7 @@ def test_file_replaced_by_a_pipe_does_not_block(
     path, regular = tmp_path / "file", os.stat_result(Path(__file__).stat())
     os.mkfifo(path)
     monkeypatch.setattr(Path, "stat", lambda *_, **__: regular)
-    with pytest.raises(UsageError, match="file is not a regular file"):
+    with pytest.raises(UsageError, match="file must be a regular file"):
         installation.read_bytes(path, 100)
 
 
@@ -206,7 +206,7 @@ def test_unwritable_output_is_rejected_before_the_work(
     assert main(line.format(PLACES[line]).split()) == 2
     assert time.monotonic() - before < 20
     said = capsys.readouterr().err
-    assert "is a file; expected a folder" in said or "is no ordinary file" in said
+    assert "must be a folder; it is a file" in said or "must be a regular file" in said
     assert {path.name for path in tmp_path.iterdir()} == {"named.svg", "named.html", "named.csv"}
 
 

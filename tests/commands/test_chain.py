@@ -36,12 +36,12 @@ def test_chain_writes_json_and_files(blocks, tmp_path, capsys):
     [
         (["--all", "--algorithm", "Ed25519"], "exclude each other"),
         (["--threads", "many"], "'many' is neither a whole number nor a range"),
-        (["--threads", "0"], "threads is 0; expected a whole number from 1 to 1024"),
+        (["--threads", "0"], "threads must be a whole number from 1 to 1024; got 0"),
         (["--output", "blocks.txt"], "should end in .csv"),
         (["--algorithm", "Falcon512"], "did you mean 'Falcon-512'"),
-        (["--transactions", "0"], "transactions is 0"),
-        (["--data-bytes", "-1"], "data_bytes is -1; expected a whole number from 0 to 65535"),
-        (["--data-bytes", "70000"], "data_bytes is 70000"),
+        (["--transactions", "0"], "transactions must be a"),
+        (["--data-bytes", "-1"], "data_bytes must be a whole number from 0 to 65535; got -1"),
+        (["--data-bytes", "70000"], "data_bytes must be a"),
         (["--algorithm", "Falcon-512+Falcon-512"], "each once"),
     ],
 )

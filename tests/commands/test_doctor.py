@@ -54,7 +54,9 @@ def test_every_library_has_a_working_install_command(monkeypatch):
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "version", version)
-    monkeypatch.setattr(erasure, "available", lambda: {"isal": "ISA-L is not installed: get it"})
+    monkeypatch.setattr(
+        erasure, "unavailable_reason", lambda engine: "ISA-L is not installed: get it"
+    )
     findings = {finding.name: finding for finding in doctor.examine()}
     looked_for = "aioquic simpy reedsolo numba dask distributed grpcio qh3 uvloop ISA-L"
     for name in looked_for.split():

@@ -66,7 +66,7 @@ def test_link_loop_is_an_error_without_traceback(keys: Path, monkeypatch, capsys
     (keys / "loop").symlink_to("loop")
     words = ["falcon", "sign", "note", "--secret-key", "sk", "--output", "loop/signature"]
     assert cli.main(words) == 2
-    assert "there is no folder loop" in capsys.readouterr().err
+    assert "the folder loop does not exist" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("same", ["same", "./same", "folder/../same", "link/same"])
@@ -84,8 +84,8 @@ def test_both_keys_in_one_file_are_rejected(tmp_path: Path, monkeypatch, same: s
     [
         ("note", "is MESSAGE"),
         ("./sk", "is --secret-key"),
-        (".", "is a folder"),
-        ("none/sig", "there is no folder none"),
+        (".", "must be a file"),
+        ("none/sig", "the folder none does not exist"),
     ],
 )
 def test_signature_output_overwrites_nothing(

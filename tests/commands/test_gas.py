@@ -26,7 +26,7 @@ def test_gas_prices_are_compared_with_drafts(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--rounds", "1"], "rounds is 1"), (["--anchor-gas", "-3"], "anchor_gas is -3"),
+        (["--rounds", "1"], "rounds must be a"), (["--anchor-gas", "-3"], "anchor_gas is -3"),
         (["--algorithm", "Kyber512"], "signature scheme"),
         (["--algorithm", "Falcon-500"], "Falcon-500"),
     ],

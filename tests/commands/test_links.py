@@ -9,7 +9,7 @@ from tests import frames
 
 def test_sweep_is_shown_saved_and_drawn(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(replay, "replay", lambda one, **_: frames.replay_runs({}))
-    monkeypatch.setattr(replay, "check_possible", lambda one: "")
+    monkeypatch.setattr(replay, "unavailable_reason", lambda one: "")
     picture, table = tmp_path / "links.svg", tmp_path / "links.csv"
     arguments = ["links", "--ways", "tcp,quic,quic-bbr", "--loss", "0", "--delay-seconds", "1e-4"]
     assert main([*arguments, "--plot", str(picture), "--output", str(table)]) == 0

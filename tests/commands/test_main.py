@@ -73,7 +73,7 @@ def test_version_is_printed(capsys):
     [
         ["bench", "--algorithm", "Falcon-512", "--implementation", "hawk/avx2"],
         ["chain", "--algorithm", "Hawk-512", "--implementation", "liboqs-0.13/avx2"],
-        ["chain", "--algorithm", "Falcon-512", "--public-key", "recovered"],
+        ["chain", "--algorithm", "Falcon-512", "--key-mode", "recovered"],
     ],
 )
 def test_table_without_successful_rows_exits_1(arguments, capsys):
@@ -93,7 +93,7 @@ def test_pqchain_error_exits_1_with_one_line(monkeypatch, capsys):
 @pytest.mark.parametrize("command", ["bench", "chain", "reencode", "consensus"])
 def test_unwritable_output_is_rejected_before_the_work(command, measured, blocks, tmp_path, capsys):
     (tmp_path / "a.json").mkdir()
-    for name, said in (("none/a.csv", "there is no folder"), ("a.csv", "a.json is a folder")):
+    for name, said in (("none/a.csv", "does not exist"), ("a.csv", "a.json must be a file")):
         assert main([command, "--output", str(tmp_path / name)]) == 2
         captured = capsys.readouterr()
         assert said in captured.err
@@ -245,7 +245,7 @@ def test_help_shows_the_defaults_and_bounds_of_the_dataclass(module, number, cap
 
 def test_options_list_the_choices_of_the_code():
     assert described("consensus")["--engine"]["choices"] == list(ENGINES)
-    assert described("chain")["--public-key"]["choices"] == list(get_args(KeyMode))
+    assert described("chain")["--key-mode"]["choices"] == list(get_args(KeyMode))
     assert described("bench")["--operation"]["help"].endswith(f": {', '.join(OPERATIONS)}")
     commands = read_toml(HOME / "commands" / "falcon.toml")["commands"]
     for command in ("sign", "profile"):

@@ -39,16 +39,16 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
     [
         (["--datagram-bytes", "20000"], "datagrams of 20000 bytes: QUIC needs at least 1200"),
         (["--datagram-bytes", "100"], "datagrams of 100 bytes"),
-        (["--block-bytes", "0"], "block_bytes is 0; expected a whole number from 1 to"),
-        (["--blocks", "0"], "blocks is 0"),
-        (["--repeats", "0"], "--repeats is 0; expected a whole number from 1 to 10000"),
-        (["--seed=-1"], "seed is -1"),
+        (["--block-bytes", "0"], "block_bytes must be a whole number from 1 to"),
+        (["--blocks", "0"], "blocks must be a"),
+        (["--repeats", "0"], "--repeats must be a whole number from 1 to 10000; got 0"),
+        (["--seed=-1"], "seed must be a"),
         (["--streams", "foo"], "unknown streams 'foo'; expected one of single, multiplexed"),
         (["--resume", "/proc/nothing"], "/proc/nothing cannot be written"),
         (["--streams", "single-"], "did you mean 'single'?"),
-        (["--loss", "1.5"], "loss is 1.5; expected a number from 0 to 1"),
-        (["--bits-per-second", "-1"], "bits_per_second is -1.0; expected a number from 1 to"),
-        (["--datagram-seconds", "-1"], "datagram_seconds is -1.0; expected"),
+        (["--loss", "1.5"], "loss must be a number from 0 to 1; got 1.5"),
+        (["--bits-per-second", "-1"], "bits_per_second must be a number from 1 to"),
+        (["--datagram-seconds", "-1"], "datagram_seconds must be"),
         (["--mode", "loopback", "--loss", "0.1"], "loopback models and shapes nothing"),
         (["--mode", "loopback", "--resume", "kept"], "--resume works with virtual only"),
         (["--transport", "qh3", "--qlog", "logs"], "--qlog works with aioquic only"),
@@ -110,7 +110,7 @@ def test_paper_preset_announces_its_duration(monkeypatch, capsys):
 
 def test_options_reach_the_scenario(fake):
     options = ["--mode", "netns", "--bits-per-second", "1e7", "--seed", "3", "--overlap"]
-    reason = namespaces.reason()
+    reason = namespaces.unavailable_reason()
     assert main([*SMALL, *options]) == 0
     if reason:
         assert not fake

@@ -100,7 +100,7 @@ def test_inputs_can_be_set(capsys) -> None:
         (["pqdpol", "--matters-for", "weather", "--page", "x.html"], "unknown figure"),
         (["pqdpol", "--matters-for", "weather"], "unknown figure"),
         (["pqdpol", "--matters-for", "latency_seconds"], "add --page"),
-        (["pqdpol", "--page", "none/x.html"], "there is no folder none"),
+        (["pqdpol", "--page", "none/x.html"], "the folder none does not exist"),
         (["pqdpol", "--page", "x.txt"], "must end in .html"),
     ],
 )

@@ -33,7 +33,7 @@ def program(tmp_path_factory) -> Path:
 
 def packaged_libraries(implementations) -> list[Path | None]:
     """Return the files of these builds as packaged."""
-    return [builds.built(row) for row in fuzz.runnable(implementations)]
+    return [builds.built_library(row) for row in fuzz.runnable(implementations)]
 
 
 @pytest.mark.parametrize(

@@ -63,5 +63,5 @@ def test_wrong_names_and_edges_are_rejected():
         ModelSigner("Falcon-512")
     with pytest.raises(UnknownName, match="z: no limit"):
         ModelSigner(NAME, mutant="z: no limit")
-    with pytest.raises(UsageError, match="edge=79; expected more than -130994, at most 78"):
+    with pytest.raises(UsageError, match="edge must be from -130993 to 78; got 79"):
         ModelSigner(NAME, edge=79)

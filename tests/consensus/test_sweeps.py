@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from pqchain import checksum
 from pqchain.consensus import Faults, Scenario, grid, model, named, sweep
 from pqchain.consensus.network import NAMES
 from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
+from pqchain.results import checksum
 from pqchain.works import papers
 from tests.consensus.scenarios import scenario
 

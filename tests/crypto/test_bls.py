@@ -21,7 +21,7 @@ from pqchain.crypto import AggregateSigner, CheckedKeys, builds, native, open_si
 from pqchain.errors import BadLength, CryptoFailure, NativeLibraryMissing, UsageError
 from tests.crypto.test_known_answers import digest, signature_response
 
-LEFT_OUT = builds.left_out("blst-assembly")
+LEFT_OUT = builds.omission_reason("blst-assembly")
 pytestmark = [pytest.mark.native, pytest.mark.skipif(bool(LEFT_OUT), reason=LEFT_OUT or "built")]
 
 NAME, IMPLEMENTATION = "BLS12-381", "blst/assembly"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqchain.algorithms import ALGORITHMS, IMPLEMENTATIONS, get
-from pqchain.crypto import available, classical, open_signer
+from pqchain.crypto import classical, open_signer, unavailable_reason
 from pqchain.errors import (
     BadLength,
     BadType,
@@ -271,7 +271,7 @@ def test_missing_package_names_the_install_command(name, implementation, monkeyp
         Unsupported, match=f"{name} by {implementation} needs .* {install_command(package)}"
     ):
         open_signer(name, implementation)
-    assert available(implementation) == (
+    assert unavailable_reason(implementation) == (
         f"the Python package {package} is not installed: {install_command(package)}"
     )
 

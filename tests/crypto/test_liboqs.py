@@ -10,12 +10,12 @@ from importlib.machinery import ModuleSpec
 import pytest
 
 from pqchain import algorithms, machine
-from pqchain.crypto import available, open_kem, open_signer
+from pqchain.crypto import open_kem, open_signer, unavailable_reason
 from pqchain.errors import BadLength, Unsupported, UsageError
 
 pytestmark = pytest.mark.skipif(
-    bool(available("liboqs-0.13/dispatch")),
-    reason=available("liboqs-0.13/dispatch") or "available",
+    bool(unavailable_reason("liboqs-0.13/dispatch")),
+    reason=unavailable_reason("liboqs-0.13/dispatch") or "available",
 )
 
 

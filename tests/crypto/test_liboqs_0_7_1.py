@@ -12,7 +12,7 @@ import pytest
 
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import algorithms
-from pqchain.crypto import Signer, available, native, open_kem, open_signer
+from pqchain.crypto import Signer, native, open_kem, open_signer, unavailable_reason
 from pqchain.errors import BadLength
 from tests.crypto.builds import BUILDS, ROUND3_BUILDS, need
 
@@ -139,7 +139,7 @@ def test_falcon_of_the_older_version_has_a_wider_bound(older):
     need(older, "Falcon-512")
     one, other = open_signer("Falcon-512", newer), open_signer("Falcon-512", older)
     # The builds give equal signatures, so the faster one signs where available.
-    maker = next(each for each in ROUND3_BUILDS if not available(each))
+    maker = next(each for each in ROUND3_BUILDS if not unavailable_reason(each))
     signer = open_signer("Falcon-512", maker)
     with native.library(maker).randomness(NistDrbg(bytes(range(1, 49)))):
         public_key, secret_key = signer.generate_keypair()

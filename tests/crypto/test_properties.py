@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import algorithms
 from pqchain.crypto import Kem, Signer, native, open_kem, open_signer
-from pqchain.crypto.builds import left_out
+from pqchain.crypto.builds import omission_reason
 from pqchain.errors import BadLength, BadType
 
 pytestmark = pytest.mark.native
@@ -23,7 +23,7 @@ SIGNATURES = [
     name
     for name in algorithms.names("signature")
     if any(
-        not left_out(algorithms.implementation(each).library)
+        not omission_reason(algorithms.implementation(each).library)
         for each in algorithms.get(name).implementations
     )
 ]

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pqchain.crypto import available, native, open_signer
+from pqchain.crypto import native, open_signer, unavailable_reason
 from pqchain.crypto.seeded import seeded_randomness, stream
 from pqchain.errors import UsageError
 from tests.crypto.seeded_threads import SCHEMES
@@ -27,7 +27,7 @@ LIBRARIES = {implementation: name for name, implementation, _ in SCHEMES}
 
 @pytest.fixture(params=LIBRARIES)
 def implementation(request: pytest.FixtureRequest) -> str:
-    if reason := available(request.param):
+    if reason := unavailable_reason(request.param):
         pytest.skip(reason)
     return str(request.param)
 

@@ -7,13 +7,12 @@ import threading
 
 import pytest
 
-import pqchain
 from pqchain import consensus, delegates
 from pqchain.chain.block import Block
 from pqchain.chain.wallet import Wallet
 from pqchain.consensus.network import named
 from pqchain.consensus.scenario import Faults
-from pqchain.delegates import certificates, keys, modes
+from pqchain.delegates import certificates, keys
 from pqchain.delegates.book import MemoryBook
 from pqchain.delegates.messages import Kind, Message, encode, statement
 from pqchain.delegates.observer import ObserverNode
@@ -43,7 +42,7 @@ def test_modelled_replayed_and_measured_runs_align():
     one = star()
     modelled, plain = consensus.run(one), delegates.run(one, mode="virtual")
     quic = delegates.run(one, mode="virtual", transport=registry.default())
-    frame = modes.frame([modelled, plain, quic])
+    frame = consensus.frame([modelled, plain, quic])
     assert frame["kind"].tolist() == ["modelled", "replayed", "replayed"]
     assert frame["transport"].tolist() == ["", "plain", registry.default()]
     assert frame["scenario"].nunique() == 1
@@ -62,7 +61,7 @@ def test_seed_gives_the_same_datagrams(runs: int):
     one = star(algorithm="Falcon-512", costs=table(algorithm="Falcon-512", signature=655, key=897))
     one = dataclasses.replace(one, nodes=7, blocks=1)
     done = [delegates.run(one, mode="virtual", transport="native") for _ in range(runs)]
-    frame = modes.frame(done)
+    frame = consensus.frame(done)
     (digest,) = set(frame["datagram_sha256"])
     assert len(digest) == 64
     assert all(row.equals(frame.loc[0]) for _, row in frame.iterrows())
@@ -119,7 +118,9 @@ def test_network_faults_are_survived_on_loopback(faults):
     assert done.is_live and done.is_safe
 
 
-@pytest.mark.skipif(bool(namespaces.reason()), reason=f"netns: {namespaces.reason()}")
+@pytest.mark.skipif(
+    bool(namespaces.unavailable_reason()), reason=f"netns: {namespaces.unavailable_reason()}"
+)
 @pytest.mark.long
 def test_delegates_vote_between_namespaces():
     # Without a delay: not every kernel has netem.
@@ -128,7 +129,7 @@ def test_delegates_vote_between_namespaces():
     assert done.is_live and done.kind == "measured"
     # Each block crosses the sender's link once for every receiver, except for the burst of the
     # link; one more transaction would not have fitted.
-    block_bytes = one.block_bytes * (1 - 1 / done.transactions_per_block)
+    block_bytes = one.block_bytes * (1 - 1 / (done.transactions / len(done.final)))
     at_once = 32_000
     bits = 8 * (3 * block_bytes - at_once)
     assert done.latency_seconds > bits / one.network.rate_bits_per_second
@@ -145,9 +146,9 @@ def test_all_loopback_results_are_measured():
     assert done.sent_messages == 2 * (2 + 6)
     assert done.sent_bytes > 16 * 7500
     assert done.latency_seconds > 0 and done.cpu_seconds > 0
-    assert [lap.messages for lap in done.laps] == [2 + 6] * 2
-    assert sum(lap.bytes for lap in done.laps) == done.sent_bytes
-    assert 0 < sum(lap.cpu_seconds for lap in done.laps) <= done.cpu_seconds
+    assert [height.sent_messages for height in done.final] == [2 + 6] * 2
+    assert sum(height.sent_bytes for height in done.final) == done.sent_bytes
+    assert 0 < sum(height.cpu_seconds for height in done.final) <= done.cpu_seconds
     assert done.half_width_seconds > 0
 
 
@@ -161,8 +162,8 @@ def test_observers_receive_and_verify_every_block(phases):
     assert few.is_live and few.is_safe
     # Each observer receives each block once, from one delegate.
     assert few.sent_messages == all_vote.sent_messages + 2 * 4
-    for lap in few.laps:
-        assert lap.spread_seconds > lap.latency_seconds
+    for height in few.final:
+        assert height.spread_seconds > height.latency_seconds
 
 
 def test_observers_of_a_crashed_delegate_get_every_block():
@@ -170,7 +171,7 @@ def test_observers_of_a_crashed_delegate_get_every_block():
     done = delegates.run(
         star(nodes=7, delegates=4, **faults), mode="virtual", transport=registry.default()
     )
-    assert done.is_live and done.laps[0].spread_seconds > 3.0
+    assert done.is_live and done.final[0].spread_seconds > 3.0
 
 
 def test_observers_reject_blocks_of_a_faulty_delegate():
@@ -237,4 +238,4 @@ def test_invalid_options_are_rejected_with_the_reason(changes, options, why):
 
 def test_unknown_mode_is_rejected():
     with pytest.raises(UnknownName, match="'loopbak'; did you mean 'loopback'"):
-        pqchain.delegates.run(star(), mode="loopbak")
+        delegates.run(star(), mode="loopbak")

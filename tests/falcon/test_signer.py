@@ -133,9 +133,11 @@ def test_auto_selects_the_kernel_without_a_board() -> None:
 
 
 def test_auto_selects_liboqs_without_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = signer.available
+    real = signer.unavailable_reason
     monkeypatch.setattr(
-        signer, "available", lambda name: "not here" if name == "falcon/kernel" else real(name)
+        signer,
+        "unavailable_reason",
+        lambda name: "not here" if name == "falcon/kernel" else real(name),
     )
     one = FalconSigner(1024)
     assert one.backend == "reference"

@@ -46,7 +46,7 @@ def three(**changes):
 
 @pytest.mark.parametrize("transport", registry.TRANSPORTS)
 def test_mesh_of_processes_reencodes(transport, tmp_path):
-    if reason := registry.get(transport).reason():
+    if reason := registry.get(transport).unavailable_reason():
         pytest.skip(reason)
     one = three(transport=transport, block_bytes=300_000)
     outcome = run(one, tmp_path)
@@ -88,7 +88,7 @@ def test_three_quic_libraries_reencode_in_one_mesh(tmp_path):
     """Three nodes of each, and one more that dies."""
     kinds = ("native", "aioquic", "qh3")
     for name in kinds:
-        if reason := registry.get(name).reason():
+        if reason := registry.get(name).unavailable_reason():
             pytest.skip(reason)
     one = live(nodes=10, before=(7, 3), after=(6, 3), failed_node=9, transport="native",
                block_bytes=70_000)  # fmt: skip
@@ -120,7 +120,9 @@ def test_process_start_failure_states_the_reason(tmp_path):
         runs.run(one, tmp_path)
 
 
-@pytest.mark.skipif(bool(namespaces.reason()), reason=f"netns: {namespaces.reason()}")
+@pytest.mark.skipif(
+    bool(namespaces.unavailable_reason()), reason=f"netns: {namespaces.unavailable_reason()}"
+)
 def test_namespaces_are_created_and_removed(tmp_path):
     one = three(mode="netns", transport="tcp-tls")
     assert run(one, tmp_path).result.failure is None

@@ -301,7 +301,7 @@ def test_endless_replay_is_stopped(tmp_path):
 @pytest.mark.parametrize("experiment", ["reencode", "exchange"])
 def test_native_quic_and_aioquic_give_equal_events(experiment, tmp_path):
     """Acknowledgement rules differ, so only times differ slightly."""
-    if reason := registry.get("native").reason():
+    if reason := registry.get("native").unavailable_reason():
         pytest.skip(reason)
     did, times = [], []
     for transport in ("native", "aioquic"):

@@ -6,10 +6,11 @@ import re
 import pandas as pd
 import pytest
 
-from pqchain import bench, outputs, plots, report
+from pqchain import bench, plots, report
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.render import html
 from pqchain.report import figures, folder
+from pqchain.results import outputs
 from pqchain.works import papers
 from pqchain.works.pqdpol.work import PqDpol
 from pqchain.works.work import Work
@@ -103,7 +104,7 @@ def test_report_without_native_code_shows_published_numbers(tmp_path, monkeypatc
 
 def test_write_failure_keeps_the_old_report(tmp_path, monkeypatch):
     output = tmp_path / "results"
-    with outputs.filled(output) as building:
+    with outputs.staged(output) as building:
         (building / "index.html").write_text("old")
     (output / "mine.txt").write_text("mine")
     manifest = (output / outputs.MANIFEST).read_text()
@@ -130,7 +131,7 @@ def test_only_files_of_an_earlier_run_are_removed(tmp_path, monkeypatch):
     (output / "round3" / "mine.csv").write_text("mine")
     report.reproduce(output, only="falcon-hls")
     left = {path.relative_to(output).as_posix() for path in output.rglob("*") if path.is_file()}
-    now = {file.as_posix() for file in outputs.listed(output)}
+    now = {file.as_posix() for file in outputs.manifest_files(output)}
     assert left == now | {outputs.MANIFEST, "mine.csv", "round3/mine.csv"}
     assert not any(name.startswith("round3") for name in now)
 

@@ -92,7 +92,7 @@ def test_changing_the_law_changes_the_inputs(explorer):
 
 
 def test_user_scheme_is_included(sketched):
-    with pq.algorithms.forgetting():
+    with pq.algorithms.temporary_registrations():
         pq.register("Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms")
         start = plans.plan(costs="paper:mini-blockchain", baseline="", schemes=("Falcon-512",))
         explorer = pq.study.explore(start)

@@ -109,5 +109,5 @@ def test_changing_law_or_regions_resets_the_network():
     assert {*NETWORK} & world.unused == {"rate_bits_per_second", "link_latency_seconds"}
     with pytest.raises(UsageError, match="peers is not an input of mesh"):
         mesh.with_(peers=4)
-    with pytest.raises(UsageError, match="link_latency_seconds is -1"):
+    with pytest.raises(UsageError, match=r"link_latency_seconds must be .* got -1"):
         mesh.with_(link_latency_seconds=-1.0)

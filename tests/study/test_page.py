@@ -91,8 +91,8 @@ def test_page_is_written_atomically_without_evaluation(tmp_path, analysis, monke
 def test_unwritable_path_is_rejected(tmp_path, analysis):
     (tmp_path / "b.html").mkdir()
     for place, told in (
-        ("none/a.html", "there is no folder"), ("a.txt", "must end in .html"),
-        ("b.html", "is a folder"),
+        ("none/a.html", "does not exist"), ("a.txt", "must end in .html"),
+        ("b.html", "must be a file"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=told):
             write(analysis, tmp_path / place)

@@ -125,7 +125,7 @@ def test_single_pass_uses_the_spread_of_its_samples():
 
 
 def test_seeds_must_be_positive():
-    with pytest.raises(UsageError, match="seeds is 0"):
+    with pytest.raises(UsageError, match=r"seeds must be .* got 0"):
         run(load("pqdpol"), seeds=0)
 
 

@@ -86,11 +86,11 @@ def test_invalid_scheme_table_is_rejected_with_the_reason(old, new, message):
 
 def test_unknown_scheme_error_mentions_user_schemes():
     with pytest.raises(UnknownAlgorithm, match="did you mean 'Mine'"):
-        schemes.named("Mina", [MINE])
+        schemes.get("Mina", [MINE])
 
 
 def test_scheme_from_the_command_line():
-    row = schemes.read("Mine, public_key=1000, signature=300B, sign=1ms, verify=0.1 ms, source=me")
+    row = schemes.parse("Mine, public_key=1000, signature=300B, sign=1ms, verify=0.1 ms, source=me")
     assert row.source == "given: me"
     assert (row.public_key_bytes, row.signature_bytes) == (1000, 300)
     assert (row.sign_seconds, row.verify_seconds) == pytest.approx((1e-3, 1e-4))
@@ -109,7 +109,7 @@ def test_scheme_from_the_command_line():
 )
 def test_unreadable_scheme_is_rejected_with_an_example(text, message):
     with pytest.raises(UsageError, match=message):
-        schemes.read(text)
+        schemes.parse(text)
 
 
 def test_consensus_accepts_a_user_scheme():

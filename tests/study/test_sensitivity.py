@@ -30,7 +30,7 @@ def test_inputs_are_sorted_by_effect():
     assert frame.loc[0, "input"] in ("nodes", "rate_bits_per_second")
 
 
-def test_impossible_variations_are_empty():
+def test_invalid_variations_are_empty():
     found = rows(tornado(plan(nodes=10, block_seconds=0.0), COSTS))
     assert math.isnan(found["nodes"]["low"])  # ten chunks need ten nodes
     assert math.isfinite(found["nodes"]["high"])

@@ -114,7 +114,7 @@ class Heard:
     def __init__(self, host) -> None:
         self._host, self.heard = host, []
         self.early_sessions = 0
-        """Sessions of others that were resumed with a ticket of ours."""
+        """Return the sessions of peers that were resumed with a ticket of this endpoint."""
 
     def events(self):
         heard, self.heard = self.heard, []

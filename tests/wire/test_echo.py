@@ -46,7 +46,7 @@ def assert_all_came_back(result, nodes=range(NODES)):
 
 def installed(name):
     """Return the name of a transport with a reason to skip it where it cannot be opened."""
-    reason = registry.get(name).reason()
+    reason = registry.get(name).unavailable_reason()
     return pytest.param(name, marks=pytest.mark.skipif(bool(reason), reason=reason))
 
 
@@ -171,7 +171,9 @@ def test_echoes_arrive_within_one_process(name, tmp_path):
         assert back[node] == [[peer, number] for peer in others for number in range(COUNT)]
 
 
-@pytest.mark.skipif(bool(namespaces.reason()), reason=f"netns: {namespaces.reason()}")
+@pytest.mark.skipif(
+    bool(namespaces.unavailable_reason()), reason=f"netns: {namespaces.unavailable_reason()}"
+)
 def test_echoes_arrive_between_namespaces(tmp_path):
     job = echo(link=Link(bits_per_second=1e8))
     assert_all_came_back(processes.run(job, tmp_path, shaped=True))

@@ -189,7 +189,7 @@ def test_virtual_run_in_its_own_process_gives_the_same_numbers():
 def test_failed_process_is_a_row_with_the_reason():
     row = replays._run_processes([("a", ["--loss", "2"], 0)], lambda: None)["a"].iloc[0]
     assert row["status"] == "failed"
-    assert "loss is 2.0; expected a number from 0 to 1" in row["verdict"]
+    assert "loss must be a number from 0 to 1; got 2.0" in row["verdict"]
 
 
 def text(found: dict[str, pd.DataFrame]) -> str:

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
-from pqchain.conform.mutants.table import CAUGHT, caught, mutants, shown, survives, survivors
+from pqchain.conform.mutants.table import (
+    CAUGHT,
+    caught,
+    detection_table,
+    mutants,
+    survives,
+    survivors,
+)
 
-__all__ = ["CAUGHT", "caught", "mutants", "shown", "survives", "survivors"]
+__all__ = ["CAUGHT", "caught", "detection_table", "mutants", "survives", "survivors"]
+
+
+def __dir__() -> list[str]:
+    return __all__

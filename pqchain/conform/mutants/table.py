@@ -26,14 +26,14 @@ unexpected verdict. Vectors whose expected result is "acceptable" do not count."
 
 def mutants(algorithm: str) -> dict[str, Model]:
     """Return the mutants of an algorithm by the name of their defect."""
-    right = type(model(algorithm))
-    made: dict[str, Model] = {}
+    correct = type(model(algorithm))
+    mutants: dict[str, Model] = {}
     known = ml_dsa.MUTANTS if scheme(algorithm) == "ml-dsa" else falcon.MUTANTS
     for name, overrides in known.items():
         if algorithm in overrides.get("only", (algorithm,)):
             methods = {key: value for key, value in overrides.items() if key != "only"}
-            made[name] = type("Mutant", (right,), methods)(algorithm)
-    return made
+            mutants[name] = type("Mutant", (correct,), methods)(algorithm)
+    return mutants
 
 
 def caught(sources: Mapping[str, Sequence[Vector]], *, progress: bool = False) -> pd.DataFrame:
@@ -42,46 +42,44 @@ def caught(sources: Mapping[str, Sequence[Vector]], *, progress: bool = False) -
     Takes about ten seconds for each algorithm.
     """
     rows = []
-    names = dict.fromkeys(each.algorithm for vectors in sources.values() for each in vectors)
+    names = dict.fromkeys(v.algorithm for vectors in sources.values() for v in vectors)
     for algorithm in names:
-        wrong = mutants(algorithm)
-        for mutant, verifier in tqdm(wrong.items(), desc=algorithm, disable=not progress):
+        verifiers = mutants(algorithm).items()
+        for mutant, verifier in tqdm(verifiers, desc=algorithm, disable=not progress):
             for source, vectors in sources.items():
-                own = [each for each in vectors if each.algorithm == algorithm]
-                rows += _counted(algorithm, mutant, verifier, source, own)
+                selected = [vector for vector in vectors if vector.algorithm == algorithm]
+                counts = _counts_by_family(verifier, selected)
+                rows += [(algorithm, mutant, source, *row) for row in counts]
     return CAUGHT.frame(rows)
 
 
-def _counted(
-    algorithm: str, mutant: str, verifier: Model, source: str, vectors: Iterable[Vector]
-) -> list[tuple[str, str, str, str, int, int]]:
-    asked, found = Counter[str](), Counter[str]()
-    for each in vectors:
-        if each.expected == "acceptable":
-            continue
-        asked[each.family] += 1
-        found[each.family] += _differs(verifier, each)
-    return [(algorithm, mutant, source, family, asked[family], found[family]) for family in asked]
+def _counts_by_family(verifier: Model, vectors: Iterable[Vector]) -> list[tuple[str, int, int]]:
+    """Return (family, number of vectors, number of those with an unexpected verdict)."""
+    total, unexpected = Counter[str](), Counter[str]()
+    for vector in vectors:
+        if vector.expected != "acceptable":
+            total[vector.family] += 1
+            unexpected[vector.family] += _differs(verifier, vector)
+    return [(family, total[family], unexpected[family]) for family in total]
 
 
 def survives(verifier: Model, vectors: Iterable[Vector]) -> bool:
     """Return whether all vectors get the expected verdict; stop at the first that does not."""
-    return not any(_differs(verifier, each) for each in vectors if each.expected != "acceptable")
+    return not any(_differs(verifier, v) for v in vectors if v.expected != "acceptable")
 
 
 def _differs(verifier: Model, vector: Vector) -> bool:
-    """Return whether the verdict differs from the expected one."""
     return verifier.verify(*vector.case) != (vector.expected == "valid")
 
 
 def survivors(frame: pd.DataFrame, source: str = "ours") -> list[tuple[str, str]]:
     """Return (algorithm, mutant) of the mutants that no vector of a source detects."""
-    own = frame[frame["source"] == source]
-    sums = own.groupby(["algorithm", "mutant"], sort=False, as_index=False)["caught"].sum()
+    rows = frame[frame["source"] == source]
+    sums = rows.groupby(["algorithm", "mutant"], sort=False, as_index=False)["caught"].sum()
     return [(str(row.algorithm), str(row.mutant)) for row in sums.itertuples() if not row.caught]
 
 
-def shown(frame: pd.DataFrame) -> Table:
+def detection_table(frame: pd.DataFrame) -> Table:
     """Return a row for each mutant: detections by source, and the detecting families of "ours"."""
     others = [name for name in dict.fromkeys(frame["source"]) if name != "ours"]
     columns = [
@@ -93,17 +91,17 @@ def shown(frame: pd.DataFrame) -> Table:
     ]
     rows = []
     for (algorithm, mutant), group in frame.groupby(["algorithm", "mutant"], sort=False):
-        own = group[group["source"] == "ours"]
-        by_family = own[own["caught"] > 0]
-        row = [algorithm, mutant, int(own["caught"].sum()), ", ".join(by_family["family"])]
+        ours = group[group["source"] == "ours"]
+        by_family = ours[ours["caught"] > 0]
+        row = [algorithm, mutant, int(ours["caught"].sum()), ", ".join(by_family["family"])]
         for name in others:
-            theirs = group[group["source"] == name]
-            row.append(int(theirs["caught"].sum()) if len(theirs) else "")
+            counts = group.loc[group["source"] == name, "caught"]
+            row.append(int(counts.sum()) if len(counts) else "")
         rows.append(row)
     return Table(
         columns=columns,
         rows=rows,
-        caption="Wrong verifiers, and how many vectors catch them",
+        caption="Number of vectors that catch each mutant",
         row_headers=2,
-        notes=["0: no vector tells the wrong verifier from a right one."],
+        notes=["0: no vector distinguishes the mutant from a correct verifier."],
     )

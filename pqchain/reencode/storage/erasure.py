@@ -39,14 +39,13 @@ _ONES = np.uint64(0x0101010101010101)
 _REDUCTION = np.uint64(0x1D)
 
 
-def available() -> dict[str, str]:
-    """Return for each engine "" if it is available, else the reason why not."""
-    reedsolo = importlib.util.find_spec("reedsolo") is not None
-    return {
-        "isal": "" if _isal() else "ISA-L is not installed: pip install pyeclib, or libisal2",
-        "numpy": "",
-        "reedsolo": "" if reedsolo else "reedsolo is not installed: pip install reedsolo",
-    }
+def unavailable_reason(engine: str) -> str:
+    """Return the reason why an engine cannot run here; "" if it can."""
+    if engine == "isal" and not _isal():
+        return "ISA-L is not installed: pip install pyeclib, or libisal2"
+    if engine == "reedsolo" and importlib.util.find_spec("reedsolo") is None:
+        return "reedsolo is not installed: pip install reedsolo"
+    return ""
 
 
 class ReedSolomon:
@@ -59,13 +58,12 @@ class ReedSolomon:
         is not installed.
         """
         check_code(data_chunks, parity_chunks)
-        reasons = available()
         if engine == "auto":
-            engine = next(name for name in ENGINES if not reasons[name])
+            engine = next(name for name in ENGINES if not unavailable_reason(name))
         if engine not in ENGINES:
             raise UsageError(f"unknown engine {engine!r}; expected auto, {', '.join(ENGINES)}")
-        if reasons[engine]:
-            raise Unsupported(f"the engine {engine!r} cannot run: {reasons[engine]}")
+        if reason := unavailable_reason(engine):
+            raise Unsupported(f"the engine {engine!r} cannot run: {reason}")
         self.data_chunks = data_chunks
         self.parity_chunks = parity_chunks
         self.engine = engine

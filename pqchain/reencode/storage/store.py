@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pqchain import checksum
 from pqchain.errors import BadLength, DataError
-from pqchain.installation import MOST_JSON_BYTES, read_bytes
+from pqchain.installation import MAX_JSON_BYTES, read_bytes
 from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
 from pqchain.reencode.storage.layout import check_code, chunk_bytes
+from pqchain.results import checksum
 
 MANIFEST_VERSION = 3
 """Version of the manifest. 3: its file contains a checksum of itself. 1: hashes are SHA3-256.
@@ -90,7 +90,7 @@ class Manifest:
         Raises DataError if it is missing, malformed or of another version.
         """
         try:
-            text = read_bytes(path, MOST_JSON_BYTES)
+            text = read_bytes(path, MAX_JSON_BYTES)
         except OSError as error:
             raise DataError(f"cannot read {path}: {error.strerror}; restore it") from error
         remedy = "restore it, or encode the block again"

@@ -61,11 +61,11 @@ class Link:
         return min(max(WINDOW_BYTES, math.ceil(2 * held)), _MOST_WINDOW_BYTES)
 
     def __post_init__(self) -> None:
-        checks.declared(self)
+        checks.check_declared(self)
         # The clock counts nanoseconds in 64 bits: 1e7 s leave room for many delays.
         checks.number("coalescing_seconds", self.coalescing_seconds, most=1e7)
         # A shorter queue does not hold one burst of datagrams.
-        checks.whole("queue_bytes", self.queue_bytes, least=20_000)
+        checks.integer("queue_bytes", self.queue_bytes, least=20_000)
         if self.loss == 1:
             raise UsageError("loss must be below 1; got 1, with which nothing arrives")
 

@@ -1,6 +1,8 @@
 """Driver of one node on real sockets with asyncio; one process runs one node.
 
-It reads the event loop's clock and the process's processor time; modules below it read neither.
+It reads the monotonic clock and the process's processor time; modules below it read neither. The
+clock is not the event loop's: uvloop's has the resolution of a millisecond and is read once per
+turn of the loop.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from pqchain.errors import UsageError
@@ -60,7 +63,7 @@ class UdpSocket(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         """Process a datagram; replies to a burst are sent together."""
-        self.endpoint.receive(data, (addr[0], addr[1]), self._loop.time())
+        self.endpoint.receive(data, (addr[0], addr[1]), monotonic())
         self.flush_soon()
 
     def error_received(self, exc: Exception) -> None:
@@ -79,7 +82,7 @@ class UdpSocket(asyncio.DatagramProtocol):
             self._flushing = False
         if self._socket.is_closing():
             return
-        for data, address in self.endpoint.datagrams(self._loop.time()):
+        for data, address in self.endpoint.datagrams(monotonic()):
             self._socket.sendto(data, address)
         # Building datagrams can cause events too.
         self._deliver_all()
@@ -94,7 +97,7 @@ class UdpSocket(asyncio.DatagramProtocol):
 
     def _timed(self) -> None:
         self._timer = None
-        self.endpoint.handle_timer(self._loop.time())
+        self.endpoint.handle_timer(monotonic())
         self.flush_soon()
 
 
@@ -153,14 +156,14 @@ class LiveNode:
         # A full collection of modules and set-up data takes 50 ms in one turn of the loop.
         gc.freeze()
         self._started = True
-        self.node.start(self._loop.time())
+        self.node.start(monotonic())
         for event in self._early:
-            self.node.handle(event, self._loop.time())
+            self.node.handle(event, monotonic())
         self._next()
 
     def begin(self) -> None:
         """Begin the node's work, once all nodes are connected."""
-        self.node.begin(self._loop.time())
+        self.node.begin(monotonic())
         self._next()
 
     async def shut(self) -> None:
@@ -184,7 +187,7 @@ class LiveNode:
 
     def _deliver(self, event: Event) -> None:
         if self._started:
-            self.node.handle(event, self._loop.time())
+            self.node.handle(event, monotonic())
             self._next()
             return
         self._early.append(event)
@@ -196,7 +199,7 @@ class LiveNode:
 
     def _give_up(self, session: int) -> None:
         """Close a session that has sent too much before the start, and drop its events."""
-        self._transport.close(session, "too much before the start", now=self._loop.time())
+        self._transport.close(session, "too much before the start", now=monotonic())
         self._early = [event for event in self._early if event.session != session]
         received = [event for event in self._early if isinstance(event, Received)]
         self._early_bytes = sum(len(event.data) for event in received)
@@ -204,7 +207,7 @@ class LiveNode:
     def _next(self) -> None:
         """Run the next task, set the timer, and record when work begins and ends."""
         if (task := self.node.poll()) is not None:
-            self.node.started(self._loop.time())
+            self.node.started(monotonic())
             future = self._loop.run_in_executor(self._workers, task.outcome)
             future.add_done_callback(self._finished)
         if self.node.begun and math.isnan(self._cpu_begun):
@@ -226,10 +229,10 @@ class LiveNode:
 
     def _finished(self, future: asyncio.Future[object]) -> None:
         if not future.cancelled():
-            self.node.finished(future.result(), self._loop.time())
+            self.node.finished(future.result(), monotonic())
             self._next()
 
     def _timed(self) -> None:
         self._timer, self._due = None, math.inf
-        self.node.handle_timer(self._loop.time())
+        self.node.handle_timer(monotonic())
         self._next()

@@ -20,8 +20,8 @@ _OWN_DELAY_SECONDS = 100e-6
 """Approximate delay of a virtual cable itself; longer delays need netem."""
 
 
-def reason() -> str:
-    """Return "" if namespaces can be created, else the reason why not."""
+def unavailable_reason() -> str:
+    """Return the reason why namespaces cannot be created here; "" if they can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     missing = [tool for tool in ("ip", "tc") if shutil.which(tool) is None]
@@ -44,7 +44,7 @@ class Namespaces:
     """Context manager that creates one namespace per node and deletes them at the end."""
 
     def __init__(self, count: int, link: Link) -> None:
-        if why := reason():
+        if why := unavailable_reason():
             raise Unsupported(f"netns cannot run here: {why}; use loopback or virtual")
         # All nodes have an address in 10.99.0.0/24.
         if count > 200:

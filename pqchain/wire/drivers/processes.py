@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
+from time import monotonic
 from typing import IO, Any
 
 from pqchain.errors import PqchainError, UsageError
@@ -92,7 +93,7 @@ class _Mesh:
             await self._all("listening", _START_SECONDS)
             self._start(*self.children.values())
             await self._all("connected", _START_SECONDS)
-            connected, ticks = loop.time(), _ticks()
+            connected, ticks = monotonic(), _ticks()
             if job.begin:
                 for child in self.children.values():
                     child.order("begin")
@@ -184,7 +185,7 @@ class _Mesh:
             await self.begun.wait()
         await asyncio.sleep(strike.after_seconds)
         child = self.children[strike.node]
-        self.struck[strike.node] = asyncio.get_running_loop().time()
+        self.struck[strike.node] = monotonic()
         child.dead = True
         child.kill()
         if strike.down_seconds is None:

@@ -100,8 +100,8 @@ class Row:
     """Processor seconds per datagram on a modelled clock, its share of acknowledgements included.
     """
 
-    def reason(self) -> str:
-        """Return "" if the transport can be opened here, else the reason why not."""
+    def unavailable_reason(self) -> str:
+        """Return the reason why the transport cannot be opened here; "" if it can."""
         try:
             self.load()
         except Unsupported as error:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain.figures import BYTES, Kind
-from pqchain.intervals import half_width
+from pqchain.statistics import half_width
 from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works import papers
 from pqchain.works.quic_reencoding.frames import EARLY, KEY, LINK_ONLY, LOSSY, kind_of

@@ -12,11 +12,12 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import machine, results, scratch
+from pqchain import machine, results
 from pqchain.errors import PqchainError, UnknownName
 from pqchain.reencode import replay, scenario
 from pqchain.reencode.replay import RUN
 from pqchain.reencode.scenario import Scenario
+from pqchain.results import scratch
 from pqchain.wire.transports import registry
 from pqchain.works.quic_reencoding.frames import (
     CALIBRATED,
@@ -305,7 +306,7 @@ def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[st
 
 
 def _attempt(wanted: Scenario, **options: Any) -> pd.DataFrame:
-    reason = replay.check_possible(wanted)
+    reason = replay.unavailable_reason(wanted)
     if reason:
         return replay.unsupported(wanted, reason)
     try:

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pqchain import checksum
 from pqchain.errors import BadLength, DataError, UsageError
 from pqchain.reencode.storage import store
 from pqchain.reencode.storage.erasure import ReedSolomon
 from pqchain.reencode.storage.store import ChunkStore, Manifest, encode_block
+from pqchain.results import checksum
 
 MEMBERS = tuple(range(5))
 CODE = ReedSolomon(3, 2)

@@ -61,7 +61,7 @@ def test_port_in_use_is_named(tmp_path):
 
 def test_unavailable_namespaces_state_the_reason(monkeypatch):
     monkeypatch.setattr(namespaces.os, "geteuid", lambda: 1000)
-    assert namespaces.reason() == "network namespaces need root"
+    assert namespaces.unavailable_reason() == "network namespaces need root"
     with pytest.raises(Unsupported, match="need root; use loopback or virtual"):
         namespaces.Namespaces(5, Link())
 

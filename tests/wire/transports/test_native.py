@@ -14,7 +14,7 @@ from pqchain.wire.transports import native_library, registry
 from tests.wire.pair import NativePair
 
 ROOT = Path(__file__).parents[3]
-REASON = registry.get("native").reason()
+REASON = registry.get("native").unavailable_reason()
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 
 
@@ -346,7 +346,7 @@ def test_missing_library_states_the_reason(monkeypatch, tmp_path):
     place = tmp_path / "_native/quic"
     place.mkdir(parents=True)
     (place / "reason.txt").write_text("it was built with PQCHAIN_QUIC=off\n")
-    assert registry.get("native").reason().endswith("PQCHAIN_QUIC=off, and run make")
+    assert registry.get("native").unavailable_reason().endswith("PQCHAIN_QUIC=off, and run make")
     monkeypatch.setattr(registry, "folders", lambda: [tmp_path])
     assert registry.default() == "aioquic"
     (place / "lib").mkdir()

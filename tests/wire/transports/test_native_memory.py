@@ -22,7 +22,7 @@ from tests.wire.pair import NativePair
 from tests.wire.transports import dropped
 
 ROOT = Path(__file__).parents[3]
-REASON = registry.get("native").reason()
+REASON = registry.get("native").unavailable_reason()
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 
 

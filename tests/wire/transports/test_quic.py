@@ -38,7 +38,7 @@ def either(request):
 
 def native_pair(**changes):
     """Return a pair over the native library; skip if the installation omitted it."""
-    if reason := registry.get("native").reason():
+    if reason := registry.get("native").unavailable_reason():
         pytest.skip(reason)
     return NativePair(**changes)
 

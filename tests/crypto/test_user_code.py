@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import pqchain as pq
-from pqchain import algorithms, isolation
+from pqchain import algorithms
 from pqchain.commands.native import FOLDER, build
-from pqchain.crypto import isolated
+from pqchain.crypto import isolated, isolation
 from pqchain.errors import CryptoFailure, UsageError
 
 SCHEME = """
@@ -120,8 +120,8 @@ def write(folder: Path, name: str, after: str = "", inserted: str = "") -> str:
 
 
 @pytest.fixture(autouse=True)
-def forgetting() -> Iterator[None]:
-    with algorithms.forgetting():
+def temporary_registrations() -> Iterator[None]:
+    with algorithms.temporary_registrations():
         yield
 
 
@@ -201,7 +201,7 @@ def test_equal_class_names_in_two_files_stay_distinct(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     pq.register(write(tmp_path, "Same"))
     with pytest.raises(
-        UsageError, match=r"own/Same is the code at .*Same\.py:Same already; rename"
+        UsageError, match=r"own/Same already names the code at .*Same\.py:Same; rename"
     ):
         pq.register(write(tmp_path / "other", "Same"))
 
@@ -243,6 +243,16 @@ def test_result_that_is_not_json_is_a_failure() -> None:
         isolation.call("builtins:complex", limit_seconds=20.0)
     with pytest.raises(isolation.CallTimeout, match="no result within 1 s"):
         isolation.call("signal:pause", limit_seconds=1.0)
+
+
+def test_empty_module_path_entry_is_not_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "planted.py").write_text("def answer():\n    return 1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", *filter(None, sys.path)])
+    with pytest.raises(CryptoFailure, match="No module named 'planted'"):
+        isolation.call("planted:answer", limit_seconds=20.0)
 
 
 C_STARTS = "static void mix("
