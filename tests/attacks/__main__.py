@@ -1,12 +1,12 @@
-"""Run every attack with many inputs and write the outcomes.
+"""Try every attack with many inputs, and write what came of them.
 
 python -m tests.attacks                      all of them, into docs/robustness.md
-python -m tests.attacks --only ledger        attacks whose surface or name contains the word
-python -m tests.attacks --inputs 1000        number of inputs per attack
-python -m tests.attacks --seed 2             seed of the inputs
+python -m tests.attacks --only ledger        those whose surface or name has the word
+python -m tests.attacks --inputs 1000        another number of inputs for each
+python -m tests.attacks --seed 2             other inputs
 
-Each attack runs in a separate process, because its memory is measured. Rows of attacks that were
-not run are kept. The exit code is 1 if there was a defect.
+Each attack runs in a process of its own, because its memory is measured. Rows of attacks that were
+not run stay as they are. Ends with 1 if anything came out that may not.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _HEADS = ("surface", "attack", "inputs", "fine", "refused", "unfinished", "defec
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Run attacks as given by the command line."""
+    """Run attacks as the command line says."""
     parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--only", default="", help="a word of the surface or the name")
@@ -73,7 +73,7 @@ def _say(*lines: str) -> None:
 
 
 def _write(path: Path, surface: str, name: str, tally: Tally) -> None:
-    """Replace the table row of one attack; keep the others."""
+    """Put the row of one attack in its place of the table; keep the others."""
     rows = _rows(path)
     known = [f"{attack.surface}, {attack.name}" for attack in ATTACKS]
     counts = [tally.counts[outcome] for outcome in ALLOWED]
@@ -86,7 +86,7 @@ def _write(path: Path, surface: str, name: str, tally: Tally) -> None:
 
 
 def _rows(path: Path) -> dict[str, str]:
-    """Return the existing rows by surface and name."""
+    """Return the rows that are there, by surface and name."""
     if not path.exists():
         return {}
     lines = path.read_text(encoding="utf-8").splitlines()

@@ -1,8 +1,8 @@
-"""Hostile command lines: each gets a result or an error message within a time limit.
+"""Hostile command lines: whatever is asked for, there is an answer or a reason, and soon.
 
-The command lines are data in the folder `command_lines`: a group is a list of command lines,
-of values to insert, and of environment variables. `$name` is one of a group's values or of
-WORDS, `%ff` is a byte. Each runs in a folder with the files of `files.toml` and of `fixtures`.
+The lines are data, in the folder `command_lines` beside this module: a group is a list of lines,
+of values that are put in them, and of variables. `$name` stands for one of a group's values or of
+WORDS, `%ff` for a byte. Each runs in a folder with the files of `files.toml` and of `fixtures`.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def kinds() -> list[str]:
 
 
 def read(kind: str) -> list[CommandLine]:
-    """Return the command lines of a kind."""
-    results = []
+    """Return the lines of a kind."""
+    found = []
     for group in read_toml(LINES / f"{kind}.toml")["group"]:
         values = group.get("values", {})
         for line in group["lines"]:
@@ -87,12 +87,12 @@ def read(kind: str) -> list[CommandLine]:
                 for environment in group.get("environments", [{}]):
                     variables = {name: value or None for name, value in environment.items()}
                     about = {key: group[key] for key in JUDGED if key in group}
-                    results.append(CommandLine(text, encoded, variables, **about))
-    return results
+                    found.append(CommandLine(text, encoded, variables, **about))
+    return found
 
 
 def sample(each: int) -> list[CommandLine]:
-    """Return an even sample of each kind, without slow command lines."""
+    """Return some lines of each kind, evenly over its list, without those that take long."""
     chosen: list[CommandLine] = []
     for kind in kinds():
         lines = [line for line in read(kind) if not line.slow]
@@ -101,7 +101,7 @@ def sample(each: int) -> list[CommandLine]:
 
 
 def fixtures(folder: Path) -> None:
-    """Write the files that the command lines refer to."""
+    """Write the files that the lines name."""
     texts = read_toml(LINES / "files.toml")["files"]
     for name, text in texts.items():
         path = folder / name
@@ -124,7 +124,7 @@ def fixtures(folder: Path) -> None:
 
 
 def build_libraries(folder: Path) -> None:
-    """Compile the hostile library once and copy it to the names that select its behaviour."""
+    """Compile the hostile library once, and copy it to the names that choose what it does."""
     folder.mkdir()
     native = ROOT / "pqchain" / "native"
     sources = [LINES / "hostile.c", native / "common.c", native / "no_kem.c"]
@@ -133,13 +133,13 @@ def build_libraries(folder: Path) -> None:
     subprocess.run([str(word) for word in command], check=True)
     for name in read_toml(LINES / "files.toml")["libraries"]["faults"]:
         shutil.copy(first, folder / f"{name}.so")
-    original = first.read_bytes()
-    (folder / "cut.so").write_bytes(original[: len(original) // 2])
-    (folder / "cut-short.so").write_bytes(original[:100])
+    whole = first.read_bytes()
+    (folder / "cut.so").write_bytes(whole[: len(whole) // 2])
+    (folder / "cut-short.so").write_bytes(whole[:100])
     (folder / "head.so").write_bytes(b"\x7fELF" + bytes(100))
     (folder / "text.so").write_text("no library")
     (folder / "empty.so").write_bytes(b"")
-    (folder / "random.so").write_bytes(original[:64] + random.Random(1).randbytes(5000))
+    (folder / "random.so").write_bytes(whole[:64] + random.Random(1).randbytes(5000))
 
 
 _COMPILES = [
@@ -191,8 +191,8 @@ exec chroot "$root" sh -c 'cd "$0" && exec "$@"' "$@"
 """
 
 
-def start_server(folder: Path) -> subprocess.Popen[str]:
-    """Start the process that runs command lines in a separate root folder; see `command_server`."""
+def started(folder: Path) -> subprocess.Popen[str]:
+    """Start the process that runs command lines, in its own root folder; see `command_server`."""
     root, files = folder / "root", folder / "fixtures"
     root.mkdir()
     files.mkdir()
@@ -220,7 +220,7 @@ def start_server(folder: Path) -> subprocess.Popen[str]:
 
 
 def verdict(line: CommandLine, result: dict[str, Any]) -> tuple[Outcome, str]:
-    """Judge the result of a command line."""
+    """Judge what came of a line."""
     code, stderr, stdout = result["code"], result["stderr"], result["stdout"]
     if "Traceback (most recent call last)" in stderr + stdout:
         return Outcome.TRACEBACK, stderr[-300:]
@@ -262,12 +262,12 @@ def _is_json(text: str) -> bool:
 
 
 def limit_seconds() -> float:
-    """Return the time limit of a command line; longer on a busy machine."""
+    """Return the time of a line: longer where other programs use the processors too."""
     return SECONDS * min(3.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
-def run_command_line(server: subprocess.Popen[str], line: CommandLine) -> dict[str, Any]:
-    """Run a command line and return its result."""
+def ask(server: subprocess.Popen[str], line: CommandLine) -> dict[str, Any]:
+    """Have a line run; return what came of it."""
     assert server.stdin is not None
     assert server.stdout is not None
     environment = {
@@ -289,7 +289,7 @@ def _attack(kind: str) -> Attack:
     def prepare(folder: Path) -> tuple[Inputs, Try]:
         if not can_mount(folder):
             return (lambda rng, count: iter(())), lambda line: Outcome.FINE
-        server = start_server(folder)
+        server = started(folder)
 
         def make(rng: random.Random, count: int) -> Iterator[Input]:
             lines = read(kind)
@@ -300,7 +300,7 @@ def _attack(kind: str) -> Attack:
                 server.communicate()  # end of input ends it
 
         def attempt(line: CommandLine) -> Outcome:
-            outcome, detail = verdict(line, run_command_line(server, line))
+            outcome, detail = verdict(line, ask(server, line))
             if outcome not in ALLOWED:
                 raise Defect(outcome, detail)
             return outcome

@@ -1,7 +1,7 @@
-"""Commands in a failing environment: closed outputs, kills, full and read-only disks, two at once.
+"""Commands whose surroundings fail: closed outputs, kills, full and read-only disks, two at once.
 
-In every case there is no traceback, the exit code states the result, and the folder has only
-complete files: running the same command again completes the work.
+Whatever happens, there is no traceback, an exit code that says what came of it, and in the folder
+only whole files: the same command, once more, does the rest.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class Case:
 
 
 def environment(**changes: str | None) -> dict[str, str]:
-    """Return the environment of a process with changes; None removes a variable."""
-    # OpenBLAS starts one thread per processor, and each takes memory.
+    """Return the variables of a process, with changes; None takes one away."""
+    # A thread of OpenBLAS takes memory, and there is one for each processor.
     whole = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "2", **changes}
     return {name: value for name, value in whole.items() if value is not None}
 
 
-def start(case: Case, folder: Path) -> subprocess.Popen[bytes]:
+def started(case: Case, folder: Path) -> subprocess.Popen[bytes]:
     words = [*LIMITED, sys.executable, "-m", "pqchain", *COMMANDS[case.command].split()]
     before: tuple[str, ...] = ()
     if case.condition == "full disk":
@@ -93,9 +93,9 @@ def _scratch(folder: Path) -> Path:
 
 
 def mounted(folder: Path, option: str) -> tuple[str, ...]:
-    """Return the command prefix that mounts a small or read-only file system over a folder.
+    """Return what runs a command with a small or read-only file system over its folder.
 
-    It is unmounted with the command; written files are copied out first.
+    It is gone with the command; what was written is copied out first.
     """
     script = (
         f'mount -t tmpfs -o {option} none "$0" && cd "$0" && "$@"; code=$?; '
@@ -105,7 +105,7 @@ def mounted(folder: Path, option: str) -> tuple[str, ...]:
 
 
 def can_mount(folder: Path) -> bool:
-    """Return whether this system permits mounts in a private namespace."""
+    """Whether this system lets us mount in a name space of our own."""
     place = folder / "mount"
     place.mkdir()
     done = subprocess.run([*mounted(place, "size=4k"), "true"], capture_output=True, check=False)
@@ -113,11 +113,11 @@ def can_mount(folder: Path) -> bool:
 
 
 def outcome(case: Case, folder: Path) -> Outcome:
-    """Run one case in a separate folder and inspect the remaining files."""
+    """Run one case in a folder of its own, and look at what is left."""
     for place in (folder, _scratch(folder)):
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
-    processes = [start(case, folder) for _ in range(2 if case.condition == "two at once" else 1)]
+    processes = [started(case, folder) for _ in range(2 if case.condition == "two at once" else 1)]
     process = processes[0]
     if case.condition == "output closed":
         assert process.stdout is not None
@@ -132,23 +132,23 @@ def outcome(case: Case, folder: Path) -> Outcome:
         said += b"".join(part or b"" for part in each.communicate())
         codes.append(each.returncode)
     if b"Traceback" in said and b", in main\n" not in said:
-        return Outcome.UNFINISHED  # the program was still loading
+        return Outcome.UNFINISHED  # the program was still loading, and nothing had begun
     if b"Traceback" in said:
         raise AssertionError(said[-2000:].decode(errors="replace"))
     if not set(codes) <= _CODES:
         raise AssertionError(f"exit codes {codes}: {said[-500:].decode(errors='replace')}")
-    if has_leftovers(folder):
+    if still_there(folder):
         return Outcome.ORPHAN
     written = folder.with_name(f"{folder.name}.out")
     place = written if written.exists() else folder
     try:
-        return judge_files(place, complete=all(code == 0 for code in codes))
+        return left(place, complete=all(code == 0 for code in codes))
     finally:
         shutil.rmtree(written, ignore_errors=True)
 
 
-def has_leftovers(folder: Path) -> bool:
-    """Return whether processes or temporary files of a command remain."""
+def still_there(folder: Path) -> bool:
+    """Whether processes of a command outlive it, or its temporary files the next command."""
     for _ in range(100):
         running = [
             process for process in Path("/proc").glob("[0-9]*") if _works_in(process, folder)
@@ -166,11 +166,11 @@ def _works_in(process: Path, folder: Path) -> bool:
     try:
         return (process / "cwd").readlink() == folder
     except OSError:
-        return False  # it has ended, or belongs to another user
+        return False  # it has ended, or is somebody else's
 
 
-def judge_files(folder: Path, *, complete: bool) -> Outcome:
-    """Judge the files that a command left."""
+def left(folder: Path, *, complete: bool) -> Outcome:
+    """Judge the files of a command that has ended."""
     unfinished = not complete
     for path in sorted(folder.rglob("*")):
         if path.is_dir():
@@ -189,7 +189,7 @@ def judge_files(folder: Path, *, complete: bool) -> Outcome:
 
 
 def _check(path: Path) -> None:
-    """Raise DataError for files that the next run rewrites, UsageError for partial files."""
+    """Raise DataError for what the next run makes anew, UsageError for half a file."""
     if path.suffix == ".csv":
         results.load(path)
     elif path.suffix == ".json" and path.with_suffix(".csv").exists():
@@ -198,7 +198,7 @@ def _check(path: Path) -> None:
         checksum.loads(path.read_bytes(), str(path), "x")
     elif path.suffix == ".jsonl":
         for line in path.read_bytes().splitlines(keepends=True):
-            checksum.loads(line, str(path), "x")  # an incomplete last line is removed
+            checksum.loads(line, str(path), "x")  # a last line may be cut: it is taken out
     elif path.suffix in (".pk", ".sk") and path.stat().st_size not in (897, 1281):
         raise UsageError(f"{path} is half a key")
     elif path.suffix == ".pqc":
@@ -207,7 +207,7 @@ def _check(path: Path) -> None:
 
 def _attack(condition: str, small: int, large: int) -> Attack:
     def prepare(folder: Path) -> tuple[Inputs, Try]:
-        # Background processes of a script ignore SIGINT, and so do their children.
+        # What a script starts in the background does not hear SIGINT, nor do its children.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         possible = condition not in ("full disk", "read-only folder") or can_mount(folder)
 

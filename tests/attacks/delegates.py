@@ -1,4 +1,4 @@
-"""Attacks on delegates: messages of other delegates, and files after a crash."""
+"""What delegates read: from each other, and in their own files after a crash."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST, PIECE = 100_000, 1 << 14
 
 
 def _messages(_: Path) -> tuple[Inputs, Try]:
-    """Send damaged messages in any order: no delegate votes twice or for an invalid block."""
+    """Say what delegates say, damaged and in any order: nobody votes twice, or for a bad block."""
     kinds = fuzz.by_kind(fuzz.recorded(make_setting()))
     setting = make_setting(remember=False)
 
@@ -37,7 +37,7 @@ def _messages(_: Path) -> tuple[Inputs, Try]:
 
 
 def _refused(_: Path) -> tuple[Inputs, Try]:
-    """Send a megabyte after a rejected frame, on several channels and sessions."""
+    """Send a megabyte behind a frame that is refused, on several channels and sessions."""
 
     def attempt(seed: int) -> Outcome:
         rng, wire = random.Random(seed), Wire()
@@ -57,7 +57,7 @@ def _refused(_: Path) -> tuple[Inputs, Try]:
 
 
 def _book(name: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """A restarted delegate restores its stored votes or reports an error."""
+    """A delegate that comes back holds what it held, or says that it cannot."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         setting = make_setting()
@@ -88,13 +88,11 @@ ATTACKS = [
     ),
     Attack(
         surface="delegate",
-        name="a megabyte after a rejected frame",
+        name="a megabyte behind a frame that is refused",
         small=10,
         large=1000,
         prepare=_refused,
     ),
     file_attack("quorums of a delegate", _book("quorums"), text=False, small=60, large=10_000),
-    file_attack(
-        "votes and locks of a delegate", _book("bound"), text=False, small=60, large=10_000
-    ),
+    file_attack("what binds a delegate", _book("bound"), text=False, small=60, large=10_000),
 ]

@@ -1,4 +1,4 @@
-"""Damaged input files: the written content is read back, or an error is raised."""
+"""Every other file that the toolkit reads, damaged: what was written comes back, or an error."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Reads = Callable[[], bool]
 
 
 def all_kinds(data: bytes, rng: random.Random, count: int, *, text: bool) -> Iterator[Input]:
-    """Flip bits, damage bytes and, in texts, damage words: a third of the inputs each."""
+    """Flip bits, damage bytes and, where it is a text, words: a third of the inputs each."""
     share = count // 3 if text else count // 2
     yield from flips(data, range(len(data)), rng, share)
     if text:
@@ -43,17 +43,17 @@ def all_kinds(data: bytes, rng: random.Random, count: int, *, text: bool) -> Ite
 def file_attack(
     surface: str, prepare: Callable[[Path], tuple[Path, Reads]], *, text: bool = True, **counts: int
 ) -> Attack:
-    """Return the attack on one of the files that `prepare` writes."""
+    """Return the attack on one file of those that `prepare` writes."""
 
     def prepared(folder: Path) -> tuple[Inputs, Try]:
         path, reads = prepare(folder)
-        original = path.read_bytes()
+        whole = path.read_bytes()
 
         def attempt(damaged: bytes) -> Outcome:
             path.write_bytes(damaged)
             return Outcome.FINE if reads() else Outcome.WRONG
 
-        return lambda rng, count: all_kinds(original, rng, count, text=text), attempt
+        return lambda rng, count: all_kinds(whole, rng, count, text=text), attempt
 
     return Attack(surface=surface, name="bits, bytes, words", prepare=prepared, **counts)
 
@@ -119,7 +119,7 @@ source = "my own"
 
 
 def _plan(name: str, more: str = "") -> Callable[[Path], tuple[Path, Reads]]:
-    """Any valid plan is accepted."""
+    """A plan is the user's own: whatever is a plan is fine."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         path = folder / "plan.toml"
@@ -130,13 +130,13 @@ def _plan(name: str, more: str = "") -> Callable[[Path], tuple[Path, Reads]]:
 
 
 def _prover(folder: Path) -> tuple[Path, Reads]:
-    """Any well-formed prover file is accepted."""
+    """What others published of a prover: whatever is of the form is fine."""
     path = shutil.copy(data("provers") / "leanmultisig.toml", folder)
     return Path(path), lambda: provers.read(Path(path)).proof_bytes(1000) >= 0
 
 
 def _secret_key(algorithm: str, implementation: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """A secret key that signs matches the public key."""
+    """A secret key that signs is the one that belongs to the public key."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         signer = open_signer(algorithm, implementation)
@@ -173,7 +173,7 @@ def _public_key(algorithm: str, implementation: str) -> Callable[[Path], tuple[P
 
 
 def _paper(name: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """Any work folder with the right layout is accepted."""
+    """A folder of a work is its author's own: whatever keeps the layout is fine."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         copy = shutil.copytree(data("papers") / "falcon-hls", folder / "falcon-hls")
@@ -192,7 +192,7 @@ def _paper(name: str) -> Callable[[Path], tuple[Path, Reads]]:
 
 
 def _vectors(form: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """Any well-formed vector file is accepted and run as it is."""
+    """Vectors of somebody else: whatever is of the form is fine, and is asked as it stands."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         family, rng = next(iter(families("ml-dsa"))), random.Random(1)
@@ -226,7 +226,7 @@ ATTACKS = [
     file_attack("store of a sweep", _sweep, small=60, large=10_000),
     file_attack("plan of a study", _plan("pqdpol"), small=40, large=10_000),
     file_attack("plan of a chain", _plan("ethereum", _OWN), small=30, large=10_000),
-    file_attack("prover file", _prover, small=30, large=10_000),
+    file_attack("prover of others", _prover, small=30, large=10_000),
     file_attack("paper.toml of a work", _paper("paper.toml"), small=15, large=10_000),
     file_attack("claims.toml of a work", _paper("claims.toml"), small=15, large=10_000),
     file_attack("printed table of a work", _paper("table1.csv"), small=15, large=10_000),

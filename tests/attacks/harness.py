@@ -1,8 +1,8 @@
-"""Definition, execution and outcomes of an attack.
+"""What an attack is, how it is tried, and what may come of it.
 
-An attack makes a number of inputs from a seed; each is tried separately. An input may be
-accepted (`FINE`), rejected with a reason (`REFUSED`), or leave unfinished work that the next try
-resumes (`UNFINISHED`). Everything else is a defect.
+An attack makes inputs, as many as are asked for, from a seed; each is tried by itself. It may be
+taken (`FINE`), refused with a reason (`REFUSED`), or leave something unfinished that the next try
+takes up (`UNFINISHED`). All else is a defect of ours.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ ALLOWED = (Outcome.FINE, Outcome.REFUSED, Outcome.UNFINISHED)
 
 
 class Slow(BaseException):
-    """An input exceeded its time limit."""
+    """An input took too long."""
 
 
 class Defect(Exception):
-    """An input had a forbidden effect."""
+    """An input did what it may not."""
 
     def __init__(self, outcome: Outcome, detail: str) -> None:
         super().__init__(detail)
@@ -61,7 +61,7 @@ class Defect(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One hostile input."""
+    """One hostile thing."""
 
     what: str
     """How it came about, to make it again."""
@@ -96,7 +96,7 @@ An error of ours may be raised and counts as REFUSED.
 
 @dataclass(slots=True)
 class Tally:
-    """Outcomes of the inputs of one attack."""
+    """What came of the inputs of one attack."""
 
     counts: Counter[Outcome] = field(default_factory=Counter)
     found: list[str] = field(default_factory=list)
@@ -113,7 +113,7 @@ class Tally:
 
 
 def run(attack: Attack, inputs: int, *, seed: int = 1, folder: Path | None = None) -> Tally:
-    """Run an attack with a number of inputs in a new folder."""
+    """Try that many inputs of an attack, in a folder of its own."""
     tally = Tally()
     with TemporaryDirectory(dir=folder or memory_folder()) as place:
         make, attempt = attack.prepare(Path(place))
@@ -136,7 +136,7 @@ def run(attack: Attack, inputs: int, *, seed: int = 1, folder: Path | None = Non
 
 
 def memory_folder() -> Path | None:
-    """Return a folder in memory if available: hundreds of thousands of files are written."""
+    """Return a folder in memory, where there is one: files are written by the hundred thousand."""
     place = Path("/dev/shm")
     return place if place.is_dir() else None
 
@@ -146,8 +146,8 @@ def _outcome(attempt: Try, data: Any, seconds: int) -> tuple[Outcome | Counter[O
         with _limited(seconds):
             return attempt(data), ""
     except PqchainError as error:
-        message = str(error)
-        return (Outcome.REFUSED if message.strip() else Outcome.TRACEBACK), message
+        said = str(error)
+        return (Outcome.REFUSED if said.strip() else Outcome.TRACEBACK), said
     except Slow:
         return Outcome.SLOW, f"more than {seconds} s"
     except Defect as defect:
@@ -171,6 +171,6 @@ def _limited(seconds: int) -> Iterator[None]:
 
 
 def _peak_mb() -> float:
-    """Return the peak memory of this process in MB."""
+    """Return the most memory that this process ever had."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6

@@ -1,4 +1,4 @@
-"""Damaged ledger files and journals: the stored chain is read back, or an error is raised."""
+"""A ledger's file and its journal, damaged: the chain that was stored comes back, or an error."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _apply = State.apply
 
 
 @dataclass(slots=True, eq=False)
-class CachedState:
-    """Cache of `State.apply`: attacks open the same chain repeatedly.
+class Remembered:
+    """Does `State.apply` once for each state and block: attacks open the same chain over and over.
 
-    Digests, tables and pages are read again each time.
+    Digests, tables and pages are read anew each time.
     """
 
     known: dict[tuple[bytes, bytes], tuple[State, State]] = field(default_factory=dict)
@@ -49,7 +49,7 @@ def next_block(state: State, data: bytes = b"") -> Block:
 
 
 def ledger_of(path: Path, blocks: int) -> State:
-    """Write a ledger; every seventh block needs separate pages."""
+    """Write a ledger; every seventh block needs pages of its own."""
     balances = {ALICE.address: 10**6, BOB.address: 0}
     with Ledger.create(path, balances, Rules(limit_bytes=20_000)) as ledger:
         for height in range(blocks):
@@ -59,7 +59,7 @@ def ledger_of(path: Path, blocks: int) -> State:
 
 @dataclass(slots=True, eq=False)
 class _Chain:
-    """Ledger files at three heights, and the accepted results of a damaged one."""
+    """A ledger's file as it was at three heights, and what may come of a damaged one."""
 
     path: Path
     older: bytes
@@ -69,7 +69,7 @@ class _Chain:
     """At the heights of the three."""
     following: dict[int, Block]
     """What comes after each height."""
-    remembered: CachedState
+    remembered: Remembered
 
     @classmethod
     def at(cls, path: Path, blocks: int) -> _Chain:
@@ -79,16 +79,16 @@ class _Chain:
                 states.append(ledger.append(next_block(states[-1], data)))
                 files.append(path.read_bytes())
         following = {state.height: next_block(state) for state in states}
-        return cls(path, *files, states, following, CachedState())
+        return cls(path, *files, states, following, Remembered())
 
     def opened(self, allowed: Sequence[State]) -> Outcome:
-        """Open the ledger, which must equal one of these; append a block and reopen it."""
+        """Open what is there, which must be one of these; add a block, and open it again."""
         remembered = self.remembered.apply
         with patch.object(State, "apply", lambda state, *a, **o: remembered(state, *a, **o)):
             with Ledger.open(self.path) as ledger:
                 if ledger.state not in allowed:
                     return Outcome.WRONG
-                # An accepted file must be usable: an appended block is stored.
+                # What is taken must be of use: a block on top of it is there afterwards.
                 then = ledger.append(self.following[ledger.state.height])
                 if len(list(ledger.blocks())) != then.height:
                     return Outcome.WRONG
@@ -132,7 +132,7 @@ def _mutations(folder: Path) -> tuple[Inputs, Try]:
 
 
 def _journals(folder: Path) -> tuple[Inputs, Try]:
-    """Damage the journal that remains of an append killed while writing."""
+    """Damage the journal that an append leaves which the system ends while it writes."""
     chain = _Chain.at(folder / "chain.pqc", 20)
     chain.write(chain.whole)
     limit = len(chain.whole) + 4096

@@ -1,4 +1,4 @@
-"""Ways to damage bytes: every single bit, and random mutations."""
+"""Ways to damage bytes: one bit after the other, and at random."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SIZES = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x7FFFFFFF, 0xFFFFFFFF, 2**63, 2**64 -
 
 
 def flips(data: bytes, places: Sequence[int], rng: random.Random, count: int) -> Iterator[Input]:
-    """Flip every bit at these offsets in random order, then random bits."""
+    """Flip every bit at these places, in any order, and then bits anywhere."""
     bits = [(place, bit) for place in places for bit in range(8)]
     rng.shuffle(bits)
     bits += [(rng.randrange(len(data)), rng.randrange(8)) for _ in range(count - len(bits))]
@@ -26,7 +26,7 @@ def flips(data: bytes, places: Sequence[int], rng: random.Random, count: int) ->
 def mutations(
     data: bytes, rng: random.Random, count: int, *, others: Sequence[bytes] = (), sector: int = 64
 ) -> Iterator[Input]:
-    """Damage bytes at random; parts of `others`, of length `sector`, are inserted."""
+    """Damage the bytes at random: `others` lend parts of theirs, `sector` is how long parts are."""
     for _ in range(count):
         damaged, done = bytearray(data), []
         for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
@@ -99,11 +99,11 @@ _EDITS = ("taken", "doubled", "swapped", "set", "copied")
 
 
 def texts(data: bytes, rng: random.Random, count: int) -> Iterator[Input]:
-    """Damage the words of a text: removed, doubled, swapped, changed in type."""
+    """Damage a text at its words: taken out, doubled, exchanged, made of another type."""
     words = _words(data.decode())
     for number in range(count):
         damaged = list(words)
-        result = []
+        done = []
         for _ in range(rng.choice((1, 1, 1, 2, 4))):
             at, kind = rng.randrange(len(damaged)), rng.randrange(5)
             if kind == 0:
@@ -119,12 +119,12 @@ def texts(data: bytes, rng: random.Random, count: int) -> Iterator[Input]:
                 word = damaged[at] = rng.choice(_TOKENS)
             else:
                 word = damaged[at] = rng.choice(words)
-            result.append(f"{_EDITS[kind]} {at} {word[:20]!r}")
+            done.append(f"{_EDITS[kind]} {at} {word[:20]!r}")
             if not damaged:
                 break
-        yield Input(f"text {number}: {', '.join(result)}", "".join(damaged).encode())
+        yield Input(f"text {number}: {', '.join(done)}", "".join(damaged).encode())
 
 
 def _words(text: str) -> list[str]:
-    """Split a text into numbers, names, quoted texts and single characters."""
+    """Split into numbers, names, quoted texts and single marks; joined they are the text again."""
     return re.findall(r'"(?:[^"\\\n]|\\.)*"|[A-Za-z0-9_.+-]+|\s+|.', text, re.DOTALL)

@@ -1,4 +1,4 @@
-"""The C interface under the sanitizers: damaged secret keys and batches of damaged signatures.
+"""Our C interface under the sanitizers: damaged secret keys, and batches of damaged signatures.
 
 The driver is `tests/crypto/native_fuzz.c`; `make fuzz-native` builds it and the libraries.
 """
@@ -41,15 +41,13 @@ def _prepared(library: str, scheme: str) -> Callable[[Path], tuple[Inputs, Try]]
             raise UsageError(f"{built} is not there: `make fuzz-native` builds it first")
 
         def attempt(number: int) -> Counter[Outcome]:
-            """Accept judged signatures, and damaged keys that still sign."""
+            """Signatures that were looked at are fine, and so are keys that sign all the same."""
             words = [driver, str(number), built, scheme]
-            completed = subprocess.run(words, capture_output=True, text=True, check=False)
-            match = _SAID.search(completed.stdout)
-            if completed.returncode or not match:
-                raise AssertionError(
-                    f"ended with {completed.returncode}: {completed.stderr[-2000:]}"
-                )
-            keys, signing, signatures = map(int, match.groups())
+            done = subprocess.run(words, capture_output=True, text=True, check=False)
+            found = _SAID.search(done.stdout)
+            if done.returncode or not found:
+                raise AssertionError(f"ended with {done.returncode}: {done.stderr[-2000:]}")
+            keys, signing, signatures = map(int, found.groups())
             return Counter({Outcome.FINE: signing + signatures, Outcome.REFUSED: keys - signing})
 
         def make(_: random.Random, count: int) -> Iterator[Input]:

@@ -1,4 +1,4 @@
-"""List of all attacks."""
+"""All attacks."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ ATTACKS: tuple[Attack, ...] = (
 
 
 def run_listed(index: int, inputs: int, seed: int) -> Tally:
-    """Run one attack by its index in the current process."""
+    """Run one of them by its place, in whatever process this is."""
     return run(ATTACKS[index], inputs, seed=seed)

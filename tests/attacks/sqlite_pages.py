@@ -1,4 +1,4 @@
-"""Offsets of structure in a SQLite file: headers, pointers, cells.
+"""Where in a file of SQLite structure stands: headers, pointers, cells.
 
 From "Database File Format" of SQLite's documentation, sections 1.3, 1.6 and 2.1.
 """
@@ -12,7 +12,7 @@ _IN_FRONT = 80
 
 
 def structure(data: bytes) -> list[int]:
-    """Return the offsets of bytes outside long record values and free space."""
+    """Return the places of bytes that are not the values of long records, nor free space."""
     size = int.from_bytes(data[16:18], "big")
     places = set(range(_FILE_HEADER))
     overflow: set[int] = set()
@@ -52,7 +52,7 @@ def _tree_page(data: bytes, base: int, size: int, overflow: set[int]) -> set[int
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """Return a variable-length integer and the offset after it."""
+    """Return a number of variable length, and the place after it."""
     value = 0
     for index in range(8):
         value = value << 7 | data[at + index] & 0x7F

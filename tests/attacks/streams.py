@@ -1,7 +1,7 @@
-"""Messages between nodes that are well formed but otherwise wrong.
+"""What nodes read from each other, with messages of the right grammar and wrong everything else.
 
-One member of the mesh is hostile: it is authenticated and violates the protocol. Whatever it
-sends, the node continues, disconnects no other member, and serves the others.
+One member of the mesh is hostile: it keeps its proven identity and breaks the rest. Whatever it
+says, the node lives on, cuts off nobody else, and gives the others what is theirs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _PLAN = {"epoch": 2, "leader": 1, "members": [0, 1, 2, 3]}
 
 
 def messages(rng: random.Random, blocks: list[str]) -> bytes:
-    """Return the bytes of one message, damaged or followed by another valid one."""
+    """Return the bytes of one message, damaged or followed by what may follow it."""
     kind = rng.choice(tuple(_GRAMMAR))
     message = {"type": kind, **_GRAMMAR[kind]}
     if kind == "get":
@@ -97,7 +97,7 @@ def inputs(rng: random.Random, count: int) -> Iterator[Input]:
 
 
 class _Mesh:
-    """Node 0 of five, connected to all others, in a given protocol state."""
+    """Node 0 of five, with all others connected, in a state of its protocol."""
 
     def __init__(self, folder: Path, state: str) -> None:
         scenario = small(streams="single" if state == "gathering" else "multiplexed")
@@ -115,7 +115,7 @@ class _Mesh:
         works(self.node, 0.02)
 
     def serves(self, block: str) -> bool:
-        """Return whether an honest node, possibly presumed dead, can fetch its chunk."""
+        """Whether somebody honest, who may have been taken for dead, comes and gets its chunk."""
         before, session = len(self.wire.sent), 300 + HONEST
         asked = pack({"type": "get", "block": block, "index": 0, "epoch": 1})
         self.node.handle(Opened(session, HONEST, False), 9.0)
@@ -164,7 +164,7 @@ def _prepared(state: str) -> Callable[[Path], tuple[Inputs, Try]]:
 
 
 def _reader(folder: Path) -> tuple[Inputs, Try]:
-    """Parse bytes in fragments of any length; the result must not depend on the fragments."""
+    """Take bytes apart, in pieces of any length: it must not matter where they were cut."""
 
     def taken(pieces: list[bytes]) -> list[Any]:
         reader, found = Reader(), []
@@ -189,16 +189,16 @@ _TRANSPORTS = ("tcp-tls", "aioquic", "qh3", "grpc", "native")
 _FLOOD_SECONDS = 3.0
 
 _FLOODS = {
-    "bytes after a rejected frame": "refused-frame",
+    "bytes after a refused frame": "refused-frame",
     "half messages on many channels": "half-messages",
-    "endless valid messages": "valid",
-    "unread responses": "deaf-requests",
+    "valid messages without end": "valid",
+    "answers that nobody reads": "deaf-requests",
 }
 """The names of the floods of `tests.wire.members`; an input is a transport."""
 
 
 def _flooded(node: str, flood: str) -> Callable[[Path], tuple[Inputs, Try]]:
-    """Let a member in another process flood a node on loopback over one transport."""
+    """Flood a node on loopback by a member, from a process of its own, over one transport."""
 
     def prepare(_: Path) -> tuple[Inputs, Try]:
         def transports(rng: random.Random, count: int) -> Iterator[Input]:
@@ -221,7 +221,7 @@ def _flooded(node: str, flood: str) -> Callable[[Path], tuple[Inputs, Try]]:
 ATTACKS = (
     [
         Attack(
-            surface=f"re-encoding node, {state}",
+            surface=f"node that re-encodes, {state}",
             name=f"{MESSAGES} messages of a member",
             small=40,
             large=25_000,
@@ -231,7 +231,7 @@ ATTACKS = (
     ]
     + [
         Attack(
-            surface="encoded messages",
+            surface="messages of the wire",
             name=f"{MESSAGES} messages in pieces",
             small=100,
             large=100_000,
@@ -240,7 +240,9 @@ ATTACKS = (
     ]
     + [
         Attack(
-            surface="delegate on sockets" if node == "delegate" else "re-encoding node, on sockets",
+            surface="delegate on sockets"
+            if node == "delegate"
+            else "node that re-encodes, on sockets",
             name=f"{name}, over each transport",
             small=0,
             large=len(_TRANSPORTS),

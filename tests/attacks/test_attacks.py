@@ -1,4 +1,4 @@
-"""A small part of `make attack`: hostile inputs have permitted outcomes only."""
+"""A small part of `make attack`: nothing but what may come of hostile inputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SMALL = [attack for attack in ATTACKS if attack.small]
 
 @pytest.mark.native
 @pytest.mark.parametrize("attack", SMALL, ids=lambda each: f"{each.surface}, {each.name}")
-def test_hostile_inputs_are_accepted_or_rejected_with_a_reason(attack: Attack) -> None:
+def test_hostile_inputs_are_taken_or_refused_with_a_reason(attack: Attack) -> None:
     tally = run(attack, attack.small)
     if not tally.inputs:
         pytest.skip(
@@ -23,7 +23,7 @@ def test_hostile_inputs_are_accepted_or_rejected_with_a_reason(attack: Attack) -
     assert set(tally.counts) <= set(ALLOWED), "\n".join(tally.found)
 
 
-def test_table_has_a_row_for_every_attack_and_no_defects() -> None:
+def test_the_table_has_a_row_for_every_attack_and_no_defects() -> None:
     rows = program._rows(program.TABLE)
     assert list(rows) == [f"{attack.surface}, {attack.name}" for attack in ATTACKS]
     for row in rows.values():
@@ -31,7 +31,7 @@ def test_table_has_a_row_for_every_attack_and_no_defects() -> None:
         assert cells[6] == "0", row
 
 
-def test_forbidden_outcomes_are_counted_and_reported() -> None:
+def test_what_may_not_come_out_is_counted_and_told() -> None:
     def attempt(data: object) -> Outcome:
         if data == 1:
             raise KeyError("lost")

@@ -1,4 +1,4 @@
-"""A sample of hostile command lines of all kinds, and the judgement of their results."""
+"""Hostile command lines: a sample of all kinds, and how the results are judged."""
 
 from __future__ import annotations
 
@@ -22,40 +22,40 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Popen[str]]:
     folder = tmp_path_factory.mktemp("lines")
     if not can_mount(folder):
         pytest.skip("this system lets nobody mount in a name space of their own")
-    process = command_lines.start_server(folder)
+    process = command_lines.started(folder)
     yield process
     process.communicate()
     assert process.returncode == 0
 
 
 @pytest.mark.native
-def test_sample_of_hostile_command_lines_has_no_defects(server: Popen[str]) -> None:
+def test_a_sample_of_hostile_command_lines_gets_an_answer_or_a_reason(server: Popen[str]) -> None:
     defects = []
     for line in command_lines.sample(SAMPLE):
-        outcome, detail = command_lines.verdict(line, command_lines.run_command_line(server, line))
+        outcome, detail = command_lines.verdict(line, command_lines.ask(server, line))
         if outcome not in ALLOWED:
             defects.append(f"{outcome.value}: {line.what}: {detail}")
     assert not defects, "\n".join(defects)
 
 
 @pytest.mark.native
-def test_writes_to_system_folders_are_detected(
+def test_what_a_command_writes_to_a_system_folder_is_seen_and_harms_nothing(
     server: Popen[str],
 ) -> None:
     words = (b"falcon", b"keys", b"--public-key", b"/etc/a.pk", b"--secret-key", b"b.sk")
     line = CommandLine("falcon keys --public-key /etc/a.pk --secret-key b.sk", words)
-    for _ in range(2):  # on the second run the file is absent again
-        result = command_lines.run_command_line(server, line)
+    for _ in range(2):  # the second time the file is gone again
+        result = command_lines.ask(server, line)
         assert (result["code"], result["changed"]) == (0, ["/etc/a.pk"])
         assert command_lines.verdict(line, result)[0] is Outcome.DAMAGE
 
 
 @pytest.mark.native
 @pytest.mark.parametrize("scheme", ["lib/fine.so", "schemes/fine.py:Fine"])
-def test_honest_scheme_has_no_defects(server: Popen[str], scheme: str) -> None:
+def test_the_scheme_without_a_fault_is_fine(server: Popen[str], scheme: str) -> None:
     words = ("bench", "--operation", "sign,verify", "--json", "--scheme", scheme)
     line = CommandLine(" ".join(words), tuple(word.encode() for word in words))
-    result = command_lines.run_command_line(server, line)
+    result = command_lines.ask(server, line)
     assert command_lines.verdict(line, result)[0] is Outcome.FINE, result["stderr"]
 
 
@@ -63,7 +63,7 @@ def test_honest_scheme_has_no_defects(server: Popen[str], scheme: str) -> None:
 @pytest.mark.native
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("kind", command_lines.kinds())
-def test_hostile_command_lines_have_no_defects(kind: str) -> None:
+def test_hostile_command_lines_get_an_answer_or_a_reason(kind: str) -> None:
     attack = next(attack for attack in command_lines.ATTACKS if attack.name == kind)
     tally = run(attack, LONG_SAMPLE)
     if not tally.inputs:
@@ -71,7 +71,7 @@ def test_hostile_command_lines_have_no_defects(kind: str) -> None:
     assert set(tally.counts) <= set(ALLOWED), "\n".join(tally.found)
 
 
-def test_command_lines_are_distinct_and_many() -> None:
+def test_the_lines_differ_and_are_many() -> None:
     lines = [line.what for kind in command_lines.kinds() for line in command_lines.read(kind)]
     assert len(lines) == len(set(lines)) >= 448
 
@@ -109,8 +109,6 @@ FINE = {
         ({"code": 1, "stderr": "pqchain: out of memory"}, True, Outcome.MEMORY),
     ],
 )
-def test_every_defect_is_reported(
-    changes: dict[str, Any], refused: bool, expected: Outcome
-) -> None:
+def test_every_defect_is_told(changes: dict[str, Any], refused: bool, expected: Outcome) -> None:
     line = CommandLine("doctor --json", (b"doctor", b"--json"), refused=refused)
     assert command_lines.verdict(line, FINE | changes)[0] is expected

@@ -1,4 +1,4 @@
-"""`pqchain links`: table, JSON, plot and usage errors."""
+"""`pqchain links`: a table, JSON, a picture, and refusals."""
 
 import json
 
@@ -7,7 +7,7 @@ from pqchain.reencode import replay
 from tests import frames
 
 
-def test_sweep_is_shown_saved_and_drawn(tmp_path, monkeypatch, capsys):
+def test_a_sweep_is_shown_saved_and_drawn(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(replay, "replay", lambda one, **_: frames.replay_runs({}))
     monkeypatch.setattr(replay, "unavailable_reason", lambda one: "")
     picture, table = tmp_path / "links.svg", tmp_path / "links.csv"
@@ -22,7 +22,7 @@ def test_sweep_is_shown_saved_and_drawn(tmp_path, monkeypatch, capsys):
     assert [row["way"] for row in rows] == ["tcp", "quic", "quic-bbr"] * 2
 
 
-def test_wrong_use_is_rejected(refused):
+def test_wrong_use_is_refused(refused):
     refused(["links", "--plot", "a.gif"], "give a file that ends in .pdf, .svg, .png")
     refused(["links", "--loss", "much"], "--loss much: expected numbers separated by commas")
     refused(["links", "--mode", "loopback"], "its links are not shaped")

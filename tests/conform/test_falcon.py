@@ -1,4 +1,4 @@
-"""The Falcon model compared with independent C code, and its codec."""
+"""The model of Falcon compared with independent C code, and round trips of its codec."""
 
 from __future__ import annotations
 

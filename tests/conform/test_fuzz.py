@@ -18,7 +18,7 @@ SANITIZE = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> Path:
-    """Return the driver, compiled with the sanitizers."""
+    """Return the driver, itself under the sanitizers."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler to build the driver with")
@@ -31,8 +31,8 @@ def program(tmp_path_factory) -> Path:
     return built
 
 
-def packaged_libraries(implementations) -> list[Path | None]:
-    """Return the files of these builds as packaged."""
+def shipped(implementations) -> list[Path | None]:
+    """Return the files of these builds as they come with pqchain."""
     return [builds.built_library(row) for row in fuzz.runnable(implementations)]
 
 
@@ -40,17 +40,17 @@ def packaged_libraries(implementations) -> list[Path | None]:
     ("algorithm", "implementations"), [("ML-DSA-44", fuzz.CURRENT), ("Falcon-512", fuzz.FALCON)]
 )
 def test_builds_agree_on_damaged_vectors(program, algorithm, implementations):
-    done = fuzz.fuzz(program, 2000, algorithm, packaged_libraries(implementations))
-    assert (done.returncode, done.stderr) == (0, "")
-    accepted, rejected = (int(word) for word in done.stdout.split()[::2])
+    process = fuzz.fuzz(program, 2000, algorithm, shipped(implementations))
+    assert (process.returncode, process.stderr) == (0, "")
+    accepted, rejected = (int(word) for word in process.stdout.split()[::2])
     assert accepted + rejected == 2000
     assert accepted > 50
     assert rejected > 1000
 
 
 def test_differing_builds_are_detected(program):
-    """Round-2 Falcon has a larger norm bound."""
-    libraries = packaged_libraries(["liboqs-0.13/ref", "liboqs-0.7.1/ref"])
-    done = fuzz.fuzz(program, 2000, "Falcon-512", libraries)
-    assert done.returncode == 1
-    assert f"{libraries[0]} says 1, {libraries[1]} says 0" in done.stdout
+    """Falcon of the second round has a greater bound."""
+    libraries = shipped(["liboqs-0.13/ref", "liboqs-0.7.1/ref"])
+    process = fuzz.fuzz(program, 2000, "Falcon-512", libraries)
+    assert process.returncode == 1
+    assert f"{libraries[0]} says 1, {libraries[1]} says 0" in process.stdout

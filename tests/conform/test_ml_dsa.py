@@ -1,4 +1,4 @@
-"""The ML-DSA model compared with independent C code and published vectors."""
+"""The model of ML-DSA compared with independent C code and with published vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every mutant verifier is caught by the family that tests its rule."""
+"""Every mutant is detected by the family of vectors that probes its rule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pqchain.conform.mutants import falcon, ml_dsa
 pytestmark = pytest.mark.native
 
 QUICK = ("ML-DSA-44", "Falcon-512", "Falcon-padded-512")
-"""`pqchain conform mutants` does all."""
+"""`pqchain conform mutants` runs all."""
 
 PROBED_BY = {
     "z": {"z-bound"},

@@ -1,4 +1,4 @@
-"""The model as a signer: correct signatures, edge cases, and signatures on a ledger."""
+"""ModelSigner: correct signatures, signatures at the bound, and use in a chain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proof of Luck: waiting times, winners, and nodes that switch."""
+"""Proof of Luck: how long a block waits, who wins, who switches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUND_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """One round: release times and the winning block."""
+    """One round: who released when, and whose block stays."""
 
     winner: int
     """Position of the luckiest."""
@@ -35,15 +35,15 @@ class Race:
 
 
 def race(lucks: Sequence[float], *, round_seconds: float, propagation_seconds: float) -> Race:
-    """Simulate a round in which every block reaches all nodes after `propagation_seconds`."""
+    """Play one round in which every block reaches everybody after `propagation_seconds`."""
     winner = max(range(len(lucks)), key=lambda node: (lucks[node], -node))
     release = [
         round_seconds + release_delay_seconds(value, round_seconds=round_seconds) for value in lucks
     ]
-    # The winner releases first; only nodes within the propagation time release as well.
+    # The winner releases first, so only who is within the propagation time releases as well.
     heard = release[winner] + propagation_seconds
     rivals = [node for node in range(len(lucks)) if node != winner and release[node] < heard]
-    # A rival's block leaves later at the same speed, so only the rivals switch.
+    # A rival's block travels as fast and left later, so only rivals themselves held another one.
     return Race(winner, release[winner], 1 + len(rivals), len(rivals))
 
 
@@ -52,14 +52,14 @@ def mean_interval_seconds(miners: int, *, round_seconds: float = ROUND_SECONDS) 
     return round_seconds + LEAST_SECONDS + round_seconds / 2.0 / (miners + 1)
 
 
-def test_luck_releases_blocks_as_the_authors_code() -> None:
+def test_luck_releases_as_its_authors_code_does() -> None:
     assert release_delay_seconds(0.0, round_seconds=ROUND_SECONDS) == 6.0
     luckiest = release_delay_seconds(1.0 - 2.0**-52, round_seconds=ROUND_SECONDS)
     assert luckiest == pytest.approx(1.0)
     assert mean_interval_seconds(32) == pytest.approx(11 + 5 / 33)
 
 
-def test_only_near_winners_release_their_block() -> None:
+def test_the_luckiest_wins_and_only_the_nearly_as_lucky_release() -> None:
     alone = race([0.1, 0.9, 0.5], round_seconds=10.0, propagation_seconds=0.1)
     assert (alone.winner, alone.released, alone.switched) == (1, 1, 0)
     assert alone.released_seconds == pytest.approx(11.5)
@@ -72,8 +72,8 @@ def test_proof_of_luck_takes_its_mean_interval() -> None:
         "mesh", 8,
         fields={"proposal": "luck", "round_seconds": 10.0, "blocks": 400, "vote_phases": 0},
     )  # fmt: skip
-    result = model.run(lucky)
-    mean = result.heights[-1].ended_ns / len(result.heights) / SECOND
+    done = model.run(lucky)
+    mean = done.heights[-1].ended_ns / len(done.heights) / SECOND
     # The sum of 400 independent waits; its standard error is below 0.03 s.
     assert mean == pytest.approx(mean_interval_seconds(8) + 0.083728, abs=0.12)
 
@@ -94,7 +94,7 @@ def test_more_luck_never_waits_longer(value: float, more: float, round_seconds: 
 
 
 def _played(lucks: list[float], round_seconds: float, propagation: float) -> tuple[int, int, int]:
-    """Simulate a round by messages; return winner, released blocks and switched nodes."""
+    """Play a round message by message: winner, blocks released, nodes that switched."""
     release = [
         round_seconds + release_delay_seconds(one, round_seconds=round_seconds) for one in lucks
     ]
@@ -112,12 +112,14 @@ def _played(lucks: list[float], round_seconds: float, propagation: float) -> tup
                    max_size=12),
     propagation=st.floats(0.001, 6.0),
 )  # fmt: skip
-def test_race_equals_the_message_level_simulation(lucks: list[float], propagation: float) -> None:
-    result = race(lucks, round_seconds=10.0, propagation_seconds=propagation)
-    assert (result.winner, result.released, result.switched) == _played(lucks, 10.0, propagation)
+def test_a_race_is_what_comes_out_message_by_message(
+    lucks: list[float], propagation: float
+) -> None:
+    found = race(lucks, round_seconds=10.0, propagation_seconds=propagation)
+    assert (found.winner, found.released, found.switched) == _played(lucks, 10.0, propagation)
 
 
-def test_expected_luck_of_the_winner_grows_with_the_miners() -> None:
+def test_the_expected_luck_of_the_winner_grows_with_the_miners() -> None:
     for miners in (2, 8, 32):
         best = [
             max(luck(7, height=height, node=node) for node in range(miners))
@@ -129,7 +131,7 @@ def test_expected_luck_of_the_winner_grows_with_the_miners() -> None:
         )
 
 
-def test_model_counts_the_rivals_of_each_race() -> None:
+def test_the_model_counts_the_rivals_of_each_race() -> None:
     lucky = block(
         "mesh", 16,
         fields={"proposal": "luck", "round_seconds": 10.0, "blocks": 60, "vote_phases": 0},
@@ -145,8 +147,8 @@ def test_model_counts_the_rivals_of_each_race() -> None:
     assert 0 < sum(expected) < 60
 
 
-def test_luckiest_live_node_proposes() -> None:
+def test_the_luckiest_of_the_living_proposes() -> None:
     fields = {"proposal": "luck", "round_seconds": 10.0, "vote_phases": 2, "blocks": 20}
     faults = {"faults": Faults(crashed=(0, 3)), "view_timeout_seconds": 20.0}
-    result = model.run(block("mesh", 8, fields=fields | faults))
-    assert result.is_live and result.views == 20
+    done = model.run(block("mesh", 8, fields=fields | faults))
+    assert done.is_live and done.views == 20

@@ -1,4 +1,4 @@
-"""Argument checks before every implementation, with recording implementations."""
+"""The checks that stand before every implementation, with implementations that only record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pqchain.errors import BadLength, BadType, UsageError
 
 
 class Recorder(Signer):
-    """Signer that signs with zeros, accepts everything and records its calls."""
+    """Signs with zeros, accepts everything, and notes what reached it."""
 
     def __init__(self, name: str) -> None:
         super().__init__(get(name), "recorder")
@@ -31,7 +31,7 @@ class Recorder(Signer):
 
 
 class KemRecorder(Kem):
-    """KEM that encapsulates zeros and records its calls."""
+    """Encapsulates zeros and notes what reached it."""
 
     def __init__(self, name: str) -> None:
         super().__init__(get(name), "recorder")
@@ -51,7 +51,7 @@ class KemRecorder(Kem):
         return bytes(32)
 
 
-def test_bytes_are_not_copied_and_views_once():
+def test_bytes_pass_untouched_and_views_are_copied_once():
     signer = Recorder("ML-DSA-44")
     public_key, secret_key = signer.generate_keypair()
     message = bytes(range(256)) * 8
@@ -67,14 +67,14 @@ def test_bytes_are_not_copied_and_views_once():
 
 
 @pytest.mark.parametrize("length", [0, 1, 2419, 2421, 4840])
-def test_wrong_signature_length_is_invalid_without_a_library_call(length):
+def test_a_signature_of_a_wrong_length_never_reaches_the_library(length):
     signer = Recorder("ML-DSA-44")
     assert signer.verify(b"", bytes(length), bytes(1312)) is False
     assert signer.seen == []
     assert signer.verify(b"", bytes(2420), bytes(1312)) is True
 
 
-def test_varying_signature_may_have_any_length_up_to_the_maximum():
+def test_a_varying_signature_may_have_any_length_up_to_the_maximum():
     signer = Recorder("Falcon-512")
     assert [length for length in range(800) if signer.verify(b"", bytes(length), bytes(897))] == [
         *range(1, 753)
@@ -84,31 +84,31 @@ def test_varying_signature_may_have_any_length_up_to_the_maximum():
 def test_contexts_are_limited_by_the_family():
     signer = Recorder("ML-DSA-44")
     signer.sign(b"", bytes(2560), bytes(255))
-    with pytest.raises(BadLength, match="256 bytes; ML-DSA-44 takes at most 255"):
+    with pytest.raises(BadLength, match="ML-DSA-44 must have at most 255 bytes; got 256"):
         signer.sign(b"", bytes(2560), bytes(256))
-    with pytest.raises(BadLength, match="1 bytes; Dilithium2 takes no context"):
+    with pytest.raises(BadLength, match="Dilithium2 must have at most 0 bytes; got 1"):
         Recorder("Dilithium2").verify(b"", bytes(2420), bytes(1312), b"c")
     Recorder("Dilithium2").verify(b"", bytes(2420), bytes(1312), bytearray())
 
 
-def test_empty_arguments_of_a_wrong_type_are_rejected():
+def test_empty_arguments_of_a_wrong_type_do_not_pass_for_empty_bytes():
     signer = Recorder("ML-DSA-44")
     for wrong in ("", None, 0, (), []):
-        with pytest.raises(BadType, match="context is of type"):
+        with pytest.raises(BadType, match="context must be bytes"):
             signer.sign(b"", bytes(2560), wrong)
-        with pytest.raises(BadType, match="message is of type"):
+        with pytest.raises(BadType, match="message must be bytes"):
             signer.sign(wrong, bytes(2560))
     with pytest.raises(BadType, match=r"\.encode\(\)"):
         signer.sign("text", bytes(2560))
     assert signer.seen == []
 
 
-def test_error_texts_do_not_contain_secrets():
+def test_messages_do_not_show_secrets():
     secret = b"very secret".ljust(2559)
     with pytest.raises(BadLength) as caught:
         Recorder("ML-DSA-44").sign(b"", secret)
     assert "very secret" not in str(caught.value)
-    assert "2559 bytes; ML-DSA-44 needs exactly 2560" in str(caught.value)
+    assert "of ML-DSA-44 must have 2560 bytes in" in str(caught.value)
 
 
 def test_kems_check_every_argument():
@@ -122,7 +122,7 @@ def test_kems_check_every_argument():
         lambda: kem.decapsulate(ciphertext[1:], secret_key),
         lambda: kem.decapsulate(ciphertext, secret_key + b"\0"),
     ):
-        with pytest.raises(BadLength, match="ML-KEM-512 needs exactly"):
+        with pytest.raises(BadLength, match="of ML-KEM-512 must have"):
             call()
     for call in (
         lambda: kem.encapsulate("x"),
@@ -134,12 +134,12 @@ def test_kems_check_every_argument():
     assert len(kem.seen) == 2
 
 
-def test_signer_and_kem_reject_the_other_kind():
-    with pytest.raises(UsageError, match=r"ML-KEM-512 is a kem.*open_kem"):
+def test_the_kind_must_fit():
+    with pytest.raises(UsageError, match=r"ML-KEM-512 must be a signature; it is a kem.*open_kem"):
         Recorder("ML-KEM-512")
     with pytest.raises(UsageError, match="Falcon-512 is a signature"):
         KemRecorder("Falcon-512")
 
 
-def test_repr_names_scheme_and_implementation():
+def test_repr_names_who_computes_what():
     assert repr(Recorder("Falcon-512")) == "<Recorder Falcon-512 by recorder>"

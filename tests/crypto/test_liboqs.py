@@ -1,4 +1,4 @@
-"""The default implementation: silent import of the packaged library through liboqs-python."""
+"""The default implementation: silent import onto our library, the fence around liboqs-python."""
 
 import dataclasses
 import os
@@ -39,6 +39,14 @@ def test_signature_round_trip(name: str) -> None:
     assert not signer.verify(b"another", signature, public_key)
 
 
+@pytest.mark.parametrize("name", ["ML-KEM-512", "Kyber768"])
+def test_kem_round_trip(name: str) -> None:
+    kem = open_kem(name)
+    public_key, secret_key = kem.generate_keypair()
+    ciphertext, shared_secret = kem.encapsulate(public_key)
+    assert kem.decapsulate(ciphertext, secret_key) == shared_secret
+
+
 def test_signatures_cross_between_implementations() -> None:
     ours, theirs = open_signer("ML-DSA-65", "liboqs-0.13/ref"), open_signer("ML-DSA-65")
     public_key, secret_key = theirs.generate_keypair()
@@ -47,7 +55,7 @@ def test_signatures_cross_between_implementations() -> None:
     assert not theirs.verify(b"m", ours.sign(b"m", secret_key, b"c"), public_key, b"d")
 
 
-def test_import_prints_nothing_and_uses_the_packaged_library() -> None:
+def test_import_is_silent_and_uses_our_file() -> None:
     result = run(
         "import pqchain as pq\n"
         "s = pq.open_signer('ML-DSA-44')\n"
@@ -59,7 +67,7 @@ def test_import_prints_nothing_and_uses_the_packaged_library() -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
-def test_install_path_variable_is_ignored() -> None:
+def test_a_named_install_path_does_not_lead_astray() -> None:
     result = run(
         "import os, pqchain as pq\n"
         "pq.open_signer('ML-DSA-44')\n"
@@ -69,7 +77,7 @@ def test_install_path_variable_is_ignored() -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
-def test_liboqs_python_with_another_library_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_liboqs_python_on_another_library_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from pqchain.crypto import liboqs
 
     class Elsewhere:
@@ -84,14 +92,14 @@ def test_liboqs_python_with_another_library_is_rejected(monkeypatch: pytest.Monk
         liboqs.module()
 
 
-def test_short_key_is_never_padded() -> None:
+def test_a_short_key_is_never_padded() -> None:
     signer = open_signer("ML-DSA-44")
     _, secret_key = signer.generate_keypair()
-    with pytest.raises(BadLength, match="2559 bytes; ML-DSA-44 needs exactly 2560"):
+    with pytest.raises(BadLength, match=r"ML-DSA-44 must have 2560 bytes .* got 2559"):
         signer.sign(b"m", secret_key[:-1])
 
 
-def test_threads_keep_their_keys_apart() -> None:
+def test_threads_do_not_mix_their_keys() -> None:
     signer = open_signer("ML-DSA-44")
 
     def work(index: int) -> bool:
@@ -103,10 +111,10 @@ def test_threads_keep_their_keys_apart() -> None:
         assert all(pool.map(work, range(200)))
 
 
-def test_wrong_kind_and_missing_scheme_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match=r"ML-KEM-512 is a kem; .* open_kem"):
+def test_kind_and_offer_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match=r"ML-KEM-512 must be a signature; it is a kem.*open_kem"):
         open_signer("ML-KEM-512")
-    with pytest.raises(Unsupported, match="does not offer ML-DSA-44; expected one of liboqs"):
+    with pytest.raises(Unsupported, match="implementation of ML-DSA-44 must be one of liboqs"):
         open_signer("ML-DSA-44", "coincurve/libsecp256k1")
     lacking = dataclasses.replace(algorithms.get("Hawk-512"), implementations=())
     monkeypatch.setitem(algorithms.ALGORITHMS, "Hawk-512", lacking)
@@ -114,7 +122,7 @@ def test_wrong_kind_and_missing_scheme_are_rejected(monkeypatch: pytest.MonkeyPa
         open_signer("Hawk-512")
 
 
-def test_first_available_build_replaces_a_missing_default(
+def test_without_a_main_build_the_first_that_runs_here_serves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert open_kem("NTRU-HPS-2048-509").implementation.startswith("liboqs-0.7.1/")

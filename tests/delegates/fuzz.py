@@ -1,9 +1,9 @@
-"""Feed damaged messages to a delegate: no exception and no forbidden vote.
+"""Damaged messages into a delegate: no exception, and no vote that it should not cast.
 
     python tests/delegates/fuzz.py 1000000
 
-Messages of seven delegates under faults are recorded, damaged, shuffled and delivered
-to one of them. It may vote once per view, and only for valid blocks.
+What seven delegates say to each other under faults is recorded, then damaged, mixed up and given
+to one of them. It may vote once in a view, and only for blocks that verify.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LIFE = 300
 
 
 def recorded(setting):
-    """Return messages of all kinds with their senders, and valid blocks."""
+    """Return messages of all kinds with who sent them, and blocks that verify somewhere."""
     said = []
 
     class Recording(Trial):
@@ -39,7 +39,7 @@ def recorded(setting):
 
 
 def damage(dice, data):
-    """Return damaged bytes."""
+    """Return the bytes with something done to them."""
     how, data = dice.randrange(7), bytearray(data)
     where = dice.randrange(len(data)) if data else 0
     if how == 0:
@@ -56,13 +56,13 @@ def damage(dice, data):
 
 
 def by_kind(said):
-    """Return the recorded messages by kind."""
+    """Return what was said, a list for each kind of message that was."""
     kinds = {kind: [each for each in said if messages.kind_of(each[1]) is kind] for kind in Kind}
     return {kind: each for kind, each in kinds.items() if each}
 
 
 def live(setting, kinds, dice, count, now=0):
-    """Deliver messages to a new delegate; return rejected messages and the number of votes."""
+    """Give a new delegate so many messages; return what it refused, and how many votes it cast."""
     cast, votes, refused = 0, {}, Counter()
     runner = Runner(setting, VICTIM, MemoryBook(setting.pool.genesis))
     runner.start(now)
@@ -92,7 +92,7 @@ def live(setting, kinds, dice, count, now=0):
 
 
 def fuzz(setting, count, seed=0):
-    """Deliver messages to delegates; return rejected messages and the number of votes."""
+    """Give delegates so many messages; return what they refused, and how many votes they cast."""
     dice, kinds = random.Random(seed), by_kind(recorded(setting))
     cast, refused = 0, Counter()
     for first in range(0, count, LIFE):

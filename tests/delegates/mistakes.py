@@ -1,4 +1,4 @@
-"""Injected mistakes of a delegate, and the number of seeds until each is detected.
+"""What could be wrong with a delegate, and after how many seeds of random faults it is seen.
 
 python tests/delegates/mistakes.py
 """
@@ -17,7 +17,7 @@ MOST_SEEDS = 2000
 
 
 class Careless:
-    """A directory that accepts every signature."""
+    """A directory that takes every signature for right."""
 
     def __init__(self, directory):
         self.sign, self.public_key = directory.sign, directory.public_key
@@ -72,7 +72,7 @@ MISTAKES = {
 
 
 def found_after(mistake, setting, most=MOST_SEEDS):
-    """Return the number of seeds until detection, and the failure."""
+    """Return how many seeds it takes, and what is seen then."""
     for seed in range(most):
         if failure := Trial(seed, **MISTAKES[mistake](setting)).run():
             return seed + 1, failure

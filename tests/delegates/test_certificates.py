@@ -1,4 +1,4 @@
-"""Validation of quorum certificates."""
+"""Quorums that convince, and those that do not."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ DIGEST = bytes(32)
 
 
 @given(votes=st.dictionaries(st.integers(0, 2**24 - 1), st.binary(max_size=40), max_size=9))
-def test_encoded_certificates_decode_to_themselves(votes: dict[int, bytes]) -> None:
+def test_what_is_written_is_read(votes: dict[int, bytes]) -> None:
     reader = Reader(certificates.write(votes))
     assert certificates.read(reader) == votes
-    assert not reader.left
+    assert not reader.remaining
 
 
 @pytest.mark.parametrize("order", [(1, 1), (2, 1)])
-def test_ranks_are_unique_and_sorted(order: tuple[int, int]) -> None:
+def test_a_rank_stands_once_and_in_order(order: tuple[int, int]) -> None:
     parts = [rank.to_bytes(3, "big") + bytes(2) for rank in order]
     with pytest.raises(Malformed, match=rf"rank 1 after rank {order[0]}; expected a higher one"):
         certificates.read(Reader(b"\0\2" + b"".join(parts)))
@@ -41,7 +41,7 @@ def test_ranks_are_unique_and_sorted(order: tuple[int, int]) -> None:
         ({"votes": {9: b""}}, False),
     ],
 )
-def test_quorum_is_valid_only_for_its_own_vote(changes: dict, convinces: bool) -> None:
+def test_a_quorum_convinces_of_what_it_voted_for(changes: dict, convinces: bool) -> None:
     directory = Hashed()
     votes = {
         rank: directory.sign(rank, statement(Kind.COMMIT, rank, 0, 1, DIGEST)) for rank in range(5)

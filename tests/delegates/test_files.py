@@ -1,4 +1,4 @@
-"""The safety store of a delegate survives crashes and reports damage."""
+"""A delegate's book survives what a machine does to it, and says what it cannot read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def setting():
 
 
 def grown(setting, folder, blocks=3):
-    """Return a store with some blocks, and its records."""
+    """Return a book with some blocks, and what it was given."""
     book = FileBook(folder, setting.pool.genesis)
     given = []
     for height in range(blocks):
@@ -32,7 +32,7 @@ def grown(setting, folder, blocks=3):
     return book, given
 
 
-def test_stored_votes_locks_and_blocks_are_restored(setting, tmp_path):
+def test_it_is_there_again(setting, tmp_path):
     book, given = grown(setting, tmp_path)
     lock = Lock(4, bytes(range(32)), b"a block", b"a proof")
     book.keep(Record(3, 5, 4, lock))
@@ -47,17 +47,17 @@ def test_stored_votes_locks_and_blocks_are_restored(setting, tmp_path):
     assert FileBook(tmp_path, setting.pool.genesis).record == Record(3, 6, -1, None)
 
 
-def test_quorum_without_its_block_is_truncated(setting, tmp_path):
+def test_a_quorum_without_its_block_is_cut_off(setting, tmp_path):
     book, given = grown(setting, tmp_path)
     book.close()
     path = tmp_path / "quorums"
-    original = path.read_bytes()
+    whole = path.read_bytes()
     for torn in (b"\0\0", b"\0\0\0\5ab", b"\0\0\0\2ab"):
-        path.write_bytes(original + torn)
+        path.write_bytes(whole + torn)
         again = FileBook(tmp_path, setting.pool.genesis)
         assert again.final(2) == given[2]
         again.close()
-        assert path.read_bytes() == original
+        assert path.read_bytes() == whole
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_quorum_without_its_block_is_truncated(setting, tmp_path):
         ("ledger.sqlite", 100, "ledger.sqlite"),
     ],
 )
-def test_damaged_files_are_rejected(setting, tmp_path, name, size, why):
+def test_what_is_damaged_is_refused(setting, tmp_path, name, size, why):
     book, _ = grown(setting, tmp_path)
     book.keep(Record(3, 5, 4, Lock(4, bytes(32), b"block", b"proof")))
     book.close()
@@ -80,18 +80,18 @@ def test_damaged_files_are_rejected(setting, tmp_path, name, size, why):
 
 
 @pytest.mark.parametrize("name", ["quorums", "bound", "ledger.sqlite"])
-def test_flipped_bits_are_rejected_or_change_nothing(setting, tmp_path, name):
-    """A SQLite file has unused bytes, such as free space in a page."""
+def test_any_flipped_bit_is_refused_or_changes_nothing(setting, tmp_path, name):
+    """SQLite's file has bytes that mean nothing, such as those of an empty place in a page."""
     book, given = grown(setting, tmp_path)
     record = Record(3, 5, 4, Lock(4, bytes(range(32)), b"a block", b"a proof"))
     book.keep(record)
     tip = book.state.tip
     book.close()
     path, dice = tmp_path / name, random.Random(name)
-    original = path.read_bytes()
+    whole = path.read_bytes()
     refused = 0
     for _ in range(60):
-        data = bytearray(original)
+        data = bytearray(whole)
         data[dice.randrange(len(data))] ^= 1 << dice.randrange(8)
         path.write_bytes(data)
         try:
@@ -105,15 +105,15 @@ def test_flipped_bits_are_rejected_or_change_nothing(setting, tmp_path, name):
         assert [again.final(height) for height in range(4)] == [*given, None]
         again.close()
     assert refused == 60 or (name == "ledger.sqlite" and refused > 20)
-    path.write_bytes(original)
+    path.write_bytes(whole)
     FileBook(tmp_path, setting.pool.genesis).close()
 
 
 @pytest.mark.parametrize("blocks", [0, 2])
-def test_file_of_another_chain_is_rejected(setting, tmp_path, blocks):
+def test_a_book_of_another_chain_is_refused(setting, tmp_path, blocks):
     grown(setting, tmp_path, blocks)[0].close()
     own = setting.pool.genesis
-    balances = {address: account.balance for address, account in own.accounts.items()}
+    balances = {address: each.balance for address, each in own.accounts.items()}
     richer = {address: balance + 1 for address, balance in balances.items()}
     rules = replace(own.rules, limit_bytes=9999)
     for other in (State.genesis(balances, rules), State.genesis(richer, own.rules)):

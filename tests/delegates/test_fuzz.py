@@ -17,15 +17,15 @@ FIELD = 16
 """Before the body of a message is its header."""
 
 
-def test_damaged_messages_keep_delegates_safe():
+def test_damaged_messages_do_no_harm():
     refused, cast = fuzz(make_setting(), 5000)
     assert cast > 0
     assert {"malformed", "stranger", "bad signature", "wrong root", "no quorum"} <= set(refused)
 
 
 @pytest.mark.parametrize("kind", [Kind.PROPOSAL, Kind.VOTE, Kind.COMMIT])
-def test_message_with_a_flipped_bit_is_not_counted(kind):
-    """Proposer and time of a block are authenticated only by its seal or the next block."""
+def test_a_message_with_any_bit_flipped_is_not_counted(kind):
+    """Of a block nothing vouches for proposer and time, unless it is signed or the next follows."""
     plain = make_setting()
     setting = Setting(plain.scenario.with_(signed_blocks=True), verifier=plain.verifier)
     setting.__dict__["directory"] = plain.directory
@@ -36,7 +36,7 @@ def test_message_with_a_flipped_bit_is_not_counted(kind):
     )
 
     def heard(data):
-        """Return the counts and messages of a new delegate after a message."""
+        """Return what a fresh delegate counts and says after a message."""
         runner = Runner(setting, VICTIM, MemoryBook(setting.pool.genesis))
         runner.start(0)
         runner.out.clear()
@@ -55,6 +55,6 @@ def test_message_with_a_flipped_bit_is_not_counted(kind):
         data = bytearray(whole)
         data[place // 8] ^= 1 << place % 8
         counted, said, refused = heard(bytes(data))
-        later = 8 <= place // 8 < 14  # of another height or view: kept until then, or rejected
+        later = 8 <= place // 8 < 14  # of another height or view: kept until then, or refused
         assert (counted, said) == ([], []), f"bit {place}"
         assert refused or later or kind_of(bytes(data)) is not kind, f"bit {place}"

@@ -1,4 +1,4 @@
-"""Executed delegates agree with the model to the nanosecond."""
+"""The delegates and the model, in every nanosecond: the third implementation, with real bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.native
 
 
 def agreed(done: Run) -> Run:
-    """Return the run without the state of equivocating delegates, which is undefined."""
+    """The run without what delegates that equivocate believe, which is nobody's concern."""
     liars = list(done.scenario.faults.equivocating)
 
     def hidden(times: np.ndarray) -> np.ndarray:
@@ -49,7 +49,7 @@ def agreed(done: Run) -> Run:
 
 def compare(case: Scenario) -> Run:
     delegates = lockstep.run(case)
-    # Without compilation: all engines give equal results.
+    # Without compiling anything: all engines give the same.
     modelled = model.run(case, engine="numpy", load=Setting(case).load)
     as_executed = dataclasses.replace(modelled, mode="virtual", transport="plain")
     assert agreed(delegates) == agreed(as_executed)
@@ -79,7 +79,7 @@ def check_part(part: int, examples: int) -> None:
         assert any(getattr(case.faults, field) for case in cases)
 
 
-def test_delegates_and_model_agree_to_the_nanosecond() -> None:
+def test_delegates_and_model_agree_in_every_nanosecond() -> None:
     check_part(0, 100)
 
 
@@ -102,8 +102,8 @@ _TROUBLED = [
 """Scenarios in which locks, quorums, bytes and draws all matter."""
 
 
-class _Deviation:
-    """An injected deviation of the delegates or of their network."""
+class _Slip:
+    """What could be wrong with the delegates, or with their network."""
 
     @staticmethod
     def a_forgotten_lock(patch: pytest.MonkeyPatch) -> None:
@@ -145,21 +145,21 @@ def _counting_any(
     self._counts[view, kind, digest] += 1
 
 
-_SLIPS = [name for name in vars(_Deviation) if not name.startswith("_")]
+_SLIPS = [name for name in vars(_Slip) if not name.startswith("_")]
 
 
 @pytest.mark.parametrize("slip", _SLIPS)
-def test_comparison_finds_deviations(slip: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_comparison_sees_what_is_wrong(slip: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = [
         agreed(model.run(case, engine="numpy", load=Setting(case).load)) for case in _TROUBLED
     ]
-    getattr(_Deviation, slip)(monkeypatch)
+    getattr(_Slip, slip)(monkeypatch)
     assert any(
         agreed(lockstep.run(case)) != modelled
         for case, modelled in zip(_TROUBLED, expected, strict=True)
     )
 
 
-def test_comparison_accepts_equal_runs() -> None:
+def test_the_comparison_agrees_where_nothing_is_wrong() -> None:
     for case in _TROUBLED:
         compare(case)

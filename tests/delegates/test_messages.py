@@ -1,4 +1,4 @@
-"""Encoding and decoding of messages."""
+"""Every byte of a message, and nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MESSAGES = st.builds(
 )
 
 
-def test_vote_encoding_is_pinned() -> None:
+def test_a_vote_is_these_bytes() -> None:
     data = messages.encode(VOTE, field_bytes=8)
     assert data.hex() == (
         "00000034" "03" "000003" "00000005" "0001" "0006"
@@ -36,7 +36,7 @@ def test_vote_encoding_is_pinned() -> None:
 
 
 @given(message=_MESSAGES, spare=st.integers(0, 9))
-def test_encoded_messages_decode_to_themselves(message: Message, spare: int) -> None:
+def test_what_is_written_is_read(message: Message, spare: int) -> None:
     field = len(message.signature) + spare
     data = messages.encode(message, field_bytes=field)
     assert messages.decode(data, field_bytes=field) == message
@@ -44,7 +44,7 @@ def test_encoded_messages_decode_to_themselves(message: Message, spare: int) -> 
 
 
 @given(message=_MESSAGES, bit=st.integers(0, 8 * 60 - 1))
-def test_flipped_bit_changes_or_invalidates_a_message(message: Message, bit: int) -> None:
+def test_a_flipped_bit_is_another_message_or_none(message: Message, bit: int) -> None:
     data = bytearray(messages.encode(message, field_bytes=20))
     data[bit // 8 % len(data)] ^= 1 << bit % 8
     try:
@@ -65,19 +65,19 @@ def test_flipped_bit_changes_or_invalidates_a_message(message: Message, bit: int
         (messages.encode(Message(Kind.VOTE, 0, 0, 0, bytes(31))), "31 bytes in the body"),
     ],
 )
-def test_invalid_messages_are_rejected(data: bytes, why: str) -> None:
+def test_what_is_no_message_is_refused(data: bytes, why: str) -> None:
     with pytest.raises(Malformed, match=why):
         messages.decode(data, field_bytes=8 if "says" in why else 0)
 
 
-def test_signature_padding_must_be_zero() -> None:
+def test_bytes_behind_a_signature_are_zero() -> None:
     data = messages.encode(VOTE, field_bytes=8)
     with pytest.raises(Malformed, match="what follows a signature is not zero"):
         messages.decode(data[:-1] + b"\1", field_bytes=8)
 
 
 @given(cuts=st.lists(st.integers(0, 300), max_size=10))
-def test_messages_decode_from_any_fragmentation(cuts: list[int]) -> None:
+def test_a_channel_comes_in_any_pieces(cuts: list[int]) -> None:
     whole = [messages.encode(Message(Kind.STATUS, rank, 0, 0, bytes(rank))) for rank in range(9)]
     stream, frames, came = b"".join(whole), Frames(1000), []
     edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
@@ -95,7 +95,7 @@ def test_messages_decode_from_any_fragmentation(cuts: list[int]) -> None:
         ((12).to_bytes(4, "big") + b"\x09", "a message of kind 9"),
     ],
 )
-def test_oversized_messages_are_not_buffered(begin: bytes, why: str) -> None:
+def test_nothing_is_kept_of_a_message_that_cannot_be_legal(begin: bytes, why: str) -> None:
     frames = Frames(1000)
     vote = messages.encode(VOTE, field_bytes=8)
     assert frames.feed(vote[:30]) == []

@@ -1,4 +1,4 @@
-"""One scenario in every mode, and options that a mode rejects."""
+"""One scenario in every mode, and what has no meaning in one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_modelled_replayed_and_measured_runs_align():
     assert frame["scenario"].nunique() == 1
     assert frame["is_live"].all() and frame["is_safe"].all()
     assert (frame["final_blocks"] == 2).all()
-    # Fixed signature lengths, so the plain network equals the model; QUIC adds overhead.
+    # One length of signatures, so the plain network is the model; QUIC's headers and hands cost.
     latency = frame["latency_seconds"]
     assert latency[0] == latency[1] < latency[2] < 2 * latency[0]
     assert frame["plain_latency_seconds"].fillna(0).tolist() == [0, 0, latency[0]]
@@ -56,8 +56,8 @@ def test_modelled_replayed_and_measured_runs_align():
 
 
 @pytest.mark.parametrize("runs", [4, pytest.param(25, marks=pytest.mark.long)])
-def test_seed_gives_the_same_datagrams(runs: int):
-    """Signing tasks run in threads; each must draw from its seed."""
+def test_a_seed_gives_the_same_datagrams(runs: int):
+    """Signing tasks run in threads; each must draw from its own seed."""
     one = star(algorithm="Falcon-512", costs=table(algorithm="Falcon-512", signature=655, key=897))
     one = dataclasses.replace(one, nodes=7, blocks=1)
     done = [delegates.run(one, mode="virtual", transport="native") for _ in range(runs)]
@@ -69,8 +69,8 @@ def test_seed_gives_the_same_datagrams(runs: int):
     assert other.datagram_sha256 != digest
 
 
-def test_wallet_creation_does_not_change_the_model():
-    """Only keys of a model may follow from public seeds."""
+def test_wallets_made_beside_a_model_are_not_of_the_model():
+    """The keys of a model follow from public words; no other key may."""
     one = star(nodes=7, blocks=4)
     model = threading.Thread(target=delegates.run, args=(one,), kwargs={"mode": "virtual"})
     model.start()
@@ -86,7 +86,7 @@ def test_wallet_creation_does_not_change_the_model():
 
 
 @pytest.mark.parametrize("faults", [{"crashed": (1,)}, {"invalid": (0,)}, {"equivocating": (0,)}])
-def test_faults_cost_one_view_over_quic_as_in_the_model(faults):
+def test_faults_cost_a_view_over_quic_as_in_the_model(faults):
     one = star(faults=Faults(**faults), view_timeout_seconds=3.0)
     done = delegates.run(one, mode="virtual", transport=registry.default())
     assert done.is_live and done.is_safe
@@ -103,7 +103,7 @@ _ILLS = [
 
 
 @pytest.mark.parametrize("faults", _ILLS)
-def test_network_faults_are_survived_over_quic(faults):
+def test_what_the_network_does_is_lived_through_over_quic(faults):
     one = star(faults=Faults(**faults), view_timeout_seconds=1.0)
     done = delegates.run(one, mode="virtual", transport=registry.default())
     assert done.is_live and done.is_safe
@@ -112,7 +112,7 @@ def test_network_faults_are_survived_over_quic(faults):
 
 @pytest.mark.long
 @pytest.mark.parametrize("faults", _ILLS)
-def test_network_faults_are_survived_on_loopback(faults):
+def test_what_the_network_does_is_lived_through_on_loopback(faults):
     one = star(faults=Faults(**faults), view_timeout_seconds=2.0)
     done = delegates.run(one, mode="loopback")
     assert done.is_live and done.is_safe
@@ -123,26 +123,26 @@ def test_network_faults_are_survived_on_loopback(faults):
 )
 @pytest.mark.long
 def test_delegates_vote_between_namespaces():
-    # Without a delay: not every kernel has netem.
+    # Without a delay: not every kernel has one.
     one = star(network=named("star", latency_seconds=0.0), block_bytes=50_000)
     done = delegates.run(one, mode="netns")
     assert done.is_live and done.kind == "measured"
-    # Each block crosses the sender's link once for every receiver, except for the burst of the
-    # link; one more transaction would not have fitted.
+    # Each block crosses the sender's link once for every receiver, but for what a link lets pass at
+    # once; no transaction more would have fitted in.
     block_bytes = one.block_bytes * (1 - 1 / (done.transactions / len(done.final)))
     at_once = 32_000
     bits = 8 * (3 * block_bytes - at_once)
     assert done.latency_seconds > bits / one.network.rate_bits_per_second
 
 
-def test_all_loopback_results_are_measured():
-    # Only the law "host" predicts loopback, from the number of processors.
+def test_on_loopback_all_is_measured():
+    # The law "host" alone says something on loopback: on how many processors.
     network = named("host", processors=1)
     one = scenario(nodes=3, blocks=2, block_bytes=8000, network=network)
     done = delegates.run(one, mode="loopback")
     assert done.is_live and done.is_safe
     assert done.kind == "measured"
-    # Each block: proposed to the two others, and one copy from everyone to everyone.
+    # Each block: proposed to the two others, and a copy of everybody's to everybody.
     assert done.sent_messages == 2 * (2 + 6)
     assert done.sent_bytes > 16 * 7500
     assert done.latency_seconds > 0 and done.cpu_seconds > 0
@@ -153,20 +153,20 @@ def test_all_loopback_results_are_measured():
 
 
 @pytest.mark.parametrize("phases", [0, 2])
-def test_observers_receive_and_verify_every_block(phases):
+def test_observers_get_and_verify_every_block(phases):
     one = star(nodes=7, delegates=3, vote_phases=phases)
     few, all_vote = (
         delegates.run(case, mode="virtual", transport=registry.default())
         for case in (one, star(nodes=3, vote_phases=phases))
     )
     assert few.is_live and few.is_safe
-    # Each observer receives each block once, from one delegate.
+    # Each observer is sent each block once, by one delegate.
     assert few.sent_messages == all_vote.sent_messages + 2 * 4
     for height in few.final:
         assert height.spread_seconds > height.latency_seconds
 
 
-def test_observers_of_a_crashed_delegate_get_every_block():
+def test_nobody_is_left_without_blocks_because_a_delegate_crashed():
     faults = {"faults": Faults(crashed=(0,)), "view_timeout_seconds": 3.0}
     done = delegates.run(
         star(nodes=7, delegates=4, **faults), mode="virtual", transport=registry.default()
@@ -174,7 +174,7 @@ def test_observers_of_a_crashed_delegate_get_every_block():
     assert done.is_live and done.final[0].spread_seconds > 3.0
 
 
-def test_observers_reject_blocks_of_a_faulty_delegate():
+def test_a_lying_delegate_cannot_make_an_observer_keep_a_block():
     one = scenario(nodes=5, delegates=4, **{**STAR_OF_FIVE})
     setting = Setting(one)
     block = setting.propose(setting.pool.genesis, 0, 0, 0, twin=False, bad=False).encode()
@@ -231,11 +231,11 @@ def test_delegates_vote_on_loopback(transport, phases):
         ),
     ],
 )
-def test_invalid_options_are_rejected_with_the_reason(changes, options, why):
+def test_what_has_no_meaning_is_refused_with_the_reason(changes, options, why):
     with pytest.raises(UsageError, match=why):
         delegates.run(star(**changes), **options)
 
 
-def test_unknown_mode_is_rejected():
+def test_an_unknown_mode_is_refused():
     with pytest.raises(UnknownName, match="'loopbak'; did you mean 'loopback'"):
         delegates.run(star(), mode="loopbak")

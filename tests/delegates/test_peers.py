@@ -1,4 +1,4 @@
-"""Bounds of the bytes that a member can make a delegate or an observer keep."""
+"""What a member can make a delegate or an observer keep: bytes are counted, nothing is timed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEMBER, SESSION, CHANNEL = 1, 7, 3
 
 
 class Connected:
-    """A node with one member that has dialled it."""
+    """A node with one member, whose session the member has dialled."""
 
     def __init__(self, dials=()):
         self.wire, self.refused = Wire(), Counter()
@@ -42,7 +42,7 @@ def status(height=0):
 @pytest.mark.parametrize(
     "begin", [b"\xff" * 4, LONGEST.to_bytes(4, "big"), bytes(4), status()[:4] + b"\x63"]
 )
-def test_malformed_frame_closes_the_session_and_frees_its_buffers(begin):
+def test_a_malformed_frame_closes_the_session_and_nothing_is_kept(begin):
     node = Connected(dials=[MEMBER])
     assert node.receive(status()) == [(MEMBER, status())]
     assert node.receive(begin + bytes(5000)) == []
@@ -55,7 +55,7 @@ def test_malformed_frame_closes_the_session_and_frees_its_buffers(begin):
     assert node.peers.redial == 1.0 + BEAT_SECONDS
 
 
-def test_partial_message_is_buffered_on_one_channel_only():
+def test_half_a_message_is_kept_on_one_channel_and_a_second_channel_closes_the_session():
     node = Connected()
     half = (LONGEST - 4).to_bytes(4, "big") + bytes([Kind.PROPOSAL]) + bytes(LONGEST - 6)
     assert node.receive(half) == []
@@ -67,7 +67,7 @@ def test_partial_message_is_buffered_on_one_channel_only():
 
 
 @pytest.mark.parametrize("end", ["channel", "session", "replaced"])
-def test_closed_sessions_leave_no_state(end):
+def test_nothing_is_kept_of_what_has_ended(end):
     node = Connected()
     node.receive(status()[:9])
     assert node.peers.partial_bytes == 9
@@ -91,7 +91,7 @@ def setting():
     return make_setting()
 
 
-def test_longest_message_is_a_final_block_with_all_votes(setting):
+def test_the_longest_message_is_a_final_block_with_the_votes_of_all(setting):
     field = setting.field_bytes(Kind.VOTE)
     votes = 2 + setting.count * (3 + 2 + field)
     block = setting.scenario.block_bytes
@@ -101,7 +101,7 @@ def test_longest_message_is_a_final_block_with_all_votes(setting):
         assert len(block.encode()) <= setting.scenario.block_bytes
 
 
-def test_queue_per_sender_at_a_delegate_is_bounded(setting):
+def test_what_waits_of_one_sender_at_a_delegate_is_bounded_and_others_are_heard(setting):
     runner = Runner(setting, 0, MemoryBook(setting.pool.genesis))
     runner.start(0)
     for _ in range(20_000):
@@ -122,7 +122,7 @@ def test_queue_per_sender_at_a_delegate_is_bounded(setting):
     assert 0 < kept <= runner._most_waiting
 
 
-def test_final_blocks_per_request_are_bounded(setting):
+def test_a_delegate_gives_few_final_blocks_at_once(setting):
     runner = Runner(setting, 0, MemoryBook(setting.pool.genesis))
     block = setting.propose(runner.book.state, 0, 0, 0, twin=False, bad=False).encode()
     runner.book.append(block, setting.after(runner.book.state, block), bytes(4))
@@ -135,7 +135,7 @@ def test_final_blocks_per_request_are_bounded(setting):
     assert given == {MEMBER: 8, 2: 8}
 
 
-def test_queue_at_an_observer_is_bounded(setting, monkeypatch):
+def test_what_waits_at_an_observer_is_bounded_and_of_its_delegate_alone(setting, monkeypatch):
     monkeypatch.setattr("pqchain.delegates.observer.MOST_QUEUED_BYTES", 50_000)
     book = MemoryBook(setting.pool.genesis)
     node = ObserverNode(setting.count, Wire(), setting, book)

@@ -1,4 +1,4 @@
-"""The law "host": recovery of its service times, and predictions of runs."""
+"""The law "host": its prices come back from what it predicts, and what it says of a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def ran(one):
     return executed(one, [took.latency_seconds])
 
 
-def test_fit_recovers_known_service_times(monkeypatch):
+def test_prices_are_found_again_in_what_they_made(monkeypatch):
     def measured(one, **_):
         real = one.with_(
             network=named("host", prices=PRICES),
@@ -36,12 +36,12 @@ def test_fit_recovers_known_service_times(monkeypatch):
         return replace(model.run(real), mode="loopback")
 
     monkeypatch.setattr(modes, "run", measured)
-    result = prices.calibrate(table()).prices
+    found = prices.calibrate(table()).prices
     for name in prices.NAMES:
-        assert getattr(result, name) == pytest.approx(getattr(PRICES, name), rel=0.02)
+        assert getattr(found, name) == pytest.approx(getattr(PRICES, name), rel=0.02)
 
 
-def test_prediction_matches_the_simulated_run():
+def test_a_prediction_is_of_the_run_and_not_of_its_network():
     one = scenario(nodes=4, network=named("star"), vote_phases=2)
     here = prices.Computer(prices=PRICES, costs=table(), processors=2)
     done = here.predicted(ran(one))
@@ -53,21 +53,21 @@ def test_prediction_matches_the_simulated_run():
     assert row["predicted_latency_seconds"] == done.latency_seconds
 
 
-def test_unsupported_runs_are_not_predicted():
+def test_what_the_law_does_not_know_is_not_predicted():
     here = prices.Computer(prices=PRICES, costs=table(), processors=2)
     observed = scenario(nodes=4, delegates=2, network=named("star"))
     faulty = scenario(nodes=4, faults=Faults(crashed=(0,)), view_timeout_seconds=1.0)
     other = replace(here, costs=table(algorithm="Falcon-512"))
-    for computer, case in ((here, observed), (here, faulty), (other, scenario(nodes=2))):
-        result = computer.predicted(ran(case))
-        assert result.predicted_seconds != result.predicted_seconds  # NaN
+    for computer, one in ((here, observed), (here, faulty), (other, scenario(nodes=2))):
+        done = computer.predicted(ran(one))
+        assert done.predicted_seconds != done.predicted_seconds  # NaN
 
 
-def test_too_many_processors_are_rejected():
+def test_more_processors_than_there_are_is_wrong_use():
     with pytest.raises(UsageError, match=r"processors is 5000, and this process may use \d+"):
         host.check_processors(5000)
 
 
-def test_processors_are_chosen_among_the_available_ones():
+def test_processors_are_chosen_among_those_that_there_are():
     assert len(host.chosen(1)) == 1
     assert len(host.chosen(host.processors())) == host.processors()

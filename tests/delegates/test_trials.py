@@ -1,4 +1,4 @@
-"""Simulation testing: one block per height, progress after healing, detected mistakes."""
+"""Simulation testing: one block at each height, progress after healing, mistakes found."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ def setting():
     return make_setting()
 
 
-def test_random_faults_keep_delegates_safe_and_live(setting):
+def test_random_faults_do_no_harm(setting):
     for seed in range(25):
         assert not Trial(seed, setting).run(), f"again by trials.py --seed {seed}"
 
 
-def test_fast_clock_does_not_skip_views(setting):
-    # Its views ended two views before those of the delegates that needed it.
+def test_a_fast_clock_does_not_run_away(setting):
+    # Its views were over two views before those of the others, whom it was needed by.
     assert not Trial(2382, setting).run()
 
 
 @pytest.mark.long
-def test_random_faults_keep_delegates_safe_with_real_signatures():
+def test_random_faults_do_no_harm_to_the_schemes_own_signatures():
     setting = make_setting(signatures=True)
     for seed in range(60):
         assert not Trial(seed, setting).run(), f"again by trials.py --signatures --seed {seed}"
 
 
-def test_equal_seeds_give_equal_runs(setting):
-    first, second = Trial(5, setting), Trial(5, make_setting())
-    assert first.run() == second.run() == ""
-    assert (first.messages, first.finals) == (second.messages, second.finals)
+def test_a_seed_gives_the_same_run(setting):
+    one, two = Trial(5, setting), Trial(5, make_setting())
+    assert one.run() == two.run() == ""
+    assert (one.messages, one.finals) == (two.messages, two.finals)
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_injected_mistakes_are_found(setting, mistake):
+def test_a_mistake_is_found(setting, mistake):
     seeds, failure = found_after(mistake, setting)
     assert seeds is not None
     expected = {

@@ -1,14 +1,14 @@
-"""Delegates on a virtual clock under random faults, for successive seeds.
+"""Delegates on a modelled clock under random faults, one seed after the other.
 
     python tests/delegates/trials.py 10000            seeds 0 to 9999
-    python tests/delegates/trials.py --seed 42        one seed, with a log of events
+    python tests/delegates/trials.py --seed 42        one of them, with what happened
 
-Seven delegates, up to two of them faulty, run six heights. Messages are lost, duplicated and late,
-delegates are partitioned, crash and restart from their stores, their clocks differ, and some faults
-strike at the worst moment, when the first one has a final block. After `HEAL_SECONDS` only the
-faulty delegates remain. Then all honest delegates must have the same blocks, all of them, and
-finalized blocks must stay final. Signatures are keyed hashes, which are quick, unless
-`--signatures` selects the scheme's signatures.
+Seven delegates, up to two of which lie, run six heights. Messages are lost, doubled and late,
+delegates are cut off from each other, crash and come back with what their books hold, their clocks
+differ, and some of it happens at the worst moment, when the first of them has a final block. After
+`HEAL_SECONDS` only the liars are left. Then all honest delegates must have the same blocks, all of
+them, and whatever was final once must stay so. Signatures are keyed hashes, which are quick, unless
+`--signatures` asks for the scheme's own.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def write(line):
 
 
 class Hashed:
-    """A directory with keyed hashes as signatures, for speed."""
+    """A directory whose signatures are keyed hashes: seeds are many, and this is quick."""
 
     def sign(self, rank, statement):
         return hashlib.blake2b(statement, key=b"delegate %d" % rank, digest_size=32).digest()
@@ -58,7 +58,7 @@ class Hashed:
 
 
 class Remembering(Verifier):
-    """A verifier that caches its verdicts."""
+    """Verifies no signature twice."""
 
     def __init__(self):
         super().__init__()
@@ -77,7 +77,7 @@ class Remembering(Verifier):
 
 
 def make_setting(*, signatures=False, remember=True):
-    """Return the setting of all seeds; `remember` caches verdicts."""
+    """What all seeds share, with all that was ever checked if it is to `remember` that."""
     costs = table()
     scenario = Scenario(
         algorithm="Dilithium2", costs=costs, nodes=COUNT, network=named("mesh"), vote_phases=2,
@@ -91,7 +91,7 @@ def make_setting(*, signatures=False, remember=True):
 
 
 class Disk:
-    """A store on a disk: records survive a crash if `synced`."""
+    """A book on a disk: what was given to it survives a crash, unless it is not `synced`."""
 
     def __init__(self, genesis, *, synced=True):
         self.state, self.record, self.blocks = genesis, Record(), []
@@ -112,7 +112,7 @@ class Disk:
             self._safe = (self.state, self.record, list(self.blocks))
 
     def crash(self):
-        """Lose records that were not synced."""
+        """Lose what was not synced."""
         self.state, self.record, blocks = self._safe
         self.blocks = list(blocks)
 
@@ -121,7 +121,7 @@ class Disk:
 
 
 class Liar(Runner):
-    """Faulty delegate: proposes two blocks, votes for both and sends invalid messages."""
+    """Proposes two blocks, votes for both, and now and then says what nobody should believe."""
 
     def __init__(self, *given, dice, **more):
         super().__init__(*given, **more)
@@ -154,7 +154,7 @@ class Liar(Runner):
         )
         digest = block.hash()
         forged = {rank: dice.randbytes(32) for rank in range(COUNT)}
-        if kind == "forge":  # a vote in another delegate's name
+        if kind == "forge":  # a vote in somebody else's name
             named_, ballot = dice.randrange(COUNT), dice.choice([Kind.VOTE, Kind.COMMIT])
             message = Message(ballot, named_, self.height, self.view, digest, forged[named_])
             field_bytes = self.setting.field_bytes(ballot)
@@ -171,7 +171,7 @@ class Liar(Runner):
 
 @dataclass
 class Faults:
-    """Faults that a seed injects."""
+    """What a seed does to the delegates."""
 
     liars: frozenset[int]
     loss: float
@@ -225,7 +225,7 @@ class Faults:
 
 @dataclass
 class Trial:
-    """The simulation of one seed."""
+    """One seed."""
 
     seed: int
     setting: Setting
@@ -253,7 +253,7 @@ class Trial:
         """How many blocks each has told of as final."""
 
     def run(self):
-        """Return the failure, or ""."""
+        """Return what went wrong, or ""."""
         for rank in range(COUNT):
             self.clock.at(self.dice.randrange(50 * MS), self.start, rank)
         for at, rank, down in self.faults.crashes:
@@ -265,7 +265,7 @@ class Trial:
         return self.failure
 
     def ready(self):
-        """Return whether all honest delegates run and have all blocks."""
+        """Return whether all honest delegates live and have all blocks."""
         return self.complete == COUNT - len(self.faults.liars) and None not in self.nodes
 
     def start(self, rank):
@@ -292,7 +292,7 @@ class Trial:
         self.clock.at(self.clock.now + down, self.start, rank)
 
     def local(self, rank):
-        """Return the time on the delegate's clock."""
+        """Return what the delegate's clock shows."""
         return int(self.clock.now * self.faults.rates[rank]) + self.faults.offsets[rank]
 
     def say(self, what):
@@ -300,7 +300,7 @@ class Trial:
             write(f"{self.clock.now / SECOND:9.3f} {what}")
 
     def after(self, rank):
-        """Run the pending work of a delegate, send its messages and set its timer."""
+        """Do all that a delegate can do, send what it says, and set its timer."""
         node, now = self.nodes[rank], self.local(rank)
         while (work := node.poll()) is not None:
             work.done(work.run(), now)
@@ -341,7 +341,7 @@ class Trial:
             self.after(to)
 
     def look(self, rank):
-        """Compare finalized blocks."""
+        """Compare what became final."""
         if rank in self.faults.liars:
             return
         book = self.books[rank]
@@ -358,7 +358,7 @@ class Trial:
             self.complete += self.seen[rank] == HEIGHTS
 
     def strike(self, rank):
-        """Isolate the first delegate with a block, drop messages in flight, crash others."""
+        """Cut off whoever has a block first, lose what is under way, let others crash."""
         faults, dice, now = self.faults, self.dice, self.clock.now
         if now >= self.heal or dice.random() >= faults.ambush:
             return

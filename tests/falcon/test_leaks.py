@@ -1,4 +1,4 @@
-"""The t-test on cycles: its sensitivity, and the recorded cycles."""
+"""The t-test on cycles: that it sees a difference, and what is recorded."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pqchain.falcon import rtl
 from tests.falcon.rtl import need_netlist
 
 
-def attempts_of_two_keys(shift: int, rest: int = 300_000, count: int = 2000) -> list[leaks.Attempt]:
-    """Return attempts of two keys whose sampler differs by a number of cycles."""
+def made(shift: int, rest: int = 300_000, count: int = 2000) -> list[leaks.Attempt]:
+    """Return attempts of two keys whose sampler differs by so many cycles."""
     return [
         leaks.Attempt(
             key=number % 2,
@@ -32,10 +32,7 @@ def test_welch_t_equals_its_closed_form() -> None:
 
 
 def test_key_dependent_timing_is_detected() -> None:
-    same, other = (
-        leaks.judge(attempts_of_two_keys(0), 512),
-        leaks.judge(attempts_of_two_keys(400), 512),
-    )
+    same, other = leaks.judge(made(0), 512), leaks.judge(made(400), 512)
     assert not leaks.leaks(same)
     assert leaks.leaks(other)
     assert other["t"] < -leaks.THRESHOLD
@@ -43,24 +40,22 @@ def test_key_dependent_timing_is_detected() -> None:
 
 
 def test_one_cycle_outside_the_sampler_is_detected() -> None:
-    attempts = attempts_of_two_keys(0)
-    assert leaks.leaks(
-        leaks.judge([*attempts, *attempts_of_two_keys(0, rest=300_001, count=2)], 512)
-    )
+    attempts = made(0)
+    assert leaks.leaks(leaks.judge([*attempts, *made(0, rest=300_001, count=2)], 512))
 
 
 @pytest.mark.native
 @pytest.mark.timeout(600)
 def test_netlist_signatures_of_two_keys_show_no_leak() -> None:
     attempts = leaks.attempts(need_netlist()[0], 512, chunk=0, count=6)
-    assert [attempt.key for attempt in attempts] == [0, 1, 0, 1, 0, 1]
-    assert len({attempt.rest for attempt in attempts}) == 1
-    assert len({attempt.sampler for attempt in attempts}) > 1, "rejections differ"
+    assert [each.key for each in attempts] == [0, 1, 0, 1, 0, 1]
+    assert len({each.rest for each in attempts}) == 1
+    assert len({each.sampler for each in attempts}) > 1, "rejections differ"
 
 
 @pytest.mark.parametrize("degree", [512, 1024])
 def test_hundred_keys_take_equal_time_outside_the_sampler(degree: int) -> None:
-    """Each known answer has its own key: every other phase has constant cycles."""
+    """The known answers have a key each: every other phase takes one number of cycles."""
     frame = rtl.cycles().query(f"configuration == 'standard' and degree == {degree}")
     assert (frame["attempts"] >= 100).all()
     frame = frame.set_index("phase").drop(["sampler", "random bits", "total"])
@@ -68,9 +63,9 @@ def test_hundred_keys_take_equal_time_outside_the_sampler(degree: int) -> None:
 
 
 def test_recorded_cycles_show_no_leak() -> None:
-    """Checks the record of `make -C hls_kernels leaks`."""
-    result = rtl.leaks().to_dict("records")
-    assert [row["degree"] for row in result] == [512]
-    for recorded in result:
+    """What `make -C hls_kernels leaks` records."""
+    found = rtl.timing_leakage().to_dict("records")
+    assert [row["degree"] for row in found] == [512]
+    for recorded in found:
         assert recorded["attempts"] >= 10_000
         assert not leaks.leaks(recorded)

@@ -1,4 +1,4 @@
-"""Recorded figures of the RTL engine: complete, up to date, and compared with the model."""
+"""The recorded figures of the engine in RTL: whole, in step with the source, beside the model."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def test_phases_add_up_to_an_attempt(configuration: str, degree: int) -> None:
 @pytest.mark.parametrize("degree", [512, 1024])
 def test_transform_cycles_equal_the_microcode(degree: int) -> None:
     """Eleven transforms of logn - 1 passes, each of n/4 iterations of 6 cycles and a tail."""
-    result = phases(degree)["mean"]["transforms"]
+    found = phases(degree)["mean"]["transforms"]
     forward = next(kernel for kernel in kernels.all_kernels() if kernel.name == "forward")
     logn = degree.bit_length() - 1
     passes = 11 * (logn - 1)
     tail = forward.length - forward.interval
-    assert result == passes * (forward.interval * degree // 4 + tail)
+    assert found == passes * (forward.interval * degree // 4 + tail)
 
 
 def test_recorded_figures_match_the_source() -> None:
@@ -50,13 +50,13 @@ def test_recorded_figures_match_the_source() -> None:
     lengths = {kernel.name: kernel.length for kernel in kernels.all_kernels()}
     once = lengths["open_leaf"] + lengths["turn_leaf"] + lengths["close_leaf"]
     for degree in (512, 1024):
-        result = phases(degree)["mean"]["leaves"]
-        assert result == once * degree // 2
+        found = phases(degree)["mean"]["leaves"]
+        assert found == once * degree // 2
 
 
 def test_model_and_the_netlist_agree_phase_by_phase() -> None:
-    """Equal where the kernels match the model; the netlist fuses and speculates."""
-    frame = rtl.beside_model().set_index(["degree", "phase"])["ratio"]
+    """Where kernels are what the model has; the netlist gains where it fuses and speculates."""
+    frame = rtl.compare_with_model().set_index(["degree", "phase"])["ratio"]
     for degree in (512, 1024):
         assert 0.95 < frame[degree, "transforms"] < 1.05
         assert 0.5 < frame[degree, "nodes and polynomials"] < 1.0
@@ -116,30 +116,28 @@ def test_cells_are_summed_by_module() -> None:
 
 
 def test_schedules_respect_dependencies() -> None:
-    """Data dependencies between kernels, and exclusive use of the datapath."""
+    """What one kernel leaves to the next, and what the datapath cannot do twice at once."""
     for kernel in kernels.all_kernels():
         slots, writes = set(), set()
-        for operation in kernel.operations:
-            for earlier, distance in operation.before():
-                assert operation.time >= earlier.time + distance, kernel.name
-            if operation.exactly:
-                assert operation.time == operation.exactly[0].time + operation.exactly[1]
-            place = (operation.slot, operation.time % kernel.interval)
+        for each in kernel.operations:
+            for earlier, distance in each.before():
+                assert each.time >= earlier.time + distance, kernel.name
+            if each.exactly:
+                assert each.time == each.exactly[0].time + each.exactly[1]
+            place = (each.slot, each.time % kernel.interval)
             assert place not in slots, kernel.name
             slots.add(place)
-            if operation.bank:
-                write = (operation.bank, (operation.time + operation.latency) % kernel.interval)
+            if each.bank:
+                write = (each.bank, (each.time + each.latency) % kernel.interval)
                 assert write not in writes, kernel.name
                 writes.add(write)
-            if kernel.straight and operation.bank:
-                assert operation.time + operation.latency <= kernel.length, (
-                    "a result after the kernel"
-                )
+            if kernel.straight and each.bank:
+                assert each.time + each.latency <= kernel.length, "a result after the kernel"
     attempt = kernels.all_kernels()[-1]
     assert attempt.name == "attempt"
-    # the root of open_leaf is in the divider when turn_leaf reads it
+    # the root that open_leaf leaves in the divider is there when turn_leaf reads it
     assert attempt.length > LATENCY["root"]
-    # verdicts are read once the last lane's threshold is valid
+    # verdicts are read once the last lane's threshold stands
     thresholds = [e for e in attempt.operations if e.fields.get("kind") == kernels.THRESHOLD]
     times = [e.time for e in thresholds if e.unit == "convert"]
     assert times == sorted(times)
@@ -158,7 +156,7 @@ def test_microprogram_is_complete() -> None:
 
 
 def test_engine_area_is_bounded() -> None:
-    """Checks the target size for xc7 after synthesis."""
+    """The size that was aimed at, for xc7 after synthesis."""
     frame = rtl.cells().query("family == 'xc7' and configuration == 'standard'")
     frame = frame.set_index("module")
     whole = frame.loc["design_hierarchy"]
@@ -192,16 +190,16 @@ def test_two_dividers_are_quicker_and_larger() -> None:
 
 
 def test_two_dividers_are_never_overfilled() -> None:
-    first, second = kernels.decompose(1).schedule(), kernels.decompose(2).schedule()
-    assert second.interval < 0.7 * first.interval
-    for kernel, dividers in ((first, 1), (second, 2)):
-        used = [operation.divider for operation in kernel.operations if operation.divider]
+    one, two = kernels.decompose(1).schedule(), kernels.decompose(2).schedule()
+    assert two.interval < 0.7 * one.interval
+    for kernel, dividers in ((one, 1), (two, 2)):
+        used = [each.divider for each in kernel.operations if each.divider]
         assert len(used) == 2
         assert len(set(used)) == dividers
 
 
 def test_every_mutant_matches_the_source(tmp_path) -> None:
-    """`make -C hls_kernels mutants` checks detection; here each mutant only applies."""
+    """That the benches notice them is `make -C hls_kernels mutants`; here each can be made."""
     listed = mutants.write(tmp_path)
     assert [number for number, _, _ in listed] == list(range(1, len(listed) + 1))
     assert len(listed) >= 50

@@ -1,4 +1,4 @@
-"""Replays as frames: columns, resuming, and conclusions from intervals."""
+"""Replays as frames: columns, resuming, and what an interval allows to say."""
 
 import json
 import sys
@@ -32,7 +32,7 @@ def runs(pairs, **columns):
     return pd.concat(rows, ignore_index=True)
 
 
-def test_replay_frame_matches_its_contract(tmp_path):
+def test_a_replay_is_a_frame_with_its_contract(tmp_path):
     frame = replay.replay(small(), streams=("single", "multiplexed"), repeats=2)
     assert list(frame["streams"]) == ["single", "multiplexed", "multiplexed", "single"]
     assert list(frame["repeat"]) == [0, 0, 1, 1]
@@ -54,7 +54,7 @@ def test_equal_scenarios_give_equal_files(tmp_path):
     assert saved[0] == saved[1]
 
 
-def test_sequential_blocks_resume(tmp_path, monkeypatch):
+def test_blocks_after_each_other_resume(tmp_path, monkeypatch):
     one = small(blocks=3, blocks_at_once=1)
     whole = replay.replay(one, resume=tmp_path)
     assert list(whole["block"]) == [0, 1, 2]
@@ -72,7 +72,7 @@ def test_sequential_blocks_resume(tmp_path, monkeypatch):
     assert again.attrs["nodes"].equals(whole.attrs["nodes"])
 
 
-def test_paired_runs_start_from_equal_stores(monkeypatch):
+def test_runs_of_a_pair_begin_with_the_same_stores(monkeypatch):
     one, kinds = small(), ("single", "multiplexed")
     apart = [replay.replay(replace(one, streams=kind)) for kind in kinds]
     made = []
@@ -87,7 +87,7 @@ def test_paired_runs_start_from_equal_stores(monkeypatch):
 
 
 @pytest.mark.parametrize("content", ["{", json.dumps({"schema_version": 0})])
-def test_damaged_resume_file_is_rejected(content, tmp_path):
+def test_a_broken_memory_is_refused(content, tmp_path):
     one = small()
     replay.replay(one, resume=tmp_path)
     (path,) = tmp_path.iterdir()
@@ -96,7 +96,7 @@ def test_damaged_resume_file_is_rejected(content, tmp_path):
         replay.replay(one, resume=tmp_path)
 
 
-def test_lost_chunks_are_named():
+def test_lost_chunks_are_an_error_with_their_names():
     faults = tuple(Fault(node=node, kind="die") for node in (0, 1))
     with pytest.raises(ChunksLost, match=r"missing: chunk 0 \(node 0\)"):
         replay.replay(small(faults=faults, link=Link(bits_per_second=1e6)))
@@ -111,7 +111,7 @@ def test_qlogs_are_written_for_every_node(tmp_path):
         replay.replay(small(transport="native"), logs=tmp_path)
 
 
-def test_interval_is_students_t():
+def test_an_interval_is_students():
     # Savings of 10, 20 and 30 %: mean 20, standard error 10 / sqrt 3, t = 4.303.
     row = contrast(runs([(1.0, 0.9), (2.0, 1.6), (1.0, 0.7)])).iloc[0]
     assert row["saving_percent"] == pytest.approx(20)
@@ -132,18 +132,18 @@ def test_interval_is_students_t():
         ([(1, 0.9), (1, 0.9)], "every repeat is the same"),
     ],
 )  # fmt: skip
-def test_comparison_follows_the_interval(pairs, verdict):
+def test_what_an_interval_allows_to_say(pairs, verdict):
     assert contrast(runs(pairs)).iloc[0]["verdict"].startswith(verdict)
 
 
-def test_comparison_needs_pairs():
+def test_without_pairs_there_is_no_contrast():
     with pytest.raises(UsageError, match="--repeats 10"):
         contrast(runs([(1.0, 0.9)]))
     with pytest.raises(UsageError, match=r"repeats must be .* got 0"):
         replay.replay(small(), repeats=0)
 
 
-def test_unsupported_transport_is_a_row():
+def test_what_is_unsupported_is_a_row():
     row = replay.unsupported(small(mode="netns"), "needs root").iloc[0]
     assert (row["status"], row["verdict"], row["mode"]) == ("unsupported", "needs root", "netns")
 
@@ -158,7 +158,7 @@ def test_estimates_grow_with_the_work():
 
 
 @pytest.mark.parametrize("mode", ["loopback", "netns"])
-def test_missing_library_is_named(mode, monkeypatch):
+def test_a_missing_library_is_named(mode, monkeypatch):
     monkeypatch.setattr("pqchain.wire.drivers.namespaces.reason", lambda: "")
     monkeypatch.delitem(sys.modules, "pqchain.wire.transports.qh3", raising=False)
     monkeypatch.setitem(sys.modules, "qh3", None)

@@ -1,4 +1,4 @@
-"""Sweeps over links: results of each mode, and unsupported modes."""
+"""Links of many kinds: what each way comes to, and what cannot be tried says so."""
 
 import math
 from dataclasses import replace
@@ -27,7 +27,7 @@ def test_0_rtt_saves_a_round_trip_and_loss_costs_time():
     assert set(frame["status"]) == {"ok"}
     fine, lossy = (group.set_index("way") for _, group in frame.groupby("loss"))
     fresh, early = (fine.loc[way, "first_chunk_seconds"] for way in ways)
-    # Of the two one-way delays of a full handshake, one may overlap with earlier data.
+    # Of the two ways that a full handshake takes; a node waits for what was on its way before.
     assert 0.02 < fresh - early < 0.045
     assert (lossy["transfer_seconds"] > fine["transfer_seconds"]).all()
     assert frame.groupby("loss")["over_best"].min().tolist() == [1, 1]
@@ -37,7 +37,7 @@ def test_0_rtt_saves_a_round_trip_and_loss_costs_time():
     assert again.equals(frame)
 
 
-def test_tcp_on_the_virtual_clock_is_a_row_with_the_reason(monkeypatch):
+def test_tcp_on_the_virtual_clock_is_a_row_that_says_why(monkeypatch):
     monkeypatch.setattr(replay, "replay", lambda one, **_: frames.replay_runs({}))
     monkeypatch.setattr(replay, "unavailable_reason", lambda one: "")
     frame = sweep.sweep(TINY, bits_per_second=(1e9,), delay_seconds=(0.0,), loss=(0.0,),
@@ -48,7 +48,7 @@ def test_tcp_on_the_virtual_clock_is_a_row_with_the_reason(monkeypatch):
     assert (quic["status"], quic["over_best"]) == ("ok", 1)
 
 
-def test_failed_run_is_a_row_with_the_reason(monkeypatch):
+def test_a_run_that_fails_is_a_row_that_says_why(monkeypatch):
     def fail(one, **_):
         raise PqchainError("no end")
 
@@ -59,7 +59,7 @@ def test_failed_run_is_a_row_with_the_reason(monkeypatch):
     assert frame["status"].tolist() == ["failed"] and frame["note"].tolist() == ["no end"]
 
 
-def test_invalid_sweeps_are_rejected():
+def test_what_makes_no_sense_is_refused():
     with pytest.raises(UnknownName, match="unknown way 'quick'"):
         sweep.sweep(ways=("quick",))
     with pytest.raises(UsageError, match=r"repeats must be .* got 0"):

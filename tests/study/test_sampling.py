@@ -25,7 +25,7 @@ def ends(answer, scheme, name):
 
 
 def slower(by: float, scheme: str = "") -> CostTable:
-    """Return costs with slower verification of all schemes or of one."""
+    """Return the costs with every verification, or that of one scheme, slower."""
     rows = tuple(
         replace(row, verify_seconds=by * row.verify_seconds)
         if scheme in ("", row.algorithm)
@@ -35,7 +35,7 @@ def slower(by: float, scheme: str = "") -> CostTable:
     return CostTable(rows, COSTS.source)
 
 
-def test_ratios_are_taken_within_a_pass():
+def test_a_ratio_is_one_of_each_pass_so_that_a_slow_minute_cancels():
     passes = Times((COSTS, slower(3.0), slower(1.7)))
     answer = sample(plan(), passes, seeds=6)
     low, high = ends(answer, "ML-DSA-44", "verification_ratio")
@@ -44,7 +44,7 @@ def test_ratios_are_taken_within_a_pass():
     assert high > 2 * low
 
 
-def test_each_seed_draws_a_new_network():
+def test_networks_are_drawn_anew_for_each_seed():
     one = plan(**WORLD, nodes=64, delegates=16, vote_phases=1)
     answer = found(one, seeds=8)
     low, high = ends(answer, "Falcon-512", "final_seconds")
@@ -86,7 +86,7 @@ def test_two_studies_of_the_same_machine_agree_within_their_intervals():
                 assert figure.low <= other.high and other.low <= figure.high, (scheme, name)
 
 
-def test_differences_between_passes_are_reported_first():
+def test_times_that_differ_between_passes_are_said_first():
     twice = Times((COSTS, slower(2.0, "ML-DSA-44")))
     told = twice.unsteady()
     assert told == ["times vary between passes: verify of ML-DSA-44 67%"]
@@ -95,7 +95,7 @@ def test_differences_between_passes_are_reported_first():
     assert Times((COSTS,)).unsteady() == []
 
 
-def test_busy_machine_is_reported_before_the_numbers(monkeypatch):
+def test_a_busy_machine_is_said_before_the_numbers(monkeypatch):
     monkeypatch.setattr(sampling.machine, "load_share", lambda: 0.9)
     monkeypatch.setattr(sampling, "measured", lambda *given, **named: Times((COSTS,)))
     answer = run(plan(schemes=("ML-DSA-44",)), seeds=1)
@@ -106,7 +106,7 @@ def test_busy_machine_is_reported_before_the_numbers(monkeypatch):
     assert run(plan(schemes=("ML-DSA-44",)), seeds=1).warnings == ()
 
 
-def test_single_pass_uses_the_spread_of_its_samples():
+def test_one_pass_moves_by_the_spread_of_its_samples():
     rows = [
         {
             "algorithm": name, "implementation": "liboqs-0.13/avx2", "operation": operation,
@@ -124,13 +124,13 @@ def test_single_pass_uses_the_spread_of_its_samples():
     assert one.drawn(7) == one.drawn(7)
 
 
-def test_seeds_must_be_positive():
+def test_seeds_are_a_number_above_0():
     with pytest.raises(UsageError, match=r"seeds must be .* got 0"):
         run(load("pqdpol"), seeds=0)
 
 
 @pytest.mark.long
-def test_larger_networks_do_not_finalize_faster():
+def test_the_size_of_the_network_moves_the_time_to_final_within_intervals_or_upwards():
     spans = []
     for nodes in (4096, 7000, 8192, 9000, 16384):
         chain = load("ethereum").with_(nodes=nodes, schemes=("Falcon-512",), migration={})
@@ -164,7 +164,7 @@ def test_passes_measure_every_scheme_and_keep_the_spread_of_samples(monkeypatch)
     assert got.middle["ML-DSA-44"].sign_seconds == pytest.approx(1.5e-4)
 
 
-def test_slowdown_widens_times_and_not_ratios():
+def test_a_machine_slower_than_at_its_best_widens_times_and_no_ratio():
     still, busy = Times((COSTS,)), Times((COSTS,), drift=1.5)
     assert still.drawn(3) == COSTS
     drawn = [busy.drawn(number) for number in range(200)]
@@ -179,10 +179,10 @@ def test_slowdown_widens_times_and_not_ratios():
     )
 
 
-def test_slowdown_is_read_from_verifications():
+def test_how_much_slower_is_read_off_verifications():
     frame = frames.measurements(["ECDSA-secp256k1", "Falcon-512", "ML-DSA-44"])
     frame["min_seconds"] = frame["median_seconds"] / 1.3
-    # Signing may restart: the fastest sample had fewer attempts.
+    # Signing may restart: its fastest sample did less work.
     frame.loc[frame["operation"] == "sign", "min_seconds"] /= 10
     found = known(plan(), frame)
     assert found is not None

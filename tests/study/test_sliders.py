@@ -31,14 +31,14 @@ setTimeout(() => {
 
 
 @pytest.fixture(scope="module")
-def base_plan():
+def one():
     return plan(block_seconds=5.0)
 
 
 @pytest.fixture(scope="module")
-def ahead(base_plan):
-    swings = sensitivity.one_at_a_time(base_plan, COSTS, "Falcon-512")
-    return sliders.grid(base_plan, COSTS, swings, swings.base.limit)
+def ahead(one):
+    swings = sensitivity.one_at_a_time(one, COSTS, "Falcon-512")
+    return sliders.grid(one, COSTS, swings, swings.base.limit)
 
 
 def texts(ahead, cell):
@@ -51,68 +51,66 @@ def test_load_limit_and_time_have_sliders(ahead):
     assert len(ahead.cells) == 125
 
 
-def test_slider_cells_equal_the_model(base_plan, ahead):
+def test_every_cell_is_what_the_model_says(one, ahead):
     assert ahead.cells[ahead.place]["Falcon-512"] == ahead.cells[62]["Falcon-512"]
-    moved = base_plan.with_(transactions_per_second=0.5, block_bytes=200_000, block_seconds=2.5)
+    moved = one.with_(transactions_per_second=0.5, block_bytes=200_000, block_seconds=2.5)
     own = models(moved, COSTS)["ML-DSA-44"]
     cell = ahead.cells[0 * 25 + 4 * 5 + 1]["ML-DSA-44"]
     assert cell.values == tuple(own[name] for name in FIGURES)
     assert cell.limit == own.limit
 
 
-def test_prohibiting_limit_has_a_slider():
+def test_where_nothing_fits_what_forbids_it_has_a_slider():
     small = plan(packet_bytes=1232, envelope_bytes=100)
     swings = sensitivity.one_at_a_time(small, COSTS, "ECDSA-secp256k1")
     names = [each.name for each in choose(small, swings, "packet")]
     assert "packet_bytes" in names
 
 
-def test_slider_values_are_valid_inputs(base_plan):
-    nodes = lever(base_plan.with_(delegates=8), "nodes")
+def test_a_lever_keeps_to_what_a_plan_can_have(one):
+    nodes = lever(one.with_(delegates=8), "nodes")
     assert min(nodes.values) >= 10  # as many as chunks
     assert nodes.values[nodes.place] == 16 and list(nodes.values) == sorted(nodes.values)
-    assert lever(base_plan, "peers") is None  # a star has none
-    assert lever(base_plan, "block_gas") is None  # 0: the chain has no gas
-    assert "witness_discount" not in [each.name for each in levers(base_plan)]
+    assert lever(one, "peers") is None  # a star has none
+    assert lever(one, "block_gas") is None  # 0: the chain has no gas
+    assert "witness_discount" not in [each.name for each in levers(one)]
 
 
-def test_page_is_complete_without_script(base_plan, ahead):
-    form, table, again, _ = sliders.section(base_plan, ahead)
+def test_the_page_is_complete_without_script(one, ahead):
+    form, table, again, _ = sliders.section(one, ahead)
     assert 'hidden="hidden"' in form and 'hidden="hidden"' in again
     for row in texts(ahead, ahead.place):
         assert all(html.join(text) in table for text in row)
 
 
-def test_embedded_text_cannot_close_the_script(ahead, base_plan):
-    *_, data = sliders.section(base_plan, ahead)
+def test_what_is_embedded_ends_no_script(ahead, one):
+    *_, data = sliders.section(one, ahead)
     assert data.count("<") == 2
 
 
 @pytest.fixture(scope="module")
-def seen(base_plan, ahead, tmp_path_factory):
-    """Return the visible values after each step."""
+def seen(one, ahead, tmp_path_factory):
+    """What the section shows after each step."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium here (Debian: apt-get install chromium)")
     folder = tmp_path_factory.mktemp("browser")
     page = folder / "page.html"
     script = sliders.script() + DRIVER
-    page.write_text(
-        html.document("T", [], *sliders.section(base_plan, ahead), script=script), "utf-8"
-    )
-    completed = subprocess.run(
+    page.write_text(html.document("T", [], *sliders.section(one, ahead), script=script), "utf-8")
+    done = subprocess.run(
         [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--virtual-time-budget=2000",
          f"--user-data-dir={folder / 'profile'}", "--dump-dom", page.as_uri()],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
-    match = re.search(r"SAID(.*)END", completed.stdout)
-    assert match, completed.stdout[-2000:] + completed.stderr[-2000:]
-    return json.loads(unescape(match[1]))
+    found = re.search(r"SAID(.*)END", done.stdout)
+    assert found, done.stdout[-2000:] + done.stderr[-2000:]
+    return json.loads(unescape(found[1]))
 
 
-def test_script_shows_the_selected_cell(seen, ahead):
+def test_the_script_shows_the_cell_where_the_sliders_stand(seen, ahead):
     assert seen["hidden"] is False
     assert seen["printed"] == texts(ahead, ahead.place)
     assert seen["load"] == texts(ahead, 0 * 25 + 2 * 5 + 2)
@@ -120,12 +118,12 @@ def test_script_shows_the_selected_cell(seen, ahead):
     assert seen["label"] == "200\N{NARROW NO-BREAK SPACE}kB"
 
 
-def test_script_shows_the_command_and_resets(seen):
+def test_the_script_names_the_command_and_goes_back(seen):
     assert seen["again"] == "pqchain study STUDY --set transactions_per_second=0.5"
     assert seen["back"] == seen["printed"]
 
 
-def test_study_value_is_marked(seen, ahead):
+def test_a_mark_stands_where_the_study_is(seen, ahead):
     base, moved = (ahead.cells[cell] for cell in (ahead.place, 22))
     most = max(cell.values[0] for cell in moved.values())
     was = float(re.search(r"--was: ([\d.]+)%", seen["mark"])[1])

@@ -1,4 +1,4 @@
-"""Endpoints connected in memory."""
+"""Endpoints wired in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pqchain.wire.transports.registry import Conditions, Place
 
 
 class Watched(QuicEndpoint):
-    """Endpoint that records its events."""
+    """Remembers what it has told."""
 
     def __init__(self, place, library):
         super().__init__(place, library)
@@ -30,13 +30,13 @@ class Watched(QuicEndpoint):
 
     @property
     def early_sessions(self):
-        """Return the sessions of peers that were resumed with a ticket of this endpoint."""
+        """Sessions of others that were resumed with a ticket of ours."""
         opened = [e for e in self._told + self.happened if isinstance(e, Opened)]
         return sum(each.early and not each.dialled for each in opened)
 
 
 class Pair:
-    """Two or more endpoints and a link of constant delay between them."""
+    """Two or more endpoints and a wire of constant delay between them."""
 
     def __init__(
         self, count: int = 2, delay_seconds: float = 0.01, library: Library = AIOQUIC
@@ -64,16 +64,16 @@ class Pair:
         )
 
     def strangers(self, count: int):
-        """Return identities missing from every directory, with certificates for the library."""
+        """Return identities that are in nobody's directory, with certificates for the library."""
         key = "ed25519" if self.library is AIOQUIC else "p256"
         return generate(count, algorithm="Ed25519", certificate_key=key)
 
     def join(self, index, identity):
-        """Replace the endpoint at an address by one of that identity."""
+        """Put an endpoint of that identity at a place, instead of what is there."""
         self.endpoints[index] = self.endpoint(identity)
 
     def carry(self) -> None:
-        """Deliver every pending datagram, but no answers."""
+        """Let every datagram that is ready arrive, and nothing that answers it."""
         sent = [
             (index, data, address[1])
             for index, endpoint in self.endpoints.items()
@@ -85,7 +85,7 @@ class Pair:
             self.endpoints[to].receive(data, ("127.0.0.1", by), self.now)
 
     def run(self, quiet_seconds: float = 0.5) -> None:
-        """Run until no event is pending for a while."""
+        """Go on until nothing happens for a while."""
         for _ in range(10_000):
             sent = [
                 (index, data, address[1])
@@ -109,12 +109,12 @@ class Pair:
 
 
 class Heard:
-    """A host of the native fabric that records events for its node."""
+    """A host of the native fabric, which remembers what its node is to hear."""
 
     def __init__(self, host) -> None:
         self._host, self.heard = host, []
         self.early_sessions = 0
-        """Return the sessions of peers that were resumed with a ticket of this endpoint."""
+        """Sessions of others that were resumed with a ticket of ours."""
 
     def events(self):
         heard, self.heard = self.heard, []
@@ -125,7 +125,7 @@ class Heard:
 
 
 class NativePair:
-    """A pair on the native fabric, with addresses for further hosts."""
+    """The same on the native fabric, with places for others."""
 
     PLACES = 4
 
@@ -166,7 +166,7 @@ class NativePair:
             pass
 
     def step(self) -> None:
-        """Run until the next event."""
+        """Go on until something happens."""
         self._advance(self.now + 60.0)
 
     def _advance(self, until: float) -> bool:
@@ -179,11 +179,11 @@ class NativePair:
         return bool(happened)
 
     def tap(self, on: bool = True) -> None:
-        """Start or stop recording datagrams."""
+        """Keep every datagram from now on, or no more."""
         self.fabric._library.call("tap", self.fabric.handle, on)
 
     def tapped(self):
-        """Return (time in ns, sender, receiver, bytes) of every recorded datagram."""
+        """Return (time in ns, sender, receiver, bytes) of every datagram that was kept."""
         found, library = [], self.fabric._library
         while True:
             numbers, data = np.zeros(3, np.uint64), bytearray(1 << 16)
@@ -196,5 +196,5 @@ class NativePair:
             found.append((*map(int, numbers), bytes(data[:length])))
 
     def inject(self, sender: int, receiver: int, data: bytes) -> None:
-        """Send bytes from any address."""
+        """Send bytes from a place, whoever may be there."""
         self.fabric._library.call("inject", self.fabric.handle, sender, receiver, data, len(data))

@@ -1,4 +1,4 @@
-"""Gathering of a block: early decoding does not overwrite arriving chunks."""
+"""One block in memory: what is decoded while chunks come stays out of the way of what comes."""
 
 from types import SimpleNamespace
 
@@ -16,7 +16,7 @@ STRIPE = 4096
 
 @pytest.fixture
 def half_decoded(monkeypatch):
-    """Return a block with a stripe decodable from chunks 0, 2 and 3 while 1 arrives."""
+    """Return a block of which a stripe can be decoded from chunks 0, 2 and 3, while 1 comes."""
     monkeypatch.setattr(gather, "STRIPE_BYTES", STRIPE)
     one = small(overlap=True, block_bytes=30_000, before=(3, 2), after=(2, 2))
     code, members = ReedSolomon(3, 2), tuple(range(5))
@@ -44,7 +44,7 @@ def half_decoded(monkeypatch):
 
 
 def go_on(own):
-    """Run the queued tasks to their end."""
+    """Do the tasks of the line to their end."""
     while own.tasks:
         tasks = own.tasks.pop(0)
         outcome = None
@@ -56,7 +56,7 @@ def go_on(own):
             pass
 
 
-def test_damaged_chunk_does_not_spoil_later_decoding(half_decoded):
+def test_what_is_decoded_from_a_damaged_chunk_does_not_damage_what_comes(half_decoded):
     _, state, chunks, own, _ = half_decoded
     state.row(3)[:100] ^= 1
     state.row(1)[:] = chunks[1]
@@ -65,7 +65,7 @@ def test_damaged_chunk_does_not_spoil_later_decoding(half_decoded):
     np.testing.assert_array_equal(state.row(1), chunks[1])
 
 
-def test_early_decoded_parts_are_placed_at_the_end(half_decoded):
+def test_what_was_decoded_early_is_put_in_its_place_at_the_end(half_decoded):
     recoder, state, chunks, own, left = half_decoded
     go_on(own)
     assert not state.row(1)[10:].any()

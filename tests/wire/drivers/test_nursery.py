@@ -1,4 +1,4 @@
-"""Processes of nodes: one error if they cannot start, and complete cleanup."""
+"""Processes of nodes: one message where they cannot start, and nothing left where one ends."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ def breaks_at_once(index, transport, folder):
 
 
 class Breaks:
-    """A node that fails when it starts."""
+    """A node that works until it is asked to begin, and then has a mistake in it."""
 
     error = None
     connected, begun, done, progress = True, False, False, 0
@@ -34,7 +34,7 @@ class Breaks:
         self.timed = None
 
     def start(self, now):
-        """Dial no node."""
+        """Dial nobody."""
 
     def begin(self, now):
         self.timed = now
@@ -46,14 +46,14 @@ class Breaks:
         return self.timed
 
     def handle(self, event, now):
-        """Ignore events."""
+        """Hear nothing."""
 
     def handle_timer(self, now):
         raise ZeroDivisionError("a mistake")
 
 
 class Late(Breaks):
-    """A node with overdue first timers, as on a busy machine."""
+    """A node whose first timers are due already, as happens where the processors are busy."""
 
     def begin(self, now):
         self.begun, self.timed = True, now - 1
@@ -73,17 +73,17 @@ def job(factory, **more):
 
 
 def children():
-    """Return the running processes of this test's nurseries."""
-    results = []
+    """Return the living processes that a nursery of ours made."""
+    found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if b"pqchain.wire.drivers.nursery" in path.read_bytes():
                 environment = path.with_name("environ").read_bytes()
                 if f"PQCHAIN_TEST={os.getpid()}".encode() in environment:
-                    results.append(int(path.parent.name))
+                    found.append(int(path.parent.name))
         except OSError:
             continue
-    return results
+    return found
 
 
 def wait(condition, seconds=60):
@@ -101,7 +101,7 @@ def wait(condition, seconds=60):
         ("Breaks", "ended early: ZeroDivisionError: a mistake; its log says where"),
     ],
 )
-def test_dead_node_is_reported_once_and_cleaned_up(factory, why, tmp_path, monkeypatch):
+def test_a_node_that_dies_is_one_message_and_nothing_is_left(factory, why, tmp_path, monkeypatch):
     monkeypatch.setenv("PQCHAIN_TEST", str(os.getpid()))
     with pytest.raises(PqchainError, match=r"^the process of node [01] ended early: ") as caught:
         processes.run(job(factory), tmp_path)
@@ -111,27 +111,27 @@ def test_dead_node_is_reported_once_and_cleaned_up(factory, why, tmp_path, monke
     wait(lambda: not children())
 
 
-def test_overdue_timers_fire(tmp_path):
-    # uvloop returns handles of another type for those.
+def test_timers_that_are_due_already_ring(tmp_path):
+    # uvloop gives handles of another kind for those.
     result = processes.run(job("Late"), tmp_path)
     assert [node.report for node in result.nodes] == [{"rings": 5}] * 2
 
 
-def test_nursery_runs_several_jobs_and_reports_its_end(tmp_path):
-    base = job("Late")
-    with processes.nursery(base) as nursery:
+def test_one_nursery_serves_several_jobs_and_says_when_it_is_gone(tmp_path):
+    one = job("Late")
+    with processes.nursery(one) as nursery:
         for _ in range(2):
-            assert processes.run(base, tmp_path, using=nursery).failure is None
+            assert processes.run(one, tmp_path, using=nursery).failure is None
         nursery._process.kill()
         nursery._process.wait()
         with pytest.raises(PqchainError, match="the process that starts nodes is gone"):
-            processes.run(base, tmp_path, using=nursery)
+            processes.run(one, tmp_path, using=nursery)
 
 
 @pytest.mark.parametrize(
     "how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)]
 )
-def test_interruption_leaves_no_process_or_partial_file(how, tmp_path):
+def test_whoever_is_interrupted_leaves_no_process_and_no_half_file(how, tmp_path):
     output = tmp_path / "runs.csv"
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -143,7 +143,7 @@ def test_interruption_leaves_no_process_or_partial_file(how, tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        # Background processes of a script ignore SIGINT, and so do their children.
+        # In the background of a script SIGINT is ignored, and whatever starts there ignores it too.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
@@ -157,5 +157,5 @@ def test_interruption_leaves_no_process_or_partial_file(how, tmp_path):
     assert b"Traceback" not in errors
     wait(lambda: not children())
     assert not output.exists()
-    if how is signal.SIGINT:  # after SIGKILL only the system cleans up
+    if how is signal.SIGINT:  # nobody cleans up after SIGKILL but the system
         assert list(temporary.iterdir()) == []

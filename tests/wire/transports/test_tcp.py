@@ -1,4 +1,4 @@
-"""TLS over TCP: unknown nodes get nothing; channels alternate; floods are bounded."""
+"""TLS over TCP: whom the directory lacks gets nothing; channels take turns; floods have bounds."""
 
 import asyncio
 import socket
@@ -48,7 +48,7 @@ def identities():
     return generate(2, algorithm="Ed25519", certificate_key="p256")
 
 
-def test_both_sides_authenticate_and_channels_alternate(tmp_path, identities):
+def test_both_sides_know_each_other_and_channels_take_turns(tmp_path, identities):
     async def main():
         server, told, [(client, session, events)] = await connected(
             tmp_path, identities, identities[:1]
@@ -56,7 +56,7 @@ def test_both_sides_authenticate_and_channels_alternate(tmp_path, identities):
         assert (await wait_for(events, Opened))[0] == Opened(session, 1, True)
         assert (await wait_for(told, Opened))[0].peer == 0
         first, second = client.open(session), client.open(session)
-        # More than the system buffers, so that some data waits.
+        # More than the buffers of the system hold, so that something waits.
         client.send(session, first, bytes(32_000_000), end=True)
         client.send(session, second, b"short", end=True)
         for _ in range(500):
@@ -75,7 +75,7 @@ def test_both_sides_authenticate_and_channels_alternate(tmp_path, identities):
     asyncio.run(main())
 
 
-def test_unknown_client_gets_nothing(tmp_path, identities):
+def test_a_stranger_gets_nothing(tmp_path, identities):
     stranger = generate(1, algorithm="Ed25519", certificate_key="p256")[0]
 
     async def main():
@@ -88,7 +88,7 @@ def test_unknown_client_gets_nothing(tmp_path, identities):
     asyncio.run(main())
 
 
-def test_no_key_remains_on_disk(tmp_path, identities):
+def test_no_key_stays_on_the_disk(tmp_path, identities):
     async def main():
         opened(identities[0], [each.public for each in identities], {}, tmp_path)
 
@@ -97,7 +97,7 @@ def test_no_key_remains_on_disk(tmp_path, identities):
 
 
 def knocked(address, host, count):
-    """Return silent connections of a host."""
+    """Return connections of a host that have said nothing."""
     found = []
     for _ in range(count):
         found.append(socket.socket())
@@ -108,7 +108,7 @@ def knocked(address, host, count):
 
 
 def turned_away(clients):
-    """Count connections closed by the peer."""
+    """Count those that the other side has closed."""
 
     def closed(client):
         try:
@@ -129,7 +129,7 @@ async def until(condition):
     raise AssertionError("it never came")
 
 
-def test_silent_clients_are_bounded_and_block_nobody(tmp_path, identities):
+def test_clients_that_say_nothing_are_few_and_keep_nobody_out(tmp_path, identities):
     async def main():
         server, _, [(client, _, events)] = await connected(tmp_path, identities, identities[:1])
         await wait_for(events, Opened)
@@ -153,7 +153,7 @@ def test_silent_clients_are_bounded_and_block_nobody(tmp_path, identities):
     asyncio.run(main())
 
 
-def test_slow_authentication_times_out(tmp_path, identities, monkeypatch):
+def test_who_takes_too_long_to_prove_itself_is_forgotten(tmp_path, identities, monkeypatch):
     monkeypatch.setattr(tcp, "HANDSHAKE_SECONDS", 0.1)
 
     async def main():
@@ -161,7 +161,7 @@ def test_slow_authentication_times_out(tmp_path, identities, monkeypatch):
         clients = knocked(server.addresses[1], "127.0.0.1", 4)
         for each in clients[:2]:
             each.send(bytes.fromhex("1603010200010001fc0303"))
-        # A client may see the end before the server has updated its state.
+        # A client may see the end before the server has put its books in order.
         await until(lambda: turned_away(clients) == 4 and not server._greeting)
         assert (server._greeting, server.admission._half_open, told) == ({}, {}, [])
         await server.shut()
@@ -171,7 +171,7 @@ def test_slow_authentication_times_out(tmp_path, identities, monkeypatch):
     asyncio.run(main())
 
 
-def test_non_reading_member_is_disconnected(tmp_path, identities, monkeypatch):
+def test_a_member_that_reads_nothing_is_given_up(tmp_path, identities, monkeypatch):
     monkeypatch.setattr(limits, "MOST_QUEUED", 1000)
 
     async def main():
@@ -196,7 +196,7 @@ def test_non_reading_member_is_disconnected(tmp_path, identities, monkeypatch):
 
 
 @pytest.mark.parametrize("length", [2**32 - 1, (64 << 10) + 1])
-def test_endless_frame_ends_the_session(tmp_path, identities, length):
+def test_a_frame_without_end_ends_the_session(tmp_path, identities, length):
     async def main():
         server, told, [(client, session, events)] = await connected(
             tmp_path, identities, identities[:1]
@@ -212,7 +212,7 @@ def test_endless_frame_ends_the_session(tmp_path, identities, length):
 
 
 class Pausable:
-    """A connection that records whether reading is paused."""
+    """A connection that notes whether it is read."""
 
     def __init__(self, certificate):
         self.reads, self.aborted = True, False
@@ -237,8 +237,10 @@ class Pausable:
         self.aborted = True
 
 
-def test_flood_is_delivered_in_many_turns_with_backpressure(tmp_path, identities, monkeypatch):
-    """One piece takes a complete turn, so the test does not depend on a clock."""
+def test_a_flood_is_delivered_over_many_turns_and_not_read_meanwhile(
+    tmp_path, identities, monkeypatch
+):
+    """One piece takes the whole turn here: no clock decides what the test finds."""
     monkeypatch.setattr(sockets, "TURN_SECONDS", 1.0)
     now = [0.0]
     monkeypatch.setattr(sockets.time, "perf_counter", lambda: now[0])
