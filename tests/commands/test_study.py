@@ -95,7 +95,7 @@ def test_inputs_can_be_set(capsys) -> None:
         (["pqdpol", "--set", "nodes"], "must be INPUT=VALUE"),
         (["pqdpol", "--set", "nodes=0"], "nodes must be 1 to"),
         (["pqdpol", "--set", "node=3"], "did you mean 'nodes'"),
-        (["pqdpol", "--set", "migration=Falcon-512"], "use a TOML file"),
+        (["pqdpol", "--set", "migration=Falcon-512"], "set it in a TOML file"),
         (["pqdpol", "--set", "algorithms=Falcon-500"], "unknown algorithm 'Falcon-500'"),
         (["pqdpol", "--sensitivity", "weather", "--page", "x.html"], "unknown figure"),
         (["pqdpol", "--sensitivity", "weather"], "unknown figure"),
