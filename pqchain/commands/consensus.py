@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pqchain.costs import CostTable
-    from pqchain.delegates.prices import Computer
+    from pqchain.delegates.service_times import Computer
     from pqchain.wire.drivers.nursery import Nursery
 
 _DEFAULTS = {each.name: each.default for each in fields(Scenario)}
@@ -151,15 +151,15 @@ def _computer(
     """Measure this computer to predict its runs; return None where that is not supported."""
     from pqchain import costs
     from pqchain.bench import operations, presets
-    from pqchain.delegates import prices
+    from pqchain.delegates import service_times
 
     # The calibration runs use one scheme, and the predictions need the costs of all others.
-    names = dict.fromkeys([prices.ALGORITHM, *(one.algorithm for one in scenarios)])
+    names = dict.fromkeys([service_times.ALGORITHM, *(one.algorithm for one in scenarios)])
     console.talk("Measuring what this computer needs, to predict these runs ...")
     try:
         preset = arguments.preset or presets.preset()
         here = costs.from_frame(operations.measure(list(names), preset=preset))
-        return prices.calibrate(
+        return service_times.calibrate(
             here, transport=arguments.transport, using=using, progress=console.watched()
         )
     except Unsupported as error:

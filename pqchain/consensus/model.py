@@ -18,7 +18,7 @@ from pqchain.consensus.builder import Block, Load, ViewBuilder
 from pqchain.consensus.engines import fast
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
-from pqchain.consensus.view import NEVER, Alike, Array, Outcome, View
+from pqchain.consensus.view import NEVER, Array, ArrayEqMixin, Outcome, View
 from pqchain.errors import UnknownName
 
 Engine = Literal["fast", "numpy", "simpy"]
@@ -28,7 +28,7 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Height(Alike):
+class Height(ArrayEqMixin):
     """Result of one height; equality compares all fields, times to the nanosecond."""
 
     block: Block
@@ -58,7 +58,7 @@ class Height(Alike):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Run(Alike):
+class Run(ArrayEqMixin):
     """Results of one scenario; all engines return equal runs."""
 
     scenario: Scenario

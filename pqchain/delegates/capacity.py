@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pqchain.errors import UsageError
 
-MEGABYTES_FIRST, MEGABYTES_EACH = 250, 60
+PARENT_MEGABYTES, NODE_MEGABYTES = 250, 60
 """Memory in MB of the parent process and of each node; nodes share most of theirs."""
 
-MOST_PROCESSES = 256
+MAX_PROCESSES = 256
 """Maximum number of processes started at once."""
 
 _MEMORY = Path("/proc/meminfo")
@@ -17,15 +17,15 @@ _MEMORY = Path("/proc/meminfo")
 
 def check(nodes: int) -> None:
     """Raise UsageError if the processes of `nodes` cannot be started, with an estimate."""
-    needed, free = MEGABYTES_FIRST + nodes * MEGABYTES_EACH, free_megabytes()
-    if nodes <= MOST_PROCESSES and (free is None or needed <= free):
+    needed, free = PARENT_MEGABYTES + nodes * NODE_MEGABYTES, free_megabytes()
+    if nodes <= MAX_PROCESSES and (free is None or needed <= free):
         return
-    have = "" if free is None else f", of which {free / 1000:.1f} GB are free"
-    fits = MOST_PROCESSES if free is None else (free - MEGABYTES_FIRST) // MEGABYTES_EACH
+    available = "" if free is None else f", of which {free / 1000:.1f} GB are available"
+    fitting = MAX_PROCESSES if free is None else (free - PARENT_MEGABYTES) // NODE_MEGABYTES
     raise UsageError(
-        f"{nodes} nodes would be as many processes with about {needed / 1000:.1f} GB of "
-        f"memory{have}; give at most {max(1, min(fits, MOST_PROCESSES))} nodes, or mode='virtual' "
-        "(--mode virtual), which needs one process"
+        f"nodes must be at most {max(1, min(fitting, MAX_PROCESSES))} as processes here; got "
+        f"{nodes}, which need about {needed / 1000:.1f} GB of memory{available}. Give fewer nodes, "
+        "or mode='virtual' (--mode virtual), which runs in one process."
     )
 
 
@@ -36,5 +36,5 @@ def free_megabytes() -> int | None:
     except OSError:
         return None
     # MemAvailable includes caches that can be dropped, unlike MemFree; the unit is kB.
-    found = (int(line.split()[1]) // 1000 for line in lines if line.startswith("MemAvailable:"))
-    return next(found, None)
+    available = (int(line.split()[1]) // 1000 for line in lines if line.startswith("MemAvailable:"))
+    return next(available, None)

@@ -18,14 +18,14 @@ def processors() -> int:
 def check_processors(count: int) -> None:
     """Raise UsageError for too few processors, Unsupported if processes cannot be bound."""
     if not hasattr(os, "sched_setaffinity"):
-        raise Unsupported("this system cannot bind processes to processors; use --network star")
+        raise Unsupported("this system cannot bind processes to processors; use --network star.")
     if count > processors():
         raise UsageError(
-            f"processors is {count}, and this process may use {processors()}: give at most these"
+            f"processors must be at most {processors()}, which this process may use; got {count}."
         )
 
 
-def chosen(count: int) -> tuple[int, ...]:
-    """Return the numbers of `count` processors. Raises as `check_processors`."""
+def first_processors(count: int) -> tuple[int, ...]:
+    """Return the indices of the first `count` processors. Raises as `check_processors`."""
     check_processors(count)
     return tuple(sorted(os.sched_getaffinity(0))[:count])

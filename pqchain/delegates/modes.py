@@ -2,7 +2,7 @@
 
 model      computed by an engine (`consensus.model`); no delegates run
 virtual    all delegates in this process on a modelled clock, work timed by the scenario's costs:
-           over `plain`, which carries the bytes of messages by the scenario's law, or over QUIC
+           over plain, which carries the bytes of messages by the scenario's law, or over QUIC
 loopback   one process per node, on this machine's sockets and clock
 netns      the same between network namespaces with shaped links
 
@@ -29,7 +29,7 @@ from pqchain import algorithms, scratch
 from pqchain.consensus import metrics, model
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Faults, Scenario
-from pqchain.delegates import capacity, host, lockstep, runner, setting
+from pqchain.delegates import capacity, host, lockstep, setting, timed_delegate
 from pqchain.delegates.node import DelegateTask
 from pqchain.delegates.pool import PoolLoad
 from pqchain.delegates.setting import Setting
@@ -108,7 +108,7 @@ class Ran:
     laps: tuple[Lap, ...] = ()
     """Results of each height; empty for a model."""
     predicted_seconds: float = math.nan
-    """Latency predicted by the law "host"; see `delegate.prices`."""
+    """Latency predicted by the law "host"; see `delegate.service_times`."""
     plain_seconds: float = math.nan
     """Latency of the same over plain, for a run over a transport in virtual time."""
     datagram_sha256: str = ""
@@ -198,11 +198,11 @@ def run(
     chosen = transport or registry.default()
     warm = _warm(scenario, mode)
     ran = replace(scenario, blocks=scenario.blocks + warm)
-    shared = Setting(ran, remember=mode == "virtual")
+    shared = Setting(ran, modelled_clock=mode == "virtual")
     job = Job(
         nodes=scenario.nodes,
         factory=_FACTORY,
-        parameters={"scenario": ran, "given": shared.give()},
+        parameters={"scenario": ran, "inputs": shared.shared_inputs()},
         transport=chosen,
         begin=True,
         steps=True,
@@ -245,7 +245,7 @@ def link(scenario: Scenario) -> Link:
 
 def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | None = None) -> None:
     """Raise UsageError for options that the mode rejects, Unsupported if it cannot run here."""
-    setting.refuse(scenario)
+    setting.check_executable(scenario)
     if mode != "virtual" and algorithms.get(scenario.algorithm).source:
         raise UsageError(
             f"{scenario.algorithm} is a scheme of your own, which the processes of {mode} do not "
@@ -268,7 +268,7 @@ def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | Non
             f"network is {law}; over a transport, delegates have a link each to a switch: use "
             "named('star') (--network star)" + ("" if mode == "netns" else ", or transport='plain'")
         )
-    runner.refuse(scenario)
+    timed_delegate.check_recovery(scenario)
     if mode == "netns" and (reason := namespaces.reason()):
         raise Unsupported(f"no network namespaces: {reason}; use mode='loopback'")
     if mode in ("loopback", "netns"):
@@ -288,7 +288,7 @@ def _bound(scenario: Scenario, mode: str) -> tuple[int, ...]:
     """Return the processors that the law "host" gives to the nodes; empty for other laws."""
     if mode != "loopback" or scenario.network.law != "host":
         return ()
-    return host.chosen(scenario.network.processors)
+    return host.first_processors(scenario.network.processors)
 
 
 def _memory() -> Path | None:
@@ -302,11 +302,11 @@ def _driven(
 ) -> Result:
     if mode != "virtual":
         return processes.run(job, folder, shaped=mode == "netns", progress=progress, using=using)
-    prices = lockstep.Prices(shared.builder)
+    work_times = lockstep.WorkTimes(shared.builder)
 
     def seconds(task: Task) -> float:
         times = task.times if isinstance(task, DelegateTask) else 1
-        return times * prices.of(task.kind, task.size) / SECOND
+        return times * work_times.of(task.kind, task.size) / SECOND
 
     # All nodes run in this process, so they share the setting and its cached verifications.
     job = replace(job, parameters={**job.parameters, "setting": shared})

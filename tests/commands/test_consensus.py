@@ -12,8 +12,8 @@ from pqchain.bench import operations as bench
 from pqchain.commands import consensus as consensus_commands
 from pqchain.commands import main as cli
 from pqchain.consensus import model
-from pqchain.consensus.network import NAMES, HostPrices
-from pqchain.delegates import prices
+from pqchain.consensus.network import NAMES, ServiceTimes
+from pqchain.delegates import service_times
 from pqchain.wire.transports import registry
 from pqchain.works import papers
 from tests import frames
@@ -182,7 +182,7 @@ def test_runs_are_saved_and_a_store_is_not_run_again(capsys, tmp_path, monkeypat
         (["--nodes", "3", "--delegates", "5"], "--delegates 5 is more than the 3 of --nodes"),
         (["--nodes", "9,4,8", "--delegates", "all,6"], "give at most 4, or all"),
         (["--network", "star", "--rate", "-5"], "rate_bits_per_second is -5.0"),
-        (["--network", "mesh", "--peers", "3"], "mesh has no peers"),
+        (["--network", "mesh", "--peers", "3"], "parameters of mesh must be among"),
         (["--rate", "1e6"], "paper-serial has no rate_bits_per_second"),
         (["--round-seconds", "10"], "needs --rule luck"),
         (["--faults", "crash=1"], "expected FIELD=VALUE"),
@@ -222,7 +222,7 @@ def test_too_much_for_an_engine_is_wrong_use_alone_and_a_row_in_a_table(capsys):
     large = ["--network", "mesh", "--engine", "simpy", "--nodes"]
     code, out, err = run(capsys, *large, "4096")
     assert (code, out) == (2, "")
-    assert "16777216 messages are too many for the SimPy engine" in err
+    assert "for SimPy; got 16777216" in err
     assert "--engine fast" in err
     code, out, _ = run(capsys, *large, "4,4096")
     assert code == 1
@@ -278,7 +278,7 @@ def test_a_transport_in_virtual_time_says_what_it_costs(capsys):
 def test_a_run_on_loopback_stands_beside_what_the_law_host_predicts(capsys, monkeypatch):
     def measured(*_):
         here = papers.costs("pqdpol")
-        return prices.Computer(prices=HostPrices(), costs=here, processors=1)
+        return service_times.Computer(service_times=ServiceTimes(), costs=here, processors=1)
 
     monkeypatch.setattr(consensus_commands, "_computer", measured)
     arguments = ["--algorithm", "Dilithium2", "--nodes", "2", "--blocks", "3"]

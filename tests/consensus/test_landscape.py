@@ -21,7 +21,7 @@ PAPER = papers.costs("pqdpol")
 @pytest.fixture(scope="module")
 def laws() -> pd.DataFrame:
     """Return every kind of network up to 256 nodes."""
-    return landscape.laws(PAPER, exponents=range(1, 9), everybody=6, seeds=(0, 1))
+    return landscape.laws(PAPER, exponents=range(1, 9), all_vote_exponent=6, seeds=(0, 1))
 
 
 def growth(frame: pd.DataFrame, setting: str) -> float:
@@ -39,7 +39,7 @@ def test_each_network_has_the_law_of_its_name(laws):
 
 
 def test_everybody_votes_up_to_a_bound_and_delegates_beyond(laws):
-    voting = laws["setting"].isin(landscape.EVERYBODY)
+    voting = laws["setting"].isin(landscape.ALL_VOTE_LAWS)
     assert (laws["delegates"] == laws["nodes"])[voting].all()
     assert laws.loc[voting, "nodes"].max() == 64
     gossip = laws[~voting]
@@ -88,7 +88,7 @@ def test_small_blocks_count_the_mean_and_large_ones_what_was_drawn():
     )  # fmt: skip
     small, large = frame["transactions_per_block"]
     assert small == pytest.approx(29.43, abs=0.01)
-    assert large == int(large) > landscape.LARGE
+    assert large == int(large) > landscape.MAX_EXACT_TRANSACTIONS
 
 
 def test_a_scheme_alone_wins_without_a_lead():
@@ -115,7 +115,7 @@ def test_what_cannot_run_is_a_row_with_the_reason(monkeypatch):
 def test_winners_refuse_another_frame(laws):
     with pytest.raises(DataError, match="landscape"):
         landscape.winners(pd.DataFrame({"question": []}))
-    with pytest.raises(DataError, match=r"'latency' is no question of a contest; pass a frame of"):
+    with pytest.raises(DataError, match=r"got 'latency'\. Pass a frame of contest"):
         landscape.winners(laws)
 
 
@@ -129,5 +129,5 @@ def test_equal_loads_hold_equally_many_transactions_of_any_scheme():
         network=named("mesh"),
     )  # fmt: skip
     for count in (1, 30, 299):
-        held = one.with_(block_bytes=landscape._holding(one, count))
+        held = one.with_(block_bytes=landscape._block_bytes(one, count))
         assert held.transactions_per_block() == count

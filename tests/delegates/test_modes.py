@@ -14,9 +14,9 @@ from pqchain.chain.wallet import Wallet
 from pqchain.consensus.network import named
 from pqchain.consensus.scenario import Faults
 from pqchain.delegates import certificates, keys, modes
-from pqchain.delegates.book import MemoryBook
 from pqchain.delegates.messages import Kind, Message, encode, statement
 from pqchain.delegates.observer import ObserverNode
+from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting
 from pqchain.errors import UnknownName, UsageError
 from pqchain.wire.drivers import namespaces
@@ -176,9 +176,9 @@ def test_nobody_is_left_without_blocks_because_a_delegate_crashed():
 def test_a_lying_delegate_cannot_make_an_observer_keep_a_block():
     one = scenario(nodes=5, delegates=4, **{**STAR_OF_FIVE})
     setting = Setting(one)
-    block = setting.propose(setting.pool.genesis, 0, 0, 0, twin=False, bad=False).encode()
+    block = setting.propose(setting.pool.genesis, 0, 0, 0).encode()
     votes = {
-        rank: setting.directory.sign(rank, statement(Kind.COMMIT, rank, 0, 0, digest(block)))
+        rank: setting.keys.sign(rank, statement(Kind.COMMIT, rank, 0, 0, digest(block)))
         for rank in range(setting.quorum)
     }
     for said, kept in (
@@ -187,14 +187,14 @@ def test_a_lying_delegate_cannot_make_an_observer_keep_a_block():
         ((block, votes | {0: votes[1]}), 0),
         ((block[:-1], votes), 0),
     ):
-        observer = ObserverNode(4, None, setting, MemoryBook(setting.pool.genesis))
+        observer = ObserverNode(4, None, setting, MemoryStore(setting.pool.genesis))
         observer.begin(0.0)
-        proof = certificates.write(said[1])
+        proof = certificates.encode(said[1])
         body = len(proof).to_bytes(4, "big") + proof + said[0]
         observer._waiting.append(encode(Message(Kind.DECIDED, 0, 0, 0, body)))
         observer.finished(observer.poll().outcome(), 1.0)
         assert observer.progress == kept
-        assert sum(observer.refused.values()) == 1 - kept
+        assert sum(observer.rejected.values()) == 1 - kept
 
 
 @pytest.mark.long
@@ -209,11 +209,11 @@ def test_delegates_vote_on_loopback(transport, phases):
 @pytest.mark.parametrize(
     ("changes", "options", "why"),
     [
-        ({"layout": SIZES}, {"mode": "virtual"}, "blocks that are run have our encoding"),
+        ({"layout": SIZES}, {"mode": "virtual"}, "layout must not have overhead_bytes"),
         ({"network": named("mesh")}, {"mode": "virtual", "transport": "native"}, "network is mesh"),
         ({}, {"mode": "loopback", "transport": "plain"}, "which needs no sockets"),
-        ({"nodes": 300}, {"mode": "loopback"}, "300 nodes would be as many processes"),
-        ({"arrivals_per_second": 5.0}, {"mode": "loopback"}, "always have enough transactions"),
+        ({"nodes": 300}, {"mode": "loopback"}, "got 300, which need about"),
+        ({"arrivals_per_second": 5.0}, {"mode": "loopback"}, "arrivals_per_second must be 0"),
         (
             {
                 "network": named("gossip"),
@@ -221,12 +221,12 @@ def test_delegates_vote_on_loopback(transport, phases):
                 "view_timeout_seconds": 9.0,
             },
             {"mode": "virtual"},
-            "nobody can choose who gets which of two",
+            "faults.equivocating must be empty on gossip",
         ),
         (
             {"vote_phases": 0, "faults": Faults(invalid=(0,)), "view_timeout_seconds": 9.0},
             {"mode": "loopback"},
-            "nobody who missed something can be helped",
+            "votes must be signed and vote_phases at least 1",
         ),
     ],
 )

@@ -65,9 +65,9 @@ def reencoding() -> Any:
 def job(transport: str, node: str, *, victim: bool = False) -> Job:
     """Return the mesh; only the victim needs the transactions, which take time to sign."""
     if node == "delegate":
-        given = Setting(consensus()).give() if victim else None
+        inputs = Setting(consensus()).shared_inputs() if victim else None
         factory, parameters = "pqchain.delegates.node:build", {
-            "scenario": consensus(), "given": given,
+            "scenario": consensus(), "inputs": inputs,
         }  # fmt: skip
     else:
         factory, parameters = "pqchain.reencode.protocol.node:build", {

@@ -7,9 +7,9 @@ from __future__ import annotations
 import pytest
 
 from pqchain.consensus import landscape, model
-from pqchain.consensus.network import HostPrices
+from pqchain.consensus.network import ServiceTimes
 from pqchain.delegates.modes import Lap, Ran
-from pqchain.delegates.prices import Computer
+from pqchain.delegates.service_times import Computer
 from pqchain.works.pqdpol import measured
 
 PLAN = measured.Plan(
@@ -45,7 +45,7 @@ def ran(one, mode, computer):
 
 def runs(costs, plan=None, *, progress=False):
     """Stand in for `measured.run`."""
-    computer = Computer(prices=HostPrices(), costs=costs, processors=2)
+    computer = Computer(service_times=ServiceTimes(), costs=costs, processors=2)
     done = [
         (setting, computer.predicted(ran(one, how["mode"], computer)))
         for setting, one, how in measured._orders(costs, PLAN)

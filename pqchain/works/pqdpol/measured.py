@@ -20,9 +20,9 @@ from tqdm import tqdm
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
-from pqchain.delegates import host, modes, prices
+from pqchain.delegates import host, modes, service_times
 from pqchain.delegates.modes import Lap, Ran
-from pqchain.delegates.prices import Computer
+from pqchain.delegates.service_times import Computer
 from pqchain.errors import Unsupported
 from pqchain.fitting import linear, nonnegative, nonnegative_spread
 from pqchain.intervals import half_width
@@ -136,7 +136,7 @@ def run(costs: CostTable, plan: Plan, *, progress: bool = False) -> dict[str, pd
     known: dict[tuple[str, str], Ran] = {}
     with modes.nursery(orders[0][1]) as using:
         try:
-            computer = prices.calibrate(costs, using=using, progress=progress)
+            computer = service_times.calibrate(costs, using=using, progress=progress)
         except Unsupported:
             return {}
         for _, scenario, how in tqdm(orders, disable=not progress, unit="run"):

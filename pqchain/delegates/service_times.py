@@ -16,7 +16,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pqchain.consensus import model
-from pqchain.consensus.network import HostPrices, named
+from pqchain.consensus.network import ServiceTimes, named
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
 from pqchain.delegates import host, modes
@@ -24,9 +24,9 @@ from pqchain.delegates.modes import Ran
 from pqchain.fitting import nonnegative
 from pqchain.wire.drivers.nursery import Nursery
 
-NAMES = tuple(each.name for each in fields(HostPrices))
+NAMES = tuple(each.name for each in fields(ServiceTimes))
 
-_FREE = HostPrices(**dict.fromkeys(NAMES, 0.0))
+_FREE = ServiceTimes(**dict.fromkeys(NAMES, 0.0))
 
 _UNIT = 1e-6
 """Value in seconds that each service time is set to, one at a time, to get its weight."""
@@ -50,7 +50,7 @@ _SETS: tuple[Mapping[str, Any], ...] = (
 class Computer:
     """Service times of a computer, costs of schemes on it, and its processors."""
 
-    prices: HostPrices
+    service_times: ServiceTimes
     costs: CostTable
     """Costs of the schemes on that computer."""
     processors: int
@@ -60,7 +60,7 @@ class Computer:
         network = scenario.network
         count = network.processors if network.law == "host" else self.processors
         return scenario.with_(
-            network=named("host", processors=count, prices=self.prices),
+            network=named("host", processors=count, service_times=self.service_times),
             costs=self.costs,
             exchange=scenario.exchange,
             vote_phases=scenario.vote_phases,
@@ -94,7 +94,7 @@ def calibrate(
         one = Scenario(
             algorithm=ALGORITHM,
             costs=costs,
-            network=named("host", prices=_FREE),
+            network=named("host", service_times=_FREE),
             blocks=_HEIGHTS,
             **changes,
         )
@@ -102,14 +102,14 @@ def calibrate(
         # The model gives the weight of each service time in a run of the same scenario.
         rows.append(terms(one))
         seconds.append(median(lap.latency_seconds for lap in done.laps))
-    return Computer(prices=fit(rows, seconds), costs=costs, processors=host.processors())
+    return Computer(service_times=fit(rows, seconds), costs=costs, processors=host.processors())
 
 
 def terms(scenario: Scenario) -> tuple[float, ...]:
     """Return the weight of each service time in the latency, then the rest in seconds."""
 
-    def latency(prices: HostPrices) -> float:
-        network = named("host", processors=scenario.network.processors, prices=prices)
+    def latency(service_times: ServiceTimes) -> float:
+        network = named("host", processors=scenario.network.processors, service_times=service_times)
         exchange, phases = scenario.exchange, scenario.vote_phases
         one = scenario.with_(network=network, exchange=exchange, vote_phases=phases)
         return model.run(one).latency_seconds
@@ -120,10 +120,10 @@ def terms(scenario: Scenario) -> tuple[float, ...]:
     return (*(seconds / _UNIT for seconds in each), without)
 
 
-def fit(rows: Iterable[tuple[float, ...]], seconds: Iterable[float]) -> HostPrices:
+def fit(rows: Iterable[tuple[float, ...]], seconds: Iterable[float]) -> ServiceTimes:
     """Return the non-negative service times that fit the latencies best."""
     matrix, values = np.array(list(rows)), np.array(list(seconds))
     # Verification and signing times are known; the service times explain the rest. Rows are divided
     # by their latency to minimize the relative error.
     found = nonnegative(matrix[:, :-1] / values[:, None], 1 - matrix[:, -1] / values)
-    return HostPrices(**dict(zip(NAMES, map(float, found), strict=True)))
+    return ServiceTimes(**dict(zip(NAMES, map(float, found), strict=True)))

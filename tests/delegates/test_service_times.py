@@ -1,4 +1,4 @@
-"""The law "host": its prices come back from what it predicts, and what it says of a run."""
+"""Calibration of the law "host", and its predictions."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from dataclasses import replace
 import pytest
 
 from pqchain.consensus import model
-from pqchain.consensus.network import HostPrices, named
+from pqchain.consensus.network import ServiceTimes, named
 from pqchain.consensus.scenario import Faults
-from pqchain.delegates import host, modes, prices
+from pqchain.delegates import host, modes, service_times
 from pqchain.errors import UsageError
 from tests.consensus.scenarios import scenario, table
 
-PRICES = HostPrices(
+PRICES = ServiceTimes(
     message_seconds=3e-4, byte_seconds=5e-9, transaction_seconds=7e-5, height_seconds=4e-3
 )
 
 
 def ran(one, **changes):
     """A run that took what the law says for PRICES, and some messages as they were."""
-    took = model.run(prices.Computer(prices=PRICES, costs=one.costs, processors=2).hosts(one))
+    took = model.run(
+        service_times.Computer(service_times=PRICES, costs=one.costs, processors=2).hosts(one)
+    )
     given = {
         "scenario": one, "mode": "loopback", "latency_seconds": took.latency_seconds,
         "throughput_per_second": 1.0, "final_blocks": 1, "views": 1, "is_safe": True,
@@ -32,7 +34,7 @@ def ran(one, **changes):
 def test_prices_are_found_again_in_what_they_made(monkeypatch):
     def measured(one, **_):
         real = one.with_(
-            network=named("host", prices=PRICES),
+            network=named("host", service_times=PRICES),
             exchange=one.exchange,
             vote_phases=one.vote_phases,
         )
@@ -46,8 +48,8 @@ def test_prices_are_found_again_in_what_they_made(monkeypatch):
         return ran(one, laps=tuple(laps))
 
     monkeypatch.setattr(modes, "run", measured)
-    found = prices.calibrate(table()).prices
-    for name in prices.NAMES:
+    found = service_times.calibrate(table()).service_times
+    for name in service_times.NAMES:
         assert getattr(found, name) == pytest.approx(getattr(PRICES, name), rel=0.02)
 
 
@@ -57,7 +59,7 @@ def _with_starts(run):
 
 def test_a_prediction_is_of_the_run_and_not_of_its_network():
     one = scenario(nodes=4, network=named("star"), vote_phases=2)
-    here = prices.Computer(prices=PRICES, costs=table(), processors=2)
+    here = service_times.Computer(service_times=PRICES, costs=table(), processors=2)
     done = here.predicted(ran(one))
     assert done.error_percent == pytest.approx(0.0)
     alone = here.predicted(ran(one.with_(network=named("host"), vote_phases=2)))
@@ -68,7 +70,7 @@ def test_a_prediction_is_of_the_run_and_not_of_its_network():
 
 
 def test_what_the_law_does_not_know_is_not_predicted():
-    here = prices.Computer(prices=PRICES, costs=table(), processors=2)
+    here = service_times.Computer(service_times=PRICES, costs=table(), processors=2)
     observed = scenario(nodes=4, delegates=2, network=named("star"))
     faulty = scenario(nodes=4, faults=Faults(crashed=(0,)), view_timeout_seconds=1.0)
     other = replace(here, costs=table(algorithm="Falcon-512"))
@@ -78,10 +80,10 @@ def test_what_the_law_does_not_know_is_not_predicted():
 
 
 def test_more_processors_than_there_are_is_wrong_use():
-    with pytest.raises(UsageError, match=r"processors is 5000, and this process may use \d+"):
+    with pytest.raises(UsageError, match=r"processors must be at most \d+, .*; got 5000"):
         host.check_processors(5000)
 
 
 def test_processors_are_chosen_among_those_that_there_are():
-    assert len(host.chosen(1)) == 1
-    assert len(host.chosen(host.processors())) == host.processors()
+    assert len(host.first_processors(1)) == 1
+    assert len(host.first_processors(host.processors())) == host.processors()

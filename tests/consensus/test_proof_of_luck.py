@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pqchain.consensus import model
-from pqchain.consensus.builder import LEAST_SECONDS, luck, release_delay_seconds
+from pqchain.consensus.builder import MIN_DELAY_SECONDS, luck_value, release_delay_seconds
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Faults
 from tests.consensus.test_network import block
@@ -49,7 +49,7 @@ def race(lucks: Sequence[float], *, round_seconds: float, propagation_seconds: f
 
 def mean_interval_seconds(miners: int, *, round_seconds: float = ROUND_SECONDS) -> float:
     """Return the mean time between blocks without propagation: E[max luck] is M / (M + 1)."""
-    return round_seconds + LEAST_SECONDS + round_seconds / 2.0 / (miners + 1)
+    return round_seconds + MIN_DELAY_SECONDS + round_seconds / 2.0 / (miners + 1)
 
 
 def test_luck_releases_as_its_authors_code_does() -> None:
@@ -122,7 +122,7 @@ def test_a_race_is_what_comes_out_message_by_message(
 def test_the_expected_luck_of_the_winner_grows_with_the_miners() -> None:
     for miners in (2, 8, 32):
         best = [
-            max(luck(7, height=height, node=node) for node in range(miners))
+            max(luck_value(7, height=height, node=node) for node in range(miners))
             for height in range(1500)
         ]
         variance = miners / (miners + 1) ** 2 / (miners + 2)
@@ -140,7 +140,7 @@ def test_the_model_counts_the_rivals_of_each_race() -> None:
     nodes = model.single_view(lucky).count
     expected = []
     for number in range(60):
-        lucks = [luck(lucky.seed, height=number, node=node) for node in range(nodes)]
+        lucks = [luck_value(lucky.seed, height=number, node=node) for node in range(nodes)]
         played = race(lucks, round_seconds=10.0, propagation_seconds=0.083728)
         expected.append(played.switched)
     assert [height.rivals for height in heights] == expected
