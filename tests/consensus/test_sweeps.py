@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -194,7 +195,7 @@ def _fails(log: str) -> None:
 def _dies(_: str) -> None:
     from dask.distributed import KilledWorker
 
-    raise KilledWorker("batch", "worker", 3)
+    raise KilledWorker("batch", SimpleNamespace(address="tcp://worker"), 3)
 
 
 def test_an_exception_is_not_retried(

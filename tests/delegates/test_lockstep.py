@@ -165,3 +165,14 @@ def test_the_comparison_finds_a_mistake(mistake: str, monkeypatch: pytest.Monkey
 def test_delegates_and_model_agree_under_faults() -> None:
     for case in _FAULTY:
         compare(case)
+
+
+def test_delegates_and_model_agree_after_a_second_block_became_final() -> None:
+    # Ranks 0 and 2 equivocate, so the second blocks of heights 0 and 2 get the votes of five.
+    case = scenario(
+        nodes=7, network=named("mesh"), vote_phases=2, blocks=3, block_bytes=8000,
+        view_timeout_seconds=2.0, faults=Faults(equivocating=(0, 2)),
+    )  # fmt: skip
+    run = compare(case)
+    assert run.is_live and run.is_safe
+    assert [set(height.blocks) for height in run.heights] == [{1}, {0}, {1}]

@@ -112,7 +112,9 @@ def test_cells_per_pair_are_divided_by_n_squared(cells):
 def test_networks_tell_delegates_by_dashes_and_name_every_line(laws):
     axes = plots.plot_networks(laws)
     styles = {str(line.get_label()): line.get_linestyle() for line in axes.get_lines()}
-    assert {name for name, style in styles.items() if style == "--"} == set(landscape.GOSSIP_NETWORKS)
+    assert {name for name, style in styles.items() if style == "--"} == set(
+        landscape.GOSSIP_NETWORKS
+    )
     assert set(styles) == {*landscape.ALL_VOTE_LAWS, *landscape.GOSSIP_NETWORKS}
     assert {text.get_text() for text in axes.texts} == set(styles)
     drawn = laws[laws["setting"] == "regions"].groupby("nodes")["latency_seconds"].median()

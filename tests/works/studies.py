@@ -58,7 +58,7 @@ def small(patch: pytest.MonkeyPatch) -> None:
     laws, contest = landscape.laws, landscape.contest
 
     def few_nodes(costs, *, progress=False):
-        return laws(costs, exponents=(1, 3, 6), everybody=3, seeds=(0,), progress=progress)
+        return laws(costs, exponents=(1, 3, 6), all_vote_exponent=3, seeds=(0,), progress=progress)
 
     def few_contests(costs, *, algorithms, exponents, progress=False):
         return contest(
