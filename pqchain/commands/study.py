@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     findings = studies.run(
         plan,
         measurements=None if given is None else results.load(given),
-        seeds=arguments.seeds,
+        draws=arguments.draws,
         preset=arguments.preset,
         progress=console.watched(),
     )

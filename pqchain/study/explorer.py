@@ -129,7 +129,7 @@ class Explorer:
         given = self.name == "study.toml"
         words = [] if given else writing.words(self.plan, self.start)
         times = [] if self.measurements is None else ["--measurements", _FRAME]
-        return shlex.join(["pqchain", "study", self.name, *words, *times, "--seeds", "1"])
+        return shlex.join(["pqchain", "study", self.name, *words, *times, "--draws", "1"])
 
     @property
     def python(self) -> str:

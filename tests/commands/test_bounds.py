@@ -122,7 +122,7 @@ def test_a_file_that_is_replaced_by_a_pipe_is_not_waited_for(
 
 
 TOO_MANY = (
-    "study pqdpol --seeds 10001",
+    "study pqdpol --draws 10001",
     "chain --transactions 1000001",
     "chain --threads 1025",
     "gas --rounds 1001",

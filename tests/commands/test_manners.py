@@ -102,7 +102,7 @@ def test_a_scheme_of_ones_own_may_be_named_too(command: str, capsys) -> None:
 
 
 def test_a_plan_that_is_changed_keeps_ones_own(capsys) -> None:
-    arguments = ["study", "pqdpol", "--scheme", MINE, "--set", "schemes=FALCON-512", "--seeds", "1"]
+    arguments = ["study", "pqdpol", "--scheme", MINE, "--set", "schemes=FALCON-512", "--draws", "1"]
     assert cli.main([*arguments, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)["figures"]
     assert {row["scheme"] for row in figures} == {"Falcon-512", "Mine"}

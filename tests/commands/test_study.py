@@ -31,7 +31,7 @@ def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> N
     files = ["--page", str(page), "--output", str(figures)]
     chosen = ["--set", "schemes=Falcon-512,Dilithium2,mine"]
     chosen += ["--scheme", "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"]
-    assert cli.main(["study", str(tmp_path / "my.toml"), "--seeds", "2", *chosen, *files]) == 0
+    assert cli.main(["study", str(tmp_path / "my.toml"), "--draws", "2", *chosen, *files]) == 0
     out = capsys.readouterr()
     assert "Falcon-512" in out.out
     assert "final_seconds" in out.out
@@ -46,7 +46,7 @@ def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> N
 
 def test_the_network_can_be_set_too(capsys) -> None:
     change = ["--set", "law=gossip", "--set", "peers=4", "--set", "world=true"]
-    assert cli.main(["study", "pqdpol", "--seeds", "1", "--json", *change]) == 0
+    assert cli.main(["study", "pqdpol", "--draws", "1", "--json", *change]) == 0
     sources = {row["source"] for row in json.loads(capsys.readouterr().out)["figures"]}
     assert any("gossip" in source for source in sources)
 
@@ -79,8 +79,8 @@ def test_everything_that_cannot_be_set_is_told_at_once(capsys) -> None:
 def test_inputs_can_be_set(capsys) -> None:
     values = []
     for nodes in ("32", "16"):
-        change = ["--set", f"nodes={nodes}", "--set", "schemes=Falcon-512", "--seeds", "1"]
-        assert cli.main(["study", "pqdpol", "--seeds", "1", "--json", *change]) == 0
+        change = ["--set", f"nodes={nodes}", "--set", "schemes=Falcon-512", "--draws", "1"]
+        assert cli.main(["study", "pqdpol", "--draws", "1", "--json", *change]) == 0
         figures = json.loads(capsys.readouterr().out)["figures"]
         found = {(row["scheme"], row["quantity"]): row["value"] for row in figures}
         values.append(found["Falcon-512", "final_seconds"])
