@@ -142,10 +142,10 @@ def test_without_numba_numpy_serves() -> None:
         "print(run(one).heights[0].final_ns.tolist())\n"
         "fast.play(single_view(one), compiled=True)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     expected = model.run(scenario(network=named("regions"))).heights[0].final_ns
-    assert done.stdout.strip() == str(expected.tolist())
-    assert "PqchainError: compiled must be False where numba is not installed" in done.stderr
+    assert completed.stdout.strip() == str(expected.tolist())
+    assert "PqchainError: compiled must be False where numba is not installed" in completed.stderr
 
 
 def test_a_fixed_point_that_is_not_found_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,8 +35,8 @@ def block(law: str, nodes: int, **changes: object) -> Scenario:
 def unicast_ns(case: Network, payload_bytes: int) -> int:
     """When a single message sent at 0 has arrived on an idle network."""
     table = link_times(case, (payload_bytes, 1, 1))
-    there = int(table.send_ns[0, 0] + table.latency_ns[0, 0, 0])
-    return there + int(table.downlink_ns[0]) + table.downlink_latency_ns
+    arrived = int(table.send_ns[0, 0] + table.latency_ns[0, 0, 0])
+    return arrived + int(table.downlink_ns[0]) + table.downlink_latency_ns
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_one_message_takes_what_it_takes_in_ns3(
 @pytest.mark.parametrize("nodes", [2, 4, 8, 16, 32])
 def test_csma_all_to_all_takes_what_it_takes_in_ns3(nodes: int) -> None:
     printed = {2: 0.0095, 4: 0.0550, 8: 0.2527, 16: 1.079, 32: 4.446}[nodes]
-    done = model.run(block("csma", nodes))
-    assert done.latency_seconds == pytest.approx(printed, rel=0.02)
+    result = model.run(block("csma", nodes))
+    assert result.latency_seconds == pytest.approx(printed, rel=0.02)
 
 
 @pytest.mark.parametrize("nodes", [2, 4, 8, 16, 32])
@@ -74,8 +74,8 @@ def test_mesh_is_flat_and_takes_what_it_takes_in_ns3(nodes: int) -> None:
 
 
 def test_star_sends_to_one_receiver_after_the_other_as_in_ns3() -> None:
-    done = model.run(block("star", 6, fields={"vote_phases": 0}))
-    final = np.sort(done.heights[0].final_ns)[1:] / 1e6
+    result = model.run(block("star", 6, fields={"vote_phases": 0}))
+    final = np.sort(result.heights[0].final_ns)[1:] / 1e6
     assert final[0] == pytest.approx(88.016)
     assert np.diff(final) == pytest.approx(81.728, rel=1e-4)
 
@@ -266,8 +266,8 @@ def test_regions_are_symmetric_and_everywhere() -> None:
     assert np.array_equal(matrix, matrix.T)
     expected = [region["share"] for region in network.REGIONS]
     assert sum(expected) == pytest.approx(1.0, abs=1e-3)
-    found = single_view(scenario(nodes=4096, network=named("regions"))).regions
-    shares = np.bincount(found, minlength=6) / 4096
+    regions = single_view(scenario(nodes=4096, network=named("regions"))).regions
+    shares = np.bincount(regions, minlength=6) / 4096
     assert shares == pytest.approx(expected, abs=0.03)
 
 

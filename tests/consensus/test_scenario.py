@@ -55,8 +55,8 @@ def test_recovered_keys_are_left_out_of_the_transaction() -> None:
 
 
 def test_scenarios_are_values() -> None:
-    one, same = scenario(seed=1), scenario(seed=1)
-    assert one == same and hash(one) == hash(same) and one.identifier == same.identifier
+    first, same = scenario(seed=1), scenario(seed=1)
+    assert first == same and hash(first) == hash(same) and first.identifier == same.identifier
     others = [
         scenario(seed=2),
         scenario(seed=1, nodes=9),
@@ -66,7 +66,7 @@ def test_scenarios_are_values() -> None:
         scenario(seed=1, layout=Layout(data_bytes=13)),
         scenario(seed=1, faults=Faults(crashed=(1,)), view_timeout_seconds=1.0),
     ]
-    assert len({one.identifier, *(other.identifier for other in others)}) == 8
+    assert len({first.identifier, *(other.identifier for other in others)}) == 8
 
 
 def test_an_alias_is_the_same_scenario() -> None:

@@ -133,9 +133,9 @@ def test_a_sweep_goes_on_where_it_was_interrupted(
     ran: list[str] = []
     plain = model.run
 
-    def run(one: Scenario, **settings: Any) -> model.Run:
-        ran.append(one.identifier)
-        return plain(one, **settings)
+    def run(case: Scenario, **settings: Any) -> model.Run:
+        ran.append(case.identifier)
+        return plain(case, **settings)
 
     monkeypatch.setattr(model, "run", run)
     assert _bytes(sweep(cases, workers=1, store=store, engine="simpy")) == expected
@@ -147,34 +147,34 @@ def test_a_sweep_goes_on_where_it_was_interrupted(
 def test_a_single_scenario_shows_its_blocks_and_several_themselves(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    one, other = scenario(blocks=3), scenario(seed=1)
-    for scenarios, done, unit in (([one], "3/3 ", "block"), ([one, other], "2/2 ", "scenario")):
+    case, other = scenario(blocks=3), scenario(seed=1)
+    for scenarios, count, unit in (([case], "3/3 ", "block"), ([case, other], "2/2 ", "scenario")):
         sweep(scenarios, workers=1, progress=True)
         bar = capsys.readouterr().err
-        assert done in bar and unit in bar
+        assert count in bar and unit in bar
     sweep([scenario(blocks=3)])
     assert capsys.readouterr().err == ""
 
 
 def test_equal_scenarios_are_run_once_and_returned_as_often_as_asked() -> None:
-    one = scenario(seed=5)
-    frame = sweep([one, scenario(seed=6), one], workers=1)
+    case = scenario(seed=5)
+    frame = sweep([case, scenario(seed=6), case], workers=1)
     assert frame["seed"].tolist() == [5, 6, 5]
-    assert frame["scenario"][0] == frame["scenario"][2] == one.identifier
+    assert frame["scenario"][0] == frame["scenario"][2] == case.identifier
 
 
 def test_results_of_another_version_are_not_used(tmp_path: Path) -> None:
     store = tmp_path / "store.jsonl"
-    one = scenario()
-    sweep([one], workers=1, store=store)
+    case = scenario()
+    sweep([case], workers=1, store=store)
     old = json.loads(store.read_text()) | {"schema_version": 0}
     old["row"]["latency_seconds"] = 1e9
     store.write_text(json.dumps(old) + "\n")
     with pytest.raises(DataError, match=r"line 1 of .* was changed after it was written; give ano"):
-        sweep([one], workers=1, store=store)
+        sweep([case], workers=1, store=store)
     del old[checksum.FIELD]
     store.write_text(checksum.dumps(old) + "\n")
-    assert sweep([one], workers=1, store=store)["latency_seconds"][0] < 100
+    assert sweep([case], workers=1, store=store)["latency_seconds"][0] < 100
 
 
 @pytest.mark.parametrize("text", ["hello\nworld\n", "hello", "{}\n", "[1]\n", "1"])
@@ -251,7 +251,7 @@ def test_an_address_that_cannot_be_is_refused_before_a_client_is_made(
 ) -> None:
     from dask import distributed
 
-    monkeypatch.setattr(distributed, "Client", lambda *given, **named: pytest.fail("was made"))
+    monkeypatch.setattr(distributed, "Client", lambda *positional, **named: pytest.fail("was made"))
     with pytest.raises(UsageError, match=rf"no Dask scheduler answers at '{address}'"):
         sweep([scenario()], scheduler=address)
 
@@ -266,5 +266,5 @@ def test_a_scheduler_without_dask_is_said(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_grid_is_every_combination() -> None:
     made = grid(COSTS, algorithms=["Falcon-512"], exponents=[2, 6], delegates=[None, 8], seeds=[3])
-    assert [(one.nodes, one.delegates) for one in made] == [(4, 4), (4, 4), (64, 64), (64, 8)]
+    assert [(case.nodes, case.delegates) for case in made] == [(4, 4), (4, 4), (64, 64), (64, 8)]
     assert sweep(made, workers=1)["delegates"].tolist() == [4, 4, 64, 8]
