@@ -88,11 +88,9 @@ class Delegate:
         store: SafetyStore,
         *,
         behaviour: FaultBehaviour = HONEST,
-        live: int | None = None,
     ) -> None:
-        """Create a delegate; `live` is the number of connected ones with itself (default: all)."""
         self.setting, self.rank, self.store, self.behaviour = setting, rank, store, behaviour
-        self.live = setting.count if live is None else live
+        self._live_count = int(setting.builder.alive.sum())
         self.is_echoed = False
         """Whether its broadcasts come back to it, as from the server of paper-serial."""
         self.phases = setting.scenario.phases
@@ -370,8 +368,8 @@ class Delegate:
         # An invalid block does not become final, whatever the votes.
         if block is None or block.state is None or not (self.phases or self.setting.all_to_all):
             return
-        # All-to-all has no quorum: every connected delegate's copy is needed.
-        quorum = self.live if self.setting.all_to_all else self.setting.quorum
+        # All-to-all has no quorum: the copy of every live delegate is needed.
+        quorum = self._live_count if self.setting.all_to_all else self.setting.quorum
         counts, digest = self._counts, block.digest
         is_prepared = self.phases < 2 or self.prepared_ns < NEVER
         if not is_prepared and counts[view, VOTE, digest] >= quorum:

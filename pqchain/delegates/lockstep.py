@@ -87,7 +87,6 @@ class LockstepSimulation:
                 rank,
                 MemoryStore(setting.pool.genesis),
                 behaviour=FaultBehaviour.of(self.scenario.faults, rank),
-                live=int(self.builder.alive.sum()),
             )
             delegate.is_echoed = setting.serial
             self.delegates[rank] = delegate

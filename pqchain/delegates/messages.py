@@ -89,11 +89,6 @@ def statement(kind: Kind, sender: int, height: int, view: int, digest: bytes) ->
     return SIGNED + _HEADER.pack(0, kind, sender.to_bytes(3, "big"), height, view, 0) + digest
 
 
-def message_bytes(body_bytes: int, *, field_bytes: int = 0) -> int:
-    """Return the length of a message in bytes, given its body and its signature field."""
-    return HEADER_BYTES + body_bytes + field_bytes
-
-
 def encode(message: Message, *, field_bytes: int = 0) -> bytes:
     """Return the bytes of a message with a signature field of `field_bytes` bytes."""
     padding = bytes(field_bytes - len(message.signature))

@@ -29,7 +29,7 @@ from pqchain import algorithms, scratch
 from pqchain.consensus import metrics, model
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Faults, Scenario
-from pqchain.delegates import capacity, host, lockstep, setting, timed_delegate
+from pqchain.delegates import host, lockstep, setting, timed_delegate
 from pqchain.delegates.node import DelegateTask
 from pqchain.delegates.pool import PoolLoad
 from pqchain.delegates.setting import Setting
@@ -272,7 +272,7 @@ def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | Non
     if mode == "netns" and (reason := namespaces.reason()):
         raise Unsupported(f"no network namespaces: {reason}; use mode='loopback'")
     if mode in ("loopback", "netns"):
-        capacity.check(scenario.nodes)
+        host.check_processes(scenario.nodes)
     if mode == "loopback" and law == "host":
         host.check_processors(scenario.network.processors)
 

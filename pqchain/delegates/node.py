@@ -119,10 +119,8 @@ class DelegateNode:
         """Return its results: when it entered and finished each height, in nanoseconds."""
         delegate = self.delegate
         return {
-            "rank": self.index,
             "height": delegate.blocks,
             "tip": delegate.store.state.tip.hex(),
-            "began_ns": self._began_ns,
             "entered_ns": self.entered,
             "final_ns": self.finals,
             "views": delegate.views,

@@ -13,12 +13,12 @@ from pqchain.chain.state import BlockRejected, State
 from pqchain.chain.transaction import Transaction, address_of
 from pqchain.chain.verification import Verifier
 from pqchain.consensus.builder import ViewBuilder
-from pqchain.consensus.lengths import distribution, mean
+from pqchain.consensus.lengths import MESSAGE_HEADER_BYTES, distribution, mean
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import Disturbance
 from pqchain.delegates import certificates
 from pqchain.delegates.keys import DelegateKeys, Keypair, keypairs
-from pqchain.delegates.messages import MAX_VIEWS, Kind, message_bytes
+from pqchain.delegates.messages import MAX_VIEWS, Kind
 from pqchain.delegates.pool import WALLETS, Pool, PoolLoad, with_invalid_signature
 from pqchain.errors import UsageError
 
@@ -171,7 +171,7 @@ class Setting:
         """Length of the longest legal message: a final block with the votes of all."""
         votes = certificates.longest_bytes(self.count, field_bytes=self.field_bytes(Kind.VOTE))
         body = _LENGTH_BYTES + votes + self.scenario.block_bytes
-        return message_bytes(body, field_bytes=self.field_bytes(Kind.PROPOSAL))
+        return MESSAGE_HEADER_BYTES + body + self.field_bytes(Kind.PROPOSAL)
 
     def proposer(self, height: int, view: int) -> int:
         """Return the rank of a view's proposer."""

@@ -93,8 +93,7 @@ class TimedDelegate(Delegate):
         """Maximum number of faulty delegates (f)."""
         self.views = 0
         """Number of views entered, over all heights."""
-        live = int(setting.builder.alive.sum())
-        super().__init__(setting, rank, store, behaviour=behaviour, live=live)
+        super().__init__(setting, rank, store, behaviour=behaviour)
 
     def reset(self) -> None:
         """Reset all volatile state; the store is kept."""

@@ -32,7 +32,7 @@ def test_a_vote_is_these_bytes() -> None:
         + bytes(range(32)).hex() + b"signed".hex() + "0000"
     )  # fmt: skip
     assert len(data) == messages.VOTE_BYTES + 8
-    assert messages.VOTE_BYTES == messages.message_bytes(messages.HASH_BYTES) == 48
+    assert messages.VOTE_BYTES == messages.HEADER_BYTES + messages.HASH_BYTES == 48
 
 
 @given(message=_MESSAGES, spare=st.integers(0, 9))

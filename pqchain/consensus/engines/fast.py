@@ -108,7 +108,8 @@ def _block(view: View, with_numba: bool) -> tuple[Array, Array]:
     if not view.alive[view.proposer]:
         return block, reached
     if view.overlay is not None:
-        reached = _gossip(view, view.overlay, with_numba)
+        shortest = _shortest_compiled if with_numba else _shortest_with_numpy
+        reached = shortest(view, view.overlay, int(view.overlay.delegates[view.proposer]))
         block = reached[view.overlay.delegates]
     elif view.all_to_all:
         block[:] = view.ready_ns
@@ -119,11 +120,8 @@ def _block(view: View, with_numba: bool) -> tuple[Array, Array]:
     return np.where(view.alive, block, NEVER), reached
 
 
-def _gossip(view: View, overlay: Overlay, with_numba: bool) -> Array:
-    """Return [node]: when it first receives the block."""
-    link_times, source = view.link_times, int(overlay.delegates[view.proposer])
-    if not with_numba:
-        return _shortest_with_numpy(view, overlay, source)
+def _shortest_compiled(view: View, overlay: Overlay, source: int) -> Array:
+    link_times = view.link_times
     return _shortest(
         overlay.nodes, overlay.peers, np.uint64(overlay.key), source, view.ready_ns,
         overlay.relay_ns, overlay.regions, link_times.send_ns[BLOCK], link_times.latency_ns[BLOCK],
@@ -133,7 +131,7 @@ def _gossip(view: View, overlay: Overlay, with_numba: bool) -> Array:
 
 
 def _shortest_with_numpy(view: View, overlay: Overlay, source: int) -> Array:
-    """Compute shortest paths by relaxing all nodes that improved, until none does."""
+    """Return [node]: when it first receives the block, by relaxing nodes until none improves."""
     disturbance, link_times = view.disturbance, view.link_times
     reached = np.full(overlay.nodes, NEVER, dtype=np.int64)
     reached[source] = view.ready_ns
