@@ -130,7 +130,7 @@ class Delegate:
         self.proposer = self.setting.proposer(height, view)
         self._reset_view()
         if self.proposer == self.rank:
-            self.releases_ns = now + self.setting.wait_ns(height, self.rank)
+            self.releases_ns = now + self.setting.builder.wait_ns(height, self.rank)
 
     def wake(self, now: int) -> None:
         """Propose the block if its release time has come."""
@@ -230,7 +230,7 @@ class Delegate:
             elif self.block is None:
                 self._accept(block, now)
         else:
-            # A copy counts as a vote for the block that it contains.
+            # A copy of all-to-all counts as a vote for the block that it contains.
             digest = block.digest if block else message.body
             self._count(CLASSES[message.kind], message.sender, digest, message.signature, now)
 

@@ -108,7 +108,7 @@ class LockstepSimulation:
         """Simulate one view; return its outcome and its deadline (NEVER without a timeout)."""
         clock, timeout = self.clock, self.scenario.view_timeout_seconds
         proposer = self.setting.proposer(block.height, attempt)
-        starts_ns = now + self.setting.wait_ns(block.height, proposer)
+        starts_ns = now + self.setting.builder.wait_ns(block.height, proposer)
         deadline = NEVER if timeout is None else starts_ns + nanoseconds(timeout)
         # As in the model, nothing is carried over: each view starts on an idle network.
         clock.clear()

@@ -208,6 +208,7 @@ class PlainNetwork:
         kind, sender, receiver, _ = transit
         if not self._alive[receiver]:
             return
+        # The copy that paper-serial returns to its sender crosses no network.
         if sender != receiver:
             at = self._disturbance.arrival(
                 kind, sender, receiver, at=at, max_jitter_ns=max_jitter_ns,
@@ -238,7 +239,7 @@ class PlainNetwork:
         """
         overlay, now = self._overlay, self._clock.now
         assert overlay is not None
-        # Only the first copy of a block is verified and forwarded.
+        # Only the first copy of a block is verified and forwarded, as in the model.
         if self.reached[node] != NEVER or overlay.silent[node]:
             return
         self.reached[node] = now

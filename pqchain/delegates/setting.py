@@ -120,7 +120,7 @@ class Setting:
         self._fields = {
             Kind.PROPOSAL: blocks, Kind.COPY: blocks, Kind.VOTE: votes, Kind.COMMIT: votes
         }  # fmt: skip
-        self._order: dict[int, list[int]] = {}
+        self._order = lru_cache(maxsize=16)(self.builder.order)
 
     @cached_property
     def keys(self) -> DelegateKeys:
@@ -153,7 +153,6 @@ class Setting:
         return self.pool.span(*self.load.spans[height])
 
     def _disturbance(self, height: int, view: int) -> Disturbance:
-        """Return the network draws of a view."""
         return self.builder.disturbance(height * self.scenario.max_views + view)
 
     @cached_property
@@ -175,13 +174,7 @@ class Setting:
 
     def proposer(self, height: int, view: int) -> int:
         """Return the rank of a view's proposer."""
-        if height not in self._order:
-            self._order[height] = self.builder.order(height).tolist()
-        return self._order[height][view % self.count]
-
-    def wait_ns(self, height: int, rank: int) -> int:
-        """Return the Proof of Luck delay of a proposer's block in nanoseconds."""
-        return self.builder.wait_ns(height, rank)
+        return int(self._order(height)[view % self.count])
 
     def propose(
         self,

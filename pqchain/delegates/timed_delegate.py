@@ -163,7 +163,7 @@ class TimedDelegate(Delegate):
         # The timeout counts from when the proposer may send: under Proof of Luck it waits first.
         if self._timeout_ns is not None and self.recovers:
             self.ends_ns = (
-                now + self.setting.wait_ns(height, self.proposer) + self._view_timeout_ns()
+                now + self.setting.builder.wait_ns(height, self.proposer) + self._view_timeout_ns()
             )
         if is_new:
             # Receiving them may buffer messages again.

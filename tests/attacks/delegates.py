@@ -88,7 +88,7 @@ ATTACKS = [
     ),
     Attack(
         surface="delegate",
-        name="a megabyte behind a frame that is rejected",
+        name="a megabyte behind a frame that is refused",
         small=10,
         large=1000,
         prepare=_refused,
