@@ -108,7 +108,7 @@ class Ran:
     laps: tuple[Lap, ...] = ()
     """Results of each height; empty for a model."""
     predicted_seconds: float = math.nan
-    """Latency predicted by the law "host"; see `delegate.service_times`."""
+    """Latency predicted by the law "host"; see `delegates.service_times`."""
     plain_seconds: float = math.nan
     """Latency of the same over plain, for a run over a transport in virtual time."""
     datagram_sha256: str = ""
