@@ -1,11 +1,11 @@
-# The documented commands, nothing hidden. `make help` lists them.
+# The documented commands. `make help` lists them.
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 PRESET ?= $(or $(PQCHAIN_PRESET),quick)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 # Libraries are compiled to byte code once, also where PYTHONDONTWRITEBYTECODE is set, as in many
-# containers: there each process would compile them anew, which takes it five seconds.
+# containers. Otherwise each process compiles them again, which takes five seconds.
 COMPILED := import aioquic.asyncio, cryptography.x509, hypothesis, matplotlib.pyplot, numba, pandas, pytest
 # Without native code the install needs no compiler: PQCHAIN_NATIVE=off make
 NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
@@ -22,7 +22,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
 $(VENV)/.installed: $(NATIVE_INPUTS)
-	@echo "pqchain: set up in $(VENV); liboqs is built four times and QUIC once, the first time (3 to 6 minutes)"
+	@echo "pqchain: installing into $(VENV); the first time builds liboqs four times and QUIC once (3 to 6 minutes)"
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet -c constraints.txt uv
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
@@ -35,15 +35,15 @@ $(VENV)/.installed: $(NATIVE_INPUTS)
 reproduce: install ## measure, compare with the papers, write results/index.html
 	$(BIN)/pqchain reproduce --preset $(PRESET) --output results
 
-# A file stays in one process, so that what its tests share is made once.
+# The tests of a file run in one process, so that their shared fixtures are built once.
 test: install ## run the tests
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-test-long: install ## the rest of them: more known answers, signatures and scenarios (1 to 2 minutes)
+test-long: install ## run the long tests: more known answers, signatures and scenarios (1 to 2 minutes)
 	$(BIN)/python -m pytest -n auto -m long
 
-# The allocator fills freed memory, so that use after it is freed is noticed.
-test-memory: install ## all tests with Python's debug allocator, then threads under stress (10 minutes)
+# The debug allocator overwrites freed memory, so that a use after free is detected.
+test-memory: install ## run all tests with Python's debug allocator, then a thread stress test (10 minutes)
 	PYTHONMALLOC=debug $(BIN)/python -m pytest -n auto --dist loadfile
 	PYTHONMALLOC=debug $(BIN)/python -m tests.stress --seconds 120
 	$(BIN)/python -m tests.crypto.seeded_threads --processes 200
@@ -57,10 +57,10 @@ $(VENV)/.browser: $(VENV)/.notebooks
 	@touch $@
 
 BOARD := .venv-board
-test-board: $(BOARD)/.installed ## the overlay's driver on the real pynq and a simulated board
+test-board: $(BOARD)/.installed ## test the overlay driver with the real pynq and a simulated board
 	$(BOARD)/bin/python -m pytest -n 2 tests/falcon/test_simboard.py tests/falcon/test_signer.py
 
-# pynq 4 needs numpy below 2 and Python below 3.13, so it gets an environment of its own.
+# pynq 4 needs numpy below 2 and Python below 3.13, so it gets a separate environment.
 $(BOARD)/.installed: $(VENV)/.installed
 	test -x $(BOARD)/bin/python || $(BIN)/uv venv --quiet --python $(BIN)/python $(BOARD)
 	$(BIN)/uv pip install --quiet --python $(BOARD)/bin/python "pynq==4.0.0" "setuptools<81" \
@@ -69,10 +69,10 @@ $(BOARD)/.installed: $(VENV)/.installed
 		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
 	@touch $@
 
-rtl: ## the Falcon engine in RTL as a shared library (Debian: verilator), for core="rtl"
+rtl: ## build the Falcon RTL engine as a shared library for core="rtl" (Debian: verilator)
 	$(MAKE) -C hls_kernels rtl
 
-check: install ## lint, types, walls between modules, spelling
+check: install ## check style, types, dependency rules and spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -100,9 +100,9 @@ $(VENV)/.docs: $(VENV)/.notebooks
 		-r pyproject.toml --extra docs
 	@touch $@
 
-# The wheel is built from the sdist, so whatever the sdist lacks is missed here. auditwheel reads
-# from the libraries which C library they need, and names the wheel accordingly. What an environment
-# may leave out or add on one machine does not go into what others install.
+# The wheel is built from the sdist, so a file that the sdist lacks fails here. auditwheel reads the
+# required C library version from the libraries and names the wheel accordingly. Environment
+# variables that change a local build are unset, because others install this wheel.
 BUILD_WHEEL = env -u PQCHAIN_NATIVE -u PQCHAIN_HAWK_SOURCE $(1) $(BIN)/uv build --quiet \
 	--no-build-isolation --python $(BIN)/python --out-dir build/dist
 AUDITWHEEL := PATH="$(abspath $(BIN)):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist
@@ -113,8 +113,8 @@ wheel: $(VENV)/.wheel ## build the sdist, and from it the wheel for Linux, into 
 	mv build/dist/*.tar.gz dist
 	@ls -l dist
 
-# For boards, by the name of the processor and that of its compiler. liboqs is built by a cmake of its
-# own; both find the toolchain through the environment.
+# Board wheels, by the names of processor and compiler. liboqs is built by a separate cmake; both find
+# the toolchain through the environment.
 define BOARD_WHEEL
 	rm -rf dist/*$(1).whl build/dist
 	$(call BUILD_WHEEL,CC=$(2)-gcc CXX=$(2)-g++ _PYTHON_HOST_PLATFORM=linux-$(1) \
@@ -123,10 +123,10 @@ define BOARD_WHEEL
 	mv build/dist/*.tar.gz dist
 	@ls -l dist
 endef
-wheel-aarch64: $(VENV)/.wheel ## the wheel for 64-bit ARM boards (Debian: g++-aarch64-linux-gnu)
+wheel-aarch64: $(VENV)/.wheel ## build the wheel for 64-bit ARM boards (Debian: g++-aarch64-linux-gnu)
 	$(call BOARD_WHEEL,aarch64,aarch64-linux-gnu)
 
-wheel-armv7l: $(VENV)/.wheel ## the wheel for 32-bit ARM boards, as PYNQ-Z2 (Debian: g++-arm-linux-gnueabihf)
+wheel-armv7l: $(VENV)/.wheel ## build the wheel for 32-bit ARM boards such as PYNQ-Z2 (Debian: g++-arm-linux-gnueabihf)
 	$(call BOARD_WHEEL,armv7l,arm-linux-gnueabihf)
 
 sdist: install ## build only the sdist into dist/
@@ -137,65 +137,65 @@ $(VENV)/.wheel: $(VENV)/.installed
 		-r pyproject.toml --extra wheel
 	@touch $@
 
-test-wheel: wheel ## the wheel's content, then its use on each Python, no compilers (20 minutes)
+test-wheel: wheel ## check the wheel's content, then use it with each Python without compilers (20 minutes)
 	$(BIN)/python -m pytest -n 0 -m wheel tests/packaging/test_wheel.py
 	$(BIN)/python tests/packaging/clean_install.py dist/*_$$(uname -m).whl
 
 TEST_BOARD_WHEEL = $(BIN)/python -m pytest -n 0 -m wheel --timeout 900 -k "$(1) or sdist" \
 	tests/packaging/test_wheel.py tests/crypto/test_boards.py
-test-aarch64: wheel-aarch64 ## known answers of the wheel for 64-bit ARM (Debian: qemu-user)
+test-aarch64: wheel-aarch64 ## run known-answer tests of the 64-bit ARM wheel (Debian: qemu-user)
 	$(call TEST_BOARD_WHEEL,aarch64)
 
-test-armv7l: wheel-armv7l build/armhf/.unpacked ## the same for 32-bit ARM, and its use in a Python of that processor
+test-armv7l: wheel-armv7l build/armhf/.unpacked ## run known-answer tests of the 32-bit ARM wheel, and use it in an ARM Python
 	$(call TEST_BOARD_WHEEL,armv7l) tests/packaging/test_armv7l.py
 
 build/armhf/.unpacked: tests/packaging/armhf.sh
 	sh $< build/armhf
 
-bench-overhead: install ## our timed loop against liboqs's own speed program, alternating
+bench-overhead: install ## compare pqchain's timed loop with liboqs's speed program
 	$(BIN)/python benchmarks/overhead.py
 
-bench-correction: install ## the corrected AVX2 verifier against the uncorrected one
+bench-correction: install ## compare the corrected AVX2 verifier with the uncorrected one
 	$(BIN)/python benchmarks/correction.py
 
-bench-m4: install ## instructions of Falcon's signing on a Cortex-M4 under QEMU
+bench-m4: install ## count instructions of Falcon signing on a Cortex-M4 under QEMU
 	$(BIN)/python benchmarks/cortex_m4.py
 
-bench-import: install ## how long `import pqchain` and `pqchain --help` take
+bench-import: install ## measure the start-up time of `import pqchain` and `pqchain --help`
 	$(BIN)/python benchmarks/startup.py
 
-measurements: install ## every scheme with preset paper, into data/measurements (12 to 25 minutes)
+measurements: install ## measure every scheme with preset paper into data/measurements (12 to 25 minutes)
 	$(BIN)/python benchmarks/measurements.py
 
-bench-chain: install ## a block and its signatures on 1, 2 and 4 threads, against a bare loop of C
+bench-chain: install ## measure block validation on 1, 2 and 4 threads, compared with a plain C loop
 	$(BIN)/python benchmarks/chain.py
 
-fuzz-chain: install ## a million damaged blocks through the decoder (2 to 3 minutes)
+fuzz-chain: install ## decode a million mutated blocks (2 to 3 minutes)
 	$(BIN)/python tests/chain/fuzz.py 1000000
 
-bench-hawk: install ## our Hawk beside Falcon, and beside its authors' published-in-C times
+bench-hawk: install ## compare pqchain's Hawk with Falcon and with the times of its authors' C code
 	$(BIN)/python benchmarks/hawk.py
 
-bench-keys: install ## what the look at a secret key costs, beside a signature
+bench-keys: install ## measure secret-key validation, compared with signing
 	$(BIN)/python benchmarks/secret_keys.py
 
-bench-flood: install ## floods at a node by strangers and by a member: memory, turns, an honest dial
+bench-flood: install ## flood a node as unauthenticated peers and as a member: memory, service, honest connections
 	$(BIN)/python -m tests.wire.flood aioquic
 	$(BIN)/python -m tests.wire.flood qh3
-	for each in native tcp-tls grpc; do $(BIN)/python -m tests.wire.flood $$each || exit 1; done
+	for transport in native tcp-tls grpc; do $(BIN)/python -m tests.wire.flood $$transport || exit 1; done
 	$(BIN)/python -m tests.wire.members
 
-bench-consensus: install ## votes of 1024 and 16384 delegates, gossip to 2^20 nodes, the SimPy reference
+bench-consensus: install ## measure votes of 1024 and 16384 delegates, gossip to 2^20 nodes, and the SimPy engine
 	$(BIN)/python benchmarks/consensus.py
 
-sweep-consensus: install ## 1000 scenarios: pool and Dask give the same bytes, killed workers lose nothing
+sweep-consensus: install ## run 1000 scenarios by pool and by Dask: same bytes, also after killed workers
 	$(BIN)/python benchmarks/sweep.py
 
-bench-delegates: install ## delegates that run: messages a second, 32 on loopback, QUIC over plain (2 minutes)
+bench-delegates: install ## measure executed delegates: message rate, 32 on loopback, cost of QUIC (2 minutes)
 	$(BIN)/python benchmarks/delegates.py
 
 TRIALS := PYTHONPATH=. $(BIN)/python tests/delegates
-simulate-delegates: install ## 10,000 seeds of random faults, planted mistakes (SEEDS=N or SEED=N; 10 minutes)
+simulate-delegates: install ## simulate delegates with 10,000 seeds of random faults and with injected bugs (SEEDS=N or SEED=N; 10 minutes)
 ifdef SEED
 	$(TRIALS)/trials.py --seed $(SEED)
 else
@@ -203,11 +203,11 @@ else
 	$(TRIALS)/mistakes.py
 endif
 
-fuzz-delegates: install ## a million damaged messages into a delegate (3 minutes)
+fuzz-delegates: install ## send a million mutated messages to a delegate (3 minutes)
 	$(TRIALS)/fuzz.py 1000000
 
 ATTACK ?=
-attack: install build/fuzz/native-fuzz ## hostile files, streams and calls by the hundred thousand, into docs/robustness.md (hours)
+attack: install build/fuzz/native-fuzz ## run the robustness tests: hostile files, streams and calls, into docs/robustness.md (hours)
 	$(BIN)/python -m tests.attacks $(if $(ATTACK),--only "$(ATTACK)")
 
 HAWK := pqchain/native/hawk
@@ -215,7 +215,7 @@ HAWK_C = $(filter-out %_glue.c %_study.c %authors.c,$(wildcard $(HAWK)/*.c)) tes
 HAWK_FLAGS := -std=c99 -Wall -Wextra -g -Ipqchain/native
 SANITIZE := -O2 -fsanitize=address,undefined -fno-sanitize-recover=all
 HAWK_AVX2 := -mavx2 -mbmi2 -mpclmul
-fuzz-hawk: ## a million damaged inputs under the sanitizers, 10 000 round trips (10 minutes; needs AVX2)
+fuzz-hawk: ## fuzz Hawk: a million mutated inputs with sanitizers, 10,000 round trips (10 minutes; needs AVX2)
 	mkdir -p build/fuzz
 	$(CC) $(HAWK_FLAGS) $(SANITIZE) -o build/fuzz/hawk-ref $(HAWK_C) $(wildcard $(HAWK)/ref/*.c)
 	$(CC) $(HAWK_FLAGS) $(SANITIZE) $(HAWK_AVX2) -o build/fuzz/hawk-avx2 $(HAWK_C) \
@@ -226,36 +226,36 @@ fuzz-hawk: ## a million damaged inputs under the sanitizers, 10 000 round trips 
 	build/fuzz/hawk-avx2 fuzz 1000000
 	build/fuzz/hawk-rounds rounds 10000
 
-bench-rainbow: install ## our Rainbow with AVX2 beside liboqs's portable code
+bench-rainbow: install ## compare pqchain's Rainbow with AVX2 with liboqs's portable code
 	$(BIN)/python benchmarks/rainbow.py
 
 RAINBOW := pqchain/native/rainbow
 RAINBOW_C := $(addprefix $(RAINBOW)/,drbg.c sha256.c sign.c verify.c) tests/crypto/rainbow_fuzz.c
-fuzz-rainbow: ## a million hostile inputs under the sanitizers (2 minutes; needs AVX2)
+fuzz-rainbow: ## fuzz Rainbow: a million inputs with sanitizers (2 minutes; needs AVX2)
 	mkdir -p build/fuzz
 	$(CC) -std=c11 -Wall -Wextra -g $(SANITIZE) -mavx2 -maes -o build/fuzz/rainbow $(RAINBOW_C)
 	build/fuzz/rainbow 1000000
 
 FALCON := pqchain/native/falcon
 FALCON_C := $(addprefix $(FALCON)/,recovery.c ntt.c codec.c shake.c) tests/crypto/falcon_fuzz.c
-fuzz-falcon: ## a million hostile signatures with key recovery under the sanitizers (5 minutes)
+fuzz-falcon: ## fuzz Falcon key recovery: a million signatures with sanitizers (5 minutes)
 	mkdir -p build/fuzz
 	$(CC) -std=c11 -Wall -Wextra -g $(SANITIZE) -o build/fuzz/falcon $(FALCON_C)
 	build/fuzz/falcon 1000000
 
-findings: install ## write docs/papers: what of each work holds, without measuring
+findings: install ## write docs/papers: the verdicts on each work, without measuring
 	mkdir -p docs/papers
 	for key in $(notdir $(wildcard data/papers/*)); do \
 		$(BIN)/pqchain papers $$key --findings > docs/papers/$$key.tmp || exit 1; \
 		mv docs/papers/$$key.tmp docs/papers/$$key.md; done
 
-conform: install ## which verifiers agree on boundary vectors, in results/conform (10 minutes, then 3)
+conform: install ## test verifiers on boundary vectors, into results/conform (10 minutes, then 3)
 	$(BIN)/pqchain conform vectors --output results/conform/vectors
 	$(BIN)/pqchain conform build
 	$(BIN)/pqchain conform run --times --output results/conform
 
 FUZZ_NATIVE := cmake -S pqchain/native -B build/fuzz/native -DPQCHAIN_LATTICE=ON
-fuzz-conform: install ## a million damaged vectors under the sanitizers: our builds agree (15 minutes)
+fuzz-conform: install ## fuzz verifiers: a million mutated vectors with sanitizers, all builds agree (15 minutes)
 	PQCHAIN_CACHE=$(abspath build/fuzz/cache) CFLAGS="$(SANITIZE) -g1" CXXFLAGS="$(SANITIZE) -g1" $(FUZZ_NATIVE)
 	cmake --build build/fuzz/native --parallel 2 --target liboqs-0.13-ref liboqs-0.13-avx2 \
 		liboqs-0.7.1-ref liboqs-0.7.1-avx2 falcon-kernel
@@ -271,7 +271,7 @@ build/fuzz/native-fuzz: tests/crypto/native_fuzz.c $(NATIVE_INPUTS)
 	cmake --build $(FUZZ_OURS) --parallel 2 --target $(OURS)
 	$(CC) -std=gnu11 -Wall -Wextra $(SANITIZE) -g -o $@ $<
 
-# Threads that share a library: first with AddressSanitizer, then with ThreadSanitizer in our C.
+# Threads that share a library: first with AddressSanitizer, then with ThreadSanitizer.
 SHARED := $(OURS) liboqs-0.7.1-avx2 blst-assembly
 SHARED_SCHEMES := Falcon-512 Falcon-recovery-512 ML-DSA-44 Dilithium2 MAYO-5 Hawk-512 Rainbow-I-Classic BLS12-381
 define SANITIZED_THREADS
@@ -282,26 +282,26 @@ define SANITIZED_THREADS
 	for library in $(SHARED); do build/sanitize/$(1)/threads 3 \
 		build/sanitize/$(1)/$$library/lib/liboqs.so $(SHARED_SCHEMES) || exit 1; done
 endef
-sanitize: ## our C and Rust under AddressSanitizer and ThreadSanitizer, by threads that share them (15 minutes)
+sanitize: ## test C and Rust code shared by threads with AddressSanitizer and ThreadSanitizer (15 minutes)
 	$(call SANITIZED_THREADS,address,-fsanitize=address$(comma)undefined;-fno-sanitize-recover=all)
 	$(call SANITIZED_THREADS,thread,-fsanitize=thread)
 	$(MAKE) sanitize-quic
 
-fuzz-native: install build/fuzz/native-fuzz ## a million hostile calls of our C interface per scheme, sanitized (2 hours)
+fuzz-native: install build/fuzz/native-fuzz ## fuzz the C interface: a million calls per scheme with sanitizers (2 hours)
 	$(BIN)/python -m tests.attacks --only "C interface" $(if $(FUZZ),--inputs $(FUZZ))
 
-bench-codec: install ## the engines of the erasure code on 64 MB, beside memcpy
+bench-codec: install ## measure the erasure-code engines on 64 MB, compared with memcpy
 	$(BIN)/python benchmarks/codec.py
 
-bench-reencode: install ## ten 64 MB blocks on the virtual clock, one over loopback, messages (3 minutes)
+bench-reencode: install ## measure re-encoding: ten 64 MB blocks in virtual time, one over loopback, messages (3 minutes)
 	$(BIN)/python benchmarks/replay.py
 
 QUIC := pqchain/native/quic
-test-quic: ## the QUIC library's own tests: damaged datagrams, calls without sense (2 minutes; needs cargo)
+test-quic: ## run the QUIC library's tests: mutated datagrams, invalid calls (2 minutes; needs cargo)
 	CARGO_TARGET_DIR=$(abspath build/quic) cargo test --release --locked --manifest-path $(QUIC)/Cargo.toml
 
-# ThreadSanitizer has to see the standard library too, or it takes its locks for races.
-sanitize-quic: ## the QUIC library's tests under AddressSanitizer and ThreadSanitizer (10 minutes; needs a nightly Rust)
+# ThreadSanitizer has to instrument the standard library too; otherwise it reports its locks as races.
+sanitize-quic: ## run the QUIC library's tests with AddressSanitizer and ThreadSanitizer (10 minutes; needs a nightly Rust)
 	@cargo +nightly --version > /dev/null 2>&1 && test -d "$$(rustc +nightly --print sysroot)/lib/rustlib/src/rust" || { \
 		echo "sanitize-quic: not run: rustup toolchain install nightly --component rust-src"; exit 1; }
 	for sanitizer in address thread; do \
@@ -309,7 +309,7 @@ sanitize-quic: ## the QUIC library's tests under AddressSanitizer and ThreadSani
 		ASAN_OPTIONS=detect_leaks=1 cargo +nightly test --tests -Zbuild-std --locked \
 		--target $$(rustc --print host-tuple) --manifest-path $(QUIC)/Cargo.toml || exit 1; done
 
-clean: ## remove what was built here; the cache outside the checkout stays
+clean: ## remove everything built in the checkout; the cache outside stays
 	rm -rf $(VENV) $(BOARD) build dist results docs/_build docs/notebooks .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 help: ## list the targets

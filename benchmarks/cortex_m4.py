@@ -1,9 +1,8 @@
 """Count the instructions of Falcon's signing on a Cortex-M4 under QEMU, and estimate cycles.
 
-    make bench-m4
-
-Portable Falcon of the liboqs source that the build has fetched signs; the firmware around it is
-ours. Cycles are estimates: one factor, calibrated on what pqm4 published for two parameter sets.
+The firmware of pqchain runs the portable Falcon of the liboqs source that the build has fetched.
+Cycles are estimated by one factor, calibrated on the cycles that pqm4 published for two parameter
+sets.
 """
 
 from __future__ import annotations
@@ -32,9 +31,9 @@ FLAGS = [
 
 def find_source() -> Path | None:
     """Return the folder of Falcon in the liboqs source of the build, or None."""
-    given = os.environ.get("PQCHAIN_LIBOQS_SOURCE")
+    override = os.environ.get("PQCHAIN_LIBOQS_SOURCE")
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "pqchain" / "sources"
-    for root in [Path(given)] if given else sorted(cache.glob("liboqs-0.13.0-*")):
+    for root in [Path(override)] if override else sorted(cache.glob("liboqs-0.13.0-*")):
         folder = root / "src" / "sig" / "falcon"
         if folder.is_dir():
             return folder
@@ -42,7 +41,7 @@ def find_source() -> Path | None:
 
 
 def random_source():
-    """Return the generator of the firmware."""
+    """Return the deterministic random generator of the firmware."""
     state = 0
 
     def draw(count: int) -> bytes:
@@ -57,7 +56,7 @@ def random_source():
 
 
 def expected_hash(degree: int, secret_key: bytes) -> int:
-    """Return what the firmware must print of its five signatures, made here."""
+    """Return the hash of five signatures made on this machine, which the firmware must print."""
     signer = open_signer(f"Falcon-{degree}", "liboqs-0.13/ref")
     value = 0
     with native.library("liboqs-0.13/ref").randomness(random_source()):
@@ -69,23 +68,23 @@ def expected_hash(degree: int, secret_key: bytes) -> int:
 
 
 def count(degree: int, source: Path) -> dict[str, int]:
-    """Build the firmware, run it, return what it printed."""
+    """Build and run the firmware; return the printed numbers by name."""
     logn = 9 if degree == 512 else 10
     _, secret_key = open_signer(f"Falcon-{degree}", "liboqs-0.13/ref").generate_keypair()
     portable = source / f"pqclean_falcon-{degree}_clean"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         sign = f"PQCLEAN_FALCON{degree}_CLEAN_crypto_sign_signature"
-        numbers = ", ".join(map(str, secret_key))
+        key_bytes = ", ".join(map(str, secret_key))
         (folder / "key.h").write_text(
             f"enum {{ LOGN = {logn} }};\n#define SIGN {sign}\n"
-            f"static const unsigned char secret_key[] = {{{numbers}}};\n",
+            f"static const unsigned char secret_key[] = {{{key_bytes}}};\n",
             encoding="utf-8",
         )
         files = [
             HERE / "cortex_m4" / "firmware.c",
             *(NATIVE / part for part in ("shake.c", "ntt.c", "codec.c")),
-            *sorted(path for path in portable.glob("*.c")),
+            *sorted(portable.glob("*.c")),
         ]
         image = folder / "firmware.elf"
         subprocess.run(
@@ -95,27 +94,27 @@ def count(degree: int, source: Path) -> dict[str, int]:
             ],
             check=True,
         )  # fmt: skip
-        done = subprocess.run(
+        process = subprocess.run(
             [
                 EMULATOR, "-M", "mps2-an386", "-nographic", "-semihosting", "-icount", "shift=0",
                 "-monitor", "none", "-serial", "none", "-kernel", image,
             ],
             check=True, capture_output=True, text=True, timeout=300,
         )  # fmt: skip
-    lines = (line.split() for line in (done.stdout + done.stderr).splitlines())
-    found = {line[0]: int(line[1]) for line in lines if len(line) == 2 and line[1].isdigit()}
-    if found.get("wrong") != 0 or found["hash"] != expected_hash(degree, secret_key):
-        raise SystemExit(f"the firmware does not sign as this machine does: {found}")
-    return found
+    rows = (line.split() for line in (process.stdout + process.stderr).splitlines())
+    numbers = {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdigit()}
+    if numbers.get("wrong") != 0 or numbers["hash"] != expected_hash(degree, secret_key):
+        raise SystemExit(f"the signatures of the firmware differ from this machine's: {numbers}")
+    return numbers
 
 
 def main() -> int:
-    """Count both sizes and print a table, or say why not."""
+    """Count instructions for both degrees and print a table; skip if a tool is missing."""
     missing = [tool for tool in (COMPILER, EMULATOR) if shutil.which(tool) is None]
     source = find_source()
     if missing or source is None:
-        why = f"{', '.join(missing)} not found: {PACKAGES}" if missing else "no liboqs source: make"
-        print(f"bench-m4: skipped, {why}")
+        reason = f"{', '.join(missing)} not found; run `{PACKAGES}`" if missing else ""
+        print(f"bench-m4: skipped: {reason or 'liboqs source not found; run `make`'}")
         return 0
     counted = {degree: count(degree, source) for degree in (512, 1024)}
     print(f"{'':24}{'Falcon-512':>14}{'Falcon-1024':>14}")
@@ -131,9 +130,9 @@ def main() -> int:
         ("sign, pqm4 clean", model.PQM4_CYCLES),
     ):
         print(f"{label:24}" + "".join(f"{values[n]:>14,.0f}" for n in counted) + "  cycles")
-    for degree, found in counted.items():
-        ratio = model.PQM4_CYCLES[degree] / found["sign"]
-        print(f"Falcon-{degree}: pqm4's cycles over our instructions are {ratio:.4f}")
+    for degree, numbers in counted.items():
+        ratio = model.PQM4_CYCLES[degree] / numbers["sign"]
+        print(f"Falcon-{degree}: cycles of pqm4 / instructions here = {ratio:.4f}")
     print("Signatures equal those of liboqs on this machine for the same key and randomness.")
     return 0
 

@@ -1,4 +1,4 @@
-"""Helpers of the benchmark scripts: the extra native build and a table on stdout."""
+"""Helpers of the benchmark scripts: native build, timing, and text tables."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+
+from pqchain.algorithms import OPERATIONS
+from pqchain.bench.operations import MESSAGE_BYTES
+from pqchain.crypto import native
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def build() -> Path:
-    """Build what the comparisons need beside the package; return the folder of the build."""
+    """Build the reference programs of the comparisons; return the build folder."""
     cmake = shutil.which("cmake")
     if cmake is None:
-        sys.exit("cmake was not found; install it (Debian: apt-get install cmake)")
+        sys.exit("cmake was not found. Install it (Debian: apt-get install cmake).")
     folder = ROOT / "build" / "benchmarks"
     configure = [cmake, "-S", str(ROOT / "pqchain" / "native"), "-B", str(folder)]
     if shutil.which("ninja"):
@@ -28,13 +33,39 @@ def build() -> Path:
 
 
 def pin() -> None:
-    """Keep this process and its children on one processor, where the system can."""
+    """Restrict this process and its children to one processor, if the system supports it."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
+def seconds(call: Callable[[], object]) -> float:
+    """Return the duration of a call in seconds."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def median_seconds(
+    library: native.Library,
+    algorithm: str,
+    operation: str,
+    *,
+    warmup: int,
+    samples: int,
+    minimum: int,
+    limit_seconds: float,
+    pool: int,
+) -> float:
+    """Return the median duration of one operation in the library's timed loop, in seconds."""
+    plan = native.Plan(
+        operation=OPERATIONS.index(operation), warmup=warmup, samples=samples, minimum=minimum,
+        limit_ns=int(limit_seconds * 1e9), pool=pool, message_bytes=MESSAGE_BYTES, seed=1,
+    )  # fmt: skip
+    return statistics.median(library.measure(algorithm, plan)[0][warmup:]) * 1e-9
+
+
 def spread(values: Iterable[float]) -> tuple[float, float, float]:
-    """Return least, median and greatest."""
+    """Return the least value, the median and the greatest value."""
     values = sorted(values)
     return values[0], statistics.median(values), values[-1]
 

@@ -1,4 +1,4 @@
-"""`make measurements`: a run of everything with preset paper, kept for notebooks and pages."""
+"""Measure every scheme with preset paper and store the run for notebooks and pages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pqchain.bench import stored
 
 
 def main() -> None:
-    """Measure, and keep the run under this machine's name."""
+    """Measure, and store the run under the identifier of this machine."""
     print(
         "Every scheme in every implementation, preset paper: 12 to 25 minutes on an idle machine."
     )

@@ -1,4 +1,4 @@
-"""Compare our timed loop with liboqs's own speed program.
+"""Compare pqchain's timed loop with liboqs's speed program.
 
 Both call the same shared library, alternating on one processor. The speed program prints mean
 times, so means are compared; the ratio of each steady pair counts, and their median decides.
@@ -19,11 +19,11 @@ from harness import build, pin, spread, table
 from pqchain.algorithms import OPERATIONS
 from pqchain.crypto import native
 
-CELLS = (("Falcon-512", "sign"), ("Falcon-512", "verify"), ("ML-DSA-44", "verify"))
-"""What is compared: short operations, where overhead would show."""
+CASES = (("Falcon-512", "sign"), ("Falcon-512", "verify"), ("ML-DSA-44", "verify"))
+"""Compared operations: short ones, in which overhead has the largest share."""
 
 STEADY = 0.05
-"""A pair counts if our two halves, before and after theirs, agree within this."""
+"""Greatest relative difference of the timed loop before and after the program."""
 
 SPEED_MESSAGE_BYTES = 50
 """Length of the message that the speed program signs."""
@@ -31,9 +31,9 @@ SPEED_MESSAGE_BYTES = 50
 SPEED_NAMES = {"generate_keypair": "keypair", "sign": "sign", "verify": "verify"}
 
 
-def theirs(program: Path, algorithm: str, operation: str, seconds: int) -> float:
+def speed_program_seconds(program: Path, algorithm: str, operation: str, seconds: int) -> float:
     """Return the mean seconds that liboqs's speed program reports."""
-    # The program is linked to the library's name; this gives it the very file that we load.
+    # The program is linked by library name; this makes it load the same file as pqchain.
     environment = {**os.environ, "LD_PRELOAD": str(native.library("liboqs-0.13/avx2").path)}
     text = subprocess.run(
         [str(program), "-d", str(seconds), algorithm],
@@ -46,7 +46,7 @@ def theirs(program: Path, algorithm: str, operation: str, seconds: int) -> float
     raise ValueError(f"{program.name} printed no row {SPEED_NAMES[operation]!r}:\n{text}")
 
 
-def ours(algorithm: str, operation: str, seconds: float) -> float:
+def timed_loop_seconds(algorithm: str, operation: str, seconds: float) -> float:
     """Return the mean seconds of our timed loop."""
     plan = native.Plan(
         operation=OPERATIONS.index(operation), warmup=3, samples=1_000_000, minimum=10,
@@ -59,31 +59,31 @@ def ours(algorithm: str, operation: str, seconds: float) -> float:
 def main() -> int:
     """Compare and print; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=15, help="pairs of runs of each cell")
+    parser.add_argument("--pairs", type=int, default=15, help="pairs of runs of each case")
     parser.add_argument("--seconds", type=int, default=1, help="length of one run")
     arguments = parser.parse_args()
     program = build() / "speed_sig"
     pin()
     rows, good = [], True
-    for algorithm, operation in CELLS:
-        pairs, tried = [], 0
-        while len(pairs) < arguments.pairs and tried < 5 * arguments.pairs:
-            tried += 1
-            before = ours(algorithm, operation, arguments.seconds / 2)
-            other = theirs(program, algorithm, operation, arguments.seconds)
-            after = ours(algorithm, operation, arguments.seconds / 2)
-            # If our own two halves disagree, the machine changed its speed in between.
+    for algorithm, operation in CASES:
+        pairs, attempts = [], 0
+        while len(pairs) < arguments.pairs and attempts < 5 * arguments.pairs:
+            attempts += 1
+            before = timed_loop_seconds(algorithm, operation, arguments.seconds / 2)
+            other = speed_program_seconds(program, algorithm, operation, arguments.seconds)
+            after = timed_loop_seconds(algorithm, operation, arguments.seconds / 2)
+            # If the two halves disagree, the speed of the machine changed in between.
             if abs(before / after - 1) < STEADY:
                 pairs.append(((before + after) / 2, other))
         if not pairs:
-            print("the machine was never steady enough to compare; run it when it is quieter")
+            print("the speed of this machine varies too much. Run this on an idle machine.")
             return 1
-        low, middle, high = spread(mine / other for mine, other in pairs)
+        low, middle, high = spread(loop / program for loop, program in pairs)
         good = good and 0.95 <= middle <= 1.05
         rows.append([
             f"{algorithm} {operation}",
             *(f"{spread(column)[1] * 1e6:.2f}" for column in zip(*pairs, strict=True)),
-            f"{middle:.3f}", f"{low:.3f}", f"{high:.3f}", f"{len(pairs)} of {tried}",
+            f"{middle:.3f}", f"{low:.3f}", f"{high:.3f}", f"{len(pairs)} of {attempts}",
         ])  # fmt: skip
     head = [
         "mean microseconds",

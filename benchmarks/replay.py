@@ -1,10 +1,10 @@
-"""Re-encoding at the paper's size, and what it may take on two processors without other work.
+"""Measure re-encoding at the paper's size, with limits for two idle processors.
 
-Ten blocks of 64 MB on the virtual clock, each replayed by itself; the first of them twice, to the
-byte; exchanges over loopback by the native transport, in turns with TCP with TLS; what a datagram
-costs without nodes; 64 MB through 5 % of loss; small messages between nodes. Exit code 1 if a bound
-is missed; the table says how busy the machine was, because others' work counts in wall time.
-`--megabytes` and `--blocks` make it smaller, and then only sameness is judged.
+Cases: ten blocks of 64 MB in virtual time, the first replayed twice and compared by bytes;
+exchanges over loopback by the native transport, alternating with TCP with TLS; the cost of a
+datagram without nodes; 64 MB through 5 % loss; small messages between nodes. Exit code 1 if a limit
+is missed. The table has the load of the machine, because other processes lengthen wall time. With
+other `--megabytes` or `--blocks`, only the equality of bytes is judged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from statistics import median
 from harness import table
 
 from pqchain import results
-from pqchain.reencode import replay, runs
+from pqchain.reencode import replays, runs
 from pqchain.reencode.scenario import Scenario, preset
 from pqchain.wire.drivers import virtual as virtual_clock
 from pqchain.wire.drivers.job import Job
@@ -31,169 +31,174 @@ from pqchain.wire.drivers.link import Link
 from pqchain.wire.identity import generate
 from pqchain.wire.session import Filled, Opened, Received
 from pqchain.wire.transports.native import NativeFabric
-from pqchain.wire.transports.registry import Place
+from pqchain.wire.transports.registry import TransportSettings
 
-TEN_SECONDS, ONE_SECONDS, LOOPBACK_SECONDS = 60.0, 8.0, 4.0
+BLOCKS_SECONDS, BLOCK_SECONDS, LOOPBACK_SECONDS = 60.0, 8.0, 4.0
 MEMORY_BYTES = 3e9
 DATAGRAM_SECONDS = 6e-6
 LOSS_SECONDS = 2 * 5.8
-"""Twice the virtual time that a trial of the same protocol took: CUBIC, 5 % of loss."""
+"""Twice the virtual time of a run of the same protocol: CUBIC, 5 % loss."""
 
-MESSAGES = 100_000
+MESSAGES_PER_SECOND = 100_000
 VOTERS, VOTES = 21, 63_000
-"""Nodes that all talk to each other, and about how many messages they send in all."""
+"""Number of nodes that all send to each other, and their approximate number of messages."""
 
-PATIENCE = ("timeout_seconds", "stall_seconds", "give_up_seconds")
+TIMEOUTS = ("timeout_seconds", "stall_seconds", "give_up_seconds")
 ROUNDS = 3
-"""Of the exchanges over sockets, in turns; medians are compared."""
+"""Rounds of alternating exchanges over sockets; medians are compared."""
 
 Row = tuple[str, str, str, bool]
-"""What, measured, asked, whether it was reached."""
+"""Case, measured value, limit, and whether it was met."""
 
 
-def virtual(one: Scenario, folder: Path) -> tuple[str, float, float]:
-    """Replay and save; return a hash of the files, wall and processor seconds."""
-    begun, cpu = time.perf_counter(), time.process_time()
-    frame = replay.replay(one, progress=sys.stderr.isatty())
-    taken, used = time.perf_counter() - begun, time.process_time() - cpu
+def replay_in_virtual_time(scenario: Scenario, folder: Path) -> tuple[str, float, float]:
+    """Replay and save; return the digest of the files, wall seconds and processor seconds."""
+    start, cpu_start = time.perf_counter(), time.process_time()
+    result = replays.replay(scenario, progress=sys.stderr.isatty())
+    wall, cpu = time.perf_counter() - start, time.process_time() - cpu_start
     digest = hashlib.sha256()
-    for each, name in ((frame, "runs"), (frame.attrs["nodes"], "nodes")):
-        path = results.save(each, folder / f"{name}.csv")
+    for table_, name in ((result.frame, "runs"), (result.nodes, "nodes")):
+        path = results.save(table_, folder / f"{name}.csv")
         digest.update(path.read_bytes() + path.with_suffix(".json").read_bytes())
-    return digest.hexdigest(), taken, used
+    return digest.hexdigest(), wall, cpu
 
 
 def blocks(size: int, count: int) -> Iterator[Row]:
-    """Replay one block twice, then all."""
+    """Replay one block twice, then all blocks."""
     paper = preset("paper", block_bytes=size, blocks=count, transport="native")
     digests = set()
     for _ in range(2):
         with tempfile.TemporaryDirectory(prefix="pqchain-") as name:
-            digest, wall, used = virtual(replace(paper, blocks=1), Path(name))
+            digest, wall, cpu = replay_in_virtual_time(replace(paper, blocks=1), Path(name))
         digests.add(digest)
     same = len(digests) == 1
-    yield "one block twice, files", "the same" if same else "DIFFER", "the same", same
-    shown = f"{wall:.1f} s, {used:.1f} s of a processor"
-    yield "one block, virtual", shown, f"{ONE_SECONDS:g} s", wall <= ONE_SECONDS
+    yield "one block twice, files", "equal" if same else "DIFFERENT", "equal", same
+    text = f"{wall:.1f} s, {cpu:.1f} s of a processor"
+    yield "one block, virtual", text, f"{BLOCK_SECONDS:g} s", wall <= BLOCK_SECONDS
     with tempfile.TemporaryDirectory(prefix="pqchain-") as name:
-        _, wall, used = virtual(paper, Path(name))
+        _, wall, cpu = replay_in_virtual_time(paper, Path(name))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    shown = f"{wall:.1f} s, {used:.1f} s of a processor"
-    yield f"{count} blocks, virtual", shown, f"{TEN_SECONDS:g} s", wall <= TEN_SECONDS
+    text = f"{wall:.1f} s, {cpu:.1f} s of a processor"
+    yield f"{count} blocks, virtual", text, f"{BLOCKS_SECONDS:g} s", wall <= BLOCKS_SECONDS
     yield "memory", f"{memory / 1e9:.2f} GB", f"{MEMORY_BYTES / 1e9:g} GB", memory <= MEMORY_BYTES
 
 
 def loopback(size: int) -> Iterator[Row]:
     """Exchange one block over sockets, by the native transport and by TCP with TLS, in turns."""
     spans: dict[str, list[float]] = {"tcp-tls": [], "native": []}
-    used: dict[str, list[float]] = {"tcp-tls": [], "native": []}
+    cpu: dict[str, list[float]] = {"tcp-tls": [], "native": []}
     busy, complete = 0.0, True
     for _ in range(ROUNDS):
         for transport in spans:
-            # Patience, so that on a busy machine nobody is taken for dead.
-            patient = dict.fromkeys(PATIENCE, 60.0)
-            one = preset("paper", block_bytes=size, blocks=1, experiment="exchange",
-                         mode="loopback", transport=transport, datagram_bytes=8952,
-                         **patient)  # fmt: skip
+            # Long timeouts, so that no node fails because the machine is busy.
+            timeouts = dict.fromkeys(TIMEOUTS, 60.0)
+            scenario = preset("paper", block_bytes=size, blocks=1, experiment="exchange",
+                              mode="loopback", transport=transport, datagram_bytes=8952,
+                              **timeouts)  # fmt: skip
             with tempfile.TemporaryDirectory(prefix="pqchain-") as name:
-                runs.prepare(one, Path(name))
-                outcome = runs.run(one, Path(name))
+                runs.prepare(scenario, Path(name))
+                outcome = runs.run(scenario, Path(name))
             if outcome.result.failure is not None:
                 raise outcome.result.failure
-            complete &= all(len(node.record.arrivals) == one.nodes - 1 for node in outcome.nodes)
+            complete &= all(
+                len(node.record.arrivals) == scenario.nodes - 1 for node in outcome.nodes
+            )
             spans[transport].append(outcome.span_seconds)
-            used[transport].append(outcome.cpu_seconds)
+            cpu[transport].append(outcome.cpu_seconds)
             busy = max(busy, outcome.result.machine_busy)
     for transport, times in spans.items():
-        shown = (
+        text = (
             f"{median(times):.2f} s ({min(times):.2f} to {max(times):.2f}), "
-            f"{median(used[transport]):.1f} s of a processor, machine {busy:.0%} busy"
+            f"{median(cpu[transport]):.1f} s of a processor, machine {busy:.0%} busy"
         )
-        asked = f"{LOOPBACK_SECONDS:g} s" if transport == "native" else ""
-        fine = complete and (not asked or median(times) <= LOOPBACK_SECONDS)
-        yield f"exchange, loopback, {transport}", shown, asked, fine
+        limit = f"{LOOPBACK_SECONDS:g} s" if transport == "native" else ""
+        met = complete and (not limit or median(times) <= LOOPBACK_SECONDS)
+        yield f"exchange, loopback, {transport}", text, limit, met
     ratio = median(spans["native"]) / median(spans["tcp-tls"])
-    yield "native over TCP with TLS", f"{ratio:.2f}", "1 at most", ratio <= 1
+    yield "native over TCP with TLS", f"{ratio:.2f}", "at most 1", ratio <= 1
 
 
-def moved(hosts: int, size: int, link: Link, congestion: str) -> tuple[float, float, int]:
-    """Let every host send that much to every other; return virtual and processor seconds.
+def transfer(hosts: int, size: int, link: Link, congestion: str) -> tuple[float, float, int]:
+    """Send `size` bytes from every host to every other.
 
-    The third is the number of datagrams.
+    Returns virtual seconds, processor seconds, and the number of datagrams.
     """
-    own = generate(hosts, algorithm="Ed25519", seed=0)
-    public, addresses = [each.public for each in own], dict.fromkeys(range(hosts), ("", 0))
-    places = [
-        Place(identity=each, directory=public, addresses=addresses, folder=Path(),
+    identities = generate(hosts, algorithm="Ed25519", seed=0)
+    public, addresses = (
+        [identity.public for identity in identities],
+        dict.fromkeys(range(hosts), ("", 0)),
+    )
+    endpoints = [
+        TransportSettings(identity=identity, directory=public, addresses=addresses, folder=Path(),
               congestion=congestion, window_bytes=link.window_bytes)
-        for each in own
+        for identity in identities
     ]  # fmt: skip
-    fabric = NativeFabric(link.conditions(), places)
+    fabric = NativeFabric(link.conditions(), endpoints)
     chunk = bytes(size)
     for at in range(hosts):
         host = fabric.start(at)
         for peer in range(hosts):
             if peer != at:
                 host.dial(peer, early=False, now=0.0)
-    opened, begun, left = 0, (0.0, 0.0, 0), hosts * (hosts - 1)
+    opened, start, missing = 0, (0.0, 0.0, 0), hosts * (hosts - 1)
     now = 0.0
-    while left:
+    while missing:
         for now, at, event in fabric.advance(3600.0):
             host = fabric.hosts[at]
             if isinstance(event, Opened) and event.dialled:
                 opened += 1
                 if opened == hosts * (hosts - 1):
-                    begun = now, time.process_time(), fabric.totals().sent
-                    for each in fabric.hosts.values():
-                        for session, there in each.sessions.items():
-                            if there.dialled:
-                                each.send(session, each.open(session), b"go", end=True)
+                    start = now, time.process_time(), fabric.totals().sent
+                    for sender in fabric.hosts.values():
+                        for session, state in sender.sessions.items():
+                            if state.dialled:
+                                sender.send(session, sender.open(session), b"go", end=True)
             elif isinstance(event, Received):
                 if event.data == b"go":
                     host.send(event.session, event.channel, b"!")
                     host.send(event.session, event.channel, chunk, end=True)
                 else:
-                    host.place(event.session, event.channel, None, size, offset=1)
-                    left -= event.end
+                    host.receive_into(event.session, event.channel, None, size, offset=1)
+                    missing -= event.end
             elif isinstance(event, Filled):
-                left -= event.end
-    spent = now - begun[0], time.process_time() - begun[1], fabric.totals().sent - begun[2]
+                missing -= event.end
+    costs = now - start[0], time.process_time() - start[1], fabric.totals().sent - start[2]
     fabric.close()
-    return spent
+    return costs
 
 
 def datagrams(size: int) -> Iterator[Row]:
-    """Say what a datagram costs, and how 64 MB get through loss."""
-    _, used, count = moved(10, size // 7, Link(), "reno")
-    each = used / count
-    shown = f"{each * 1e6:.2f} us ({count} datagrams)"
-    yield "a datagram, virtual", shown, f"{DATAGRAM_SECONDS * 1e6:g} us", each <= DATAGRAM_SECONDS
+    """Measure the cost of a datagram, and the transfer of `size` bytes through loss."""
+    _, cpu, count = transfer(10, size // 7, Link(), "reno")
+    cost = cpu / count
+    text = f"{cost * 1e6:.2f} us ({count} datagrams)"
+    yield "a datagram, virtual", text, f"{DATAGRAM_SECONDS * 1e6:g} us", cost <= DATAGRAM_SECONDS
     lossy = Link(loss=0.05)
-    took, used, count = moved(2, size, lossy, "cubic")
-    shown = f"{took:.2f} virtual s, {used:.2f} s of a processor"
-    yield "a pair, 5 % loss, CUBIC", shown, f"{LOSS_SECONDS:g} virtual s", took <= LOSS_SECONDS
+    seconds, cpu, _ = transfer(2, size, lossy, "cubic")
+    text = f"{seconds:.2f} virtual s, {cpu:.2f} s of a processor"
+    yield "a pair, 5 % loss, CUBIC", text, f"{LOSS_SECONDS:g} virtual s", seconds <= LOSS_SECONDS
 
 
 def messages() -> Iterator[Row]:
-    """Say how many small messages a second of a processor nodes exchange on the virtual clock.
+    """Measure how many small messages nodes exchange in virtual time per processor second.
 
-    Once ten for one peer are sent together, which is what is asked for. Once each waits for what
-    came of the one before and is alone: there it costs a datagram and half an acknowledgement.
+    The limit applies to ten messages sent to each peer at once. A single message per peer and round
+    costs a datagram and half an acknowledgement.
     """
-    for each in (10, 1):
-        rounds = VOTES // (VOTERS * (VOTERS - 1) * each)
-        parameters = {"nodes": VOTERS, "rounds": rounds, "each": each}
+    for batch in (10, 1):
+        rounds = VOTES // (VOTERS * (VOTERS - 1) * batch)
+        parameters = {"nodes": VOTERS, "rounds": rounds, "batch": batch}
         job = Job(nodes=VOTERS, factory="voters:build", parameters=parameters, transport="native",
                   identity="Ed25519", begin=True)  # fmt: skip
         model = virtual_clock.Model(task_seconds=lambda task: 0.0)
         with tempfile.TemporaryDirectory(prefix="pqchain-") as name:
             nodes = virtual_clock.run(job, Path(name), model).nodes
-        begun, ended = zip(*(node.report["spent"] for node in nodes), strict=True)
-        rate = rounds * VOTERS * (VOTERS - 1) * each / (max(ended) - min(begun))
-        what = "alone" if each == 1 else f"{each} to a peer at once"
-        asked = MESSAGES if each > 1 else 0
-        yield (f"messages of 128 bytes, {what}", f"{rate:,.0f} a second of a processor",
-               f"{asked:,}" if asked else "", rate >= asked)  # fmt: skip
+        starts, ends = zip(*(node.report["spent"] for node in nodes), strict=True)
+        rate = rounds * VOTERS * (VOTERS - 1) * batch / (max(ends) - min(starts))
+        case = "alone" if batch == 1 else f"{batch} to a peer at once"
+        limit = MESSAGES_PER_SECOND if batch > 1 else 0
+        yield (f"messages of 128 bytes, {case}", f"{rate:,.0f} per processor second",
+               f"{limit:,}" if limit else "", rate >= limit)  # fmt: skip
 
 
 def main() -> int:
@@ -214,11 +219,11 @@ def main() -> int:
     for name, part in parts.items():
         if arguments.only in (None, name):
             rows += part()
-    cells = [[what, found, asked, "" if fine else "MISSED"] for what, found, asked, fine in rows]
-    print(table([f"blocks of {arguments.megabytes} MB", "here", "asked", ""], cells))
-    whole = arguments.megabytes == 64 and arguments.blocks == 10
-    judged = rows if whole else [row for row in rows if row[2] == "the same"]
-    return 0 if all(fine for *_, fine in judged) else 1
+    cells = [[*texts, "" if met else "MISSED"] for *texts, met in rows]
+    print(table([f"blocks of {arguments.megabytes} MB", "measured", "limit", ""], cells))
+    full_size = arguments.megabytes == 64 and arguments.blocks == 10
+    judged = rows if full_size else [row for row in rows if row[2] == "equal"]
+    return 0 if all(met for *_, met in judged) else 1
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measure how long `import pqchain` and the help of commands take, in fresh processes.
+"""Measure how long `import pqchain` and the help of commands take, in new processes.
 
 Exit code 1 if a median exceeds its bound.
 """
@@ -18,7 +18,7 @@ CASES = {
     "pqchain reencode --help": (["-m", "pqchain", "reencode", "--help"], 0.3),
     "pqchain consensus --help": (["-m", "pqchain", "consensus", "--help"], 0.4),
 }
-"""What is started, and the bound of its median in seconds."""
+"""Arguments of Python and the bound of the median in seconds, by command."""
 
 
 def main() -> int:

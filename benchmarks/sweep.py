@@ -1,7 +1,7 @@
-"""A thousand scenarios by processes and by a Dask cluster of two workers, with and without a kill.
+"""Run a thousand scenarios by processes and by Dask, with and without a killed worker.
 
-Prints the time and the SHA-256 of the CSV of each way to run them. Exit code 1 if one differs from
-what a single process makes of the scenarios, or if a worker was not killed in the middle.
+Prints the time and the SHA-256 of the CSV of each variant. Exit code 1 if a digest differs from
+that of a single process, or if no worker was killed during a run.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def scenarios() -> list[Scenario]:
     )
 
 
-def kill_in_the_middle(store: Path, victim: Callable[[], int | None], after: int) -> list[int]:
-    """Kill a process once `after` results are stored; the list gets how many there were."""
-    seen: list[int] = []
+def kill_during_run(store: Path, victim: Callable[[], int | None], after: int) -> list[int]:
+    """Kill a process once `after` results are stored; return a list that receives their number."""
+    kills: list[int] = []
 
     def watch() -> None:
         for _ in range(60_000):
@@ -49,18 +49,18 @@ def kill_in_the_middle(store: Path, victim: Callable[[], int | None], after: int
             pid = victim()
             if stored >= after and pid is not None:
                 os.kill(pid, signal.SIGKILL)
-                seen.append(stored)
+                kills.append(stored)
                 return
             time.sleep(0.002)
 
     threading.Thread(target=watch, daemon=True).start()
-    return seen
+    return kills
 
 
-def child() -> int | None:
-    """Return a process of the pool."""
-    names = [one for one in multiprocessing.active_children() if one.name.startswith("Spawn")]
-    return names[0].pid if names else None
+def pool_process_id() -> int | None:
+    """Return the process identifier of a worker of the pool."""
+    children = multiprocessing.active_children()
+    return next((child.pid for child in children if child.name.startswith("Spawn")), None)
 
 
 def main() -> int:
@@ -70,14 +70,14 @@ def main() -> int:
     cases = scenarios()
     rows, digests, missed = [], set(), []
 
-    def note(name: str, run: Callable[[], pd.DataFrame], seen: list[int] | None = None) -> None:
+    def note(name: str, run: Callable[[], pd.DataFrame], kills: list[int] | None = None) -> None:
         start = time.perf_counter()
         frame = run()
         taken = time.perf_counter() - start
         digest = hashlib.sha256(frame.to_csv(index=False).encode()).hexdigest()
         digests.add(digest)
-        killed = "" if seen is None else f"{seen[0]} of {len(cases)}" if seen else "not killed"
-        if seen is not None and (not seen or seen[0] >= len(cases)):
+        killed = "" if kills is None else f"{kills[0]} of {len(cases)}" if kills else "not killed"
+        if kills is not None and (not kills or kills[0] >= len(cases)):
             missed.append(name)
         rows.append([name, f"{taken:.1f}", f"{len(cases) / taken:.0f}", killed, digest[:16]])
 
@@ -85,11 +85,11 @@ def main() -> int:
         stores = [Path(folder) / f"{number}.jsonl" for number in range(2)]
         note("one process", lambda: sweep(cases, workers=1))
         note("pool of 2", lambda: sweep(cases, workers=2, batch=BATCH))
-        seen = kill_in_the_middle(stores[0], child, 200)
+        kills = kill_during_run(stores[0], pool_process_id, 200)
         note(
             "pool of 2, one killed",
             lambda: sweep(cases, workers=2, batch=BATCH, store=stores[0]),
-            seen,
+            kills,
         )
         with LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
@@ -97,16 +97,16 @@ def main() -> int:
         ) as cluster:  # fmt: skip
             address = cluster.scheduler_address
             note("Dask, 2 workers", lambda: sweep(cases, scheduler=address, batch=BATCH))
-            seen = kill_in_the_middle(stores[1], lambda: int(cluster.workers[0].pid), 200)
+            kills = kill_during_run(stores[1], lambda: int(cluster.workers[0].pid), 200)
             note(
                 "Dask, 2 workers, one killed",
                 lambda: sweep(cases, scheduler=address, batch=BATCH, store=stores[1]),
-                seen,
+                kills,
             )
     head = [f"{len(cases)} scenarios", "seconds", "scenarios/s", "killed after", "SHA-256 of CSV"]
     print(table(head, rows))
     same = len(digests) == 1
-    print("\nidentical bytes" if same else "\nthe bytes differ", *missed)
+    print("\nequal bytes" if same else "\nthe bytes differ", *missed)
     return 0 if same and not missed else 1
 
 

@@ -1,4 +1,4 @@
-"""Sphinx extension: examples in docstrings, generated pages, and a check for outside resources."""
+"""Sphinx extension: examples in docstrings, generated pages, a check for external resources."""
 
 from __future__ import annotations
 
@@ -23,47 +23,47 @@ from pqchain.commands import main
 from pqchain.results import Contract
 
 _LOADING = re.compile(r"<(?:script|img|iframe|source|link)\b[^>]*>")
-"""What a browser may fetch by itself."""
+"""Elements that a browser loads without a click."""
 
 _ADDRESS = re.compile(r"""(?:src|href)\s*=\s*["']?((?:[a-z]+:)?//[^"'\s>]*)""")
 
 _NAMING = re.compile(r"""\brel=["']?(?:canonical|index|search|next|prev|author)""")
-"""Kinds of `link` that only name a page."""
+"""Kinds of `link` that a browser does not load."""
 
 _IN_SHEET = re.compile(r"""(?:url\(|@import\s+)["']?((?:https?:)?//[^"')]+)""")
 
 
-def outside(folder: Path) -> Iterator[str]:
-    """Yield what the pages and style sheets of a site would fetch from elsewhere."""
+def external_resources(folder: Path) -> Iterator[str]:
+    """Yield the page or style sheet and the address of each external resource of a site."""
     for page in sorted(folder.rglob("*.html")):
         for tag in _LOADING.findall(page.read_text(encoding="utf-8")):
-            address = _ADDRESS.search(tag)
-            if address and not _NAMING.search(tag):
-                yield f"{page.relative_to(folder)}: {address[1]}"
+            match = _ADDRESS.search(tag)
+            if match and not _NAMING.search(tag):
+                yield f"{page.relative_to(folder)}: {match[1]}"
     for sheet in sorted(folder.rglob("*.css")):
-        for outer in _IN_SHEET.findall(sheet.read_text(encoding="utf-8")):
-            yield f"{sheet.relative_to(folder)}: {outer}"
+        for address in _IN_SHEET.findall(sheet.read_text(encoding="utf-8")):
+            yield f"{sheet.relative_to(folder)}: {address}"
 
 
 def _check_site(app: Sphinx, exception: Exception | None) -> None:
     if exception is not None or app.builder.name != "html":
         return
-    if found := list(outside(Path(app.outdir))):
-        raise ExtensionError("pages would fetch from elsewhere:\n" + "\n".join(found))
+    if resources := list(external_resources(Path(app.outdir))):
+        raise ExtensionError("pages load external resources:\n" + "\n".join(resources))
 
 
 def show_examples(lines: list[str]) -> list[str]:
-    """Make code of what a docstring indents by four spaces below a paragraph."""
-    shown: list[str] = []
-    inside = False
-    for before, line in zip(["", *lines], lines, strict=False):
-        if not inside and line.startswith("    ") and not before.strip() and shown:
-            shown += [".. code-block:: python", ""]
-            inside = True
+    """Convert blocks that a docstring indents by four spaces below a paragraph into code blocks."""
+    converted: list[str] = []
+    in_code = False
+    for previous, line in zip(["", *lines], lines, strict=False):
+        if not in_code and line.startswith("    ") and not previous.strip() and converted:
+            converted += [".. code-block:: python", ""]
+            in_code = True
         elif line.strip() and not line.startswith("    "):
-            inside = False
-        shown.append(line)
-    return shown
+            in_code = False
+        converted.append(line)
+    return converted
 
 
 def _process(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
@@ -74,39 +74,39 @@ PACKAGE = Path(pqchain.__file__).parent
 
 _TYPES = {
     "str": "text",
-    "Int64": "whole numbers, or nothing",
-    "float64": "numbers",
-    "bool": "true or false",
+    "Int64": "integers, may be missing",
+    "float64": "floats",
+    "bool": "booleans",
 }
-"""The types of columns in words."""
+"""Description of each type of a column."""
 
-
-_MADE = re.compile(r"^([A-Z][A-Z0-9_]*)(?:: \w+)? = Contract\b", re.MULTILINE)
-"""A contract where it stands; names with an underscore are parts of others."""
+_CONTRACT = re.compile(r"^([A-Z][A-Z0-9_]*)(?:: \w+)? = Contract\b", re.MULTILINE)
+"""Definition of a contract; constants with a leading underscore are parts of contracts."""
 
 
 def contracts() -> dict[str, tuple[Contract, str]]:
-    """Return every contract of the package by its name, with the place of its constant."""
-    found: dict[str, tuple[Contract, str]] = {}
+    """Return every contract of the package and the path of its constant, by contract name."""
+    by_name: dict[str, tuple[Contract, str]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        if not (names := _MADE.findall(path.read_text(encoding="utf-8"))):
-            continue  # others may need libraries that only boards have
+        # Modules without contracts are not imported: some need libraries that only boards have.
+        if not (names := _CONTRACT.findall(path.read_text(encoding="utf-8"))):
+            continue
         parts = path.relative_to(PACKAGE).with_suffix("").parts
         module = import_module(".".join(("pqchain", *parts)).removesuffix(".__init__"))
         for name in names:
             contract: Contract = getattr(module, name)
-            found[contract.name] = contract, ".".join((*parts, name))
-    return dict(sorted(found.items()))
+            by_name[contract.name] = contract, ".".join((*parts, name))
+    return dict(sorted(by_name.items()))
 
 
 def frames() -> Iterator[str]:
     """Yield the lines that describe every contract, in reStructuredText."""
-    for name, (contract, place) in contracts().items():
-        yield f"``{name}`` : {place}"
-        for dtype, spoken in _TYPES.items():
-            columns = [f"``{each}``" for each, its in contract.columns.items() if its == dtype]
-            if columns:
-                yield from (f"   {spoken}: {', '.join(columns)}", "")
+    for name, (contract, constant) in contracts().items():
+        yield f"``{name}`` : {constant}"
+        for dtype, description in _TYPES.items():
+            names = [f"``{column}``" for column, kind in contract.columns.items() if kind == dtype]
+            if names:
+                yield from (f"   {description}: {', '.join(names)}", "")
 
 
 class Frames(SphinxDirective):
@@ -114,9 +114,9 @@ class Frames(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the list."""
-        place = nodes.container()
-        self.state.nested_parse(StringList(list(frames()), source="contracts"), 0, place)
-        return place.children
+        container = nodes.container()
+        self.state.nested_parse(StringList(list(frames()), source="contracts"), 0, container)
+        return container.children
 
 
 class Commands(SphinxDirective):
@@ -135,7 +135,7 @@ class Commands(SphinxDirective):
 
 
 def help_text(name: str) -> str:
-    """Return the help of a command, wrapped at 80 columns whatever the terminal is."""
+    """Return the help of a command, wrapped at 80 columns."""
     text = io.StringIO()
     with patch.dict(os.environ, COLUMNS="80"), redirect_stdout(text), suppress(SystemExit):
         main.parser(name).parse_args([name, "--help"])
@@ -143,7 +143,7 @@ def help_text(name: str) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Join the build."""
+    """Register directives and event handlers."""
     app.add_directive("frames", Frames)
     app.add_directive("commands", Commands)
     app.connect("autodoc-process-docstring", _process)

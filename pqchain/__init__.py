@@ -41,56 +41,27 @@ if TYPE_CHECKING:
     from pqchain.works import papers
 
 __all__ = [
-    "Costs",
-    "PqchainError",
-    "__version__",
-    "algorithms",
-    "bench",
-    "chain",
-    "conform",
-    "consensus",
-    "costs",
-    "crypto",
-    "delegates",
-    "errors",
-    "falcon",
-    "machine",
-    "measure",
-    "measure_blocks",
-    "open_kem",
-    "open_signer",
-    "papers",
-    "plots",
-    "preset",
-    "reencode",
-    "register",
-    "report",
-    "results",
-    "schemes",
-    "study",
-    "works",
-]
+    "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
+    "consensus", "costs", "crypto", "delegates", "errors", "falcon", "machine", "measure",
+    "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
+    "register", "report", "results", "schemes", "study", "works",
+]  # fmt: skip
+
+_MODULES = (
+    "algorithms chain conform consensus delegates falcon machine plots reencode report "
+    "results study"
+)
+"""Public modules of which no name is exported here."""
 
 __getattr__, __dir__ = installation.lazy_exports(
     __name__,
     {
-        "algorithms": "",
+        **dict.fromkeys(_MODULES.split(), ""),
         "bench": "measure measure_blocks preset",
-        "chain": "",
-        "conform": "",
-        "consensus": "",
         "costs": "Costs",
         "crypto": "open_kem open_signer",
-        "delegates": "",
         "errors": "PqchainError",
-        "falcon": "",
-        "machine": "",
-        "plots": "",
-        "reencode": "",
-        "report": "",
-        "results": "",
         "schemes": "register",
-        "study": "",
         "works": "papers",
     },
 )

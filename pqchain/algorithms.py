@@ -65,12 +65,12 @@ class Implementation:
     fallback_library: str = ""
     """Stem of the library that is used if `library` was not built."""
     package: str = ""
-    """Import name of the Python package that it is called through; "" if there is none."""
+    """Import name of the Python package that calls it; "" if there is none."""
     file: Path | None = None
     """Path of a user's library."""
-    opens: Callable[[Algorithm, str], Any] | None = None
+    factory: Callable[[Algorithm, str], Any] | None = None
     """Factory of the `Signer` of a user-defined scheme."""
-    place: str = ""
+    location: str = ""
     """Location of user code, such as "/home/me/mine.py:Mine"; it runs in a child process."""
 
     @property
@@ -98,7 +98,7 @@ class Algorithm:
     implementations: tuple[str, ...]
     """Names of the implementations, preferred first; empty if pqchain has none."""
     default_build: bool
-    """False if it is built only with PQCHAIN_ALGORITHMS=all."""
+    """Whether the default build contains it; otherwise PQCHAIN_ALGORITHMS=all builds it."""
     aliases: tuple[str, ...] = ()
     source: str = ""
     """Provenance of a user-defined scheme; "" for built-in ones."""
@@ -118,7 +118,7 @@ class Algorithm:
     @property
     def family_facts(self) -> Family:
         """Row of its family; for a user-defined scheme, a row without security claims."""
-        return FAMILIES.get(self.family, _OWN_FAMILY)
+        return FAMILIES.get(self.family, _USER_FAMILY)
 
     def sized_for(self, implementation: str) -> Algorithm:
         """Return the algorithm with its sizes in that implementation."""
@@ -140,15 +140,15 @@ class OtherSize:
     quantity: str
     bytes: int
     kind: Literal["version", "definition"]
-    what: str
+    description: str
     source: str
 
 
-_OWN_FAMILY = Family(
+_USER_FAMILY = Family(
     name="",
     problem="",
     security_status="given",
-    security_note="a scheme of the user's own",
+    security_note="a user-defined scheme",
     security_source="",
 )
 
@@ -235,20 +235,20 @@ def get(name: str | Algorithm) -> Algorithm:
     return ALGORITHMS[canonical]
 
 
-def several(name: str) -> tuple[str, ...]:
+def split_hybrid(name: str) -> tuple[str, ...]:
     """Return the canonical names of algorithms joined by "+". Raises UnknownAlgorithm.
 
-    >>> several("ECDSA-secp256k1+SPHINCS+-SHA2-128f-simple")
+    >>> split_hybrid("ECDSA-secp256k1+SPHINCS+-SHA2-128f-simple")
     ('ECDSA-secp256k1', 'SPHINCS+-SHA2-128f-simple')
     """
     # Names of SPHINCS+ contain a "+" themselves, so splitting at each "+" is not enough.
     try:
         return (get(name).name,)
     except UnknownAlgorithm:
-        for at, letter in enumerate(name if isinstance(name, str) else ""):
+        for index, letter in enumerate(name if isinstance(name, str) else ""):
             if letter == "+":
                 with suppress(UnknownAlgorithm):
-                    return (get(name[:at]).name, *several(name[at + 1 :]))
+                    return (get(name[:index]).name, *split_hybrid(name[index + 1 :]))
         raise
 
 
@@ -274,7 +274,7 @@ def implementation(name: str) -> Implementation:
     Raises UnknownImplementation, which suggests similar names.
     """
     folded = name.casefold() if isinstance(name, str) else ""
-    canonical = next((each for each in IMPLEMENTATIONS if each.casefold() == folded), None)
+    canonical = next((known for known in IMPLEMENTATIONS if known.casefold() == folded), None)
     if canonical is None:
         raise UnknownImplementation(
             "implementation", name, IMPLEMENTATIONS, "`pqchain algorithms --implementations`."
@@ -294,34 +294,36 @@ def add(row: Algorithm, by: Implementation) -> None:
     if known is not None and not (known.source and known.implementations == (by.name,)):
         different = [
             f"{name} {getattr(row, name)} instead of {getattr(known, name)}"
-            for name in _SAME
+            for name in _EQUAL_FIELDS
             if getattr(row, name) != getattr(known, name)
         ]
         if different:
             raise UsageError(
-                f"there is a {known.name} already, and yours has {', '.join(different)}: give your "
-                "scheme a name of its own"
+                f"the scheme {known.name} exists already, and yours has {', '.join(different)}: "
+                "give your scheme another name"
             )
-        offered = tuple(dict.fromkeys((*known.implementations, by.name)))
-        row = replace(known, implementations=offered)
+        implementations = tuple(dict.fromkeys((*known.implementations, by.name)))
+        row = replace(known, implementations=implementations)
     IMPLEMENTATIONS[by.name] = by
     ALGORITHMS[row.name] = row
     _BY_ANY_NAME.setdefault(row.name.casefold(), row.name)
 
 
 @contextmanager
-def forgetting() -> Iterator[None]:
+def temporary_registrations() -> Iterator[None]:
     """Remove at the end of the block the schemes and implementations added within it."""
     tables: tuple[dict[str, Any], ...] = (ALGORITHMS, IMPLEMENTATIONS, _BY_ANY_NAME)
-    before = [dict(table) for table in tables]
+    copies = [dict(table) for table in tables]
     try:
         yield
     finally:
         # Restored in place: other modules may refer to these dictionaries.
-        for table, was in zip(tables, before, strict=True):
+        for table, copy in zip(tables, copies, strict=True):
             table.clear()
-            table.update(was)
+            table.update(copy)
 
 
-_SAME = ("kind", "public_key_bytes", "secret_key_bytes", "signature_max_bytes", "ciphertext_bytes")
+_EQUAL_FIELDS = (
+    "kind", "public_key_bytes", "secret_key_bytes", "signature_max_bytes", "ciphertext_bytes",
+)  # fmt: skip
 """Fields that must be equal in all implementations of one algorithm."""

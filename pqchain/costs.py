@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
-from pqchain.checks import number, whole
+from pqchain.checks import integer, number
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
 from pqchain.results import Contract
 
@@ -61,11 +61,11 @@ class Costs:
 
     def __post_init__(self) -> None:
         if self.is_given:
-            _check_own_name(self.algorithm)
+            _check_user_name(self.algorithm)
         elif (name := algorithms.get(self.algorithm).name) != self.algorithm:
             raise UsageError(f"{self.algorithm!r} is an alias; use the canonical name {name!r}")
         for name in ("public_key_bytes", "signature_bytes"):
-            whole(f"{name} of {self.algorithm}", getattr(self, name), least=1)
+            integer(f"{name} of {self.algorithm}", getattr(self, name), least=1)
         for name in ("generate_keypair_seconds", "sign_seconds", "verify_seconds"):
             seconds = getattr(self, name)
             if not (isinstance(seconds, float) and math.isnan(seconds)):
@@ -118,7 +118,7 @@ class Costs:
             family="",
             nist_level=0,
             public_key_bytes=self.public_key_bytes,
-            secret_key_bytes=32,  # that of the placeholder, user_code.STAND_IN_SECRET_BYTES
+            secret_key_bytes=32,  # that of the placeholder, user_code.PLACEHOLDER_SECRET_BYTES
             signature_bytes=self.signature_bytes,
             signature_max_bytes=self.signature_bytes,
             implementations=(algorithms.GIVEN,),
@@ -141,19 +141,17 @@ class Costs:
         return self
 
 
-def _check_own_name(name: str) -> None:
+def _check_user_name(name: str) -> None:
     """Raise UsageError unless the name is allowed for a user-defined scheme."""
     # Commas separate the fields of --scheme.
     if not name.strip() or "," in name:
-        raise UsageError(f"the name of your scheme is {name!r}; give one without commas")
+        raise UsageError(f"the name of a scheme must be a text without commas; got {name!r}")
     try:
         known = algorithms.get(name)
     except UnknownAlgorithm:
         return
     if not known.source:
-        raise UsageError(
-            f"{name!r} is {known.name} of the registry; give your scheme a name of its own"
-        )
+        raise UsageError(f"{name!r} is {known.name} of the registry; give your scheme another name")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +179,7 @@ class CostTable(Mapping[str, Costs]):
 
     rows: tuple[Costs, ...]
     source: str
-    """Label of the whole table, such as "paper:pqdpol" or "measured:<machine>"."""
+    """Label of the table, such as "paper:pqdpol" or "measured:<machine>"."""
     gaps: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """(algorithm, reason) of algorithms with missing costs."""
     aggregates: AggregateCosts | None = None
@@ -191,12 +189,12 @@ class CostTable(Mapping[str, Costs]):
         named = {row.algorithm: row for row in self.rows}
         if len(named) != len(self.rows):
             raise UsageError(
-                f"two rows of one algorithm in the costs of {self.source!r}: "
-                f"{sorted(row.algorithm for row in self.rows)}; give each once"
+                f"the costs of {self.source!r} must have one row per algorithm; got "
+                f"{sorted(row.algorithm for row in self.rows)}"
             )
-        given = tuple(row for row in self.rows if row.is_given)
+        user_rows = tuple(row for row in self.rows if row.is_given)
         known = (named[name] for name in algorithms.ALGORITHMS if name in named)
-        ordered = tuple(row for row in known if not row.is_given) + given
+        ordered = (*(row for row in known if not row.is_given), *user_rows)
         object.__setattr__(self, "rows", ordered)
 
     def __getitem__(self, name: str) -> Costs:
@@ -213,7 +211,7 @@ class CostTable(Mapping[str, Costs]):
         for row in self.rows:
             if row.algorithm == canonical:
                 return row
-        reason = dict(self.gaps).get(canonical, "it is not among the numbers given")
+        reason = dict(self.gaps).get(canonical, "it is not in the table")
         raise MissingCosts(
             f"no costs of {canonical!r} in {self.source!r}: {reason}; "
             f"it has {[row.algorithm for row in self.rows]}"
@@ -225,7 +223,7 @@ class CostTable(Mapping[str, Costs]):
         except (UnknownAlgorithm, MissingCosts):
             return False
 
-    def plus(self, *given: Costs) -> CostTable:
+    def plus(self, *user_costs: Costs) -> CostTable:
         """Return the table with user-defined schemes added.
 
         >>> mine = Costs.given("Mine", public_key_bytes=1000, signature_bytes=300,
@@ -233,7 +231,7 @@ class CostTable(Mapping[str, Costs]):
         >>> CostTable((), "paper:none").plus(mine)["mine"].source
         'given: my thesis'
         """
-        return replace(self, rows=(*self.rows, *given))
+        return replace(self, rows=(*self.rows, *user_costs))
 
     def origin(self, name: str) -> str:
         """Return the source of a scheme's costs: its own if user-defined, else that of the table.
@@ -263,12 +261,12 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
     require_columns(measurements, needed, "a measurement frame")
     machine = measurements.attrs.get("provenance", {}).get("machine_id", "unknown machine")
     rows, gaps = [], []
-    for algorithm in schemes(measurements):
+    for algorithm in algorithms_of(measurements):
         if algorithm.kind != "signature":
             continue
         chosen = choose(measurements, algorithm.name, implementation=implementation)
         measured = {name: row for name, row in chosen.items() if row["status"] == "ok"}
-        if lacking := [each for each in algorithm.operations if each not in measured]:
+        if lacking := [name for name in algorithm.operations if name not in measured]:
             gaps.append((algorithm.name, _why(chosen, lacking, implementation)))
         if not {"sign", "verify"} & set(measured):
             continue
@@ -284,14 +282,15 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
             else math.nan
             for name in algorithm.operations
         }
-        row = Costs(
-            algorithm=algorithm.name,
-            public_key_bytes=algorithm.public_key_bytes,
-            signature_bytes=algorithm.signature_bytes,
-            **seconds,
-            source=source,
+        rows.append(
+            Costs(
+                algorithm=algorithm.name,
+                public_key_bytes=algorithm.public_key_bytes,
+                signature_bytes=algorithm.signature_bytes,
+                **seconds,
+                source=source,
+            )
         )
-        rows.append(row)
     if not rows:
         raise DataError(
             "no signature scheme has sign or verify measured"
@@ -307,15 +306,16 @@ _ROW = (
 """Fields of a user-defined scheme kept in a frame, which may be read where it is unknown."""
 
 
-def described(rows: Iterable[Algorithm]) -> dict[str, Any]:
+def user_scheme_provenance(rows: Iterable[Algorithm]) -> dict[str, Any]:
     """Return the provenance entry of user-defined schemes; empty if there are none."""
-    own = {row.name: row for row in rows if row.source}
-    plain = [{name: getattr(row, name) for name in _ROW} for row in own.values()]
-    listed = [row | {"implementations": [*row["implementations"]]} for row in plain]
-    return {"schemes": listed} if listed else {}
+    schemes = [
+        {name: getattr(row, name) for name in _ROW} | {"implementations": [*row.implementations]}
+        for row in {row.name: row for row in rows if row.source}.values()
+    ]
+    return {"schemes": schemes} if schemes else {}
 
 
-def schemes(frame: pd.DataFrame) -> list[Algorithm]:
+def algorithms_of(frame: pd.DataFrame) -> list[Algorithm]:
     """Return the algorithms of a frame, in its order.
 
     Names that are not in the registry are taken from the frame's provenance, which describes
@@ -323,18 +323,18 @@ def schemes(frame: pd.DataFrame) -> list[Algorithm]:
     """
     runs = [frame.attrs.get("provenance", {})]
     runs += runs[0].get("runs", [])
-    kept = {row["name"]: row for run in runs for row in run.get("schemes", [])}
-    found = []
+    described = {row["name"]: row for run in runs for row in run.get("schemes", [])}
+    rows = []
     for name in dict.fromkeys(frame["algorithm"]):
         try:
-            found.append(algorithms.get(name))
+            rows.append(algorithms.get(name))
         except UnknownAlgorithm:
-            if name not in kept:
+            if name not in described:
                 raise
-            row = {key: value for key, value in kept[name].items() if key in _ROW}
+            row = {key: value for key, value in described[name].items() if key in _ROW}
             row |= {"implementations": tuple(row["implementations"])}
-            found.append(Algorithm(family="", default_build=False, **row))
-    return found
+            rows.append(Algorithm(family="", default_build=False, **row))
+    return rows
 
 
 def choose(
@@ -348,15 +348,15 @@ def choose(
 
     `implementation` selects it; otherwise `variant`, the part after the slash ("ref"), restricts
     the choice if any implementation has it. The order of preference is: most operations measured,
-    the library that the registry lists first, PREFERRED_IMPLEMENTATION, smallest sum of medians.
-    Empty if nothing matches. Raises DataError if an operation occurs twice.
+    the library that the registry lists first (an unlisted one is last), PREFERRED_IMPLEMENTATION,
+    smallest sum of medians. Empty if nothing matches. Raises DataError for a repeated operation.
     """
     by_implementation: dict[str, dict[str, dict[Any, Any]]] = {}
     for row in measurements[measurements["algorithm"] == algorithm].to_dict("records"):
         rows = by_implementation.setdefault(row["implementation"], {})
         if row["operation"] in rows:
-            what = f"{row['operation']} of {algorithm} with {row['implementation']}"
-            raise DataError(f"the measurements hold {what} twice; keep one of the runs")
+            cell = f"{row['operation']} of {algorithm} with {row['implementation']}"
+            raise DataError(f"the measurements have {cell} twice; keep one of the runs")
         rows[row["operation"]] = row
     if implementation is not None:
         return by_implementation.get(implementation, {})
@@ -369,18 +369,18 @@ def choose(
         rows = by_implementation[name].values()
         measured = [row["median_seconds"] for row in rows if row["status"] == "ok"]
         library = name.partition("/")[0]
-        place = libraries.index(library) if library in libraries else 0
-        slower = name != PREFERRED_IMPLEMENTATION
-        return (-len(measured), place, slower, math.fsum(measured), name)
+        position = libraries.index(library) if library in libraries else len(libraries)
+        is_other = name != PREFERRED_IMPLEMENTATION
+        return (-len(measured), position, is_other, math.fsum(measured), name)
 
     return by_implementation.get(min(fitting or by_implementation, key=rank, default=""), {})
 
 
-def require_columns(frame: pd.DataFrame, columns: Collection[str], what: str) -> None:
+def require_columns(frame: pd.DataFrame, columns: Collection[str], name: str) -> None:
     """Raise DataError unless the frame has all these columns."""
     missing = [column for column in columns if column not in frame.columns]
     if missing:
-        raise DataError(f"{what} needs the columns {missing}; this one has {list(frame.columns)}")
+        raise DataError(f"{name} must have the columns {missing}; got {list(frame.columns)}")
 
 
 def _why(chosen: dict[str, dict[str, Any]], lacking: list[str], implementation: str | None) -> str:

@@ -1,27 +1,27 @@
-"""Exceptions of pqchain. Messages state the value, what was expected, and a remedy."""
+"""Exceptions of pqchain. Messages state the condition, the value, and a remedy."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
 
-_MOST_SHOWN_BITS, _MOST_SHOWN_CHARACTERS = 256, 200
+_MAX_BITS, _MAX_CHARACTERS = 256, 200
 
 
-def shown(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return the repr of a value for a message, cut to 200 characters; huge ints as their size.
 
-    >>> shown(10**4000)
+    >>> short_repr(10**4000)
     'a whole number of 13288 bits'
     """
     # repr() of an int with more than 4300 digits raises ValueError.
-    if isinstance(value, int) and value.bit_length() > _MOST_SHOWN_BITS:
+    if isinstance(value, int) and value.bit_length() > _MAX_BITS:
         return f"a whole number of {value.bit_length()} bits"
     try:
         text = repr(value)
     except ValueError:  # such an int inside a container
         return f"a {type(value).__name__} of numbers too long to print"
-    return text if len(text) <= _MOST_SHOWN_CHARACTERS else f"{text[:_MOST_SHOWN_CHARACTERS]} ..."
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]} ..."
 
 
 class PqchainError(Exception):
@@ -35,22 +35,25 @@ class UsageError(PqchainError):
 class UnknownName(UsageError):
     """An unknown name; the message suggests similar names, or lists the known ones."""
 
-    def __init__(self, what: str, name: object, known: Iterable[str], see: str = "") -> None:
+    def __init__(self, noun: str, name: object, known: Iterable[str], see: str = "") -> None:
         """Build the message from the kind of name, the unknown name and the known names.
 
         `see` refers to a list of the known names, for a message that does not list them.
         """
         known = list(known)
         folded = {candidate.casefold(): candidate for candidate in known}
-        near = difflib.get_close_matches(shown(name).strip("'").casefold(), folded, n=3, cutoff=0.5)
-        hint = f"; did you mean {' or '.join(repr(folded[n]) for n in near)}?" if near else ""
-        listed = f"; expected one of {', '.join(known)}" if not near and not see else ""
+        spelling = short_repr(name).strip("'").casefold()
+        similar = difflib.get_close_matches(spelling, folded, n=3, cutoff=0.5)
         # All arguments go to the base class, so that process pools can pickle the error.
-        super().__init__(what, name, known, see)
+        super().__init__(noun, name, known, see)
         self.name = name
-        self._message = f"unknown {what} {shown(name)}{hint}{listed}"
+        self._message = f"unknown {noun} {short_repr(name)}"
+        if similar:
+            self._message += f"; did you mean {' or '.join(repr(folded[n]) for n in similar)}?"
+        elif not see:
+            self._message += f"; expected one of {', '.join(known)}"
         if see:
-            self._message += f"{'' if near else '.'} See {see}"
+            self._message += f"{'' if similar else '.'} See {see}"
 
     def __str__(self) -> str:
         return self._message
@@ -93,7 +96,7 @@ class CryptoFailure(PqchainError):
 
 
 class BitstreamMissing(Unsupported):
-    """There is no bitstream for the board; the message says how to build one."""
+    """The bitstream of the board is missing; the message has the build instructions."""
 
 
 class BoardFailure(PqchainError):

@@ -249,8 +249,8 @@ def percent(value: float, decimals: int = 1, *, sign: bool = True) -> str:
 
 def factor(value: float) -> str:
     """Write a power of two, or its inverse, as a factor, such as 1/16."""
-    whole = f"1/{round(1 / value)}" if 0 < value < 1 and (1 / value).is_integer() else f"{value:g}"
-    return f"{TIMES}{whole}"
+    is_inverse = 0 < value < 1 and (1 / value).is_integer()
+    return f"{TIMES}1/{round(1 / value)}" if is_inverse else f"{TIMES}{value:g}"
 
 
 def shortened(text: str) -> str:

@@ -20,8 +20,8 @@ else:
     import tomli as tomllib
 
 
-MOST_TEXT_BYTES, MOST_JSON_BYTES, MOST_TABLE_BYTES = 4 << 20, 64 << 20, 1 << 30
-"""Maximum lengths of the TOML, JSON and CSV files that are read, whoever wrote them."""
+MAX_TEXT_BYTES, MAX_JSON_BYTES, MAX_TABLE_BYTES = 4 << 20, 64 << 20, 1 << 30
+"""Maximum lengths of the TOML, JSON and CSV files that are read."""
 
 
 def open_regular(path: Path) -> BinaryIO:
@@ -43,7 +43,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 def _check_regular(path: Path, mode: int) -> None:
     if not stat.S_ISREG(mode):
-        raise UsageError(f"{path} is not a regular file; name one that is not a device or a folder")
+        raise UsageError(f"{path} must be a regular file, not a device or a folder; name another")
 
 
 def read_bytes(path: Path, most: int) -> bytes:
@@ -56,12 +56,12 @@ def read_bytes(path: Path, most: int) -> bytes:
         # Python allocates a buffer of the requested length, however short the file is, so the size
         # of the file bounds the request. It may be wrong: files of /proc have a size of 0.
         size = os.fstat(file.fileno()).st_size
-        left = most + 1 if size <= most else 0
-        while left and (part := file.read(min(max(size + 1, 1 << 16), left))):
+        remaining = most + 1 if size <= most else 0
+        while remaining and (part := file.read(min(max(size + 1, 1 << 16), remaining))):
             parts.append(part)
-            left -= len(part)
-    if not left:
-        raise DataError(f"{path} has more than {most} bytes, as no file of its kind; name another")
+            remaining -= len(part)
+    if not remaining:
+        raise DataError(f"{path} must have at most {most} bytes; it has more. Name another file")
     return b"".join(parts)
 
 
@@ -113,7 +113,7 @@ def data(name: str) -> Path:
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the content of a TOML file of pqchain. Raises DataError."""
     try:
-        return parse_toml(read_bytes(path, MOST_TEXT_BYTES).decode())
+        return parse_toml(read_bytes(path, MAX_TEXT_BYTES).decode())
     except (OSError, ValueError) as error:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error
 
@@ -121,13 +121,13 @@ def read_toml(path: Path) -> dict[str, Any]:
 _DISTRIBUTIONS = {"Crypto": "pycryptodome", "oqs": "liboqs-python"}
 """pip names of packages that are imported by another name."""
 
-_OF_DEBIAN = ("cryptography", "matplotlib", "numpy", "pandas")
+_DEBIAN_PACKAGES = ("cryptography", "matplotlib", "numpy", "pandas")
 """Packages that Debian and Ubuntu have as binaries for 32-bit ARM, and pip only as source."""
 
 
 def install_command(package: str) -> str:
     """Return the command that installs a Python package, given by its import name."""
-    if platform.machine() == "armv7l" and package in _OF_DEBIAN:
+    if platform.machine() == "armv7l" and package in _DEBIAN_PACKAGES:
         return f"apt-get install python3-{package}"
     return f"pip install {_DISTRIBUTIONS.get(package, package)}"
 
@@ -147,29 +147,25 @@ def missing(error: ModuleNotFoundError) -> PackageMissing:
 
 
 def lazy_exports(
-    package: str, homes: Mapping[str, str]
+    package: str, exports: Mapping[str, str]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` of a package whose names are imported at first use.
 
-    `homes` maps each module of the package to the names that the package exports from it,
-    separated by spaces.
+    `exports` maps each module of the package to the names that the package exports from it,
+    separated by spaces. `__dir__` returns `__all__`.
     """
 
-    def fetch(name: str) -> Any:
-        for module, names in homes.items():
-            if name == module or name in names.split():
+    def get(name: str) -> Any:
+        for module_name, names in exports.items():
+            if name == module_name or name in names.split():
                 try:
-                    home = importlib.import_module(f"{package}.{module}")
+                    module = importlib.import_module(f"{package}.{module_name}")
                 except ModuleNotFoundError as error:
                     raise missing(error) from error
-                value = home if name == module else getattr(home, name)
+                value = module if name == module_name else getattr(module, name)
                 # From now on a plain attribute: __getattr__ is not called again.
                 setattr(sys.modules[package], name, value)
                 return value
         raise AttributeError(f"module {package!r} has no attribute {name!r}; see its __all__")
 
-    def listed() -> list[str]:
-        module = sys.modules[package]
-        return sorted({*vars(module), *module.__all__})
-
-    return fetch, listed
+    return get, lambda: list(sys.modules[package].__all__)

@@ -1,6 +1,6 @@
 """Provenance of measurements: processor, operating system, interpreter, native builds, commit.
 
-It contains no names of persons, hosts or folders, so that it can be published as it is.
+It contains no names of persons, hosts or folders, so that it can be published unchanged.
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ def _cpuinfo() -> dict[str, str]:
         text = _CPUINFO.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return {}
-    lines = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
-    return {key.strip(): value.strip() for key, _, value in lines}
+    entries = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
+    return {key.strip(): value.strip() for key, _, value in entries}
 
 
 def _cpu_model() -> str:
@@ -151,9 +151,9 @@ def _commit(folder: Path) -> str:
     # --exclude=*: the hash of the commit, never the name of a tag.
     command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=folder, capture_output=True, text=True, timeout=10, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.strip()
+    return process.stdout.strip()

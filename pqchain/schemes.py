@@ -7,7 +7,7 @@ signs real blocks; for numbers, the given times are passed on, and hashes of the
 the place of keys and signatures in blocks and messages.
 
 >>> import pqchain as pq
->>> with pq.algorithms.forgetting():
+>>> with pq.algorithms.temporary_registrations():
 ...     names = pq.register("Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms")
 ...     frame = pq.measure(["Mine", "Falcon-512"], "verify")
 ...     size = pq.chain.encoding.encoded_size("Mine")
@@ -28,21 +28,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pqchain import algorithms, isolation
+from pqchain import algorithms
 from pqchain.algorithms import GIVEN, Algorithm, Implementation
 from pqchain.chain.encoding import algorithm_of, identifier_of
 from pqchain.costs import Costs
-from pqchain.crypto import isolated, library_check, user_code
+from pqchain.crypto import isolated, isolation, library_check, user_code
 from pqchain.errors import CryptoFailure, UnknownAlgorithm, UsageError
 
 TABLE = (
-    ("name", "", "of a scheme of your own; the table may be repeated"),
-    ("public_key_bytes", "B", "its public key"),
-    ("signature_bytes", "B", "its signature"),
-    ("sign_seconds", "s", "one signature"),
-    ("verify_seconds", "s", "one verification"),
-    ("generate_keypair_seconds", "s", "one key pair"),
-    ("source", "", "where you have that from, in your words"),
+    ("name", "", "name of your scheme; the table may be repeated"),
+    ("public_key_bytes", "B", "length of its public key"),
+    ("signature_bytes", "B", "length of its signature"),
+    ("sign_seconds", "s", "time of one signature"),
+    ("verify_seconds", "s", "time of one verification"),
+    ("generate_keypair_seconds", "s", "time of one key pair"),
+    ("source", "", "source of the numbers, as free text"),
 )
 """Fields of a table [[scheme]]: name, unit, meaning."""
 
@@ -69,10 +69,10 @@ KINDS = {1: "signature", 2: "kem"}
 """Kinds by their numbers in pq_sizes()."""
 
 
-def register(own_scheme: Costs | str | Path | object) -> list[str]:
+def register(user_scheme: Costs | str | Path | object) -> list[str]:
     """Add user-defined schemes to the registry of this process; return their names.
 
-    `own_scheme` is one of: `Costs.given(...)` or its text, such as EXAMPLE; the path of a shared
+    `user_scheme` is one of: `Costs.given(...)` or its text, such as EXAMPLE; the path of a shared
     library that exports pq_native.h, of which all schemes are added; a class or an object with the
     methods of `Signer`, `name`, `public_key_bytes`, `secret_key_bytes` and `signature_bytes`; the
     location of such a class, "file.py:Class" or "module:Class". Code with the name and sizes of a
@@ -81,19 +81,19 @@ def register(own_scheme: Costs | str | Path | object) -> list[str]:
     object is used in this process. Raises UsageError, also for code that cannot be loaded, and
     NativeLibraryMissing for a library without the interface.
     """
-    if isinstance(own_scheme, Costs):
-        return [_add_given(own_scheme)]
-    if isinstance(own_scheme, Path):
-        own_scheme = str(own_scheme)
-    if not isinstance(own_scheme, str):
-        row, by = _class_row(own_scheme)
+    if isinstance(user_scheme, Costs):
+        return [_add_given(user_scheme)]
+    if isinstance(user_scheme, Path):
+        user_scheme = str(user_scheme)
+    if not isinstance(user_scheme, str):
+        row, by = _class_row(user_scheme)
         _add(row, by)
         return [row.name]
     # A text with "=" has numbers, one with ":" is the location of a class. A text with neither is
     # taken for incomplete numbers, whose error shows what is missing.
-    if not own_scheme.endswith(_LIBRARIES) and ("=" in own_scheme or ":" not in own_scheme):
-        return [_add_given(read(own_scheme))]
-    return _load(own_scheme) if isolation.is_child else _add_place(own_scheme)
+    if not user_scheme.endswith(_LIBRARIES) and ("=" in user_scheme or ":" not in user_scheme):
+        return [_add_given(parse(user_scheme))]
+    return _load(user_scheme) if isolation.is_child else _add_location(user_scheme)
 
 
 def costs_of(name: str) -> Costs | None:
@@ -114,42 +114,41 @@ def _add_given(row: Costs) -> str:
     """Add a scheme that is given by numbers."""
     if not row.is_given:
         raise UsageError(
-            f"{row.algorithm} is of the registry already, with costs of {row.source}; give numbers "
-            "of your own by Costs.given(...)"
+            f"the costs of {row.algorithm} must be made by Costs.given(...); got those of "
+            f"{row.source}"
         )
-    about = "numbers of the user's own; hashes stand in where bytes are needed"
-    _add(row.scheme, Implementation(GIVEN, about, opens=user_code.StandIn))
+    description = "user-defined numbers; keys and signatures are placeholders"
+    _add(row.scheme, Implementation(GIVEN, description, factory=user_code.Placeholder))
     return row.algorithm
 
 
-def _add_place(place: str) -> list[str]:
+def _add_location(location: str) -> list[str]:
     """Add the schemes of code in a file or module, whose calls run in a child process."""
-    where, colon, name = (
-        place.rpartition(":") if not place.endswith(_LIBRARIES) else (place, "", "")
-    )
-    if where.endswith((".py", *_LIBRARIES)):
-        place = f"{os.path.abspath(os.path.expanduser(where))}{colon}{name}"  # noqa: PTH100, PTH111
-    isolated.forget(place)  # the file may have changed since an earlier registration
+    is_library = location.endswith(_LIBRARIES)
+    file, colon, name = (location, "", "") if is_library else location.rpartition(":")
+    if is_library or file.endswith(".py"):
+        file = os.path.abspath(os.path.expanduser(file))  # noqa: PTH100, PTH111
+    location = f"{file}{colon}{name}"
+    isolated.forget(location)  # the file may have changed since an earlier registration
     try:
-        rows = isolated.call([place], "pqchain.schemes:code_rows", place=place)
+        rows = isolated.call([location], "pqchain.schemes:code_rows", location=location)
     except CryptoFailure as error:
-        raise UsageError(f"{place} cannot be loaded: {error}") from error
-    for fields, made_by in rows:
-        file = Path(place) if place.endswith(_LIBRARIES) else None
-        by = Implementation(**made_by, file=file, place=place)
+        raise UsageError(f"{location} cannot be loaded: {error}") from error
+    library = Path(file) if is_library else None
+    for fields, implementation in rows:
         # The answer of the child is JSON, which has lists only; rows are hashable.
-        fields = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()
-        }
+        fields["implementations"] = tuple(fields["implementations"])
+        fields["aliases"] = fields["given_seconds"] = ()
+        by = Implementation(**implementation, file=library, location=location)
         _add(Algorithm(**fields), by)
     return [fields["name"] for fields, _ in rows]
 
 
-def code_rows(place: str) -> list[tuple[dict[str, Any], dict[str, str]]]:
+def code_rows(location: str) -> list[tuple[dict[str, Any], dict[str, str]]]:
     """Return the fields of the loaded schemes and implementations, in the child process."""
     return [
         (asdict(row), {"name": by.name, "description": by.description, "library": by.library})
-        for row, by in _code[place]
+        for row, by in _code[location]
     ]
 
 
@@ -157,21 +156,22 @@ _code: dict[str, list[tuple[Algorithm, Implementation]]] = {}
 """Rows of loaded code by its location; in a child process only."""
 
 
-def _load(place: str) -> list[str]:
+def _load(location: str) -> list[str]:
     """Load code into this process, the child, and add its schemes."""
-    if place.endswith(_LIBRARIES):
-        _code[place] = _library_rows(Path(place))
+    if location.endswith(_LIBRARIES):
+        rows = _library_rows(Path(location))
     else:
-        _code[place] = [_class_row(user_code.load_class(place))]
-    for row, by in _code[place]:
+        rows = [_class_row(user_code.load_class(location))]
+    _code[location] = rows
+    for row, by in rows:
         _add(row, by)
-    return [row.name for row, _ in _code[place]]
+    return [row.name for row, _ in rows]
 
 
 def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
     """Return the rows of all schemes of a shared library."""
     if not path.is_file():
-        raise UsageError(f"there is no library {path}; build it, see `pqchain native`")
+        raise UsageError(f"the library {path} does not exist; build it, see `pqchain native`")
     library = library_check.load(path)
     # The digest is part of the source of every measurement, to tell builds of one library apart.
     with path.open("rb") as file:
@@ -179,34 +179,38 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
         while part := file.read(1 << 20):
             digest.update(part)
     stem = path.stem.removeprefix("lib")
-    about = f"{library.source}, {path.name} of SHA-256 {digest.hexdigest()[:16]}"
-    by = Implementation(f"own/{stem}", about, library=stem, file=path)
+    description = f"{library.source}, {path.name} of SHA-256 {digest.hexdigest()[:16]}"
+    by = Implementation(f"own/{stem}", description, library=stem, file=path)
     rows = []
     for name in library.names():
         sizes = library.sizes(name)
         kind = KINDS.get(sizes.pop("kind"))
         if kind is None:
-            raise UsageError(f"{name} of {path.name} has a kind that is neither signature nor KEM")
+            raise UsageError(f"the kind of {name} in {path.name} must be PQ_SIGNATURE or PQ_KEM")
         if not user_code.is_name(name):
-            raise UsageError(f"{path.name} has a name that is not a text of 1 to 100 characters")
+            raise UsageError(f"names of schemes in {path.name} must have 1 to 100 characters")
         sizes.pop("context")  # user-defined schemes are used without a context string
-        if wrong := [f"{key} {size}" for key, size in sizes.items() if size > 1 << 28]:
-            raise UsageError(f"{name} of {path.name} has {', '.join(wrong)}; at most {1 << 28}")
+        most = user_code.MAX_SIZE_BYTES
+        if wrong := [f"{key} {size}" for key, size in sizes.items() if size > most]:
+            raise UsageError(
+                f"sizes of {name} in {path.name} must be at most {most}; got {', '.join(wrong)}"
+            )
         fields: dict[str, Any] = sizes | {"signature_bytes": sizes["signature_max_bytes"]}
         if name in algorithms.ALGORITHMS:  # the library states only the maximum, not the mean
             fields["signature_bytes"] = algorithms.get(name).signature_bytes
-        rows.append((_row(name, by, kind, about, fields), by))
+        rows.append((_row(name, by, kind, description, fields), by))
     return rows
 
 
-def _class_row(made: Any) -> tuple[Algorithm, Implementation]:
+def _class_row(signer: Any) -> tuple[Algorithm, Implementation]:
     """Return the row of a class or an object with the methods of Signer."""
-    fields = user_code.attributes(made)
-    name, what = fields.pop("name"), getattr(made, "__name__", type(made).__name__)
-    make = made if isinstance(made, type) else lambda: made
-    signer = partial(user_code.UserSigner, make=make)
-    by = Implementation(f"own/{what}", f"the Python class {what}", opens=signer)
-    return _row(name, by, "signature", f"the Python class {what}", fields), by
+    fields = user_code.attributes(signer)
+    name, class_name = fields.pop("name"), getattr(signer, "__name__", type(signer).__name__)
+    make = signer if isinstance(signer, type) else lambda: signer
+    factory = partial(user_code.UserSigner, make=make)
+    description = f"the Python class {class_name}"
+    by = Implementation(f"own/{class_name}", description, factory=factory)
+    return _row(name, by, "signature", description, fields), by
 
 
 def _row(
@@ -226,28 +230,30 @@ def _add(row: Algorithm, by: Implementation) -> None:
             f"the name of a scheme must be a text of 1 to 100 characters; got {row.name!r:.120}"
         )
     # Blocks identify an algorithm by two bytes of a hash of its name, which may collide.
-    met = algorithm_of(identifier_of(row.name)) if row.kind == "signature" else None
-    if met is not None and met.name.casefold() != row.name.casefold():
-        raise UsageError(f"{row.name!r} has the identifier of {met.name} on the wire; rename it")
+    other = algorithm_of(identifier_of(row.name)) if row.kind == "signature" else None
+    if other is not None and other.name.casefold() != row.name.casefold():
+        raise UsageError(
+            f"{row.name!r} has the same identifier as {other.name} in encodings; rename it"
+        )
     # Implementations are named after class or library file, so two files may give one name.
     before = algorithms.IMPLEMENTATIONS.get(by.name)
-    if before is not None and before.place != by.place:
+    if before is not None and before.location != by.location:
         raise UsageError(
-            f"{by.name} is the code at {before.place or 'another object'} already; rename the "
-            "class or the library"
+            f"{by.name} already names the code at {before.location or 'another object'}; rename "
+            "the class or the library"
         )
     algorithms.add(row, by)
 
 
-def named(name: str, given: Iterable[Costs]) -> Algorithm:
-    """Return the scheme of that name, from `given` or the registry. Raises UnknownAlgorithm."""
-    mine = {row.algorithm.casefold(): row.scheme for row in given}
+def get(name: str, user_costs: Iterable[Costs]) -> Algorithm:
+    """Return the scheme of that name. Raises UnknownAlgorithm."""
+    user_schemes = {row.algorithm.casefold(): row.scheme for row in user_costs}
     try:
-        return mine.get(str(name).casefold()) or algorithms.get(name)
+        return user_schemes.get(str(name).casefold()) or algorithms.get(name)
     except UnknownAlgorithm:
-        if not mine:
+        if not user_schemes:
             raise
-        known = [*algorithms.ALGORITHMS, *(row.algorithm for row in given)]
+        known = [*algorithms.ALGORITHMS, *(row.algorithm for row in user_costs)]
         raise UnknownAlgorithm("algorithm", name, known, "`pqchain algorithms`.") from None
 
 
@@ -272,36 +278,36 @@ def from_table(row: Mapping[str, Any]) -> Costs:
     return Costs.given(fields.pop("name"), **fields)
 
 
-def read(text: str) -> Costs:
+def parse(text: str) -> Costs:
     """Return the costs of a scheme in the syntax of EXAMPLE. Raises UsageError."""
     name, *parts = (part.strip() for part in text.split(","))
     row: dict[str, Any] = {"name": name, "source": "the command line"}
     for part in parts:
-        key, sign, value = (each.strip() for each in part.partition("="))
+        key, equals, value = map(str.strip, part.partition("="))
         key = key.casefold()
-        if not sign or key not in _SHORT:
+        if not equals or key not in _SHORT:
             raise UsageError(
                 f"--scheme has {part!r}; expected one of {', '.join(_SHORT)}, as in {EXAMPLE}"
             )
         if key != "source" and _SHORT[key] in row:
-            raise UsageError(f"--scheme {text} gives {key} twice; give it once")
+            raise UsageError(f"--scheme {text} has {key} twice; give it once")
         row[_SHORT[key]] = value if key == "source" else _number(key, value)
     lacking = [key for key, field in _SHORT.items() if field not in row and field != _OPTIONAL]
     if lacking or not name:
-        what = ", ".join(lacking if name else ["a name before the first comma", *lacking])
-        raise UsageError(f"--scheme {text} lacks {what}; give all of them, as in {EXAMPLE}")
+        missing = ", ".join(lacking if name else ["a name before the first comma", *lacking])
+        raise UsageError(f"--scheme {text} lacks {missing}; give all of them, as in {EXAMPLE}")
     return from_table(row)
 
 
 def _number(key: str, text: str) -> float | int:
     """Parse a number of bytes, or a time with its unit, in seconds. Raises UsageError."""
     is_time = _SHORT[key].endswith("_seconds")
-    found = re.fullmatch(r"([0-9.eE+-]+)\s*([^\W\d]*)", text)
+    match = re.fullmatch(r"([0-9.eE+-]+)\s*([^\W\d]*)", text)
     try:
-        if found and is_time and found[2].casefold() in _UNITS:
-            return float(found[1]) * _UNITS[found[2].casefold()]
-        if found and not is_time and found[2] in ("", "B"):
-            return int(found[1])
+        if match and is_time and match[2].casefold() in _UNITS:
+            return float(match[1]) * _UNITS[match[2].casefold()]
+        if match and not is_time and match[2] in ("", "B"):
+            return int(match[1])
     except ValueError:
         pass  # not a number: the error is raised below
     expected = f"a time in {', '.join(_UNITS)}" if is_time else "a whole number of bytes"

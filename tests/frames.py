@@ -10,7 +10,7 @@ from pqchain import algorithms, results
 from pqchain.bench.blocks import BLOCK
 from pqchain.chain.encoding import encoded_size, header_bytes
 from pqchain.costs import MEASUREMENT
-from pqchain.reencode.replay import RUN
+from pqchain.reencode.replays import NODE, RUN, Replay
 
 PROVENANCE = {
     "machine_id": "test-machine-00000000",
@@ -121,7 +121,7 @@ def blocks(names: list[str] | None = None) -> pd.DataFrame:
         size = encoded_size(name)
         for threads in (1, 4):
             row = dict.fromkeys(BLOCK.columns, math.nan) | {
-                "algorithm": name, "implementation": "", "public_key": "inline", "threads": threads,
+                "algorithm": name, "implementation": "", "key_mode": "inline", "threads": threads,
                 "transactions": pd.NA, "public_key_bytes": pd.NA, "block_bytes": pd.NA,
                 "wallets": pd.NA, "rounds": pd.NA, "valid": "", "tampered": "", "block_hash": "",
                 "previous_hash": "", "status": "unsupported", "reason": f"no {name} here",
@@ -170,6 +170,11 @@ def replay_run(**changes: object) -> dict[str, object]:
 def replay_runs(*rows: dict[str, object]) -> pd.DataFrame:
     """Build a "reencode" frame of rows that differ from `replay_run` in what is given."""
     return results.check(pd.DataFrame([replay_run(**row) for row in rows]), RUN)
+
+
+def replay_result(*rows: dict[str, object]) -> Replay:
+    """Build the result of a replay with these runs and no nodes."""
+    return Replay(frame=replay_runs(*rows), nodes=NODE.frame())
 
 
 def exchanges(
@@ -244,7 +249,7 @@ def replays() -> dict[str, pd.DataFrame]:
         "figure1": reencoding.figure1(series),
         "contrast": reencoding.contrast(series),
         "libraries": reencoding.libraries(reference),
-        "trouble": reencoding.impaired_links(troubled()),
+        "impaired": reencoding.impaired_links(troubled()),
         "transports": reencoding.transports([shaped()], 1e7),
     }
     for frame in built.values():

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from pqchain import algorithms
-from pqchain.crypto import available, native, open_kem, open_signer
+from pqchain.crypto import native, open_kem, open_signer, unavailable_reason
 from pqchain.crypto.seeded import stream
 from pqchain.reencode.storage.erasure import ReedSolomon
 from tests.chain.test_bulk import chain
@@ -98,7 +98,7 @@ def jobs() -> list[Job]:
         row = algorithms.get(name)
         make = kem_jobs if row.kind == "kem" else signer_jobs
         for implementation in row.implementations:
-            if not available(implementation) and not any(part in name for part in SLOW):
+            if not unavailable_reason(implementation) and not any(part in name for part in SLOW):
                 result += make(name, implementation)
     return result
 

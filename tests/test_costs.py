@@ -70,13 +70,13 @@ def all_three(algorithm: str, implementation: str, median: float, status: str = 
         (
             "public_key_bytes",
             0,
-            "public_key_bytes of Falcon-512 is 0; expected a whole number from 1",
+            "public_key_bytes of Falcon-512 must be a whole number from 1.* got 0",
         ),
-        ("signature_bytes", 655.5, "signature_bytes of Falcon-512 is 655.5"),
-        ("signature_bytes", True, "signature_bytes of Falcon-512 is True"),
-        ("sign_seconds", -1.0, r"sign_seconds of Falcon-512 is -1\.0; expected a number from 0"),
-        ("verify_seconds", "fast", "verify_seconds of Falcon-512 is 'fast'"),
-        ("verify_seconds", float("inf"), "verify_seconds of Falcon-512 is inf"),
+        ("signature_bytes", 655.5, "signature_bytes of Falcon-512 must be .* got 655.5"),
+        ("signature_bytes", True, "signature_bytes of Falcon-512 must be .* got True"),
+        ("sign_seconds", -1.0, r"sign_seconds of Falcon-512 must be a number from 0.* got -1\.0"),
+        ("verify_seconds", "fast", "verify_seconds of Falcon-512 must be .* got 'fast'"),
+        ("verify_seconds", float("inf"), "verify_seconds of Falcon-512 must be .* got inf"),
     ],
 )
 def test_impossible_costs_are_refused(field, value, message):
@@ -120,7 +120,7 @@ def test_missing_algorithm_says_why():
     assert str(caught.value) == (
         "no costs of 'Hawk-512' in 'test': sign failed; it has ['Falcon-512']"
     )
-    with pytest.raises(DataError, match="it is not among the numbers given"):
+    with pytest.raises(DataError, match="it is not in the table"):
         table["Dilithium2"]
     with pytest.raises(KeyError):
         table["Dilithium2"]
@@ -129,7 +129,7 @@ def test_missing_algorithm_says_why():
 
 
 def test_one_algorithm_twice_is_refused():
-    with pytest.raises(UsageError, match="two rows of one algorithm"):
+    with pytest.raises(UsageError, match="must have one row per algorithm"):
         CostTable(rows=(FALCON, FALCON), source="test")
 
 
@@ -214,13 +214,13 @@ def test_from_frame_without_provenance():
 
 def test_from_frame_names_missing_columns():
     frame = measurements(*all_three("Falcon-512", "liboqs-0.13/ref", 0.1))
-    with pytest.raises(DataError, match=r"a measurement frame needs the columns \['reason'\]"):
+    with pytest.raises(DataError, match=r"a measurement frame must have the columns \['reason'\]"):
         costs.from_frame(frame.drop(columns="reason"))
 
 
 def test_an_operation_measured_twice_is_refused():
     row = ("Falcon-512", "liboqs-0.13/ref", "sign", 0.1, "ok")
-    with pytest.raises(DataError, match=r"hold sign of Falcon-512 with liboqs-0\.13/ref twice"):
+    with pytest.raises(DataError, match=r"have sign of Falcon-512 with liboqs-0\.13/ref twice"):
         costs.choose(measurements(row, row), "Falcon-512")
 
 
@@ -261,6 +261,14 @@ def test_choose_takes_the_library_that_the_registry_names_first():
         assert {row["implementation"] for row in rows.values()} == {expected}
 
 
+def test_choose_takes_an_unlisted_library_last():
+    frame = measurements(
+        *all_three("Falcon-512", "hawk/ref", 0.1), *all_three("Falcon-512", "liboqs-0.13/ref", 0.2)
+    )
+    rows = costs.choose(frame, "Falcon-512")
+    assert {row["implementation"] for row in rows.values()} == {"liboqs-0.13/ref"}
+
+
 SIGNATURES = [name for name, row in ALGORITHMS.items() if row.kind == "signature"]
 
 
@@ -268,7 +276,7 @@ SIGNATURES = [name for name, row in ALGORITHMS.items() if row.kind == "signature
     medians=st.dictionaries(
         st.tuples(
             st.sampled_from(SIGNATURES[:4]),
-            st.sampled_from(["liboqs-0.13/ref", "liboqs-0.13/dispatch", "hawk/ref"]),
+            st.sampled_from(["liboqs-0.13/ref", "liboqs-0.13/dispatch"]),
         ),
         st.floats(1e-6, 1.0),
         min_size=1,

@@ -42,6 +42,9 @@ def test_architecture_shows_the_enforced_layers():
     assert "```\n" + "\n".join(layers) + "\n```" in text
 
 
-@pytest.mark.parametrize(("page", "most_words"), [("README.md", 1200), ("ARCHITECTURE.md", 3000)])
+@pytest.mark.parametrize(
+    ("page", "most_words"),
+    [("README.md", 1200), ("ARCHITECTURE.md", 3000), ("CONTRIBUTING.md", 1800)],
+)
 def test_overview_pages_stay_short(page, most_words):
     assert len((ROOT.parent / page).read_text(encoding="utf-8").split()) <= most_words

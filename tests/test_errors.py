@@ -70,10 +70,10 @@ def test_known_names_may_come_from_an_iterator_or_be_none() -> None:
 
 
 def test_values_of_any_size_are_shown() -> None:
-    assert errors.shown(-(10**4000)) == "a whole number of 13288 bits"
-    assert errors.shown([10**5000]) == "a list of numbers too long to print"
-    assert errors.shown("x" * 10**6) == f"'{'x' * 199} ..."
-    assert [errors.shown(value) for value in (1.5, True, "a", None)] == [
+    assert errors.short_repr(-(10**4000)) == "a whole number of 13288 bits"
+    assert errors.short_repr([10**5000]) == "a list of numbers too long to print"
+    assert errors.short_repr("x" * 10**6) == f"'{'x' * 199} ..."
+    assert [errors.short_repr(value) for value in (1.5, True, "a", None)] == [
         "1.5",
         "True",
         "'a'",

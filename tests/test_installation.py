@@ -28,27 +28,27 @@ def test_missing_data_says_where_it_was_sought(tmp_path, monkeypatch):
 
 def test_names_are_fetched_at_first_use():
     package = types.ModuleType("tests.package")
-    fetch, listed = installation.late("tests", {"frames": "measurements", "sixth": ""})
+    get, listed = installation.lazy_exports("tests", {"frames": "measurements", "sixth": ""})
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "tests", package)
         patch.setattr(package, "__path__", list(tests.__path__), raising=False)
         patch.setattr(package, "__all__", ["measurements"], raising=False)
-        assert "measurements" in listed()
-        assert fetch("measurements") is frames.measurements
+        assert listed() == ["measurements"]
+        assert get("measurements") is frames.measurements
         assert package.measurements is frames.measurements
-        assert fetch("frames") is frames
+        assert get("frames") is frames
         with pytest.raises(AttributeError, match="module 'tests' has no attribute 'frame'"):
-            fetch("frame")
+            get("frame")
 
 
 def test_a_package_that_is_missing_is_named_with_the_command_that_installs_it(monkeypatch):
     package = types.ModuleType("tests.package")
-    fetch, _ = installation.late("tests", {"frames": "measurements"})
+    get, _ = installation.lazy_exports("tests", {"frames": "measurements"})
     monkeypatch.setitem(sys.modules, "tests.package", package)
     monkeypatch.delitem(sys.modules, "tests.frames", raising=False)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(PackageMissing, match="package pandas, which is not installed: pip install"):
-        fetch("measurements")
+        get("measurements")
     assert issubclass(PackageMissing, ImportError)
 
 

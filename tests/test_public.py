@@ -17,15 +17,16 @@ from pqchain import algorithms, errors
 
 PUBLIC = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
-    "consensus", "costs", "crypto", "errors", "falcon", "machine", "measure", "measure_blocks",
-    "open_kem", "open_signer", "papers", "plots", "preset", "reencode", "register", "report",
-    "results", "schemes", "study", "works",
+    "consensus", "costs", "crypto", "delegates", "errors", "falcon", "machine", "measure",
+    "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
+    "register", "report", "results", "schemes", "study", "works",
 ]  # fmt: skip
 """Changing this list changes what other people's scripts may rely on: say so in the changelog."""
 
 MODULES = [
-    "algorithms", "bench", "chain", "conform", "consensus", "costs", "crypto", "errors", "falcon",
-    "machine", "plots", "reencode", "report", "results", "schemes", "study", "works",
+    "algorithms", "bench", "chain", "conform", "consensus", "costs", "crypto", "delegates",
+    "errors", "falcon", "machine", "plots", "reencode", "report", "results", "schemes", "study",
+    "works",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parent.parent
@@ -46,7 +47,19 @@ def run(code: str) -> str:
 
 def test_the_public_names_are_these() -> None:
     assert sorted(pq.__all__) == PUBLIC
-    assert set(PUBLIC) <= set(dir(pq))
+
+
+PACKAGES = [name for name in MODULES if hasattr(getattr(pq, name), "__all__")]
+
+
+@pytest.mark.parametrize("name", [*PACKAGES, "conform.mutants"])
+def test_dir_of_a_package_shows_its_public_names(name: str) -> None:
+    package = importlib.import_module(f"pqchain.{name}")
+    assert dir(package) == sorted(package.__all__)
+
+
+def test_dir_shows_the_public_names() -> None:
+    assert dir(pq) == PUBLIC
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -116,7 +129,7 @@ def test_the_examples_of_the_readme_run(
     example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with algorithms.forgetting():
+    with algorithms.temporary_registrations():
         exec(example, {})
 
 

@@ -1,4 +1,4 @@
-/* The hash that portable Falcon asks for, on our SHAKE256. */
+/* The hash interface that portable Falcon expects, based on pqchain's SHAKE256. */
 #ifndef FIPS202_H
 #define FIPS202_H
 

@@ -1,8 +1,8 @@
-/* Count the instructions of one signature on a Cortex-M4, whole and part by part.
+/* Count the instructions of one signature on a Cortex-M4, in total and by part.
  *
- * The machine is QEMU's mps2-an386 with -icount shift=0: its timer of 25 MHz advances once in 40
- * instructions. Portable Falcon of liboqs signs with a key made on the host; the parts are ours.
- * Text goes out by semihosting. */
+ * The machine is QEMU's mps2-an386 with -icount shift=0: its 25 MHz timer advances once per 40
+ * instructions. Portable Falcon of liboqs signs with a key generated on the host; the parts are
+ * those of pqchain. Output uses semihosting. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -96,7 +96,7 @@ int main(void) {
     begin();
     wrong |= falcon_compress(out, sizeof out, s2, LOGN) == 0;
     end("encoding");
-    /* One operation of emulated binary64 each, as this compiler's library has it. */
+    /* One emulated binary64 operation per iteration, by the compiler's library. */
     volatile double x = 1.7, y = 3.1, z;
     begin();
     for (unsigned k = 0; k < 1000; k++) {
@@ -123,7 +123,7 @@ int main(void) {
 extern uint32_t bss_start, bss_end;
 int main(void);
 static void reset(void) {
-    *(volatile uint32_t *)0xe000ed88 |= 0xfu << 20; /* the unit for binary32; binary64 has none */
+    *(volatile uint32_t *)0xe000ed88 |= 0xfu << 20; /* enable the FPU, which has binary32 only */
     for (uint32_t *word = &bss_start; word < &bss_end; word++) {
         *word = 0;
     }

@@ -1,9 +1,9 @@
-"""Measure the signing core of a board: run this there, in a login shell.
+"""Measure the signing core of a board. Run this on the board, in a login shell.
 
-`python3 boards/measure.py <bitstream> <output.csv> [count]`: signs that many messages (100 without)
-of each degree through the overlay, verifies every one, and writes a row for each: degree, cycles of
-the core (empty for the one of Vitis HLS, which counts none), seconds of the whole signature.
-Beside the CSV a sidecar says where it was made.
+`python3 boards/measure.py <bitstream> <output.csv> [count]` signs `count` messages (default: 100)
+of each degree through the overlay, verifies every signature, and writes a row for each: degree,
+cycles of the core (empty for the core of Vitis HLS, which does not count them), and seconds of the
+signature. A JSON file next to the CSV has the provenance.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONTRACT = results.Contract.of(
 
 
 def measure(bitstream: Path, count: int, device: Any = None) -> list[tuple[str, int, float, float]]:
-    """Sign and return the rows; `device` is a board other than the one that pynq finds."""
+    """Sign and return the rows; `device` replaces the board that pynq finds."""
     rows = []
     for degree in (512, 1024):
         signer = FalconSigner(degree, "overlay", bitstream=bitstream, device=device)
@@ -44,6 +44,6 @@ def measure(bitstream: Path, count: int, device: Any = None) -> list[tuple[str, 
 if __name__ == "__main__":
     if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
-    made = measure(Path(sys.argv[1]), int(sys.argv[3]) if len(sys.argv) == 4 else 100)
-    frame = CONTRACT.frame(made)
+    rows = measure(Path(sys.argv[1]), int(sys.argv[3]) if len(sys.argv) == 4 else 100)
+    frame = CONTRACT.frame(rows)
     results.save(frame, sys.argv[2], contract=CONTRACT, provenance=machine.provenance())

@@ -1,5 +1,5 @@
-# From sources to boards/<board>/out/falcon_sign.bit and .hwh, for the board whose Makefile includes
-# this. Needs Vitis HLS and Vivado. PART and PERIOD are the board's.
+# Build boards/<board>/out/falcon_sign.bit and .hwh for the board whose Makefile includes this and
+# sets PART and PERIOD. Needs Vitis HLS and Vivado.
 HLS := ../..
 
 IMAGES := $(abspath $(HLS))/build/rtl/rom
@@ -8,7 +8,7 @@ VIVADO := command -v vivado >/dev/null || { echo "vivado is not on the path: sou
 .PHONY: all rtl out-of-context csim clean
 all: out/falcon_sign.bit
 
-# The same overlay with the engine in RTL: Vivado alone, no Vitis HLS.
+# The same overlay with the RTL engine: needs Vivado only.
 rtl: board.tcl $(wildcard $(HLS)/rtl/core/*)
 	@$(VIVADO)
 	$(MAKE) -C $(HLS) rtl-rom

@@ -1,5 +1,5 @@
 // Every kernel on random inputs of every size; prints one digest of all bits per kernel and size.
-// The golden file holds what every machine must print. Argument: inputs per size.
+// The golden file has the output required of every machine. Argument: inputs per size.
 #include "bits.h"
 
 #include <stdio.h>
@@ -43,7 +43,7 @@ int main(int argc, char **argv) {
             printf("%s %u %016llx\n", kernel.name, n, (unsigned long long)digest.hash);
         }
     }
-    // The sampler: values, and the bits of every threshold on the way.
+    // The sampler: values, and the bits of every intermediate threshold.
     for (unsigned size = 0; size < 2; size++) {
         Numbers numbers(size + 7);
         Digest digest;

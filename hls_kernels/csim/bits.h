@@ -1,4 +1,4 @@
-// Numbers and digests for the benches: the same on every machine, to the last bit.
+// Random numbers and digests for the benches, identical in every bit on every machine.
 #ifndef CSIM_BITS_H
 #define CSIM_BITS_H
 
@@ -15,11 +15,11 @@ struct Numbers {
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
         return z ^ (z >> 31);
     }
-    // Any binary64 between -4096 and 4096 with all its 53 bits in use.
+    // Any binary64 between -4096 and 4096 with 53 random bits.
     double real() { return (double)(int64_t)(next() >> 11) * (1.0 / 1099511627776.0) - 4096.0; }
 };
 
-// Over the bits of the values. -0.0 and 0.0 differ, as they should.
+// Digest of the bits of the values, in which -0.0 and 0.0 differ.
 struct Digest {
     uint64_t hash = 0xcbf29ce484222325u;
     void word(uint64_t bits) {

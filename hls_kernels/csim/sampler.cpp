@@ -1,6 +1,6 @@
 // SamplerZ against recorded answers: lines of centre, deviation, sigma_min, bytes in hexadecimal,
-// the sample. The nine bytes of a base draw stand there highest first, against the order of the
-// generator; bytes that are drawn alone stand in order. Every byte must be used and no more.
+// the sample. The nine bytes of a base draw have the most significant one first, unlike the order
+// of the generator; single bytes are in order. Exactly these bytes must be used.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// The whole signer as the board would run it: recorded requests into falcon_sign, and the same
+// The complete signer as run by the board: recorded requests into falcon_sign, and the same
 // requests through falcon_engine step by step. Both must give the recorded response.
 // Arguments: files made by csim/vectors.py.
 #include <stdio.h>
@@ -59,10 +59,10 @@ int main(int argc, char **argv) {
             wrong += !check(request.data(), expected, logn);
         }
         fclose(file);
-        printf("sign %s: %u of %u through both seams\n", argv[index], count - wrong, count);
+        printf("sign %s: %u of %u through both interfaces\n", argv[index], count - wrong, count);
         failed += wrong != 0 || count == 0;
     }
-    // What must not run: sizes that are none. The version is told all the same.
+    // Invalid sizes are rejected, but the version is returned.
     const uint32_t sizes[] = {0, 1, 8, 11, 0xffffffffu};
     for (const uint32_t logn : sizes) {
         uint32_t status = 0, version = 0;

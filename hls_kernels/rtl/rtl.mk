@@ -1,26 +1,26 @@
-# The engine in RTL: needs Verilator and Python; figures need yosys and nextpnr of rtl/synthesis.
+# The RTL engine: needs Verilator and Python; figures need yosys and nextpnr of rtl/synthesis.
 #   make rtl         the engine as a shared library, for FalconSigner(512, "simboard", core="rtl")
 #   make rtl-test    every check of the netlist, 100 known answers of each degree (up to 12 minutes)
 #   make rtl-quick   a part of that, in a minute
-#   make mutants     change the netlist in 64 places; a bench must notice each
+#   make mutants     mutation tests: a bench must detect each of 64 changes of the netlist
 #   make leaks       10^4 signatures with two keys: a t-test on the cycles (half an hour)
-#   make proofs      what yosys proves of the queue and the registers (rtl/synthesis)
+#   make proofs      prove properties of queue, registers and bus with yosys (rtl/synthesis)
 #   make figures     cycles, cells and a routed clock, into data/falcon/rtl.json
-#   make rtl-lint    Verilator's opinion of the source
+#   make rtl-lint    Verilator's lint warnings
 PYTHON     ?= $(or $(abspath $(wildcard ../.venv/bin/python)),python3)
 RTL        := $(abspath $(BUILD))/rtl
 RTL_EXTRA  ?=
 RTL_ROM    := $(RTL)/rom
 RTL_CORE   := $(abspath $(or $(RTL_SOURCE),rtl/core))
 RTL_UNITS  := fp_add fp_multiply fp_divide fp_convert norm
-# Configurations, each in a BUILD of its own: two dividers for speed, 9 for a core without degree 1024.
+# Configurations, each in a separate BUILD: two dividers for speed, 9 for a core without degree 1024.
 RTL_DIVIDERS ?= 1
 RTL_LOGN   ?= 10
 VERILATOR  ?= verilator
 VERILATED   = $(shell $(VERILATOR) --getenv VERILATOR_ROOT)/include
 RTL_FLAGS  := -std=c++17 -fPIC -ffp-contract=off -Wno-unknown-pragmas -Wno-unused-label \
               -I$(abspath src) -I$(abspath rtl/bench) -I$(RTL_ROM)
-# What runs once (OPT_SLOW) takes half of the compiler's time if it is optimised.
+# Optimising the code that runs once (OPT_SLOW) would take half of the compile time.
 RTL_LEVEL  := -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O0
 RTL_ASSERT ?= --assert
 RTL_MODEL   = $(VERILATOR) --cc --build -O3 --x-assign fast --x-initial fast $(RTL_LEVEL) -Wno-WIDTH
@@ -50,13 +50,13 @@ $(RTL)/core/Vfalcon_sign__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BEN
 	$(VERILATE) --savable --top-module falcon_sign --Mdir $(RTL)/core -CFLAGS "$(RTL_FLAGS)" \
 	  rtl/bench/probes.vlt $(RTL_SOURCES) > $(RTL)/core.log 2>&1 || { cat $(RTL)/core.log; exit 1; }
 
-# Verilator's own part, once for all benches.
+# Verilator's runtime, built once for all benches.
 RTL_RUNTIME := $(patsubst %,$(RTL)/%.o,verilated verilated_save verilated_threads)
 $(RTL_RUNTIME): $(RTL)/%.o:
 	@mkdir -p $(RTL)
 	$(CXX) $(RTL_FLAGS) -O1 -I$(VERILATED) -I$(VERILATED)/vltstd -c -o $@ $(VERILATED)/$*.cpp
 
-# $(1) folder of the model, $(2) what is linked with it
+# $(1) folder of the model, $(2) sources and options to link
 RTL_LINK = $(CXX) $(RTL_FLAGS) -O2 -I$(1) -I$(VERILATED) -I$(VERILATED)/vltstd -o $@ $(2) $(RTL_EXTRA) \
 	$(1)/V*__ALL.a $(RTL_RUNTIME) -lpthread
 
@@ -85,7 +85,7 @@ rtl-lint: $(RTL_ROM)/program.hex
 	$(VERILATOR) --lint-only -Wall -Wno-WIDTH -Wno-DECLFILENAME -Wno-UNUSED -Wno-SYMRSVDWORD \
 	  -I$(RTL_CORE) -I$(RTL_ROM) --top-module falcon_sign $(RTL_SOURCES)
 
-# Every check is a target of its own, so that as many as there are processors run at once.
+# Every check is a separate target, so that they run in parallel.
 RTL_RECORDED := $(VECTORS)/sign_512.bin $(VECTORS)/sign_1024.bin
 RTL_CHECKS := check-answers-1024 check-answers-512 check-protocol check-steps check-sampler \
 	check-sign $(RTL_UNITS:%=check-%) rtl-lint
@@ -108,7 +108,7 @@ $(filter-out check-fp_divide,$(RTL_UNITS:%=check-%)): check-%: $(RTL)/units/%
 rtl-test:
 	@$(MAKE) --no-print-directory -j$(RTL_PROCESSES) --output-sync=target $(RTL_CHECKS)
 
-# In minutes, on one processor: all mutants are in one build.
+# Takes minutes on one processor, because all mutants are in one build.
 mutants:
 	cd .. && $(PYTHON) -m hls_kernels.rtl.mutants $(RTL)/mutants
 
@@ -118,7 +118,7 @@ leaks: rtl
 proofs: rtl-rom
 	cd .. && $(PYTHON) -m hls_kernels.rtl.proofs
 
-# data/falcon/rtl.json anew; place and route takes about a quarter of an hour for each configuration.
+# Regenerate data/falcon/rtl.json; place and route takes about 15 minutes for each configuration.
 figures: rtl
 	$(MAKE) BUILD=$(BUILD)/two_dividers RTL_DIVIDERS=2 rtl
 	$(MAKE) BUILD=$(BUILD)/only_512 RTL_LOGN=9 rtl

@@ -1,7 +1,7 @@
 // The floating-point engine: one memory, one sampler, and the steps that work on them.
 //
-// Addresses count words of 64 bits. Both seams use these functions: the whole signer calls them one
-// after the other, the split one is told to by commands from software.
+// Addresses count words of 64 bits. Both interfaces use these functions: falcon_sign calls them in
+// sequence, falcon_engine by commands from software.
 #ifndef FALCON_ENGINE_H
 #define FALCON_ENGINE_H
 
@@ -40,7 +40,7 @@ enum Opcode {
     OP_POKE = 17,       // word a <- value
     OP_BEGIN = 18,      // sampler: centre is word a, inverse deviation is value
     OP_ATTEMPT = 19,    // sampler: draw and test with the random bits given
-    OP_COMPARE = 20,    // sampler: go on with one more random byte
+    OP_COMPARE = 20,    // sampler: continue with one more random byte
 };
 
 struct Step {

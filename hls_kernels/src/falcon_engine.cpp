@@ -1,4 +1,4 @@
-// Top function of the second seam: one step per start, the sampler one attempt per start.
+// Top function of the second interface: a step, or an attempt of the sampler, per start.
 #include "falcon_engine.h"
 
 #include "engine.h"
@@ -8,7 +8,7 @@ using namespace falcon;
 static const uint32_t LAST_OPCODE = OP_COMPARE;
 
 // `random_high` holds three random bytes: the top byte of the base draw, the sign, the first byte of
-// the rejection test; for OP_COMPARE only the last counts. Addresses outside the memory are refused.
+// the rejection test; OP_COMPARE uses only the last. Addresses outside the memory are rejected.
 void falcon_engine(uint32_t opcode, uint32_t logn, uint32_t a, uint32_t b, uint32_t c, uint32_t d,
                    double value, uint64_t random_low, uint32_t random_high, int16_t *integers,
                    int32_t *rounded, double *value_out, int32_t *sample, uint32_t *verdict,
@@ -71,7 +71,7 @@ void falcon_engine(uint32_t opcode, uint32_t logn, uint32_t a, uint32_t b, uint3
         break;
     }
     if (*verdict == ACCEPTED) {
-        // The sample goes where its centre was, so that software need not carry it back.
+        // The sample replaces its centre, so that software need not write it back.
         *sample = (int32_t)sample_value(s);
         engine.memory[a] = from_integer(sample_value(s));
     }

@@ -1,5 +1,5 @@
-// falcon_engine: the engine of the second seam. Software keeps the control flow, the deviation and
-// the random bits; one start is one step. See engine.h for the steps.
+// falcon_engine: the engine of the second interface. Control flow, deviations and random bits stay in
+// software; each start runs one step. See engine.h for the steps.
 #ifndef FALCON_ENGINE_TOP_H
 #define FALCON_ENGINE_TOP_H
 

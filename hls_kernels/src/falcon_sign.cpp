@@ -1,4 +1,4 @@
-// Top function of the first seam: one signing attempt per start.
+// Top function of the first interface: one signing attempt per start.
 #include "falcon_sign.h"
 
 #include "sign_kernel.h"
@@ -22,7 +22,7 @@ void falcon_sign(const uint8_t *request, int16_t *response, uint32_t logn, uint3
     FALCON_ON_CHIP Workspace work;
     *version = FALCON_SIGN_VERSION;
     if (logn != 9 && logn != 10) {
-        *status = STATUS_REFUSED;  // also how a driver asks for the version
+        *status = STATUS_REFUSED;  // a driver reads the version in this way
         return;
     }
     FALCON_ON_CHIP int16_t s2[1 << MAX_LOGN];

@@ -1,6 +1,6 @@
-// falcon_sign: the whole of one signing attempt in hardware. Registers (s_axilite) in this order:
+// falcon_sign: a complete signing attempt in hardware. Registers (s_axilite) in this order:
 // request and response (64-bit addresses), logn, status, version. With a logn other than 9 and 10 it
-// touches no memory and only gives its version.
+// accesses no memory and only returns its version.
 #ifndef FALCON_SIGN_H
 #define FALCON_SIGN_H
 

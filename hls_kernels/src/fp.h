@@ -1,5 +1,5 @@
-// Every floating-point operation of the signer, by name: the one place where hardware has its adder,
-// its multiplier and its divider, and where the census counts.
+// Every floating-point operation of the signer, by name: the only place for the adder, multiplier and
+// divider of the hardware, and for counting operations.
 //
 // The arithmetic is IEEE binary64, rounded to nearest even, one rounding per operation. A fused
 // multiply-add rounds once where two operations round twice and so changes bits: compile with
@@ -11,14 +11,14 @@
 #include <stdint.h>
 #include <string.h>
 
-// The counting build holds the same code under another name, so that both can be linked together.
+// The counting build has the same code in another namespace, so that both can be linked together.
 #ifdef FALCON_CENSUS
 #define FALCON_NAMESPACE falcon_counted
 #else
 #define FALCON_NAMESPACE falcon
 #endif
 
-// One engine per chip, but one per thread where software plays the chip.
+// One engine per chip, but one per thread if software simulates the chip.
 #ifdef __SYNTHESIS__
 #define FALCON_ON_CHIP static
 #else
@@ -86,7 +86,7 @@ static inline double from_integer(int64_t x) {
     return (double)x;
 }
 
-// To the nearest integer, ties to even, for |x| < 2^51: the sum has no room for a fraction.
+// To the nearest integer, ties to even, for |x| < 2^51: the sum has no bits for a fraction.
 static inline int64_t round_to_even(double x) {
     FALCON_COUNT(RINT);
     const double room = 6755399441055744.0;  // 1.5 * 2^52

@@ -1,7 +1,7 @@
 // The generator of the signer's random bits: ChaCha20 in eight interleaved blocks.
 //
-// Word w of block b stands at byte 32 w + 4 b, the layout that eight parallel lanes write. It decides
-// which random byte is used where, so it is part of what makes two signers agree.
+// Word w of block b is at byte 32 w + 4 b, the layout that eight parallel lanes write. It determines
+// the use of every random byte, so two signers agree only with the same layout.
 #ifndef FALCON_GENERATOR_H
 #define FALCON_GENERATOR_H
 
@@ -123,7 +123,7 @@ static inline uint8_t next_byte(Generator *generator) {
     return byte;
 }
 
-// Nine bytes or fewer at the end are thrown away, so that the byte after a word never needs a refill.
+// Up to nine bytes at the end are discarded, so that the byte after a word never needs a refill.
 static inline uint64_t next_word(Generator *generator) {
     if (generator->position >= 512 - 9) {
         refill(generator);

@@ -86,7 +86,7 @@ static inline void correct(double *__restrict t0, double *__restrict t1,
 }
 
 // G = L D L* for the Gram matrix (g00, g01; g01*, g11): l10 = adjoint(g01 / g00) and
-// d11 = g11 - g01 adjoint(g01 / g00), which takes the place of g01; d00 is g00 itself.
+// d11 = g11 - g01 adjoint(g01 / g00), which replaces g01; d00 is g00 itself.
 static inline void decompose(double *__restrict l10, const double *__restrict g00,
                              double *__restrict g01, const double *__restrict g11, unsigned logn) {
     FALCON_PHASE(LDL);

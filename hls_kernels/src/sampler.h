@@ -1,7 +1,7 @@
 // SamplerZ (specification, section 3.9.3, algorithms 12 to 15) in steps, one attempt at a time.
 //
-// An attempt takes its random bytes as arguments, so that it is a straight line without a loop over
-// rejections: whoever holds the generator draws, and repeats until a verdict says stop.
+// An attempt takes its random bytes as arguments, so that it has no loop over rejections: the caller
+// draws from the generator and repeats until the verdict is final.
 #ifndef FALCON_SAMPLER_H
 #define FALCON_SAMPLER_H
 
@@ -43,7 +43,7 @@ horner:
 }
 
 // A draw from the half Gaussian of deviation 1.8205 out of 72 random bits; every entry of the table
-// is compared, so that the time does not tell the result (algorithm 12).
+// is compared, so that the time does not depend on the result (algorithm 12).
 static inline int64_t base_sample(uint64_t low, uint8_t high) {
     int64_t z = 0;
 entries:

@@ -1,4 +1,4 @@
-// The whole of one signing attempt as one offload: secret basis, hashed message and the seed of the
+// A complete signing attempt as one offload: secret basis, hashed message and the seed of the
 // generator in, the short vector out.
 #ifndef FALCON_SIGN_KERNEL_H
 #define FALCON_SIGN_KERNEL_H
@@ -25,7 +25,7 @@ struct Workspace {
     int8_t key[4 << MAX_LOGN];
 };
 
-// Steps that run here, one after the other.
+// Steps that run here in sequence.
 class DirectSteps {
   public:
     explicit DirectSteps(Workspace *w) : work(w) {}
@@ -54,7 +54,7 @@ class DirectSteps {
         return mul(square_root(work->engine.memory[g00]), falcon_tables::inverse_sigma[logn - 9]);
     }
 
-    // False if no attempt of many was accepted: then the key is not one, and waiting would not help.
+    // False if none of many attempts was accepted: then the key is invalid.
     bool sample(unsigned place, double deviation, unsigned logn) {
         Sampler *const sampler = &work->engine.sampler;
         double *const t = work->engine.memory + place;

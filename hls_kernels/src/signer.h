@@ -1,7 +1,7 @@
-// The control flow of signing over abstract steps: where a step runs is the business of `Steps`.
+// The control flow of signing with abstract steps: `Steps` decides where a step runs.
 //
 // The signing tree is walked with a stack of one entry per level, because hardware cannot recurse
-// (specification, algorithms 10 and 11, on a tree that is built and forgotten on the way).
+// (specification, algorithms 10 and 11, on a tree that is not stored).
 #ifndef FALCON_SIGNER_H
 #define FALCON_SIGNER_H
 
@@ -9,10 +9,10 @@
 
 namespace FALCON_NAMESPACE {
 
-// A good key needs more attempts for one sample about once in 10^300.
+// A valid key needs more attempts for a sample with probability 10^-300.
 const unsigned MAX_ATTEMPTS = 1000;
 
-// Where things lie in the memory of the engine, for degree n = 2^logn.
+// Memory layout of the engine for degree n = 2^logn.
 struct Layout {
     unsigned b00, b01, b10, b11, t0, t1, frames, scratch;
     explicit Layout(unsigned logn) {
@@ -66,8 +66,8 @@ walk:
         switch (node.stage++) {
         case 0:
             steps.run({OP_DECOMPOSE, level, l10, node.g00, node.g01, node.g11});
-            // d00 is split into the place of g11 and d11 into that of g00; each child also needs a
-            // second copy of the even half, for which g01 has room.
+            // The halves of d00 replace g11 and those of d11 replace g00; each child also needs a
+            // second copy of the even half, which replaces g01.
             steps.run({OP_SPLIT, level, node.g11, node.g11 + half, node.g00, 0});
             steps.run({OP_SPLIT, level, node.g00, node.g00 + half, node.g01, 0});
             steps.run({OP_COPY, level - 1, node.g01, node.g11, 0, 0});
@@ -117,7 +117,7 @@ static inline bool sample_point(Steps &steps, int32_t *v0, int32_t *v1, unsigned
     load_basis(steps, at, logn);
 
     // The target (hash, 0) in coordinates of the basis. It needs b01 and b11 before the Gram matrix
-    // takes their places.
+    // replaces them.
     steps.load_target(at.t0, logn);
     steps.run({OP_FORWARD, logn, at.t0, 0, 0, 0});
     steps.run({OP_COPY, logn, at.t1, at.t0, 0, 0});

@@ -1,4 +1,4 @@
-// The software side of the second seam: control flow, random bits and deviations here, every
+// The software side of the second interface: control flow, random bits and deviations here, every
 // transform and every attempt of the sampler as a command to falcon_engine.
 #ifndef FALCON_SPLIT_SIGNER_H
 #define FALCON_SPLIT_SIGNER_H

@@ -1,5 +1,5 @@
-// The complex transform of real polynomials modulo x^n + 1, and how transforms of degree n are made
-// of transforms of degree n/2 (specification, section 3.3 and algorithms 5 to 7).
+// The complex transform of real polynomials modulo x^n + 1, and the composition of transforms of
+// degree n from transforms of degree n/2 (specification, section 3.3 and algorithms 5 to 7).
 //
 // A transformed polynomial holds n/2 complex values, real parts first: value k is
 // f[k] + i f[k + n/2]. The order of operations is part of the interface: every bit of a result

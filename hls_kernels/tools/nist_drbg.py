@@ -1,6 +1,6 @@
-"""Reproducible randomness: the generator behind NIST's known-answer tests.
+"""Deterministic random generator of NIST's known-answer tests.
 
-Not for keys that matter: whoever knows the seed knows every byte.
+Not for real keys: the seed determines every byte.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class NistDrbg:
         self.reseed(seed)
 
     def reseed(self, seed: BytesLike) -> None:
-        """Start over from a seed of 48 bytes."""
+        """Reset the state from a 48-byte seed."""
         seed = as_bytes("seed", seed)
         if len(seed) != SEED_BYTES:
-            raise BadLength(f"the seed has {len(seed)} bytes; {SEED_BYTES} are needed.")
+            raise BadLength(f"seed must have {SEED_BYTES} bytes; got {len(seed)}")
         self._key = bytes(32)
         self._counter = 0
         self._update(seed)
@@ -39,7 +39,7 @@ class NistDrbg:
     def random_bytes(self, count: int) -> bytes:
         """Return the next `count` bytes."""
         if count < 0:
-            raise UsageError(f"{count} random bytes were asked for; 0 or more can be given.")
+            raise UsageError(f"count must be at least 0; got {count}")
         stream = self._blocks(-(-count // _BLOCK_BYTES))
         self._update(bytes(SEED_BYTES))
         return stream[:count]
@@ -55,10 +55,10 @@ class NistDrbg:
         self._key, self._counter = state
 
     def copy(self) -> NistDrbg:
-        """Return a generator of the same state that advances on its own."""
-        twin = object.__new__(NistDrbg)
-        twin.restore(self.save())
-        return twin
+        """Return an independent generator with the same state."""
+        copy = object.__new__(NistDrbg)
+        copy.restore(self.save())
+        return copy
 
     def _blocks(self, count: int) -> bytes:
         """Return the AES encryptions of the next `count` values of the counter."""

@@ -4,8 +4,8 @@
 
 Writes src/tables.h (roots of unity, deviations, base sampler) and ../pqchain/native/falcon/roots.h
 (the number-theoretic transform). Sections, equations and algorithms are those of the Falcon
-specification, version 1.2. All of it is computed in decimal arithmetic of 60 digits and then
-rounded once to binary64, because two implementations agree on every bit only if their tables do.
+specification, version 1.2. Values are computed in decimal arithmetic and rounded once to binary64,
+because two implementations agree on every bit only if their tables do.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def deviations(logn: int) -> tuple[float, float]:
     inverse_sigma = float(1 / sigma)
     if n == 1024:
         # The submission's constant is one unit in the last place above the nearest binary64, and
-        # every signer of round 3 has it: the same bits need the same slip.
+        # every signer of round 3 has it: the same bits need the same error.
         inverse_sigma = math.nextafter(inverse_sigma, 1)
     return inverse_sigma, float(sigma_min)
 
@@ -96,15 +96,15 @@ def ntt_roots() -> tuple[list[int], list[int]]:
     return forward, [pow(value, Q - 2, Q) for value in forward]
 
 
-def rows(values: list[str], width: int = 100) -> str:
-    """Join values with commas, filling lines."""
-    lines, line = [], "   "
+def wrapped(values: list[str], width: int = 100) -> str:
+    """Return the values separated by commas, wrapped to `width` columns."""
+    rows, row = [], "   "
     for value in values:
-        if len(line) + len(value) + 2 > width:
-            lines.append(line)
-            line = "   "
-        line += f" {value},"
-    return "\n".join([*lines, line])
+        if len(row) + len(value) + 2 > width:
+            rows.append(row)
+            row = "   "
+        row += f" {value},"
+    return "\n".join([*rows, row])
 
 
 def main() -> None:
@@ -125,16 +125,16 @@ def main() -> None:
         "namespace falcon_tables {", "",
         "// exp(i pi r / 1024) for the passes of the transform: real part, imaginary part.",
         "static const double roots[512][2] = {",
-        rows([f"{{{a!r}, {b!r}}}" for a, b in roots()]), "};", "",
+        wrapped([f"{{{a!r}, {b!r}}}" for a, b in roots()]), "};", "",
         "// Of degree 512 and 1024.",
         f"static const double inverse_sigma[2] = {{{inverse_sigma[0]!r}, {inverse_sigma[1]!r}}};",
         f"static const double sigma_min[2] = {{{sigma_min[0]!r}, {sigma_min[1]!r}}};", "",
         *(f"static const double {name} = {float(value)!r};" for name, value in floats.items()), "",
         "// Entry i is 2^72 times the probability of more than i; high 8 and low 64 bits.",
         f"static const uint8_t base_high[{len(base)}] = {{",
-        rows([str(v >> 64) for v in base]), "};",
+        wrapped([str(v >> 64) for v in base]), "};",
         f"static const uint64_t base_low[{len(base)}] = {{",
-        rows([f"{v % 2**64:#018x}u" for v in base]), "};", "",
+        wrapped([f"{v % 2**64:#018x}u" for v in base]), "};", "",
         "}  // namespace falcon_tables", "", "#endif",
     ]  # fmt: skip
     (HERE.parent / "src" / "tables.h").write_text("\n".join(text) + "\n", encoding="utf-8")
@@ -143,9 +143,9 @@ def main() -> None:
         "/* Made by hls_kernels/tools/tables.py; do not edit. Powers of a primitive 2048th root of",
         " * unity modulo 12289, exponents in bit-reversed order, and their inverses. */",
         "#ifndef FALCON_ROOTS_H", "#define FALCON_ROOTS_H", "", "#include <stdint.h>", "",
-        "static const uint16_t ntt_roots[1024] = {", rows([str(v) for v in forward]), "};", "",
-        "static const uint16_t ntt_inverse_roots[1024] = {", rows([str(v) for v in inverse]), "};",
-        "", "#endif",
+        "static const uint16_t ntt_roots[1024] = {", wrapped([str(v) for v in forward]), "};", "",
+        "static const uint16_t ntt_inverse_roots[1024] = {", wrapped([str(v) for v in inverse]),
+        "};", "", "#endif",
     ]  # fmt: skip
     native = HERE.parent.parent / "pqchain" / "native" / "falcon"
     (native / "roots.h").write_text("\n".join(text) + "\n", encoding="utf-8")

@@ -1,9 +1,9 @@
-"""Record signing requests with liboqs's answers for the benches.
+"""Record signing requests with the answers of liboqs for the benches.
 
     python hls_kernels/tools/vectors.py
 
 Needs an installed pqchain with its native libraries. Keys and messages come from a fixed seed; the
-answer of each request is read out of the signature that liboqs made from the same randomness.
+answer of a request is decoded from the signature of liboqs with the same randomness.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def decompress(data: bytes, n: int) -> list[int]:
 
 
 def main() -> None:
-    """Write one file per size."""
+    """Write a file for each degree."""
     kernel = native.library("falcon/kernel")
     for logn, n in ((9, 512), (10, 1024)):
         signer = open_signer(f"Falcon-{n}", "liboqs-0.13/ref")

@@ -1,6 +1,6 @@
 # Vitis HLS: csim, synthesis and export of one kernel as an IP core.
 #   vitis_hls -f vitis/build_ip.tcl <kernel> <part> <clock in ns> [csim]
-# Run from hls_kernels. Not run by the authors: no Vitis was at hand.
+# Run from hls_kernels. Not run by the authors: Vitis was not available.
 set kernel [lindex $argv 2]
 set part [lindex $argv 3]
 set period [lindex $argv 4]

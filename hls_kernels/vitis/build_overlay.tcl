@@ -1,7 +1,7 @@
-# Vivado: one falcon_sign core beside the processor system, to a bitstream and its description.
+# Vivado: build the bitstream and its description of a falcon_sign core and the processor system.
 #   vivado -mode batch -source vitis/build_overlay.tcl -tclargs <folder of the board> [packaged]
 # Run from hls_kernels after build_ip.tcl, or with `packaged` after rtl/boards/package_ip.tcl. Not run
-# by the authors: no Vivado was at hand.
+# by the authors: Vivado was not available.
 set board [lindex $argv 0]
 source [file join $board board.tcl]   ;# part, board_part, processor, frequency
 set work build/overlay_[file tail $board]

@@ -19,7 +19,6 @@ SCHEME = "BLS12-381"
 """The scheme of the registry with aggregate signatures."""
 
 SIGNERS = 128
-"""Number of signers."""
 
 # An aggregate of one message repeats each signer, which costs no less to verify than distinct
 # signers and needs no further key pairs.
@@ -40,31 +39,32 @@ def measure_aggregates() -> tuple[AggregateCosts, float]:
     assert isinstance(signer, AggregateSigner)
     rng = np.random.default_rng(1)
     pairs = [signer.generate_keypair() for _ in range(SIGNERS)]
-    publics = [public for public, _ in pairs]
+    publics, secrets = zip(*pairs, strict=True)
     message, messages = rng.bytes(32), [rng.bytes(100) for _ in pairs]
-    votes = [signer.sign(message, secret) for _, secret in pairs]
-    apart = [signer.sign(each, pairs[i][1]) for i, each in enumerate(messages)]
-    total, several = signer.aggregate(votes), signer.aggregate(apart)
+    votes = [signer.sign(message, secret) for secret in secrets]
+    separate = [signer.sign(*pair) for pair in zip(messages, secrets, strict=True)]
+    total, distinct = signer.aggregate(votes), signer.aggregate(separate)
     many = signer.aggregate([total] * REPEATED)
     one_key, keys = signer.checked_keys(publics[:1]), signer.checked_keys(publics)
     many_keys = CheckedKeys(keys.points * REPEATED, len(keys) * REPEATED)
     calls = (
         (signer.fast_aggregate_verify, message, votes[0], one_key),
         (signer.fast_aggregate_verify, message, many, many_keys),
-        (signer.aggregate_verify, messages, several, keys),
+        (signer.aggregate_verify, messages, distinct, keys),
         (signer.aggregate, votes),
     )
     rounds = []
     with one_processor():
         for _ in range(ROUNDS):
             rounds.append([timed(call, *arguments)[0] for call, *arguments in calls])
-    alone, deviation = median_and_mad([each[0] for each in rounds])
+    alone, deviation = median_and_mad([times[0] for times in rounds])
     # Noise of a busy machine must not make the cost of a signer negative.
-    per_signer = max(0.0, median(each[1] - each[0] for each in rounds)) / (SIGNERS * REPEATED - 1)
-    per_message = max(0.0, median(each[2] - each[0] for each in rounds)) / (SIGNERS - 1)
+    per_signer = max(0.0, median(times[1] - times[0] for times in rounds))
+    per_signer /= SIGNERS * REPEATED - 1
+    per_message = max(0.0, median(times[2] - times[0] for times in rounds)) / (SIGNERS - 1)
     costs = AggregateCosts(
         algorithm=SCHEME,
-        add_seconds=median(each[3] for each in rounds) / SIGNERS,
+        add_seconds=median(times[3] for times in rounds) / SIGNERS,
         verify_seconds=alone - per_signer,
         signer_seconds=per_signer,
         message_seconds=per_message,

@@ -20,15 +20,15 @@ from pqchain import crypto, machine
 from pqchain.algorithms import GIVEN
 from pqchain.bench import presets
 from pqchain.bench.presets import BlockPreset, PresetName
-from pqchain.bench.timing import listed, median_and_mad, repeated, timed, with_bar
+from pqchain.bench.timing import median_and_mad, name_list, repeated, timed, with_bar
 from pqchain.chain.block import Block, transactions_root
 from pqchain.chain.encoding import KEY_MODES, MAX_DATA_BYTES, KeyMode, signature_schemes
 from pqchain.chain.state import BlockRejected, Reason, Rules, State
 from pqchain.chain.transaction import Transaction
 from pqchain.chain.verification import Verifier
 from pqchain.chain.wallet import Wallet
-from pqchain.checks import one_of, whole
-from pqchain.costs import described
+from pqchain.checks import integer, one_of
+from pqchain.costs import user_scheme_provenance
 from pqchain.crypto import Signer, isolated
 from pqchain.crypto.native import plain_loop
 from pqchain.errors import PqchainError, Unsupported, UsageError
@@ -36,7 +36,7 @@ from pqchain.results import Contract
 
 BLOCK = Contract.of(
     "block",
-    ("str", "algorithm implementation public_key"),
+    ("str", "algorithm implementation key_mode"),
     ("Int64", "threads transactions public_key_bytes"),
     ("float64", "signature_bytes"),
     ("Int64", "block_bytes"),
@@ -52,7 +52,7 @@ BLOCK = Contract.of(
     ("str", "valid tampered previous_hash block_hash status reason"),
 )
 
-_FEWEST_ROUNDS = 3
+_MIN_ROUNDS = 3
 
 Rounds = dict[int, list[dict[str, float]]]
 """Seconds of each part of each round, by number of threads."""
@@ -63,7 +63,7 @@ def measure_blocks(
     *,
     transactions: int = 1000,
     threads: Sequence[int] | int = (1, 2, 4),
-    public_key: KeyMode = "inline",
+    key_mode: KeyMode = "inline",
     implementation: str | None = None,
     data_bytes: int = 0,
     preset: PresetName | None = None,
@@ -71,14 +71,14 @@ def measure_blocks(
 ) -> pd.DataFrame:
     """Measure one block per scheme, by default of every signature scheme of the default build.
 
-    A name such as "ECDSA-secp256k1+ML-DSA-44" is a hybrid: both sign. `public_key` is the key mode
+    A name such as "ECDSA-secp256k1+ML-DSA-44" is a hybrid: both sign. `key_mode` is that
     of the transactions; with "recovered", schemes without key recovery are unsupported. A scheme
     that is given by numbers has real sizes and no times. `implementation` is by default the first
     of the registry that runs here, and `preset` that of PQCHAIN_PRESET, else "quick". Duplicate
     schemes and thread counts are measured once.
 
     Returns a frame, one row per scheme and number of threads: algorithm, implementation,
-    public_key (mode), threads, transactions (in the block), public_key_bytes, signature_bytes
+    key_mode, threads, transactions (in the block), public_key_bytes, signature_bytes
     (mean), block_bytes, transaction_bytes (block_bytes / transactions), wallets (number timed),
     wallet_median_seconds and _mad_ (one key pair and its address), sign_median_seconds and _mad_
     (one transaction), rounds (validations), verify_median_seconds and _mad_ (all signatures),
@@ -92,165 +92,152 @@ def measure_blocks(
     Raises UnknownAlgorithm, UnknownImplementation and UsageError. A scheme that cannot run here
     has rows with the reason.
     """
-    whole("transactions", transactions, least=1, most=1_000_000)
-    whole("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
-    one_of("public_key", public_key, KEY_MODES)
+    integer("transactions", transactions, least=1, most=1_000_000)
+    integer("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
+    one_of("key_mode", key_mode, KEY_MODES)
     preset = preset or presets.preset()
     presets.named(preset)
     counts = _thread_counts(threads)
     if implementation is not None:
         registry.implementation(implementation)
-    cases = _cases(listed(algorithms, "algorithm") or registry.names("signature"))
+    requested = name_list(algorithms, "algorithm") or registry.names("signature")
+    cases = list(dict.fromkeys(map(registry.split_hybrid, requested)))
+    for names in cases:
+        signature_schemes(names)
+    # Also the arguments of a child process, so of types that JSON has.
+    case: dict[str, Any] = {
+        "transactions": transactions, "threads": counts, "key_mode": key_mode,
+        "data_bytes": data_bytes, "preset": preset,
+    }  # fmt: skip
     rows: list[dict[str, Any]] = []
-    rounds: list[dict[str, Any]] = []
+    round_rows: list[dict[str, Any]] = []
     for names in with_bar(cases, "+".join, unit="scheme", show=progress):
         facts: dict[str, Any] = {name: "" for name, kind in BLOCK.columns.items() if kind == "str"}
-        facts |= {"algorithm": "+".join(names), "public_key": public_key, "status": "ok"}
-        measured: Rounds = {}
+        facts |= {"algorithm": "+".join(names), "key_mode": key_mode, "status": "ok"}
+        rounds: Rounds = {}
         try:
             signers = [_signer(name, implementation) for name in names]
             used = dict.fromkeys(signer.implementation for signer in signers)
             facts["implementation"] = "+".join(used)
-            case = (transactions, counts, public_key, data_bytes, preset)
-            figures, measured = _measured_in_child(signers, *case) or _measured(signers, *case)
+            figures, rounds = _measure_in_child(signers, case) or _measure(signers, **case)
             facts |= figures
         except PqchainError as error:
             # With recovered keys, a scheme without recovery raises UsageError: one row, not the end
             # of the run.
-            if isinstance(error, UsageError) and public_key != "recovered":
+            if isinstance(error, UsageError) and key_mode != "recovered":
                 raise
-            is_refusal = isinstance(error, (Unsupported, UsageError))
-            facts |= {"status": "unsupported" if is_refusal else "failed", "reason": str(error)}
+            is_unsupported = isinstance(error, (Unsupported, UsageError))
+            facts |= {"status": "unsupported" if is_unsupported else "failed", "reason": str(error)}
         for count in counts:
-            each = measured.get(count, [])
+            times = rounds.get(count, [])
             row = facts | {"threads": count}
-            for what in each[0] if each else ():
-                row |= _summary(what, [seconds[what] for seconds in each]) | {"rounds": len(each)}
+            for part in times[0] if times else ():
+                row |= _summary(part, [seconds[part] for seconds in times]) | {"rounds": len(times)}
             rows.append(row)
-            which = {"algorithm": row["algorithm"], "threads": count}
-            rounds += [which | {"round": at} | seconds for at, seconds in enumerate(each)]
+            key = {"algorithm": row["algorithm"], "threads": count}
+            round_rows += [key | {"round": i} | seconds for i, seconds in enumerate(times)]
     frame = BLOCK.frame(rows)
     frame.attrs["provenance"] = {
         **machine.provenance(),
         "preset": preset,
         "transactions": transactions,
         "data_bytes": data_bytes,
-        **described(registry.get(name) for names in cases for name in names),
+        **user_scheme_provenance(registry.get(name) for names in cases for name in names),
     }
-    frame.attrs["rounds"] = pd.DataFrame(rounds)
+    frame.attrs["rounds"] = pd.DataFrame(round_rows)
     return frame
 
 
 def _thread_counts(threads: Sequence[int] | int) -> list[int]:
     counts = [threads] if isinstance(threads, int) else threads
     if not isinstance(counts, Iterable) or isinstance(counts, str) or not (counts := list(counts)):
-        raise UsageError(f"threads={threads!r}; expected numbers from 1 to 1024, such as 1,2,4")
+        raise UsageError(f"threads must be numbers from 1 to 1024, such as 1,2,4; got {threads!r}")
     for count in counts:
-        whole("threads", count, least=1, most=1024)
+        integer("threads", count, least=1, most=1024)
     return list(dict.fromkeys(counts))
 
 
-def _cases(names: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return the distinct cases: the names that sign together. Raises UsageError."""
-    cases = list(dict.fromkeys(map(registry.several, names)))
-    for case in cases:
-        signature_schemes(case)
-    return cases
-
-
-def _signer(name: str, wanted: str | None) -> Signer:
+def _signer(name: str, implementation: str | None) -> Signer:
     """Open the requested implementation, or the first that runs here. Raises Unsupported."""
-    offered = registry.get(name).implementations
-    best = wanted or next((each for each in offered if not crypto.obstacle(each)), None)
-    return crypto.open_signer(name, best)  # raises the reason if `best` is None or cannot run
+    if implementation is None:
+        candidates = registry.get(name).implementations
+        implementation = next((row for row in candidates if not crypto.obstacle(row)), None)
+    return crypto.open_signer(name, implementation)  # raises the reason if none runs
 
 
-def _measured_in_child(
-    signers: Sequence[Signer],
-    transactions: int,
-    threads: Sequence[int],
-    public_key: KeyMode,
-    data_bytes: int,
-    preset: PresetName,
+def _measure_in_child(
+    signers: Sequence[Signer], case: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Rounds] | None:
-    """Run `_measured` in a child process if a signer is user code, else return None."""
+    """Run `_measure` in a child process if a signer is user code, else return None."""
     used = {signer.algorithm.name: signer.implementation for signer in signers}
-    places = {name: registry.implementation(by).place for name, by in used.items()}
-    users = [name for name, place in places.items() if place]
-    if not users:
+    files = {name: registry.implementation(row).location for name, row in used.items()}
+    user_names = [name for name, file in files.items() if file]
+    if not user_names:
         return None
-    chosen = presets.named(preset).blocks
-    use_seconds = sum(isolated.first_use_seconds(name, used[name]) for name in users)
+    limits = presets.named(case["preset"]).blocks
+    use_seconds = sum(isolated.first_use_seconds(name, used[name]) for name in user_names)
     # Two verdicts (valid, tampered), then verify and apply in the minimum number of rounds.
-    validations = 2 + _FEWEST_ROUNDS * 2 * len(threads)
+    validations = 2 + _MIN_ROUNDS * 2 * len(case["threads"])
     figures, rounds = isolated.call(
-        list(dict.fromkeys(places[name] for name in users)),
+        list(dict.fromkeys(files[name] for name in user_names)),
         "pqchain.bench.blocks:measured_case",
-        expected_seconds=chosen.wallet_seconds + chosen.sign_seconds + chosen.validate_seconds
-        + use_seconds * transactions * (1 + validations),
-        keep=False, implementations=used, transactions=transactions, threads=list(threads),
-        public_key=public_key, data_bytes=data_bytes, preset=preset,
+        expected_seconds=limits.wallet_seconds + limits.sign_seconds + limits.validate_seconds
+        + use_seconds * case["transactions"] * (1 + validations),
+        keep=False, implementations=used, **case,
     )  # fmt: skip
     return figures, {int(count): rows for count, rows in rounds.items()}
 
 
-def measured_case(
-    implementations: Mapping[str, str],
-    transactions: int,
-    threads: Sequence[int],
-    public_key: KeyMode,
-    data_bytes: int,
-    preset: PresetName,
-) -> tuple[dict[str, Any], Rounds]:
+def measured_case(implementations: Mapping[str, str], **case: Any) -> tuple[dict[str, Any], Rounds]:
     """Measure one case with user code, in the child; return block facts and rounds."""
-    signers = [crypto.open_signer(name, by) for name, by in implementations.items()]
-    return _measured(signers, transactions, threads, public_key, data_bytes, preset)
+    signers = [crypto.open_signer(*pair) for pair in implementations.items()]
+    return _measure(signers, **case)
 
 
-def _measured(
+def _measure(
     signers: Sequence[Signer],
     transactions: int,
     threads: Sequence[int],
-    public_key: KeyMode,
+    key_mode: KeyMode,
     data_bytes: int,
-    preset_name: PresetName,
+    preset: PresetName,
 ) -> tuple[dict[str, Any], Rounds]:
     """Generate wallets and a block and validate it.
 
     Returns the values that do not depend on the number of threads, and the rounds.
     """
-    preset = presets.named(preset_name).blocks
+    limits = presets.named(preset).blocks
     chosen = {signer.algorithm.name: signer.implementation for signer in signers}
-    wallet = partial(Wallet, tuple(chosen), public_key=public_key, signers=signers)
+    wallet = partial(Wallet, tuple(chosen), key_mode=key_mode, signers=signers)
     alice, bob = wallet(), wallet()
-    making = list(repeated(wallet, preset.wallets, preset.wallet_seconds))
+    wallet_times = list(repeated(wallet, limits.wallets, limits.wallet_seconds))
     payments: list[Transaction] = []
 
     def pay() -> None:
         payments.append(alice.transfer(bob.address, 1, nonce=len(payments), data=bytes(data_bytes)))
 
-    signing = list(repeated(pay, transactions, preset.sign_seconds))
+    sign_times = list(repeated(pay, transactions, limits.sign_seconds))
     # Limits that no block reaches, so that any number of transactions can be measured.
     state = State.genesis({alice.address: 2**40}, Rules(limit_bytes=2**40, sealed=False))
     block = state.propose(payments, proposer=bob.address, timestamp=0)
     data = block.encode()
-    signatures = [sum(len(each.signature) for each in paid.credentials) for paid in payments]
+    signatures = [sum(len(row.signature) for row in paid.credentials) for paid in payments]
     figures = {
         "transactions": len(payments),
         "public_key_bytes": sum(len(key) for _, key in alice.keys),
         "signature_bytes": float(np.mean(signatures)),
         "block_bytes": len(data),
         "transaction_bytes": len(data) / len(payments),
-        "wallets": len(making),
+        "wallets": len(wallet_times),
         "previous_hash": block.header.previous.hex(),
         "block_hash": block.hash().hex(),
     }
-    given = [each.algorithm.source for each in signers if each.implementation == GIVEN]
-    if not given:
-        figures |= _summary("wallet", making) | _summary("sign", signing)
+    sources = [row.algorithm.source for row in signers if row.implementation == GIVEN]
+    if not sources:
+        figures |= _summary("wallet", wallet_times) | _summary("sign", sign_times)
     if len(payments) < transactions:
         made = f"{len(payments)} of {transactions} transactions"
-        figures["reason"] = f"signing took longer than {preset.sign_seconds:g} s: {made}"
+        figures["reason"] = f"signing took longer than {limits.sign_seconds:g} s: {made}"
     verifiers = {count: Verifier(threads=count, implementations=chosen) for count in threads}
     first = verifiers[threads[0]]
     # Times of a verifier that accepts anything would be worthless.
@@ -258,14 +245,14 @@ def _measured(
     tampered = _verdict(state, _tampered(state, block).encode(), first)
     if valid != "yes" or tampered != Reason.BAD_SIGNATURE.value:
         raise PqchainError(
-            f"a valid block was judged {valid!r}, a tampered one {tampered!r}; expected 'yes' and "
-            f"{Reason.BAD_SIGNATURE.value!r}: run `make test`"
+            f"verdicts of a valid and a tampered block must be 'yes' and "
+            f"{Reason.BAD_SIGNATURE.value!r}; got {valid!r} and {tampered!r}. Run `make test`."
         )
     figures |= {"valid": valid, "tampered": tampered}
-    if given:
-        sizes = f"{'; '.join(given)}; sizes only, hashes stand in for signatures"
-        return figures | {"reason": sizes}, {}
-    return figures, _rounds(signers, state, block, verifiers, preset)
+    if sources:
+        reason = f"{'; '.join(sources)}; sizes only, with hashes instead of signatures"
+        return figures | {"reason": reason}, {}
+    return figures, _rounds(signers, state, block, verifiers, limits)
 
 
 def _rounds(
@@ -273,7 +260,7 @@ def _rounds(
     state: State,
     block: Block,
     verifiers: dict[int, Verifier],
-    preset: BlockPreset,
+    limits: BlockPreset,
 ) -> Rounds:
     """Time validation in rounds that alternate between the numbers of threads."""
     data = block.encode()
@@ -285,8 +272,8 @@ def _rounds(
         loop = plain_loop(signers[0], *signed, keys)
     rounds: Rounds = {count: [] for count in verifiers}
     spent = 0.0
-    for index in range(preset.rounds):
-        if index >= _FEWEST_ROUNDS and spent > preset.validate_seconds:
+    for index in range(limits.rounds):
+        if index >= _MIN_ROUNDS and spent > limits.validate_seconds:
             break
         # In every round, so that the plain loop is compared with validations of the same moment.
         bare = float("nan") if loop is None else timed(loop)[0]
@@ -322,6 +309,6 @@ def _tampered(state: State, block: Block) -> Block:
     )
 
 
-def _summary(what: str, seconds: Sequence[float]) -> dict[str, float]:
+def _summary(part: str, seconds: Sequence[float]) -> dict[str, float]:
     median, deviation = median_and_mad(seconds)
-    return {f"{what}_median_seconds": median, f"{what}_mad_seconds": deviation}
+    return {f"{part}_median_seconds": median, f"{part}_mad_seconds": deviation}

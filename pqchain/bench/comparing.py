@@ -32,7 +32,7 @@ COMPARED = Contract.of(
     ("str", "verdict interval reason"),
 )
 
-TOGETHER = Contract("measurement-runs", {"run": "str", **MEASUREMENT.columns})
+MEASUREMENT_RUNS = Contract("measurement-runs", {"run": "str", **MEASUREMENT.columns})
 
 HISTORY = Contract(
     "measurement-history",
@@ -51,13 +51,10 @@ _KEY = ["algorithm", "implementation", "operation"]
 _MEDIAN_ERROR = 1.2533 * 1.4826
 """Standard error of the median of n normal samples, in units of MAD / sqrt(n)."""
 
-_ROUNDS = PRESETS["quick"].rounds
-"""Assumed number of rounds of a run without that provenance."""
-
 Runs = Mapping[str, pd.DataFrame] | Iterable[pd.DataFrame | str | Path]
 
 
-def compare_runs(given: Runs, *others: pd.DataFrame | str | Path, seed: int = 0) -> pd.DataFrame:
+def compare_runs(runs: Runs, *others: pd.DataFrame | str | Path, seed: int = 0) -> pd.DataFrame:
     """Compare runs of the benchmark with a baseline, the first run, per operation.
 
     Takes measurement frames or files of `pqchain bench --output` or `--append`, as a list or as
@@ -69,44 +66,46 @@ def compare_runs(given: Runs, *others: pd.DataFrame | str | Path, seed: int = 0)
     `attrs["runs"]` has the provenance of each run. `seed` is that of the bootstrap. Raises
     UsageError for fewer than two runs, and DataError for a frame or file of another kind.
     """
-    if isinstance(given, (pd.DataFrame, str, Path)):
-        given = [given, *others]
-    named = named_runs(given)
+    named = named_runs(runs, *others)
     if len(named) < 2:
-        raise UsageError(f"{len(named)} run to compare; give at least two")
-    (base, first), *rest = named.items()
+        raise UsageError(f"runs must be at least two; got {len(named)}")
+    (base, baseline), *compared_runs = named.items()
+    # Seeded, so that the same files always give the same intervals.
     rng = np.random.default_rng(seed)
-    before = _rows(first)
+    before = _rows(baseline)
     rows = []
-    for name, frame in rest:
+    for name, frame in compared_runs:
         after = _rows(frame)
-        both = first, frame
-        kept = _samples(first), _samples(frame)
+        both = baseline, frame
+        samples = _samples(baseline), _samples(frame)
         for key in dict.fromkeys([*before, *after]):
-            about = dict(zip(_KEY, key, strict=True)) | {"base": base, "run": name}
+            row = dict(zip(_KEY, key, strict=True)) | {"base": base, "run": name}
             pair = before.get(key), after.get(key)
-            rows.append(about | _compared(pair, frames=both, samples=kept, key=key, rng=rng))
-    compared = COMPARED.frame(rows)
-    compared.attrs["runs"] = {name: facts(frame) for name, frame in named.items()}
-    return compared
+            rows.append(row | _compare(pair, frames=both, samples=samples, key=key, rng=rng))
+    comparison = COMPARED.frame(rows)
+    comparison.attrs["runs"] = {name: facts(frame) for name, frame in named.items()}
+    return comparison
 
 
-def concat_runs(given: Runs, *others: pd.DataFrame | str | Path) -> pd.DataFrame:
+def concat_runs(runs: Runs, *others: pd.DataFrame | str | Path) -> pd.DataFrame:
     """Return the measurements of several runs in one frame with a column `run` for plots.
 
     Takes the arguments of `compare_runs`. Runs are named by the mapping, or else after their
     machine, or their file if two are of one machine. Raises DataError.
     """
-    if isinstance(given, (pd.DataFrame, str, Path)):
-        given = [given, *others]
-    named = named_runs(given)
-    parts = [frame.assign(run=name)[list(TOGETHER.columns)] for name, frame in named.items()]
-    # pd.concat would compare the attrs, which may contain frames of samples.
-    for part in parts:
-        part.attrs = {}
-    joined = results.check(pd.concat(parts, ignore_index=True), TOGETHER)
-    about = {name: facts(frame) for name, frame in named.items()}
-    joined.attrs["provenance"] = {"made": about, "schemes": _schemes(named.values())}
+    named = named_runs(runs, *others)
+    parts = (frame.assign(run=name) for name, frame in named.items())
+    joined = results.joined(parts, MEASUREMENT_RUNS)
+    provenance = {name: facts(frame) for name, frame in named.items()}
+    joined.attrs["provenance"] = {"made": provenance, "schemes": _schemes(named.values())}
+    return joined
+
+
+def with_schemes(frame: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
+    """Return measurements with those of user-defined schemes added; keeps the provenance."""
+    joined = results.joined([frame, added], MEASUREMENT)
+    provenance = frame.attrs.get("provenance", {})
+    joined.attrs["provenance"] = provenance | {"schemes": _schemes([frame, added])}
     return joined
 
 
@@ -116,44 +115,43 @@ def facts(frame: pd.DataFrame) -> dict[str, Any]:
     return {name: provenance.get(name, "") for name in FACTS}
 
 
-def append(measured: pd.DataFrame, path: Path) -> pd.DataFrame:
+def append(measurements: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Append a run with its date, commit and machine to a history file; return the whole history.
 
     Raises DataError for a file that is not a history, and UsageError if it cannot be written.
     """
-    about = facts(measured)
+    provenance = facts(measurements)
     names = [name for name in HISTORY.columns if name not in MEASUREMENT.columns]
-    row = {name: str(about[name]) for name in names}
-    added = results.check(measured, MEASUREMENT).assign(**row)[list(HISTORY.columns)]
-    parts = [added]
-    schemes = _schemes([measured])
+    columns = {name: str(provenance[name]) for name in names}
+    parts = [results.check(measurements, MEASUREMENT).assign(**columns)]
     if path.exists():
-        before = results.load(path)
-        if results.contract_of(before).name != HISTORY.name:
-            raise DataError(f"{path} is no history; give a new file, or one that --append wrote")
-        schemes = _schemes([before, measured])
-        parts = [before, added]
-    for part in parts:
-        part.attrs = {}
-    whole = results.check(pd.concat(parts, ignore_index=True), HISTORY)
-    results.save(whole, path, provenance={"schemes": schemes})
-    return whole
+        history = results.load(path)
+        if results.contract_of(history).name != HISTORY.name:
+            raise DataError(f"{path} must be a history; name a new file, or a file of --append")
+        parts.insert(0, history)
+    schemes = _schemes([*parts[:-1], measurements])
+    history = results.joined(parts, HISTORY)
+    results.save(history, path, provenance={"schemes": schemes})
+    return history
 
 
 def _schemes(frames: Iterable[pd.DataFrame]) -> list[dict[str, Any]]:
     """Return the descriptions of user-defined schemes in the frames, each once."""
-    said = [row for frame in frames for row in frame.attrs.get("provenance", {}).get("schemes", [])]
-    return list({row["name"]: row for row in said}.values())
+    provenances = [frame.attrs.get("provenance", {}) for frame in frames]
+    rows = [row for provenance in provenances for row in provenance.get("schemes", [])]
+    return list({row["name"]: row for row in rows}.values())
 
 
-def named_runs(given: Runs) -> dict[str, pd.DataFrame]:
+def named_runs(runs: Runs, *others: pd.DataFrame | str | Path) -> dict[str, pd.DataFrame]:
     """Return the frames by name; a history has one run per date and machine. Raises DataError."""
-    if isinstance(given, Mapping):
-        return {name: results.check(frame, MEASUREMENT) for name, frame in given.items()}
+    if isinstance(runs, Mapping):
+        return {name: results.check(frame, MEASUREMENT) for name, frame in runs.items()}
+    if isinstance(runs, (pd.DataFrame, str, Path)):
+        runs = [runs, *others]
     loaded = [
         pair
-        for each in given
-        for pair in (_of_file(Path(each)) if isinstance(each, (str, Path)) else [("", each)])
+        for run in runs
+        for pair in (_runs_of_file(Path(run)) if isinstance(run, (str, Path)) else [("", run)])
     ]
     machines = [str(facts(frame)["machine_id"]) for _, frame in loaded]
     # Runs are named after their machine, or else after their file; equal names are numbered.
@@ -165,24 +163,25 @@ def named_runs(given: Runs) -> dict[str, pd.DataFrame]:
     return named
 
 
-def _of_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
+def _runs_of_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the runs in a file of measurements or a history, with file name or date."""
     frame = results.load(path)
     kind = results.contract_of(frame).name
     if kind == HISTORY.name:
         for (date, machine), group in frame.groupby(["date", "machine_id"], sort=False):
             first = group.iloc[0]
-            about = {name: first[name] for name in HISTORY.columns if name in FACTS}
-            one = group[list(MEASUREMENT.columns)].reset_index(drop=True)
-            own = {"machine_id": machine, "schemes": _schemes([frame])}
-            one.attrs = {"provenance": about | own}
-            yield str(date), one
+            provenance = {name: first[name] for name in HISTORY.columns if name in FACTS}
+            provenance |= {"machine_id": machine, "schemes": _schemes([frame])}
+            run = group[list(MEASUREMENT.columns)].reset_index(drop=True)
+            run.attrs = {"provenance": provenance}
+            yield str(date), run
         return
     if kind != MEASUREMENT.name:
-        raise DataError(f"{path} holds {kind}; expected a file of `pqchain bench --output`")
+        raise DataError(f"{path} must be a file of `pqchain bench --output`; got {kind}")
     # Samples of `bench --samples` are stored next to the measurements.
-    beside = path.with_name(f"{path.stem}-samples.csv")
-    if beside.exists():
-        frame.attrs["samples"] = results.load(beside)
+    samples = path.with_name(f"{path.stem}-samples.csv")
+    if samples.exists():
+        frame.attrs["samples"] = results.load(samples)
     yield path.stem, frame
 
 
@@ -202,7 +201,7 @@ def _samples(frame: pd.DataFrame) -> pd.DataFrame | None:
     return checked.assign(round=starts.cumsum()).query("not warmup")
 
 
-def _compared(
+def _compare(
     pair: tuple[Mapping[Any, Any] | None, Mapping[Any, Any] | None],
     *,
     frames: tuple[pd.DataFrame, pd.DataFrame],
@@ -212,8 +211,8 @@ def _compared(
 ) -> dict[str, Any]:
     """Return medians, ratio, interval and verdict; NaN with a reason where a time is missing."""
     base, other = pair
-    times = [_of(row, "median_seconds") for row in (base, other)]
-    cycles = [_of(row, "median_cycles") for row in (base, other)]
+    times = [_value(row, "median_seconds") for row in (base, other)]
+    cycles = [_value(row, "median_cycles") for row in (base, other)]
     row: dict[str, Any] = {
         "base_median_seconds": times[0], "median_seconds": times[1],
         "base_median_cycles": cycles[0], "median_cycles": cycles[1],
@@ -222,11 +221,11 @@ def _compared(
         "low": math.nan, "high": math.nan, "verdict": "", "interval": "", "reason": "",
     }  # fmt: skip
     if base is None or other is None or not all(map(math.isfinite, times)) or not times[0]:
-        where = "the first run" if base is None or not math.isfinite(times[0]) else "this run"
-        return row | {"reason": f"not measured in {where}"}
-    rounds = [_rounds(each, key) for each in samples]
+        run = "the first run" if base is None or not math.isfinite(times[0]) else "this run"
+        return row | {"reason": f"not measured in {run}"}
+    rounds = [_rounds(of_run, key) for of_run in samples]
     if all(rounds):
-        draws = [_medians(one, rng) for one in rounds]
+        draws = [_medians(of_run, rng) for of_run in rounds]
         low, high = np.quantile(draws[1] / draws[0], (0.025, 0.975))
         row |= {"low": float(low), "high": float(high), "interval": "bootstrap"}
     elif not base["samples"] or not other["samples"]:
@@ -234,8 +233,8 @@ def _compared(
     else:
         spread = math.hypot(_relative_error(base, frames[0]), _relative_error(other, frames[1]))
         # Symmetric in the logarithm, because the interval is that of a ratio.
-        away = math.exp(1.96 * spread)
-        row |= {"low": row["ratio"] / away, "high": row["ratio"] * away, "interval": "MAD"}
+        factor = math.exp(1.96 * spread)
+        row |= {"low": row["ratio"] / factor, "high": row["ratio"] * factor, "interval": "MAD"}
     verdict = "no difference"
     if row["low"] > 1.0:
         verdict = "slower"
@@ -244,36 +243,40 @@ def _compared(
     return row | {"verdict": verdict}
 
 
-def _of(row: Mapping[Any, Any] | None, name: str) -> float:
+def _value(row: Mapping[Any, Any] | None, name: str) -> float:
     return float(row[name]) if row is not None and row["status"] == "ok" else math.nan
 
 
 def _relative_error(row: Mapping[Any, Any], frame: pd.DataFrame) -> float:
-    rounds = frame.attrs.get("provenance", {}).get("rounds", _ROUNDS)
+    provenance = frame.attrs.get("provenance", {})
+    # A history has no number of rounds, but `bench --append` runs those of its preset.
+    preset = PRESETS.get(provenance.get("preset"), PRESETS["quick"])
+    rounds = provenance.get("rounds", preset.rounds)
     return float(_MEDIAN_ERROR * row["mad_seconds"] / row["median_seconds"] / rounds**0.5)
 
 
 def _rounds(samples: pd.DataFrame | None, key: Sequence[str]) -> list[NDArray[np.float64]]:
     if samples is None:
         return []
-    own = samples[(samples[_KEY] == list(key)).all(axis=1)]
-    return [group["seconds"].to_numpy(float) for _, group in own.groupby("round")]
+    rows = samples[(samples[_KEY] == list(key)).all(axis=1)]
+    return [group["seconds"].to_numpy(float) for _, group in rows.groupby("round")]
 
 
 def _medians(rounds: list[NDArray[np.float64]], rng: np.random.Generator) -> NDArray[np.float64]:
     """Return bootstrap medians: rounds are resampled, then samples within each round."""
     # Two levels, because samples of one round are correlated: resampling them alone would make
     # the interval too short. Rounds are padded to one length, so that numpy resamples all at once.
-    length = np.array([len(each) for each in rounds])
+    length = np.array(list(map(len, rounds)))
     padded = np.zeros((len(rounds), length.max()))
-    for row, each in zip(padded, rounds, strict=True):
-        row[: len(each)] = each
+    for row, seconds in zip(padded, rounds, strict=True):
+        row[: len(seconds)] = seconds
     chosen = rng.integers(len(rounds), size=(DRAWS, len(rounds)))
-    places = (rng.random((*chosen.shape, length.max())) * length[chosen][..., None]).astype(int)
-    drawn = padded[chosen[..., None], places]
+    indices = (rng.random((*chosen.shape, length.max())) * length[chosen][..., None]).astype(int)
+    drawn = padded[chosen[..., None], indices]
+    # nanmedian is slow, and rounds of one length need no padding.
     if (length == length.max()).all():
-        found: NDArray[np.float64] = np.median(drawn.reshape(DRAWS, -1), axis=1)
-        return found
+        medians: NDArray[np.float64] = np.median(drawn.reshape(DRAWS, -1), axis=1)
+        return medians
     drawn[np.arange(length.max()) >= length[chosen][..., None]] = np.nan
-    found = np.nanmedian(drawn.reshape(DRAWS, -1), axis=1)
-    return found
+    medians = np.nanmedian(drawn.reshape(DRAWS, -1), axis=1)
+    return medians

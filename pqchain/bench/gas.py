@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqchain import algorithms, checks, crypto, installation, machine
+from pqchain import algorithms as registry
+from pqchain import checks, crypto, installation, machine
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, timed, with_bar
 from pqchain.crypto import isolated
@@ -27,7 +28,7 @@ from pqchain.results import Contract
 
 GAS = Contract.of(
     "gas",
-    ("str", "scheme unit anchor"),
+    ("str", "algorithm unit anchor"),
     ("float64", "anchor_gas gas low high verify_seconds input_bytes calldata_gas"),
     ("str", "status reason"),
 )
@@ -35,20 +36,20 @@ GAS = Contract.of(
 STATEMENTS: list[dict[str, Any]] = installation.read_toml(
     installation.data("gas") / "statements.toml"
 )["statement"]
-"""Gas stated by drafts and chains, with the keys scheme, unit, gas, what, source and date."""
+"""Gas stated by drafts and chains, with the keys algorithm, unit, gas, what, source and date."""
 
-SCHEMES = ("ECDSA-P256", "ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024")
-"""Schemes that are priced by default, in addition to the anchors."""
+ALGORITHMS = ("ECDSA-P256", "ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024")
+"""Signature schemes that are priced by default, in addition to the anchors."""
 
 ROUNDS = 15
 """Number of rounds. Each round times all schemes in turn and gives one ratio per scheme."""
 
-MOST_ROUNDS = 1000
+MAX_ROUNDS = 1000
 
 REPEATS = 7
 """Verifications of one signature per round, of which the median counts."""
 
-MOST_INPUTS = 32
+MAX_INPUTS = 32
 """Maximum number of signatures per scheme, of which the slowest counts."""
 
 SIGNING_SECONDS = 2.0
@@ -63,7 +64,7 @@ class Anchor:
     """A verification with a known price on a chain, the reference for other schemes."""
 
     unit: str
-    scheme: str
+    algorithm: str
     gas: float
     source: str
 
@@ -94,20 +95,20 @@ class _Timed:
     def worst_seconds(self) -> float:
         """Time all calls and return the slowest, in seconds. Raises PqchainError."""
         if self.user_scheme is None:
-            return max(map(_middle, self.calls), default=self.given_seconds)
+            return max(map(_median_seconds, self.calls), default=self.given_seconds)
         name, implementation = self.user_scheme
         use_seconds = isolated.first_use_seconds(name, implementation)
         seconds: float = isolated.call(
-            [algorithms.implementation(implementation).place],
+            [registry.implementation(implementation).location],
             "pqchain.bench.gas:worst_verification_seconds",
-            expected_seconds=SIGNING_SECONDS + MOST_INPUTS * (1 + REPEATS) * use_seconds,
+            expected_seconds=SIGNING_SECONDS + MAX_INPUTS * (1 + REPEATS) * use_seconds,
             name=name,
         )
         return seconds
 
 
 def measure_gas(
-    schemes: Iterable[str] = SCHEMES,
+    algorithms: Iterable[str] = ALGORITHMS,
     *,
     anchor_gas: float | None = None,
     rounds: int = ROUNDS,
@@ -115,7 +116,7 @@ def measure_gas(
 ) -> pd.DataFrame:
     """Estimate the gas of the slowest verification of each scheme, relative to the anchors.
 
-    Returns a frame, one row per scheme and unit: scheme, unit ("evm", "near", "solana"), anchor,
+    Returns a frame, one row per scheme and unit: algorithm, unit ("evm", "near", "solana"), anchor,
     anchor_gas, gas (median over rounds), low and high (5 % and 95 % quantiles of the rounds),
     verify_seconds (slowest signature, median over rounds; the given time of a scheme that is given
     by numbers), input_bytes (key, signature and a digest of 32), calldata_gas (EVM: 16 per byte),
@@ -124,17 +125,16 @@ def measure_gas(
     range and for a KEM, and UnknownAlgorithm.
     """
     if anchor_gas is not None and not 0 < anchor_gas < 1e9:
-        raise UsageError(f"anchor_gas is {anchor_gas}; expected a price above 0, such as 3000")
-    checks.whole("rounds", rounds, least=2, most=MOST_ROUNDS)  # two make an interval
-    rows_of = list(map(algorithms.get, schemes))
-    if others := [row.name for row in rows_of if row.kind != "signature"]:
-        raise UsageError(f"{', '.join(others)} signs nothing; name a signature scheme")
-    names = list(dict.fromkeys(row.name for row in rows_of))
-    # The schemes of the anchors are always timed.
-    wanted = list(dict.fromkeys(["ecrecover", "Ed25519", *names]))
+        raise UsageError(f"anchor_gas must be above 0 and below 1e9; got {anchor_gas}")
+    checks.integer("rounds", rounds, least=2, most=MAX_ROUNDS)  # two make an interval
+    schemes = list(map(registry.get, algorithms))
+    if others := [row.name for row in schemes if row.kind != "signature"]:
+        raise UsageError(f"every algorithm must be a signature scheme; got {', '.join(others)}")
+    # The anchors are always timed.
+    names = list(dict.fromkeys(["ecrecover", "Ed25519", *(row.name for row in schemes)]))
     prepared: dict[str, _Timed] = {}
     errors: dict[str, PqchainError] = {}
-    for name in with_bar(wanted, str, unit="scheme", show=progress):
+    for name in with_bar(names, str, unit="scheme", show=progress):
         try:
             prepared[name] = _recover() if name == "ecrecover" else _verify(name)
         except PqchainError as error:
@@ -144,7 +144,7 @@ def measure_gas(
         worst = _rounds(prepared, rounds, errors)
     rows = [
         _row(name, anchor, worst, prepared, errors, anchor_gas)
-        for name in wanted
+        for name in names
         for anchor in ANCHORS
     ]
     frame = GAS.frame(rows)
@@ -155,21 +155,19 @@ def measure_gas(
 def check_anchor(frame: pd.DataFrame) -> str:
     """Return a text that compares the measured ratio P-256 / ecrecover with EIP-7904's draft."""
     priced = frame[(frame["unit"] == "evm") & (frame["status"] == "ok")].to_dict("records")
-    rows = {row["scheme"]: row for row in priced}
+    rows = {row["algorithm"]: row for row in priced}
     if not {"ECDSA-P256", "ecrecover"} <= set(rows):
         return "P-256 over ecrecover: not measured here."
     row = rows["ECDSA-P256"]
     low, middle, high = (row[end] / row["anchor_gas"] for end in ("low", "gas", "high"))
-    told = f"P-256 over ecrecover: {middle:.2f} ({low:.2f} to {high:.2f}); EIP-7904's draft has "
-    told += f"{P256_RATIO:.2f}"
+    ratios = f"P-256 over ecrecover: {middle:.2f} ({low:.2f} to {high:.2f}); EIP-7904's draft has "
+    ratios += f"{P256_RATIO:.2f}"
     if low <= P256_RATIO <= high:
-        return f"{told}, within the interval."
-    why = "OpenSSL's P-256 has assembly for this processor; the draft prices the slowest of clients"
+        return f"{ratios}, within the interval."
+    reason = "OpenSSL's P-256 has assembly for this processor; the draft prices the slowest client"
     if middle > P256_RATIO:
-        why = (
-            "our P-256 decompresses the key and goes through Python, which the precompile does not"
-        )
-    return f"{told}, outside: {why}."
+        reason = "the P-256 timed here decompresses the key and is called through Python"
+    return f"{ratios}, outside: {reason}."
 
 
 def _recover() -> _Timed:
@@ -178,7 +176,7 @@ def _recover() -> _Timed:
     assert isinstance(signer, crypto.RecoverableSigner)
     rng = np.random.default_rng(1)
     calls: list[Callable[[], object]] = []
-    for _ in range(MOST_INPUTS):
+    for _ in range(MAX_INPUTS):
         _, secret = signer.generate_keypair()
         message = rng.bytes(MESSAGE_BYTES)
         calls.append(partial(signer.recover, message, signer.sign_recoverable(message, secret)))
@@ -187,18 +185,19 @@ def _recover() -> _Timed:
 
 def _verify(name: str) -> _Timed:
     """Return verifications of fresh signatures, as many as `SIGNING_SECONDS` allow."""
-    row = algorithms.get(name)
+    row = registry.get(name)
     # A digest of 32 bytes, the key and the longest signature.
     size = 32 + row.public_key_bytes + row.signature_max_bytes
-    if given := dict(row.given_seconds):
-        return _Timed((), size, given["verify"], row.source)
+    if given_seconds := dict(row.given_seconds):
+        return _Timed((), size, given_seconds["verify"], row.source)
     signer = crypto.open_signer(row.name)
-    if algorithms.implementation(signer.implementation).place:
+    if registry.implementation(signer.implementation).location:
         return _Timed((), size, user_scheme=(row.name, signer.implementation))
     rng = np.random.default_rng(2)
     calls: list[Callable[[], object]] = []
     spent = 0.0
-    while len(calls) < MOST_INPUTS and (len(calls) < 2 or spent < SIGNING_SECONDS):
+    # At least two signatures, because the slowest of several counts.
+    while len(calls) < MAX_INPUTS and (len(calls) < 2 or spent < SIGNING_SECONDS):
         public, secret = signer.generate_keypair()
         message = rng.bytes(MESSAGE_BYTES)
         seconds, signature = timed(signer.sign, message, secret)
@@ -240,14 +239,12 @@ def _rounds(
     return worst
 
 
-def _middle(call: Callable[[], object]) -> float:
-    seconds = []
-    for _ in range(REPEATS):
-        spent, done = timed(call)
-        seconds.append(spent)
-        if not done:
-            raise PqchainError("a valid signature did not verify; run `pqchain doctor`")
-    return median(seconds)
+def _median_seconds(call: Callable[[], object]) -> float:
+    # The median ignores an interruption of one call.
+    results = [timed(call) for _ in range(REPEATS)]
+    if not all(valid for _, valid in results):
+        raise PqchainError("a valid signature did not verify; run `pqchain doctor`")
+    return median(seconds for seconds, _ in results)
 
 
 def _row(
@@ -259,11 +256,11 @@ def _row(
     anchor_gas: float | None,
 ) -> dict[str, Any]:
     price = anchor_gas if anchor_gas is not None and anchor.unit == "evm" else anchor.gas
-    row = {"scheme": name, "unit": anchor.unit, "anchor": anchor.scheme, "anchor_gas": price}
-    if error := errors.get(name) or errors.get(anchor.scheme):
+    row = {"algorithm": name, "unit": anchor.unit, "anchor": anchor.algorithm, "anchor_gas": price}
+    if error := errors.get(name) or errors.get(anchor.algorithm):
         status = "unsupported" if isinstance(error, Unsupported) else "failed"
         return row | {"status": status, "reason": str(error)}
-    ratios = np.array(worst[name]) / np.array(worst[anchor.scheme])
+    ratios = np.array(worst[name]) / np.array(worst[anchor.algorithm])
     size = float(prepared[name].input_bytes)
     return row | {
         "gas": price * float(np.median(ratios)),

@@ -20,9 +20,9 @@ from pqchain import crypto, machine, results
 from pqchain.algorithms import GIVEN, OPERATIONS, Algorithm
 from pqchain.bench import presets
 from pqchain.bench.presets import Preset, PresetName
-from pqchain.bench.timing import listed, median_and_mad, one_processor, timed, with_bar
-from pqchain.checks import whole
-from pqchain.costs import MEASUREMENT, described
+from pqchain.bench.timing import median_and_mad, name_list, one_processor, timed, with_bar
+from pqchain.checks import integer
+from pqchain.costs import MEASUREMENT, user_scheme_provenance
 from pqchain.crypto import isolated, native
 from pqchain.crypto.abi import Plan
 from pqchain.errors import CryptoFailure, PqchainError, UnknownName, UsageError
@@ -108,7 +108,7 @@ def measure(
     preset = preset or presets.preset()
     chosen = presets.named(preset)
     if rounds is not None:
-        whole("rounds", rounds, least=1, most=1000)
+        integer("rounds", rounds, least=1, most=1000)
         chosen = replace(chosen, rounds=rounds)
     cells = _plan(algorithms, operations, implementations)
     # Rounds alternate between the implementations of one algorithm and operation.
@@ -123,7 +123,7 @@ def measure(
                     if cell.status == "ok" and cell.implementation != GIVEN:
                         _run_round(cell, preset, index, preparing)
     builds = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
-    ours = [native.library(name) for name in builds if not crypto.obstacle(name)]
+    libraries = [native.library(name) for name in builds if not crypto.obstacle(name)]
     frame = MEASUREMENT.frame(map(_row, cells))
     frame.attrs["provenance"] = {
         **machine.provenance(),
@@ -132,8 +132,8 @@ def measure(
         "message_bytes": MESSAGE_BYTES,
         "pinned_processor": processor,
         # Overhead of the clock, contained in each sample.
-        "empty_sample_seconds": ours[0].empty_sample_seconds() if ours else None,
-        **described(cell.algorithm for cell in cells),
+        "empty_sample_seconds": libraries[0].empty_sample_seconds() if libraries else None,
+        **user_scheme_provenance(cell.algorithm for cell in cells),
     }
     if keep_samples:
         measured = (cell for cell in cells if cell.rounds)
@@ -155,10 +155,10 @@ def quartiles(samples: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for key, group in counted.groupby(names, sort=False):
         row: dict[str, Any] = dict(zip(names, key, strict=True)) | {"samples": len(group)}
-        for what in ("cycles", "seconds"):
-            found = np.quantile(group[what], (0.25, 0.5, 0.75))
-            ends = (f"q1_{what}", f"median_{what}", f"q3_{what}")
-            row |= dict(zip(ends, map(float, found), strict=True))
+        for unit in ("cycles", "seconds"):
+            values = np.quantile(group[unit], (0.25, 0.5, 0.75))
+            columns = (f"q1_{unit}", f"median_{unit}", f"q3_{unit}")
+            row |= dict(zip(columns, map(float, values), strict=True))
         rows.append(row)
     return QUARTILES.frame(rows)
 
@@ -168,34 +168,35 @@ def _plan(
     operations: Iterable[str] | str | None,
     implementations: Iterable[str] | str | None,
 ) -> list[_Cell]:
-    names = listed(algorithms, "algorithm")
-    wanted = listed(operations, "operation") or list(OPERATIONS)
-    wanted = [each.casefold() if isinstance(each, str) else each for each in wanted]
+    names = name_list(algorithms, "algorithm")
+    wanted = name_list(operations, "operation") or list(OPERATIONS)
+    wanted = [name.casefold() if isinstance(name, str) else name for name in wanted]
     for operation in wanted:
         if operation not in OPERATIONS:
             raise UnknownName("operation", operation, OPERATIONS)
-    chosen = listed(implementations, "implementation")
+    chosen = name_list(implementations, "implementation")
     if chosen is not None:
-        chosen = [registry.implementation(each).name for each in chosen]
+        chosen = [registry.implementation(name).name for name in chosen]
     rows = [registry.get(name) for name in (registry.names() if names is None else names)]
     for row in () if names is None else rows:
         if not set(row.operations) & set(wanted):
             *first, last = row.operations
             raise UsageError(
-                f"{row.name} has no {' or '.join(wanted)}; expected {', '.join(first)} or {last}"
+                f"operation of {row.name} must be {', '.join(first)} or {last}; got "
+                f"{', '.join(wanted)}"
             )
     cells = []
     for row in dict.fromkeys(rows):
         # [""]: an algorithm without implementations has one row per operation, with the reason.
-        usual = [name for name in row.implementations if _is_usual(name)] or [""]
-        for name in usual if chosen is None else chosen:
+        default = [name for name in row.implementations if _is_default(name)] or [""]
+        for name in default if chosen is None else chosen:
             status, note = _status(row, name)
-            todo = [operation for operation in row.operations if operation in wanted]
-            cells += [_Cell(row, name, operation, status, note) for operation in todo]
+            names_to_time = [operation for operation in row.operations if operation in wanted]
+            cells += [_Cell(row, name, operation, status, note) for operation in names_to_time]
     return cells
 
 
-def _is_usual(implementation: str) -> bool:
+def _is_default(implementation: str) -> bool:
     """Return whether to measure the implementation by default."""
     # Not measured: a Python package around a library that is measured directly. Optional builds
     # are measured where they were built.
@@ -211,7 +212,7 @@ def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
     if implementation not in algorithm.implementations:
         return "unsupported", f"{implementation} does not offer {algorithm.name}"
     try:
-        crypto.opened(algorithm, implementation)
+        crypto.open_scheme(algorithm, implementation)
     except CryptoFailure as error:
         return "failed", str(error)
     except PqchainError as error:
@@ -231,12 +232,12 @@ def _run_round(
     row = registry.implementation(cell.implementation)
     arguments: dict[str, Any] = {**cell.names, "preset": preset, "pool": pool, "index": index}
     try:
-        if row.place:
+        if row.location:
             # Key pairs and inputs of the pool, then the samples that are made in any case.
             operations = 2 * pool + chosen.warmup + chosen.minimum
             use_seconds = isolated.first_use_seconds(*key)
             seconds, cycles = isolated.call(
-                [row.place], "pqchain.bench.operations:round_samples",
+                [row.location], "pqchain.bench.operations:round_samples",
                 expected_seconds=chosen.limit_seconds + operations * use_seconds, **arguments,
             )  # fmt: skip
         else:
@@ -290,6 +291,7 @@ def _in_python(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Arra
     least, most = preset.warmup + preset.minimum, preset.warmup + preset.samples
     seconds: list[float] = []
     spent = 0.0
+    # An operation slower than the time limit still gets its minimum number of samples.
     while len(seconds) < least or (len(seconds) < most and spent < preset.limit_seconds):
         elapsed, result = timed(call, *prepare(len(seconds)))
         if result is False:
@@ -305,7 +307,7 @@ def _operation(
     """Return a function that prepares the arguments of sample i, and the function to time."""
     # The messages of a round are the same in every run; the keys are fresh.
     rng = np.random.default_rng([index, MESSAGE_BYTES])
-    scheme = crypto.opened(cell.algorithm, cell.implementation)
+    scheme = crypto.open_scheme(cell.algorithm, cell.implementation)
     if cell.operation == "generate_keypair":
         return lambda i: (), scheme.generate_keypair
     pairs = [scheme.generate_keypair() for _ in range(pool)]
@@ -324,7 +326,7 @@ def _operation(
     return lambda i: signed[i % pool], scheme.verify
 
 
-def _given(cell: _Cell) -> dict[str, Any]:
+def _given_row(cell: _Cell) -> dict[str, Any]:
     """Return the row of a scheme given by numbers: one time for all statistics, no samples."""
     seconds = dict(cell.algorithm.given_seconds)[cell.operation]
     if math.isnan(seconds):
@@ -337,7 +339,7 @@ def _given(cell: _Cell) -> dict[str, Any]:
 
 def _row(cell: _Cell) -> dict[str, Any]:
     if cell.implementation == GIVEN:
-        return _given(cell)
+        return _given_row(cell)
     row = {**cell.names, "samples": 0, "status": cell.status, "reason": cell.reason}
     if cell.status != "ok":
         return row  # without times

@@ -78,7 +78,7 @@ def named(name: str, source: str = "") -> Preset:
 
     `source` is a prefix of the error that tells where the name comes from.
     """
-    known = {str(each): each for each in PRESETS}
+    known: dict[str, PresetName] = {name: name for name in PRESETS}
     if not isinstance(name, str) or name.casefold() not in known:
-        raise UsageError(f"{source}unknown preset {name!r}; expected one of {', '.join(PRESETS)}")
+        raise UsageError(f"{source}preset must be one of {', '.join(PRESETS)}; got {name!r}")
     return PRESETS[known[name.casefold()]]

@@ -16,11 +16,7 @@ from pqchain.installation import VERSION
 
 FILE = "measurements.csv"
 
-
-_NONE = (
-    "come with this pqchain; make them on this machine by `make measurements`, or measure by "
-    "`pqchain bench --output FILE.csv`"
-)
+_MEASURE_HINT = "measure by `pqchain bench --output FILE.csv`, or by `make measurements`"
 
 
 def folder() -> Path:
@@ -40,7 +36,7 @@ def file(machine: str) -> Path:
     """
     known = {name.casefold(): name for name in machines()}
     if not known:
-        raise DataError(f"no measurements of {machine!r}, nor of another machine, {_NONE}")
+        raise DataError(f"no measurements of {machine!r} are shipped; {_MEASURE_HINT}")
     if machine.casefold() not in known:
         raise UnknownName("machine", machine, machines())
     return folder() / known[machine.casefold()] / FILE
@@ -55,15 +51,17 @@ def load(machine: str | None = None) -> pd.DataFrame:
     if machine is None:
         known = machines()
         if not known:
-            raise DataError(f"no measurements {_NONE}")
+            raise DataError(f"no measurements are shipped; {_MEASURE_HINT}")
         machine = known[0]
     path = file(machine)
     frame = results.load(path)
     # Shipped runs must be of the version that they are shipped with.
-    made = frame.attrs["provenance"]
-    if made.get("machine_id") != path.parent.name or made.get("pqchain") != VERSION:
+    provenance = frame.attrs["provenance"]
+    actual = provenance.get("machine_id"), provenance.get("pqchain")
+    expected = path.parent.name, VERSION
+    if actual != expected:
         raise DataError(
-            f"{path} was made on {made.get('machine_id')!r} by pqchain {made.get('pqchain')!r}; "
-            f"expected {path.parent.name!r} and {VERSION!r}: make it again, `make measurements`"
+            f"machine and pqchain version of {path} must be {expected}; got {actual}. Measure "
+            "again by `make measurements`."
         )
     return frame

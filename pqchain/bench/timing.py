@@ -22,12 +22,13 @@ def timed(call: Callable[..., T], *arguments: Any) -> tuple[float, T]:
     return (time.perf_counter_ns() - start) * 1e-9, result
 
 
-def repeated(call: Callable[[], object], most: int, limit_seconds: float) -> Iterator[float]:
-    """Yield durations of repeated calls in seconds, until `most` samples or the time limit."""
+def repeated(call: Callable[[], object], max_samples: int, limit_seconds: float) -> Iterator[float]:
+    """Yield durations of repeated calls in seconds, until `max_samples` or the time limit."""
     spent = 0.0
-    for _ in range(most):
+    for _ in range(max_samples):
         seconds, _ = timed(call)
         yield seconds
+        # Only the calls count, not what the caller does between them.
         spent += seconds
         if spent > limit_seconds:
             return
@@ -40,18 +41,18 @@ def median_and_mad(samples: Any) -> tuple[float, float]:
     return median, float(np.median(np.abs(values - median)))
 
 
-def listed(value: Iterable[str] | str | None, what: str) -> list[str] | None:
+def name_list(value: Iterable[str] | str | None, kind: str) -> list[str] | None:
     """Return one name or several as a list, None as None. Raises UsageError for an empty list."""
     if value is None:
         return None
     names = [value] if isinstance(value, str) else list(value)
     if not names:
-        raise UsageError(f"no {what} was named; name at least one, or give None for all")
+        raise UsageError(f"at least one {kind} must be named; got none. Use None for all.")
     return names
 
 
 def with_bar(items: Sequence[T], name: Callable[[T], str], *, unit: str, show: bool) -> Iterator[T]:
-    """Yield the items; with `show`, under a progress bar on stderr with the name of each."""
+    """Yield the items; with `show`, with a progress bar on stderr that shows their names."""
     if not show:
         yield from items
         return
@@ -65,12 +66,13 @@ def with_bar(items: Sequence[T], name: Callable[[T], str], *, unit: str, show: b
 
 @contextmanager
 def one_processor() -> Iterator[int | None]:
-    """Pin the process to one processor within the block.
+    """Pin the process to one processor within the context.
 
     Yields the number of the processor, or None where the system cannot pin.
     """
     try:
         allowed = os.sched_getaffinity(0)
+        # Interrupts are usually served by the first processors.
         processor = max(allowed)
         os.sched_setaffinity(0, {processor})
     except (AttributeError, OSError):  # macOS has no sched_setaffinity; or it is not permitted

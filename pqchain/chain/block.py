@@ -22,7 +22,7 @@ from pqchain.chain.encoding import (
 )
 from pqchain.chain.transaction import Credential, Transaction
 from pqchain.chain.wallet import Wallet
-from pqchain.checks import whole
+from pqchain.checks import integer
 from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed, UsageError
 
@@ -85,7 +85,7 @@ class Block:
 
     def __post_init__(self) -> None:
         if self.seal is not None and self.seal.form is not KeyForm.INLINE:
-            raise Malformed(f"a seal of the form {self.seal.form.name}; expected INLINE")
+            raise Malformed(f"the form of a seal must be INLINE; got {self.seal.form.name}")
 
     def hash(self) -> bytes:
         """Return the hash of the header, which identifies the block."""
@@ -95,7 +95,7 @@ class Block:
     def encoded_bytes(self) -> int:
         """Length of `encode()`, computed without encoding."""
         seal = 0 if self.seal is None else len(self.seal.encode())
-        return header_bytes() + seal + sum(len(each.encoded) for each in self.transactions)
+        return header_bytes() + seal + sum(len(row.encoded) for row in self.transactions)
 
     def encode(self) -> bytes:
         """Return the encoded block."""
@@ -104,7 +104,7 @@ class Block:
         # An algorithm identifier of 0 means that there is no seal.
         parts += [bytes(2)] if seal is None else [seal.identifier.to_bytes(2, "big"), seal.encode()]
         parts.append(len(self.transactions).to_bytes(4, "big"))
-        return b"".join(parts + [each.encoded for each in self.transactions])
+        return b"".join(parts + [row.encoded for row in self.transactions])
 
     @classmethod
     def decode(cls, data: bytes) -> Block:
@@ -136,9 +136,11 @@ def read_front(reader: Reader) -> tuple[Header, Credential | None, int]:
     seal = Credential.read(reader, identifier, KeyForm.INLINE) if identifier else None
     count = reader.number(4, "the number of transactions")
     # Callers allocate memory for `count` transactions, which four hostile bytes must not inflate.
-    if count * MIN_TRANSACTION_BYTES > reader.left:
-        claim = f"{count} transactions are claimed in {reader.left} bytes"
-        raise Malformed(f"{claim}; one takes at least {MIN_TRANSACTION_BYTES}")
+    if count * MIN_TRANSACTION_BYTES > reader.remaining:
+        raise Malformed(
+            f"{count} transactions are claimed in {reader.remaining} bytes; one has at least "
+            f"{MIN_TRANSACTION_BYTES}"
+        )
     return Header(*fields), seal, count
 
 
@@ -165,7 +167,7 @@ def root_of(count: int, group_hashes: bytes) -> bytes:
 
 
 def _group_hash(group: Sequence[Transaction]) -> bytes:
-    return sha3_256(b"".join((GROUP_PREFIX, *(each.encoded for each in group)))).digest()
+    return sha3_256(b"".join((GROUP_PREFIX, *(row.encoded for row in group)))).digest()
 
 
 def pack(
@@ -178,21 +180,23 @@ def pack(
     an empty block fits.
     """
     # A prefix, not a best fit: the nonces of a sender must stay in order.
-    whole("limit_bytes", limit_bytes, least=0)
-    room = limit_bytes - header_bytes()
+    integer("limit_bytes", limit_bytes, least=0)
+    remaining = limit_bytes - header_bytes()
     if seal is not None:
         row = algorithms.get(seal) if isinstance(seal, str) else seal
-        room -= encoded_size(row, kind="seal", signature_bytes=row.signature_max_bytes)
-    if room < 0:
-        needed = limit_bytes - room
-        raise UsageError(f"limit_bytes={limit_bytes} is less than an empty block needs: {needed}")
-    taken: list[Transaction] = []
+        remaining -= encoded_size(row, kind="seal", signature_bytes=row.signature_max_bytes)
+    if remaining < 0:
+        needed = limit_bytes - remaining
+        raise UsageError(
+            f"limit_bytes must be at least {needed}, an empty block; got {limit_bytes}"
+        )
+    prefix: list[Transaction] = []
     for transaction in transactions:
-        room -= len(transaction.encoded)
-        if room < 0:
+        remaining -= len(transaction.encoded)
+        if remaining < 0:
             break
-        taken.append(transaction)
-    return tuple(taken)
+        prefix.append(transaction)
+    return tuple(prefix)
 
 
 def make_block(
@@ -209,9 +213,9 @@ def make_block(
     A proposer given as a wallet seals the block; with an address the block has no seal.
     `timestamp` is in seconds since 1970. Raises Malformed for a field out of range.
     """
-    listed = tuple(transactions)
+    transactions = tuple(transactions)
     address = proposer.address if isinstance(proposer, Wallet) else proposer
-    root = transactions_root(listed, threads=threads)
+    root = transactions_root(transactions, threads=threads)
     header = Header(height, previous, root, timestamp, address)
     seal = proposer.seal(header.seal_message) if isinstance(proposer, Wallet) else None
-    return Block(header, listed, seal)
+    return Block(header, transactions, seal)

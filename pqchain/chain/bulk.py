@@ -87,29 +87,26 @@ def read(data: bytes, chain: int) -> Bulk | None:
     except Malformed:
         return None
     # The first transaction determines algorithm and key form; C compares all others with it.
-    at = reader.at
-    kind = at + FIXED_BYTES + int.from_bytes(data[at + FIXED_BYTES - 2 : at + FIXED_BYTES], "big")
-    named = int.from_bytes(data[kind + 1 : kind + 1 + CREDENTIAL_BYTES], "big")
-    identifier, form = divmod(named, 256)
+    start, body = reader.position, reader.position + FIXED_BYTES
+    kind = body + int.from_bytes(data[body - 2 : body], "big") + 1
+    credential = int.from_bytes(data[kind : kind + CREDENTIAL_BYTES], "big")
+    identifier, form = divmod(credential, 256)
     algorithm, handle = algorithm_of(identifier), library()
     if not count or algorithm is None or form != KeyForm.INLINE or handle is None:
         return None
-    own = (algorithm.public_key_bytes, algorithm.signature_max_bytes)
+    lengths = (algorithm.public_key_bytes, algorithm.signature_max_bytes)
     starts, keys, message_offsets, signature_offsets = np.empty((4, count + 1), np.uint64)
     # Upper bounds: each message is a part of the data after the domain-separation prefix.
     messages = np.empty(count * len(SIGNED) + len(data), np.uint8)
     signatures = np.empty(len(data), np.uint8)
-    places = (_address(each) for each in (
-        starts, keys, messages, message_offsets, signatures, signature_offsets
-    ))  # fmt: skip
+    arrays = (messages, message_offsets, signatures, signature_offsets)
+    addresses = [_address(column) for column in (starts, keys, *arrays)]
     columns = np.array(
-        [count, chain, named, *own, _address(_SIGNED), len(SIGNED), *places], np.uint64
+        [count, chain, credential, *lengths, _address(_SIGNED), len(SIGNED), *addresses], np.uint64
     )
-    if handle.pqb_read(data, len(data), at, _address(columns)):
+    if handle.pqb_read(data, len(data), start, _address(columns)):
         return None
-    filled = (messages, message_offsets, signatures, signature_offsets)
-    return Bulk(data, header, seal, identifier, algorithm.public_key_bytes, starts, keys[:-1],
-                *filled, columns)  # fmt: skip
+    return Bulk(data, header, seal, identifier, lengths[0], starts, keys[:-1], *arrays, columns)
 
 
 @dataclass(slots=True, eq=False)
@@ -139,8 +136,8 @@ class Bulk:
         parts = range(0, len(edges) - 1, _AT_ONCE)
 
         def part(first: int) -> bytes:
-            some = edges[first : first + _AT_ONCE + 1]
-            return hashes(GROUP_PREFIX, self.data, some[:-1], some[1:])
+            part_edges = edges[first : first + _AT_ONCE + 1]
+            return hashes(GROUP_PREFIX, self.data, part_edges[:-1], part_edges[1:])
 
         count = len(self.keys)
         if threads > 1 and len(parts) > 1:
@@ -157,36 +154,35 @@ class Bulk:
         handle, data, count = library(), self.data, len(self.keys)
         assert handle is not None
         # A hash table of the up to 2 * count addresses, at most half full. Its seeds are random, so
-        # that nobody can choose addresses that collide.
+        # that an attacker cannot choose addresses that collide.
         bits = (4 * count - 1).bit_length()
-        parties, places, senders = np.empty((3, 2 * count), np.uint64)
+        parties, offsets, senders = np.empty((3, 2 * count), np.uint64)
         table = np.zeros(1 << bits, np.uint64)
         seeds = np.frombuffer(secrets.token_bytes(40), np.uint64)
-        filled = map(_address, (parties, places, senders, table))
+        outputs = map(_address, (parties, offsets, senders, table))
         columns = _address(self._columns)
-        known = handle.pqb_accounts(data, columns, *filled, bits, _address(seeds))
-        if known < 0:
+        number = handle.pqb_accounts(data, columns, *outputs, bits, _address(seeds))
+        if number < 0:
             return None
-        addresses = [data[place : place + 32] for place in places[:known].tolist()]
-        keys = senders[:known]
+        addresses = [data[offset : offset + 32] for offset in offsets[:number].tolist()]
+        keys = senders[:number]
         # Each sender's address is compared once, however many payments it has in the block.
         claimed = b"".join(compress(addresses, keys.tolist()))
         keys = keys[keys > 0]
         prefix = address_prefix(self.identifier, self.key_bytes)
         if hashes(prefix, data, keys, keys + np.uint64(self.key_bytes)) != claimed:
             return None
-        before = list(map(account, addresses))
-        balances = np.array([each.balance for each in before], np.uint64)
-        nonces = np.array([each.nonce for each in before], np.uint64)
-        changing = map(_address, (parties, balances, nonces))
-        if handle.pqb_settle(data, columns, *changing):
+        accounts = list(map(account, addresses))
+        balances = np.array([row.balance for row in accounts], np.uint64)
+        nonces = np.array([row.nonce for row in accounts], np.uint64)
+        if handle.pqb_settle(data, columns, *map(_address, (parties, balances, nonces))):
             return None
         return list(zip(addresses, balances.tolist(), nonces.tolist(), strict=True))
 
     def packed(self) -> native.Packed:
         """Return the signatures as a packed batch for one call of C."""
         data, size = self.data, self.key_bytes
-        keys = [data[at : at + size] for at in self.keys.tolist()]
+        keys = [data[offset : offset + size] for offset in self.keys.tolist()]
         return native.Packed(
             self.messages,
             self.message_offsets,

@@ -18,8 +18,8 @@ _SETTINGS = (
 )
 
 _REMEDIES = {
-    "locked": "another process holds it; try again when that is done",
-    "full": "make room on the disk; what is stored is as it was",
+    "locked": "another process uses it; try again later",
+    "full": "free space on the disk; the stored blocks are unchanged",
     "readonly": "allow to write the file and its folder, or copy it",
     "unable to open": "allow to read and write the file and its folder, or copy it",
     "closed": "open it again",
@@ -54,9 +54,9 @@ class Database:
     def check(self) -> None:
         """Raise DataError if SQLite's quick check finds an inconsistent page, cell or free list."""
         # (1): stop at the first error.
-        [(found,)] = self.rows("PRAGMA quick_check(1)")
-        if found != b"ok":
-            raise self.error(found.decode(errors="replace"))
+        [(verdict,)] = self.rows("PRAGMA quick_check(1)")
+        if verdict != b"ok":
+            raise self.error(verdict.decode(errors="replace"))
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -87,8 +87,8 @@ class Database:
 
     def error(self, message: str) -> DataError:
         """Return a DataError that names the file and a remedy."""
-        fitting = (remedy for word, remedy in _REMEDIES.items() if word in message)
-        return DataError(f"{self.path}: {message}; {next(fitting, 'restore it from a copy')}")
+        remedies = (remedy for text, remedy in _REMEDIES.items() if text in message)
+        return DataError(f"{self.path}: {message}; {next(remedies, 'restore it from a copy')}")
 
     @contextmanager
     def _naming_errors(self) -> Iterator[None]:

@@ -42,7 +42,7 @@ from typing import Any, Literal, get_args
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
-from pqchain.checks import one_of, whole
+from pqchain.checks import integer, one_of
 from pqchain.errors import Malformed, UsageError
 
 VERSION = 1
@@ -87,7 +87,7 @@ KEY_MODES: tuple[str, ...] = get_args(KeyMode)
 
 
 class KeyForm(IntEnum):
-    """Way in which a verifier obtains the public key, as it is encoded."""
+    """Way in which a verifier obtains the public key, as encoded."""
 
     INLINE = 0
     """The transaction contains the key."""
@@ -137,13 +137,13 @@ def encoded_size(
     algorithm: str | Algorithm | Sequence[str | Algorithm],
     *,
     kind: Literal["transaction", "seal"] = "transaction",
-    public_key: KeyMode = "inline",
+    key_mode: KeyMode = "inline",
     signature_bytes: int | None = None,
     data_bytes: int = 0,
 ) -> int:
     """Return the encoded length in bytes of one transaction, or of a seal in a block.
 
-    Several algorithms mean a transaction with a signature of each. `public_key` is the key mode:
+    Several algorithms mean a transaction with a signature of each. `key_mode` is
     "inline" (contained in the transaction), "registered" (kept by the ledger since an earlier one)
     or "recovered" (from the signature, where the scheme supports that). `signature_bytes` is the
     total length of all signatures, by default the nominal one, which for Falcon is the mean.
@@ -151,23 +151,23 @@ def encoded_size(
 
     Raises UnknownAlgorithm, and UsageError for an invalid size or mode.
 
-    >>> encoded_size("Falcon-512"), encoded_size("Falcon-512", public_key="registered")
+    >>> encoded_size("Falcon-512"), encoded_size("Falcon-512", key_mode="registered")
     (1651, 754)
     """
     rows = signature_schemes(algorithm)
     one_of("kind", kind, ("transaction", "seal"))
-    one_of("public_key", public_key, KEY_MODES)
-    if kind == "seal" and (len(rows) > 1 or public_key != "inline" or data_bytes):
-        raise UsageError("a seal is one signature with its public key and holds no data")
-    whole("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
-    if signature_bytes is None and public_key == "recovered":
+    one_of("key_mode", key_mode, KEY_MODES)
+    if kind == "seal" and (len(rows) > 1 or key_mode != "inline" or data_bytes):
+        raise UsageError("a seal must be one signature with an inline public key, without data")
+    integer("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
+    if signature_bytes is None and key_mode == "recovered":
         if incapable := [row.name for row in rows if row.name not in RECOVERABLE]:
             raise no_recovery(incapable)
         signature_bytes = sum(RECOVERABLE[row.name] for row in rows)
     elif signature_bytes is None:
         signature_bytes = sum(row.signature_bytes for row in rows)
-    whole("signature_bytes", signature_bytes, least=0)
-    keys = sum(row.public_key_bytes for row in rows) if public_key == "inline" else 0
+    integer("signature_bytes", signature_bytes, least=0)
+    keys = sum(row.public_key_bytes for row in rows) if key_mode == "inline" else 0
     # Each credential has two lengths of 4 bytes.
     payload = 8 * len(rows) + keys + signature_bytes
     if kind == "seal":
@@ -178,8 +178,8 @@ def encoded_size(
 def no_recovery(names: Iterable[str]) -> UsageError:
     """Return the error for schemes without key recovery."""
     return UsageError(
-        f"{', '.join(names)}: no key recovery here; of our schemes {', '.join(RECOVERABLE)} have "
-        "it: use public_key='inline' or 'registered'"
+        f"key_mode='recovered' must be used with one of {', '.join(RECOVERABLE)}; got "
+        f"{', '.join(names)}. Use 'inline' or 'registered'"
     )
 
 
@@ -197,17 +197,19 @@ def signature_schemes(algorithm: str | Algorithm | Sequence[str | Algorithm]) ->
 
     Raises UnknownAlgorithm, and UsageError unless they are 1 to 4 distinct signature schemes.
     """
-    several = [algorithm] if isinstance(algorithm, str | Algorithm) else algorithm
-    if not isinstance(several, Iterable):
-        raise UsageError(f"{algorithm!r} names no algorithm; expected a name or a list of names")
-    rows = [row if isinstance(row, Algorithm) else algorithms.get(row) for row in several]
+    entries = [algorithm] if isinstance(algorithm, str | Algorithm) else algorithm
+    if not isinstance(entries, Iterable):
+        raise UsageError(f"algorithm must be a name or a list of names; got {algorithm!r}")
+    rows = [row if isinstance(row, Algorithm) else algorithms.get(row) for row in entries]
     names = [row.name for row in rows]
     if not 1 <= len(rows) <= MAX_CREDENTIALS or len(set(names)) < len(names):
-        given = f"{len(rows)} algorithms ({', '.join(names) or 'none'})"
-        raise UsageError(f"{given}; a transaction has 1 to {MAX_CREDENTIALS}, each once")
+        raise UsageError(
+            f"a transaction must have 1 to {MAX_CREDENTIALS} distinct algorithms; got {len(rows)} "
+            f"({', '.join(names) or 'none'})"
+        )
     for row in rows:
         if row.kind != "signature":
-            raise UsageError(f"{row.name} is a {row.kind}; a transaction needs a signature scheme")
+            raise UsageError(f"{row.name} is not a signature scheme but a {row.kind}")
     return rows
 
 
@@ -217,55 +219,55 @@ _LENGTH = Struct(">I")
 class Reader:
     """Bounds-checked reader of the fields of an encoding."""
 
-    __slots__ = ("_data", "_end", "at")
+    __slots__ = ("_data", "_end", "position")
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._end = len(data)
-        self.at = 0
+        self.position = 0
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         """Number of unread bytes."""
-        return self._end - self.at
+        return self._end - self.position
 
-    def take(self, count: int, what: str) -> bytes:
+    def take(self, count: int, field: str) -> bytes:
         """Return the next `count` bytes. Raises Malformed if there are fewer."""
-        start = self.at
+        start = self.position
         end = start + count
         if end > self._end:
             raise Malformed(
-                f"{what} needs {count} bytes at byte {start}, but {self.left} are left; "
-                "the data was cut short or is not of this format"
+                f"{field} needs {count} bytes at byte {start}, but {self.remaining} remain; "
+                "the data was cut or is not of this format"
             )
-        self.at = end
+        self.position = end
         return self._data[start:end]
 
-    def unpack(self, layout: Struct, what: str) -> tuple[Any, ...]:
+    def unpack(self, layout: Struct, field: str) -> tuple[Any, ...]:
         """Return the next fields of fixed widths. Raises Malformed if there are fewer bytes."""
-        start = self.at
+        start = self.position
         if start + layout.size > self._end:
-            self.take(layout.size, what)  # raises the error
-        self.at = start + layout.size
+            self.take(layout.size, field)  # raises the error
+        self.position = start + layout.size
         return layout.unpack_from(self._data, start)
 
     def since(self, start: int) -> bytes:
         """Return the bytes from offset `start` to the current position."""
-        return self._data[start : self.at]
+        return self._data[start : self.position]
 
-    def number(self, width: int, what: str) -> int:
+    def number(self, width: int, field: str) -> int:
         """Return the next `width` bytes as an unsigned integer. Raises Malformed."""
-        return int.from_bytes(self.take(width, what), "big")
+        return int.from_bytes(self.take(width, field), "big")
 
-    def counted(self, what: str) -> bytes:
+    def length_prefixed(self, field: str) -> bytes:
         """Return a field of variable length, which follows its length of 4 bytes."""
-        (length,) = self.unpack(_LENGTH, what)
-        return self.take(length, what)
+        (length,) = self.unpack(_LENGTH, field)
+        return self.take(length, field)
 
-    def end(self, what: str) -> None:
+    def end(self, field: str) -> None:
         """Raise Malformed if there are unread bytes."""
-        if self.left:
-            raise Malformed(f"{self.left} bytes follow after the {what}; expected none")
+        if self.remaining:
+            raise Malformed(f"{self.remaining} bytes follow the {field}; expected none")
 
 
 def check_fields(record: object, *, hashes: Sequence[str], **bits: int) -> None:
@@ -276,16 +278,15 @@ def check_fields(record: object, *, hashes: Sequence[str], **bits: int) -> None:
     for name in hashes:
         value = getattr(record, name)
         if not isinstance(value, bytes) or len(value) != HASH_BYTES:
-            raise Malformed(f"the {name} is {value!r}; expected {HASH_BYTES} bytes")
+            raise Malformed(f"the {name} must be {HASH_BYTES} bytes; got {value!r}")
     for name, most in bits.items():
         value = getattr(record, name)
         if type(value) is not int or not 0 <= value < 1 << most:
-            expected = f"expected a whole number from 0 to 2^{most} - 1"
-            raise Malformed(f"the {name} is {value!r}; {expected}")
+            raise Malformed(f"the {name} must be from 0 to 2^{most} - 1; got {value!r}")
 
 
-def expect(value: int, allowed: Collection[int], what: str) -> int:
+def expect(value: int, allowed: Collection[int], field: str) -> int:
     """Return the value if it is allowed. Raises Malformed otherwise."""
     if value not in allowed:
-        raise Malformed(f"{what} is {value}; expected {' or '.join(map(str, allowed))}")
+        raise Malformed(f"{field} must be {' or '.join(map(str, allowed))}; got {value}")
     return value

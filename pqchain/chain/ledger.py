@@ -28,7 +28,7 @@ _APPLICATION = 0x70716333
 
 _OLD_FORMATS = {
     0x70716331: "format 1, which has no digests",
-    0x70716332: "format 2, whose blocks do not vouch for the chain's rules",
+    0x70716332: "format 2, whose block hashes do not cover the chain's rules",
 }
 """Application ids of earlier formats, and why they are not read."""
 
@@ -92,13 +92,13 @@ class Ledger:
         genesis = {**asdict(state.rules), "balances": {a.hex(): b for a, b in balances.items()}}
         description = json.dumps(genesis, default=sorted).encode()
         if len(description) > _GENESIS_BYTES:
-            raise UsageError(f"{len(balances)} accounts at the start are too many for a file")
+            raise UsageError(f"{len(balances)} initial accounts are too many for a file")
         _check_free(path)
         database = Database(path, create=True)
         digest = _digest(b"", description)
         with database.closing_on_error(), database.changing():
             if database.rows("SELECT name FROM sqlite_schema LIMIT 1"):
-                raise _is_there(path)  # another process created it since _check_free
+                raise _exists_already(path)  # another process created it since _check_free
             for statement in _SCHEMA.values():
                 database.rows(statement.decode())
             database.rows(f"PRAGMA application_id = {_APPLICATION}")
@@ -116,10 +116,10 @@ class Ledger:
         path = Path(path)
         verifier = verifier or Verifier()
         if not _is_file(path):
-            raise DataError(f"{path} is not there; start a chain with Ledger.create")
+            raise DataError(f"{path} does not exist; create it with Ledger.create")
         database = Database(path)
         with database.closing_on_error():
-            state, digest = _replayed(database, verifier)
+            state, digest = _verify_blocks(database, verifier)
         return cls(database, state, verifier, digest)
 
     @property
@@ -137,14 +137,14 @@ class Ledger:
         state = after or self.state.apply(block, verifier=self.verifier)
         data = block.encode() if isinstance(block, Block) else bytes(block)
         digest = _digest(self.digest, data)
-        database, held = self._database, (self.state.height, self.digest)
+        database, head = self._database, (self.state.height, self.digest)
         with database.changing():
             # Read within the transaction: two processes that append to one file must not both
             # store a block of the same height.
-            if database.rows("SELECT height, digest FROM head") != [held]:
+            if database.rows("SELECT height, digest FROM head") != [head]:
                 raise DataError(
-                    f"{self.path} no longer ends at block {self.state.height}, as this ledger "
-                    "does: somebody else appends to it; open it again"
+                    f"{self.path} no longer ends at block {self.state.height}: another process "
+                    "appended to it; open it again"
                 )
             database.rows("INSERT INTO blocks VALUES (?, ?, ?)", state.height, digest, data)
             database.rows(
@@ -198,21 +198,21 @@ def _check_free(path: Path) -> None:
         # A file with a journal may be an interrupted creation, which SQLite rolls back.
         unfinished = path.with_name(f"{path.name}-journal").exists()
         if path.exists() and (not path.is_file() or (path.stat().st_size and not unfinished)):
-            raise _is_there(path)
+            raise _exists_already(path)
         if not path.parent.is_dir():
-            raise UsageError(f"there is no folder {path.parent} for {path.name}; make it first")
+            raise UsageError(f"the folder {path.parent} does not exist; create it first")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"{path} cannot be written: {reason}; name another file") from error
 
 
-def _is_there(path: Path) -> UsageError:
-    return UsageError(f"{path} is there already; open it, or choose another name")
+def _exists_already(path: Path) -> UsageError:
+    return UsageError(f"{path} exists already; open it, or choose another name")
 
 
-def _replayed(database: Database, verifier: Verifier) -> tuple[State, bytes]:
+def _verify_blocks(database: Database, verifier: Verifier) -> tuple[State, bytes]:
     """Verify all stored blocks; return the state after them and the last digest."""
-    _check_ours(database)
+    _check_format(database)
     database.check()
     description, state = _genesis(database)
     start, head, rules = _digest(b"", description), _read_head(database), state.rules
@@ -225,11 +225,11 @@ def _replayed(database: Database, verifier: Verifier) -> tuple[State, bytes]:
         except BlockRejected as error:
             raise DataError(f"{database.path}, block {state.height + 1}: {error}") from error
     if state.tip != head.tip:
-        raise database.error("the last block is not the one that was stored last")
+        raise database.error("the last block was changed")
     return state, head.digest
 
 
-def _check_ours(database: Database) -> None:
+def _check_format(database: Database) -> None:
     """Raise DataError unless the file has the application id and tables of `Ledger.create`."""
     [(application,)] = database.rows("PRAGMA application_id")
     if application in _OLD_FORMATS:
@@ -238,13 +238,11 @@ def _check_ours(database: Database) -> None:
             f"{database.path} is a ledger of {_OLD_FORMATS[application]}; read it with the version "
             "of pqchain that wrote it, and start a new one with Ledger.create"
         )
-    found = database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT 4")
-    if not application and not found:
-        raise DataError(f"{database.path} is empty; start a chain in it with Ledger.create")
-    if application != _APPLICATION or found != [(b"table", n, n, q) for n, q in _SCHEMA.items()]:
-        raise DataError(
-            f"{database.path} is no ledger of pqchain; expected a file of Ledger.create"
-        )
+    tables = database.rows("SELECT type, name, tbl_name, sql FROM sqlite_schema LIMIT 4")
+    if not application and not tables:
+        raise DataError(f"{database.path} is empty; create a ledger in it with Ledger.create")
+    if application != _APPLICATION or tables != [(b"table", n, n, q) for n, q in _SCHEMA.items()]:
+        raise DataError(f"{database.path} is not a ledger; expected a file of Ledger.create")
 
 
 def _genesis(database: Database) -> tuple[bytes, State]:
@@ -252,10 +250,10 @@ def _genesis(database: Database) -> tuple[bytes, State]:
     # Blobs only: the length of a text counts the characters before the first NUL.
     short = "typeof(description) = 'blob' AND length(description) <= ?"
     choice = f"CASE WHEN {short} THEN description END"
-    found = database.rows(f"SELECT {choice} FROM genesis LIMIT 2", _GENESIS_BYTES)
-    if len(found) != 1 or found[0][0] is None:
-        raise database.error("there is no usable genesis")
-    description: bytes = found[0][0]
+    rows = database.rows(f"SELECT {choice} FROM genesis LIMIT 2", _GENESIS_BYTES)
+    if len(rows) != 1 or rows[0][0] is None:
+        raise database.error("the genesis is missing or damaged")
+    description: bytes = rows[0][0]
     try:
         genesis = json.loads(description)
         balances = {bytes.fromhex(a): balance for a, balance in genesis["balances"].items()}
@@ -264,18 +262,17 @@ def _genesis(database: Database) -> tuple[bytes, State]:
             rules["algorithms"] = frozenset(rules["algorithms"])
         return description, State.genesis(balances, Rules(**rules))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, PqchainError) as error:
-        raise database.error(f"there is no usable genesis ({error})") from error
+        raise database.error(f"the genesis is damaged ({error})") from error
 
 
 def _read_head(database: Database) -> _Head:
-    found = database.rows(_HEAD)
-    if len(found) == 1:
-        *head, count, highest = found[0]
+    rows = database.rows(_HEAD)
+    if len(rows) == 1:
+        *head, count, highest = rows[0]
         # An SQLite column may have values of any type.
-        fits = [type(each) for each in head] == [int, bytes, bytes]
-        if fits and head[0] == count == (highest or 0):
+        if list(map(type, head)) == [int, bytes, bytes] and head[0] == count == (highest or 0):
             return _Head(*head)
-    raise database.error("its blocks are not as many as were stored")
+    raise database.error("blocks are missing or were added")
 
 
 def _stored(database: Database, digest: bytes, head: _Head, rules: Rules) -> Iterator[bytes]:
@@ -286,23 +283,25 @@ def _stored(database: Database, digest: bytes, head: _Head, rules: Rules) -> Ite
     """
     rows = _rows(database, head.height, rules.limit_bytes)
     for height in range(1, head.height + 1):
-        found, stored, kind, length, data = next(rows, (None,) * 5)
-        if found != height:
+        stored_height, stored_digest, kind, length, data = next(rows, (None,) * 5)
+        if stored_height != height:
             raise database.error(f"block {height} is missing")
         if data is None:
-            what = f"block {height} has {length} bytes of type {kind.decode()}"
-            raise database.error(f"{what}; at most {rules.limit_bytes} of type blob are allowed")
+            raise database.error(
+                f"block {height} must be a blob of at most {rules.limit_bytes} bytes; it has "
+                f"{length} bytes of type {kind.decode()}"
+            )
         digest = _digest(digest, data)
-        if digest != stored:
-            raise database.error(f"block {height} is not what was stored")
+        if digest != stored_digest:
+            raise database.error(f"block {height} was changed")
         yield data
     if digest != head.digest:
-        raise database.error("the last block is not the one that was stored last")
+        raise database.error("the last block was changed")
 
 
 def _rows(database: Database, last: int, limit: int) -> Iterator[tuple[Any, ...]]:
     """Yield the rows of the blocks up to height `last`, several per query if blocks are small."""
     height, at_once = 0, max(1, _FETCHED_BYTES // limit)
-    while found := database.rows(_NEXT, limit, height, min(at_once, last - height)):
-        yield from found
-        height = found[-1][0]
+    while rows := database.rows(_NEXT, limit, height, min(at_once, last - height)):
+        yield from rows
+        height = rows[-1][0]

@@ -20,7 +20,7 @@ from pqchain.chain.encoding import ADDRESS_BYTES, MIN_TRANSACTION_BYTES, KeyForm
 from pqchain.chain.transaction import Credential, Transaction, address_of
 from pqchain.chain.verification import Check, Verifier
 from pqchain.chain.wallet import Wallet
-from pqchain.checks import truth, whole
+from pqchain.checks import boolean, integer
 from pqchain.crypto.interface import as_bytes
 from pqchain.errors import Malformed, PqchainError, UsageError
 
@@ -80,9 +80,9 @@ class Rules:
     """Whether proposers must sign; otherwise only the next block confirms proposer and time."""
 
     def __post_init__(self) -> None:
-        whole("chain", self.chain, least=0, most=2**32 - 1)
-        whole("limit_bytes", self.limit_bytes, least=1)
-        truth("sealed", self.sealed)
+        integer("chain", self.chain, least=0, most=2**32 - 1)
+        integer("limit_bytes", self.limit_bytes, least=1)
+        boolean("sealed", self.sealed)
         if self.algorithms is not None:
             if not isinstance(self.algorithms, frozenset) or not all(
                 isinstance(name, str) for name in self.algorithms
@@ -90,8 +90,8 @@ class Rules:
                 raise UsageError(
                     f"algorithms must be a frozenset of names or None; got {self.algorithms!r}"
                 )
-            named = frozenset(algorithms.get(name).name for name in self.algorithms)
-            object.__setattr__(self, "algorithms", named)
+            canonical = frozenset(algorithms.get(name).name for name in self.algorithms)
+            object.__setattr__(self, "algorithms", canonical)
 
     def encode(self) -> bytes:
         """Return the encoded rules, for the hash of the genesis."""
@@ -100,8 +100,8 @@ class Rules:
         if self.algorithms is None:
             return numbers + b"\0"
         names = [name.encode() for name in sorted(self.algorithms)]
-        listed = b"".join(pack(">H", len(name)) + name for name in names)
-        return numbers + b"\1" + pack(">I", len(names)) + listed
+        encoded = b"".join(pack(">H", len(name)) + name for name in names)
+        return numbers + b"\1" + pack(">I", len(names)) + encoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Account:
     """Registered public keys as (algorithm identifier, key)."""
 
 
-_NOBODY = Account()
+_EMPTY_ACCOUNT = Account()
 
 _Keys = tuple[tuple[int, bytes | None], ...]
 """(algorithm identifier, public key) of each signature; None for a key to recover."""
@@ -144,19 +144,19 @@ class State:
         rules = rules or Rules()
         for address, balance in balances.items():
             if not isinstance(address, bytes) or len(address) != ADDRESS_BYTES:
-                raise UsageError(f"{address!r} is no address; expected 32 bytes, as Wallet.address")
-            whole("the balance", balance, least=0, most=2**64 - 1)
+                raise UsageError(f"an address must be 32 bytes, as Wallet.address; got {address!r}")
+            integer("the balance", balance, least=0, most=2**64 - 1)
         if sum(balances.values()) >= 2**64:
-            raise UsageError("the balances together must stay below 2^64: amounts have 8 bytes")
-        listed = b"".join(a + b.to_bytes(8, "big") for a, b in sorted(balances.items()))
+            raise UsageError("the sum of the balances must be below 2^64: amounts have 8 bytes")
+        encoded = b"".join(a + b.to_bytes(8, "big") for a, b in sorted(balances.items()))
         # The rules are part of the hash, so that a later change of them invalidates every block.
-        tip = sha3_256(_GENESIS + rules.encode() + listed).digest()
+        tip = sha3_256(_GENESIS + rules.encode() + encoded).digest()
         accounts = {address: Account(balance) for address, balance in balances.items()}
         return cls(rules, 0, tip, 0, MappingProxyType(accounts))
 
     def account(self, address: bytes) -> Account:
         """Return the account of an address; an unknown address has an empty one."""
-        return self.accounts.get(address, _NOBODY)
+        return self.accounts.get(address, _EMPTY_ACCOUNT)
 
     @property
     def total(self) -> int:
@@ -232,7 +232,7 @@ class State:
         least = LEAST_IN_BULK * MIN_TRANSACTION_BYTES
         if not isinstance(block, bytes) or not least <= len(block) <= self.rules.limit_bytes:
             return None
-        from pqchain.chain import bulk  # late: small blocks need no numpy
+        from pqchain.chain import bulk  # imported here: small blocks need no numpy
 
         read = bulk.read(block, self.rules.chain)
         if read is None:
@@ -270,7 +270,7 @@ class State:
         block = block if isinstance(block, Block) else as_bytes("block", block)
         length = block.encoded_bytes if isinstance(block, Block) else len(block)
         if length > self.rules.limit_bytes:
-            detail = f"{length} bytes; at most {self.rules.limit_bytes} are allowed"
+            detail = f"at most {self.rules.limit_bytes} bytes are allowed; got {length}"
             raise BlockRejected(Reason.OVERSIZE, detail)
         if isinstance(block, Block):
             return block
@@ -281,7 +281,7 @@ class State:
 
     def _check_place(self, header: Header) -> None:
         if header.height == self.height and header.hash() == self.tip:
-            raise BlockRejected(Reason.DUPLICATE, f"block {self.height} is the last one already")
+            raise BlockRejected(Reason.DUPLICATE, f"block {self.height} is already the last one")
         if header.height != self.height + 1:
             detail = f"height {header.height}; the next is {self.height + 1}"
             raise BlockRejected(Reason.WRONG_HEIGHT, detail)
@@ -308,8 +308,8 @@ class State:
         for identifier, indices in first.items():
             row, allowed = algorithm_of(identifier), self.rules.algorithms
             if row is None or (allowed is not None and row.name not in allowed):
-                what = f"0x{identifier:04x}" if row is None else row.name
-                raise BlockRejected(Reason.UNKNOWN_ALGORITHM, f"{what} is not allowed", indices)
+                name = f"0x{identifier:04x}" if row is None else row.name
+                raise BlockRejected(Reason.UNKNOWN_ALGORITHM, f"{name} is not allowed", indices)
             names[identifier] = row.name
         return names
 
@@ -341,41 +341,41 @@ class State:
         """
         accounts = dict(self.accounts)
         checks: list[Check] = []
-        strangers: set[int] = set()
+        wrong: set[int] = set()
         addresses: dict[_Keys, bytes] = {}
         for index, transaction in enumerate(block.transactions):
             payment = transaction.payment
             if payment.chain != self.rules.chain:
-                raise _refused(Reason.WRONG_CHAIN, index, f"is for chain {payment.chain}")
-            sender = accounts.get(payment.sender, _NOBODY)
+                raise _rejected(Reason.WRONG_CHAIN, index, f"is for chain {payment.chain}")
+            sender = accounts.get(payment.sender, _EMPTY_ACCOUNT)
             keys, registered = _resolve(transaction, sender, index)
             if payment.nonce != sender.nonce:
                 # Searched after a nonce mismatch only, so that valid blocks do not pay for it.
                 if transaction in block.transactions[:index]:
-                    raise _refused(Reason.DUPLICATE, index, "stands there twice")
+                    raise _rejected(Reason.DUPLICATE, index, "occurs twice in the block")
                 detail = f"has nonce {payment.nonce}; the next is {sender.nonce}"
-                raise _refused(Reason.BAD_NONCE, index, detail)
+                raise _rejected(Reason.BAD_NONCE, index, detail)
             if payment.amount > sender.balance:
                 detail = f"pays {payment.amount} of {sender.balance}"
-                raise _refused(Reason.OVERSPEND, index, detail)
-            left = sender.balance - payment.amount
-            accounts[payment.sender] = Account(left, sender.nonce + 1, registered)
-            recipient = accounts.get(payment.recipient, _NOBODY)
+                raise _rejected(Reason.OVERSPEND, index, detail)
+            balance = sender.balance - payment.amount
+            accounts[payment.sender] = Account(balance, sender.nonce + 1, registered)
+            recipient = accounts.get(payment.recipient, _EMPTY_ACCOUNT)
             received = recipient.balance + payment.amount
             accounts[payment.recipient] = Account(received, recipient.nonce, recipient.keys)
             if all(key is not None for _, key in keys):  # else recovery compares the address
                 if keys not in addresses:
                     addresses[keys] = address_of([(i, key or b"") for i, key in keys])
                 if addresses[keys] != payment.sender:
-                    strangers.add(index)
+                    wrong.add(index)
             message, address = transaction.message, payment.sender
             for credential, (identifier, key) in zip(transaction.credentials, keys, strict=True):
                 name, signature = names[identifier], credential.signature
                 checks.append(Check(index, name, message, signature, key, address, keys))
-        return accounts, checks, strangers
+        return accounts, checks, wrong
 
 
-def _refused(reason: Reason, index: int, detail: str) -> BlockRejected:
+def _rejected(reason: Reason, index: int, detail: str) -> BlockRejected:
     return BlockRejected(reason, f"transaction {index} {detail}", (index,))
 
 
@@ -383,17 +383,17 @@ def _resolve(
     transaction: Transaction, sender: Account, index: int
 ) -> tuple[_Keys, tuple[tuple[int, bytes], ...]]:
     """Return the signing keys (None for one to recover) and the keys registered afterwards."""
-    held, registered = dict(sender.keys), sender.keys
+    known_keys, registered = dict(sender.keys), sender.keys
     keys: list[tuple[int, bytes | None]] = []
     for credential in transaction.credentials:
         identifier, form, key = credential.identifier, credential.form, credential.public_key
         if form is KeyForm.REGISTERED:
-            if identifier not in held:
-                raise _refused(Reason.UNKNOWN_KEY, index, "relies on a key never registered")
-            key = held[identifier]
+            if identifier not in known_keys:
+                raise _rejected(Reason.UNKNOWN_KEY, index, "refers to a key that is not registered")
+            key = known_keys[identifier]
         elif form is KeyForm.REGISTERING:
-            if identifier in held:
-                raise _refused(Reason.DUPLICATE, index, "registers a key again")
+            if identifier in known_keys:
+                raise _rejected(Reason.DUPLICATE, index, "registers a key again")
             registered = (*registered, (identifier, key))
         keys.append((identifier, None if form is KeyForm.RECOVERED else key))
     return tuple(keys), registered

@@ -68,23 +68,27 @@ class Credential:
 
     def __post_init__(self) -> None:
         if not 0 < self.identifier <= 0xFFFF:
-            raise Malformed(f"algorithm identifier {self.identifier}; expected 1 to 65535")
+            raise Malformed(f"an algorithm identifier must be 1 to 65535; got {self.identifier}")
         carries_key, recovered = self.form.carries_key, self.form is KeyForm.RECOVERED
         if self.public_key and not carries_key:
-            raise Malformed(f"a public key stands where the form {self.form.name} has none")
-        # An unknown algorithm is well-formed; `State` rejects it with a reason of its own.
+            raise Malformed(f"the public key must be empty in the form {self.form.name}")
+        # An unknown algorithm is well-formed; `State` rejects it, with another reason.
         algorithm = algorithm_of(self.identifier)
         if algorithm is None:
             return
         if recovered and algorithm.name not in RECOVERABLE:
-            raise Malformed(f"{algorithm.name} has no key recovery; the key must be given")
+            raise Malformed(f"{algorithm.name} does not support key recovery")
         if carries_key and len(self.public_key) != algorithm.public_key_bytes:
-            given, expected = len(self.public_key), algorithm.public_key_bytes
-            raise Malformed(f"a public key of {given} bytes; {algorithm.name} has {expected}")
-        limit = RECOVERABLE[algorithm.name] if recovered else algorithm.signature_max_bytes
-        given = len(self.signature)
-        if not 0 < given <= limit:
-            raise Malformed(f"a signature of {given} bytes; {algorithm.name} has 1 to {limit}")
+            raise Malformed(
+                f"a public key of {algorithm.name} must have {algorithm.public_key_bytes} bytes; "
+                f"got {len(self.public_key)}"
+            )
+        most = RECOVERABLE[algorithm.name] if recovered else algorithm.signature_max_bytes
+        if not 0 < len(self.signature) <= most:
+            raise Malformed(
+                f"a signature of {algorithm.name} must have 1 to {most} bytes; got "
+                f"{len(self.signature)}"
+            )
 
     @property
     def algorithm(self) -> Algorithm | None:
@@ -99,7 +103,12 @@ class Credential:
     @classmethod
     def read(cls, reader: Reader, identifier: int, form: KeyForm) -> Credential:
         """Read the output of `encode`. Raises Malformed."""
-        return cls(identifier, form, reader.counted("a public key"), reader.counted("a signature"))
+        return cls(
+            identifier,
+            form,
+            reader.length_prefixed("a public key"),
+            reader.length_prefixed("a signature"),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +129,7 @@ class Payment:
         if not isinstance(self.data, bytes):
             object.__setattr__(self, "data", as_bytes("data of a payment", self.data))
         if len(self.data) > MAX_DATA_BYTES:
-            raise Malformed(f"{len(self.data)} bytes of data; expected at most {MAX_DATA_BYTES}")
+            raise Malformed(f"data must have at most {MAX_DATA_BYTES} bytes; got {len(self.data)}")
 
     def message(self, kinds: Sequence[tuple[int, KeyForm]]) -> bytes:
         """Return the message to sign, given (algorithm identifier, key form) of each signature."""
@@ -145,7 +154,7 @@ class Transaction:
     def __post_init__(self) -> None:
         kinds = [(credential.identifier, credential.form) for credential in self.credentials]
         message = self.payment.message(kinds)
-        parts = [message[len(SIGNED) :], *(each.encode() for each in self.credentials)]
+        parts = [message[len(SIGNED) :], *(row.encode() for row in self.credentials)]
         object.__setattr__(self, "message", message)
         object.__setattr__(self, "encoded", b"".join(parts))
 
@@ -159,25 +168,27 @@ class Transaction:
         """Read one transaction. Raises Malformed."""
         # The encoding is canonical, so message and encoding are slices of the input. Setting the
         # fields directly avoids encoding every transaction of a block again.
-        start = reader.at
+        start = reader.position
         version, chain, sender, recipient, amount, nonce, data_bytes = reader.unpack(
             _FIXED, "a transaction"
         )
         expect(version, (VERSION,), "the version of a transaction")
         data = reader.take(data_bytes, "the data of a transaction")
         count = reader.number(1, "the number of credentials")
-        named = reader.take(CREDENTIAL_BYTES * count, "the kinds of credentials")
+        encoded_kinds = reader.take(CREDENTIAL_BYTES * count, "the kinds of credentials")
         kinds = [
             (identifier, _FORMS[expect(form, range(len(_FORMS)), "a key form")])
-            for identifier, form in _KIND.iter_unpack(named)
+            for identifier, form in _KIND.iter_unpack(encoded_kinds)
         ]
         _check_kinds(kinds)
         transaction = object.__new__(cls)
-        keep = object.__setattr__
-        keep(transaction, "payment", Payment(sender, recipient, amount, nonce, data, chain))
-        keep(transaction, "message", SIGNED + reader.since(start))
-        keep(transaction, "credentials", tuple([Credential.read(reader, *kind) for kind in kinds]))
-        keep(transaction, "encoded", reader.since(start))
+        set_field = object.__setattr__
+        set_field(transaction, "payment", Payment(sender, recipient, amount, nonce, data, chain))
+        set_field(transaction, "message", SIGNED + reader.since(start))
+        set_field(
+            transaction, "credentials", tuple([Credential.read(reader, *kind) for kind in kinds])
+        )
+        set_field(transaction, "encoded", reader.since(start))
         return transaction
 
     @classmethod
@@ -194,6 +205,6 @@ def _check_kinds(kinds: Sequence[tuple[int, KeyForm]]) -> None:
     identifiers = {identifier for identifier, _ in kinds}
     if not 1 <= len(kinds) <= MAX_CREDENTIALS or len(identifiers) < len(kinds):
         raise Malformed(
-            f"{len(kinds)} credentials with {len(identifiers)} algorithms; expected 1 to "
-            f"{MAX_CREDENTIALS}, each of an algorithm of its own"
+            f"a transaction must have 1 to {MAX_CREDENTIALS} credentials of distinct algorithms; "
+            f"got {len(kinds)} of {len(identifiers)} algorithms"
         )

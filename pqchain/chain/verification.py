@@ -47,11 +47,12 @@ class Verifier:
         of another algorithm for it.
         """
         if algorithm not in self._signers:
-            by = (self.implementations or {}).get(algorithm)
-            opened = by if isinstance(by, Signer) else open_signer(algorithm, by)
-            if opened.algorithm.name != algorithm:
-                raise UsageError(f"a signer of {opened.algorithm.name} was given for {algorithm}")
-            self._signers[algorithm] = opened
+            signer = (self.implementations or {}).get(algorithm)
+            if not isinstance(signer, Signer):
+                signer = open_signer(algorithm, signer)
+            if signer.algorithm.name != algorithm:
+                raise UsageError(f"the signer of {algorithm} is for {signer.algorithm.name}")
+            self._signers[algorithm] = signer
         return self._signers[algorithm]
 
     def wrong(self, checks: Sequence[Check], *, stop_at_first: bool = False) -> list[int]:
@@ -66,8 +67,8 @@ class Verifier:
         wrong: set[int] = set()
         for (algorithm, recover), group in groups.items():
             verify = self._recover_all if recover else self._verify_all
-            bad = verify(self.signer(algorithm), group, stop_at_first)
-            wrong.update(group[i].index for i in bad)
+            indices = verify(self.signer(algorithm), group, stop_at_first)
+            wrong.update(group[i].index for i in indices)
         # With stop_at_first each group gives its lowest index, the lowest of all among them.
         return sorted(wrong)[:1] if stop_at_first else sorted(wrong)
 
@@ -97,8 +98,10 @@ class Verifier:
         self, signer: Signer, group: Sequence[Check], stop_at_first: bool
     ) -> list[int]:
         if not isinstance(signer, RecoverableSigner):
-            what = f"{signer.implementation} cannot recover keys of {signer.algorithm.name}"
-            raise Unsupported(f"{what}; leave out the implementation")
+            raise Unsupported(
+                f"{signer.implementation} cannot recover keys of {signer.algorithm.name}; use the "
+                "default implementation"
+            )
 
         def wrong(check: Check) -> bool:
             # Almost every signature recovers some key; only the address shows whether it is the

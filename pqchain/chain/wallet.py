@@ -22,13 +22,13 @@ from pqchain.errors import UsageError
 class Wallet:
     """Keys of one account: a key pair per algorithm. The nonce is kept by the ledger, not here."""
 
-    __slots__ = ("_secret_keys", "_signers", "address", "algorithms", "keys", "public_key")
+    __slots__ = ("_secret_keys", "_signers", "address", "algorithms", "key_mode", "keys")
 
     def __init__(
         self,
         algorithm: str | Sequence[str],
         *,
-        public_key: KeyMode = "inline",
+        key_mode: KeyMode = "inline",
         implementation: str | None = None,
         signers: Sequence[Signer] | None = None,
         keypairs: Sequence[tuple[bytes, bytes]] | None = None,
@@ -36,27 +36,26 @@ class Wallet:
         """Generate keys, or use `keypairs`: (public key, secret key) for each algorithm.
 
         Several algorithms make a hybrid account: every transaction has a signature of each.
-        `public_key` is the key mode: "inline" puts the keys into every transaction, "registered"
-        into the first one only, "recovered" into none where the scheme has key recovery and inline
-        elsewhere. `signers` are open schemes in the order of the algorithms, to be shared by many
-        wallets. Raises the errors of `open_signer`, and UsageError unless there are 1 to 4
-        distinct algorithms, with signers and key pairs that match them.
+        `key_mode` "inline" puts the keys into every transaction, "registered" into the first one
+        only, "recovered" into none where the scheme has key recovery and inline elsewhere.
+        `signers` are open schemes in the order of the algorithms, which wallets can share. Raises
+        the errors of `open_signer`, and UsageError unless there are 1 to 4 distinct algorithms,
+        with signers and key pairs that match them.
         """
         names = [row.name for row in signature_schemes(algorithm)]
-        one_of("public_key", public_key, KEY_MODES)
-        if public_key == "recovered" and not set(names) & set(RECOVERABLE):
+        one_of("key_mode", key_mode, KEY_MODES)
+        if key_mode == "recovered" and not set(names) & set(RECOVERABLE):
             raise no_recovery(names)
+        # Generators: nothing is opened or generated if it is an argument.
         opened = (open_signer(name, implementation) for name in names)
         self._signers = tuple(opened if signers is None else signers)
-        given = [signer.algorithm.name for signer in self._signers]
-        if given != names:
-            raise UsageError(f"signers of {given} were given; expected those of {names}, in order")
-        # A generator: no keys are generated if key pairs are given.
-        made = (signer.generate_keypair() for signer in self._signers)
-        pairs = tuple(made if keypairs is None else keypairs)
+        if (signed := [signer.algorithm.name for signer in self._signers]) != names:
+            raise UsageError(f"signers must be those of {names}, in order; got those of {signed}")
+        generated = (signer.generate_keypair() for signer in self._signers)
+        pairs = tuple(generated if keypairs is None else keypairs)
         if len(pairs) != len(names):
-            raise UsageError(f"{len(pairs)} key pairs for {len(names)} algorithms")
-        self.public_key = public_key
+            raise UsageError(f"keypairs must have {len(names)} entries; got {len(pairs)}")
+        self.key_mode = key_mode
         self.algorithms = tuple(names)
         """Canonical names of the signing algorithms."""
         self._secret_keys = tuple(secret_key for _, secret_key in pairs)
@@ -93,8 +92,8 @@ class Wallet:
                 signature = signer.sign_recoverable(message, secret_key)
             else:
                 signature = signer.sign(message, secret_key)
-            carried = key if form.carries_key else b""
-            credentials.append(Credential(identifier, form, carried, signature))
+            public_key = key if form.carries_key else b""
+            credentials.append(Credential(identifier, form, public_key, signature))
         return Transaction(payment, tuple(credentials))
 
     def seal(self, message: bytes) -> Credential:
@@ -103,15 +102,15 @@ class Wallet:
         Raises UsageError for a wallet of several algorithms.
         """
         if len(self.keys) > 1:
-            raise UsageError(f"{self!r} has several algorithms; a block is sealed with one")
+            raise UsageError(f"the wallet of a proposer must have one algorithm; got {self!r}")
         identifier, key = self.keys[0]
         signature = self._signers[0].sign(message, self._secret_keys[0])
         return Credential(identifier, KeyForm.INLINE, key, signature)
 
     def _form(self, signer: Signer, nonce: int) -> KeyForm:
-        if self.public_key == "registered":
+        if self.key_mode == "registered":
             # The first transaction carries the key; the ledger keeps it for all later ones.
             return KeyForm.REGISTERING if nonce == 0 else KeyForm.REGISTERED
-        if self.public_key == "recovered" and isinstance(signer, RecoverableSigner):
+        if self.key_mode == "recovered" and isinstance(signer, RecoverableSigner):
             return KeyForm.RECOVERED
         return KeyForm.INLINE

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pqchain import algorithms, figures
-from pqchain.commands import console
+from pqchain.commands import console, values
 from pqchain.errors import UnknownName, UsageError
 from pqchain.render.table import Column, Table
 
@@ -15,17 +15,14 @@ from pqchain.render.table import Column, Table
 def run(arguments: argparse.Namespace) -> int:
     """List the registry."""
     if arguments.implementations:
-        return _implementations(arguments)
-    # Names are accepted in any case of letters.
-    families = {each.casefold(): each for each in algorithms.FAMILIES}
-    family = families.get((arguments.family or "").casefold())
-    if arguments.family is not None and family is None:
-        raise UnknownName("family", arguments.family, algorithms.FAMILIES, "`pqchain algorithms`.")
+        return _show_implementations(arguments)
+    family = arguments.family and values.canonical_case(arguments.family, algorithms.FAMILIES)
+    if family is not None and family not in algorithms.FAMILIES:
+        raise UnknownName("family", family, algorithms.FAMILIES, "`pqchain algorithms`.")
     names = algorithms.names(arguments.kind, family=family, everything=arguments.all)
     rows = [algorithms.get(name) for name in names]
     note = "Sizes in bytes; ~ marks a mean of varying length. --json has sources and aliases."
-    records = [_record(row) for row in rows]
-    return console.show(arguments, records, _table(rows), remarks=[note])
+    return console.show(arguments, list(map(_record, rows)), _table(rows), remarks=[note])
 
 
 def _table(rows: list[algorithms.Algorithm]) -> Table:
@@ -37,7 +34,8 @@ def _table(rows: list[algorithms.Algorithm]) -> Table:
         sizes = row.nist_level or figures.MISSING, row.public_key_bytes, row.secret_key_bytes
         status = row.family_facts.security_status
         cells.append([row.name, *sizes, output, status, _libraries(row)])
-    return Table(columns=[Column(each, numeric=each in numeric) for each in titles], rows=cells)
+    columns = [Column(title, numeric=title in numeric) for title in titles]
+    return Table(columns=columns, rows=cells)
 
 
 def _record(row: algorithms.Algorithm) -> dict[str, Any]:
@@ -58,21 +56,24 @@ def _libraries(row: algorithms.Algorithm) -> str:
     return ", ".join(libraries) or "none in this version"
 
 
-def _implementations(arguments: argparse.Namespace) -> int:
+def _show_implementations(arguments: argparse.Namespace) -> int:
     for option in ("kind", "family", "all"):
         if getattr(arguments, option):
             raise UsageError(f"--{option} selects algorithms, not --implementations; leave one out")
     # Imported only here: the list of algorithms needs no library.
     from pqchain import crypto
 
-    reasons = {name: crypto.available(name) for name in algorithms.IMPLEMENTATIONS}
-    rows = [(row, reasons[name]) for name, row in algorithms.IMPLEMENTATIONS.items()]
-    plain = [{**asdict(row), "available": not reason, "reason": reason} for row, reason in rows]
+    rows = [
+        (row, crypto.unavailable_reason(name)) for name, row in algorithms.IMPLEMENTATIONS.items()
+    ]
+    data = [{**asdict(row), "available": not reason, "reason": reason} for row, reason in rows]
     table = Table(
-        columns=[Column("implementation"), Column("available"), Column("what or why")],
+        columns=[
+            Column("implementation"), Column("available"), Column("description or reason"),
+        ],
         rows=[
-            [row.name, "no" if reason else "runs here", reason or row.description]
+            [row.name, "no" if reason else "yes", reason or row.description]
             for row, reason in rows
         ],
-    )
-    return console.show(arguments, plain, table)
+    )  # fmt: skip
+    return console.show(arguments, data, table)

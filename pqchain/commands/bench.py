@@ -10,39 +10,38 @@ from pqchain.errors import UsageError
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure operations and show the results."""
-    own: list[str] = arguments.own
-    names = console.beside(arguments.algorithm or (), own) or None
-    # Imported after the names are checked, so that a wrong name is refused quickly.
+    names = console.algorithm_names(arguments) or None
+    # Imported after the names are checked, so that a wrong name is rejected quickly.
     from pqchain.bench import comparing, operations, presets, tables
 
-    output = beside = arguments.output
+    output = samples_output = arguments.output
     if arguments.samples:
         if output is None:
             raise UsageError(
                 "--samples needs --output FILE.csv; the samples go to FILE-samples.csv"
             )
         # Output files are checked before the measurement, which may take minutes.
-        beside = console.table(output.with_name(f"{output.stem}-samples.csv"))
-    history = arguments.append and console.table(arguments.append)
-    measured = operations.measure(
+        samples_output = console.table_path(output.with_name(f"{output.stem}-samples.csv"))
+    measurements = operations.measure(
         names,
         arguments.operation,
         arguments.implementation,
         preset=arguments.preset or presets.preset(),
-        progress=console.watched(),
+        progress=console.is_interactive(),
         # --cycles computes its quartiles from the samples.
         keep_samples=arguments.samples or arguments.cycles,
     )
-    samples = measured.attrs.pop("samples", None)
-    console.save(measured, output)
+    provenance = measurements.attrs["provenance"]
+    samples = measurements.attrs.pop("samples", None)
+    console.save(measurements, output)
     if samples is not None and arguments.samples:
-        console.save(samples, beside, provenance=measured.attrs["provenance"])
-    if history:
-        comparing.append(measured, history)
-        console.talk(f"Added to: {history}")
+        console.save(samples, samples_output, provenance=provenance)
+    if arguments.append:
+        comparing.append(measurements, arguments.append)
+        console.print_stderr(f"Added to: {arguments.append}")
     if arguments.cycles and samples is not None:
         quartiles = operations.quartiles(samples)
-        plain = {"provenance": measured.attrs["provenance"]}
-        plain["quartiles"] = console.records(quartiles)
-        return console.show(arguments, plain, tables.quartile_table(quartiles))
-    return console.measured(arguments, "measurements", measured, tables.operation_table(measured))
+        data = {"provenance": provenance, "quartiles": console.records(quartiles)}
+        return console.show(arguments, data, tables.quartile_table(quartiles))
+    table = tables.operation_table(measurements)
+    return console.show_measurements(arguments, "measurements", measurements, table)

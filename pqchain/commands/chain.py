@@ -6,36 +6,30 @@ import argparse
 
 from pqchain import algorithms
 from pqchain.commands import console, values
-from pqchain.errors import UsageError
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure blocks and show them."""
-    own: list[str] = arguments.own
-    # Wrong names are refused before the slower imports.
-    for name in arguments.algorithm or ():
-        algorithms.several(name)
+    names = arguments.algorithm or []
+    wants_all = [name.casefold() for name in names] == ["all"]
+    # Unknown names are rejected before the slower imports.
+    for name in () if wants_all else names:
+        algorithms.split_hybrid(name)
     from pqchain.bench import blocks, presets, tables
 
-    names: list[str] | None = [*(arguments.algorithm or []), *own] or None
-    if arguments.all and own:
-        names = arguments.algorithm
-    if arguments.all and names is not None:
-        raise UsageError(f"--all and --algorithm {','.join(names)} exclude each other; give one")
-    threads = ",".join(arguments.threads or ["1", "2", "4"])
-    measured = blocks.measure_blocks(
-        None if arguments.all else names or ["Falcon-512"],
+    frame = blocks.measure_blocks(
+        None if wants_all else [*names, *arguments.user_schemes] or ["Falcon-512"],
         transactions=arguments.transactions,
-        threads=values.whole_numbers(threads, "--threads"),
-        public_key=arguments.public_key,
+        threads=values.integers(arguments.threads, "--threads"),
+        key_mode=arguments.key_mode,
         implementation=arguments.implementation,
         data_bytes=arguments.data_bytes,
         preset=arguments.preset or presets.preset(),
-        progress=console.watched(),
+        progress=console.is_interactive(),
     )
-    measured.attrs.pop("rounds", None)
-    console.save(measured, arguments.output)
+    frame.attrs.pop("rounds", None)
+    console.save(frame, arguments.output)
     # LaTeX and Markdown are for tables, also of a single algorithm.
-    alone = measured["algorithm"].nunique() == 1 and not console.for_paper(arguments)
-    shown = "\n".join(tables.lines(measured)) if alone else tables.block_table(measured)
-    return console.measured(arguments, "blocks", measured, shown)
+    if frame["algorithm"].nunique() == 1 and not console.wants_table_markup(arguments):
+        return console.show_measurements(arguments, "blocks", frame, tables.block_summary(frame))
+    return console.show_measurements(arguments, "blocks", frame, tables.block_table(frame))

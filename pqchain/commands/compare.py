@@ -11,10 +11,10 @@ from pqchain.errors import UsageError
 
 def run(arguments: argparse.Namespace) -> int:
     """Compare the runs in files, show the result, and draw it if requested."""
-    # Missing files are refused before the slower imports.
+    # Missing files are rejected before the slower imports.
     for name in arguments.files:
         if Path(name).suffix == ".csv" and not Path(name).is_file():
-            raise UsageError(f"there is no file {name}; give what `pqchain bench --output` wrote")
+            raise UsageError(f"there is no file {name}; name a file of `pqchain bench --output`")
     from pqchain import results
     from pqchain.bench import comparing, stored, tables
 
@@ -22,22 +22,20 @@ def run(arguments: argparse.Namespace) -> int:
     files = [
         Path(name) if Path(name).suffix == ".csv" else stored.file(name) for name in arguments.files
     ]
-    # The plot's file is checked before the comparison.
-    plot = console.picture(arguments.plot, "--plot")
-    compared = comparing.compare_runs(files)
-    console.save(compared, arguments.output, provenance={"runs": compared.attrs["runs"]})
-    if plot is not None:
+    comparison = comparing.compare_runs(files)
+    provenance = comparison.attrs["runs"]
+    console.save(comparison, arguments.output, provenance={"runs": provenance})
+    if arguments.plot is not None:
         from pqchain import plots
 
-        drawn = plots.plot_compared(compared)
+        axes = plots.plot_compared(comparison)
         if any(results.contract_of(results.load(path)).name == comparing.HISTORY.name
                for path in files):  # fmt: skip
-            drawn = plots.plot_history(comparing.concat_runs(files))
-        results.write_atomically(plot, plots.figure_bytes(drawn, console.format_of(plot)))
-    made = compared.attrs["runs"]
-    plain = {"runs": made, "compared": console.records(compared)}
-    head = "\n".join(
-        f"{name}: {', '.join(str(value) for value in about.values() if value)}"
-        for name, about in made.items()
+            axes = plots.plot_history(comparing.concat_runs(files))
+        console.save_plot(axes, arguments.plot)
+    data = {"runs": provenance, "compared": console.records(comparison)}
+    summary = "\n".join(
+        f"{name}: {', '.join(str(value) for value in facts.values() if value)}"
+        for name, facts in provenance.items()
     )
-    return console.show(arguments, plain, head, tables.compared_table(compared))
+    return console.show(arguments, data, summary, tables.compared_table(comparison))

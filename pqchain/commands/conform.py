@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pqchain import outputs
 from pqchain.commands import console
 from pqchain.errors import UsageError
 from pqchain.render.table import Column, Table, verdict
+from pqchain.results import outputs
 
 _EXPECTED = ("valid", "invalid", "acceptable")
 _COUNTS = ("families", "vectors", *_EXPECTED)
@@ -19,18 +19,19 @@ def vectors(arguments: argparse.Namespace) -> int:
     from pqchain.conform import suite
 
     outputs.claim(arguments.output)
-    made = suite.vectors(arguments.algorithm, progress=console.watched())
-    written = suite.write(made, arguments.output)
+    all_vectors = suite.vectors(arguments.algorithm, progress=console.is_interactive())
+    written = suite.write(all_vectors, arguments.output)
     expected = suite.digests()
     different = [name for name, digest in written.items() if expected.get(name) != digest]
     rows = []
-    for name in dict.fromkeys(each.algorithm for each in made):
-        own = [each for each in made if each.algorithm == name]
-        counts = [sum(each.expected == word for each in own) for word in _EXPECTED]
-        rows.append([name, len({each.family for each in own}), len(own), *counts])
+    for name in dict.fromkeys(vector.algorithm for vector in all_vectors):
+        chosen = [vector for vector in all_vectors if vector.algorithm == name]
+        counts = [sum(vector.expected == result for vector in chosen) for result in _EXPECTED]
+        families = {vector.family for vector in chosen}
+        rows.append([name, len(families), len(chosen), *counts])
     columns = [Column("algorithm"), *(Column(name, numeric=True) for name in _COUNTS)]
     table = Table(columns=columns, rows=rows)
-    plain = {
+    data = {
         "folder": str(arguments.output),
         "vectors": table.records(),
         "sha256": written,
@@ -38,34 +39,34 @@ def vectors(arguments: argparse.Namespace) -> int:
     }
     remarks = [f"wrote {len(written)} files to {arguments.output}"]
     remarks += [
-        f"{name} is not what this version should make; see the changelog, or report it"
+        f"{name} differs from the digest of this version; see the changelog, or report it"
         for name in different
     ]
-    return console.show(arguments, plain, table, remarks=remarks, fine=not different)
+    return console.show(arguments, data, table, remarks=remarks, ok=not different)
 
 
 def build(arguments: argparse.Namespace) -> int:
     """Build the adapters whose toolchains are installed."""
     from pqchain.conform import registry
 
-    console.talk("building; the adapters in Rust take five minutes the first time")
-    found = registry.build(registry.folders())
-    words = {"built": "ok", "cached": "ok"}
+    console.print_stderr("Building; the adapters in Rust take five minutes the first time ...")
+    builds = registry.build(registry.folders())
+    labels = {"built": "ok", "cached": "ok"}
     rows = [
-        [folder, verdict(words.get(status, status)), reason or status]
-        for folder, (status, reason) in found.items()
+        [folder, verdict(labels.get(status, status)), reason or status]
+        for folder, (status, reason) in builds.items()
     ]
     table = Table(columns=[Column("adapters"), Column("status"), Column("reason")], rows=rows)
     # Adapters are optional, so a missing toolchain ("unsupported") is not a failure.
-    fine = all(status != "failed" for status, _ in found.values())
-    return console.show(arguments, {"adapters": table.records()}, table, fine=fine)
+    ok = all(status != "failed" for status, _ in builds.values())
+    return console.show(arguments, {"adapters": table.records()}, table, ok=ok)
 
 
 def show_list(arguments: argparse.Namespace) -> int:
     """Show which verifiers are available here."""
     from pqchain.conform import registry, tables
 
-    table = tables.listed(registry.chosen(None))
+    table = tables.availability(registry.select(None))
     return console.show(arguments, {"verifiers": table.records()}, table)
 
 
@@ -74,47 +75,46 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain.conform import formats, registry, runner, suite, tables, timing
 
     if arguments.command and arguments.verifier:
-        raise UsageError("--verifier and a command line after -- exclude each other; give one")
+        raise UsageError("--verifier and a command after -- exclude each other; leave one out")
     if arguments.command:
-        verifiers = [registry.own(arguments.command)]
+        verifiers = [registry.from_command(arguments.command)]
     else:
-        verifiers = registry.chosen(arguments.verifier)
-    if arguments.limit_seconds <= 0:
-        raise UsageError(f"--limit-seconds {arguments.limit_seconds}; expected more than 0")
+        verifiers = registry.select(arguments.verifier)
+    if arguments.timeout <= 0:
+        raise UsageError(f"--timeout must be at least 1; got {arguments.timeout}")
     if arguments.output is not None:
         outputs.claim(arguments.output)
-    watched = console.watched()
+    progress = console.is_interactive()
     if arguments.vectors:
-        given = tuple(each for path in arguments.vectors for each in formats.read(Path(path)))
+        chosen = tuple(vector for path in arguments.vectors for vector in formats.read(Path(path)))
         if arguments.algorithm:
             names = suite.known(arguments.algorithm)
-            given = tuple(each for each in given if each.algorithm in names)
+            chosen = tuple(vector for vector in chosen if vector.algorithm in names)
     else:
-        given = suite.vectors(arguments.algorithm, progress=watched)
+        chosen = suite.vectors(arguments.algorithm, progress=progress)
     verdicts, summary = runner.run(
-        verifiers, given, limit_seconds=arguments.limit_seconds, progress=watched
+        verifiers, chosen, limit_seconds=arguments.timeout, progress=progress
     )
-    times = timing.measure(verifiers, given, progress=watched) if arguments.times else None
-    known = {each.name: each.public_defect for each in verifiers if each.public_defect}
-    shown = [tables.overview(summary, times, known=known)]
-    bad = tables.wrong(verdicts)
-    if bad.rows:
-        shown.append(bad)
+    times = timing.measure(verifiers, chosen, progress=progress) if arguments.times else None
+    known = {row.name: row.public_defect for row in verifiers if row.public_defect}
+    wrong = tables.wrong_verdicts(verdicts)
+    overview = tables.overview(summary, times, known=known)
     remarks = []
     if arguments.output is not None:
         files = tables.save(arguments.output, summary, verdicts, times, known=known)
         remarks.append(f"wrote {', '.join(files)} to {arguments.output}")
-    if bad.rows:
+    if wrong.rows:
         remarks.append("`pqchain conform explain VECTOR` shows the numbers that decide a vector.")
-    plain = {
+    data = {
         "summary": console.records(summary),
-        "wrong": bad.records(),
+        "wrong": wrong.records(),
         "times": [] if times is None else console.records(times),
     }
     # Defects that are already public do not fail the command.
     failed = set(summary[summary["status"] == "failed"]["implementation"]) - set(known)
-    fine = bool((summary["status"] == "ok").any()) and not failed
-    return console.show(arguments, plain, *shown, remarks=remarks, fine=fine)
+    ok = bool((summary["status"] == "ok").any()) and not failed
+    wrong_table = [wrong] if wrong.rows else []
+    return console.show(arguments, data, overview, *wrong_table, remarks=remarks, ok=ok)
 
 
 def show_mutants(arguments: argparse.Namespace) -> int:
@@ -123,20 +123,22 @@ def show_mutants(arguments: argparse.Namespace) -> int:
     from pqchain.conform import formats, mutants, suite
 
     names = suite.known(arguments.algorithm)
-    sources = {"ours": suite.vectors(names, progress=console.watched())}
+    sources = {"ours": suite.vectors(names, progress=console.is_interactive())}
     for path in arguments.compare or []:
-        read = formats.read(Path(path))
-        sources[Path(path).stem] = tuple(each for each in read if each.algorithm in names)
-    found = mutants.caught(sources, progress=console.watched())
-    found.attrs["provenance"] = machine.provenance()
-    console.save(found, arguments.output)
-    survivors = mutants.survivors(found)
-    plain = {
-        "mutants": mutants.shown(found).records(),
+        sources[Path(path).stem] = tuple(
+            vector for vector in formats.read(Path(path)) if vector.algorithm in names
+        )
+    frame = mutants.caught(sources, progress=console.is_interactive())
+    frame.attrs["provenance"] = machine.provenance()
+    console.save(frame, arguments.output)
+    survivors = mutants.survivors(frame)
+    table = mutants.detection_table(frame)
+    data = {
+        "mutants": table.records(),
         "survivors": [{"algorithm": name, "mutant": mutant} for name, mutant in survivors],
     }
-    remarks = [f"{name}: nothing catches {mutant!r}" for name, mutant in survivors]
-    return console.show(arguments, plain, mutants.shown(found), remarks=remarks, fine=not survivors)
+    remarks = [f"{name}: no vector detects {mutant!r}" for name, mutant in survivors]
+    return console.show(arguments, data, table, remarks=remarks, ok=not survivors)
 
 
 def explain(arguments: argparse.Namespace) -> int:
@@ -146,7 +148,7 @@ def explain(arguments: argparse.Namespace) -> int:
 
     algorithm, colon, number = arguments.vector.partition(":")
     (known,) = suite.known([algorithm])
-    found = vector.by_ident(generators.generate(known), f"{known}{colon}{number}")
+    chosen = vector.by_ident(generators.generate(known), f"{known}{colon}{number}")
     return console.show(
-        arguments, explained.plain(found), explained.text(found), explained.table(found)
+        arguments, explained.plain(chosen), explained.text(chosen), explained.table(chosen)
     )

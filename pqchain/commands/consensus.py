@@ -10,38 +10,40 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import algorithms, checks, outputs
+from pqchain import algorithms, checks
 from pqchain.commands import console, values
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import MAX_NODES, Faults, Layout, Scenario
 from pqchain.errors import DataError, Unsupported, UsageError
+from pqchain.figures import Kind
+from pqchain.results import outputs
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from pqchain.costs import CostTable
     from pqchain.delegates.service_times import Computer
-    from pqchain.wire.drivers.nursery import Nursery
+    from pqchain.wire.drivers.fork_server import ForkServer
 
-_DEFAULTS = {each.name: each.default for each in fields(Scenario)}
+_DEFAULTS = {row.name: row.default for row in fields(Scenario)}
 
 MANY_BLOCKS = 20_000
 """Number of blocks that take a few seconds, announced where no progress bar is shown."""
 
 
-def _fault_line(each: Field[Any], meaning: checks.Meaning) -> str:
-    takes = "RANKS" if checks.kind(each) is tuple else "N"
-    return f"  {f'{each.name}={takes}':<22}{console.described(meaning, each.default)}"
+def _fault_help(fault: Field[Any], meaning: checks.Meaning) -> str:
+    metavar = "RANKS" if checks.value_type(fault) is tuple else "N"
+    return f"  {f'{fault.name}={metavar}':<22}{console.field_help(meaning, fault.default)}"
 
 
-FAULTS = "\n".join(_fault_line(*fault) for fault in checks.meanings(Faults).values())
+FAULTS = "\n".join(_fault_help(*fault) for fault in checks.meanings(Faults).values())
 """Fields that --faults takes, one per line."""
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run every combination of the options, and show the results."""
-    _refuse(arguments)
-    # Imported after _refuse, which reports wrong names before these slower imports.
+    _check_names(arguments)
+    # Imported after _check_names, which reports wrong names before these slower imports.
     from pqchain import consensus, machine
     from pqchain.consensus import model, sweeps, tables
     from pqchain.consensus.engines import simulate
@@ -51,15 +53,15 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_delegates(arguments, scenarios)
     for option in ("transport", "log"):
         if getattr(arguments, option) is not None:
-            raise UsageError(f"--{option} needs delegates that run: give --mode virtual as well")
+            raise UsageError(f"--{option} needs executed delegates; add --mode virtual")
     if len(scenarios) == 1 and arguments.engine == "simpy":
         # Among several scenarios an unsupported one becomes a row; alone it is wrong use.
         simulate.check(model.single_view(scenarios[0]))
-    blocks = sum(one.blocks for one in scenarios)
-    if blocks >= MANY_BLOCKS and not console.watched():
-        console.talk(f"Running {blocks} blocks, and showing nothing until the last ...")
+    blocks = sum(scenario.blocks for scenario in scenarios)
+    if blocks >= MANY_BLOCKS and not console.is_interactive():
+        console.print_stderr(f"Running {blocks} blocks; results are shown at the end ...")
     if arguments.scheduler is not None:
-        console.talk(
+        console.print_stderr(
             f"Waiting up to {sweeps.SCHEDULER_SECONDS} s for the Dask scheduler at "
             f"{arguments.scheduler} ..."
         )
@@ -69,84 +71,87 @@ def run(arguments: argparse.Namespace) -> int:
         workers=arguments.workers,
         scheduler=arguments.scheduler,
         store=arguments.store,
-        progress=console.watched(),
+        progress=console.is_interactive(),
     )
     if arguments.output is not None:
         console.save(runs, arguments.output, provenance=machine.provenance())
     means = consensus.over_seeds(runs) if runs["seed"].nunique() > 1 else None
     costs = scenarios[0].costs
-    plain = {"kind": "modelled", "costs": costs.source, "runs": console.records(runs)}
+    data = {"kind": Kind.MODELLED, "costs": costs.source, "runs": console.records(runs)}
     if means is not None:
-        plain["over_seeds"] = console.records(means)
+        data["over_seeds"] = console.records(means)
     table = tables.runs(runs, _printed(runs)) if means is None else tables.over_seeds(means)
     remarks = _remarks(arguments.costs, runs, costs)
-    fine = (runs["status"] == "ok").all() and runs["is_safe"].all()
-    return console.show(arguments, plain, table, remarks=remarks, fine=bool(fine))
+    ok = (runs["status"] == "ok").all() and runs["is_safe"].all()
+    return console.show(arguments, data, table, remarks=remarks, ok=bool(ok))
 
 
-def _refuse(arguments: argparse.Namespace) -> None:
+def _check_names(arguments: argparse.Namespace) -> None:
     """Reject unknown names and missing files before slow imports."""
-    for name in arguments.algorithm or ():
-        if name.casefold() != "all" and not arguments.scheme:
-            algorithms.get(name)
+    if not _wants_all(arguments):
+        console.algorithm_names(arguments)
     source = Path(arguments.costs)
     if source.suffix != ".csv":
         arguments.costs = arguments.costs.casefold()
     if source.suffix == ".csv" and not source.is_file():
         raise UsageError(
-            f"--costs {source}: there is no such file; give one that `pqchain bench --output` wrote"
+            f"--costs {source}: there is no such file; name a file of `pqchain bench --output`"
         )
+
+
+def _wants_all(arguments: argparse.Namespace) -> bool:
+    return [name.casefold() for name in arguments.algorithm or ()] == ["all"]
 
 
 def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> int:
     """Run the delegates of every combination in turn, and show the results."""
     from tqdm import tqdm
 
-    from pqchain import machine
+    from pqchain import consensus, machine
     from pqchain.consensus import tables
     from pqchain.delegates import modes
 
     for option in ("workers", "scheduler", "store"):
         if getattr(arguments, option) is not None:
-            raise UsageError(f"--{option} is for --mode model; delegates run one after the other")
-    for one in scenarios:
+            raise UsageError(f"--{option} needs --mode model; delegates run one after the other")
+    for scenario in scenarios:
         # All scenarios are checked before the first one runs.
-        modes.refuse(one, arguments.mode, arguments.transport, arguments.log)
+        modes.refuse(scenario, arguments.mode, arguments.transport, arguments.log)
     if arguments.log is not None:
         outputs.claim(arguments.log)
     runs = []
-    given = {"mode": arguments.mode, "transport": arguments.transport}
-    nursery = (
-        # All runs on loopback share the process that starts their nodes.
-        modes.nursery(scenarios[0], arguments.transport) if arguments.mode == "loopback" else None
-    )
-    with nursery or nullcontext() as using:
-        for number, one in enumerate(tqdm(scenarios, disable=not console.watched(), unit="run")):
+    settings = {"mode": arguments.mode, "transport": arguments.transport}
+    # All runs on loopback share the process that starts their nodes.
+    loopback = arguments.mode == "loopback"
+    opened = modes.open_fork_server(scenarios[0], arguments.transport) if loopback else None
+    with opened or nullcontext() as fork_server:
+        bar = tqdm(scenarios, disable=not console.is_interactive(), unit="run")
+        for number, scenario in enumerate(bar):
             log = arguments.log and arguments.log / f"run-{number}"
-            runs.append(modes.run(one, **given, log=log, using=using))
-        if arguments.mode == "loopback" and (computer := _computer(arguments, scenarios, using)):
-            runs = [computer.predicted(one) for one in runs]
-    frame = modes.frame(runs)
+            runs.append(modes.run(scenario, **settings, log=log, fork_server=fork_server))
+        if loopback and (computer := _computer(arguments, scenarios, fork_server)):
+            runs = list(map(computer.predicted, runs))
+    frame = consensus.frame(runs)
     if arguments.output is not None:
         console.save(frame, arguments.output, provenance=machine.provenance())
-    plain = {
+    data = {
         "kind": runs[0].kind,
         "mode": arguments.mode,
         "transport": runs[0].transport,
         "costs": scenarios[0].costs.source,
         "runs": console.records(frame),
     }
-    fine = bool(frame["is_safe"].all() and frame["is_live"].all())
+    ok = bool(frame["is_safe"].all() and frame["is_live"].all())
     remarks = [_RUN_REMARKS[runs[0].kind].format(transport=runs[0].transport)]
-    remarks += _given_remarks(frame, scenarios[0].costs)
+    remarks += _user_remarks(frame, scenarios[0].costs)
     # NaN differs from itself: without a prediction there is no remark.
     if (worst := frame["prediction_error_percent"].abs().max()) == worst:
         remarks.append(_PREDICTION_REMARK.format(worst=worst))
-    return console.show(arguments, plain, tables.delegates(frame), remarks=remarks, fine=fine)
+    return console.show(arguments, data, tables.delegates(frame), remarks=remarks, ok=ok)
 
 
 def _computer(
-    arguments: argparse.Namespace, scenarios: list[Scenario], using: Nursery | None
+    arguments: argparse.Namespace, scenarios: list[Scenario], fork_server: ForkServer | None
 ) -> Computer | None:
     """Measure this computer to predict its runs; return None where that is not supported."""
     from pqchain import costs
@@ -154,70 +159,72 @@ def _computer(
     from pqchain.delegates import service_times
 
     # The calibration runs use one scheme, and the predictions need the costs of all others.
-    names = dict.fromkeys([service_times.ALGORITHM, *(one.algorithm for one in scenarios)])
-    console.talk("Measuring what this computer needs, to predict these runs ...")
+    names = dict.fromkeys(
+        [service_times.ALGORITHM, *(scenario.algorithm for scenario in scenarios)]
+    )
+    console.print_stderr("Measuring this computer to predict these runs ...")
     try:
         preset = arguments.preset or presets.preset()
         here = costs.from_frame(operations.measure(list(names), preset=preset))
         return service_times.calibrate(
-            here, transport=arguments.transport, using=using, progress=console.watched()
+            here,
+            transport=arguments.transport,
+            fork_server=fork_server,
+            progress=console.is_interactive(),
         )
     except Unsupported as error:
-        console.talk(f"No prediction: {error}")
+        console.print_stderr(f"No prediction: {error}")
         return None
 
 
 _PREDICTION_REMARK = (
-    "Law host: all work of all delegates on these processors, with the costs of a message, a byte, "
-    "a transaction and a height measured just before in other, smaller runs; it is off by at most "
-    "{worst:.0f} %."
+    "Prediction by the network host: all work of all delegates on these processors, with the costs "
+    "of a message, a byte, a transaction and a height from smaller runs measured just before; its "
+    "error is at most {worst:.0f} %."
 )
 
 
-_RUN_REMARKS = {
-    "replayed": "Replayed in virtual time over {transport}: bytes, signatures and protocol are "
+_RUN_REMARKS: dict[str, str] = {
+    Kind.REPLAYED: "Replayed in virtual time over {transport}: bytes, signatures and protocol are "
     "real, time is modelled from the costs.",
-    "measured": "Measured on this machine over {transport}: every signature was made and "
-    "verified. The delegates share its processors; costs and network do not count.",
+    Kind.MEASURED: "Measured on this machine over {transport}: every signature was made and "
+    "verified. The delegates share its processors; --costs and --network have no effect.",
 }
 
 
 def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
     """Return a scenario for every combination, validated before anything is run."""
-    own: list[str] = arguments.own
-    names, link = arguments.algorithm or ["Falcon-512"], console.changes(arguments, Network)
-    everything = [name.casefold() for name in names] == ["all"]
-    names = ["all"] if everything else console.beside(names, own)
-    laws = arguments.network or ["paper-serial"]
-    networks = [named(law, **link) for law in laws]
+    names = ["all"] if _wants_all(arguments) else console.algorithm_names(arguments, ["Falcon-512"])
+    link = console.changed_fields(arguments, Network)
+    networks = [named(name, **link) for name in arguments.network or ["paper-serial"]]
     sizes = _sizes(arguments)
-    seeds = values.whole_numbers(arguments.seeds, "--seeds")
+    seeds = values.integers(arguments.seeds, "--seeds")
     total = len(names) * len(networks) * len(sizes) * len(seeds)
     # Each list is bounded on its own, but their product is not.
-    if total > (most := values.MOST_VALUES):
-        raise UsageError(f"that makes {total} runs; expected at most {most}: give shorter lists")
+    if total > (most := values.MAX_VALUES):
+        raise UsageError(f"the lists must give at most {most} runs; got {total}. Shorten them.")
     changes = _changes(arguments)
-    costs = _with_given(_costs(arguments, names), own)
+    costs = _with_user_schemes(_costs(arguments, names), arguments.user_schemes)
     for name in names:
-        if name != "all" and algorithms.get(name).name not in costs:
+        if name != "all" and name not in costs:
             raise UsageError(
-                f"--algorithm {name}: {costs.source} has no costs of it, only of "
-                f"{', '.join(costs)}; name one of these, or give --costs measured"
+                f"--algorithm must be one of {', '.join(costs)} with costs {costs.source}; got "
+                f"{name}. Add --costs measured."
             )
     if names == ["all"]:
         names = _fitting(costs, changes.get("block_bytes", _DEFAULTS["block_bytes"]))
     changes["costs"] = costs
     return [
-        Scenario(algorithm=name, network=law, nodes=size, delegates=count, seed=seed, **changes)
-        for name, law, (size, count), seed in product(names, networks, sizes, seeds)
+        Scenario(algorithm=name, network=link, nodes=size, delegates=count, seed=seed, **changes)
+        for name, link, (size, count), seed in product(names, networks, sizes, seeds)
     ]
 
 
-def _with_given(costs: CostTable, own: list[str]) -> CostTable:
-    """Add the costs of the user's own schemes that are given by numbers, unless measured."""
+def _with_user_schemes(costs: CostTable, names: list[str]) -> CostTable:
+    """Add the costs of the user's schemes that are given by numbers, unless measured."""
     from pqchain import schemes
 
-    rows = (schemes.costs_of(name) for name in own if name not in costs)
+    rows = (schemes.costs_of(name) for name in names if name not in costs)
     return costs.plus(*(row for row in rows if row is not None))
 
 
@@ -229,8 +236,8 @@ def _fitting(costs: CostTable, block_bytes: int) -> list[str]:
         for name, row in costs.items()
     }
     if large := [name for name in costs if least[name] > block_bytes]:
-        left = ", ".join(large)
-        console.talk(f"Left out, as no transaction fits into {block_bytes} bytes: {left}")
+        names = ", ".join(large)
+        console.print_stderr(f"Left out: no transaction fits into {block_bytes} bytes with {names}")
     return [name for name in costs if name not in large]
 
 
@@ -238,40 +245,39 @@ def _sizes(arguments: argparse.Namespace) -> list[tuple[int, int]]:
     """Return pairs of numbers of nodes and of delegates, which small networks limit."""
     counts: list[int | None] = []
     for part in map(str.strip, arguments.delegates.split(",")):
-        counts += [None] if part == "all" else values.whole_numbers(part, "--delegates", least=1)
+        counts += [None] if part == "all" else values.integers(part, "--delegates", least=1)
     if arguments.nodes is None:
         exponents = "1..5" if arguments.exponents is None else arguments.exponents
         most = MAX_NODES.bit_length() - 1
-        powers = values.whole_numbers(exponents, "--exponents", most=most)
+        powers = values.integers(exponents, "--exponents", most=most)
         nodes = [2**power for power in powers]
     else:
-        nodes = values.whole_numbers(arguments.nodes, "--nodes", least=1, most=MAX_NODES)
+        nodes = values.integers(arguments.nodes, "--nodes", least=1, most=MAX_NODES)
     most = max(count or 0 for count in counts)
     small = [count for count in nodes if count < most]
     # Only sizes given by --nodes are an error; powers of two include small ones anyway.
     if small and arguments.nodes is not None:
         raise UsageError(
-            f"--delegates {most} is more than the {small[0]} of --nodes; give at most {small[0]}, "
-            "or all"
+            f"--delegates must be all, or at most the number of --nodes, {small[0]}; got {most}"
         )
     if small:
-        networks = f"networks of {', '.join(map(str, small))} nodes"
-        console.talk(f"--delegates {most}: {networks} are too small and take all of theirs.")
+        sizes = ", ".join(map(str, small))
+        console.print_stderr(f"In networks of {sizes} nodes, which are too small, all nodes vote.")
     return [(count, min(voting or count, count)) for count in nodes for voting in counts]
 
 
 def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
-    changes = console.changes(arguments, Scenario)
+    changes = console.changed_fields(arguments, Scenario)
     rule = changes.get("proposal", _DEFAULTS["proposal"])
     if changes.get("round_seconds") and rule != "luck":
         raise UsageError(
-            f"--round-seconds {changes['round_seconds']:g} needs --rule luck; {rule} does not wait"
+            f"--round-seconds needs --rule luck; got {changes['round_seconds']:g} and --rule {rule}"
         )
-    faults = Faults(**values.assigned(Faults, arguments.faults, "--faults"))
+    faults = Faults(**values.field_values(Faults, arguments.faults, "--faults"))
     if faults.any and "view_timeout_seconds" not in changes:
         raise UsageError(
-            f"--faults {' '.join(arguments.faults)} needs --timeout S: after how many seconds the "
-            "next delegate proposes, such as 10"
+            f"--faults {' '.join(arguments.faults)} needs --timeout, the seconds after which the "
+            "next delegate proposes, such as --timeout 10"
         )
     return {**changes, "faults": faults}
 
@@ -290,14 +296,15 @@ def _costs(arguments: argparse.Namespace, names: list[str]) -> CostTable:
         try:
             frame = results.load(Path(source))
             if "median_seconds" not in frame:
-                raise DataError("it holds no measurements")
+                raise DataError("not a table of measurements")
             return costs.from_frame(frame)
         except DataError as error:
             raise UsageError(
-                f"--costs {source}: {error}; give a file that `pqchain bench --output` wrote"
+                f"--costs {source}: {error}; name a file of `pqchain bench --output`"
             ) from error
     raise UsageError(
-        f"--costs {source}: expected paper:<work>, measured, or a .csv of `pqchain bench --output`"
+        "--costs must be paper:<work>, measured, or a .csv of `pqchain bench --output`; "
+        f"got {source}"
     )
 
 
@@ -308,11 +315,13 @@ def _measured(arguments: argparse.Namespace, names: list[str]) -> CostTable:
     rows = [algorithms.get(name) for name in names if name != "all"]
     for row in rows:
         if row.kind != "signature":
-            raise UsageError(f"--algorithm {row.name} does not sign; expected a signature scheme")
+            raise UsageError(f"--algorithm must be a signature scheme; got {row.name}")
     wanted = [row.name for row in rows] or list(algorithms.names("signature"))
-    console.talk(f"Measuring {len(wanted)} scheme{'s'[: len(wanted) != 1]} on this machine ...")
+    plural = "s"[: len(wanted) != 1]
+    console.print_stderr(f"Measuring {len(wanted)} scheme{plural} on this machine ...")
     preset = arguments.preset or presets.preset()
-    return costs.from_frame(operations.measure(wanted, preset=preset, progress=console.watched()))
+    progress = console.is_interactive()
+    return costs.from_frame(operations.measure(wanted, preset=preset, progress=progress))
 
 
 def _printed(runs: pd.DataFrame) -> dict[str, float]:
@@ -322,11 +331,11 @@ def _printed(runs: pd.DataFrame) -> dict[str, float]:
     from pqchain.works import registry
 
     cells = registry.get("pqdpol").models()["table5-6"]()
-    known = dict(zip(cells["scenario"], cells["published_latency_seconds"], strict=True))
-    return {name: known[name] for name in runs["scenario"] if name in known}
+    latencies = dict(zip(cells["scenario"], cells["published_latency_seconds"], strict=True))
+    return {name: latencies[name] for name in runs["scenario"] if name in latencies}
 
 
-def _given_remarks(runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
+def _user_remarks(runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
     """Yield the source of each scheme that the user gave by numbers."""
     for name in runs["algorithm"].unique():
         if costs[name].is_given:
@@ -343,7 +352,7 @@ def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]
     elif source.startswith("paper:"):
         origin = f"published, {costs.source}"
     yield f"Modelled. Costs of the schemes: {origin}."
-    yield from _given_remarks(runs, costs)
+    yield from _user_remarks(runs, costs)
     if (runs["transactions_per_block"] % 1 != 0).any():
         yield (
             "Signatures vary in length: tx / block is the expected number, tx / s counts the "
@@ -351,7 +360,6 @@ def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]
         )
     if (runs["network"] == "paper-serial").any():
         yield (
-            "paper-serial is a law fitted to the paper's Table 6, not a network that it describes: "
-            "its four coefficients are fitted to that table, and are no physical explanation. See "
-            "`pqchain reproduce --only pqdpol`."
+            "paper-serial is not a network of the paper: its four coefficients are fitted to the "
+            "paper's Table 6 and have no physical meaning. See `pqchain reproduce --only pqdpol`."
         )

@@ -10,8 +10,7 @@ import json
 import os
 import shutil
 import sys
-import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from pqchain.render.table import Table
 
-FINE, CHECK_FAILED, WRONG_USE = 0, 1, 2
+SUCCESS, CHECK_FAILED, USAGE_ERROR = 0, 1, 2
 """Exit codes of a command."""
 
 _ASCII = str.maketrans(
@@ -40,7 +39,6 @@ _ASCII = str.maketrans(
 _METAVARS = {"bits_per_second": "BITS", "_per_second": "RATE", "_seconds": "S", "_bytes": "BYTES"}
 """Placeholder of an option's value by the suffix of its field; other numbers are N."""
 
-
 FORMATTER = partial(argparse.RawDescriptionHelpFormatter, max_help_position=16)
 """Keeps the line breaks of examples, and shows each command on one line."""
 
@@ -50,17 +48,12 @@ class Parser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file: Any = None) -> None:
         if message and file is sys.stdout:
-            file.write(_shown(message, file))
+            file.write(_encodable(message, file))
         elif message:
-            talk(message.rstrip("\n"))
+            print_stderr(message.rstrip("\n"))
 
 
-def write(text: str) -> None:
-    """Write data to stdout, with characters replaced that its encoding lacks."""
-    sys.stdout.write(f"{_shown(text, sys.stdout)}\n")
-
-
-def _shown(text: str, stream: TextIO) -> str:
+def _encodable(text: str, stream: TextIO) -> str:
     """Return a text, with characters replaced that the encoding of a stream lacks."""
     encoding = stream.encoding or "utf-8"
     try:
@@ -70,14 +63,20 @@ def _shown(text: str, stream: TextIO) -> str:
     return text
 
 
-def write_json(value: Any) -> None:
+def print_stdout(text: str) -> None:
+    """Write data to stdout, with characters replaced that its encoding lacks."""
+    sys.stdout.write(f"{_encodable(text, sys.stdout)}\n")
+
+
+def print_json(value: Any) -> None:
     """Write a value as JSON to stdout."""
     # Escapes preserve all characters where stdout is not Unicode.
     escaped = not (sys.stdout.encoding or "utf-8").casefold().startswith("utf")
-    write(json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False, default=_plain))
+    text = json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False, default=_json_type)
+    print_stdout(text)
 
 
-def _plain(value: Any) -> Any:
+def _json_type(value: Any) -> Any:
     """Convert numbers of numpy and paths to JSON types."""
     return value.item() if hasattr(value, "item") else str(value)
 
@@ -89,137 +88,133 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]
 
 
-def talk(text: str) -> None:
+def print_stderr(text: str) -> None:
     """Write a message to stderr; without a working stderr only the exit code remains."""
     try:
-        sys.stderr.write(f"{_shown(text, sys.stderr)}\n")
+        sys.stderr.write(f"{_encodable(text, sys.stderr)}\n")
         sys.stderr.flush()
     except OSError:
-        abandon(sys.stderr)
+        redirect_to_devnull(sys.stderr)
 
 
-def abandon(stream: TextIO) -> None:
+def redirect_to_devnull(stream: TextIO) -> None:
     """Redirect a broken stream to /dev/null."""
     # Python flushes the stream at exit, and would report the error again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def is_interactive() -> bool:
+    """Return whether stderr is a terminal, so that progress bars are shown."""
+    return sys.stderr.isatty()
+
+
 def show(
     arguments: argparse.Namespace,
-    plain: Any,
-    *shown: Table | str,
+    data: Any,
+    *outputs: Table | str,
     remarks: Iterable[str] = (),
-    fine: bool = True,
+    ok: bool = True,
 ) -> int:
-    """Write plain data as JSON if requested, else tables and texts, with remarks on stderr.
+    """Write data as JSON if requested, else tables and texts, with remarks on stderr.
 
     Returns the exit code.
     """
     if arguments.json:
-        write_json(plain)
+        print_json(data)
     else:
-        write("\n\n".join(_in_form(arguments, shown)))
+        print_stdout("\n\n".join(_formatted(arguments, outputs)))
         for remark in remarks:
-            talk(remark)
-    return FINE if fine else CHECK_FAILED
+            print_stderr(remark)
+    return SUCCESS if ok else CHECK_FAILED
 
 
-def for_paper(arguments: argparse.Namespace) -> bool:
+def show_measurements(
+    arguments: argparse.Namespace, name: str, frame: pd.DataFrame, output: Table | str
+) -> int:
+    """Show measurements; return the exit code.
+
+    A failed row is a failure, and so is a frame without a successful row.
+    """
+    provenance = frame.attrs["provenance"]
+    machine = f"Machine: {provenance['machine_id']}, preset {provenance['preset']}"
+    data = {"provenance": provenance, name: records(frame)}
+    return show(arguments, data, output, remarks=[machine], ok=all_ran(frame))
+
+
+def all_ran(frame: pd.DataFrame) -> bool:
+    """Return whether a frame has a row that ran, and none that failed."""
+    return bool((frame["status"] == "ok").any() and not (frame["status"] == "failed").any())
+
+
+def wants_table_markup(arguments: argparse.Namespace) -> bool:
     """Return whether tables are requested as LaTeX or Markdown."""
     return bool(arguments.latex or arguments.markdown)
 
 
-def _in_form(arguments: argparse.Namespace, shown: Iterable[Table | str]) -> Iterator[str]:
-    """Yield tables and texts in the requested form; in LaTeX, texts are comments."""
-    if not for_paper(arguments):
-        yield from (each if isinstance(each, str) else each.text(width()) for each in shown)
-        return
-    several = list(shown)
-    if arguments.latex and all(isinstance(each, str) for each in several):
-        raise UsageError("--latex is for tables, and this shows none; leave it out")
-    for each in several:
-        if not isinstance(each, str):
-            yield each.latex() if arguments.latex else each.markdown()
-        elif arguments.markdown:
-            yield each
+def _formatted(arguments: argparse.Namespace, outputs: Sequence[Table | str]) -> Iterator[str]:
+    """Yield tables and texts in the requested format; in LaTeX, texts are comments."""
+    if arguments.latex and all(isinstance(output, str) for output in outputs):
+        raise UsageError("--latex is for tables, and this command shows none; leave it out")
+    # A table in a file or a pipe is not cut, because it would lose data.
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    for output in outputs:
+        if not isinstance(output, str):
+            in_markup = output.latex if arguments.latex else output.markdown
+            yield in_markup() if wants_table_markup(arguments) else output.text(width)
+        elif arguments.latex:
+            yield "\n".join(f"% {latex.escaped(line)}" for line in output.splitlines())
         else:
-            yield "\n".join(f"% {latex.escaped(line)}" for line in each.splitlines())
+            yield output
 
 
-def width() -> int | None:
-    """Return the width in columns to cut tables to; None (no limit) for a file or a pipe."""
-    # A table that is cut would lose data in a file.
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
-def wrapped(text: str) -> str:
-    """Return a remark as indented lines."""
-    columns = min(shutil.get_terminal_size().columns, 100)
-    return textwrap.fill(text, columns, initial_indent="  - ", subsequent_indent="    ")
-
-
-PICTURES = ("pdf", "svg", "png", "pgf")
+PLOT_FORMATS = ("pdf", "svg", "png", "pgf")
 """Formats of plots, which are the suffixes of their files."""
 
 
-def picture(path: Path | None, option: str) -> Path | None:
-    """Check that a plot can be written, before the work; return its path. Raises UsageError."""
-    if path is None:
-        return None
-    if path.suffix.removeprefix(".") not in PICTURES:
-        endings = ", ".join(f".{each}" for each in PICTURES)
-        raise UsageError(f"{option} {path}: give a file that ends in {endings}")
+def plot_path(text: str) -> Path:
+    """Check before the work that a plot can be written; return its path. Raises UsageError."""
+    path = Path(text)
+    if path.suffix.removeprefix(".") not in PLOT_FORMATS:
+        suffixes = ", ".join(f".{name}" for name in PLOT_FORMATS)
+        raise UsageError(f"the file of a plot must end in one of {suffixes}; got {path}")
     from pqchain import results
 
     results.check_writable(path)
     return path
 
 
-def format_of(path: Path) -> Any:
-    """Return the format of a plot's file."""
-    return path.suffix.removeprefix(".")
+def save_plot(axes: Any, path: Path) -> int:
+    """Save a plot in the format of the file's suffix; return its length in bytes."""
+    from pqchain import plots, results
+
+    file_format: Any = path.suffix.removeprefix(".")
+    content = plots.figure_bytes(axes, file_format)
+    results.write_atomically(path, content)
+    return len(content)
 
 
-def own_schemes(texts: Iterable[str]) -> list[str]:
+def register_schemes(definitions: Iterable[str]) -> list[str]:
     """Register the schemes of --scheme; return their names.
 
-    Called before each command, which finds the names as `arguments.own`, so that mistakes are
-    reported at once.
+    Called before each command, which finds the names as `arguments.user_schemes`, so that mistakes
+    are reported at once.
     """
-    if not texts:
+    if not definitions:
         return []
     from pqchain import schemes
 
-    names = [name for text in texts for name in schemes.register(text)]
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise UsageError(f"--scheme gives {', '.join(sorted(twice))} twice; give each its own name")
+    names = [name for definition in definitions for name in schemes.register(definition)]
+    if duplicates := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(f"--scheme defines {', '.join(duplicates)} twice; use different names")
     return names
 
 
-def beside(names: Iterable[str], own: Iterable[str]) -> list[str]:
-    """Return canonical names of requested schemes, then of user-defined ones, each once."""
+def algorithm_names(arguments: argparse.Namespace, default: Sequence[str] = ()) -> list[str]:
+    """Return canonical names of --algorithm, then of --scheme, without duplicates."""
     from pqchain import algorithms
 
-    return list(dict.fromkeys([*(algorithms.get(name).name for name in names), *own]))
-
-
-def watched() -> bool:
-    """Return whether stderr is a terminal, so that progress bars are shown."""
-    return sys.stderr.isatty()
-
-
-def measured(
-    arguments: argparse.Namespace, name: str, frame: pd.DataFrame, shown: Table | str
-) -> int:
-    """Show measurements; return the exit code.
-
-    A failed row is a failure, and so is a frame without a successful row.
-    """
-    about = frame.attrs["provenance"]
-    machine = f"Machine: {about['machine_id']}, preset {about['preset']}"
-    plain = {"provenance": about, name: records(frame)}
-    fine = (frame["status"] == "ok").any() and not (frame["status"] == "failed").any()
-    return show(arguments, plain, shown, remarks=[machine], fine=bool(fine))
+    names = (algorithms.get(name).name for name in arguments.algorithm or default)
+    return list(dict.fromkeys([*names, *arguments.user_schemes]))
 
 
 def add_command(subparsers: Any, name: str, summary: str) -> argparse.ArgumentParser:
@@ -231,62 +226,64 @@ def add_command(subparsers: Any, name: str, summary: str) -> argparse.ArgumentPa
     return added
 
 
-def describe(parser: argparse.ArgumentParser, module: ModuleType, said: Mapping[str, Any]) -> None:
+def configure(
+    parser: argparse.ArgumentParser, module: ModuleType, content: Mapping[str, Any]
+) -> None:
     """Add the texts, options and subcommands of a command's TOML file to its parser.
 
     `module` has what the file names: functions to run, words in braces, and dataclasses whose
     fields are options.
     """
-    parser.description = said.get("description", parser.description)
-    parser.epilog = said.get("epilog", "").format_map(vars(module))
-    if "commands" in said:
-        actions = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-        for name, command in said["commands"].items():
-            shown = command if "epilog" in command else command | _examples(parser, name)
-            describe(add_command(actions, name, command["summary"]), module, shown)
+    parser.description = content.get("description", parser.description)
+    parser.epilog = content.get("epilog", "").format_map(vars(module))
+    if "commands" in content:
+        subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+        for name, command in content["commands"].items():
+            texts = {"epilog": _examples(parser, name)} | command
+            configure(add_command(subparsers, name, command["summary"]), module, texts)
         return
-    parser.set_defaults(run=getattr(module, said.get("run", "run")))
-    forms = parser.add_mutually_exclusive_group()
-    forms.add_argument("--json", action="store_true", help="write JSON to stdout, nothing else")
-    forms.add_argument("--latex", action="store_true", help="write tables for LaTeX (booktabs)")
-    forms.add_argument("--markdown", action="store_true", help="write tables in Markdown")
-    _add_options(parser, module, said.get("options", {}))
-    for title, options in said.get("groups", {}).items():
+    parser.set_defaults(run=getattr(module, content.get("run", "run")))
+    formats = parser.add_mutually_exclusive_group()
+    formats.add_argument("--json", action="store_true", help="write JSON to stdout, nothing else")
+    formats.add_argument("--latex", action="store_true", help="write tables for LaTeX (booktabs)")
+    formats.add_argument("--markdown", action="store_true", help="write tables in Markdown")
+    _add_options(parser, module, content.get("options", {}))
+    for title, options in content.get("groups", {}).items():
         _add_options(parser.add_argument_group(title), module, options)
 
 
-def _examples(parser: argparse.ArgumentParser, name: str) -> dict[str, str]:
-    """Return as an epilog the examples of a command that show one subcommand."""
-    lines = (parser.epilog or "").splitlines()
-    own = [line for line in lines if f"{line} ".startswith(f"  {parser.prog} {name} ")]
-    return {"epilog": "\n".join(["", "examples:", *own])} if own else {}
+def _examples(parser: argparse.ArgumentParser, name: str) -> str:
+    """Return the examples of a command that show one subcommand."""
+    prefix = f"  {parser.prog} {name} "
+    examples = [row for row in (parser.epilog or "").splitlines() if f"{row} ".startswith(prefix)]
+    return "\n".join(["", "examples:", *examples]) if examples else ""
 
 
 def _add_options(
-    place: argparse._ActionsContainer, module: ModuleType, options: Mapping[str, Mapping[str, Any]]
+    group: argparse._ActionsContainer, module: ModuleType, options: Mapping[str, Mapping[str, Any]]
 ) -> None:
     """Add options: keywords of argparse, and `kind`, `field` and `exclusive`."""
-    either: argparse._ActionsContainer | None = None
-    for flags, said in options.items():
-        keywords, target = dict(said), place
+    exclusive: argparse._ActionsContainer | None = None
+    for flags, settings in options.items():
+        keywords, target = dict(settings), group
         # All exclusive options of a group exclude each other.
         if keywords.pop("exclusive", False):
-            target = either = either or place.add_mutually_exclusive_group()
+            target = exclusive = exclusive or group.add_mutually_exclusive_group()
         if "field" in keywords:
-            keywords = _mirrored(module, **keywords)
-        kind = dict(_KINDS[keywords.pop("kind", "text")]) | keywords
-        if "choices" in kind and "type" not in kind:
-            kind["type"] = _folded(kind["choices"])
-        target.add_argument(*flags.split(), **kind)
+            keywords = _field_option(module, **keywords)
+        keywords = {**_KINDS[keywords.pop("kind", "text")], **keywords}
+        if "choices" in keywords and "type" not in keywords:
+            keywords["type"] = _case_insensitive(keywords["choices"])
+        target.add_argument(*flags.split(), **keywords)
 
 
-def _folded(choices: Iterable[str]) -> Callable[[str], str]:
-    """Return a parser of choices in any case of letters."""
-    return lambda text: values.folded(text, choices)
+def _case_insensitive(choices: Iterable[str]) -> Callable[[str], str]:
+    """Return a parser that accepts the choices in any case."""
+    return lambda text: values.canonical_case(text, choices)
 
 
-def work(text: str) -> str:
-    """Parse the key of a work in any case of letters; raise UnknownPaper before anything loads."""
+def work_key(text: str) -> str:
+    """Parse the key of a work in any case; raise UnknownPaper before slow imports."""
     from pqchain import installation
     from pqchain.errors import UnknownPaper
 
@@ -297,40 +294,40 @@ def work(text: str) -> str:
     return text.casefold()
 
 
-def works(text: str) -> list[str]:
+def work_keys(text: str) -> list[str]:
     """Parse keys of works separated by commas."""
-    return list(map(work, names(text)))
+    return list(map(work_key, name_list(text)))
 
 
-def _mirrored(module: ModuleType, field: str, show_default: bool = True) -> dict[str, Any]:
+def _field_option(module: ModuleType, field: str, show_default: bool = True) -> dict[str, Any]:
     """Return the option for a field such as Scenario.blocks, with its meaning and bounds.
 
-    Without `show_default` no default is shown: those of a network depend on its law.
+    Without `show_default` no default is shown: those of a network depend on its kind.
     """
-    owner, _, name = field.partition(".")
-    each, meaning = checks.meanings(getattr(module, owner))[name]
+    class_name, _, name = field.partition(".")
+    declared, meaning = checks.meanings(getattr(module, class_name))[name]
     # argparse formats help texts with %.
-    text = described(meaning, each.default if show_default else None).replace("%", "%%")
-    # None marks an option that was not given, so that `changes` returns only given ones.
+    text = field_help(meaning, declared.default if show_default else None).replace("%", "%%")
+    # None marks an option that was not given, so that `changed_fields` returns only given ones.
     option: dict[str, Any] = {"dest": field, "default": None, "help": text}
     if meaning.choices:
-        return option | {"choices": meaning.choices, "type": _folded(meaning.choices)}
-    if checks.kind(each) is bool:
+        return option | {"choices": meaning.choices}
+    if checks.value_type(declared) is bool:
         return option | {"action": "store_true"}
-    metavars = (short for end, short in _METAVARS.items() if name.endswith(end))
-    return option | {"type": checks.kind(each), "metavar": next(metavars, "N")}
+    metavars = (short for suffix, short in _METAVARS.items() if name.endswith(suffix))
+    return option | {"type": checks.value_type(declared), "metavar": next(metavars, "N")}
 
 
-def described(meaning: checks.Meaning, default: object) -> str:
+def field_help(meaning: checks.Meaning, default: object) -> str:
     """Return a field's meaning, bounds, and default unless that is None or a flag's."""
     number = f"{default:g}" if isinstance(default, float) else str(default)
-    shown = "" if default is None or isinstance(default, (bool, tuple)) else number
-    by_default = ", ".join(part for part in (shown, meaning.by_default) if part)
+    value = "" if default is None or isinstance(default, (bool, tuple)) else number
+    by_default = ", ".join(part for part in (value, meaning.by_default) if part)
     parts = (meaning.help, meaning.bounds, f"default: {by_default}" if by_default else "")
     return "; ".join(part for part in parts if part)
 
 
-def changes(arguments: argparse.Namespace, cls: type) -> dict[str, Any]:
+def changed_fields(arguments: argparse.Namespace, cls: type) -> dict[str, Any]:
     """Return the fields of a dataclass whose options were given."""
     prefix = f"{cls.__name__}."
     return {
@@ -340,19 +337,19 @@ def changes(arguments: argparse.Namespace, cls: type) -> dict[str, Any]:
     }
 
 
-def names(text: str) -> list[str]:
-    """Parse names separated by commas; the option may be repeated."""
-    given = [name.strip() for name in text.split(",") if name.strip()]
-    if not given:
-        raise UsageError(f"{text!r} holds no name; leave it out for all")
-    return given
+def name_list(text: str) -> list[str]:
+    """Parse names separated by commas. Raises UsageError if there is none."""
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise UsageError(f"expected names separated by commas; got {text!r}")
+    return names
 
 
-def table(path: str | Path) -> Path:
-    """Check that a table can be written, before the work; return its path. Raises UsageError."""
+def table_path(path: str | Path) -> Path:
+    """Check before the work that a table can be written; return its path. Raises UsageError."""
     path = Path(path)
     if path.suffix != ".csv":
-        raise UsageError(f"--output {path} should end in .csv; its provenance goes to a .json")
+        raise UsageError(f"the file of a table must end in .csv; got {path}")
     from pqchain import results
 
     results.check_table(path)
@@ -362,19 +359,24 @@ def table(path: str | Path) -> Path:
 _KINDS: Mapping[str, Mapping[str, Any]] = {
     "text": {},
     "flag": {"action": "store_true"},
-    "int": {"type": int},
+    "int": {"type": int, "metavar": "N"},
     "float": {"type": float},
-    "path": {"type": Path},
-    "names": {"type": names, "action": "extend"},
+    "path": {"type": Path, "metavar": "FILE"},
+    "names": {"type": name_list, "action": "extend", "metavar": "NAME,..."},
     "preset": {"choices": tuple(presets.PRESETS)},
-    "work": {"type": work},
-    "works": {"type": works, "action": "extend"},
-    "table": {"type": table, "metavar": "FILE.csv"},
+    "work": {"type": work_key},
+    "works": {"type": work_keys, "action": "extend", "metavar": "KEY,..."},
+    "plot": {"type": plot_path, "metavar": "FILE"},
+    "table": {
+        "type": table_path,
+        "metavar": "FILE.csv",
+        "help": "save the table here, and its provenance in FILE.json",
+    },
     "scheme": {
         "action": "append",
         "default": [],
         "metavar": "SCHEME",
-        "help": "a scheme of your own: numbers such as "
+        "help": "add your own signature scheme: numbers such as "
         "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms,source=..., a library.so (see "
         "`pqchain native`), or file.py:Class; may be repeated",
     },
@@ -390,4 +392,4 @@ def save(
         from pqchain import results
 
         results.save(frame, output, provenance=provenance)
-        talk(f"Saved: {output}")
+        print_stderr(f"Saved: {output}")

@@ -1,10 +1,11 @@
-"""`pqchain doctor`: what works here, what is missing, what that disables, and how to fix it."""
+"""`pqchain doctor`: check which parts of pqchain work on this machine."""
 
 from __future__ import annotations
 
 import argparse
 import platform
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
@@ -40,26 +41,25 @@ class Finding:
         return self.state == "present" or (self.state == "missing" and not self.essential)
 
 
-_SOUGHT = read_toml(HOME / "commands" / "doctor.toml")["sought"]
+_PARTS = read_toml(HOME / "commands" / "doctor.toml")["parts"]
 """Checked parts, by group and name: fields of `Finding` for a missing one."""
 
 _FIXES = {
     NativeLibraryMissing: "make    (without make: pip install .)",
     Unsupported: "pip install liboqs-python",
 }
-"""Commands that remove an obstacle, by its error; none adds CPU flags."""
+"""Commands that remove an obstacle, by its error. No command adds CPU flags."""
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Show all findings; fail if a part is broken or an essential one is missing."""
     findings = examine()
     healthy = all(finding.healthy for finding in findings)
-    plain = {"healthy": healthy, "findings": [asdict(finding) for finding in findings]}
-    shown = "\n".join(_lines(findings, healthy=healthy))
-    return console.show(arguments, plain, shown, fine=healthy)
+    data = {"healthy": healthy, "findings": list(map(asdict, findings))}
+    return console.show(arguments, data, "\n".join(_text(findings)), ok=healthy)
 
 
-def _lines(findings: list[Finding], *, healthy: bool) -> Iterator[str]:
+def _text(findings: list[Finding]) -> Iterator[str]:
     width = max(len(finding.name) for finding in findings)
     for group, members in groupby(findings, key=lambda finding: finding.group):
         yield group
@@ -71,10 +71,10 @@ def _lines(findings: list[Finding], *, healthy: bool) -> Iterator[str]:
             if finding.fix:
                 yield f"      {'':<{width}}  to fix:   {finding.fix}"
         yield ""
-    missing = sum(finding.state == "missing" for finding in findings)
-    verdict = "Nothing essential is broken" if healthy else "Something essential is broken"
-    parts = "1 optional part is" if missing == 1 else f"{missing} optional parts are"
-    yield f"{verdict}; {parts} missing."
+    counts = Counter((finding.essential, finding.state) for finding in findings)
+    for essential, importance in ((True, "Essential"), (False, "Optional")):
+        broken, missing = counts[essential, "broken"], counts[essential, "missing"]
+        yield f"{importance} parts: {broken} broken, {missing} missing."
 
 
 def examine() -> list[Finding]:
@@ -82,21 +82,22 @@ def examine() -> list[Finding]:
     python = platform.python_implementation()
     return [
         Finding("Python", python, "present", platform.python_version(), essential=True),
-        *map(_package, _SOUGHT["Python packages"]),
+        *map(_package, _PARTS["Python packages"]),
         _processor(),
         *_libraries(),
         _erasure_engine(),
         _quic(),
         _data(),
-        *map(_tool, _SOUGHT["Build tools"]),
+        *map(_tool, _PARTS["Build tools"]),
     ]
 
 
-def _sought(group: str, name: str, found: str, missing: str) -> Finding:
-    """Return a finding: present with the detail `found`, or missing if that is empty."""
-    if found:
-        return Finding(group, name, "present", found)
-    return Finding(group, name, "missing", missing, **_SOUGHT[group][name])
+def _finding(group: str, name: str, detail: str, reason: str) -> Finding:
+    """Return a finding: present with a detail, or missing with the reason if that is empty."""
+    part = _PARTS[group][name]
+    if detail:
+        return Finding(group, name, "present", detail, essential=part.get("essential", False))
+    return Finding(group, name, "missing", reason, **part)
 
 
 def _package(name: str) -> Finding:
@@ -105,14 +106,14 @@ def _package(name: str) -> Finding:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
         version = ""
-    finding = _sought("Python packages", name, version, "not installed")
+    finding = _finding("Python packages", name, version, "not installed")
     # pip installs the essential packages, except on 32-bit ARM, where some lack wheels.
     return replace(finding, essential=finding.essential and platform.machine() != "armv7l")
 
 
 def _tool(name: str) -> Finding:
-    found = "found" if shutil.which(name) else ""
-    return _sought("Build tools", name, found, "not on the search path")
+    detail = "found" if shutil.which(name) else ""
+    return _finding("Build tools", name, detail, "not on the search path")
 
 
 def _processor() -> Finding:
@@ -135,11 +136,11 @@ def _libraries() -> Iterator[Finding]:
     for row in algorithms.IMPLEMENTATIONS.values():
         if not row.library:
             continue
-        if stands := obstacle(row.name):
+        if missing := obstacle(row.name):
             if not row.setting:  # one with a setting is built only on request
                 disables = f"{row.name}: its rows are marked unsupported"
-                remedy = _FIXES[stands.error] if stands.remedy else ""
-                yield Finding(group, row.name, "missing", stands.reason, disables, remedy)
+                fix = _FIXES[missing.error] if missing.remedy else ""
+                yield Finding(group, row.name, "missing", missing.reason, disables, fix)
             continue
         try:
             yield Finding(group, row.name, "present", _library_detail(row.name))
@@ -147,26 +148,27 @@ def _libraries() -> Iterator[Finding]:
             # If only the Python package that loads the library is missing, it is not broken.
             optional = isinstance(error.__cause__, ImportError)
             state: State = "missing" if optional else "broken"
-            remedy = "pip install liboqs-python" if optional else "make clean && make"
-            yield Finding(group, row.name, state, str(error), row.name, remedy)
+            fix = "pip install liboqs-python" if optional else "make clean && make"
+            yield Finding(group, row.name, state, str(error), row.name, fix)
 
 
 def _library_detail(implementation: str) -> str:
     """Describe a working library; raise an error if it does not work."""
     # Loading is not enough: a library may load and still compute wrong results.
     library = native.library(implementation)
-    held = library.names()
-    name = next((n for n in ("ML-DSA-44", *algorithms.names("signature")) if n in held), held[0])
+    names = library.names()
+    candidates = ("ML-DSA-44", *algorithms.names("signature"))
+    name = next((candidate for candidate in candidates if candidate in names), names[0])
     signer = open_signer(name, implementation)
     public_key, secret_key = signer.generate_keypair()
     if not signer.verify(b"doctor", signer.sign(b"doctor", secret_key), public_key):
-        raise CryptoFailure(f"{name} rejects a signature that it has just made")
+        raise CryptoFailure(f"{name} rejects its own signature")
     facts = library.build_facts()
     corrections = len(facts.get("corrections", []))
     corrected = f", {corrections} corrected defect{'s'[: corrections != 1]}" if corrections else ""
     return (
         f"{facts.get('source', 'source unknown')} {facts.get('source_version', '')}{corrected}, "
-        f"{len(held)} algorithm{'s'[: len(held) != 1]}, "
+        f"{len(names)} algorithm{'s'[: len(names) != 1]}, "
         f"{facts.get('compiler', 'compiler unknown')}; {name} signs and verifies"
     )
 
@@ -176,22 +178,21 @@ def _erasure_engine() -> Finding:
     try:
         from pqchain.reencode.storage import erasure
 
-        works = not erasure.available()["isal"]
+        works = not erasure.unavailable_reason("isal")
     except ImportError:
         works = False
-    found = "the fast engine of the erasure code" if works else ""
-    return _sought("Native libraries", "ISA-L", found, "ISA-L is not installed")
+    detail = "the fast engine of the erasure code" if works else ""
+    return _finding("Native libraries", "ISA-L", detail, "ISA-L is not installed")
 
 
 def _quic() -> Finding:
-    """Load our QUIC library; if it was not built, give the reason."""
+    """Check for the QUIC library of pqchain; if it was not built, give the reason."""
     from pqchain.wire.transports import registry
 
-    row = registry.get("native")
-    reason = row.reason()
+    reason = registry.get("native").unavailable_reason()
     release = machine.native_builds().get("quic", {}).get("source_version", "")
-    found = "" if reason else f"quinn-proto {release}: the transport native"
-    return _sought("Native libraries", "QUIC", found, reason)
+    detail = "" if reason else f"quinn-proto {release}: the transport native"
+    return _finding("Native libraries", "QUIC", detail, reason)
 
 
 def _data() -> Finding:
@@ -202,6 +203,6 @@ def _data() -> Finding:
         detail = f"{len(papers.keys())} works, {len(papers.published())} printed values"
     except (PqchainError, OSError, ImportError) as error:
         disables = "papers, compare, reproduce"
-        remedy = "pip install --force-reinstall .    (in the checkout)"
-        return Finding(group, name, "broken", str(error), disables, remedy, essential=True)
+        fix = "pip install --force-reinstall .    (in the checkout)"
+        return Finding(group, name, "broken", str(error), disables, fix, essential=True)
     return Finding(group, name, "present", detail, essential=True)

@@ -3,80 +3,74 @@
 from __future__ import annotations
 
 import argparse
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pqchain import figures
 from pqchain.commands import console
-from pqchain.figures import SECONDS
+from pqchain.figures import BYTES, SECONDS, Figure, Kind, Unit
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from pqchain.render.table import Table
+
+_UNITS = {"evm": Unit("gas"), "near": Unit("gas"), "solana": Unit("CU")}
+"""Unit of the prices of each chain; CU: compute units."""
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure verifications and convert them to gas."""
-    own: list[str] = arguments.own
-    names = console.beside(arguments.algorithm or (), own)
-    # Imported after the names are checked, so that a wrong name is refused quickly.
+    names = console.algorithm_names(arguments)
+    # Imported after the names are checked, so that a wrong name is rejected quickly.
     from pqchain.bench import gas
 
     frame = gas.measure_gas(
-        names if arguments.algorithm else [*gas.SCHEMES, *own],
+        names if arguments.algorithm else [*gas.ALGORITHMS, *names],
         anchor_gas=arguments.anchor_gas,
         rounds=arguments.rounds,
-        progress=console.watched(),
+        progress=console.is_interactive(),
     )
     console.save(frame, arguments.output)
-    checked = gas.check_anchor(frame)
-    plain = {
+    check = gas.check_anchor(frame)
+    data = {
         "provenance": frame.attrs["provenance"],
         "gas": console.records(frame),
         "statements": gas.STATEMENTS,
-        "anchor": checked,
+        "anchor": check,
     }
-    fine = (frame["status"] == "ok").any() and not (frame["status"] == "failed").any()
-    return console.show(arguments, plain, _table(frame), remarks=[checked], fine=bool(fine))
+    ok = console.all_ran(frame)
+    return console.show(arguments, data, _table(frame), remarks=[check], ok=ok)
 
 
-def _brief(gas: float) -> str:
-    """Format gas with four digits, large values in units of 1e9."""
-    return f"{gas / 1e9:.4g} G" if gas >= 1e8 else figures.integer(round(gas))
-
-
-def _table(frame: Any) -> Table:
-    """Lay out the gas of each scheme next to stated values."""
+def _table(frame: pd.DataFrame) -> Table:
+    """Return a table of the gas of each scheme next to the values in drafts."""
     from pqchain.bench.gas import STATEMENTS
     from pqchain.costs import GIVEN
     from pqchain.render.table import Column, Shown, Table
 
-    rows, remarks = [], []
-    given = frame["reason"].str.startswith(GIVEN).any()
+    rows = []
     for row in frame.to_dict("records"):
+        unit = _UNITS[row["unit"]]
         stated = [
-            f"{_brief(each['gas'])} ({each['source']})"
-            for each in STATEMENTS
-            if (each["scheme"], each["unit"]) == (row["scheme"], row["unit"])
+            f"{unit.text(statement['gas'], 4)} ({statement['source']})"
+            for statement in STATEMENTS
+            if (statement["algorithm"], statement["unit"]) == (row["algorithm"], row["unit"])
         ]
-        shown = figures.MISSING
-        if math.isfinite(row["gas"]):
-            low, middle, high = (_brief(row[name]) for name in ("low", "gas", "high"))
-            shown = f"{middle} ({low} to {high})"
-        seconds = Shown(row["verify_seconds"], SECONDS.text(row["verify_seconds"]))
-        size = Shown(row["input_bytes"], f"{row['input_bytes']:g}")
-        rows.append([row["scheme"], row["unit"], Shown(row["gas"], shown), seconds, size,
-                     "; ".join(stated) or figures.MISSING])  # fmt: skip
-        remarks.append(row["reason"])
+        # Four digits: 841 and 3814 gas are prices of drafts and compared exactly.
+        gas = Figure(row["gas"], row["low"], row["high"], unit, Kind.MEASURED, "").text(4)
+        rows.append([row["algorithm"], row["unit"], Shown(row["gas"], gas), row["verify_seconds"],
+                     row["input_bytes"], "; ".join(stated) or figures.MISSING])  # fmt: skip
+    has_given = frame["reason"].str.startswith(GIVEN).any()
     return Table(
         columns=[
-            Column("scheme"), Column("unit"), Column("gas", numeric=True),
-            Column("worst verification", numeric=True), Column("input bytes", numeric=True),
-            Column("stated elsewhere"),
+            Column("algorithm"), Column("unit"), Column("gas", numeric=True),
+            Column("slowest verification", numeric=True, unit=SECONDS),
+            Column("input", numeric=True, unit=BYTES), Column("stated elsewhere"),
         ],
         rows=rows,
-        remarks=remarks,
+        remarks=list(frame["reason"]),
         row_headers=2,
-        caption="One verification, the worst of several signatures, priced by an anchor that was "
-        "timed in the same rounds; in brackets the range of 90 % of the rounds.",
-        source=["measured", "given", "cited"] if given else ["measured", "cited"],
+        caption="Price of one verification, the slowest of several signatures, relative to an "
+        "anchor timed in the same rounds; in brackets the range of 90 % of the rounds.",
+        source=[Kind.MEASURED, *([Kind.GIVEN] if has_given else []), Kind.CITED],
     )  # fmt: skip

@@ -10,18 +10,21 @@ import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
+from typing import Any
 
-from pqchain import isolation
 from pqchain.commands import console
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.installation import HOME, VERSION, missing, read_toml
 
-_SAID = read_toml(HOME / "commands" / "main.toml")
-
-COMMANDS: dict[str, str] = _SAID["commands"]
-"""Every command with its summary. Each has a TOML file of that name, which describes its options,
-and a module with `run(arguments)`, which returns the exit code.
+# Read from the folder, so that a new command needs no line here.
+COMMANDS: dict[str, dict[str, Any]] = {
+    path.stem: read_toml(path) for path in sorted((HOME / "commands").glob("*.toml"))
+}
+"""TOML file of every command: its summary, help texts and options. The module of that name has
+`run(arguments)`, which returns the exit code.
 """
+
+_MAIN = COMMANDS.pop("main")
 
 _INTERRUPTED = 128 + signal.SIGINT
 """Exit code after Ctrl-C, as in shells."""
@@ -56,42 +59,42 @@ def parser(command: str = "") -> argparse.ArgumentParser:
     """
     root = console.Parser(
         prog="pqchain",
-        description=_SAID["description"],
-        epilog=_SAID["epilog"],
+        description=_MAIN["description"],
+        epilog=_MAIN["epilog"],
         formatter_class=console.FORMATTER,
     )
     root.add_argument("--version", action="version", version=f"pqchain {VERSION}")
     subparsers = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, summary in COMMANDS.items():
-        added = console.add_command(subparsers, name, summary)
+    for name, content in COMMANDS.items():
+        added = console.add_command(subparsers, name, content["summary"])
         if name == command:
-            module = import_module(f"pqchain.commands.{name}")
-            said = read_toml(HOME / "commands" / f"{name}.toml")
-            console.describe(added, module, said)
+            console.configure(added, import_module(f"pqchain.commands.{name}"), content)
     return root
 
 
-def _forgetting(words: Sequence[str]) -> AbstractContextManager[None]:
-    """Unregister the user's own schemes after the command, if it registers any."""
+def _temporary_schemes(argv: Sequence[str]) -> AbstractContextManager[None]:
+    """Unregister the schemes of --scheme after the command."""
     # A process may run several commands, and schemes of one must not reach the next.
-    if not any(word.startswith("--scheme") for word in words):
+    if not any(argument.startswith("--scheme") for argument in argv):
         return nullcontext()
     from pqchain import algorithms
 
-    return algorithms.forgetting()
+    return algorithms.temporary_registrations()
 
 
-def _answer(command: str, words: Sequence[str]) -> int:
+def _run_command(command: str, argv: Sequence[str]) -> int:
     try:
-        arguments = parser(command).parse_args(words)
+        arguments = parser(command).parse_args(argv)
     except SystemExit as end:  # argparse has written its message or help
-        return end.code if isinstance(end.code, int) else console.WRONG_USE
-    with _forgetting(words):
+        return end.code if isinstance(end.code, int) else console.USAGE_ERROR
+    with _temporary_schemes(argv):
         try:
-            arguments.own = console.own_schemes(getattr(arguments, "scheme", ()))
+            arguments.user_schemes = console.register_schemes(getattr(arguments, "scheme", ()))
             code: int = arguments.run(arguments)
         except SystemExit as end:  # raised by a library or by user code
-            console.talk(f"pqchain: {isolation.describe(end)} ended the command")
+            from pqchain.crypto import isolation  # slow to import
+
+            console.print_stderr(f"pqchain: {isolation.describe(end)} ended the command")
             return console.CHECK_FAILED
     return code
 
@@ -101,39 +104,39 @@ def _run(argv: Sequence[str] | None) -> int:
     if sys.stderr is None:  # closed by the caller
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
     if sys.stdout is None:
-        console.talk("pqchain: stdout is closed; leave it open, or send it to /dev/null")
-        return console.WRONG_USE
-    words = sys.argv[1:] if argv is None else argv
+        console.print_stderr("pqchain: stdout is closed; open it, or redirect it to /dev/null")
+        return console.USAGE_ERROR
+    argv = sys.argv[1:] if argv is None else argv
     # The command must be known before argparse runs: only its module is imported.
-    command = next((word for word in words if not word.startswith("-")), "")
+    command = next((argument for argument in argv if not argument.startswith("-")), "")
     try:
         if command and command not in COMMANDS:
             raise UnknownName("command", command, COMMANDS, "`pqchain --help`.")
         # Flushing here reports a full disk or a closed pipe before Python exits.
-        code = _answer(command, words)
+        code = _run_command(command, argv)
         sys.stdout.flush()
     except PqchainError as error:
-        console.talk(f"pqchain: {error}")
-        return console.WRONG_USE if isinstance(error, UsageError) else console.CHECK_FAILED
+        console.print_stderr(f"pqchain: {error}")
+        return console.USAGE_ERROR if isinstance(error, UsageError) else console.CHECK_FAILED
     except ModuleNotFoundError as error:
-        console.talk(f"pqchain: {missing(error)}")
+        console.print_stderr(f"pqchain: {missing(error)}")
         return console.CHECK_FAILED
     except BrokenPipeError:
         # The reader of the pipe, such as `head`, has closed it, which is not an error.
-        console.abandon(sys.stdout)
-        return console.FINE
+        console.redirect_to_devnull(sys.stdout)
+        return console.SUCCESS
     except OSError as error:
         where = f" {error.filename}" if error.filename else ""
-        console.talk(f"pqchain: cannot read or write{where}: {error.strerror or error}")
+        console.print_stderr(f"pqchain: cannot read or write{where}: {error.strerror or error}")
         try:
             sys.stdout.flush()
         except OSError:
-            console.abandon(sys.stdout)
+            console.redirect_to_devnull(sys.stdout)
         return console.CHECK_FAILED
     except MemoryError as error:
-        console.talk(f"pqchain: out of memory ({error}); ask for less at a time")
+        console.print_stderr(f"pqchain: out of memory ({error}); ask for less at a time")
         return console.CHECK_FAILED
     except KeyboardInterrupt:
-        console.talk("pqchain: interrupted")
+        console.print_stderr("pqchain: interrupted")
         return _INTERRUPTED
     return code

@@ -26,15 +26,15 @@ def run(arguments: argparse.Namespace) -> int:
         return console.show(arguments, {"example": example}, example)
     commands = [
         "pqchain native --example > mine.c",
-        build("mine.c", "libmine.so"),
+        build_command("mine.c", "libmine.so"),
         "pqchain native --check libmine.so",
         "pqchain bench --scheme ./libmine.so",
     ]
-    plain = {"folder": str(FOLDER), "commands": commands}
-    return console.show(arguments, plain, "\n".join(commands))
+    data = {"folder": str(FOLDER), "commands": commands}
+    return console.show(arguments, data, "\n".join(commands))
 
 
-def build(source: str, library: str) -> str:
+def build_command(source: str, library: str) -> str:
     """Return the command that builds a library; with a KEM, no_kem.c is left out."""
     parts = (f"-I{FOLDER}", source, FOLDER / "common.c", FOLDER / "no_kem.c", "-o", library)
     return f"cc -O3 -shared -fPIC {shlex.join(map(str, parts))} -lpthread"
@@ -50,12 +50,12 @@ def _check(arguments: argparse.Namespace) -> int:
     if not path.is_file():
         raise UsageError(f"--check {arguments.check}: there is no such file")
     checks = library_check.check_library(path, first_use_seconds=isolated.limit_seconds())
-    findings = list(tqdm(checks, unit="check", disable=not console.watched()))
+    findings = list(tqdm(checks, unit="check", disable=not console.is_interactive()))
     columns = [Column("scheme"), Column("check"), Column("verdict"), Column("detail")]
     rows = [
-        [each.scheme, each.check, "fine" if each.fine else "WRONG", each.detail]
-        for each in findings
+        [finding.scheme, finding.check, "passed" if finding.passed else "WRONG", finding.detail]
+        for finding in findings
     ]
-    fine = all(each.fine for each in findings)
-    plain = {"fine": fine, "findings": [asdict(each) for each in findings]}
-    return console.show(arguments, plain, Table(columns=columns, rows=rows), fine=fine)
+    ok = all(finding.passed for finding in findings)
+    data = {"fine": ok, "findings": list(map(asdict, findings))}
+    return console.show(arguments, data, Table(columns=columns, rows=rows), ok=ok)

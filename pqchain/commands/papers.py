@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shutil
+import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -16,52 +18,43 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Show all published works, one of them, or one of its tables."""
-    chosen = [name for name in ("findings", "coverage") if getattr(arguments, name)]
-    if len(chosen) > 1 or (chosen and arguments.table is not None):
-        given = f"the table {arguments.table}" if arguments.table else "both"
-        raise UsageError(
-            f"--{' and --'.join(chosen)} with {given}; expected one of them, about whole works"
-        )
+    if sum([arguments.findings, arguments.coverage, arguments.table is not None]) > 1:
+        raise UsageError("--findings, --coverage and TABLE exclude each other; give one")
     if arguments.findings and arguments.key is None:
-        raise UsageError(
-            "--findings is about one whole work, but no work was named; expected "
-            "`pqchain papers KEY --findings`"
-        )
+        raise UsageError("--findings needs a work: `pqchain papers KEY --findings`")
     if arguments.coverage:
         return _coverage(arguments)
     from pqchain.works import papers
 
     if arguments.key is None:
-        works = list(map(papers.paper, papers.keys()))
         facts = ("key", "title", "title_korean", "year")
-        plain = [
+        rows = [
             {**{fact: getattr(work, fact) for fact in facts}, "tables": list(work.tables)}
-            for work in works
+            for work in map(papers.paper, papers.keys())
         ]
-        table = Table.of(plain, [Column("key"), Column("title")])
-        hint = "`pqchain papers KEY` shows one; `pqchain papers KEY TABLE` one of its tables."
-        return console.show(arguments, plain, table, remarks=[hint])
+        hint = "`pqchain papers KEY` shows a work, `pqchain papers KEY TABLE` one of its tables."
+        return console.show(arguments, rows, Table.of(rows, ["key", "title"]), remarks=[hint])
     paper = papers.paper(arguments.key)
     if arguments.findings:
         from pqchain.report import findings
         from pqchain.works import registry
 
         if arguments.json:
-            judged = console.records(findings.judged(registry.get(paper.key)))
-            return console.show(arguments, judged)
+            verdicts = console.records(findings.judged(registry.get(paper.key)))
+            return console.show(arguments, verdicts)
         return console.show(arguments, None, findings.page(paper.key).rstrip())
     if arguments.table is None:
-        described = {"key": paper.key, **asdict(paper)}
+        data = {"key": paper.key, **asdict(paper)}
         # The folder depends on the installation.
-        del described["folder"]
-        return console.show(arguments, described, _described(paper))
+        del data["folder"]
+        return console.show(arguments, data, _description(paper))
     from pqchain.works.chapter import published_table
 
     frame = papers.table(arguments.key, arguments.table)
-    whole = {"paper": arguments.key, "table": arguments.table, **frame.attrs}
-    whole["rows"] = console.records(frame)
-    errata = [console.wrapped(f"erratum: {note}") for note in frame.attrs["errata"]]
-    return console.show(arguments, whole, published_table(frame), remarks=errata)
+    content = {"paper": arguments.key, "table": arguments.table, **frame.attrs}
+    content["rows"] = console.records(frame)
+    errata = [_list_item(f"erratum: {note}") for note in frame.attrs["errata"]]
+    return console.show(arguments, content, published_table(frame), remarks=errata)
 
 
 def _coverage(arguments: argparse.Namespace) -> int:
@@ -72,40 +65,44 @@ def _coverage(arguments: argparse.Namespace) -> int:
     from pqchain.works.work import Bench
 
     works = registry.works() if arguments.key is None else [registry.get(arguments.key)]
-    measured = stored.load()
-    frames = {work.key: work.printed(measured, work.compute(Bench())) for work in works}
-    every = results.joined(frames.values(), printed.PRINTED)
+    measurements = stored.load()
+    frames = {work.key: work.printed(measurements, work.compute(Bench())) for work in works}
+    frame = results.joined(frames.values(), printed.PRINTED)
+    data = console.records(frame)
     remarks = [
         "Measured numbers are those distributed with pqchain; `pqchain reproduce` measures on this "
         "machine and adds the results of complete runs."
     ]
     if arguments.key is not None:
-        return console.show(
-            arguments, console.records(every), printed.table(every), remarks=remarks
-        )
+        return console.show(arguments, data, printed.table(frame), remarks=remarks)
     columns = [Column("work"), Column("printed", numeric=True)]
     columns += [Column(kind, numeric=True) for kind in printed.KINDS]
     rows: list[list[object]] = []
     for key, frame in frames.items():
         rows.append([key, len(frame), *((frame["kind"] == kind).sum() for kind in printed.KINDS)])
     rows.append(["all", *(sum(column) for column in list(zip(*rows, strict=True))[1:])])
-    table = Table(columns=columns, rows=rows, caption="Printed numbers by kind of ours.")
-    return console.show(arguments, console.records(every), table, remarks=remarks)
+    table = Table(columns=columns, rows=rows, caption="Printed numbers by the kind of pqchain's.")
+    return console.show(arguments, data, table, remarks=remarks)
 
 
-def _described(paper: Paper) -> str:
+def _list_item(text: str) -> str:
+    """Return a remark as an indented item of a list."""
+    columns = min(shutil.get_terminal_size().columns, 100)
+    return textwrap.fill(text, columns, initial_indent="  - ", subsequent_indent="    ")
+
+
+def _description(paper: Paper) -> str:
     facts = [("title", paper.title), ("", paper.title_korean), ("", paper.title_note)]
     facts += [("authors", ", ".join(paper.authors)), ("venue", paper.venue)]
     facts += [("year", str(paper.year)), *paper.machine.items()]
     width = max(len(name) for name, _ in facts)
-    lines = [f"{name:<{width}}  {value}".rstrip() for name, value in facts if value]
-    lines += ["", "tables"]
-    longest = max(map(len, paper.tables))
-    lines += [f"  {name:<{longest}}  {layout.description}" for name, layout in paper.tables.items()]
+    rows = [f"{name:<{width}}  {value}".rstrip() for name, value in facts if value]
+    rows += ["", "tables"]
+    width = max(map(len, paper.tables))
+    rows += [f"  {name:<{width}}  {layout.description}" for name, layout in paper.tables.items()]
     for title, entries in (
         ("errata", [f"{erratum.place}: {erratum.note}" for erratum in paper.errata]),
         ("notes", paper.notes),
     ):
-        wrapped = list(map(console.wrapped, entries))
-        lines += ["", title, *wrapped] if wrapped else []
-    return "\n".join(lines)
+        rows += ["", title, *map(_list_item, entries)] if entries else []
+    return "\n".join(rows)

@@ -1,52 +1,40 @@
-"""`pqchain plot`: draw a saved table, also in the width of a paper's column."""
+"""`pqchain plot`: plot a saved table, also in the width of a paper's column."""
 
 from __future__ import annotations
 
 import argparse
 import inspect
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain.commands import console
 from pqchain.errors import DataError, UsageError
-from pqchain.render.table import Column, Table
+from pqchain.render.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_NAMES = ("algorithm", "scheme")
-"""Columns from which --algorithms selects."""
-
 
 def run(arguments: argparse.Namespace) -> int:
-    """Draw a kind of plot from a file, or list the kinds."""
+    """Plot a file, or list the kinds of plots."""
     if arguments.kind is None:
-        return _kinds(arguments)
+        return _show_kinds(arguments)
     if arguments.file is not None and not arguments.file.is_file():
-        raise UsageError(f"there is no file {arguments.file}; give a table that pqchain saved")
+        raise UsageError(f"there is no file {arguments.file}; name a table saved by pqchain")
     from pqchain import plots
 
     kind: str = arguments.kind
-    # Drawing modules load at first use, so a wrong kind is refused quickly.
+    # Plot modules load at first use, so an unknown kind is rejected quickly.
     draw = plots.find(kind)
-    from pqchain import results
-
-    suffix = f".{arguments.format}" if arguments.format else ".svg"
-    output = arguments.output or Path(f"{kind}{suffix}")
-    console.picture(output, "--output")
-    if arguments.format and output.suffix != suffix:
-        raise UsageError(f"--output {output} and --format {arguments.format} differ; give one")
-    own: list[str] = arguments.own
-    source = _sizes(arguments, own) if kind == "sizes" else _frame(arguments, own)
+    output = arguments.output or console.plot_path(f"{kind}.svg")
+    source = _algorithms(arguments) if kind == "sizes" else _frame(arguments)
     with plots.style("paper", width=arguments.width) if arguments.width else nullcontext():
-        drawn = draw(source, *_more(kind, draw, arguments.what))
-        content = plots.figure_bytes(drawn, console.format_of(output))
-    results.write_atomically(output, content)
-    return console.show(arguments, {"output": str(output), "bytes": len(content)}, str(output))
+        axes = draw(source, *_plot_arguments(kind, draw, arguments.quantity))
+        size = console.save_plot(axes, output)
+    return console.show(arguments, {"output": str(output), "bytes": size}, str(output))
 
 
-def _kinds(arguments: argparse.Namespace) -> int:
+def _show_kinds(arguments: argparse.Namespace) -> int:
     """Show the kinds of plots with the first line of their docstrings."""
     from pqchain import plots
 
@@ -54,71 +42,59 @@ def _kinds(arguments: argparse.Namespace) -> int:
         {"kind": kind, "draws": inspect.cleandoc(plots.find(kind).__doc__ or "").partition("\n")[0]}
         for kind in plots.KINDS
     ]
-    return console.show(arguments, rows, Table.of(rows, [Column("kind"), Column("draws")]))
+    return console.show(arguments, rows, Table.of(rows, ["kind", "draws"]))
 
 
-def _more(kind: str, draw: Any, what: str | None) -> list[Any]:
-    """Return the arguments of a plot after its frame: --what, or none for its default."""
+def _plot_arguments(kind: str, draw: Any, quantity: str | None) -> list[Any]:
+    """Return the arguments of a plot after its frame: --quantity, or none for its default."""
     _, *others = inspect.signature(draw).parameters.values()
-    wanted = [each for each in others if each.kind is each.POSITIONAL_OR_KEYWORD]
-    if not wanted:
-        if what is not None:
-            raise UsageError(f"--what {what}: {kind} takes none; leave it out")
+    positional = [other for other in others if other.kind is other.POSITIONAL_OR_KEYWORD]
+    if not positional:
+        if quantity is not None:
+            raise UsageError(f"{kind} has one quantity; leave out --quantity {quantity}")
         return []
-    if wanted[0].name == "limits":
+    if positional[0].name == "limits":
         return [{}]
-    if what is None and wanted[0].default is inspect.Parameter.empty:
-        raise UsageError(f"{kind} needs --what {wanted[0].name.upper()}; see pqchain plot --help")
-    return [] if what is None else [what]
+    if quantity is None and positional[0].default is inspect.Parameter.empty:
+        raise UsageError(f"{kind} needs --quantity; see `pqchain plot --help`")
+    return [] if quantity is None else [quantity]
 
 
-def _sizes(arguments: argparse.Namespace, own: list[str]) -> list[str] | None:
-    if arguments.algorithms is None and arguments.file is not None:
-        return [*dict.fromkeys(_frame(arguments, own)["algorithm"])]
-    return console.beside(arguments.algorithms or (), own) or None
+def _algorithms(arguments: argparse.Namespace) -> list[str] | None:
+    if arguments.algorithm is None and arguments.file is not None:
+        return [*dict.fromkeys(_frame(arguments)["algorithm"])]
+    return console.algorithm_names(arguments) or None
 
 
-def _frame(arguments: argparse.Namespace, own: list[str]) -> pd.DataFrame:
-    """Return the selected rows of the file, and those of the user's own schemes."""
-    import pandas as pd
-
+def _frame(arguments: argparse.Namespace) -> pd.DataFrame:
+    """Return the selected rows of the file, and measurements of the user's schemes."""
     from pqchain import algorithms, results
     from pqchain.bench import comparing
     from pqchain.bench.operations import measure
-    from pqchain.costs import MEASUREMENT, schemes
+    from pqchain.costs import MEASUREMENT
 
     if arguments.file is None:
-        raise UsageError(f"{arguments.kind} is drawn from a file; name one that pqchain saved")
+        raise UsageError(f"{arguments.kind} needs a file; name a table saved by pqchain")
     frame = results.load(arguments.file)
     if results.contract_of(frame).name == comparing.HISTORY.name:
         frame = comparing.concat_runs([arguments.file])
-    if own:
+    if arguments.user_schemes:
         if results.contract_of(frame).name != MEASUREMENT.name:
-            raise UsageError("--scheme stands beside measurements; this file holds none")
-        given = measure(own)
-        kept = frame.attrs.get("provenance", {})
-        more = given.attrs["provenance"].get("schemes", [])
-        # pandas.concat keeps attrs only if they are equal, so provenance is merged here.
-        frame.attrs, given.attrs = {}, {}
-        frame = results.check(pd.concat([frame, given], ignore_index=True), MEASUREMENT)
-        frame.attrs["provenance"] = kept | {"schemes": [*kept.get("schemes", []), *more]}
-    if arguments.algorithms is None:
+            raise UsageError(f"--scheme needs a file of measurements; got {arguments.file}")
+        frame = comparing.with_schemes(frame, measure(arguments.user_schemes))
+    if arguments.algorithm is None:
         return frame
-    column = next((name for name in _NAMES if name in frame), None)
-    if column is None:
-        raise UsageError("--algorithms: this file names no algorithms; leave it out")
-    held = {name.casefold(): name for name in frame[column].unique()}
-    if column == "algorithm":
-        # Aliases select a scheme as its name does.
-        held |= {each.casefold(): row.name for row in schemes(frame) for each in row.aliases}
-    chosen = []
-    for name in arguments.algorithms:
-        if name.casefold() not in held:
-            # A name that is not a scheme at all raises UnknownName.
-            algorithms.get(name)
-            known = ", ".join(sorted(frame[column].unique()))
-            raise DataError(f"{arguments.file} has nothing of {name}; it has {known}")
-        chosen.append(held[name.casefold()])
-    kept_rows = frame[frame[column].isin([*chosen, *own])].reset_index(drop=True)
-    kept_rows.attrs = frame.attrs
-    return kept_rows
+    if "algorithm" not in frame:
+        raise UsageError("--algorithm needs a table with a column algorithm; leave it out")
+    known = {name.casefold(): name for name in frame["algorithm"].unique()}
+    # The registry resolves aliases, and raises UnknownName for a name that is not an algorithm.
+    chosen = [
+        known.get(name.casefold()) or algorithms.get(name).name for name in arguments.algorithm
+    ]
+    if missing := set(chosen) - set(known.values()):
+        raise DataError(
+            f"{arguments.file} has no rows of {', '.join(sorted(missing))}; it has "
+            f"{', '.join(sorted(known.values()))}"
+        )
+    rows = frame["algorithm"].isin([*chosen, *arguments.user_schemes])
+    return frame[rows].reset_index(drop=True)

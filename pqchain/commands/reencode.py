@@ -7,104 +7,109 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pqchain import checks, outputs
+from pqchain import checks
 from pqchain.commands import console, values
 from pqchain.errors import UsageError
 from pqchain.figures import BYTES, SECONDS
 from pqchain.reencode import scenario
 from pqchain.reencode.scenario import Compute, Link, Scenario
+from pqchain.results import outputs
 from pqchain.wire.transports import registry
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Replay a re-encoding and show where its time goes."""
-    from pqchain.reencode import replay, tables
+    from pqchain.reencode import replays, tables
     from pqchain.works import papers
 
     repeats: int = arguments.repeats
-    checks.whole("--repeats", repeats, least=1, most=scenario.MOST_REPEATS)
-    known = checks.meanings(Scenario)["streams"][1].choices
-    streams = list(dict.fromkeys(values.folded(each, known) for each in arguments.streams or ()))
-    one = _scenario(arguments, streams)
-    _make_folder("--resume", arguments.resume, one, needs=["virtual"])
-    _make_folder("--qlog", arguments.qlog, one, needs=registry.names(logs=True))
-    reason = replay.check_possible(one)
+    checks.integer("--repeats", repeats, least=1, most=scenario.MAX_REPEATS)
+    choices = checks.meanings(Scenario)["streams"][1].choices
+    names = (values.canonical_case(name, choices) for name in arguments.streams or ())
+    streams = list(dict.fromkeys(names))
+    chosen = _scenario(arguments, streams)
+    _make_folder("--store", arguments.store, chosen, needs=["virtual"])
+    _make_folder("--log", arguments.log, chosen, needs=registry.names(writes_qlog=True))
+    reason = replays.unavailable_reason(chosen)
     if reason:
-        frame = replay.unsupported(one, reason)
+        frame = replays.unsupported(chosen, reason).frame
     else:
         runs = repeats * max(len(streams), 1)
-        size = BYTES.text(one.transfer_bytes, exact=True)
-        console.talk(
-            f"About {SECONDS.text(runs * replay.estimate_seconds(one), 2)} on an idle machine: "
+        size = BYTES.text(chosen.transfer_bytes, exact=True)
+        console.print_stderr(
+            f"About {SECONDS.text(runs * replays.estimate_seconds(chosen), 2)} on an idle machine: "
             f"{runs} run{'s'[: runs != 1]} of {size} of chunks."
         )
-        frame = replay.replay(
-            one,
+        frame = replays.replay(
+            chosen,
             streams=streams,
             repeats=repeats,
-            progress=console.watched(),
-            resume=arguments.resume,
-            logs=arguments.qlog,
-        )
+            progress=console.is_interactive(),
+            store=arguments.store,
+            log=arguments.log,
+        ).frame
     provenance = frame.attrs.get("provenance", {})
     console.save(frame, arguments.output)
-    plain = {"provenance": provenance, "runs": console.records(frame)}
-    shown = [tables.runs_table(frame)]
+    data = {"provenance": provenance, "runs": console.records(frame)}
+    shown_tables = [tables.runs_table(frame)]
     remarks = []
     if len(streams) > 1 and not reason:
         if repeats > 1:
             printed = papers.published("quic-reencoding").set_index("quantity")["value"]
             claimed = float(printed["transfer_time_saving_percent"])
-            compared = replay.contrast(frame, claimed_percent=claimed)
-            plain["contrast"] = console.records(compared)
-            shown.append(tables.contrast_table(compared))
+            compared = replays.contrast(frame, claimed_percent=claimed)
+            data["contrast"] = console.records(compared)
+            shown_tables.append(tables.contrast_table(compared))
         else:
             remarks.append(
-                "One pair tells nothing about a difference of some percent: give --repeats 10."
+                "One pair of runs cannot show a difference of some percent; use --repeats 10."
             )
-    facts = {fact: provenance.get(fact) for fact in ("run", "modelled")}
-    remarks += [f"{fact.capitalize()}: {said}." for fact, said in facts.items() if said]
-    return console.show(arguments, plain, *shown, remarks=remarks)
+    facts = {name: provenance.get(name) for name in ("run", "modelled")}
+    remarks += [f"{name.capitalize()}: {fact}." for name, fact in facts.items() if fact]
+    return console.show(arguments, data, *shown_tables, remarks=remarks)
 
 
-def _make_folder(option: str, folder: Path | None, one: Scenario, *, needs: list[str]) -> None:
+def _make_folder(option: str, folder: Path | None, chosen: Scenario, *, needs: list[str]) -> None:
     """Create the folder up front (fail fast). Raises UsageError."""
     if folder is None:
         return
-    if not {one.mode, one.transport} & set(needs):
+    if not {chosen.mode, chosen.transport} & set(needs):
         raise UsageError(
-            f"{option} works with {' and '.join(needs)} only, this run is {one.mode} over "
-            f"{one.transport}; leave it out"
+            f"{option} works with {' and '.join(needs)} only, this run is {chosen.mode} over "
+            f"{chosen.transport}; leave it out"
         )
     outputs.claim(folder)
 
 
 def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
     """Return the scenario of the options. Raises UsageError for an invalid value."""
-    changes = console.changes(arguments, Scenario)
+    changes = console.changed_fields(arguments, Scenario)
     if "transport" in changes and not registry.get(changes["transport"]).virtual:
         # A transport without virtual time needs sockets.
         changes.setdefault("mode", "loopback")
-    elif arguments.qlog is not None:
+    elif arguments.log is not None:
         # Not every transport can write qlog.
-        changes.setdefault("transport", registry.names(logs=True)[0])
+        changes.setdefault("transport", registry.names(writes_qlog=True)[0])
     if len(streams) == 1:
         changes["streams"] = streams[0]
-    one = scenario.preset(arguments.preset or "quick", **changes)
+    chosen = scenario.preset(arguments.preset or "quick", **changes)
     # Every kind of streams is validated before the first run.
     for kind in streams:
-        replace(one, streams=kind)
-    link, compute = console.changes(arguments, Link), console.changes(arguments, Compute)
-    _check_mode(one, link, "virtual", "netns")
-    _check_mode(one, compute, "virtual")
-    return replace(one, link=replace(one.link, **link), compute=replace(one.compute, **compute))
+        replace(chosen, streams=kind)
+    link = console.changed_fields(arguments, Link)
+    compute = console.changed_fields(arguments, Compute)
+    _check_mode(chosen, link, "virtual", "netns")
+    _check_mode(chosen, compute, "virtual")
+    return replace(
+        chosen, link=replace(chosen.link, **link), compute=replace(chosen.compute, **compute)
+    )
 
 
-def _check_mode(one: Scenario, changes: dict[str, Any], *modes: str) -> None:
+def _check_mode(chosen: Scenario, changes: dict[str, Any], *modes: str) -> None:
     """Reject options that have no effect in the mode. Raises UsageError."""
-    if changes and one.mode not in modes:
+    if changes and chosen.mode not in modes:
         name, value = next(iter(changes.items()))
         raise UsageError(
-            f"--{name.replace('_', '-')} {value}: {one.mode} models and shapes nothing; "
-            f"choose --mode {' or '.join(modes)}"
+            f"--{name.replace('_', '-')} {value} needs --mode {' or '.join(modes)}; got "
+            f"{chosen.mode}"
         )

@@ -5,52 +5,53 @@ from __future__ import annotations
 import argparse
 
 from pqchain.commands import console
+from pqchain.figures import Kind
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the report and summarize its results."""
     from pqchain import bench, report
 
-    done = report.reproduce(
+    result = report.reproduce(
         arguments.output,
         preset=arguments.preset or bench.preset(),
         only=arguments.only,
-        schemes=arguments.own,
-        progress=console.watched(),
+        algorithms=arguments.user_schemes,
+        progress=console.is_interactive(),
     )
-    by_print = done.claims["source"] == "published"
+    is_published = result.claims["source"] == Kind.PUBLISHED
     columns = {
-        "claims checked with the paper's numbers": done.claims.loc[by_print, "verdict"],
-        "claims checked with our numbers": done.claims.loc[~by_print, "verdict"],
-        "sizes": done.sizes["verdict"],
-        "printed numbers, ours": done.printed["kind"],
-        "operations timed": done.measurements["status"],
+        "claims checked with the paper's numbers": result.claims.loc[is_published, "verdict"],
+        "claims checked with our numbers": result.claims.loc[~is_published, "verdict"],
+        "sizes": result.sizes["verdict"],
+        "printed numbers, ours": result.printed["kind"],
+        "operations timed": result.measurements["status"],
     }
     counts = {
         name: {str(value): int(count) for value, count in column.value_counts().items()}
         for name, column in columns.items()
     }
-    plain = {
-        "ok": not done.failures,
-        "failures": done.failures,
-        "index": str(done.index),
-        "works": list(done.keys),
+    data = {
+        "ok": not result.failures,
+        "failures": result.failures,
+        "index": str(result.index),
+        "works": list(result.keys),
         **{
             name.replace(" ", "_").replace(",", "").replace("'", ""): count
             for name, count in counts.items()
         },
         "frames": {
             key: {name: console.records(frame) for name, frame in frames.items()}
-            for key, frames in done.frames.items()
+            for key, frames in result.frames.items()
         },
     }
-    shown = []
+    tables = []
     if not arguments.json:
         for name, verdicts in counts.items():
             listed = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
-            console.talk(f"{name:>38}: {listed}")
-        for failure in done.failures:
-            console.talk(f"pqchain: {failure}")
-        for work in done.works if arguments.only else ():
-            shown += [table.text() for table in work.tables(done.frames[work.key])]
-    return console.show(arguments, plain, *shown, str(done.index), fine=not done.failures)
+            console.print_stderr(f"{name:>38}: {listed}")
+        for failure in result.failures:
+            console.print_stderr(f"pqchain: {failure}")
+        for work in result.works if arguments.only else ():
+            tables += [table.text() for table in work.tables(result.frames[work.key])]
+    return console.show(arguments, data, *tables, str(result.index), ok=not result.failures)

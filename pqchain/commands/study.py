@@ -1,4 +1,4 @@
-"""`pqchain study`: figures of a plan, and a page of them."""
+"""`pqchain study`: model a whole chain with each signature scheme."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.list:
         studies_by_name = titles()
-        lines = "\n".join(f"{name:<15}{title}" for name, title in studies_by_name.items())
-        return console.show(arguments, studies_by_name, lines)
+        text = "\n".join(f"{name:<15}{title}" for name, title in studies_by_name.items())
+        return console.show(arguments, studies_by_name, text)
     if arguments.study is not None and not arguments.study.endswith(".toml"):
         # Raises UnknownName for an unknown study, before the slower imports.
         text = ready(arguments.study)
@@ -39,30 +39,31 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.outcomes:
         return _outcomes(arguments)
     if arguments.study is None:
-        raise UsageError("no study given; name one of `pqchain study --list`, or a TOML file")
+        raise UsageError("name a study of `pqchain study --list`, or a TOML file")
     if arguments.show:
         raise UsageError(f"--show needs a ready study; got the file {arguments.study}")
-    figure = values.folded(arguments.matters_for or "capacity_per_second", OUTPUTS)
+    figure = values.canonical_case(arguments.sensitivity or "capacity_per_second", OUTPUTS)
     # All outputs are checked before the study runs.
     sensitivity.check_output(figure)
     if arguments.page is not None:
         page.check_page(arguments.page)
-    elif arguments.matters_for is not None:
-        raise UsageError(f"--matters-for {figure} needs a page; add --page FILE.html")
-    own: list[str] = arguments.own
-    plan = _compared(_changed(_with_own(studies.load(arguments.study), own), arguments.set), own)
-    given = arguments.measurements
+    elif arguments.sensitivity is not None:
+        raise UsageError(f"--sensitivity {figure} needs a page; add --page FILE.html")
+    plan = studies.load(arguments.study)
+    plan = _changed(_with_costs(plan, arguments.user_schemes), arguments.set)
+    plan = _with_schemes(plan, arguments.user_schemes)
+    file = arguments.measurements
     findings = studies.run(
         plan,
-        measurements=None if given is None else results.load(given),
+        measurements=None if file is None else results.load(file),
         draws=arguments.draws,
         preset=arguments.preset,
-        progress=console.watched(),
+        progress=console.is_interactive(),
     )
     costs = {"costs": findings.costs.source}
     if arguments.output is not None:
         results.save(findings.frame, arguments.output, provenance=costs)
-    plain = {
+    data = {
         "study": plan.title,
         **costs,
         "warnings": texts.warnings(findings),
@@ -70,11 +71,12 @@ def run(arguments: argparse.Namespace) -> int:
         "calibration": console.records(findings.calibration),
         "figures": console.records(findings.frame),
     }
-    console.show(arguments, plain, *texts.parts(findings))
+    # The page takes much longer, because its sensitivity evaluates the model many times.
+    console.show(arguments, data, *texts.parts(findings))
     if arguments.page is not None:
         studies.write(studies.analyse(findings, output=figure), arguments.page)
-        console.talk(f"wrote {arguments.page}")
-    return console.FINE
+        console.print_stderr(f"Saved: {arguments.page}")
+    return console.SUCCESS
 
 
 def _outcomes(arguments: argparse.Namespace) -> int:
@@ -89,27 +91,27 @@ def _outcomes(arguments: argparse.Namespace) -> int:
     else:
         operations_of = ["generate_keypair", "sign", "verify"]
         frame = operations.measure(
-            analysis.scheme_names(), operations_of, preset=arguments.preset or presets.preset(),
-            progress=console.watched(),
+            analysis.algorithm_names(), operations_of, preset=arguments.preset or presets.preset(),
+            progress=console.is_interactive(),
         )  # fmt: skip
     predicted = analysis.predictions(costing.from_frame(frame))
     console.save(predicted, arguments.output, provenance=frame.attrs.get("provenance", {}))
     return console.show(arguments, console.records(predicted), text.outcomes_table(predicted))
 
 
-def _with_own(plan: Plan, names: list[str]) -> Plan:
-    """Add the schemes that --scheme defines by numbers to the plan."""
+def _with_costs(plan: Plan, names: list[str]) -> Plan:
+    """Add the costs of the schemes that --scheme defines by numbers to the plan."""
     from pqchain import schemes
 
-    given = tuple(row for row in map(schemes.costs_of, names) if row is not None)
-    return plan.with_(own_schemes=plan.own_schemes + given) if given else plan
+    costs = tuple(row for row in map(schemes.costs_of, names) if row is not None)
+    return plan.with_(own_schemes=plan.own_schemes + costs) if costs else plan
 
 
-def _compared(plan: Plan, names: list[str]) -> Plan:
+def _with_schemes(plan: Plan, names: list[str]) -> Plan:
     """Add the schemes of --scheme to those that the plan compares."""
-    asked = {name.casefold() for name in plan.schemes}
-    more = tuple(name for name in names if name.casefold() not in asked)
-    return plan.with_(schemes=plan.schemes + more) if more else plan
+    known = {name.casefold() for name in plan.algorithms}
+    added = tuple(name for name in names if name.casefold() not in known)
+    return plan.with_(algorithms=plan.algorithms + added) if added else plan
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:
@@ -123,7 +125,7 @@ def _changed(plan: Plan, changes: list[str]) -> Plan:
         if not sign:
             problems.append(f"--set must be INPUT=VALUE, such as nodes=1024; got {change}")
             continue
-        name = values.folded(name, NAMES)
+        name = values.canonical_case(name, NAMES)
         try:
             check_name(name)
         except UsageError as error:
@@ -132,10 +134,10 @@ def _changed(plan: Plan, changes: list[str]) -> Plan:
         types = INPUTS[name].types if name in INPUTS else ()
         if types or name == "law":
             settings[name] = _value(text, types) if types else text.casefold()
-        elif name == "schemes":
+        elif name == "algorithms":
             settings[name] = tuple(filter(None, map(str.strip, text.split(","))))
         else:
-            problems.append(f"--set changes numbers and names; use a TOML file to set {name!r}")
+            problems.append(f"--set cannot change {name!r}; set it in a TOML file")
     try:
         changed = plan.with_(**settings)
     except UsageError as error:

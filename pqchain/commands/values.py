@@ -8,16 +8,16 @@ from typing import Any
 from pqchain import checks
 from pqchain.errors import UsageError
 
-MOST_VALUES = 100_000
+MAX_VALUES = 100_000
 """Maximum number of values of a list option."""
 
 
-def folded(name: str, known: Iterable[str]) -> str:
+def canonical_case(name: str, known: Iterable[str]) -> str:
     """Return the known spelling of a name, ignoring case; an unknown name as it is."""
-    return {each.casefold(): each for each in known}.get(name.casefold(), name)
+    return {spelling.casefold(): spelling for spelling in known}.get(name.casefold(), name)
 
 
-def whole_numbers(text: str, option: str, *, least: int = 0, most: int = 2**63) -> list[int]:
+def integers(text: str, option: str, *, least: int = 0, most: int = 2**63) -> list[int]:
     """Parse integers such as "1..5,8", without duplicates. Raises UsageError."""
     # A dict keeps the order and drops duplicates.
     values: dict[int, None] = {}
@@ -27,39 +27,39 @@ def whole_numbers(text: str, option: str, *, least: int = 0, most: int = 2**63) 
             first, last = int(low), int(high if dots else low)
         except ValueError:
             raise UsageError(
-                f"{option} {text}: {part!r} is neither a whole number nor a range; "
-                "expected such as 1..5 or 1,2,8"
+                f"{option} must be whole numbers or ranges, such as 1..5 or 1,2,8; got {part!r}"
             ) from None
         if last < first:
-            raise UsageError(f"{option} {text}: {part} runs backwards; give {last}..{first}")
+            raise UsageError(f"{option} must be an ascending range: {last}..{first}; got {part}")
         for value in (first, last):
             if not least <= value <= most:
-                raise UsageError(f"{option} has {value}; expected {least} to {most}")
+                raise UsageError(f"{option} must be from {least} to {most}; got {value}")
         # Checked before the range is expanded, which would take memory in proportion.
-        if last - first >= MOST_VALUES:
-            raise UsageError(f"{option} {text}: more than {MOST_VALUES} values; give fewer")
+        if last - first >= MAX_VALUES:
+            raise UsageError(f"{option} must have at most {MAX_VALUES} values; got {part}")
         values |= dict.fromkeys(range(first, last + 1))
     return list(values)
 
 
-def assigned(cls: type, entries: Iterable[str], option: str) -> dict[str, Any]:
+def field_values(cls: type, entries: Iterable[str], option: str) -> dict[str, Any]:
     """Parse FIELD=VALUE entries for the fields of a dataclass. Raises UsageError."""
     declared = checks.meanings(cls)
     values: dict[str, Any] = {}
     for entry in entries:
         name, equals, text = entry.partition("=")
-        name = folded(name, declared)
+        name = canonical_case(name, declared)
         if not equals or name not in declared:
-            raise UsageError(f"{option} {entry}: expected FIELD=VALUE with one of {list(declared)}")
+            fields = ", ".join(declared)
+            raise UsageError(f"{option} must be FIELD=VALUE with a field of {fields}; got {entry}")
         if name in values:
-            raise UsageError(f"{option} {name} was given twice; give all its ranks with commas")
-        kind = checks.kind(declared[name][0])
+            raise UsageError(f"{option} {name} must be given once; separate its ranks by commas")
+        kind = checks.value_type(declared[name][0])
         if kind is tuple:
-            values[name] = tuple(whole_numbers(text, f"{option} {name}"))
+            values[name] = tuple(integers(text, f"{option} {name}"))
             continue
         try:
             values[name] = kind(text)
         except ValueError:
             expected = "a whole number" if kind is int else "a number"
-            raise UsageError(f"{option} {entry}: expected {expected} after =") from None
+            raise UsageError(f"{option} {name} must be {expected}; got {text!r}") from None
     return values

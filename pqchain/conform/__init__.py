@@ -1,8 +1,8 @@
 """Conformance tests of signature verifiers: boundary vectors, adapters and result tables.
 
-made = pqchain.conform.vectors(["ML-DSA-44"])    # every rule of verification, probed
-pqchain.conform.write(made, Path("vectors"))     # in Wycheproof's form and in ACVP's
-checks = pqchain.conform.checks(made[0])         # the rules of the specification, one by one
+vectors = pqchain.conform.vectors(["ML-DSA-44"])    # probe every rule of verification
+pqchain.conform.write(vectors, Path("vectors"))     # files in Wycheproof's and ACVP's formats
+checks = pqchain.conform.checks(vectors[0])         # result of each rule for one vector
 
 Each name is loaded at first use, so that an adapter starts without pandas.
 """

@@ -12,7 +12,7 @@ from pqchain.render.table import Column, Shown, Table, verdict
 
 
 def plain(vector: Vector) -> dict[str, Any]:
-    """Return all fields and checks of a vector as plain JSON values."""
+    """Return all fields and checks of a vector as JSON values."""
     checks = oracles.checks(vector)
     return {
         "vector": vector.ident,
@@ -33,7 +33,7 @@ def plain(vector: Vector) -> dict[str, Any]:
 
 def text(vector: Vector) -> str:
     """Return a description of the vector in text; long byte strings are shortened."""
-    lines = [
+    paragraphs = [
         f"{vector.ident}: {vector.probe}",
         f"expected    {vector.expected}",
         f"family      {vector.family}: {families(scheme(vector.algorithm))[vector.family].probes}",
@@ -43,17 +43,17 @@ def text(vector: Vector) -> str:
         data: bytes = getattr(vector, name)
         digits = data.hex()
         short = digits if len(digits) <= 48 else f"{digits[:32]}...{digits[-16:]}"
-        lines.append(f"{name:<12}{len(data)} bytes {short}")
-    return "\n".join(lines)
+        paragraphs.append(f"{name:<12}{len(data)} bytes {short}")
+    return "\n".join(paragraphs)
 
 
 def table(vector: Vector) -> Table:
     """Return a row for each rule applied to the vector."""
     rows = []
     for check in oracles.checks(vector):
-        said: Shown | str = verdict("holds" if check.holds else "does not hold")
+        status: Shown | str = verdict("holds" if check.holds else "does not hold")
         if check.open and not check.holds:
-            said = "left open"
-        rows.append([check.name, said, check.rule, check.said])
-    columns = [Column("rule"), Column("verdict"), Column("where"), Column("the numbers")]
-    return Table(columns=columns, rows=rows, caption="The rules of the specification")
+            status = "left open"
+        rows.append([check.name, status, check.rule, check.detail])
+    columns = [Column("rule"), Column("verdict"), Column("source"), Column("numbers")]
+    return Table(columns=columns, rows=rows, caption="Rules of the specification")

@@ -14,7 +14,7 @@ from typing import Any
 
 from pqchain.conform.vector import Family, Vector, families, scheme
 from pqchain.errors import DataError, UsageError
-from pqchain.installation import MOST_JSON_BYTES, read_bytes
+from pqchain.installation import MAX_JSON_BYTES, read_bytes
 
 VERSION = "1"
 """Version of the vectors, incremented when the bytes of a file change."""
@@ -27,8 +27,8 @@ _OBJECT_IDENTIFIERS = {
 }
 
 
-# Exceptions from parsing a file that does not have the expected structure: files come from
-# outside, so any field may be missing or of another type.
+# Exceptions from parsing a file of another structure: in files from outside, any field may be
+# missing or of another type.
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
@@ -44,14 +44,16 @@ def wycheproof(vectors: Sequence[Vector]) -> dict[str, Any]:
     kind, schema = _WYCHEPROOF[scheme(algorithm)]
     groups = []
     # Vectors of one key follow each other: see `Collector.vectors`.
-    for (public_key, key), members in groupby(vectors, key=_owner):
+    for (public_key, key), members in groupby(
+        vectors, key=lambda vector: (vector.public_key, vector.key)
+    ):
         group: dict[str, Any] = {"type": kind, "publicKey": public_key.hex()}
         if algorithm in _OBJECT_IDENTIFIERS:
             group["publicKeyDer"] = _public_key_info(algorithm, public_key).hex()
         group["source"] = {"name": "pqchain/conform", "version": VERSION}
-        group["tests"] = [_wycheproof_test(each, known, key) for each in members]
+        group["tests"] = [_wycheproof_test(vector, known, key) for vector in members]
         groups.append(group)
-    used = {each.family for each in vectors}
+    used = {vector.family for vector in vectors}
     return {
         "algorithm": algorithm,
         "schema": schema,
@@ -63,10 +65,6 @@ def wycheproof(vectors: Sequence[Vector]) -> dict[str, Any]:
         "notes": {row.flag: _note(row) for name, row in known.items() if name in used},
         "testGroups": groups,
     }
-
-
-def _owner(vector: Vector) -> tuple[bytes, str]:
-    return vector.public_key, vector.key
 
 
 # Test group type and schema name; Project Wycheproof has no schema for Falcon.
@@ -104,8 +102,7 @@ def _public_key_info(algorithm: str, public_key: bytes) -> bytes:
 
 def _der(tag: int, content: bytes) -> bytes:
     count = len(content)
-    # DER encodes a length of up to 127 in one byte, and a longer one after a byte that counts its
-    # bytes.
+    # DER encodes a length of up to 127 in one byte; before a longer one, a byte counts its bytes.
     if count < 128:
         return bytes([tag, count]) + content
     length = count.to_bytes((count.bit_length() + 7) // 8, "big")
@@ -120,7 +117,7 @@ def acvp(vectors: Sequence[Vector]) -> dict[str, Any]:
     # ML-DSA has several interfaces, of which the vectors probe one.
     if standard:
         group |= {"signatureInterface": "external", "preHash": "pure", "externalMu": False}
-    group["tests"] = [_acvp_test(each) for each in vectors if each.expected != "acceptable"]
+    group["tests"] = [_acvp_test(test) for test in vectors if test.expected != "acceptable"]
     return {
         "vsId": 0,
         "algorithm": "ML-DSA" if standard else "Falcon",
@@ -157,17 +154,16 @@ def read(path: Path) -> tuple[Vector, ...]:
     that cannot be read or parsed, and UsageError for a path that is not a regular file.
     """
     try:
-        text = read_bytes(path, MOST_JSON_BYTES)
+        text = read_bytes(path, MAX_JSON_BYTES)
     except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}; name a file of vectors") from error
+        raise DataError(f"cannot read {path}: {error.strerror}. Give a vector file.") from error
     try:
         content = json.loads(text)
-        found = _from_acvp(content) if "mode" in content else _from_wycheproof(content)
-        return tuple(found)
+        return tuple((_from_acvp if "mode" in content else _from_wycheproof)(content))
     except (*_UNREADABLE, UsageError) as error:
         raise DataError(
-            f"{path} holds no vectors for verification ({type(error).__name__}: {error}); expected "
-            "the JSON of Project Wycheproof or of ACVP"
+            f"{path} is not a file of verification vectors ({type(error).__name__}: {error}). "
+            "Give JSON in the format of Project Wycheproof or of ACVP."
         ) from error
 
 
@@ -194,7 +190,7 @@ def _from_wycheproof(content: Mapping[str, Any]) -> Iterator[Vector]:
 
 def _from_acvp(content: Mapping[str, Any]) -> Iterator[Vector]:
     if content["mode"] != "sigVer":
-        raise ValueError(f"mode {content['mode']!r} is not sigVer")
+        raise ValueError(f"mode must be 'sigVer'; got {content['mode']!r}")
     for group in content["testGroups"]:
         if group.get("preHash", "pure") != "pure" or group.get("externalMu"):
             continue
@@ -219,7 +215,7 @@ def _from_acvp(content: Mapping[str, Any]) -> Iterator[Vector]:
 
 def files(vectors: Iterable[Vector]) -> Iterator[tuple[str, str]]:
     """Yield the relative path and the text of both files of every algorithm."""
-    for algorithm, members in groupby(vectors, key=lambda each: each.algorithm):
-        own = list(members)
-        yield f"wycheproof/{stem(algorithm)}.json", text(wycheproof(own))
-        yield f"acvp/{stem(algorithm)}.json", text(acvp(own))
+    for algorithm, members in groupby(vectors, key=lambda vector: vector.algorithm):
+        group = list(members)
+        yield f"wycheproof/{stem(algorithm)}.json", text(wycheproof(group))
+        yield f"acvp/{stem(algorithm)}.json", text(acvp(group))

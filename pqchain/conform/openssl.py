@@ -43,5 +43,5 @@ def version() -> str:
     import cryptography
     from cryptography.hazmat.backends.openssl import backend
 
-    words = backend.openssl_version_text().split()
-    return f"{cryptography.__version__} ({' '.join(words[:2])})"
+    name, number, *_ = backend.openssl_version_text().split()
+    return f"{cryptography.__version__} ({name} {number})"

@@ -32,28 +32,27 @@ class Verdicts:
     portable: bool
     openssl: bool | None
     """None if OpenSSL lacks the scheme."""
-    strays: tuple[str, ...]
+    unexpected_failures: tuple[str, ...]
     """Rules that fail in the model but do not belong to the vector's family."""
 
     def agree(self, vector: Vector) -> bool:
         """Return whether all verdicts are the expected one and only the probed rules fail."""
         # If another rule failed too, a verifier without the probed rule would still reject the
         # vector and pass unnoticed.
-        if self.model != vector.expected or self.strays:
+        if self.model != vector.expected or self.unexpected_failures:
             return False
         # Implementations may legitimately differ here.
         if vector.expected == "acceptable":
             return True
-        said = {self.portable, self.openssl} - {None}
-        return said == {vector.expected == "valid"}
+        return {self.portable, self.openssl} - {None} == {vector.expected == "valid"}
 
 
 @cache
 def model(algorithm: str) -> Model:
     """Return the model verifier of an algorithm."""
     if scheme(algorithm) == "ml-dsa":
-        return ml_dsa_verifier.Verifier(algorithm)
-    return falcon_verifier.Verifier(algorithm)
+        return ml_dsa_verifier.MLDSAVerifier(algorithm)
+    return falcon_verifier.FalconVerifier(algorithm)
 
 
 def checks(vector: Vector) -> list[Check]:
@@ -61,40 +60,29 @@ def checks(vector: Vector) -> list[Check]:
     return list(model(vector.algorithm).checks(*vector.case))
 
 
-def portable(algorithm: str, implementation: str = PORTABLE) -> Verify:
-    """Return a verifier of pqchain that returns False for wrong lengths instead of raising."""
-    signer = open_signer(algorithm, implementation)
-
-    def verify(message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
-        try:
-            return signer.verify(message, signature, public_key, context)
-        except BadLength:
-            return False
-
-    return verify
-
-
 def judge(vectors: Iterable[Vector], algorithm: str) -> Iterator[tuple[Vector, Verdicts]]:
     """Yield each vector with the oracles' verdicts; all vectors must be of this algorithm."""
-    c, third = portable(algorithm), openssl.verifier(algorithm)
+    portable, by_openssl = open_signer(algorithm, PORTABLE).verify, openssl.verifier(algorithm)
     known = families(scheme(algorithm))
     for vector in vectors:
-        found = checks(vector)
-        failed = (check.name for check in found if not check.holds)
+        results = checks(vector)
+        failed = (check.name for check in results if not check.holds)
         verdicts = Verdicts(
-            model=expected(found),
-            portable=c(*vector.case),
-            # A ValueError for a wrong length counts as a rejection.
-            openssl=_unraised(third, vector.case) if third else None,
-            strays=tuple(name for name in failed if name not in known[vector.family].checks),
+            model=expected(results),
+            portable=_accepts(portable, vector.case),
+            openssl=_accepts(by_openssl, vector.case) if by_openssl else None,
+            unexpected_failures=tuple(
+                name for name in failed if name not in known[vector.family].checks
+            ),
         )
         yield vector, verdicts
 
 
-def _unraised(verify: Verify, case: Case) -> bool:
+def _accepts(verify: Verify, case: Case) -> bool:
     try:
         return verify(*case)
-    except ValueError:
+    # An error for a wrong length counts as a rejection.
+    except (BadLength, ValueError):
         return False
 
 
@@ -104,10 +92,10 @@ def decided(vectors: Iterable[Vector], algorithm: str) -> tuple[Vector, ...]:
     Raises DataError that lists the first three disagreements.
     """
     judged = list(judge(vectors, algorithm))
-    wrong = [f"{v.ident} ({v.probe}): {said}" for v, said in judged if not said.agree(v)]
+    wrong = [f"{v.ident} ({v.probe}): {result}" for v, result in judged if not result.agree(v)]
     if wrong:
         raise DataError(
-            f"the oracles do not agree on {len(wrong)} vectors of {algorithm}, so pqchain is "
-            f"wrong somewhere; please report it: {'; '.join(wrong[:3])}"
+            f"the oracles disagree on {len(wrong)} vectors of {algorithm}: {'; '.join(wrong[:3])}. "
+            "Report this defect of pqchain."
         )
     return tuple(vector for vector, _ in judged)

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from pqchain.conform.vector import Vector
+from pqchain.crypto.isolation import Child, exit_reason
 from pqchain.errors import UsageError
-from pqchain.isolation import Child, exit_reason
 
 VERDICTS = {
     "accept": "the signature is valid",
     "reject": "it is not",
     "refuse": "an error was raised instead of a verdict, as for a key of a wrong length",
-    "unsupported": "the algorithm, or a context, is not offered",
+    "unsupported": "the verifier lacks the algorithm or contexts",
     "panic": "the verifier failed and was caught",
 }
 """Verdicts that an adapter may return."""
@@ -66,7 +66,7 @@ class Adapter:
         self.command, self.folder = list(command), folder
         self.limit_seconds = limit_seconds
         self._child: Child | None = None
-        self._asked = 0
+        self._requests = 0
 
     def __enter__(self) -> Adapter:
         return self
@@ -80,9 +80,9 @@ class Adapter:
         Raises UsageError if the command cannot be started.
         """
         # Each answer must repeat this number, which detects answers to earlier requests.
-        self._asked += 1
+        self._requests += 1
         request = {
-            "id": self._asked,
+            "id": self._requests,
             "algorithm": vector.algorithm,
             "public_key": vector.public_key.hex(),
             "message": vector.message.hex(),
@@ -98,10 +98,10 @@ class Adapter:
             self.close(grace_seconds=0.0)
             return Answer("timeout", reason=f"no answer in {self.limit_seconds:g} s")
         except (OSError, EOFError):
-            how = exit_reason(self.close())
-            said = child.stderr_tail[-300:].strip().splitlines()
-            return Answer("crash", reason=f"{how}: {said[-1]}" if said else how)
-        answer = _read(line, self._asked)
+            reason = exit_reason(self.close())
+            output = child.stderr_tail[-300:].strip().splitlines()
+            return Answer("crash", reason=f"{reason}: {output[-1]}" if output else reason)
+        answer = _parse(line, self._requests)
         # Requests and answers may be out of step from here on; a new process starts in step.
         if answer.verdict == "malformed":
             self.close(grace_seconds=0.0)
@@ -112,8 +112,8 @@ class Adapter:
             return Child(self.command, folder=self.folder)
         except OSError as error:
             raise UsageError(
-                f"{self.command[0]} cannot be started: {error.strerror}; give a program that reads "
-                "requests from stdin (pqchain conform run --help)"
+                f"{self.command[0]} cannot be started: {error.strerror}. Give a program that reads "
+                "requests from stdin (pqchain conform run --help)."
             ) from error
 
     def close(self, *, grace_seconds: float = _GRACE_SECONDS) -> int:
@@ -122,12 +122,12 @@ class Adapter:
         return 0 if child is None else child.end(grace_seconds)
 
 
-def _read(line: bytes, asked: int) -> Answer:
+def _parse(line: bytes, request_id: int) -> Answer:
     """Parse an answer; a protocol violation gives the verdict "malformed" with a reason."""
     try:
         answer: Mapping[str, Any] = json.loads(line)
-        if answer["id"] != asked:
-            return _malformed(f"id {answer['id']!r}", f"; expected {asked}")
+        if answer["id"] != request_id:
+            return _malformed(f"id {answer['id']!r}", f"; expected {request_id}")
         verdict = answer["verdict"]
         if verdict not in VERDICTS:
             return _malformed(f"verdict {verdict!r}", f"; expected one of {', '.join(VERDICTS)}")
@@ -141,6 +141,6 @@ def _read(line: bytes, asked: int) -> Answer:
         return _malformed(repr(quoted), f" ({type(error).__name__}: {error})")
 
 
-def _malformed(found: str, expected: str) -> Answer:
+def _malformed(quoted: str, expected: str) -> Answer:
     """Return a malformed answer whose reason has a bounded length."""
-    return Answer("malformed", reason=f"{found[: _QUOTED_CHARACTERS + 20]}{expected[:200]}")
+    return Answer("malformed", reason=f"{quoted[: _QUOTED_CHARACTERS + 20]}{expected[:200]}")

@@ -29,8 +29,8 @@ SOURCES = installation.HOME / "conform" / "adapters"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verifier:
-    """A verifier: a row of data/conform/adapters.toml, or a command line of the user.
+class VerifierSpec:
+    """Specification of a verifier: a row of data/conform/adapters.toml, or a user's command line.
 
     `folder` is the language's source folder, "python" for pqchain itself, or "" for a command line.
     """
@@ -54,14 +54,14 @@ class Verifier:
         """Return an adapter with this timeout per request. Raises Unsupported with the reason."""
         if self.folder == "":
             return Adapter(self.command, limit_seconds=limit_seconds)
-        if reason := self.obstacle():
-            raise Unsupported(f"{self.name} cannot be asked here: {reason}")
+        if reason := self.unavailable_reason():
+            raise Unsupported(f"{self.name} is unavailable here: {reason}")
         # pqchain's own adapter must run in this interpreter, where its dependencies are.
         command = [part.replace("{python}", sys.executable) for part in self.command]
         folder = None if self.folder == "python" else build_folder(self.folder)
         return Adapter(command, folder=folder, limit_seconds=limit_seconds)
 
-    def obstacle(self) -> str:
+    def unavailable_reason(self) -> str:
         """Return why the verifier is unavailable here, or "" if it is available."""
         flags = Implementation(self.name, "", cpu_flags=self.cpu_flags)
         if missing := machine.missing_flags(flags):
@@ -69,7 +69,7 @@ class Verifier:
         if self.folder == "":
             return ""
         if self.folder == "python":
-            return _python_obstacle(self.command[-1])
+            return _python_unavailable_reason(self.command[-1])
         if missing_tools := tools_missing(self.folder):
             return f"no {', '.join(missing_tools)} on the path"
         if not (build_folder(self.folder) / BUILT).is_file():
@@ -77,7 +77,7 @@ class Verifier:
         # Go's build script leaves out a program if the toolchain's standard library lacks ML-DSA.
         program = build_folder(self.folder) / self.command[0]
         if "/" in self.command[0] and not program.is_file():
-            return "this toolchain has not what it is built from"
+            return "the standard library of this toolchain has no ML-DSA"
         return ""
 
 
@@ -91,34 +91,34 @@ def _tables() -> dict[str, Any]:
 
 
 @cache
-def verifiers() -> dict[str, Verifier]:
+def verifiers() -> dict[str, VerifierSpec]:
     """Return all registered verifiers by name, in the order of adapters.toml."""
-    found = {}
+    by_name = {}
     for name, row in _tables().items():
         if name == "folders":
             continue
         fields: dict[str, Any] = {"version": _version(row)}
         fields |= {key: tuple(v) if isinstance(v, list) else v for key, v in row.items()}
-        found[name] = Verifier(name=name, **fields)
-    return found
+        by_name[name] = VerifierSpec(name=name, **fields)
+    return by_name
 
 
 def _version(row: dict[str, Any]) -> str:
-    """Return a version that is known only on this machine: of pqchain, OpenSSL, or a build."""
+    """Return the version of pqchain, OpenSSL or a build on this machine."""
     if row["folder"] == "python":
         return openssl.version() if row["command"][-1] == "openssl" else installation.VERSION
-    written = build_folder(row["folder"]) / f"{row['command'][0]}.version"
-    return written.read_text(encoding="utf-8").strip() if written.is_file() else ""
+    path = build_folder(row["folder"]) / f"{row['command'][0]}.version"
+    return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
 
 
-def _python_obstacle(name: str) -> str:
+def _python_unavailable_reason(name: str) -> str:
     """Return why a verifier in this interpreter is unavailable, or ""."""
     if name == "openssl":
         return "" if openssl.verifier("ML-DSA-44") else "this OpenSSL has no ML-DSA"
     return str(obstacle(name) or "")
 
 
-def chosen(names: Iterable[str] | None) -> list[Verifier]:
+def select(names: Iterable[str] | None) -> list[VerifierSpec]:
     """Return the named verifiers, or all for None; letter case is ignored. Raises UnknownName."""
     known = verifiers()
     if names is None:
@@ -130,10 +130,10 @@ def chosen(names: Iterable[str] | None) -> list[Verifier]:
     return [folded[name.casefold()] for name in names]
 
 
-def own(command: Iterable[str]) -> Verifier:
+def from_command(command: Iterable[str]) -> VerifierSpec:
     """Return a verifier for a command line of the user."""
-    given = tuple(command)
-    return Verifier(name=Path(given[0]).name, folder="", command=given, language="given")
+    parts = tuple(command)
+    return VerifierSpec(name=Path(parts[0]).name, folder="", command=parts, language="given")
 
 
 def folders() -> list[str]:
@@ -168,9 +168,9 @@ def build_folder(folder: str) -> Path:
 
 def _sources(folder: str) -> list[Path]:
     """Return the source files of a folder, without build products."""
-    found = (path for path in sorted((SOURCES / folder).rglob("*")) if path.is_file())
-    left = {"target", "node_modules", "lib", "classes"}
-    return [path for path in found if not left & set(path.relative_to(SOURCES).parts)]
+    paths = (path for path in sorted((SOURCES / folder).rglob("*")) if path.is_file())
+    products = {"target", "node_modules", "lib", "classes"}
+    return [path for path in paths if not products & set(path.relative_to(SOURCES).parts)]
 
 
 def build(names: Iterable[str], *, limit_seconds: float = 3600.0) -> dict[str, tuple[str, str]]:
@@ -180,31 +180,31 @@ def build(names: Iterable[str], *, limit_seconds: float = 3600.0) -> dict[str, t
     the build's output as reason. Takes from seconds (go, java, javascript) to minutes (rust). An
     interrupted build resumes in its directory.
     """
-    found: dict[str, tuple[str, str]] = {}
+    results: dict[str, tuple[str, str]] = {}
     running: dict[str, tuple[subprocess.Popen[str], IO[str]]] = {}
     with ExitStack() as stack:
         for folder in names:
             if missing := tools_missing(folder):
-                found[folder] = "unsupported", f"no {', '.join(missing)} on the path"
+                results[folder] = "unsupported", f"no {', '.join(missing)} on the path"
             elif (build_folder(folder) / BUILT).is_file():
-                found[folder] = "cached", ""
+                results[folder] = "cached", ""
             else:
                 # The status if the timeout below expires; otherwise it is overwritten.
-                found[folder] = "failed", f"not done in {limit_seconds:g} s; run it again"
+                results[folder] = "failed", f"not finished in {limit_seconds:g} s; run it again"
                 running[folder] = stack.enter_context(_script(folder))
-        for folder, (process, said) in running.items():
+        for folder, (process, output) in running.items():
             try:
                 code = process.wait(timeout=limit_seconds)
             except subprocess.TimeoutExpired:
                 continue
             if code == 0:
                 (build_folder(folder) / BUILT).touch()
-                found[folder] = "built", ""
+                results[folder] = "built", ""
             else:
-                said.seek(0)
-                last = " ".join(said.read().strip().splitlines()[-5:])
-                found[folder] = "failed", last or f"exit code {code}"
-    return found
+                output.seek(0)
+                last = " ".join(output.read().strip().splitlines()[-5:])
+                results[folder] = "failed", last or f"exit code {code}"
+    return results
 
 
 @contextmanager
@@ -216,13 +216,13 @@ def _script(folder: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
     # A file, because the output is read only after the build; a full pipe would block it.
-    with tempfile.TemporaryFile("w+", errors="replace") as said:
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
         process = subprocess.Popen(
-            ["sh", "-e", "build.sh"], cwd=target, stdin=subprocess.DEVNULL, stdout=said,
+            ["sh", "-e", "build.sh"], cwd=target, stdin=subprocess.DEVNULL, stdout=output,
             stderr=subprocess.STDOUT, text=True, start_new_session=True,
         )  # fmt: skip
         try:
-            yield process, said
+            yield process, output
         finally:
             # The whole process group, because the shell has started compilers.
             if process.poll() is None:

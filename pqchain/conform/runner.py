@@ -8,7 +8,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pqchain.conform.protocol import FAILURES
-from pqchain.conform.registry import Verifier
+from pqchain.conform.registry import VerifierSpec
 from pqchain.conform.vector import Vector
 from pqchain.errors import Unsupported
 from pqchain.results import Contract
@@ -26,7 +26,8 @@ SUMMARY = Contract.of(
     ("Int64", "vectors right wrong accepted rejected crashes timeouts unsupported"),
 )
 """A row for each verifier, algorithm and family. `accepted` and `rejected` count the vectors that
-the specification leaves open; `status` is "ok", "failed" (something wrong), or "unsupported"."""
+the specification leaves open; `status` is "ok", "failed" (a wrong verdict, crash or timeout), or
+"unsupported": a verifier without verdicts, with empty `algorithm` and `family`."""
 
 OUTCOMES = {
     "right": "right",
@@ -43,7 +44,7 @@ OUTCOMES = {
 # Limits after which a verifier gets no more requests, so that one that hangs or never starts costs
 # minutes and not hours. Malformed answers count as crashes, because each costs a new process too.
 # Crashes count only before the first verdict; later ones are findings about single vectors.
-MOST_TIMEOUTS, MOST_CRASHES = 3, 10
+MAX_TIMEOUTS, MAX_CRASHES = 3, 10
 
 
 def outcome(expected: str, verdict: str) -> str:
@@ -60,7 +61,7 @@ def outcome(expected: str, verdict: str) -> str:
 
 
 def run(
-    verifiers: Iterable[Verifier],
+    verifiers: Iterable[VerifierSpec],
     vectors: Sequence[Vector],
     *,
     limit_seconds: float = 60.0,
@@ -68,46 +69,46 @@ def run(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the verdicts (VERDICTS) and their summary (SUMMARY).
 
-    `limit_seconds` is the timeout of each request. A verifier that cannot run here is a row of the
-    summary with its reason. A timeout counts only if the repeated request times out too. After
-    MOST_TIMEOUTS timeouts, or MOST_CRASHES crashes or malformed answers before the first verdict,
-    all remaining vectors fail without a request.
+    `limit_seconds` is the timeout of each request. A verifier that cannot run here, or answers
+    "unsupported" to every vector, is one row of the summary with the reason. A timeout counts only
+    if the repeated request times out too. After MAX_TIMEOUTS timeouts, or MAX_CRASHES crashes or
+    malformed answers before the first verdict, all remaining vectors fail without a request.
     """
     verdicts, summary = [], []
     for verifier in verifiers:
-        asked = [each for each in vectors if verifier.offers(each.algorithm)]
+        requests = [vector for vector in vectors if verifier.offers(vector.algorithm)]
         # A verifier of other schemes has no row, not even an unsupported one.
-        if not asked:
+        if not requests:
             continue
         try:
-            rows = _ask(verifier, asked, limit_seconds=limit_seconds, progress=progress)
+            rows = _ask(verifier, requests, limit_seconds=limit_seconds, progress=progress)
         except Unsupported as error:
-            summary.append(_absent(verifier, str(error)))
+            summary.append(_summary_row(verifier, "", "", "unsupported", str(error), ()))
             continue
         verdicts += rows
-        summary += _counted(verifier, rows)
+        summary += _summarise(verifier, rows)
     return VERDICTS.frame(verdicts), SUMMARY.frame(summary)
 
 
 def _ask(
-    verifier: Verifier, vectors: Sequence[Vector], *, limit_seconds: float, progress: bool
+    verifier: VerifierSpec, vectors: Sequence[Vector], *, limit_seconds: float, progress: bool
 ) -> list[dict[str, str]]:
     rows: list[dict[str, str]] = []
     counts = dict.fromkeys(("answered", "timeout", "crash"), 0)
     with verifier.adapter(limit_seconds=limit_seconds) as adapter:
         for vector in tqdm(vectors, desc=verifier.name, disable=not progress, leave=False):
-            if counts["timeout"] >= MOST_TIMEOUTS:
-                verdict, reason = "timeout", f"asked no more after {MOST_TIMEOUTS} time-outs"
-            elif counts["crash"] >= MOST_CRASHES and not counts["answered"]:
-                verdict, reason = "crash", f"asked no more after {MOST_CRASHES} crashes"
+            if counts["timeout"] >= MAX_TIMEOUTS:
+                verdict, reason = "timeout", f"no more requests after {MAX_TIMEOUTS} timeouts"
+            elif counts["crash"] >= MAX_CRASHES and not counts["answered"]:
+                verdict, reason = "crash", f"no more requests after {MAX_CRASHES} crashes"
             else:
                 answer = adapter.ask(vector)
                 if answer.verdict == "timeout":
                     # A busy machine may delay one answer, so a single timeout is retried.
                     answer = adapter.ask(vector)
                 verdict, reason = answer.verdict, answer.reason
-                ended = {"malformed": "crash"}.get(verdict, verdict)
-                counts[ended if ended in counts else "answered"] += 1
+                kind = {"malformed": "crash"}.get(verdict, verdict)
+                counts[kind if kind in counts else "answered"] += 1
             rows.append(
                 {
                     "implementation": verifier.name,
@@ -126,47 +127,45 @@ def _ask(
     return rows
 
 
-def _counted(verifier: Verifier, rows: Sequence[dict[str, str]]) -> list[dict[str, object]]:
+def _summarise(verifier: VerifierSpec, rows: Sequence[dict[str, str]]) -> list[dict[str, object]]:
     """Return the rows of the summary, without algorithms that the verifier does not support."""
     groups: dict[tuple[str, str], list[dict[str, str]]] = {}
     for row in rows:
         groups.setdefault((row["algorithm"], row["family"]), []).append(row)
     offered = {row["algorithm"] for row in rows if row["outcome"] != "unsupported"}
-    counted: list[dict[str, object]] = []
+    # Otherwise a verifier without support would be missing from the result.
+    if not offered:
+        reason = f'the verifier answers "unsupported" to all {len(rows)} vectors'
+        outcomes = ["unsupported"] * len(rows)
+        return [_summary_row(verifier, "", "", "unsupported", reason, outcomes)]
+    summary: list[dict[str, object]] = []
     for (algorithm, family), members in groups.items():
         if algorithm not in offered:
             continue
         outcomes = [row["outcome"] for row in members]
-        counts = {column: outcomes.count(name) for name, column in OUTCOMES.items()}
-        bad = counts["wrong"] + counts["crashes"] + counts["timeouts"]
+        status = "ok" if {"wrong", "crash", "timeout"}.isdisjoint(outcomes) else "failed"
         # The frame of verdicts has all reasons.
-        reasons = sorted({row["reason"] for row in members if row["reason"]})
-        counted.append(
-            {
-                "implementation": verifier.name,
-                "version": verifier.version,
-                "language": verifier.language,
-                "algorithm": algorithm,
-                "family": family,
-                "status": "failed" if bad else "ok",
-                "reason": "; ".join(reasons[:3]),
-                "vectors": len(members),
-                **counts,
-            }
-        )
-    return counted
+        reason = "; ".join(sorted({row["reason"] for row in members if row["reason"]})[:3])
+        summary.append(_summary_row(verifier, algorithm, family, status, reason, outcomes))
+    return summary
 
 
-def _absent(verifier: Verifier, reason: str) -> dict[str, object]:
-    zeros = dict.fromkeys(OUTCOMES.values(), 0)
+def _summary_row(
+    verifier: VerifierSpec,
+    algorithm: str,
+    family: str,
+    status: str,
+    reason: str,
+    outcomes: Sequence[str],
+) -> dict[str, object]:
     return {
         "implementation": verifier.name,
         "version": verifier.version,
         "language": verifier.language,
-        "algorithm": "",
-        "family": "",
-        "status": "unsupported",
+        "algorithm": algorithm,
+        "family": family,
+        "status": status,
         "reason": reason,
-        "vectors": 0,
-        **zeros,
+        "vectors": len(outcomes),
+        **{column: outcomes.count(name) for name, column in OUTCOMES.items()},
     }

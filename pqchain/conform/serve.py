@@ -1,10 +1,12 @@
 """Adapter of pqchain's own verifiers: `python -m pqchain.conform.serve NAME`.
 
-NAME is an implementation in pqchain's registry, or `openssl`. It is also a short example adapter.
+NAME is an implementation in pqchain's registry, or `openssl`. The module is also a short example
+of an adapter.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from functools import cache
@@ -14,7 +16,7 @@ from pqchain import algorithms
 from pqchain.conform import openssl
 from pqchain.crypto import open_signer
 from pqchain.crypto.interface import Signer
-from pqchain.errors import BadLength, Unsupported, UsageError
+from pqchain.errors import BadLength, UnknownName, Unsupported, UsageError
 
 _verifier = cache(openssl.verifier)
 
@@ -47,23 +49,30 @@ def verdict(
 
 
 def main() -> None:
-    """Answer requests until stdin ends. Raises UnknownImplementation before the first answer."""
-    name = sys.argv[1]
-    if name != "openssl":
-        algorithms.implementation(name)
+    """Answer requests until stdin ends; exit with code 2 if NAME is missing or unknown."""
+    parser = argparse.ArgumentParser(prog="python -m pqchain.conform.serve")
+    parser.add_argument(
+        "name", metavar="NAME", help="an implementation, such as liboqs-0.13/ref, or openssl"
+    )
+    name = parser.parse_args().name
+    try:
+        if name != "openssl":
+            algorithms.implementation(name)
+    except UnknownName as error:
+        parser.error(str(error))
     fields = ("message", "signature", "public_key", "context")
     for line in sys.stdin:
         request = json.loads(line)
-        given = [bytes.fromhex(request[field]) for field in fields]
+        case = [bytes.fromhex(request[field]) for field in fields]
         # The clock is read around each verification only: neither JSON nor the pipe counts.
         nanoseconds = []
         for _ in range(max(1, request["repeat"])):
             start = perf_counter_ns()
-            said = verdict(name, request["algorithm"], *given)
+            answer = verdict(name, request["algorithm"], *case)
             nanoseconds.append(perf_counter_ns() - start)
-        answer = {"id": request["id"], "verdict": said, "nanoseconds": nanoseconds}
-        sys.stdout.write(f"{json.dumps(answer)}\n")
-        # The asking process waits for this line before it sends the next request.
+        response = {"id": request["id"], "verdict": answer, "nanoseconds": nanoseconds}
+        sys.stdout.write(f"{json.dumps(response)}\n")
+        # The client waits for this line before it sends the next request.
         sys.stdout.flush()
 
 

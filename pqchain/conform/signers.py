@@ -32,12 +32,12 @@ class ModelSigner(Signer):
         Raises UnknownName for an algorithm or mutant, and UsageError for an edge that a signature
         cannot encode.
         """
-        standard = {name: each for name, each in ml_dsa.PARAMETER_SETS.items() if each.standard}
+        standard = {name: p for name, p in ml_dsa.PARAMETER_SETS.items() if p.standard}
         if algorithm not in standard:
             raise UnknownName("algorithm of FIPS 204", algorithm, standard)
         self._parameters = p = standard[algorithm]
         if edge is not None and not -p.bound < edge <= p.beta:
-            raise UsageError(f"edge={edge}; expected more than {-p.bound}, at most {p.beta}")
+            raise UsageError(f"edge must be from {1 - p.bound} to {p.beta}; got {edge}")
         known = mutants(algorithm)
         if mutant and mutant not in known:
             raise UnknownName("mutant", mutant, known, see="`pqchain conform mutants`")

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from pqchain import installation, outputs
+from pqchain import installation
 from pqchain.conform import formats, generators, oracles
 from pqchain.conform.vector import ALGORITHMS, Vector
 from pqchain.errors import DataError, UnknownName
+from pqchain.results import outputs
 
 
 def known(algorithms: Iterable[str] | None) -> tuple[str, ...]:
@@ -42,7 +43,7 @@ def vectors(
     without the portable build, and DataError if the oracles disagree.
     """
     names = tqdm(known(algorithms), desc="vectors", disable=not progress)
-    return tuple(each for name in names for each in _decided(name))
+    return tuple(vector for name in names for vector in _decided(name))
 
 
 @cache
@@ -57,20 +58,20 @@ def digests() -> Mapping[str, str]:
     """
     path = installation.data("conform") / "digests.json"
     try:
-        found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+        names: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise DataError(f"cannot read {path}: {error}; restore the file") from error
-    return found
+        raise DataError(f"cannot read {path}: {error}. Restore the file.") from error
+    return names
 
 
-def write(made: Sequence[Vector], folder: Path) -> dict[str, str]:
+def write(vectors: Sequence[Vector], folder: Path) -> dict[str, str]:
     """Write both files of every algorithm and the schemas; return SHA-256 digests by file name.
 
-    Files of other algorithms are kept. Raises UsageError as `pqchain.outputs.claim` does.
+    Files of other algorithms are kept. Raises UsageError as `pqchain.results.outputs.claim` does.
     """
     written = {}
-    with outputs.filled(folder, keep=True) as building:
-        for name, text in formats.files(made):
+    with outputs.staged(folder, keep=True) as building:
+        for name, text in formats.files(vectors):
             path = building / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from pqchain import figures, outputs, results
-from pqchain.conform.registry import Verifier
+from pqchain import figures, results
+from pqchain.conform.registry import VerifierSpec
 from pqchain.figures import RATIO, SECONDS
 from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table, verdict
+from pqchain.results import outputs
 
 TITLE = "Which verifiers agree"
 
@@ -35,7 +36,7 @@ def overview(
         _count("right"),
         _count("wrong"),
         _count("crashes"),
-        _count("time-outs", "timeouts"),
+        _count("timeouts"),
         _count("accepted", group="left open"),
         _count("rejected", group="left open"),
         Column("wrong in", key="families"),
@@ -58,13 +59,13 @@ def overview(
         row.append(", ".join(bad))
         if times is not None:
             timed = times[(times["implementation"] == name) & (times["algorithm"] == algorithm)]
-            row += _shown_times(timed)
+            row += _time_cells(timed)
         rows.append(row)
-        said = "; ".join(dict.fromkeys(each for each in group["reason"] if each))
+        remark = "; ".join(dict.fromkeys(reason for reason in group["reason"] if reason))
         # A publicly known defect comes before the reasons of this run.
         if bad and (known or {}).get(str(name)):
-            said = "; ".join(filter(None, [f"publicly known: {(known or {})[str(name)]}", said]))
-        remarks.append(said)
+            remark = f"publicly known: {(known or {})[str(name)]}" + (remark and f"; {remark}")
+        remarks.append(remark)
     return Table(
         columns=columns,
         rows=rows,
@@ -73,7 +74,7 @@ def overview(
         row_headers=2,
         remarks=remarks,
         notes=(
-            "Left open: the specification lets the verifier decide, and a chain must.",
+            "Left open: the specification lets the verifier decide; a chain has to decide.",
             "A verification includes decoding the public key.",
         ),
     )
@@ -81,55 +82,58 @@ def overview(
 
 def findings(summary: pd.DataFrame, *, known: dict[str, str]) -> list[str]:
     """Return the findings as sentences: correct, failing and unavailable verifiers."""
-    # A verifier that is unavailable here is a row without an algorithm.
-    asked = summary[summary["algorithm"] != ""]
-    failed = asked[asked["status"] == "failed"]
-    names = asked["implementation"].unique()
+    # A verifier without verdicts is a row without an algorithm.
+    tested = summary[summary["algorithm"] != ""]
+    failed = tested[tested["status"] == "failed"]
+    names = tested["implementation"].unique()
     wrong_names = failed["implementation"].unique()
-    right = f"{len(names) - len(wrong_names)} of {len(names)} verifiers are right on every vector"
-    said = [f"{right} that they take and that the specification decides."]
+    sentences = [
+        f"{len(names) - len(wrong_names)} of {len(names)} verifiers are correct on every vector "
+        "that they support and that the specification decides."
+    ]
     for name in wrong_names:
-        own = asked[asked["implementation"] == name]
-        bad = int(own[["wrong", "crashes", "timeouts"]].to_numpy().sum())
+        rows = tested[tested["implementation"] == name]
+        bad = int(rows[["wrong", "crashes", "timeouts"]].to_numpy().sum())
         families = ", ".join(failed.loc[failed["implementation"] == name, "family"].unique())
         public = f" Publicly known: {known[name]}." if name in known else ""
-        said.append(f"{name} fails on {bad} of {int(own['vectors'].sum())}: {families}.{public}")
+        count = int(rows["vectors"].sum())
+        sentences.append(f"{name} fails on {bad} of {count}: {families}.{public}")
     absent = summary.loc[summary["algorithm"] == "", "implementation"]
     if len(absent):
-        said.append(f"Not asked, for the reason that the table gives: {', '.join(absent)}.")
-    return said
+        sentences.append(f"Without verdicts, for the reason in the table: {', '.join(absent)}.")
+    return sentences
 
 
-def _shown_times(timed: pd.DataFrame) -> list[Shown]:
+def _time_cells(timed: pd.DataFrame) -> list[Shown]:
     if timed.empty:
         return [Shown(None, "", None), Shown(None, "", None)]
     seconds, ratio = float(timed["verify_seconds"].iloc[0]), float(timed["ratio"].iloc[0])
-    shown = "" if pd.isna(ratio) else RATIO.text(ratio)
-    return [Shown(seconds, SECONDS.text(seconds, 3)), Shown(ratio, shown)]
+    ratio_text = "" if pd.isna(ratio) else RATIO.text(ratio)
+    return [Shown(seconds, SECONDS.text(seconds, 3)), Shown(ratio, ratio_text)]
 
 
-def wrong(verdicts: pd.DataFrame, most: int = 20) -> Table:
-    """Return up to `most` vectors of each verifier with a wrong verdict, a crash or a timeout."""
+def wrong_verdicts(verdicts: pd.DataFrame, limit: int = 20) -> Table:
+    """Return up to `limit` vectors of each verifier with a wrong verdict, a crash or a timeout."""
     bad = verdicts[verdicts["outcome"].isin(["wrong", "crash", "timeout"])]
     columns = [
         Column("verifier", key="implementation"),
         Column("vector", key="vector"),
         Column("probes", key="probe"),
         Column("expected", key="expected"),
-        Column("said", key="verdict"),
+        Column("verdict", key="verdict"),
     ]
-    shown = bad.groupby("implementation", sort=False).head(most)
-    left = len(bad) - len(shown)
-    notes = [f"{left} more are in the saved verdicts."] if left else []
+    rows = bad.groupby("implementation", sort=False).head(limit)
+    omitted = len(bad) - len(rows)
+    notes = [f"{omitted} more are in the saved verdicts."] if omitted else []
     return Table.of(
-        shown, columns, caption="Wrong verdicts", source=("measured",), row_headers=1, notes=notes
+        rows, columns, caption="Wrong verdicts", source=("measured",), row_headers=1, notes=notes
     )
 
 
-def families(summary: pd.DataFrame) -> Table:
+def by_family(summary: pd.DataFrame) -> Table:
     """Return the counts of each family and verifier, summed over algorithms."""
-    asked = summary[summary["algorithm"] != ""]
-    sums = asked.groupby(["family", "implementation"], sort=False).sum(numeric_only=True)
+    tested = summary[summary["algorithm"] != ""]
+    sums = tested.groupby(["family", "implementation"], sort=False).sum(numeric_only=True)
     columns = [
         Column("family", key="family"),
         Column("verifier", key="implementation"),
@@ -153,22 +157,22 @@ def save(
 ) -> list[str]:
     """Write the tables as CSV, Markdown and one HTML page; return the names of the files.
 
-    Raises UsageError as `pqchain.outputs.claim` does.
+    Raises UsageError as `pqchain.results.outputs.claim` does.
     """
-    shown = [overview(summary, times, known=known), wrong(verdicts), families(summary)]
+    tables = [overview(summary, times, known=known), wrong_verdicts(verdicts), by_family(summary)]
     frames = {"summary": summary, "verdicts": verdicts}
     if times is not None:
         frames["times"] = times
     # Without wrong verdicts, their table is left out.
-    parts = [each for each in shown if each.rows]
-    said = findings(summary, known=known)
-    bullets = "\n".join(f"- {each}" for each in said)
-    markdown = "\n\n".join(f"## {each.caption}\n\n{each.markdown()}" for each in parts)
-    sections = [html.section(f"t{i}", each.caption, each.html()) for i, each in enumerate(parts)]
-    contents = [(f"t{i}", each.caption) for i, each in enumerate(parts)]
-    head = html.element("section", html.element("h1", TITLE), html.bullets(said))
+    parts = [table for table in tables if table.rows]
+    sentences = findings(summary, known=known)
+    bullets = "\n".join(f"- {sentence}" for sentence in sentences)
+    markdown = "\n\n".join(f"## {part.caption}\n\n{part.markdown()}" for part in parts)
+    sections = [html.section(f"t{i}", part.caption, part.html()) for i, part in enumerate(parts)]
+    contents = [(f"t{i}", part.caption) for i, part in enumerate(parts)]
+    head = html.element("section", html.element("h1", TITLE), html.bullets(sentences))
     page = html.document(TITLE, contents, head, *sections)
-    with outputs.filled(folder) as building:
+    with outputs.staged(folder) as building:
         for name, frame in frames.items():
             results.save(frame, building / f"{name}.csv")
         about = f"# {TITLE}\n\n{bullets}\n\n{markdown}\n"
@@ -177,12 +181,12 @@ def save(
     return [*(f"{name}.csv" for name in frames), "conformance.md", "index.html"]
 
 
-def listed(verifiers: list[Verifier]) -> Table:
+def availability(verifiers: list[VerifierSpec]) -> Table:
     """Return a row for each verifier, with the reason if it is unavailable."""
     columns = [Column(name) for name in ("verifier", "version", "language", "status", "reason")]
     rows = []
-    for each in verifiers:
-        reason = each.obstacle()
+    for verifier in verifiers:
+        reason = verifier.unavailable_reason()
         status = verdict("unsupported" if reason else "ok")
-        rows.append([each.name, each.version, each.language, status, reason])
+        rows.append([verifier.name, verifier.version, verifier.language, status, reason])
     return Table(columns=columns, rows=rows, caption="Verifiers")

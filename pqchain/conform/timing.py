@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 import pandas as pd
@@ -11,7 +11,7 @@ from tqdm import tqdm
 from pqchain import machine
 from pqchain.bench.timing import median_and_mad, one_processor
 from pqchain.conform.protocol import Adapter
-from pqchain.conform.registry import Verifier
+from pqchain.conform.registry import VerifierSpec
 from pqchain.conform.vector import Vector
 from pqchain.errors import Unsupported
 from pqchain.results import Contract
@@ -34,7 +34,7 @@ public key."""
 
 
 def measure(
-    verifiers: Iterable[Verifier],
+    verifiers: Sequence[VerifierSpec],
     vectors: Sequence[Vector],
     *,
     rounds: int = 12,
@@ -46,10 +46,9 @@ def measure(
     Each verifier makes `repeat` verifications in each of `rounds` rounds, after two warm-up rounds.
     """
     rows: list[dict[str, object]] = []
-    given = list(verifiers)
     with one_processor():
         for vector in _honest(vectors):
-            rows += _times(given, vector, rounds=rounds, repeat=repeat, progress=progress)
+            rows += _times(verifiers, vector, rounds=rounds, repeat=repeat, progress=progress)
     frame = TIMES.frame(rows)
     frame.attrs["provenance"] = machine.provenance()
     return frame
@@ -57,16 +56,16 @@ def measure(
 
 def _honest(vectors: Sequence[Vector]) -> Iterator[Vector]:
     """Yield a valid vector with an honest key and a short message for each algorithm."""
-    for algorithm in dict.fromkeys(each.algorithm for each in vectors):
-        for each in vectors:
-            valid = each.algorithm == algorithm and each.expected == "valid"
-            if valid and each.key in HONEST and not each.context and len(each.message) < 64:
-                yield each
+    for algorithm in dict.fromkeys(vector.algorithm for vector in vectors):
+        for vector in vectors:
+            valid = vector.algorithm == algorithm and vector.expected == "valid"
+            if valid and vector.key in HONEST and not vector.context and len(vector.message) < 64:
+                yield vector
                 break
 
 
 def _times(
-    verifiers: Sequence[Verifier], vector: Vector, *, rounds: int, repeat: int, progress: bool
+    verifiers: Sequence[VerifierSpec], vector: Vector, *, rounds: int, repeat: int, progress: bool
 ) -> list[dict[str, object]]:
     with ExitStack() as stack:
         adapters: dict[str, Adapter] = {}
@@ -76,22 +75,22 @@ def _times(
             try:
                 adapter = stack.enter_context(verifier.adapter())
             except Unsupported:
-                continue  # the summary of verdicts says why
+                continue  # the summary of verdicts has the reason
             if adapter.ask(vector).verdict == "accept":
                 adapters[verifier.name] = adapter
         samples: dict[str, list[int]] = {name: [] for name in adapters}
-        for turn in tqdm(range(rounds + 2), desc=vector.algorithm, disable=not progress):
+        for round_number in tqdm(range(rounds + 2), desc=vector.algorithm, disable=not progress):
             # Interleaved, so that changes of the machine's speed affect all verifiers alike.
             for name, adapter in list(adapters.items()):
                 answer = adapter.ask(vector, repeat=repeat)
                 if answer.verdict != "accept":
                     # Each further round could cost a timeout.
                     del adapters[name], samples[name]
-                elif turn >= 2:
+                elif round_number >= 2:
                     samples[name] += answer.nanoseconds
-    medians = {name: median_and_mad(found) for name, found in samples.items() if found}
+    medians = {name: median_and_mad(values) for name, values in samples.items() if values}
     # All ratios are NaN if the baseline could not be timed.
-    ours, _ = medians.get(BASELINE, (float("nan"), 0.0))
+    baseline, _ = medians.get(BASELINE, (float("nan"), 0.0))
     return [
         {
             "implementation": verifier.name,
@@ -100,7 +99,7 @@ def _times(
             "samples": len(samples[verifier.name]),
             "verify_seconds": median / 1e9,
             "verify_mad_seconds": mad / 1e9,
-            "ratio": median / ours,
+            "ratio": median / baseline,
         }
         for verifier in verifiers
         if verifier.name in medians

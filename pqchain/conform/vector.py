@@ -64,7 +64,7 @@ class Vector:
 
     def __post_init__(self) -> None:
         if self.expected not in EXPECTED:
-            raise UsageError(f"expected={self.expected!r}; expected one of {EXPECTED}")
+            raise UsageError(f"expected must be one of {EXPECTED}; got {self.expected!r}")
 
     @property
     def case(self) -> Case:
@@ -88,7 +88,7 @@ class Collector:
     """Collects the vectors of one algorithm."""
 
     algorithm: str
-    made: list[Vector] = field(default_factory=list)
+    collected: list[Vector] = field(default_factory=list)
 
     def add(
         self,
@@ -105,7 +105,7 @@ class Collector:
         """Add a vector; `expected` is one of EXPECTED, or True for valid and False for invalid."""
         if isinstance(expected, bool):
             expected = "valid" if expected else "invalid"
-        self.made.append(
+        self.collected.append(
             Vector(
                 algorithm=self.algorithm, family=family, key=key, probe=probe, expected=expected,
                 public_key=public_key, message=message, signature=signature, context=context,
@@ -117,11 +117,11 @@ class Collector:
         # Project Wycheproof's files group tests by key. Different probes may produce the same
         # bytes; only the first is kept.
         groups: dict[bytes, dict[tuple[bytes, ...], Vector]] = {}
-        for each in self.made:
-            case = (each.message, each.context, each.signature)
-            groups.setdefault(each.public_key, {}).setdefault(case, each)
-        ordered = [each for group in groups.values() for each in group.values()]
-        return tuple(replace(each, number=i) for i, each in enumerate(ordered, 1))
+        for vector in self.collected:
+            case = (vector.message, vector.context, vector.signature)
+            groups.setdefault(vector.public_key, {}).setdefault(case, vector)
+        ordered = [vector for group in groups.values() for vector in group.values()]
+        return tuple(replace(vector, number=i) for i, vector in enumerate(ordered, 1))
 
 
 def scheme(algorithm: str) -> str:
@@ -148,7 +148,7 @@ def families(scheme: str) -> Mapping[str, Family]:
 
 def by_ident(vectors: Iterable[Vector], ident: str) -> Vector:
     """Return the vector with this identifier. Raises UnknownName."""
-    known = {each.ident: each for each in vectors}
+    known = {vector.ident: vector for vector in vectors}
     if ident not in known:
         raise UnknownName("vector", ident, known, see="`pqchain conform vectors`")
     return known[ident]

@@ -16,24 +16,23 @@ from typing import TYPE_CHECKING
 from pqchain.installation import lazy_exports
 
 if TYPE_CHECKING:
-    from pqchain.consensus import metrics
-    from pqchain.consensus.metrics import over_seeds
-    from pqchain.consensus.model import Run, run
+    from pqchain.consensus.model import run
     from pqchain.consensus.network import Network, SerialLaw, named
+    from pqchain.consensus.runs import Run, frame, over_seeds
     from pqchain.consensus.scenario import Faults, Layout, Scenario
     from pqchain.consensus.sweeps import grid, sweep
 
 __all__ = [
-    "Faults", "Layout", "Network", "Run", "Scenario", "SerialLaw", "grid", "metrics", "named",
+    "Faults", "Layout", "Network", "Run", "Scenario", "SerialLaw", "frame", "grid", "named",
     "over_seeds", "run", "sweep",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
-        "metrics": "over_seeds",
-        "model": "Run run",
+        "model": "run",
         "network": "Network SerialLaw named",
+        "runs": "Run frame over_seeds",
         "scenario": "Faults Layout Scenario",
         "sweeps": "grid sweep",
     },

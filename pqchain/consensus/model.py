@@ -8,7 +8,6 @@ phases there are no locks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
@@ -16,92 +15,15 @@ from tqdm import tqdm
 
 from pqchain.consensus.builder import Block, Load, ViewBuilder
 from pqchain.consensus.engines import fast
-from pqchain.consensus.network import SECOND
+from pqchain.consensus.runs import Height, Run, modelled_height
 from pqchain.consensus.scenario import Scenario
-from pqchain.consensus.view import NEVER, Array, ArrayEqMixin, Outcome, View
+from pqchain.consensus.view import NEVER, Array, Outcome, View
 from pqchain.errors import UnknownName
 
 Engine = Literal["fast", "numpy", "simpy"]
 
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 """fast: numba if it is installed, else numpy. numpy: never numba. simpy: the reference."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Height(ArrayEqMixin):
-    """Result of one height; equality compares all fields, times to the nanosecond."""
-
-    block: Block
-    """Contents of the first proposed block, and when it could be proposed."""
-    outcomes: tuple[Outcome, ...]
-    """One outcome per view, in order."""
-    final_ns: Array
-    """[delegate]: when it had a final block, in nanoseconds; NEVER if it did not."""
-    blocks: frozenset[int]
-    """Values of the different blocks that honest delegates finalized."""
-    ended_ns: int
-    """When the last live honest delegate had a final block; NEVER if one never did."""
-    rivals: int
-    """Proof of Luck: blocks released by delegates other than the winner."""
-
-    @property
-    def is_final(self) -> bool:
-        """Whether every live honest delegate has a final block."""
-        return self.ended_ns < NEVER
-
-    @property
-    def spread_seconds(self) -> float:
-        """Gossip: seconds until the last node received the first view's block; NaN if none did."""
-        reached = self.outcomes[0].reached_ns
-        heard = reached[reached < NEVER]
-        return float((heard.max() - self.block.starts_ns) / SECOND) if len(heard) else float("nan")
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Run(ArrayEqMixin):
-    """Results of one scenario; all engines return equal runs."""
-
-    scenario: Scenario
-    heights: tuple[Height, ...]
-
-    @property
-    def final(self) -> list[Height]:
-        """The heights at which every live honest delegate had a final block."""
-        return [height for height in self.heights if height.is_final]
-
-    @property
-    def is_safe(self) -> bool:
-        """Whether no two honest delegates finalized different blocks of one height."""
-        return all(len(height.blocks) <= 1 for height in self.heights)
-
-    @property
-    def is_live(self) -> bool:
-        """Whether every live honest delegate finalized a block at all heights of the scenario."""
-        return len(self.final) == len(self.heights) == self.scenario.blocks
-
-    @property
-    def views(self) -> int:
-        """Number of views of all heights."""
-        return sum(len(height.outcomes) for height in self.heights)
-
-    @property
-    def transactions(self) -> int:
-        """Number of transactions in final blocks."""
-        return sum(height.block.transactions for height in self.final)
-
-    @property
-    def latency_seconds(self) -> float:
-        """Mean time from a transaction's appearance to finality; NaN without a final block."""
-        if not self.final:
-            return float("nan")
-        total = sum((h.ended_ns - h.block.appeared_ns) * h.block.transactions for h in self.final)
-        return total / self.transactions / SECOND
-
-    @property
-    def throughput_per_second(self) -> float:
-        """Final transactions divided by the duration of the run; 0 without a final block."""
-        last = max((height.ended_ns for height in self.final), default=0)
-        return self.transactions * SECOND / last if last else 0.0
 
 
 def run(
@@ -167,13 +89,8 @@ def _height(builder: ViewBuilder, block: Block, engine: Engine) -> Height:
         now = view.deadline_ns
         if (final[builder.honest] < NEVER).all() or now == NEVER:
             break
-    return Height(
-        block=block,
-        outcomes=tuple(outcomes),
-        final_ns=final,
-        blocks=frozenset(blocks),
-        ended_ns=int(final[builder.honest].max()) if builder.honest.any() else NEVER,
-        rivals=rivals,
+    return modelled_height(
+        block, outcomes, final_ns=final, honest=builder.honest, blocks=blocks, rivals=rivals
     )
 
 

@@ -130,7 +130,7 @@ class Network:
 
     def __post_init__(self) -> None:
         _check_law(self.law)
-        checks.declared(self)
+        checks.check_declared(self)
         one_of("transport", self.transport, ("udp", "tcp"))
         # A draw of jitter has 32 bits, which is 4.29 s in nanoseconds; see `draws.scale`.
         jitter = self.latency_seconds * self.jitter_fraction

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pqchain import checks
 from pqchain.chain import encoding
-from pqchain.checks import field, one_of, together, whole
+from pqchain.checks import both_or_neither, field, integer, one_of
 from pqchain.consensus import lengths
 from pqchain.consensus.network import Network, named
 from pqchain.errors import UsageError
@@ -61,29 +61,29 @@ class Layout:
     """
 
     data_bytes: int = field(12, help="data of a transaction", most=encoding.MAX_DATA_BYTES)
-    public_key: Literal["inline", "registered", "recovered"] = "inline"
+    key_mode: Literal["inline", "registered", "recovered"] = "inline"
     overhead_bytes: int | None = field(None, help="default: as pqchain encodes it", most=2**32)
     """Bytes of a transaction without its signature and inline public key."""
     header_bytes: int | None = field(None, help="default: as pqchain encodes it", most=2**32)
     """Bytes of a block without its transactions."""
 
     def __post_init__(self) -> None:
-        checks.declared(self)
-        one_of("public_key", self.public_key, ("inline", "registered", "recovered"))
+        checks.check_declared(self)
+        one_of("key_mode", self.key_mode, ("inline", "registered", "recovered"))
 
     def transaction_bytes(self, costs: Costs, signature_bytes: int) -> int:
         """Return the bytes of a transaction with a signature of `signature_bytes`."""
         if self.overhead_bytes is not None:
-            key = costs.public_key_bytes if self.public_key == "inline" else 0
+            key = costs.public_key_bytes if self.key_mode == "inline" else 0
             return key + signature_bytes + self.overhead_bytes
         size = encoding.encoded_size(
             costs.scheme,
-            public_key=self.public_key,
+            key_mode=self.key_mode,
             signature_bytes=signature_bytes,
             data_bytes=self.data_bytes,
         )
         # The encoding knows the scheme's nominal key; the costs may state another length.
-        if self.public_key == "inline":
+        if self.key_mode == "inline":
             size += costs.public_key_bytes - costs.scheme.public_key_bytes
         return size
 
@@ -121,16 +121,16 @@ class Faults:
             if not isinstance(ranks, tuple):
                 raise UsageError(f"faults.{name} must be a tuple of ranks; got {ranks!r}.")
             for rank in ranks:
-                whole(f"faults.{name}", rank, least=0)
+                integer(f"faults.{name}", rank, least=0)
             if len(set(ranks)) != len(ranks):
                 raise UsageError(f"faults.{name} must contain a rank only once; got {ranks!r}.")
-        checks.declared(self, prefix="faults.")
+        checks.check_declared(self, prefix="faults.")
         # One of such a pair without the other would have no effect.
         for first, second in (
             ("delay_probability", "delay_seconds"),
             ("partition_fraction", "heal_seconds"),
         ):
-            together(
+            both_or_neither(
                 f"faults.{first}", getattr(self, first), f"faults.{second}", getattr(self, second)
             )
         if self.slow and self.slow_factor == 1:
@@ -216,10 +216,10 @@ class Scenario:
         row.require("verify")
         one_of("proposal", self.proposal, get_args(Proposal))
         one_of("voting", self.voting, get_args(Voting))
-        checks.declared(self)
+        checks.check_declared(self)
         if self.delegates is None:
             object.__setattr__(self, "delegates", self.nodes)
-        whole("delegates (of nodes)", self.delegates, least=1, most=self.nodes)
+        integer("delegates (of nodes)", self.delegates, least=1, most=self.nodes)
         law = self.network.law
         if self.exchange is None:
             shared = law == "paper-serial" or (law in ("csma", "host") and not self.vote_phases)
@@ -253,7 +253,7 @@ class Scenario:
     def _check_faults(self) -> None:
         for name in _RANKS:
             for rank in getattr(self.faults, name):
-                whole(f"faults.{name}", rank, least=0, most=self.delegate_count - 1)
+                integer(f"faults.{name}", rank, least=0, most=self.delegate_count - 1)
         if self.view_timeout_seconds is None and self.faults.any:
             raise UsageError(
                 "view_timeout_seconds must be a number if there are faults; got None. "
@@ -342,11 +342,11 @@ class Scenario:
 
         Raises UsageError if public keys cannot be recovered from signatures as `layout` demands.
         """
-        if self.layout.public_key == "recovered":
+        if self.layout.key_mode == "recovered":
             signature_bytes = encoding.RECOVERABLE.get(self.algorithm)
             if signature_bytes is None:
                 raise UsageError(
-                    f"layout.public_key must be 'inline' or 'registered' for {self.algorithm}; got "
+                    f"layout.key_mode must be 'inline' or 'registered' for {self.algorithm}; got "
                     f"'recovered', which needs one of {', '.join(sorted(encoding.RECOVERABLE))}."
                 )
             return {signature_bytes: 1}
@@ -390,8 +390,6 @@ class Scenario:
 
 def _fields(part: Any) -> dict[str, Any]:
     """Return the fields of a part of a scenario, to be hashed."""
-    values = dataclasses.asdict(part)
-    # Stored results are found by identifiers that were made with the former name of this field.
-    if "service_times" in values:
-        values["prices"] = values.pop("service_times")
-    return values
+    # Stored results are found by identifiers that were made with the former names of these fields.
+    former = {"service_times": "prices", "key_mode": "public_key"}
+    return {former.get(name, name): value for name, value in dataclasses.asdict(part).items()}

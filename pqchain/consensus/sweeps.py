@@ -20,14 +20,15 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain import checksum, installation, results
-from pqchain.checks import whole
-from pqchain.consensus import metrics, model
+from pqchain import installation, results
+from pqchain.checks import integer
+from pqchain.consensus import model, runs
 from pqchain.consensus.model import Engine
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import SCHEMA_VERSION, Scenario
 from pqchain.costs import CostTable
 from pqchain.errors import DataError, PqchainError, UnknownName, Unsupported, UsageError
+from pqchain.results import checksum
 
 BATCH = 50
 """Scenarios per task; schedulers handle some hundreds of tasks per second."""
@@ -103,9 +104,9 @@ def sweep(
     """
     if engine not in model.ENGINES:
         raise UnknownName("engine", engine, model.ENGINES)
-    whole("batch", batch, least=1)
+    integer("batch", batch, least=1)
     if workers is not None:
-        whole("workers", workers, least=1)
+        integer("workers", workers, least=1)
     identified = [(scenario.identifier, scenario) for scenario in scenarios]
     known = {} if store is None else _read_store(Path(store), {name for name, _ in identified})
     pending = list({name: scenario for name, scenario in identified if name not in known}.values())
@@ -126,7 +127,7 @@ def sweep(
             _append(store, rows)
             known.update((row["scenario"], row) for row in rows)
             bar.update(len(rows))
-    return metrics.frame(known[name] for name, _ in identified)
+    return runs.SWEEP.frame(known[name] for name, _ in identified)
 
 
 def run_batch(
@@ -136,9 +137,10 @@ def run_batch(
     rows = []
     for scenario in scenarios:
         try:
-            rows.append(metrics.record(model.run(scenario, engine=engine, progress=progress)))
+            run = model.run(scenario, engine=engine, progress=progress)
+            rows.append(run.record(runs.SWEEP))
         except PqchainError as error:
-            rows.append(metrics.failed(scenario, error))
+            rows.append(runs.failed(scenario, error))
     return rows
 
 

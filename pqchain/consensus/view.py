@@ -42,8 +42,11 @@ class ArrayEqMixin:
         if type(self) is not type(other):
             return False
         pairs = ((getattr(self, name), getattr(other, name)) for name in type(self).__slots__)
+        # NaN, for a quantity that is not measured, is one object and equals itself.
         return all(
-            np.array_equal(left, right) if isinstance(left, np.ndarray) else left == right
+            np.array_equal(left, right)
+            if isinstance(left, np.ndarray)
+            else left is right or left == right
             for left, right in pairs
         )
 

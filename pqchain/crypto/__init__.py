@@ -5,7 +5,7 @@ from __future__ import annotations
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import bls, classical, recovery
-from pqchain.crypto.builds import Obstacle, available, obstacle
+from pqchain.crypto.builds import Obstacle, obstacle, unavailable_reason
 from pqchain.crypto.interface import AggregateSigner, CheckedKeys, Kem, RecoverableSigner, Signer
 from pqchain.crypto.isolated import IsolatedKem, IsolatedSigner
 from pqchain.crypto.liboqs import IMPLEMENTATION, LiboqsKem, LiboqsSigner
@@ -13,41 +13,36 @@ from pqchain.crypto.native import NativeKem, NativeSigner
 from pqchain.errors import Unsupported
 
 __all__ = [
-    "AggregateSigner",
-    "CheckedKeys",
-    "Kem",
-    "Obstacle",
-    "RecoverableSigner",
-    "Signer",
-    "available",
-    "obstacle",
-    "open_kem",
-    "open_signer",
-    "opened",
-]
+    "AggregateSigner", "CheckedKeys", "Kem", "Obstacle", "RecoverableSigner", "Signer", "obstacle",
+    "open_kem", "open_scheme", "open_signer", "unavailable_reason",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 _SIGNERS = bls.SIGNERS | classical.SIGNERS | recovery.SIGNERS
 """Classes of schemes that need their own, by algorithm and implementation."""
 
 
-def _choose(name: str, implementation: str | None) -> tuple[Algorithm, str]:
-    algorithm = algorithms.get(name)
-    offered = algorithm.implementations
-    if not offered:
+def _choose(algorithm_name: str, implementation: str | None) -> tuple[Algorithm, str]:
+    algorithm = algorithms.get(algorithm_name)
+    known = algorithm.implementations
+    if not known:
         raise Unsupported(
-            f"{algorithm.name} is in the registry for its sizes and status; this version of "
-            "pqchain has no implementation of it"
+            f"{algorithm.name} is in the registry for its sizes and status only; this version of "
+            "pqchain does not implement it"
         )
     if implementation is None:
         # If none can run here, opening the first one raises the reason.
-        runs = (each for each in offered if not obstacle(each))
-        implementation = IMPLEMENTATION if IMPLEMENTATION in offered else next(runs, offered[0])
+        usable = (name for name in known if not obstacle(name))
+        implementation = IMPLEMENTATION if IMPLEMENTATION in known else next(usable, known[0])
     implementation = algorithms.implementation(implementation).name
-    if implementation not in offered:
-        known = ", ".join(offered)
+    if implementation not in known:
         raise Unsupported(
-            f"{implementation} does not offer {algorithm.name}; expected one of {known}"
+            f"the implementation of {algorithm.name} must be one of {', '.join(known)}; got "
+            f"{implementation}"
         )
     return algorithm, implementation
 
@@ -61,10 +56,10 @@ def open_signer(name: str, implementation: str | None = None) -> Signer:
     """
     algorithm, chosen = _choose(name, implementation)
     row = algorithms.implementation(chosen)
-    if row.place:
+    if row.location:
         return IsolatedSigner(algorithm, chosen)
-    if row.opens:
-        user_signer: Signer = row.opens(algorithm, chosen)
+    if row.factory:
+        user_signer: Signer = row.factory(algorithm, chosen)
         return user_signer
     native = LiboqsSigner if chosen == IMPLEMENTATION else NativeSigner
     return _SIGNERS.get((algorithm.name, chosen), native)(algorithm, chosen)
@@ -76,12 +71,12 @@ def open_kem(name: str, implementation: str | None = None) -> Kem:
     Default implementation and errors are those of `open_signer`.
     """
     algorithm, chosen = _choose(name, implementation)
-    if algorithms.implementation(chosen).place:
+    if algorithms.implementation(chosen).location:
         return IsolatedKem(algorithm, chosen)
     return (LiboqsKem if chosen == IMPLEMENTATION else NativeKem)(algorithm, chosen)
 
 
-def opened(algorithm: Algorithm, implementation: str | None = None) -> Signer | Kem:
+def open_scheme(algorithm: Algorithm, implementation: str | None = None) -> Signer | Kem:
     """Open a signature scheme or a KEM, as `open_signer` and `open_kem` do."""
     opener = open_kem if algorithm.kind == "kem" else open_signer
     return opener(algorithm.name, implementation)

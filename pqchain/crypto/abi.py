@@ -18,7 +18,7 @@ _FAILURES = {
     -2: "the scheme has no such operation",
     -3: "there was not enough memory",
     -4: "an operation gave a wrong result",
-    OUT_OF_RANGE: "the secret key is one that no key generation makes",
+    OUT_OF_RANGE: "key generation cannot produce this secret key",
 }
 
 

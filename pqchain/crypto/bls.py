@@ -28,10 +28,10 @@ class BlsSigner(NativeSigner, AggregateSigner):
         """Return the sum of the signatures. Raises CryptoFailure for one outside G2."""
         length = self.algorithm.signature_max_bytes
         joined = self._joined("signature", length, signatures)
-        made = bytearray(length)
-        if not self._done("bls_aggregate", made, joined, len(signatures)):
-            raise CryptoFailure("a signature of the aggregate is no point of its group: drop it")
-        return bytes(made)
+        aggregate = bytearray(length)
+        if not self._succeeds("bls_aggregate", aggregate, joined, len(signatures)):
+            raise CryptoFailure("a signature is not in its group: leave it out")
+        return bytes(aggregate)
 
     def checked_keys(self, public_keys: Sequence[BytesLike]) -> CheckedKeys:
         """Decompress and validate keys (KeyValidate).
@@ -40,8 +40,8 @@ class BlsSigner(NativeSigner, AggregateSigner):
         """
         joined = self._joined("public key", self.algorithm.public_key_bytes, public_keys)
         points = bytearray(_CHECKED_KEY_BYTES * len(public_keys))
-        if not self._done("bls_check_keys", points, joined, len(public_keys)):
-            raise CryptoFailure("a public key is no point of its group, or infinity: drop it")
+        if not self._succeeds("bls_check_keys", points, joined, len(public_keys)):
+            raise CryptoFailure("a public key is infinity or not in its group: leave it out")
         return CheckedKeys(bytes(points), len(public_keys))
 
     def fast_aggregate_verify(
@@ -49,8 +49,8 @@ class BlsSigner(NativeSigner, AggregateSigner):
     ) -> bool:
         """Verify an aggregate of one message with two pairings for any number of keys."""
         message, signature = as_bytes("message", message), self._signature(signature)
-        given = (message, len(message), signature, self._points(keys), len(keys))
-        return self._done("bls_verify_one_message", *given)
+        inputs = (message, len(message), signature, self._points(keys), len(keys))
+        return self._succeeds("bls_verify_one_message", *inputs)
 
     def aggregate_verify(
         self, messages: Sequence[BytesLike], signature: BytesLike, keys: CheckedKeys
@@ -61,32 +61,26 @@ class BlsSigner(NativeSigner, AggregateSigner):
         """
         if len(messages) != len(keys):
             raise UsageError(
-                f"{len(messages)} messages and {len(keys)} keys were given; each key signs one"
+                f"the number of messages must be that of keys; got {len(messages)} and {len(keys)}"
             )
         parts = [as_bytes("message", message) for message in messages]
         offsets = array("Q", accumulate(map(len, parts), initial=0)).tobytes()
-        given = (
-            b"".join(parts),
-            offsets,
-            self._signature(signature),
-            self._points(keys),
-            len(keys),
-        )
-        return self._done("bls_verify_messages", *given)
+        inputs = (b"".join(parts), offsets, self._signature(signature), self._points(keys))
+        return self._succeeds("bls_verify_messages", *inputs, len(keys))
 
     def prove_possession(self, secret_key: BytesLike) -> bytes:
         """Return a proof of possession: the signed public key, in its own suite (PopProve)."""
         secret_key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
         proof = bytearray(self.algorithm.signature_max_bytes)
-        self._done("bls_prove_possession", proof, secret_key)
+        self._succeeds("bls_prove_possession", proof, secret_key)
         return bytes(proof)
 
     def verify_possession(self, public_key: BytesLike, proof: BytesLike) -> bool:
         """Return whether a proof of possession is valid (PopVerify)."""
         public_key = self._exactly(self._public_key_bytes, "public key", public_key)
-        return self._done("bls_verify_possession", public_key, self._signature(proof))
+        return self._succeeds("bls_verify_possession", public_key, self._signature(proof))
 
-    def _done(self, function: str, *arguments: int | BytesLike) -> bool:
+    def _succeeds(self, function: str, *arguments: int | BytesLike) -> bool:
         """Call a function of bls.h; return whether it succeeded. Raises CryptoFailure."""
         # Negative codes are failures of the library; a positive code is an invalid input.
         code = self.library.call(function, *arguments)
@@ -108,11 +102,11 @@ class BlsSigner(NativeSigner, AggregateSigner):
     def _signature(self, value: BytesLike) -> bytes:
         return self._exactly(self.algorithm.signature_max_bytes, "signature", value)
 
-    def _joined(self, what: str, length: int, values: Sequence[BytesLike]) -> bytes:
+    def _joined(self, name: str, length: int, values: Sequence[BytesLike]) -> bytes:
         """Return the joined values, each of `length` bytes. Raises UsageError if there are none."""
         if not values:
-            raise UsageError(f"no {what} was given; an aggregate has one at least")
-        return b"".join(self._exactly(length, what, value) for value in values)
+            raise UsageError(f"an aggregate must have at least one {name}; got none")
+        return b"".join(self._exactly(length, name, value) for value in values)
 
 
 SIGNERS: dict[tuple[str, str], type[Signer]] = {("BLS12-381", _IMPLEMENTATION): BlsSigner}

@@ -11,7 +11,7 @@ from pqchain.algorithms import Implementation
 from pqchain.errors import NativeLibraryMissing, Unsupported
 from pqchain.installation import folders, install_command
 
-MEND = "build it with `make`, or `pip install .` (needs a C compiler, cmake and cargo)"
+INSTALL_HINT = "build it with `make`, or `pip install .` (needs a C compiler, cmake and cargo)"
 """Remedy for a missing native library."""
 
 
@@ -35,7 +35,7 @@ def library_path(stem: str) -> Path | None:
     return next(filter(Path.is_file, paths), None)
 
 
-def built(row: Implementation) -> Path | None:
+def built_library(row: Implementation) -> Path | None:
     """Return the path of an implementation's library or of its fallback; None if missing."""
     if row.file is not None:
         return row.file if row.file.is_file() else None
@@ -43,7 +43,7 @@ def built(row: Implementation) -> Path | None:
     return library_path(row.fallback_library) if path is None and row.fallback_library else path
 
 
-def left_out(stem: str) -> str:
+def omission_reason(stem: str) -> str:
     """Return the reason that the build recorded for leaving a library out; "" if there is none."""
     paths = (folder / "_native" / stem / "reason.txt" for folder in folders())
     path = next(filter(Path.is_file, paths), None)
@@ -62,19 +62,19 @@ def obstacle(implementation: str) -> Obstacle | None:
         return Obstacle(reason, install_command(row.package))
     if missing := machine.missing_flags(row):
         return Obstacle(f"this processor lacks {', '.join(missing)}, which {row.name} needs")
-    if not row.library or built(row) is not None:
+    if not row.library or built_library(row) is not None:
         return None
     # Optional builds: plain `make` would not build them.
     if row.setting:
         remedy = f"only `{row.setting} make -B install` builds it"
         return Obstacle(f"{row.name} is not installed", remedy, NativeLibraryMissing)
-    why = left_out(row.library)
+    why = omission_reason(row.library)
     reason = f"the native library of {row.name} is not installed{why and f' ({why})'}"
-    return Obstacle(reason, MEND, NativeLibraryMissing)
+    return Obstacle(reason, INSTALL_HINT, NativeLibraryMissing)
 
 
-def available(implementation: str) -> str:
-    """Return the reason why the implementation cannot run here, or "" if it can.
+def unavailable_reason(implementation: str) -> str:
+    """Return the reason why the implementation cannot run here; "" if it can.
 
     Raises UnknownImplementation.
     """

@@ -26,11 +26,11 @@ _HALF = 32
 """Length of a coordinate, a scalar, and each half of a signature."""
 
 
-def _refused_secret_key(algorithm: Algorithm) -> CryptoFailure:
+def _invalid_secret_key(algorithm: Algorithm) -> CryptoFailure:
     """Return the error for a scalar that is 0 or not below the order of the group."""
     return CryptoFailure(
-        f"{algorithm.name}: the secret key is no scalar between 1 and the group's order - 1: "
-        "use one that generate_keypair() returned."
+        f"the secret key of {algorithm.name} must be a scalar from 1 to the group's order - 1; use "
+        "one that generate_keypair() returned."
     )
 
 
@@ -50,13 +50,13 @@ class _Secp256k1(Signer):
 
     def _call(self, function: str, *arguments: Any) -> int:
         """Call a function of the library; it returns 1 for success."""
-        done: int = getattr(self._lib, f"secp256k1_{function}")(self._context, *arguments)
-        return done
+        code: int = getattr(self._lib, f"secp256k1_{function}")(self._context, *arguments)
+        return code
 
     def _sign_with(self, function: str, signature: Any, message: bytes, secret_key: bytes) -> None:
         digest, null = sha256(message).digest(), self._ffi.NULL
         if not self._call(function, signature, digest, secret_key, null, null):
-            raise _refused_secret_key(self.algorithm)
+            raise _invalid_secret_key(self.algorithm)
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
         # Repeated for the rare random value that is not a scalar below the group's order.
@@ -131,7 +131,7 @@ class _Secp256k1Schnorr(_Secp256k1):
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         keypair, signature = self._new("keypair"), self._ffi.new("unsigned char[64]")
         if not self._call("keypair_create", keypair, secret_key):
-            raise _refused_secret_key(self.algorithm)
+            raise _invalid_secret_key(self.algorithm)
         length, null = len(message), self._ffi.NULL
         if not self._call("schnorrsig_sign_custom", signature, message, length, keypair, null):
             raise CryptoFailure(f"{self.algorithm.name}: libsecp256k1 could not sign.")
@@ -191,7 +191,7 @@ class _OpensslP256(_Openssl):
         try:
             return self._ec.derive_private_key(int.from_bytes(secret_key, "big"), self._curve)
         except ValueError as error:
-            raise _refused_secret_key(self.algorithm) from error
+            raise _invalid_secret_key(self.algorithm) from error
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         encoded = self._loaded(secret_key).sign(message, self._sign_with)
@@ -253,7 +253,7 @@ class _PycryptodomeP256(Signer):
         try:
             key = self._ecc.construct(curve="P-256", d=int.from_bytes(secret_key, "big"))
         except ValueError as error:
-            raise _refused_secret_key(self.algorithm) from error
+            raise _invalid_secret_key(self.algorithm) from error
         return self._dss.new(key, "deterministic-rfc6979").sign(self._hash.new(message))
 
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:

@@ -27,7 +27,7 @@ Columns = Sequence[list[bytes]]
 """Messages, signatures and public keys of a batch: three lists of equal length."""
 
 
-def as_bytes(what: str, value: object) -> bytes:
+def as_bytes(name: str, value: object) -> bytes:
     """Return the value as bytes: bytes unchanged, bytearray and memoryview copied once.
 
     Raises BadType for other types; text in particular is never encoded silently.
@@ -36,10 +36,9 @@ def as_bytes(what: str, value: object) -> bytes:
         return value
     if isinstance(value, bytearray | memoryview):
         return bytes(value)
-    remedy = "encode it first, for example with .encode()" if isinstance(value, str) else "convert"
+    remedy = "Encode it with .encode()" if isinstance(value, str) else "Convert it"
     raise BadType(
-        f"the {what} is of type {type(value).__name__}; bytes, bytearray or memoryview is "
-        f"needed: {remedy}."
+        f"the {name} must be bytes, bytearray or memoryview; got {type(value).__name__}. {remedy}."
     )
 
 
@@ -55,8 +54,8 @@ class Scheme(ABC):
         """
         if algorithm.kind != self._kind:
             raise UsageError(
-                f"{algorithm.name} is a {algorithm.kind}; a {self._kind} is needed here: "
-                "use open_signer for signatures and open_kem for KEMs."
+                f"{algorithm.name} must be a {self._kind}; it is a {algorithm.kind}. Use "
+                "open_signer for signatures and open_kem for KEMs."
             )
         self.algorithm = algorithm = algorithm.sized_for(implementation)
         self.implementation = implementation
@@ -82,15 +81,14 @@ class Scheme(ABC):
     def generate_keypair(self) -> tuple[bytes, bytes]:
         """Return a fresh (public key, secret key), of the registry's lengths."""
 
-    def _exactly(self, expected: int, what: str, value: object) -> bytes:
+    def _exactly(self, expected: int, name: str, value: object) -> bytes:
         """Return the value as bytes of that length. Raises BadType and BadLength."""
         # Errors do not contain the value, which may be a secret key.
-        checked = value if type(value) is bytes else as_bytes(what, value)
+        checked = value if type(value) is bytes else as_bytes(name, value)
         if len(checked) != expected:
             raise BadLength(
-                f"the {what} has {len(checked)} bytes; {self.algorithm.name} needs exactly "
-                f"{expected} in {self.implementation}: pass it as the same algorithm produced it, "
-                "whole and unpadded."
+                f"the {name} of {self.algorithm.name} must have {expected} bytes in "
+                f"{self.implementation}; got {len(checked)}. Pass it unpadded and uncut."
             )
         return checked
 
@@ -160,11 +158,11 @@ class Signer(Scheme):
         count = len(messages)
         if not len(signatures) == len(public_keys) == count:
             raise UsageError(
-                f"{count} messages, {len(signatures)} signatures and {len(public_keys)} public "
-                "keys were given; a batch needs as many of each"
+                "a batch must have as many messages as signatures and public keys; got "
+                f"{count}, {len(signatures)} and {len(public_keys)}"
             )
         if not isinstance(threads, int) or threads < 1:
-            raise UsageError(f"threads={threads!r}; expected a whole number of at least 1")
+            raise UsageError(f"threads must be a whole number of at least 1; got {threads!r}")
         checked = [
             _all_bytes("message", messages),
             _all_bytes("signature", signatures),
@@ -178,13 +176,13 @@ class Signer(Scheme):
         if all(length in self._possible for length in set(lengths)):
             return self._verify_batch(checked, threads=threads, stop_at_first=stop_at_first)
         # Signatures of invalid lengths are wrong and are not passed to the implementation.
-        kept = [i for i, length in enumerate(lengths) if length in self._possible]
-        wrong = sorted(set(range(count)).difference(kept))
+        possible = [i for i, length in enumerate(lengths) if length in self._possible]
+        wrong = sorted(set(range(count)).difference(possible))
         if stop_at_first:
-            kept = kept[: wrong[0]]  # every index below wrong[0] has a valid length
-        columns = [[column[i] for i in kept] for column in checked]
-        others = self._verify_batch(columns, threads=threads, stop_at_first=stop_at_first)
-        wrong = sorted([*wrong, *(kept[i] for i in others)])
+            possible = possible[: wrong[0]]  # every index below wrong[0] has a valid length
+        columns = [[column[i] for i in possible] for column in checked]
+        invalid = self._verify_batch(columns, threads=threads, stop_at_first=stop_at_first)
+        wrong = sorted([*wrong, *(possible[i] for i in invalid)])
         return wrong[:1] if stop_at_first else wrong
 
     def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
@@ -199,10 +197,11 @@ class Signer(Scheme):
         checked = as_bytes("context", context)
         longest = self.algorithm.family_facts.context_bytes
         if len(checked) > longest:
-            limit = "takes no context: leave it out, or put it into the message"
-            if longest:
-                limit = f"takes at most {longest}: shorten or hash it"
-            raise BadLength(f"the context has {len(checked)} bytes; {self.algorithm.name} {limit}.")
+            remedy = "Shorten or hash it" if longest else "Put it into the message"
+            raise BadLength(
+                f"the context of {self.algorithm.name} must have at most {longest} bytes; got "
+                f"{len(checked)}. {remedy}."
+            )
         return checked
 
     @abstractmethod
@@ -283,12 +282,12 @@ class AggregateSigner(Signer):
         """Return whether the proof of possession is valid for the public key."""
 
 
-def _all_bytes(what: str, column: Sequence[BytesLike]) -> list[bytes]:
+def _all_bytes(name: str, column: Sequence[BytesLike]) -> list[bytes]:
     """Return every value as bytes. Raises BadType."""
     # Fast for a list of bytes: this runs on one thread before the others can start.
     if set(map(type, column)) <= {bytes}:
         return cast("list[bytes]", column if isinstance(column, list) else list(column))
-    return [as_bytes(what, value) for value in column]
+    return [as_bytes(name, value) for value in column]
 
 
 def in_parts(
@@ -297,8 +296,8 @@ def in_parts(
     """Return the sorted indices of the wrong items, tested in contiguous parts by threads."""
 
     def part(first: int, last: int) -> list[int]:
-        found = (index for index in range(first, last) if wrong(items[index]))
-        return list(islice(found, 1 if stop_at_first else None))
+        indices = (index for index in range(first, last) if wrong(items[index]))
+        return list(islice(indices, 1 if stop_at_first else None))
 
     count = len(items)
     workers = min(threads, count) or 1

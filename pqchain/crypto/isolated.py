@@ -14,8 +14,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from pqchain import algorithms, isolation
-from pqchain.crypto import library_check
+from pqchain import algorithms
+from pqchain.crypto import isolation, library_check
 from pqchain.crypto.interface import Columns, Kem, Scheme, Signer
 from pqchain.crypto.user_code import UserSigner
 from pqchain.errors import CryptoFailure, UsageError
@@ -46,42 +46,39 @@ def limit_seconds() -> float:
     return seconds
 
 
-def forget(place: str) -> None:
+def forget(location: str) -> None:
     """Reload the code at that location at its next use."""
-    isolation.forget(place)
-    for key in [key for key in _first_uses if key[0] == place]:
+    isolation.forget(location)
+    for key in [key for key in _first_uses if key[0] == location]:
         del _first_uses[key]
 
 
 def call(
-    places: Sequence[str],
+    locations: Sequence[str],
     function: str,
     *,
     expected_seconds: float = 0.0,
     keep: bool = True,
     **arguments: Any,
 ) -> Any:
-    """Call a function in a child process in which the code at `places` is registered.
+    """Call a function in a child process in which the code at `locations` is registered.
 
     The timeout is `limit_seconds()` plus ten times `expected_seconds`. Raises CryptoFailure as
     `isolation.call` does, with the name of the file.
     """
     limit = limit_seconds() + _SLOWDOWN * expected_seconds
     try:
-        return isolation.call(function, limit_seconds=limit, schemes=places, keep=keep, **arguments)
+        return isolation.call(
+            function, limit_seconds=limit, schemes=locations, keep=keep, **arguments
+        )
     except CryptoFailure as error:
         # Name the file, unless the error does so already with the line.
-        text, files = str(error), [Path(_file(place)).name for place in places]
+        text, files = str(error), [Path(at.rpartition(":")[0] or at).name for at in locations]
         if not any(file in text for file in files):
             text = f"{', '.join(files)}: {text}"
         if isinstance(error, isolation.CallTimeout):
             text += f"; if it is only slow, set {LIMIT_VARIABLE} above {limit_seconds():g}"
         raise type(error)(text) from error
-
-
-def _file(place: str) -> str:
-    """Return the file or module of a location."""
-    return place.rpartition(":")[0] or place
 
 
 def first_use_seconds(algorithm: str, implementation: str) -> float:
@@ -90,33 +87,33 @@ def first_use_seconds(algorithm: str, implementation: str) -> float:
     For a KEM: key pair, encapsulation and decapsulation. Measured once per scheme; if that failed,
     every call raises CryptoFailure.
     """
-    place = algorithms.implementation(implementation).place
-    key = (place, algorithm)
+    location = algorithms.implementation(implementation).location
+    key = (location, algorithm)
     if key not in _first_uses:
         try:
             _first_uses[key] = call(
-                [place], "pqchain.crypto.isolated:first_use",
+                [location], "pqchain.crypto.isolated:first_use",
                 algorithm=algorithm, implementation=implementation,
             )  # fmt: skip
         except CryptoFailure as error:
             _first_uses[key] = error
-    found = _first_uses[key]
-    if isinstance(found, CryptoFailure):
-        raise CryptoFailure(str(found))
-    return found
+    outcome = _first_uses[key]
+    if isinstance(outcome, CryptoFailure):
+        raise CryptoFailure(str(outcome))
+    return outcome
 
 
 class _Isolated(Scheme):
     # Opening includes the first use: it finds code that does not work before the code is needed,
     # and gives the expected time from which the timeouts of later calls are derived.
     def _prepare(self) -> None:
-        self._place = algorithms.implementation(self.implementation).place
+        self._location = algorithms.implementation(self.implementation).location
         self._seconds = first_use_seconds(self.algorithm.name, self.implementation)
 
     # Requests and results are JSON, which has no bytes: they are passed as hexadecimal text.
     def _perform(self, operation: str, *arguments: bytes) -> Any:
         return call(
-            [self._place], "pqchain.crypto.isolated:perform", expected_seconds=self._seconds,
+            [self._location], "pqchain.crypto.isolated:perform", expected_seconds=self._seconds,
             algorithm=self.algorithm.name, implementation=self.implementation,
             operation=operation, values=[value.hex() for value in arguments],
         )  # fmt: skip
@@ -139,7 +136,7 @@ class IsolatedSigner(_Isolated, Signer):
         """Verify in one call of the child, which uses `threads` threads."""
         # One call for the whole batch, because each call has a fixed cost.
         wrong: list[int] = call(
-            [self._place], "pqchain.crypto.isolated:perform_batch",
+            [self._location], "pqchain.crypto.isolated:perform_batch",
             expected_seconds=self._seconds * len(columns[0]),
             algorithm=self.algorithm.name, implementation=self.implementation,
             columns=[[value.hex() for value in column] for column in columns],
@@ -163,7 +160,7 @@ class IsolatedKem(_Isolated, Kem):
 def _opened(algorithm: str, implementation: str) -> Any:
     from pqchain import crypto  # imported here: pqchain.crypto imports this module
 
-    return crypto.opened(algorithms.get(algorithm), implementation)
+    return crypto.open_scheme(algorithms.get(algorithm), implementation)
 
 
 def first_use(algorithm: str, implementation: str) -> float:

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pqchain import isolation
+from pqchain import algorithms
+from pqchain.crypto import isolation
 from pqchain.crypto.abi import OK, REJECTED, SIZE, Plan, failure
 from pqchain.crypto.native import Library, batch_arguments, pack
 from pqchain.errors import (
@@ -53,7 +54,7 @@ class Finding:
 
     scheme: str
     check: str
-    fine: bool
+    passed: bool
     detail: str
 
 
@@ -66,51 +67,57 @@ class SchemeTest:
         self.sizes, self.name = self.library.sizes(name), name
         self.is_kem = self.sizes["kind"] == 2
 
-    def filled(self, operation: str, sizes: tuple[int, ...], *given: bytes) -> list[bytes]:
-        """Return the buffers filled by an operation.
+    def outputs(self, operation: str, sizes: tuple[int, ...], *inputs: bytes) -> list[bytes]:
+        """Return the outputs of an operation.
 
         Raises CheckFailed for an error code, and if the library writes past a buffer.
         """
-        # At least one whole GUARD follows the `size` bytes that may be written.
+        # At least one full GUARD follows the `size` bytes that may be written.
         buffers = [ctypes.create_string_buffer(GUARD * (size // 64 + 2)) for size in sizes]
-        code = getattr(self.handle, f"pq_{operation}")(self.scheme, *buffers, *given)
+        code = getattr(self.handle, f"pq_{operation}")(self.scheme, *buffers, *inputs)
         if code != OK:
-            raise CheckFailed(f"pq_{operation} gave {code}: {failure(code)}")
+            raise CheckFailed(f"pq_{operation} returned {code}: {failure(code)}")
         for buffer, size in zip(buffers, sizes, strict=True):
             self.check_guard(buffer, size, operation)
         return [buffer.raw[:size] for buffer, size in zip(buffers, sizes, strict=True)]
 
     def check_guard(self, buffer: ctypes.Array[ctypes.c_char], size: int, operation: str) -> None:
         """Raise CheckFailed if the guard bytes after a buffer were changed."""
-        behind = (GUARD * (size // 64 + 2))[size:]
-        if buffer.raw[size : size + len(behind)] != behind:
+        guard = (GUARD * (size // 64 + 2))[size:]
+        if buffer.raw[size : size + len(guard)] != guard:
             raise CheckFailed(f"pq_{operation} wrote past a buffer of {size} bytes")
 
     def keypair(self) -> tuple[bytes, bytes]:
         """Return (public key, secret key). Raises CheckFailed."""
         sizes = self.sizes["public_key_bytes"], self.sizes["secret_key_bytes"]
-        public_key, secret_key = self.filled("keypair", sizes)
+        public_key, secret_key = self.outputs("keypair", sizes)
         return public_key, secret_key
 
     def sign(self, message: bytes, secret_key: bytes) -> bytes:
         """Return a signature. Raises CheckFailed, also for an invalid length."""
         longest = self.sizes["signature_max_bytes"]
         buffer, length = ctypes.create_string_buffer(GUARD * (longest // 64 + 2)), SIZE(longest)
-        given = (message, len(message), b"", 0, secret_key)
-        code = self.handle.pq_sign(self.scheme, buffer, ctypes.byref(length), *given)
+        inputs = (message, len(message), b"", 0, secret_key)
+        code = self.handle.pq_sign(self.scheme, buffer, ctypes.byref(length), *inputs)
         if code != OK:
-            raise CheckFailed(f"pq_sign gave {code}: {failure(code)}")
+            raise CheckFailed(f"pq_sign returned {code}: {failure(code)}")
         self.check_guard(buffer, longest, "sign")
         if not 0 < length.value <= longest:
-            raise CheckFailed(
-                f"pq_sign gave a signature of {length.value} bytes; at most {longest}"
-            )
+            raise CheckFailed(f"a signature must have 1 to {longest} bytes; got {length.value}")
         return buffer.raw[: length.value]
 
     def verify(self, message: bytes, signature: bytes, public_key: bytes) -> int:
         """Return the code of pq_verify."""
         signed = (message, len(message), signature, len(signature), b"", 0, public_key)
         return int(self.handle.pq_verify(self.scheme, *signed))
+
+    def require_rejection(self, damaged: str, *inputs: bytes) -> None:
+        """Raise CheckFailed unless `verify` rejects the inputs; `damaged` describes them."""
+        code = self.verify(*inputs)
+        if code == OK:
+            raise CheckFailed(f"{damaged} was accepted")
+        if code not in (REJECTED, -1):
+            raise CheckFailed(f"pq_verify must return PQ_REJECTED (1) for {damaged}; got {code}")
 
     def signed(self, count: int, length: int = 32) -> list[tuple[bytes, bytes, bytes]]:
         """Return `count` tuples (message, signature, public key); `length` is that of messages."""
@@ -124,15 +131,16 @@ class SchemeTest:
 
 def sizes(test: SchemeTest) -> str:
     """Check the kind and the sizes of pq_sizes(). Raises CheckFailed."""
-    said = test.sizes
-    if said["kind"] not in (1, 2):
-        raise CheckFailed(f"kind is {said['kind']}; expected PQ_SIGNATURE (1) or PQ_KEM (2)")
-    needed = "public_key_bytes secret_key_bytes "
-    needed += "ciphertext_bytes shared_secret_bytes" if test.is_kem else "signature_max_bytes"
-    for name in needed.split():
-        if not 0 < said[name] <= 1 << 28:
-            raise CheckFailed(f"{name} is {said[name]}; expected 1 to {1 << 28}")
-    return ", ".join(f"{name} {said[name]}" for name in needed.split())
+    kind = test.sizes["kind"]
+    if kind not in (1, 2):
+        raise CheckFailed(f"kind must be PQ_SIGNATURE (1) or PQ_KEM (2); got {kind}")
+    names = ["public_key_bytes", "secret_key_bytes"]
+    names += ["ciphertext_bytes", "shared_secret_bytes"] if test.is_kem else ["signature_max_bytes"]
+    sizes = {name: test.sizes[name] for name in names}
+    for name, size in sizes.items():
+        if not 0 < size <= 1 << 28:
+            raise CheckFailed(f"{name} must be from 1 to {1 << 28}; got {size}")
+    return ", ".join(f"{name} {size}" for name, size in sizes.items())
 
 
 def round_trips(test: SchemeTest) -> str:
@@ -141,19 +149,19 @@ def round_trips(test: SchemeTest) -> str:
         for _ in LENGTHS:
             first_use(test)
         return f"{len(LENGTHS)} key pairs"
-    found = set()
+    lengths = set()
     for length in LENGTHS:
         for message, signature, public_key in test.signed(2, length):
             code = test.verify(message, signature, public_key)
             if code != OK:
                 raise CheckFailed(
-                    f"a valid signature of {length} bytes of message was given {code}"
+                    f"pq_verify returned {code} for a valid signature of {length} bytes of message"
                 )
-            found.add(len(signature))
+            lengths.add(len(signature))
     # A library with a constant seed can pass all other checks.
     if test.keypair() == test.keypair():
-        raise CheckFailed("two key pairs are the same; pq_keypair has to draw from the system")
-    span = f"{min(found)} to {max(found)}" if len(found) > 1 else f"{max(found)}"
+        raise CheckFailed("two key pairs are equal; pq_keypair must use the system's randomness")
+    span = f"{min(lengths)} to {max(lengths)}" if len(lengths) > 1 else f"{max(lengths)}"
     return f"messages of {LENGTHS[0]} to {LENGTHS[-1]} bytes, signatures of {span}"
 
 
@@ -163,33 +171,51 @@ def flipped_bits(test: SchemeTest) -> str:
     if test.is_kem:
         lengths = test.sizes["ciphertext_bytes"], test.sizes["shared_secret_bytes"]
         public_key, secret_key = test.keypair()
-        ciphertext, shared = test.filled("encapsulate", lengths, public_key)
+        ciphertext, shared = test.outputs("encapsulate", lengths, public_key)
         for damaged in _flipped(ciphertext, rng):
             buffer = ctypes.create_string_buffer(lengths[1])
             code = test.handle.pq_decapsulate(test.scheme, buffer, damaged, secret_key)
             # OK with another secret is implicit rejection.
             if code == OK and buffer.raw == shared:
-                raise CheckFailed("a ciphertext with one bit flipped gave the same secret")
+                raise CheckFailed("a ciphertext with one bit flipped has the same secret")
         return f"{min(FLIPS, 8 * lengths[0])} of the ciphertext"
     [(message, signature, public_key)] = test.signed(1)
     for damaged in _flipped(signature, rng):
-        _refused(test.verify(message, damaged, public_key), "a signature with one bit flipped")
+        test.require_rejection("a signature with one bit flipped", message, damaged, public_key)
     for damaged in _flipped(message, rng):
-        _refused(test.verify(damaged, signature, public_key), "a message with one bit flipped")
+        test.require_rejection("a message with one bit flipped", damaged, signature, public_key)
     for cut in (0, 1, len(signature) // 2, len(signature) - 1):
-        what = f"a signature cut to {cut} bytes"
-        _refused(test.verify(message, signature[:cut], public_key), what)
+        inputs = message, signature[:cut], public_key
+        test.require_rejection(f"a signature cut to {cut} bytes", *inputs)
     # Not a failure: encodings of public keys may have bits that do not matter.
     codes = [test.verify(message, signature, key) for key in _flipped(public_key, rng)]
-    said = "in signature, message and public key, and cut signatures"
-    if without := codes.count(OK):
-        said += f"; {without} of {len(codes)} bits of the public key did not matter"
-    return said
+    summary = "in signature, message and public key, and cut signatures"
+    if accepted := codes.count(OK):
+        summary += f"; {accepted} of {len(codes)} bits of the public key did not matter"
+    return summary
 
 
-def stacks(test: SchemeTest) -> str:
-    """Run round trips on a thread with a stack of STACKS[0]; `_least_stack` tests the others."""
-    return _on_stack(test, STACKS[0])
+def stacks(test: SchemeTest, size: int = STACKS[0]) -> str:
+    """Run round trips on a thread with a stack of `size` bytes."""
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            round_trips(test)
+        except PqchainError as error:
+            errors.append(error)
+
+    # The size is global and applies to threads that are started later, so it is restored.
+    default_size = threading.stack_size(size)
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(default_size)
+    if errors:
+        raise errors[0]
+    return f"a thread of {size >> 10} KiB"
 
 
 def threads(test: SchemeTest) -> str:
@@ -209,22 +235,23 @@ def threads(test: SchemeTest) -> str:
     for count in (1, 4):
         if (wrong := _batch(test, rows, count)) != [5]:
             raise CheckFailed(
-                f"pq_verify_batch on {count} threads found {wrong} wrong; expected [5]"
+                f"pq_verify_batch on {count} threads must find [5] wrong; got {wrong}"
             )
     return "4 threads at once, batches on 1 and 4"
 
 
 def clock(test: SchemeTest) -> str:
     """Run the timed loop, which checks every result."""
-    shown = []
-    for operation, name in _operations(test):
+    medians = []
+    names = algorithms.KEM_OPERATIONS if test.is_kem else algorithms.SIGNATURE_OPERATIONS
+    for name in names:
         plan = Plan(
-            operation=operation, warmup=1, samples=20, minimum=3, limit_ns=2 * 10**8, pool=2,
-            message_bytes=32, seed=1,
+            operation=algorithms.OPERATIONS.index(name), warmup=1, samples=20, minimum=3,
+            limit_ns=2 * 10**8, pool=2, message_bytes=32, seed=1,
         )  # fmt: skip
         nanoseconds, _ = test.library.measure(test.name, plan)
-        shown.append(f"{name} {sorted(nanoseconds)[len(nanoseconds) // 2] / 1000:.1f} us")
-    return ", ".join(shown)
+        medians.append(f"{name} {sorted(nanoseconds)[len(nanoseconds) // 2] / 1000:.1f} us")
+    return ", ".join(medians)
 
 
 def first_use(test: SchemeTest) -> str:
@@ -232,21 +259,21 @@ def first_use(test: SchemeTest) -> str:
     public_key, secret_key = test.keypair()
     if test.is_kem:
         lengths = test.sizes["ciphertext_bytes"], test.sizes["shared_secret_bytes"]
-        ciphertext, shared = test.filled("encapsulate", lengths, public_key)
-        if test.filled("decapsulate", lengths[1:], ciphertext, secret_key) != [shared]:
-            raise CheckFailed("pq_decapsulate gave another secret than pq_encapsulate")
+        ciphertext, shared = test.outputs("encapsulate", lengths, public_key)
+        if test.outputs("decapsulate", lengths[1:], ciphertext, secret_key) != [shared]:
+            raise CheckFailed("pq_decapsulate returned another secret than pq_encapsulate")
         return "a key pair and a shared secret"
     message = b"message"
     signature = test.sign(message, secret_key)
     if (code := test.verify(message, signature, public_key)) != OK:
-        raise CheckFailed(f"a valid signature was given {code}")
+        raise CheckFailed(f"pq_verify returned {code} for a valid signature")
     damaged = bytearray(signature)
     damaged[len(damaged) // 2] ^= 1
-    _refused(test.verify(message, bytes(damaged), public_key), "a signature with one bit flipped")
+    test.require_rejection("a signature with one bit flipped", message, bytes(damaged), public_key)
     return "a key pair, a signature and two verifications"
 
 
-CHECKS: dict[str, Callable[[SchemeTest], str]] = {
+CHECKS: dict[str, Callable[..., str]] = {
     "sizes": sizes,
     "first use": first_use,
     "round trips": round_trips,
@@ -296,7 +323,9 @@ def _least_stack(path: Path, name: str) -> str:
     # Each size in a new child process, which a stack overflow ends.
     for size in STACKS[1:]:
         try:
-            _call("run_on_stack", path, limit_seconds=LIMIT_SECONDS, name=name, size=size)
+            _call(
+                "run_check", path, limit_seconds=LIMIT_SECONDS, name=name, check="stacks", size=size
+            )
         except CryptoFailure:
             break
         enough = size
@@ -317,18 +346,13 @@ def load(path: Path) -> Library:
             f"{path.name} cannot be loaded: {error}; link all that it needs, see `pqchain native`"
         ) from error
     if not library.names():
-        raise UsageError(f"{path.name} has no scheme: pq_count() is 0, or pq_open() gives NULL")
+        raise UsageError(f"{path.name} has no scheme: pq_count() is 0, or pq_open() returns NULL")
     return library
 
 
-def run_check(path: str, name: str, check: str) -> str:
+def run_check(path: str, name: str, check: str, **options: int) -> str:
     """Run one check and return its summary; runs in the child. Raises CheckFailed."""
-    return CHECKS[check](SchemeTest(Path(path), name))
-
-
-def run_on_stack(path: str, name: str, size: int) -> str:
-    """Run round trips on a thread with that stack; runs in the child. Raises CheckFailed."""
-    return _on_stack(SchemeTest(Path(path), name), size)
+    return CHECKS[check](SchemeTest(Path(path), name), **options)
 
 
 def _flipped(data: bytes, rng: random.Random) -> Iterator[bytes]:
@@ -338,46 +362,10 @@ def _flipped(data: bytes, rng: random.Random) -> Iterator[bytes]:
         yield bytes(damaged)
 
 
-def _refused(code: int, what: str) -> None:
-    if code == OK:
-        raise CheckFailed(f"{what} was accepted")
-    if code not in (REJECTED, -1):
-        raise CheckFailed(f"{what} was given {code}; expected PQ_REJECTED (1)")
-
-
-def _on_stack(test: SchemeTest, size: int) -> str:
-    """Run round trips on a thread with a stack of `size` bytes."""
-    errors: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            round_trips(test)
-        except PqchainError as error:
-            errors.append(error)
-
-    # The size is global and applies to threads that are started later, so it is restored.
-    before = threading.stack_size(size)
-    try:
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
-    finally:
-        threading.stack_size(before)
-    if errors:
-        raise errors[0]
-    return f"a thread of {size >> 10} KiB"
-
-
-def _operations(test: SchemeTest) -> list[tuple[int, str]]:
-    if test.is_kem:
-        return [(0, "generate_keypair"), (3, "encapsulate"), (4, "decapsulate")]
-    return [(0, "generate_keypair"), (1, "sign"), (2, "verify")]
-
-
 def _batch(test: SchemeTest, rows: list[tuple[bytes, bytes, bytes]], count: int) -> list[int]:
     """Return the indices of the signatures that pq_verify_batch finds wrong."""
     columns = [list(column) for column in zip(*rows, strict=True)]
     arguments, verdicts = batch_arguments(test.scheme, pack(columns))
     arguments.threads = count
     test.handle.pq_verify_batch(arguments)
-    return [at for at, verdict in enumerate(verdicts.raw) if not verdict]
+    return [index for index, verdict in enumerate(verdicts.raw) if not verdict]

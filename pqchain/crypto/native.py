@@ -31,7 +31,7 @@ from pqchain.crypto.abi import (
     Sizes,
     failure,
 )
-from pqchain.crypto.builds import MEND, built, obstacle
+from pqchain.crypto.builds import INSTALL_HINT, built_library, obstacle
 from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
 from pqchain.crypto.random_source import replaced
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
@@ -56,24 +56,20 @@ class Library:
                 function.restype, function.argtypes = result, arguments
             abi = self._handle.pq_abi()
         except AttributeError as error:
-            said = f"{path.name} is not a library of pqchain: {MEND}"
-            raise NativeLibraryMissing(said) from error
+            message = f"{path.name} is not a library of pqchain: {INSTALL_HINT}"
+            raise NativeLibraryMissing(message) from error
         if abi != ABI:
-            said = f"{path} has interface {abi}, this pqchain needs {ABI}: {MEND}"
-            raise NativeLibraryMissing(said)
+            message = f"the interface of {path} must be {ABI}; got {abi}: {INSTALL_HINT}"
+            raise NativeLibraryMissing(message)
         self.source: str = (self._handle.pq_source() or b"").decode(errors="replace")
         if (count := self._handle.pq_count()) > MAX_SCHEMES:
             raise UsageError(
                 f"pq_count() of {path.name} must be at most {MAX_SCHEMES}; got {count}."
             )
-        names = map(self._handle.pq_name, range(count))
-        schemes = {
-            name.decode(errors="replace"): self._handle.pq_open(name)
-            for name in names
-            if name is not None
-        }
         self._schemes: dict[str, int] = {
-            name: handle for name, handle in schemes.items() if handle is not None
+            name.decode(errors="replace"): handle
+            for name in map(self._handle.pq_name, range(count))
+            if name is not None and (handle := self._handle.pq_open(name)) is not None
         }
 
     def names(self) -> list[str]:
@@ -118,10 +114,10 @@ class Library:
         """
         entries = plan.warmup + plan.samples
         nanoseconds, cycles = ((ctypes.c_uint64 * entries)() for _ in range(2))
-        done = self._handle.pq_measure(self.scheme(name), ctypes.byref(plan), nanoseconds, cycles)
-        if done < 0:
-            raise CryptoFailure(f"{name} in {self.source}: {failure(done)}")
-        return nanoseconds[:done], cycles[:done]
+        count = self._handle.pq_measure(self.scheme(name), ctypes.byref(plan), nanoseconds, cycles)
+        if count < 0:
+            raise CryptoFailure(f"{name} in {self.source}: {failure(count)}")
+        return nanoseconds[:count], cycles[:count]
 
     def empty_sample_seconds(self) -> float:
         """Return the overhead of the clock in each sample, in seconds."""
@@ -139,7 +135,7 @@ class Library:
         try:
             function = getattr(self._handle, name)
         except AttributeError as error:
-            raise NativeLibraryMissing(f"{self.path} has no function {name}: {MEND}") from error
+            raise self._missing(name) from error
         function.restype = ctypes.c_int64
         return int(function(*(_argument(value) for value in arguments)))
 
@@ -152,9 +148,12 @@ class Library:
             # Indexing gives a new function object, so the types below affect no other caller.
             function = self._handle[name]
         except AttributeError as error:
-            raise NativeLibraryMissing(f"{self.path} has no function {name}: {MEND}") from error
+            raise self._missing(name) from error
         function.restype, function.argtypes = ctypes.c_int64, (POINTER, TEXT)
         return cast("Callable[[int, bytes], int]", function)
+
+    def _missing(self, function: str) -> NativeLibraryMissing:
+        return NativeLibraryMissing(f"{self.path} lacks the function {function}: {INSTALL_HINT}")
 
 
 class _Native(Scheme):
@@ -165,7 +164,7 @@ class _Native(Scheme):
         self._scheme = self.library.scheme(self.algorithm.name)
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
-        public_key, secret_key = self._filled("keypair", "public_key_bytes secret_key_bytes")
+        public_key, secret_key = self._outputs("keypair", "public_key_bytes secret_key_bytes")
         return public_key, secret_key
 
     def _run(self, operation: str, *arguments: Any) -> int:
@@ -176,14 +175,15 @@ class _Native(Scheme):
         return code
 
     def _failure(self, operation: str, code: int) -> CryptoFailure:
-        what = f"{self.algorithm.name}, operation {operation}: {failure(code)}"
-        return CryptoFailure(f"{what}; the key may be damaged")
+        return CryptoFailure(
+            f"{self.algorithm.name}, operation {operation}: {failure(code)}; the key may be damaged"
+        )
 
-    def _filled(self, operation: str, lengths: str, *given: bytes) -> list[bytes]:
+    def _outputs(self, operation: str, lengths: str, *inputs: bytes) -> list[bytes]:
         """Return the outputs of an operation; `lengths` names the algorithm's sizes of them."""
         sizes = (getattr(self.algorithm, name) for name in lengths.split())
         buffers = [ctypes.create_string_buffer(size) for size in sizes]
-        self._run(operation, *buffers, *given)
+        self._run(operation, *buffers, *inputs)
         return [buffer.raw for buffer in buffers]
 
 
@@ -193,8 +193,8 @@ class NativeSigner(_Native, Signer):
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         signature = ctypes.create_string_buffer(self.algorithm.signature_max_bytes)
         length = SIZE(len(signature))
-        given = (message, len(message), context, len(context), secret_key)
-        self._run("sign", signature, ctypes.byref(length), *given)
+        inputs = (message, len(message), context, len(context), secret_key)
+        self._run("sign", signature, ctypes.byref(length), *inputs)
         return signature.raw[: length.value]
 
     def _verify(self, message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
@@ -222,9 +222,8 @@ class NativeSigner(_Native, Signer):
 
     def _verify_packed(self, packed: Packed, threads: int, stop_at_first: bool) -> list[int]:
         batch = Batch(self, packed)
-        if not batch.run(threads, stop_at_first=stop_at_first):
-            return []
-        return batch.wrong()[:1] if stop_at_first else batch.wrong()
+        wrong = batch.wrong() if batch.run(threads, stop_at_first=stop_at_first) else []
+        return wrong[:1] if stop_at_first else wrong
 
 
 class NativeKem(_Native, Kem):
@@ -232,11 +231,11 @@ class NativeKem(_Native, Kem):
 
     def _encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
         lengths = "ciphertext_bytes shared_secret_bytes"
-        ciphertext, shared_secret = self._filled("encapsulate", lengths, public_key)
+        ciphertext, shared_secret = self._outputs("encapsulate", lengths, public_key)
         return ciphertext, shared_secret
 
     def _decapsulate(self, ciphertext: bytes, secret_key: bytes) -> bytes:
-        return self._filled("decapsulate", "shared_secret_bytes", ciphertext, secret_key)[0]
+        return self._outputs("decapsulate", "shared_secret_bytes", ciphertext, secret_key)[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -264,7 +263,7 @@ class Packed:
             )
         if len(self.public_keys) not in (self.key_bytes, self.key_bytes * count):
             raise UsageError(
-                f"public_keys must hold 1 or {count} keys of {self.key_bytes} bytes; got "
+                f"public_keys must be 1 or {count} keys of {self.key_bytes} bytes; got "
                 f"{len(self.public_keys)} bytes"
             )
         return set(lengths)
@@ -339,15 +338,15 @@ def plain_loop(signer: Signer, *columns: list[bytes], threads: int = 1) -> Calla
     return lambda: batch.run(threads)
 
 
-def _differences(what: str, offsets: Memory, memory: bytes | Memory) -> list[int]:
+def _differences(name: str, offsets: Memory, memory: bytes | Memory) -> list[int]:
     """Return the differences of offsets. Raises UsageError if they fall or leave the memory."""
     import numpy as np  # imported here: a caller with a packed batch has loaded it already
 
     edges = np.frombuffer(offsets, np.uint64)
     if len(edges) < 2 or edges[-1] > memoryview(memory).nbytes or (edges[1:] < edges[:-1]).any():
         raise UsageError(
-            f"{what} offsets must rise from item to item and stay within the "
-            f"{memoryview(memory).nbytes} bytes of the {what}s, with one item at least"
+            f"{name} offsets must increase, stay within the {memoryview(memory).nbytes} bytes of "
+            f"the {name}s, and have at least one item"
         )
     lengths: list[int] = np.diff(edges).tolist()
     return lengths
@@ -393,7 +392,7 @@ def library(implementation: str) -> Library:
     """
     if blocked := obstacle(implementation):
         raise blocked.error(str(blocked))
-    path = built(algorithms.implementation(implementation))
+    path = built_library(algorithms.implementation(implementation))
     if path is None:
         raise Unsupported(f"{implementation} is not a native library of pqchain")
     return load(path)

@@ -34,7 +34,7 @@ def _draw(number: int, buffer: int, count: int) -> None:
     try:
         data = block.source(count)
         if len(data) != count:
-            raise UsageError(f"the source must give {count} bytes; got {len(data)}")
+            raise UsageError(f"the source must return {count} bytes; got {len(data)}")
         ctypes.memmove(buffer, data, count)
     except BaseException as error:  # noqa: BLE001 - raised at the end of the block, not through C
         block.errors.append(error)
@@ -55,18 +55,18 @@ def replaced(exchange: Callable[[Any], None], source: Callable[[int], bytes]) ->
     # C keeps a number and a callback that is never freed, so that a block that ends in the wrong
     # thread or order leaves neither a pointer to freed memory nor predictable bytes behind.
     thread, number, block = threading.current_thread(), next(_NUMBERS), _Block(source)
-    held = abi.RandomSource(_CALLBACK, number)
+    exchanged = abi.RandomSource(_CALLBACK, number)
     is_same_thread = True
     _BLOCKS[number] = block
     try:
-        exchange(ctypes.byref(held))
+        exchange(ctypes.byref(exchanged))
         yield
     finally:
         del _BLOCKS[number]
         is_same_thread = threading.current_thread() is thread
         if is_same_thread:
-            exchange(ctypes.byref(held))
-    if not is_same_thread or held.context != number:
+            exchange(ctypes.byref(exchanged))
+    if not is_same_thread or exchanged.context != number:
         raise UsageError(
             "blocks of replaced randomness must be nested within one thread; this one ended in "
             "another thread, or before a block inside it: do not await or yield within the block"

@@ -23,7 +23,7 @@ class FalconRecoverySigner(NativeSigner, RecoverableSigner):
         return self.sign(message, secret_key)
 
     def recover(self, message: BytesLike, signature: BytesLike) -> bytes | None:
-        """Return the hash of the key, or None if no key makes the signature valid."""
+        """Return the hash of the public key, or None if the signature is invalid for every key."""
         message, signature = as_bytes("message", message), as_bytes("signature", signature)
         public_key = bytearray(self.algorithm.public_key_bytes)
         signed = (signature, len(signature), message, len(message))

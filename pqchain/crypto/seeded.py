@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
 from pqchain.crypto import native
-from pqchain.crypto.builds import available
+from pqchain.crypto.builds import unavailable_reason
 
 _LIBRARY = "liboqs-0.13/dispatch"
 """Implementation whose randomness is replaced."""
@@ -32,6 +32,6 @@ def seeded_randomness(*purpose: bytes) -> AbstractContextManager[None]:
     Other threads and other libraries draw from the operating system; see
     `native.Library.randomness`. Has no effect if liboqs is not installed.
     """
-    if available(_LIBRARY):
+    if unavailable_reason(_LIBRARY):
         return nullcontext()
     return native.library(_LIBRARY).randomness(stream(*purpose))

@@ -16,8 +16,8 @@ from typing import Any
 
 from pqchain.algorithms import Algorithm
 from pqchain.crypto.interface import Signer
+from pqchain.crypto.isolation import describe
 from pqchain.errors import CryptoFailure, UsageError
-from pqchain.isolation import describe
 
 METHODS = ("generate_keypair", "sign", "verify")
 """Methods that a user's class must have."""
@@ -28,7 +28,7 @@ SIZES = ("public_key_bytes", "secret_key_bytes", "signature_bytes")
 MAX_SIZE_BYTES = 1 << 28
 """Maximum length of a key or signature of a user-defined scheme."""
 
-STAND_IN_SECRET_BYTES = 32
+PLACEHOLDER_SECRET_BYTES = 32
 
 
 class UserSigner(Signer):
@@ -62,8 +62,8 @@ class UserSigner(Signer):
     def failure(self, method: str, requirement: str) -> CryptoFailure:
         """Return the error of a method that violates a requirement, with its first line."""
         code = getattr(getattr(self._instance, method, None), "__code__", None)
-        where = f"{Path(code.co_filename).name}:{code.co_firstlineno}: " if code else ""
-        return CryptoFailure(f"{where}{self.algorithm.name}.{method}() {requirement}.")
+        prefix = f"{Path(code.co_filename).name}:{code.co_firstlineno}: " if code else ""
+        return CryptoFailure(f"{prefix}{self.algorithm.name}.{method}() {requirement}.")
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
         """Return a fresh (public key, secret key). Raises CryptoFailure for other lengths."""
@@ -97,7 +97,7 @@ class UserSigner(Signer):
         return verdict
 
 
-class StandIn(Signer):
+class Placeholder(Signer):
     """Placeholder of a scheme given by numbers: hashes of the right length as keys and signatures.
 
     The signatures are not secure, because the public key suffices to compute them. They fill blocks
@@ -109,7 +109,7 @@ class StandIn(Signer):
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
         """Return a hash of the secret key as public key, and a secret key of 32 bytes."""
-        secret = os.urandom(STAND_IN_SECRET_BYTES)
+        secret = os.urandom(PLACEHOLDER_SECRET_BYTES)
         return self._public(secret), secret
 
     def _public(self, secret: bytes) -> bytes:
@@ -141,8 +141,8 @@ def attributes(user_class: Any) -> dict[str, Any]:
     if not is_name(values["name"]):
         wrong.append("name must be a text of 1 to 100 printable characters without a comma")
     if wrong:
-        what = getattr(user_class, "__name__", type(user_class).__name__)
-        raise UsageError(f"{what} is not a signature scheme: {'; '.join(wrong)}")
+        class_name = getattr(user_class, "__name__", type(user_class).__name__)
+        raise UsageError(f"{class_name} is not a signature scheme: {'; '.join(wrong)}")
     return {"name": values["name"], **sizes}
 
 
@@ -152,18 +152,17 @@ def is_name(name: object) -> bool:
     return type(name) is str and name.isprintable() and 0 < len(name) <= 100 and "," not in name
 
 
-def load_class(place: str) -> Any:
+def load_class(location: str) -> Any:
     """Return the class at "file.py:Class" or "module:Class".
 
     Raises UsageError if it cannot be imported, with the line of the error.
     """
-    where, _, name = place.rpartition(":")
-    if not where or not name:
-        raise UsageError(f"{place!r} must be file.py:Class or module:Class.")
+    file, _, name = location.rpartition(":")
+    if not file or not name:
+        raise UsageError(f"{location!r} must be file.py:Class or module:Class.")
     try:
-        module = (
-            _load_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
-        )
+        is_path = file.endswith(".py")
+        module = _load_file(Path(file)) if is_path else importlib.import_module(file)
         return getattr(module, name)
     except KeyboardInterrupt:
         raise
@@ -171,14 +170,14 @@ def load_class(place: str) -> Any:
         # A missing class, in contrast to an AttributeError raised by the module's own code.
         if isinstance(error, AttributeError) and error.name == name and error.obj is module:
             raise UsageError(
-                f"{where} has no {name!r}; name a class with the methods of Signer"
+                f"{file} has no {name!r}; name a class with the methods of Signer"
             ) from None
-        raise UsageError(f"{place} cannot be imported: {describe(error)}") from error
+        raise UsageError(f"{location} cannot be imported: {describe(error)}") from error
 
 
 def _load_file(path: Path) -> Any:
     if not path.is_file():
-        raise FileNotFoundError(f"there is no file {path}")
+        raise FileNotFoundError(f"the file {path} does not exist")
     spec = importlib.util.spec_from_file_location(f"pqchain_user_{path.stem}", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -3,7 +3,7 @@
     one = pqchain.consensus.Scenario(algorithm="Falcon-512", costs=costs, nodes=8)
     pqchain.delegates.run(one, mode="loopback").latency_seconds
 
-`frame` returns runs, modelled ones included, as one frame. Names are loaded at first use.
+`pqchain.consensus.frame` returns runs of any mode as one frame. Names are loaded at first use.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from pqchain.installation import lazy_exports
 
 if TYPE_CHECKING:
-    from pqchain.delegates.modes import MODES, frame, run
+    from pqchain.delegates.modes import run
 
-__all__ = ["MODES", "frame", "run"]
+__all__ = ["run"]
 
-__getattr__, __dir__ = lazy_exports(__name__, {"modes": "MODES frame run"})
+__getattr__, __dir__ = lazy_exports(__name__, {"modes": "run"})

@@ -14,14 +14,14 @@ from tqdm import tqdm
 
 from pqchain.chain.block import header_of
 from pqchain.consensus.builder import Block, ViewBuilder
-from pqchain.consensus.model import Height, Run
 from pqchain.consensus.network import nanoseconds
+from pqchain.consensus.runs import Height, Run, modelled_height
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import BLOCK, NEVER, Outcome
 from pqchain.delegates.core import CLASSES, Delegate, Work
 from pqchain.delegates.fault_behaviour import FaultBehaviour
 from pqchain.delegates.messages import HEADER_BYTES, Kind, kind_of
-from pqchain.delegates.plain_network import AFTER_ARRIVALS, Clock, PlainNetwork, Server
+from pqchain.delegates.plain_network import AFTER_ARRIVALS, PLAIN, Clock, PlainNetwork, Server
 from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting, transactions_of
 
@@ -263,7 +263,7 @@ def run(scenario: Scenario, *, progress: bool = False) -> Run:
         now = heights[-1].ended_ns
         if not heights[-1].is_final:
             break
-    return Run(scenario=scenario, heights=tuple(heights))
+    return Run(scenario=scenario, heights=tuple(heights), mode="virtual", transport=PLAIN)
 
 
 def _height(simulation: LockstepSimulation, block: Block) -> Height:
@@ -292,13 +292,8 @@ def _height(simulation: LockstepSimulation, block: Block) -> Height:
         if (final[honest] < NEVER).all() or now == NEVER:
             break
     simulation.append_final_block(data)
-    return Height(
-        block=block,
-        outcomes=tuple(outcomes),
-        final_ns=final,
-        blocks=frozenset(values),
-        ended_ns=int(final[honest].max()) if honest.any() else NEVER,
-        rivals=rivals,
+    return modelled_height(
+        block, outcomes, final_ns=final, honest=honest, blocks=values, rivals=rivals
     )
 
 

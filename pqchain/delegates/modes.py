@@ -1,10 +1,10 @@
 """Execution modes of a scenario: model, virtual time, loopback and network namespaces.
 
-model      computed by an engine (`consensus.model`); no delegates run
-virtual    all delegates in this process on a modelled clock, work timed by the scenario's costs:
-           over plain, which carries the bytes of messages by the scenario's law, or over QUIC
-loopback   one process per node, on this machine's sockets and clock
-netns      the same between network namespaces with shaped links
+- model: computed by an engine (`consensus.model`), without delegates
+- virtual: all delegates in this process on a modelled clock, work timed by the scenario's costs,
+  over plain, which carries the bytes of messages by the scenario's law, or over QUIC
+- loopback: one process per node, on this machine's sockets and clock
+- netns: the same between network namespaces with shaped links
 
 Virtual runs are "replayed": bytes, signatures and protocol are real, times are modelled. The other
 two are measured and ignore the scenario's network law, except that law "host" sets the number of
@@ -17,184 +17,57 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, get_args
 
-import pandas as pd
+import numpy as np
 from tqdm import tqdm
 
-from pqchain import algorithms, scratch
-from pqchain.consensus import metrics, model
+from pqchain import algorithms
+from pqchain.consensus import model
 from pqchain.consensus.network import SECOND
+from pqchain.consensus.runs import MODES, Height, Mode, Run
 from pqchain.consensus.scenario import Faults, Scenario
+from pqchain.consensus.view import NEVER
 from pqchain.delegates import host, lockstep, setting, timed_delegate
 from pqchain.delegates.node import DelegateTask
+from pqchain.delegates.plain_network import PLAIN
 from pqchain.delegates.pool import PoolLoad
 from pqchain.delegates.setting import Setting
 from pqchain.errors import UnknownName, Unsupported, UsageError
-from pqchain.intervals import half_width
-from pqchain.results import Contract
+from pqchain.results import scratch
 from pqchain.wire.drivers import namespaces, processes, virtual
+from pqchain.wire.drivers.fork_server import ForkServer
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result
 from pqchain.wire.drivers.link import Link
-from pqchain.wire.drivers.nursery import Nursery
 from pqchain.wire.node import Task
 from pqchain.wire.transports import registry
 
-Mode = Literal["model", "virtual", "loopback", "netns"]
-
-MODES: tuple[Mode, ...] = get_args(Mode)
-
-PLAIN = "plain"
-"""Transport in virtual time that carries only the bytes of messages."""
-
-_MORE = Contract.of(
-    "",
-    ("str", "mode kind transport datagram_sha256"),
-    ("Int64", "sent_messages sent_bytes"),
-    ("float64", "cpu_seconds latency_half_width_seconds"),
-    ("float64", "predicted_latency_seconds prediction_error_percent"),
-    ("float64", "plain_latency_seconds over_plain_percent"),
-)
-
-RUNS = Contract("consensus_runs", {**metrics.CONSENSUS.columns, **_MORE.columns})
-
 _FACTORY = "pqchain.delegates.node:build"
-
-_KINDS = {"model": "modelled", "virtual": "replayed", "loopback": "measured", "netns": "measured"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lap:
-    """Results of one height of a run over a transport."""
-
-    latency_seconds: float
-    """From when the first delegate could propose it to when the last honest one had it."""
-    spread_seconds: float
-    """The same up to the last of all nodes, observers included."""
-    transactions: int
-    messages: float
-    """Messages sent by all delegates during the height; NaN over plain, as `bytes`."""
-    bytes: float
-    cpu_seconds: float
-    """Processor time of all nodes; NaN unless measured."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
-    """Results of a run in any mode."""
-
-    scenario: Scenario
-    mode: Mode
-    transport: str = ""
-    latency_seconds: float
-    """Mean over the blocks, from when one could be proposed to when the last honest one had it."""
-    throughput_per_second: float
-    final_blocks: int
-    views: int
-    sent_messages: int | None = None
-    """Messages and bytes sent in the run; None if modelled."""
-    sent_bytes: int | None = None
-    cpu_seconds: float = math.nan
-    """Processor time of all nodes; NaN unless measured."""
-    spread_seconds: float = math.nan
-    is_safe: bool
-    is_live: bool
-    rivals: int = 0
-    transactions_per_block: float
-    reason: str = ""
-    laps: tuple[Lap, ...] = ()
-    """Results of each height; empty for a model."""
-    predicted_seconds: float = math.nan
-    """Latency predicted by the law "host"; see `delegates.service_times`."""
-    plain_seconds: float = math.nan
-    """Latency of the same over plain, for a run over a transport in virtual time."""
-    datagram_sha256: str = ""
-    """Digest of all datagrams and their times, over native in virtual time."""
-
-    @property
-    def half_width_seconds(self) -> float:
-        """Half width of the 95 % interval of the mean latency; NaN for fewer than two heights."""
-        return half_width(lap.latency_seconds for lap in self.laps)
-
-    @property
-    def error_percent(self) -> float:
-        """Relative error of the predicted latency in percent."""
-        return 100 * (self.predicted_seconds / self.latency_seconds - 1)
-
-    @property
-    def kind(self) -> str:
-        """Kind of its numbers: modelled, replayed or measured."""
-        return _KINDS[self.mode]
-
-    def record(self) -> dict[str, Any]:
-        """Return the results as a row of `frame`."""
-        scenario = self.scenario
-        row = {name: getattr(scenario, name) for name in ("algorithm", "nodes", "exchange")}
-        row |= {name: getattr(scenario, name) for name in ("proposal", "seed")}
-        own = (
-            "latency_seconds throughput_per_second final_blocks views sent_messages sent_bytes "
-            "cpu_seconds spread_seconds is_safe is_live rivals transactions_per_block reason mode "
-            "kind transport datagram_sha256"
-        )
-        row |= {name: getattr(self, name) for name in own.split()}
-        row |= {
-            "scenario": scenario.identifier,
-            "costs": scenario.costs.origin(scenario.algorithm),
-            "delegates": scenario.delegate_count,
-            "network": scenario.network.law,
-            "vote_phases": scenario.phases,
-            "messages": scenario.messages(),
-            "status": "ok",
-            "latency_half_width_seconds": self.half_width_seconds,
-            "predicted_latency_seconds": self.predicted_seconds,
-            "prediction_error_percent": self.error_percent,
-            "plain_latency_seconds": self.plain_seconds,
-            "over_plain_percent": 100 * (self.latency_seconds / self.plain_seconds - 1),
-        }
-        return {name: row[name] for name in RUNS.columns}
-
-
-def frame(runs: Iterable[Ran | model.Run]) -> pd.DataFrame:
-    """Return runs of any mode as a frame of the contract "consensus_runs", one row per run.
-
-    Columns: those of "consensus"; mode, kind (modelled, replayed or measured), transport,
-    sent_messages and sent_bytes (in the whole run; empty if modelled), cpu_seconds (of all nodes;
-    NaN unless measured), latency_half_width_seconds (of the 95 % interval of the mean over the
-    heights; NaN if modelled or for one height), predicted_latency_seconds (by the law "host" for
-    measured runs; else NaN), prediction_error_percent (its relative error), plain_latency_seconds
-    (of the same over plain, for a run over a transport in virtual time; else NaN),
-    over_plain_percent (relative cost of the transport) and datagram_sha256 (of all datagrams over
-    native in virtual time, equal for equal scenarios; else empty).
-    """
-    rows = (_of_run(run, "model") if isinstance(run, model.Run) else run for run in runs)
-    return RUNS.frame(row.record() for row in rows)
 
 
 def run(
     scenario: Scenario,
     *,
-    mode: str,
+    mode: Mode,
     transport: str | None = None,
     log: Path | None = None,
     limit_seconds: float = 600.0,
     progress: bool = False,
-    using: Nursery | None = None,
-) -> Ran:
+    fork_server: ForkServer | None = None,
+) -> Run:
     """Run the delegates of a scenario in mode "virtual", "loopback" or "netns".
 
     `transport` is one of `wire.transports`; in virtual time "plain" is allowed, too, and the
-    default. `log` is a folder for qlog files. `using` is an entered `nursery`, shared by several
-    runs. Raises UnknownName for a mode; UsageError for options that the mode does not support;
+    default. `log` is a folder for qlog files. `fork_server`, entered, is shared by several runs.
+    Raises UnknownName for a mode; UsageError for options that the mode does not support;
     Unsupported for what is not available here; PqchainError for a run beyond `limit_seconds`.
     """
     if mode not in MODES[1:]:
-        raise UnknownName("mode", mode, MODES, "pqchain.consensus.run(scenario, mode=...).")
+        raise UnknownName("mode", mode, MODES, "pqchain.delegates.run(scenario, mode=...).")
     refuse(scenario, mode, transport, log)
     if mode == "virtual" and transport in (None, PLAIN):
-        return _of_run(lockstep.run(scenario, progress=progress), "virtual", PLAIN)
+        return lockstep.run(scenario, progress=progress)
     chosen = transport or registry.default()
     warm = _warm(scenario, mode)
     ran = replace(scenario, blocks=scenario.blocks + warm)
@@ -216,20 +89,27 @@ def run(
         folder = temporary if log is None else log
         folder.mkdir(parents=True, exist_ok=True)
         with bar:
-            result = _driven(job, folder, shared, mode, lambda count: _advance(bar, count), using)
-    done = replace(_of_result(result, shared, warm, mode, chosen), scenario=scenario)
+            result = _driven(
+                job, folder, shared, mode, lambda count: _advance(bar, count), fork_server
+            )
+    run = _of_result(result, shared, scenario, mode, chosen)
     if mode != "virtual" or scenario.delegate_count < scenario.nodes:
-        return done
+        return run
     # The model stands in for a run over plain: with the same transactions both are equal to the
     # nanosecond.
     plain = model.run(scenario, load=PoolLoad(scenario, shared.pool))
-    return replace(done, plain_seconds=plain.latency_seconds)
+    return replace(run, plain_seconds=plain.latency_seconds)
 
 
-def nursery(scenario: Scenario, transport: str | None = None) -> Nursery:
+def open_fork_server(scenario: Scenario, transport: str | None = None) -> ForkServer:
     """Return the starter of delegate processes, to be entered and shared by several runs."""
-    given, speaks = {"scenario": scenario}, transport or registry.default()
-    return processes.nursery(Job(nodes=1, factory=_FACTORY, parameters=given, transport=speaks))
+    job = Job(
+        nodes=1,
+        factory=_FACTORY,
+        parameters={"scenario": scenario},
+        transport=transport or registry.default(),
+    )
+    return processes.open_fork_server(job)
 
 
 def _advance(bar: tqdm, count: int) -> None:
@@ -260,7 +140,7 @@ def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | Non
         return
     if transport == PLAIN:
         raise UsageError(f"transport is {PLAIN!r}, which needs no sockets; use mode='virtual'")
-    if transport is not None and (reason := registry.get(transport).reason()):
+    if transport is not None and (reason := registry.get(transport).unavailable_reason()):
         raise Unsupported(f"transport {transport}: {reason}")
     law = scenario.network.law
     if mode in ("virtual", "netns") and law != "star":
@@ -269,7 +149,7 @@ def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | Non
             "named('star') (--network star)" + ("" if mode == "netns" else ", or transport='plain'")
         )
     timed_delegate.check_recovery(scenario)
-    if mode == "netns" and (reason := namespaces.reason()):
+    if mode == "netns" and (reason := namespaces.unavailable_reason()):
         raise Unsupported(f"no network namespaces: {reason}; use mode='loopback'")
     if mode in ("loopback", "netns"):
         host.check_processes(scenario.nodes)
@@ -298,10 +178,17 @@ def _memory() -> Path | None:
 
 
 def _driven(
-    job: Job, folder: Path, shared: Setting, mode: str, progress: Progress, using: Nursery | None
+    job: Job,
+    folder: Path,
+    shared: Setting,
+    mode: str,
+    progress: Progress,
+    fork_server: ForkServer | None,
 ) -> Result:
     if mode != "virtual":
-        return processes.run(job, folder, shaped=mode == "netns", progress=progress, using=using)
+        return processes.run(
+            job, folder, shaped=mode == "netns", progress=progress, fork_server=fork_server
+        )
     work_times = lockstep.WorkTimes(shared.builder)
 
     def seconds(task: Task) -> float:
@@ -314,84 +201,65 @@ def _driven(
     return virtual.run(job, folder, modelled, progress=progress)
 
 
-def _of_run(done: model.Run, mode: Mode, transport: str = "") -> Ran:
-    row = metrics.record(done)
-    names = (
-        "latency_seconds throughput_per_second final_blocks views spread_seconds is_safe "
-        "is_live rivals transactions_per_block reason"
-    )
-    return Ran(
-        scenario=done.scenario,
-        mode=mode,
-        transport=transport,
-        laps=tuple(map(_lap, done.final)) if mode == "virtual" else (),
-        **{name: row[name] for name in names.split()},
-    )
+def _of_result(
+    result: Result, shared: Setting, scenario: Scenario, mode: Mode, transport: str
+) -> Run:
+    """Combine the reports of the nodes, without the warm-up heights.
 
-
-def _lap(height: model.Height) -> Lap:
-    seconds = (height.ended_ns - height.block.starts_ns) / SECOND
-    return Lap(
-        latency_seconds=seconds,
-        spread_seconds=seconds,
-        transactions=height.block.transactions,
-        messages=math.nan,
-        bytes=math.nan,
-        cpu_seconds=math.nan,
-    )
-
-
-def _of_result(result: Result, shared: Setting, warm: int, mode: str, transport: str) -> Ran:
-    """Combine the reports of the nodes, without the first `warm` heights."""
+    Times count from when the first delegate entered the first height that counts.
+    """
     if result.failure is not None:
         raise result.failure
-    scenario, builder = shared.scenario, shared.builder
+    blocks, honest = shared.scenario.blocks, shared.builder.honest
+    warm = blocks - scenario.blocks
     delegates = [node for node in result.nodes if node.node < shared.count]
-    watched = [node for node in result.nodes[shared.count :] if node.report is not None]
-    honest = [node for node in delegates if builder.honest[node.node]]
-    reports = [node.report for node in honest if node.report is not None]
-    everybody = reports + [node.report for node in watched if node.report is not None]
-    # Only heights that all honest delegates and observers finished have a latency.
-    whole = min((len(report["final_ns"]) for report in everybody), default=0)
+    by_rank = {node.node: node.report for node in delegates if node.report is not None}
+    reports = [report for rank, report in by_rank.items() if honest[rank]]
+    observers = [node.report for node in result.nodes[shared.count :] if node.report is not None]
+    # Only heights that all honest delegates and observers finished are final.
+    complete = min((len(report["final_ns"]) for report in reports + observers), default=0)
     # The last blocks of nodes that are behind differ without a fork.
-    tips = {report["tip"] for report in everybody if report["height"] == scenario.blocks}
-    ends = [max(report["final_ns"][height] for report in reports) for height in range(whole)]
-    entered = [min(report["entered_ns"][height] for report in reports) for height in range(whole)]
-    laps = [
-        Lap(
-            latency_seconds=(ends[height] - entered[height]) / SECOND,
-            spread_seconds=(last - entered[height]) / SECOND,
-            transactions=len(shared.transactions(height)),
-            messages=sum(_sent(node, height)[0] for node in delegates),
-            bytes=sum(_sent(node, height)[1] for node in delegates),
-            cpu_seconds=sum(_step(node, height) for node in result.nodes),
+    ended = [report for report in reports + observers if report["height"] == blocks]
+    tips = frozenset(int(report["tip"], 16) for report in ended)
+    load, origin, heights = PoolLoad(shared.scenario, shared.pool), 0, []
+    # The height after the last final one is part of the result: it tells who lacks its block.
+    for number in range(min(complete + 1, blocks)):
+        entered = [r["entered_ns"][number] for r in reports if number < len(r["entered_ns"])]
+        if not entered:
+            break
+        if number == warm:
+            origin = min(entered)
+        block = load.take(number, now=min(entered) - origin)
+        assert block is not None  # delegates always have transactions to propose
+        final_ns = np.full(shared.count, NEVER, dtype=np.int64)
+        for rank, report in by_rank.items():
+            if number < len(report["final_ns"]):
+                final_ns[rank] = report["final_ns"][number] - origin
+        is_final = number < complete
+        last = max(r["final_ns"][number] for r in reports + observers) if is_final else math.nan
+        height = Height(
+            block=block,
+            ended_ns=int(final_ns[honest].max()) if is_final else NEVER,
+            final_ns=final_ns,
+            blocks=tips if number + 1 == blocks else frozenset(),
+            views=max(report["views"][number] for report in reports),
+            spread_seconds=(last - min(entered)) / SECOND,
+            sent_messages=sum(_sent(node, number)[0] for node in delegates),
+            sent_bytes=sum(_sent(node, number)[1] for node in delegates),
+            cpu_seconds=sum(_step(node, number) for node in result.nodes),
         )
-        for height in range(warm, whole)
-        for last in [max(report["final_ns"][height] for report in everybody)]
-    ]
-    blocks, final = scenario.blocks - warm, max(0, whole - warm)
-    counted = range(warm, scenario.blocks)
-    total = sum(lap.transactions for lap in laps)
-    weighted = sum(lap.latency_seconds * lap.transactions for lap in laps)
-    return Ran(
+        heights.append(height)
+    numbers = range(warm, blocks)
+    return Run(
         scenario=scenario,
-        mode="netns" if mode == "netns" else "virtual" if mode == "virtual" else "loopback",
+        heights=tuple(heights[warm:]),
+        mode=mode,
         transport=transport,
-        latency_seconds=weighted / total if total else math.nan,
-        throughput_per_second=total * SECOND / (ends[-1] - entered[warm]) if total else 0.0,
-        final_blocks=final,
-        views=max((report["views"] for report in reports), default=warm) - warm,
-        sent_messages=sum(_sent(node, h)[0] for node in delegates for h in counted),
-        sent_bytes=sum(_sent(node, h)[1] for node in delegates for h in counted),
-        cpu_seconds=sum(lap.cpu_seconds for lap in laps)
+        sent_messages=sum(_sent(node, number)[0] for node in delegates for number in numbers),
+        sent_bytes=sum(_sent(node, number)[1] for node in delegates for number in numbers),
+        cpu_seconds=sum(height.cpu_seconds for height in heights[warm:complete])
         if warm
         else sum(node.cpu_seconds for node in result.nodes),
-        spread_seconds=max((lap.spread_seconds for lap in laps), default=math.nan),
-        is_safe=len(tips) <= 1,
-        is_live=final == blocks,
-        transactions_per_block=total / final if final else math.nan,
-        reason="" if final == blocks else f"{final} of {blocks} blocks are final",
-        laps=tuple(laps),
         datagram_sha256=result.datagram_digest,
     )
 

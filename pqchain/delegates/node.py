@@ -123,7 +123,7 @@ class DelegateNode:
             "tip": delegate.store.state.tip.hex(),
             "entered_ns": self.entered,
             "final_ns": self.finals,
-            "views": delegate.views,
+            "views": [delegate.views[height] for height in range(len(self.sent))],
             "sent": self.sent,
             "rejected": dict(delegate.rejected),
         }

@@ -24,7 +24,7 @@ from pqchain.delegates.timed_delegate import recovers
 from pqchain.errors import Malformed, PqchainError
 from pqchain.wire.node import Task
 from pqchain.wire.session import Event, Transport
-from pqchain.wire.transports.limits import MOST_QUEUED_BYTES
+from pqchain.wire.transports.limits import MAX_QUEUED_BYTES
 
 
 def serving_delegate(setting: Setting, index: int) -> int:
@@ -108,7 +108,7 @@ class ObserverNode:
             if peer != self._server or messages.kind_of(data) is not Kind.DECIDED:
                 self.rejected["unsolicited"] += 1
             # Its delegate may send faster than blocks are verified.
-            elif self.waiting_bytes > MOST_QUEUED_BYTES:
+            elif self.waiting_bytes > MAX_QUEUED_BYTES:
                 self.rejected["buffer full"] += 1
             else:
                 self._waiting.append(data)
@@ -153,8 +153,8 @@ class ObserverNode:
         if message.kind is not Kind.DECIDED or message.height != self.progress:
             return "unsolicited"
         reader = Reader(message.body)
-        votes = reader.counted("a quorum")
-        block = reader.take(reader.left, "a block")
+        votes = reader.length_prefixed("a quorum")
+        block = reader.take(reader.remaining, "a block")
         state = self.setting.after(self.store.state, block)
         if self._recovers and not self._is_quorum(message, votes, state):
             return "no quorum"

@@ -16,6 +16,9 @@ from pqchain.consensus.network import link_times
 from pqchain.consensus.view import BLOCK, NEVER, VOTE, Disturbance, Overlay
 from pqchain.delegates.core import CLASSES, Sending
 
+PLAIN = "plain"
+"""Name of this network where a transport is expected."""
+
 FIRST, AFTER_ARRIVALS, AFTER_REQUESTS = 0, 1, 2
 """Priorities of events in one nanosecond: arrivals and completions; starts that depend on all of
 these; the shared channel, which has to know all requests.

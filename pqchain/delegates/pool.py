@@ -33,7 +33,7 @@ class Pool:
         layout, name = scenario.layout, scenario.algorithm
         self.signer = shared_signer(name)
         self.wallets = [
-            Wallet(name, public_key=layout.public_key, signers=[self.signer], keypairs=[pair])
+            Wallet(name, key_mode=layout.key_mode, signers=[self.signer], keypairs=[pair])
             for pair in pairs
         ]
         self._seed = scenario.seed

@@ -17,14 +17,14 @@ from tqdm import tqdm
 
 from pqchain.consensus import model
 from pqchain.consensus.network import ServiceTimes, named
+from pqchain.consensus.runs import Run
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
 from pqchain.delegates import host, modes
-from pqchain.delegates.modes import Ran
-from pqchain.fitting import nonnegative
-from pqchain.wire.drivers.nursery import Nursery
+from pqchain.statistics import nonnegative
+from pqchain.wire.drivers.fork_server import ForkServer
 
-NAMES = tuple(each.name for each in fields(ServiceTimes))
+NAMES = tuple(row.name for row in fields(ServiceTimes))
 
 _FREE = ServiceTimes(**dict.fromkeys(NAMES, 0.0))
 
@@ -66,42 +66,45 @@ class Computer:
             vote_phases=scenario.vote_phases,
         )
 
-    def predicted(self, done: Ran) -> Ran:
+    def predicted(self, run: Run) -> Run:
         """Return a run with its predicted latency, or unchanged where the law does not apply."""
-        one = done.scenario
-        if done.mode != "loopback":
-            return done
+        scenario = run.scenario
         # The law has no observers, and a run with faults is not predicted.
-        if one.delegate_count < one.nodes or one.faults.any or one.algorithm not in self.costs:
-            return done
-        return replace(done, predicted_seconds=model.run(self.hosts(one)).latency_seconds)
+        if (
+            run.mode != "loopback"
+            or scenario.delegate_count < scenario.nodes
+            or scenario.faults.any
+            or scenario.algorithm not in self.costs
+        ):
+            return run
+        return replace(run, predicted_seconds=model.run(self.hosts(scenario)).latency_seconds)
 
 
 def calibrate(
     costs: CostTable,
     *,
     transport: str | None = None,
-    using: Nursery | None = None,
+    fork_server: ForkServer | None = None,
     progress: bool = False,
 ) -> Computer:
     """Measure the service times of this computer with runs on one of its processors.
 
-    `costs` are the costs of schemes on this computer, ALGORITHM among them; `using` is an entered
-    `modes.nursery`. Raises Unsupported where processes cannot be bound to processors.
+    `costs` are the costs of schemes on this computer, ALGORITHM among them; `fork_server` is
+    entered. Raises Unsupported where processes cannot be bound to processors.
     """
     rows, seconds = [], []
     for changes in tqdm(_SETS, disable=not progress, unit="run"):
-        one = Scenario(
+        scenario = Scenario(
             algorithm=ALGORITHM,
             costs=costs,
             network=named("host", service_times=_FREE),
             blocks=_HEIGHTS,
             **changes,
         )
-        done = modes.run(one, mode="loopback", transport=transport, using=using)
+        run = modes.run(scenario, mode="loopback", transport=transport, fork_server=fork_server)
         # The model gives the weight of each service time in a run of the same scenario.
-        rows.append(terms(one))
-        seconds.append(median(lap.latency_seconds for lap in done.laps))
+        rows.append(terms(scenario))
+        seconds.append(median(height.latency_seconds for height in run.final))
     return Computer(service_times=fit(rows, seconds), costs=costs, processors=host.processors())
 
 
@@ -111,13 +114,13 @@ def terms(scenario: Scenario) -> tuple[float, ...]:
     def latency(service_times: ServiceTimes) -> float:
         network = named("host", processors=scenario.network.processors, service_times=service_times)
         exchange, phases = scenario.exchange, scenario.vote_phases
-        one = scenario.with_(network=network, exchange=exchange, vote_phases=phases)
-        return model.run(one).latency_seconds
+        hosted = scenario.with_(network=network, exchange=exchange, vote_phases=phases)
+        return model.run(hosted).latency_seconds
 
     without = latency(_FREE)
     # The latency is taken as linear in the service times, so one small step gives each weight.
-    each = (latency(replace(_FREE, **{name: _UNIT})) - without for name in NAMES)
-    return (*(seconds / _UNIT for seconds in each), without)
+    increases = (latency(replace(_FREE, **{name: _UNIT})) - without for name in NAMES)
+    return (*(increase / _UNIT for increase in increases), without)
 
 
 def fit(rows: Iterable[tuple[float, ...]], seconds: Iterable[float]) -> ServiceTimes:
@@ -125,5 +128,5 @@ def fit(rows: Iterable[tuple[float, ...]], seconds: Iterable[float]) -> ServiceT
     matrix, values = np.array(list(rows)), np.array(list(seconds))
     # Verification and signing times are known; the service times explain the rest. Rows are divided
     # by their latency to minimize the relative error.
-    found = nonnegative(matrix[:, :-1] / values[:, None], 1 - matrix[:, -1] / values)
-    return ServiceTimes(**dict(zip(NAMES, map(float, found), strict=True)))
+    fitted = nonnegative(matrix[:, :-1] / values[:, None], 1 - matrix[:, -1] / values)
+    return ServiceTimes(**dict(zip(NAMES, map(float, fitted), strict=True)))

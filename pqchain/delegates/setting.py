@@ -40,9 +40,9 @@ def check_executable(scenario: Scenario) -> None:
             "layout must not have overhead_bytes or header_bytes for executed delegates, which use "
             f"the encoding of pqchain; got {layout!r}. Leave them out."
         )
-    if layout.public_key == "registered":
+    if layout.key_mode == "registered":
         raise UsageError(
-            "layout.public_key must be 'inline' or 'recovered' for executed delegates, which start "
+            "layout.key_mode must be 'inline' or 'recovered' for executed delegates, which start "
             "without registered keys; got 'registered'."
         )
     least = int(mean(distribution(row.name, row.signature_bytes)))

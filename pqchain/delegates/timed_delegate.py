@@ -16,6 +16,7 @@ Votes survive crashes: they are stored before they are sent.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from pqchain.chain.block import header_of
@@ -91,8 +92,8 @@ class TimedDelegate(Delegate):
         self._timeout_ns = None if timeout is None else nanoseconds(timeout)
         self.max_faulty = (setting.count - 1) // 3
         """Maximum number of faulty delegates (f)."""
-        self.views = 0
-        """Number of views entered, over all heights."""
+        self.views: Counter[int] = Counter()
+        """Number of views entered, by height."""
         super().__init__(setting, rank, store, behaviour=behaviour)
 
     def reset(self) -> None:
@@ -158,7 +159,7 @@ class TimedDelegate(Delegate):
         if self.is_complete:
             self.releases_ns = self.ends_ns = NEVER
             return
-        self.views += 1
+        self.views[height] += 1
         self._requested_view = self._views[self.rank] = max(self._requested_view, view)
         # The timeout counts from when the proposer may send: under Proof of Luck it waits first.
         if self._timeout_ns is not None and self.recovers:
@@ -267,10 +268,10 @@ class TimedDelegate(Delegate):
             votes = certificates.decode(reader)
             reader.end("quorum")
         elif kind is Kind.DECIDED:
-            quorum = Reader(reader.counted("a quorum"))
+            quorum = Reader(reader.length_prefixed("a quorum"))
             votes = certificates.decode(quorum)
             quorum.end("quorum")
-            block = self._execute(reader.take(reader.left, "a block"))
+            block = self._execute(reader.take(reader.remaining, "a block"))
             if block.state is None:
                 return "invalid block"
             digest, voted = block.digest, Kind.COMMIT if self.phases == 2 else Kind.VOTE
@@ -289,7 +290,7 @@ class TimedDelegate(Delegate):
         kind, view = message.kind, message.view
         if kind is Kind.DECIDED:
             assert block is not None
-            votes = Reader(message.body).counted("a quorum")
+            votes = Reader(message.body).length_prefixed("a quorum")
             self._append(block, view, votes, now)
             return
         if kind is Kind.LOCK:

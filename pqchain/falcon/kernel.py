@@ -27,19 +27,18 @@ SIGNED, RETRY, REFUSED, BUS_FAILED = 1, 2, 3, 4
 """Status of the heavy step: short vector found; vector too long, try again; request rejected; bus
 error (engine in RTL only)."""
 
-MOST_ATTEMPTS = 100
+MAX_ATTEMPTS = 100
 """Maximum attempts to sign: with a valid key about one attempt in 10^5 or fewer is too long."""
 
-_WHOLE = 0
-"""Partition of the signer in which hardware runs a whole attempt, not each transform."""
+_ATTEMPT_PARTITION = 0
+"""Partition of the signer in which hardware runs one attempt, not each transform."""
 
 _TOO_LONG = -2
 
 _FAILURES = {
-    -1: "the secret key is no key of {}: its encoding or its equation is wrong; pass it as key "
-    "generation gave it",
-    _TOO_LONG: "a signature of {} came out longer than its form allows, which is very rare: sign "
-    "again",
+    -1: "the secret key is not a key of {}: its encoding or its equation is wrong; pass a key that "
+    "key generation returned",
+    _TOO_LONG: "a signature of {} is longer than its form allows, which is very rare: sign again",
     -3: "signing with {}: there was not enough memory",
 }
 """Error texts of the codes in falcon_signer.h, by code; formatted with the algorithm."""
@@ -62,7 +61,7 @@ PARTS = (
 def check_degree(degree: object) -> int:
     """Return log2 of a degree of Falcon; raises UsageError unless it is 512 or 1024."""
     if degree not in (512, 1024):
-        raise UsageError(f"the degree is {degree!r}; expected 512 or 1024")
+        raise UsageError(f"degree must be 512 or 1024; got {degree!r}")
     return 9 if degree == 512 else 10
 
 
@@ -84,20 +83,20 @@ def _call(function: str, *arguments: Any) -> int:
     return native.library(IMPLEMENTATION).call(f"falcon_{function}", *arguments)
 
 
-def _require(what: str, value: bytes | bytearray, length: int) -> None:
+def _require_length(name: str, value: bytes | bytearray, length: int) -> None:
     """Raise UsageError unless a buffer has the length that the C code assumes."""
     # C reads that many bytes whatever it is given: a short buffer would be read past its end.
     if len(value) != length:
-        raise UsageError(f"{what} must have {length} bytes; got {len(value)}")
+        raise UsageError(f"{name} must have {length} bytes; got {len(value)}")
 
 
-def _require_drawn(algorithm: Algorithm, **buffers: bytes) -> int:
+def _require_inputs(algorithm: Algorithm, **buffers: bytes) -> int:
     """Check the lengths of secret key, nonce and seed; return log2 of the degree."""
     lengths = {
         "secret_key": algorithm.secret_key_bytes, "nonce": NONCE_BYTES, "seed": SEED_BYTES
     }  # fmt: skip
-    for what, value in buffers.items():
-        _require(what, value, lengths[what])
+    for name, value in buffers.items():
+        _require_length(name, value, lengths[name])
     return _LOGN[algorithm.secret_key_bytes]
 
 
@@ -116,7 +115,7 @@ def request_of(
 
     Raises UsageError for a wrong length, and CryptoFailure if the key is damaged.
     """
-    logn = _require_drawn(algorithm, secret_key=secret_key, nonce=nonce)
+    logn = _require_inputs(algorithm, secret_key=secret_key, nonce=nonce)
     request = bytearray(request_bytes(logn))
     try:
         code = _call("make_request", request, secret_key, nonce, message, len(message), logn)
@@ -129,8 +128,8 @@ def request_of(
 
 def seed_request(request: bytearray, seed: bytes, attempt: int, logn: int) -> None:
     """Write the seed of the generator for an attempt, from 0, to a request. Raises UsageError."""
-    _require("request", request, request_bytes(check_degree(1 << logn)))
-    _require("seed", seed, SEED_BYTES)
+    _require_length("request", request, request_bytes(check_degree(1 << logn)))
+    _require_length("seed", seed, SEED_BYTES)
     _call("seed_request", request, seed, attempt, logn)
 
 
@@ -147,14 +146,14 @@ def run_request(request: bytes | bytearray, logn: int) -> tuple[int, int, bytes]
     # The longest response, of logn 10, and two 32-bit registers.
     response, registers = bytearray(2048), bytearray(8)
     _call("run_request", request, response, registers, logn)
-    status, version = (int.from_bytes(registers[at : at + 4], "little") for at in (0, 4))
+    status, version = (int.from_bytes(registers[i : i + 4], "little") for i in (0, 4))
     return status, version, bytes(response[: response_bytes(logn)] if status != REFUSED else b"")
 
 
 def encode_signature(algorithm: Algorithm, nonce: bytes, response: bytes) -> bytes | None:
     """Return the encoded signature, or None if it is too long. Raises UsageError."""
-    _require("nonce", nonce, NONCE_BYTES)
-    _require("response", response, response_bytes(_LOGN[algorithm.secret_key_bytes]))
+    _require_length("nonce", nonce, NONCE_BYTES)
+    _require_length("response", response, response_bytes(_LOGN[algorithm.secret_key_bytes]))
     signature = bytearray(algorithm.signature_max_bytes)
     form = (not algorithm.signature_varies, _LOGN[algorithm.secret_key_bytes])
     length = _call("encode_signature", signature, len(signature), nonce, response, *form)
@@ -165,11 +164,11 @@ def sign(
     algorithm: Algorithm, *, secret_key: bytes, nonce: bytes, seed: bytes, message: bytes
 ) -> bytes:
     """Sign with the given nonce and seed; raises UsageError for wrong lengths, CryptoFailure."""
-    logn = _require_drawn(algorithm, secret_key=secret_key, nonce=nonce, seed=seed)
+    logn = _require_inputs(algorithm, secret_key=secret_key, nonce=nonce, seed=seed)
     signature = bytearray(algorithm.signature_max_bytes)
-    given = (secret_key, nonce, seed, message, len(message))
-    form = (not algorithm.signature_varies, _WHOLE, logn)
-    length = _call("sign_seeded", signature, len(signature), *given, *form, None)
+    inputs = (secret_key, nonce, seed, message, len(message))
+    form = (not algorithm.signature_varies, _ATTEMPT_PARTITION, logn)
+    length = _call("sign_seeded", signature, len(signature), *inputs, *form, None)
     return bytes(signature[: _checked(length, algorithm)])
 
 
@@ -181,19 +180,19 @@ def profile(
     The seconds include two readings of the clock per call. Raises UsageError for wrong lengths, and
     CryptoFailure if the key is damaged.
     """
-    logn = _require_drawn(algorithm, secret_key=secret_key, nonce=nonce, seed=seed)
+    logn = _require_inputs(algorithm, secret_key=secret_key, nonce=nonce, seed=seed)
     times, calls = array("Q", [0] * len(PARTS)), array("Q", [0] * len(PARTS))
-    given = (secret_key, nonce, seed, message, len(message), logn)
-    code = _call("profile", *given, memoryview(times), memoryview(calls))
+    inputs = (secret_key, nonce, seed, message, len(message), logn)
+    code = _call("profile", *inputs, memoryview(times), memoryview(calls))
     # A length of 0 means that the signature did not fit.
     _checked(code or _TOO_LONG, algorithm)
     rows = zip(PARTS, times, calls, strict=True)
-    return [(step, ns * 1e-9, count, where) for (step, where), ns, count in rows]
+    return [(step, ns * 1e-9, count, unit) for (step, unit), ns, count in rows]
 
 
 def public_key(algorithm: Algorithm, secret_key: bytes) -> bytes:
     """Return the public key of a secret key; raises UsageError, CryptoFailure for a damaged key."""
-    logn = _require_drawn(algorithm, secret_key=secret_key)
+    logn = _require_inputs(algorithm, secret_key=secret_key)
     out = bytearray(algorithm.public_key_bytes)
     _checked(_call("public_key", out, secret_key, logn), algorithm)
     return bytes(out)

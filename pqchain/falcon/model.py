@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain.checks import one_of, whole
+from pqchain.checks import integer, one_of
 from pqchain.falcon.kernel import check_degree
 
 OPERATIONS = (
@@ -32,8 +32,8 @@ MULTIPLICATIONS_PER_EXPONENTIAL = 13
 """64-bit integer multiplications: twelve of Horner's rule and one for the acceptance scale."""
 
 RESOURCE_NOTES = (
-    "The modelled engine was never built, so it has no resources. The engine in RTL, a design of "
-    "its own, was synthesised: `pqchain falcon rtl` shows its cells."
+    "The modelled engine was never built, so no resources are known. The engine in RTL, another "
+    "design, was synthesised: `pqchain falcon rtl` shows its cells."
 )
 """Statement on hardware resources, for reports."""
 
@@ -59,9 +59,10 @@ class Engine:
     """Whether operations overlap; otherwise each waits for the one before."""
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            if each.type == "int":
-                whole(f"{each.name} of engine {self.name!r}", getattr(self, each.name), least=1)
+        for field in fields(self):
+            if field.type == "int":
+                name = f"{field.name} of engine {self.name!r}"
+                integer(name, getattr(self, field.name), least=1)
 
 
 PIPELINED = Engine(name="pipelined")
@@ -166,21 +167,21 @@ def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
     Random bits are assumed to be ready on time. Raises UsageError for another degree.
     """
     logn = check_degree(degree)
-    census = operations(degree)
+    counts = operations(degree)
     add, mul, div = engine.adder_latency, engine.multiplier_latency, engine.divider_latency
     exponential = MULTIPLICATIONS_PER_EXPONENTIAL * (engine.integer_latency + 1)
     if not engine.overlapped:
-        conversions = census[["from_integer", "round", "truncate", "floor"]].sum(axis=1)
+        conversions = counts[["from_integer", "round", "truncate", "floor"]].sum(axis=1)
         cycles = (
-            census["add"] * add
-            + census["multiply"] * mul
-            + (census["divide"] + census["square_root"]) * div
+            counts["add"] * add
+            + counts["multiply"] * mul
+            + (counts["divide"] + counts["square_root"]) * div
             + conversions * engine.conversion_latency
-            + census["exponential"] * exponential
+            + counts["exponential"] * exponential
         )
         return {str(phase): float(value) for phase, value in cycles.items()}
 
-    per_unit = (census["add"] / engine.adders, census["multiply"] / engine.multipliers)
+    per_unit = (counts["add"] / engine.adders, counts["multiply"] / engine.multipliers)
     busiest = pd.concat(per_unit, axis=1).max(axis=1) * engine.issue_interval
     fill, nodes, divisions = 2 * add + mul + 4, degree - 1, logn * degree // 2
     # Without a pipeline the divider starts a division only when the last one has ended.
@@ -193,7 +194,7 @@ def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
         "leaves": degree * (div + mul),
         "sampler": 2 * degree * (4 + add + 2 * mul)
         + MEAN_ATTEMPTS[degree] * (9 + 3 * add + 4 * mul + exponential),
-        "other": census.loc["other"].sum(),
+        "other": counts.loc["other"].sum(),
     }
     return {phase: float(cycles) for phase, cycles in phases.items()}
 
@@ -215,19 +216,19 @@ def _register_accesses(degree: int) -> float:
     return steps * step + loads + rounds + peeks + begins + draws
 
 
-def software_cycles(degree: int, seam: str) -> dict[str, float]:
+def software_cycles(degree: int, partition: str) -> dict[str, float]:
     """Return the estimated cycles of the software part on a Cortex-M4, by part.
 
-    `seam` is the partition. "whole": an attempt is one offload, random bits included. "split":
+    `partition` is the partition. "whole": an attempt is one offload, random bits included. "split":
     software draws the random bits, computes the deviation of each leaf and commands each step and
     attempt. Raises UsageError for another degree or partition.
     """
     check_degree(degree)
-    one_of("the seam", seam, ("whole", "split"))
+    one_of("partition", partition, ("whole", "split"))
     parts = {
         part: count[degree] * CYCLES_PER_INSTRUCTION for part, count in PART_INSTRUCTIONS.items()
     }
-    if seam == "split":
+    if partition == "split":
         # 12 bytes per attempt: 9 for the base draw, a sign, and a little more than one to decide.
         blocks = MEAN_ATTEMPTS[degree] * 11.004 / 62.46
         parts["random bits"] = blocks * _GENERATOR_BLOCK_CYCLES
@@ -252,7 +253,7 @@ def rebuild_table3(engine: Engine = PIPELINED) -> pd.DataFrame:
     columns = ["algorithm", "row", "kind", "seconds", "engine_seconds", "software_seconds"]
     published = "pqm4's cycles of portable C at 24 MHz, over 168 MHz; no wait states"
     counted = "instructions of portable C under QEMU, a cycle each: a lower bound"
-    schedules = [(split_row(each), "split", each) for each in (*SCHEDULES, engine)]
+    schedules = [(split_row(row), "split", row) for row in (*SCHEDULES, engine)]
     schedules.append((f"{split_row(engine)}, whole attempt", "whole", engine))
     rows: list[tuple[Any, ...]] = []
     for degree in (512, 1024):
@@ -260,18 +261,18 @@ def rebuild_table3(engine: Engine = PIPELINED) -> pd.DataFrame:
         alone, least = PQM4_CYCLES[degree] / CLOCK_HZ, SIGN_INSTRUCTIONS[degree] / CLOCK_HZ
         rows.append((name, ALONE, "cited", alone, 0.0, alone, published))
         rows.append((name, ALONE_UNCALIBRATED, "estimated", least, 0.0, least, counted))
-        for label, seam, chosen in schedules:
+        for label, partition, chosen in schedules:
             phases = engine_cycles(degree, chosen)
-            if seam == "split":  # software computes the deviations of the leaves
+            if partition == "split":  # software computes the deviations of the leaves
                 phases.pop("leaves")
             hardware = sum(phases.values()) / CLOCK_HZ
-            software = sum(software_cycles(degree, seam).values()) / CLOCK_HZ
+            software = sum(software_cycles(degree, partition).values()) / CLOCK_HZ
             times = (hardware + software, hardware, software)
-            rows.append((name, label, "modelled", *times, _assumptions(chosen, seam)))
+            rows.append((name, label, "modelled", *times, _assumptions(chosen, partition)))
     return pd.DataFrame(rows, columns=[*columns, "assumptions"])
 
 
-def _assumptions(engine: Engine, seam: str) -> str:
+def _assumptions(engine: Engine, partition: str) -> str:
     text = (
         f"{CLOCK_HZ / 1e6:g} MHz; {engine.adders} adder(s) of {engine.adder_latency}, "
         f"{engine.multipliers} multiplier(s) of {engine.multiplier_latency}, divider of "
@@ -279,7 +280,7 @@ def _assumptions(engine: Engine, seam: str) -> str:
         f"{'overlapped' if engine.overlapped else 'no overlap'}; software: instructions x "
         f"{CYCLES_PER_INSTRUCTION} cycles, calibrated on pqm4"
     )
-    if seam == "split":
+    if partition == "split":
         text += (
             "; random bits, deviations and commands in software, "
             f"{_REGISTER_ACCESS_CYCLES:g} cycles per register access (assumed)"

@@ -24,11 +24,11 @@ CTRL, REQUEST, RESPONSE, LOGN, STATUS, VERSION, CYCLES = 0x00, 0x10, 0x1C, 0x28,
 
 START, DONE = 1, 2
 
-MOST_CYCLES = 200_000_000
+MAX_CYCLES = 200_000_000
 """Upper bound of an attempt: even without a valid key, a sample ends after at most 1000 trials."""
 
 # Bus addresses of request and response, far enough apart not to overlap.
-_ASKED, _ANSWERED = 0x1000_0000, 0x2000_0000
+_REQUEST_ADDRESS, _RESPONSE_ADDRESS = 0x1000_0000, 0x2000_0000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ def find_library() -> Path:
     path = installation.HOME.parent / LIBRARY
     if not path.is_file():
         raise Unsupported(
-            f"the engine in RTL is not built: there is no {path}. In a checkout with Verilator, "
-            "`make rtl` makes it"
+            f"the engine in RTL is not built: {path} does not exist. In a checkout with Verilator, "
+            "`make rtl` builds it"
         )
     return path
 
@@ -65,7 +65,9 @@ class Netlist:
         try:
             self._library = _declare(ctypes.CDLL(str(path)))
         except (OSError, AttributeError) as error:
-            raise Unsupported(f"cannot load the engine in RTL: {error}; make it anew") from error
+            raise Unsupported(
+                f"cannot load the engine in RTL: {error}; run `make rtl` again"
+            ) from error
         self._chip: int = self._library.falcon_rtl_open()
         self._memory: dict[int, object] = {}
         # The library's engine is freed with this object.
@@ -92,8 +94,8 @@ class Netlist:
         """
         if not 0 <= stall < 256 or read_delay_cycles < 0:
             raise UsageError(
-                f"stall is {stall}, read_delay_cycles {read_delay_cycles}; expected 0 to 255, and "
-                "no negative number of cycles"
+                "stall must be from 0 to 255 and read_delay_cycles at least 0; got "
+                f"{stall} and {read_delay_cycles}"
             )
         self._library.falcon_rtl_behave(self._chip, read_delay_cycles, stall)
 
@@ -117,41 +119,41 @@ class Netlist:
         """Return (cycles, starts) since the last call by name: kernels and other activities."""
         cycles, starts = ctypes.c_uint64(), ctypes.c_uint64()
         # The library resets each counter as it is read.
-        places: dict[str, tuple[int, int]] = {}
+        spent: dict[str, tuple[int, int]] = {}
         while name := self._library.falcon_rtl_spent(
-            self._chip, len(places), ctypes.byref(cycles), ctypes.byref(starts)
+            self._chip, len(spent), ctypes.byref(cycles), ctypes.byref(starts)
         ):
-            places[name.decode()] = cycles.value, starts.value
-        return places
+            spent[name.decode()] = cycles.value, starts.value
+        return spent
 
     def attempt(self, request: bytes | bytearray, logn: int) -> Attempt:
         """Run one attempt on a request, as a driver does.
 
-        Raises BoardTimeout after MOST_CYCLES, which would be a fault of the engine.
+        Raises BoardTimeout after MAX_CYCLES, which would be a fault of the engine.
         """
-        asked, answered = bytearray(request), bytearray(kernel.response_bytes(10))
-        self.map(_ASKED, asked)
-        self.map(_ANSWERED, answered)
+        response = bytearray(kernel.response_bytes(10))
+        self.map(_REQUEST_ADDRESS, bytearray(request))
+        self.map(_RESPONSE_ADDRESS, response)
         try:
-            for register, address in ((REQUEST, _ASKED), (RESPONSE, _ANSWERED)):
+            for register, address in ((REQUEST, _REQUEST_ADDRESS), (RESPONSE, _RESPONSE_ADDRESS)):
                 self.write(register, address & 0xFFFFFFFF)
                 self.write(register + 4, address >> 32)
             self.write(LOGN, logn)
             self.write(CTRL, START)
-            self.run(MOST_CYCLES)
+            self.run(MAX_CYCLES)
             if not self.read(CTRL) & DONE:
-                raise BoardTimeout(f"the netlist did not finish within {MOST_CYCLES} cycles")
+                raise BoardTimeout(f"the netlist did not finish within {MAX_CYCLES} cycles")
             # The engine rejects any other degree and writes no response.
             length = kernel.response_bytes(logn) if logn in (9, 10) else 0
             return Attempt(
                 status=self.read(STATUS),
                 version=self.read(VERSION),
                 cycles=self.read(CYCLES),
-                response=bytes(answered[:length]),
+                response=bytes(response[:length]),
             )
         finally:
-            self.unmap(_ASKED)
-            self.unmap(_ANSWERED)
+            self.unmap(_REQUEST_ADDRESS)
+            self.unmap(_RESPONSE_ADDRESS)
 
 
 def _declare(library: ctypes.CDLL) -> ctypes.CDLL:

@@ -51,8 +51,8 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
                 self._at[_COUNTER] = int(registers[_COUNTER]["address_offset"])
         except KeyError as error:
             raise WrongBitstream(
-                f"the core {VLNV} has no register {error}; expected those of hls_kernels: build "
-                "the bitstream again from this version"
+                f"the core {VLNV} lacks the register {error}; build the bitstream again from this "
+                "version of hls_kernels"
             ) from error
 
     def identify(self, timeout_seconds: float) -> int:
@@ -79,8 +79,8 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
         while not int(self.read(self._at["CTRL"])) & _DONE:
             if time.monotonic() > deadline:
                 raise BoardTimeout(
-                    f"the core {VLNV} did not finish within {timeout_seconds} s; expected about "
-                    "0.1 s: load the overlay again, and check its clock"
+                    f"the core {VLNV} did not finish within {timeout_seconds} s; it needs about "
+                    "0.1 s. Load the overlay again, and check its clock"
                 )
         return int(self.read(self._at["status"]))
 
@@ -99,18 +99,18 @@ class Board:
         for path in (bitstream, bitstream.with_suffix(".hwh")):
             if not path.is_file() or path.stat().st_size == 0:
                 raise BitstreamMissing(
-                    f"there is no {path.name} in {path.parent}; the overlay needs it. Build it "
-                    "with Vivado (hls_kernels/README.md says how), or use the backend 'kernel'"
+                    f"the overlay needs {path.name} in {path.parent}. Build it with Vivado "
+                    "(see hls_kernels/README.md), or use the backend 'kernel'"
                 )
         self._device = device = _find_device() if device is None else device
         self._timeout_seconds = timeout_seconds
         self._overlay = pynq.Overlay(str(bitstream), device=device)
         names = [name for name, ip in self._overlay.ip_dict.items() if ip["type"] == VLNV]
         if len(names) != 1:
-            others = ", ".join(sorted(str(ip["type"]) for ip in self._overlay.ip_dict.values()))
+            types = ", ".join(sorted(str(ip["type"]) for ip in self._overlay.ip_dict.values()))
             raise WrongBitstream(
-                f"{bitstream.name} holds {len(names)} cores {VLNV} (it holds: {others or 'none'}); "
-                "expected one: build it from hls_kernels/boards, or name the right file"
+                f"{bitstream.name} must have one core {VLNV}; it has {len(names)}, and the cores "
+                f"{types or 'none'}. Build it from hls_kernels/boards, or name another file"
             )
         self._core = getattr(self._overlay, names[0])
         self.cycles: int | None = None
@@ -118,8 +118,8 @@ class Board:
         version = self._core.identify(timeout_seconds)
         if version != VERSION:
             raise WrongBitstream(
-                f"the core in {bitstream.name} says version {version:#010x}; this driver expects "
-                f"{VERSION:#010x}: use the bitstream of this release, or build it again"
+                f"the version of the core in {bitstream.name} must be {VERSION:#010x}; got "
+                f"{version:#010x}. Use the bitstream of this release, or build it again"
             )
 
     def attempt(self, request: bytearray, logn: int) -> tuple[int, bytes]:
@@ -127,23 +127,23 @@ class Board:
 
         Request and response are wiped afterwards, in device memory too. Raises BoardTimeout.
         """
-        asked, response = (
+        request_buffer, response = (
             pynq.allocate(shape=(size,), dtype=np.uint8, target=self._device)
             for size in (kernel.request_bytes(logn), kernel.response_bytes(logn))
         )
         try:
-            memoryview(asked)[:] = request
+            memoryview(request_buffer)[:] = request
             response[:] = 0
             # A dirty line of the response, written back later, would overwrite what the core wrote.
-            asked.flush()
+            request_buffer.flush()
             response.flush()
-            addresses = int(asked.device_address), int(response.device_address)
+            addresses = int(request_buffer.device_address), int(response.device_address)
             status = self._core.attempt(*addresses, logn, self._timeout_seconds)
             response.invalidate()
             self.cycles = self._core.cycles()
             return status, bytes(response)
         finally:
-            for buffer in (asked, response):
+            for buffer in (request_buffer, response):
                 buffer[:] = 0
                 buffer.flush()
             # pynq frees the buffers when they are collected; freebuffer() would free them twice.

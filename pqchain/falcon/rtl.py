@@ -39,10 +39,10 @@ LIMITS = (
     "word; exact for this netlist, and no measurement of hardware",
     "cells: after synthesis by yosys, not placed; one netlist by another tool has other counts, so "
     "a difference of a few percent from a paper's means nothing",
-    "clock: routed by nextpnr on an ECP5, neither xc7 nor Zynq; it says that the pipelines are "
-    "balanced, and not what a board holds",
-    "the paper's milliseconds include the software on its Cortex-M4; ours are one attempt of the "
-    "engine alone",
+    "clock: routed by nextpnr on an ECP5, neither xc7 nor Zynq; it shows that the pipelines are "
+    "balanced, not the clock of a board",
+    "the paper's milliseconds include the software on its Cortex-M4; those here are one attempt of "
+    "the engine alone",
 )
 """Limits of what the figures show."""
 
@@ -105,7 +105,7 @@ def times() -> pd.DataFrame:
     return frame.assign(clock_hertz=hertz, seconds=frame["cycles"] / hertz)
 
 
-def leaks() -> pd.DataFrame:
+def timing_leakage() -> pd.DataFrame:
     """Return the t-test on the cycles of two keys; empty if none is recorded.
 
     Columns: configuration, degree, attempts, mean_cycles and mean_rounds (of either key),
@@ -115,7 +115,7 @@ def leaks() -> pd.DataFrame:
     return pd.DataFrame(figures().get("leaks", []))
 
 
-def beside_model() -> pd.DataFrame:
+def compare_with_model() -> pd.DataFrame:
     """Compare the netlist's cycles with those of the cycle model at the same latencies.
 
     Columns: degree, phase, modelled, netlist (cycles) and ratio (netlist over modelled). The model
@@ -130,6 +130,6 @@ def beside_model() -> pd.DataFrame:
         modelled = model.engine_cycles(degree, ENGINE)
         for phase, parts in _MODELLED.items():
             expected = sum(modelled[part] for part in parts)
-            found = sum(float(measured[degree, part]) for part in _NETLIST[phase])
-            rows.append((degree, phase, expected, found, found / expected))
+            netlist = sum(float(measured[degree, part]) for part in _NETLIST[phase])
+            rows.append((degree, phase, expected, netlist, netlist / expected))
     return pd.DataFrame(rows, columns=["degree", "phase", "modelled", "netlist", "ratio"])

@@ -12,8 +12,9 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import algorithms, scratch
-from pqchain.crypto import available, native, open_signer
+from pqchain import algorithms
+from pqchain.checks import one_of
+from pqchain.crypto import native, open_signer, unavailable_reason
 from pqchain.crypto.interface import BytesLike, Signer, as_bytes
 from pqchain.errors import (
     BadBoardSignature,
@@ -24,6 +25,7 @@ from pqchain.errors import (
     UsageError,
 )
 from pqchain.falcon import kernel
+from pqchain.results import scratch
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,21 +40,21 @@ BITSTREAM = Path(__file__).with_name("falcon_sign.bit")
 
 _log = logging.getLogger(__name__)
 
-Lap = Callable[[str, str], None]
+StepCallback = Callable[[str, str], None]
 """Callback at the end of a step, with the step's name and where it ran."""
 
 
 class FalconSigner:
     """Falcon of round 3 with a selectable back end; signatures are bit-identical to liboqs's.
 
-    `backend` is the back end in use, `why` the reason for the choice. "auto" selects the first that
-    works of "overlay", "kernel" and "reference", so it does not fail without a board; "overlay"
-    never falls back to another one.
+    `backend` is the back end in use, `reason` the reason for the choice. "auto" selects the first
+    of "overlay", "kernel" and "reference" that works, so it does not fail without a board;
+    "overlay" never falls back to another one.
     """
 
     __slots__ = (
         "_board", "_core", "_logn", "_random", "_reference", "algorithm", "backend", "degree",
-        "why",
+        "reason",
     )  # fmt: skip
 
     def __init__(
@@ -79,15 +81,12 @@ class FalconSigner:
         """
         self._logn = kernel.check_degree(degree)
         backend = backend.casefold() if isinstance(backend, str) else backend
-        if backend != "auto" and backend not in BACKENDS:
-            known = ", ".join(BACKENDS)
-            raise UsageError(f"unknown backend {backend!r}; expected auto or one of {known}")
-        if core not in ("kernel", "rtl"):
-            raise UsageError(f"unknown core {core!r}; expected kernel or rtl")
+        one_of("backend", backend, ("auto", *BACKENDS))
+        one_of("core", core, ("kernel", "rtl"))
         if core != "kernel" and (backend != "simboard" or device is not None):
             raise UsageError(
-                f"core {core!r} is for a simulated board; expected the backend 'simboard' and no "
-                f"device, not {backend!r}"
+                f"core {core!r} must be used with the backend 'simboard' and without a device; got "
+                f"the backend {backend!r}"
             )
         self._core = core
         self.degree = degree
@@ -96,10 +95,10 @@ class FalconSigner:
         self._board: Board | None = None
         self._reference = self._open_reference()
         if backend == "auto":
-            self.backend, self.why = self._choose(bitstream, device, timeout_seconds)
+            self.backend, self.reason = self._choose(bitstream, device, timeout_seconds)
         else:
             self._open(backend, bitstream, device, timeout_seconds)
-            self.backend, self.why = backend, "asked for"
+            self.backend, self.reason = backend, "requested"
 
     def __repr__(self) -> str:
         return f"<FalconSigner {self.algorithm.name} by {self.backend}>"
@@ -112,7 +111,7 @@ class FalconSigner:
     def _open_reference(self) -> Signer:
         """Open the fastest liboqs that runs here; it verifies the signatures of all back ends."""
         for name in ("liboqs-0.13/avx2", "liboqs-0.13/ref"):
-            if not (reason := available(name)):
+            if not (reason := unavailable_reason(name)):
                 return open_signer(self.algorithm.name, name)
         raise Unsupported(f"Falcon needs liboqs for keys and verification: {reason}")
 
@@ -121,8 +120,8 @@ class FalconSigner:
     ) -> None:
         if backend == "reference":
             return
-        if reason := available(kernel.IMPLEMENTATION):
-            raise Unsupported(f"the backend {backend!r} needs our kernels: {reason}")
+        if reason := unavailable_reason(kernel.IMPLEMENTATION):
+            raise Unsupported(f"the backend {backend!r} needs pqchain's C++ kernels: {reason}")
         if backend == "kernel":
             return
         overlay = _import_for_boards("overlay")
@@ -135,19 +134,19 @@ class FalconSigner:
             path = Path(BITSTREAM if bitstream is None else bitstream)
             self._board = overlay.Board(path, device=device, timeout_seconds=timeout_seconds)
 
-    def _choose(self, *place: Any) -> tuple[str, str]:
+    def _choose(self, *board: Any) -> tuple[str, str]:
         """Open the first back end that works; return it and why earlier ones do not."""
         # pynq raises RuntimeError and OSError too, and no failure of a board may stop "auto".
-        passed_over = []
+        failures = []
         for backend in ("overlay", "kernel"):
             try:
-                self._open(backend, *place)
+                self._open(backend, *board)
             except (PqchainError, RuntimeError, OSError) as error:
-                passed_over.append(f"{backend}: {error}")
-                _log.info("passed over %s: %s", backend, error)
+                failures.append(f"{backend}: {error}")
+                _log.info("cannot use %s: %s", backend, error)
             else:
-                return backend, "; ".join(passed_over) or "a board with our core was found"
-        return "reference", "; ".join(passed_over)
+                return backend, "; ".join(failures) or "a board with the core was found"
+        return "reference", "; ".join(failures)
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
         """Return a new public key and its secret key, generated by liboqs."""
@@ -174,8 +173,8 @@ class FalconSigner:
         """
         message, secret_key = self._checked(message, secret_key)
         if self.backend == "kernel":
-            return kernel.sign(self.algorithm, **self._given(message, secret_key))
-        return self._sign(message, secret_key, lambda step, where: None)
+            return kernel.sign(self.algorithm, **self._inputs(message, secret_key))
+        return self._sign(message, secret_key, lambda step, unit: None)
 
     def profile(self, message: BytesLike, secret_key: BytesLike) -> pd.DataFrame:
         """Sign once and return the time of each step.
@@ -188,16 +187,16 @@ class FalconSigner:
         columns = ["step", "seconds", "calls", "where"]
         message, secret_key = self._checked(message, secret_key)
         if self.backend == "kernel":
-            rows = kernel.profile(self.algorithm, **self._given(message, secret_key))
+            rows = kernel.profile(self.algorithm, **self._inputs(message, secret_key))
             return pd.DataFrame(rows, columns=columns)
-        ended = [("", "", time.perf_counter())]
+        ends = [("", "", time.perf_counter())]
 
-        def lap(step: str, where: str) -> None:
-            ended.append((step, where, time.perf_counter()))
+        def on_step(step: str, unit: str) -> None:
+            ends.append((step, unit, time.perf_counter()))
 
-        self._sign(message, secret_key, lap)
-        laps = pd.DataFrame(ended, columns=["step", "where", "end"])
-        steps = laps["end"].diff()[1:].groupby([laps["step"], laps["where"]], sort=False)
+        self._sign(message, secret_key, on_step)
+        frame = pd.DataFrame(ends, columns=["step", "where", "end"])
+        steps = frame["end"].diff()[1:].groupby([frame["step"], frame["where"]], sort=False)
         return steps.agg(seconds="sum", calls="count").reset_index()[columns]
 
     def _checked(self, message: BytesLike, secret_key: BytesLike) -> tuple[bytes, bytes]:
@@ -206,56 +205,60 @@ class FalconSigner:
         if len(secret_key) != self.algorithm.secret_key_bytes:
             # A key of the other degree is recognized by its length.
             other = {1281: 512, 2305: 1024}.get(len(secret_key))
-            hint = f"it is a key of Falcon-{other}" if other else "pass it whole and unpadded"
-            expected = f"{self.algorithm.name} needs exactly {self.algorithm.secret_key_bytes}"
-            raise BadLength(f"the secret key has {len(secret_key)} bytes; {expected}: {hint}.")
+            hint = f"That is a key of Falcon-{other}" if other else "Pass it unpadded and uncut"
+            raise BadLength(
+                f"the secret key of {self.algorithm.name} must have "
+                f"{self.algorithm.secret_key_bytes} bytes; got {len(secret_key)}. {hint}."
+            )
         return message, secret_key
 
-    def _given(self, message: bytes, secret_key: bytes) -> dict[str, bytes]:
+    def _inputs(self, message: bytes, secret_key: bytes) -> dict[str, bytes]:
         """Return the inputs of a signature, with a random nonce and seed."""
         # liboqs draws the nonce first; with the same source the signatures are identical.
         draw = self._random or secrets.token_bytes
         nonce, seed = draw(kernel.NONCE_BYTES), draw(kernel.SEED_BYTES)
         return {"secret_key": secret_key, "nonce": nonce, "seed": seed, "message": message}
 
-    def _sign(self, message: bytes, secret_key: bytes, lap: Lap) -> bytes:
+    def _sign(self, message: bytes, secret_key: bytes, on_step: StepCallback) -> bytes:
         """Sign with liboqs, or with attempts on the board until one is short; verify the latter."""
         if self._board is None:
             with self._reference_randomness():
                 signature = self._reference.sign(message, secret_key)
-            lap("sign", "software")
+            on_step("sign", "software")
             return signature
-        given = self._given(message, secret_key)
-        seed = given.pop("seed")
+        inputs = self._inputs(message, secret_key)
+        seed = inputs.pop("seed")
         public_key = kernel.public_key(self.algorithm, secret_key)
-        with kernel.request_of(self.algorithm, **given) as request:
-            lap("prepare the request", "software")
-            for attempt in range(kernel.MOST_ATTEMPTS):
+        with kernel.request_of(self.algorithm, **inputs) as request:
+            on_step("prepare the request", "software")
+            for attempt in range(kernel.MAX_ATTEMPTS):
                 kernel.seed_request(request, seed, attempt, self._logn)
                 status, response = self._board.attempt(request, self._logn)
-                lap("attempt on the board", "board")
+                on_step("attempt on the board", "board")
                 if status == kernel.RETRY:
                     continue
                 if status != kernel.SIGNED:
                     raise BadBoardSignature(
-                        f"the board answered with status {status}; expected {kernel.SIGNED} or "
-                        f"{kernel.RETRY}: the key or the board is damaged. Try the backend 'kernel'"
+                        f"the status of the board must be {kernel.SIGNED} or {kernel.RETRY}; got "
+                        f"{status}: the key or the board is damaged. Try the backend 'kernel'"
                     )
-                encoded = kernel.encode_signature(self.algorithm, given["nonce"], response)
+                encoded = kernel.encode_signature(self.algorithm, inputs["nonce"], response)
                 # As in liboqs: padded signatures that do not fit are tried again, others are not.
                 if encoded is None and not self.algorithm.signature_varies:
                     continue
-                lap("encode the signature", "software")
+                on_step("encode the signature", "software")
                 # A board may compute wrongly: its signature is verified before it is returned.
                 if encoded is None or not self.verify(message, encoded, public_key):
                     raise BadBoardSignature(
-                        "the board gave a signature that does not verify; it was thrown away. "
-                        "Load the overlay again, or use the backend 'kernel'"
+                        "the board returned an invalid signature, which was discarded. Load the "
+                        "overlay again, or use the backend 'kernel'"
                     )
-                lap("verify the signature", "software")
+                on_step("verify the signature", "software")
                 return encoded
-        tried = f"{kernel.MOST_ATTEMPTS} attempts on the board"
-        raise CryptoFailure(f"{tried} gave no short signature: the secret key is damaged")
+        raise CryptoFailure(
+            f"none of {kernel.MAX_ATTEMPTS} attempts on the board gave a short signature: the "
+            "secret key is damaged"
+        )
 
 
 def _import_for_boards(name: str) -> Any:
@@ -266,6 +269,6 @@ def _import_for_boards(name: str) -> Any:
             return importlib.import_module(f"pqchain.falcon.{name}")
     except ImportError as error:
         raise Unsupported(
-            f"boards, simulated ones too, need pynq, which cannot be imported ({error}): in an "
-            "environment of its own with Python 3.10 to 3.12, `pip install pynq 'setuptools<81'`"
+            f"boards, simulated ones too, need pynq, which cannot be imported ({error}): in a "
+            "separate environment of Python 3.10 to 3.12, `pip install pynq 'setuptools<81'`"
         ) from error

@@ -17,9 +17,9 @@ import numpy as np
 import pynq
 from pynq.buffer import PynqBuffer
 
-from pqchain.errors import UsageError
+from pqchain.checks import one_of
 from pqchain.falcon import kernel
-from pqchain.falcon.netlist import MOST_CYCLES, Netlist
+from pqchain.falcon.netlist import MAX_CYCLES, Netlist
 from pqchain.falcon.overlay import VLNV
 
 BASE = 0x43C00000
@@ -39,7 +39,6 @@ _CYCLES = 0x50
 """Offset of the register that only the engine in RTL has."""
 
 _CTRL = BASE + REGISTERS["CTRL"]
-_ADDRESSES = ("request", "response")
 _MEMORY = 0x10000000
 _PAGE = 0x4000
 _START, _DONE, _IDLE, _READY = 1, 2, 4, 8
@@ -50,7 +49,7 @@ class Faults:
     """Injected faults of a simulated board."""
 
     version: int | None = None
-    """Version that the core reports instead of its own."""
+    """Version that the core reports instead of the real one."""
     hangs: bool = False
     """Whether attempts never finish."""
     flips: bool = False
@@ -80,8 +79,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
 
         Raises UsageError for another core, and Unsupported if the netlist is not built.
         """
-        if core not in CORES:
-            raise UsageError(f"unknown core {core!r}; expected one of {', '.join(CORES)}")
+        one_of("core", core, CORES)
         super().__init__(tag)
         self._netlist = Netlist() if core == "rtl" else None
         self.name = "pqchain simulated board"
@@ -119,8 +117,8 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
     def allocate(self, shape: Any, dtype: Any, **kwargs: Any) -> Any:
         """Return a buffer of the host with separate device memory."""
         address = self._next
-        place = {"device": self, "device_address": address, "bo": address}
-        buffer = PynqBuffer(shape, dtype, **place, coherent=False)
+        memory = {"device": self, "device_address": address, "bo": address}
+        buffer = PynqBuffer(shape, dtype, **memory, coherent=False)
         self._memory[address] = bytearray(buffer.nbytes)
         if self._netlist is not None:
             self._netlist.map(address, self._memory[address])
@@ -150,7 +148,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
     def read_registers(self, address: int, length: int) -> bytes:
         """Read registers; reading CTRL clears its done bit, as the hardware does."""
         if self._netlist is not None:
-            value = self._look(self._netlist, address - BASE)
+            value = self._read_netlist(self._netlist, address - BASE)
             return value.to_bytes(4, "little")[:length]
         value = self._registers.get(address, 0)
         if address == _CTRL:
@@ -171,38 +169,40 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         elif address in self._registers:
             self._registers[address] = value
 
-    def _look(self, netlist: Netlist, offset: int) -> int:
+    def _read_netlist(self, netlist: Netlist, offset: int) -> int:
         """Read a register of the netlist, with the board's faults."""
         # Reading CTRL runs the clock to the end of the attempt, so that polling takes one turn.
         if offset == REGISTERS["CTRL"]:
-            netlist.run(MOST_CYCLES)
+            netlist.run(MAX_CYCLES)
         value = netlist.read(offset)
         if offset == REGISTERS["CTRL"] and value & _DONE and self.faults.flips:
             low, high = (netlist.read(REGISTERS[f"response_{half}"]) for half in (1, 2))
             # Nothing is mapped at the address when only the version was asked for.
-            for answer in filter(None, [self._memory.get(low | high << 32)]):
-                answer[0] ^= 1
+            if response := self._memory.get(low | high << 32):
+                response[0] ^= 1
         if offset == REGISTERS["version"] and self.faults.version is not None:
             return self.faults.version
         return value
 
     def _start(self) -> None:
-        given = {name: self._registers[BASE + at] for name, at in REGISTERS.items()}
-        logn = given["logn"]
+        registers = {name: self._registers[BASE + offset] for name, offset in REGISTERS.items()}
+        logn = registers["logn"]
         self.events.append(("start", logn))
         if self.faults.hangs:  # started, and never done or idle again
             self._registers[_CTRL] = _START
             return
-        asked, answered = (given[f"{at}_1"] | given[f"{at}_2"] << 32 for at in _ADDRESSES)
-        request = bytes(self._memory.get(asked, b""))
-        status, version, answer = kernel.run_request(request, logn if request else 0)
-        if self.faults.flips and answer:
-            answer = bytes([answer[0] ^ 1]) + answer[1:]
-        if answer:
-            self._memory[answered][: len(answer)] = answer
+        request_address, response_address = (
+            registers[f"{name}_1"] | registers[f"{name}_2"] << 32
+            for name in ("request", "response")
+        )
+        request = bytes(self._memory.get(request_address, b""))
+        status, version, response = kernel.run_request(request, logn if request else 0)
+        if response:
+            self._memory[response_address][: len(response)] = response
+            self._memory[response_address][0] ^= self.faults.flips
         self._registers[BASE + REGISTERS["status"]] = status
-        said = version if self.faults.version is None else self.faults.version
-        self._registers[BASE + REGISTERS["version"]] = said
+        reported = version if self.faults.version is None else self.faults.version
+        self._registers[BASE + REGISTERS["version"]] = reported
         self._registers[_CTRL] = _DONE | _IDLE | _READY
 
 

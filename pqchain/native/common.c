@@ -16,7 +16,7 @@
 
 PQ_API int pq_abi(void) { return PQ_ABI; }
 
-/* Per thread, so that no thread ever draws from, or frees, the source of another. */
+/* Per thread, so that no thread uses or frees the source of another. */
 static __thread pq_random_source thread_source;
 
 PQ_API void pq_random(pq_random_source *source) {
@@ -32,13 +32,13 @@ static void system_randombytes(uint8_t *buffer, size_t bytes) {
             buffer += count;
             bytes -= (size_t)count;
         } else if (errno != EINTR) {
-            abort(); /* no key and no signature is better than a predictable one */
+            abort(); /* better no key or signature than a predictable one */
         }
     }
 }
 
 PQ_INTERNAL void pq_randombytes(uint8_t *buffer, size_t bytes) {
-    /* The system's come first, so that a source that fails leaves nothing predictable. */
+    /* The system's bytes come first, so that a failing source leaves nothing predictable. */
     system_randombytes(buffer, bytes);
     if (thread_source.draw != NULL) {
         thread_source.draw(thread_source.context, buffer, bytes);
@@ -81,11 +81,11 @@ PQ_INTERNAL int pq_run_on_large_stack(void (*operation)(void *argument), void *a
     return failed || pthread_join(thread, NULL) != 0 ? PQ_NO_MEMORY : PQ_OK;
 }
 
-/* What the threads of a batch share. */
+/* Shared state of the threads of a batch. */
 typedef struct {
     const pq_batch *batch;
-    pq_random_source source; /* of the caller */
-    uint64_t next;           /* the next signature that nobody has taken */
+    pq_random_source source; /* source of the caller */
+    uint64_t next;           /* the next signature that no thread has taken */
     uint64_t wrong;
 } shared_batch;
 
@@ -120,7 +120,7 @@ PQ_API size_t pq_verify_batch(const pq_batch *batch) {
     pthread_attr_t attributes;
     size_t started = 0;
     if (batch->threads > 1 && make_large_stack(&attributes)) {
-        /* Where no more threads can be had, those that there are do the work. */
+        /* If no more threads can be started, the existing ones do the work. */
         while (started + 1 < batch->threads && started + 1 < batch->count &&
                started < PQ_MOST_THREADS &&
                pthread_create(&others[started], &attributes, verify_some, &shared) == 0) {
@@ -141,7 +141,7 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The fences keep work from drifting across the reading. The counter runs at a constant rate, so
+/* The fences prevent reordering across the reading. The counter runs at a constant rate, so
  * this counts reference cycles, not the cycles of a core in turbo. */
 static uint64_t now_cycles(void) {
 #if defined(__x86_64__)
@@ -188,7 +188,7 @@ PQ_API double pq_empty_sample_ns(void) {
     return (double)t[COUNT / 2];
 }
 
-/* splitmix64: messages need to differ, not to be secret. */
+/* splitmix64: messages have to differ, not to be secret. */
 static uint64_t next_word(uint64_t *state) {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -236,7 +236,7 @@ static int allocate(buffers *b, const pq_sizes_t *z, const pq_plan *plan, size_t
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         total += (parts[i] + 63) / 64 * 64 + 64;
     }
-    const size_t bytes = (size_t)total; /* a processor of 32 bits cannot have 4 GiB and more */
+    const size_t bytes = (size_t)total; /* 32-bit processors cannot allocate 4 GiB or more */
     b->memory = bytes == total ? calloc(1, bytes) : NULL;
     if (b->memory == NULL) {
         return PQ_NO_MEMORY;
@@ -279,7 +279,7 @@ static int prepare(const pq_scheme *scheme, const pq_sizes_t *z, const pq_plan *
     return PQ_OK;
 }
 
-/* One sample: prepare outside the clock, run, check outside the clock. */
+/* One sample: prepare, run with the clock, check. */
 static int sample(const pq_scheme *scheme, const pq_sizes_t *z, const pq_plan *plan, buffers *b,
                   size_t sealed, uint64_t *state, size_t index, reading *elapsed) {
     const size_t i = index % plan->pool;
@@ -320,7 +320,7 @@ static int sample(const pq_scheme *scheme, const pq_sizes_t *z, const pq_plan *p
         code = pq_encapsulate(scheme, b->scratch_sealed, b->secrets + i * z->shared_secret_bytes,
                               public_key);
         *elapsed = stop_clock(start);
-        if (code == PQ_OK && index < plan->pool) { /* each key's first secret must come back */
+        if (code == PQ_OK && index < plan->pool) { /* each key's first secret must be recovered */
             code = pq_decapsulate(scheme, b->scratch_shared, b->scratch_sealed, secret_key);
             if (code == PQ_OK && memcmp(b->scratch_shared, b->secrets + i * z->shared_secret_bytes,
                                         z->shared_secret_bytes) != 0) {

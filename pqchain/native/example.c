@@ -1,5 +1,5 @@
-/* A scheme behind pq_native.h. It is no signature, for whoever knows the public key can sign; put
- * your code in the place of mix(). `pqchain native` prints how to build this. */
+/* An example of a scheme for pq_native.h. It is not secure: anyone with the public key can sign.
+ * Replace mix() with your code. `pqchain native` prints the build command. */
 #include "pq_native.h"
 #include <stdlib.h>
 #include <string.h>

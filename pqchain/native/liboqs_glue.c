@@ -1,4 +1,4 @@
-/* pq_native.h on top of liboqs: 0.13.0 and 0.7.1. */
+/* pq_native.h, implemented with liboqs 0.13.0 and 0.7.1. */
 #define _GNU_SOURCE /* pthread_getattr_np */
 #include "pq_native.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-/* 0.7.1 numbers its version in text only, and knows no context strings. */
+/* 0.7.1 has its version as text only, and no context strings. */
 #if defined(OQS_VERSION_MAJOR)
 #define HAS_CONTEXT 1
 #else
@@ -22,16 +22,16 @@
 struct pq_scheme {
     OQS_SIG *sig; /* exactly one of the two is set */
     OQS_KEM *kem;
-    size_t small_begin, small_bytes; /* where in a secret key s1 and s2 of ML-DSA and Dilithium lie */
+    size_t small_begin, small_bytes; /* position of s1 and s2 in secret keys of ML-DSA and Dilithium */
     int eta;                         /* their coefficients are from -eta to eta; 0: another scheme */
     unsigned falcon_logn;            /* 0: another scheme */
-    uint64_t point;                  /* at which the fingerprint of a key is taken; 0: none can be */
-    uint64_t *good;                  /* fingerprint of the last key of Falcon that was whole */
+    uint64_t point;                  /* evaluation point of key fingerprints; 0: none available */
+    uint64_t *good;                  /* fingerprint of the last valid Falcon key */
 };
 
-/* ML-DSA and Dilithium pack eta minus the coefficient into 3 bits (eta 2) or 4 (eta 4). Some of
- * these numbers no key has; liboqs signs with them all the same. FIPS 204 warns of it at algorithm 25,
- * skDecode: the range is for the caller to see to. */
+/* ML-DSA and Dilithium pack eta minus the coefficient into 3 bits (eta 2) or 4 (eta 4). Some
+ * numbers occur in no valid key, but liboqs signs with them nevertheless. FIPS 204 (algorithm 25,
+ * skDecode) leaves the check of the range to the caller. */
 static const struct {
     const char *name;
     size_t k, l;
@@ -40,11 +40,11 @@ static const struct {
                {"Dilithium2", 4, 4, 2}, {"Dilithium3", 6, 5, 4}, {"Dilithium5", 8, 7, 2}};
 
 enum { MODULES_COUNT = sizeof MODULES / sizeof MODULES[0] };
-enum { T0_BYTES = 416 /* of each of k polynomials, behind s1 and s2 */ };
+enum { T0_BYTES = 416 /* per polynomial of t0, after s1 and s2 */ };
 
 static void find_small(pq_scheme *scheme, const char *name) {
     for (size_t i = 0; i < MODULES_COUNT; i++) {
-        /* "Dilithium2-AES" too: only what is hashed differs. */
+        /* "Dilithium2-AES" too: only the hashing differs. */
         if (strncmp(name, MODULES[i].name, strlen(MODULES[i].name)) == 0) {
             scheme->eta = MODULES[i].eta;
             scheme->small_bytes = (MODULES[i].k + MODULES[i].l) * (scheme->eta == 2 ? 96 : 128);
@@ -57,12 +57,12 @@ static void find_small(pq_scheme *scheme, const char *name) {
 static int small_in_range(const pq_scheme *scheme, const uint8_t *secret_key) {
     const uint8_t *small = secret_key + scheme->small_begin;
     uint32_t wrong = 0;
-    if (scheme->eta == 2) { /* 8 numbers in 3 bytes; wrong are 5, 6, 7: bit 2 and another */
+    if (scheme->eta == 2) { /* 8 numbers in 3 bytes; 5, 6 and 7 are invalid: bit 2 and another */
         for (size_t i = 0; i < scheme->small_bytes; i += 3) {
             const uint32_t bits = small[i] | (uint32_t)small[i + 1] << 8 | (uint32_t)small[i + 2] << 16;
             wrong |= bits & (bits << 1 | bits << 2) & 0x924924;
         }
-    } else if (scheme->eta == 4) { /* 2 numbers in a byte; wrong are 9 to 15: bit 3 and another */
+    } else if (scheme->eta == 4) { /* 2 numbers in a byte; 9 to 15 are invalid: bit 3 and another */
         for (size_t i = 0; i < scheme->small_bytes; i++) {
             const uint32_t bits = small[i];
             wrong |= bits & (bits << 1 | bits << 2 | bits << 3) & 0x88;
@@ -71,9 +71,9 @@ static int small_in_range(const pq_scheme *scheme, const uint8_t *secret_key) {
     return wrong == 0;
 }
 
-/* Falcon. liboqs takes any key with a short G, and with F = 0, or F = f, it never ends. To see that a
- * key is whole takes a tenth of a signature, so it is done once for a key: the last good one is known
- * again by a polynomial hash modulo 2^61 - 1 at a point that nobody knows. */
+/* Falcon. liboqs accepts any key with a short G, and with F = 0 or F = f it never returns. Validating
+ * a key takes a tenth of the time of a signature, so it is done once per key: the last valid key is
+ * recognised by a polynomial hash modulo 2^61 - 1 at a secret point. */
 static uint64_t fingerprint(const pq_scheme *scheme, const uint8_t *key) {
     const uint64_t prime = ((uint64_t)1 << 61) - 1;
     const size_t bytes = scheme->sig->length_secret_key;
@@ -86,7 +86,7 @@ static uint64_t fingerprint(const pq_scheme *scheme, const uint8_t *key) {
         hash = ((uint64_t)int128_shifted(product, 0) & prime) + (uint64_t)int128_shifted(product, 61);
         hash = hash >= prime ? hash - prime : hash;
     }
-    return hash + 1; /* never 0, which stands for none */
+    return hash + 1; /* never 0, which means none */
 }
 
 static int falcon_is_whole(const pq_scheme *scheme, const uint8_t *secret_key) {
@@ -118,7 +118,7 @@ static int find_falcon(pq_scheme *scheme, const char *name) {
     return 1;
 }
 
-/* 1 unless the secret key is one that no key generation makes, as far as that is looked at. */
+/* 0 if the secret key is recognised as one that no key generation produces, else 1. */
 PQ_API int64_t pq_secret_key_in_range(const pq_scheme *scheme, const uint8_t *secret_key) {
     return scheme->falcon_logn != 0 ? falcon_is_whole(scheme, secret_key)
                                     : small_in_range(scheme, secret_key);
@@ -194,16 +194,16 @@ PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
 }
 
 /* Stack. liboqs keeps matrices there: key generation of McEliece-348864 needs 3 MiB in 0.7.1 and
- * 512 KiB in 0.13.0, MAYO-5 and CROSS up to 1 MiB, Rainbow-I 192 KiB. A thread with less would end
- * the process without a word. So where a thread has less than STACK_NEEDED left, the operation runs
- * on a stack of its own, some 20 microseconds dearer. */
+ * 512 KiB in 0.13.0, MAYO-5 and CROSS up to 1 MiB, Rainbow-I 192 KiB. A thread with less would crash
+ * the process. If a thread has less than STACK_NEEDED left, the operation therefore runs on a
+ * separate stack, which takes some 20 microseconds longer. */
 enum { STACK_NEEDED = 4 << 20 };
 
-/* The lowest address of this thread's stack; asked for once, because of the main thread it is read
+/* The lowest address of this thread's stack; determined once, because for the main thread it is read
  * from a file. */
 static __thread uintptr_t stack_end;
 
-/* 1 if any operation fits into what is left of the calling thread's stack. */
+/* 1 if any operation fits into the rest of the calling thread's stack. */
 PQ_API int pq_has_stack(void) {
     pthread_attr_t attributes;
     void *end = NULL;
@@ -221,7 +221,7 @@ PQ_API int pq_has_stack(void) {
     return stack_end != 0 && here > stack_end && here - stack_end >= STACK_NEEDED;
 }
 
-/* One operation with its arguments; `out` and `in` are what it writes and reads. */
+/* An operation with its arguments; `out` and `in` are its output and input buffers. */
 typedef struct {
     const pq_scheme *scheme;
     uint8_t *out, *second_out;
@@ -343,7 +343,7 @@ PQ_API int pq_decapsulate(const pq_scheme *scheme, uint8_t *shared_secret,
 }
 
 #if HAS_CONTEXT
-/* liboqs-python 0.16 asks for this function at import; liboqs has it from 0.14 on. */
+/* liboqs-python 0.16 needs this function at import; liboqs has it from 0.14 on. */
 PQ_API bool OQS_SIG_supports_ctx_str(const char *name) {
     OQS_SIG *sig = OQS_SIG_new(name);
     const bool supports = sig != NULL && sig->sig_with_ctx_support;

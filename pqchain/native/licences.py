@@ -1,8 +1,8 @@
-"""Gather the licences of the fetched code that goes into one library, as one text.
+"""Collect the licences of the fetched code of one library in one text.
 
-The build runs it: `python licences.py <source> <release> <families> <output>`. Files named LICENSE
-or NOTICE are taken whole; files in folders that have none are searched for comments that claim or
-waive a copyright. Equal texts appear once, below the names of everything that they hold for.
+The build runs `python licences.py <source> <release> <families> <output>`. Files named LICENSE or
+NOTICE are copied; source files in folders without them are searched for comments that claim or
+waive a copyright. Equal texts appear once, below the names of all files that they apply to.
 """
 
 from __future__ import annotations
@@ -12,31 +12,31 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-_WHOLE = re.compile(r"licen[cs]e|notice", re.IGNORECASE)
-"""Names of files that are a licence."""
+_LICENCE_NAME = re.compile(r"licen[cs]e|notice", re.IGNORECASE)
+"""Names of licence files."""
 
 _CODE = {".c", ".h", ".s", ".S", ".i", ".inc", ".macros"}
-"""Endings of files that may begin with one."""
+"""Suffixes of source files, which may begin with a licence."""
 
 _COMMENT = re.compile(
     r"(?:/\*(?:[^*]|\*(?!/))*\*/\s*|^[ \t]*(?://[^\n]*|#|#[ \t][^\n]*)\n)+", re.MULTILINE
 )
-"""Comments of C, C++ and the assembler, one or several in a row."""
+"""Consecutive comments of C, C++ or assembly."""
 
 _CLAIM = re.compile(r"Copyright |waived all copyright|public domain (?:code|implementation)")
-"""What a comment must say to be kept."""
+"""Text that marks a comment as a licence."""
 
 
 def gather(source: Path, families: str) -> dict[str, list[str]]:
-    """Return each text with the files or folders below `source` that it is for, sorted."""
+    """Return each licence text with its sorted files below `source`."""
     inside = re.compile(rf"({families})/")
     files = sorted(path for path in (source / "src").rglob("*") if path.is_file())
-    kept = [path for path in files if inside.match(path.relative_to(source / "src").as_posix())]
-    licensed = {path.parent for path in kept if _WHOLE.match(path.name)}
+    selected = [path for path in files if inside.match(path.relative_to(source / "src").as_posix())]
+    licensed = {path.parent for path in selected if _LICENCE_NAME.match(path.name)}
     texts: dict[str, list[str]] = defaultdict(list)
-    for path in kept:
+    for path in selected:
         name = path.relative_to(source).as_posix()
-        if path.parent in licensed and _WHOLE.match(path.name):
+        if path.parent in licensed and _LICENCE_NAME.match(path.name):
             texts[path.read_text(errors="replace").strip()].append(name)
         elif path.suffix in _CODE and licensed.isdisjoint(path.parents):
             for comment in _COMMENT.findall(path.read_text(errors="replace")):
@@ -46,7 +46,7 @@ def gather(source: Path, families: str) -> dict[str, list[str]]:
 
 
 def main(source: Path, release: str, families: str, output: Path) -> None:
-    """Write the licences of one release into the file `output`."""
+    """Write the licences of a release to the file `output`."""
     parts = [
         f"pqchain contains code of {release.replace('-', ' ')}, whose licence is:",
         (source / "LICENSE.txt").read_text().strip(),

@@ -1,4 +1,4 @@
-/* For libraries of signatures alone: there is nothing to encapsulate. */
+/* KEM functions of libraries without KEMs. */
 #include "pq_native.h"
 
 PQ_API int pq_encapsulate(const pq_scheme *scheme, uint8_t *ciphertext, uint8_t *shared_secret,

@@ -1,15 +1,15 @@
 /* One C interface for every native library of pqchain.
  *
  * Each library (two releases of liboqs with AVX2 and portable, Hawk, Rainbow, Falcon, BLS12-381) is
- * a shared object of its own that exports these functions. These files implement them:
+ * a separate shared object that exports these functions. These files implement them:
  *   common.c         the timed loop, the batch verifier and randomness, the same in every library;
- *   <source>_glue.c  the rest, on top of the code that the library carries;
- *   no_kem.c         the refusals of a library of signatures alone;
- *   oqs_random.c     lets liboqs, where it is inside, draw as the others do.
+ *   <source>_glue.c  the other functions, based on the code in the library;
+ *   no_kem.c         KEM functions of a library without KEMs, which return an error;
+ *   oqs_random.c     connects liboqs's random source to this interface.
  *
  * Buffers belong to the caller and have at least the sizes that pq_sizes() gives; lengths are
  * checked by the caller (crypto/interface.py), not here. A pq_scheme is immutable after pq_open()
- * and may be used by any number of threads. Nothing here allocates while a clock runs.
+ * and may be used by any number of threads. No function allocates memory during a timed part.
  */
 #ifndef PQ_NATIVE_H
 #define PQ_NATIVE_H
@@ -24,15 +24,15 @@
 
 enum { PQ_SIGNATURE = 1, PQ_KEM = 2 };
 
-/* What every operation returns. */
+/* Result codes of every operation. */
 enum {
     PQ_OK = 0,
-    PQ_REJECTED = 1, /* verify: the signature is wrong */
-    PQ_FAILED = -1,  /* the code below reported a failure */
+    PQ_REJECTED = 1, /* verify: the signature is invalid */
+    PQ_FAILED = -1,  /* the underlying code reported a failure */
     PQ_NO_SUCH_OPERATION = -2,
     PQ_NO_MEMORY = -3,
-    PQ_WRONG_RESULT = -4, /* measure: an operation gave a wrong answer */
-    PQ_OUT_OF_RANGE = -5  /* sign: the secret key is one that no key generation makes */
+    PQ_WRONG_RESULT = -4, /* measure: an operation gave a wrong result */
+    PQ_OUT_OF_RANGE = -5  /* sign: the secret key is invalid */
 };
 
 enum {
@@ -56,13 +56,13 @@ typedef struct {
     uint64_t context; /* 1 if sign and verify take a context string */
 } pq_sizes_t;
 
-/* The library: its ABI number, what it was built from, the algorithms in it by number. */
+/* The library: its ABI number, the sources of its build, and its algorithms by number. */
 PQ_API int pq_abi(void);
 PQ_API const char *pq_source(void);
 PQ_API size_t pq_count(void);
 PQ_API const char *pq_name(size_t index);
 
-/* A scheme by its name as pq_name() gives it; NULL if the library does not hold it. */
+/* A scheme by its name as pq_name() gives it; NULL if the library lacks it. */
 PQ_API pq_scheme *pq_open(const char *name);
 PQ_API void pq_close(pq_scheme *scheme);
 PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes);
@@ -79,35 +79,36 @@ PQ_API int pq_encapsulate(const pq_scheme *scheme, uint8_t *ciphertext, uint8_t 
 PQ_API int pq_decapsulate(const pq_scheme *scheme, uint8_t *shared_secret,
                           const uint8_t *ciphertext, const uint8_t *secret_key);
 
-/* Randomness. Each thread has a source of its own in each library; at first it is the operating
- * system's (draw is NULL). A thread that a library starts has the source of the thread that called
- * the library. A source that leaves the buffer as it is leaves the system's randomness in it. */
+/* Randomness. Each thread has a separate source in each library, initially that of the operating
+ * system (draw is NULL). A thread that a library starts uses the source of the calling thread. The
+ * buffer already contains the system's randomness when a source is asked to fill it. */
 typedef struct {
     void (*draw)(void *context, uint8_t *buffer, size_t bytes);
     void *context;
 } pq_random_source;
 
 /* Exchange the source of the calling thread with *source, for reproducible runs. A second call with
- * the same structure restores what there was before. */
+ * the same structure restores the previous source. */
 PQ_API void pq_random(pq_random_source *source);
 
-/* Fill a buffer from the source of the calling thread: what the code of every scheme draws with. */
+/* Fill a buffer from the source of the calling thread. All schemes draw through this function. */
 PQ_INTERNAL void pq_randombytes(uint8_t *buffer, size_t bytes);
 
 /* Run operation(argument) on a thread with a stack of PQ_STACK_BYTES, and wait for it. Returns
- * PQ_NO_MEMORY if there is no such thread. */
+ * PQ_NO_MEMORY if the thread cannot be started. */
 PQ_INTERNAL int pq_run_on_large_stack(void (*operation)(void *argument), void *argument);
 
-/* Many signatures to verify. Message i is the bytes message_offsets[i] .. message_offsets[i + 1] of
- * messages, signatures likewise; public key i starts at i * public_key_stride (stride 0: the same
- * key for all). verdicts[i] becomes 1 (valid) or 0 (wrong). Each of the threads, the caller among
- * them, takes the next signature when it has done one, so that a slow processor keeps nobody
- * waiting. With stop_at_first no more are taken after a wrong one, and the rest of verdicts is left
- * as it was; all below the lowest wrong one are verified. */
+/* A batch of signatures to verify. Message i is the bytes message_offsets[i] ..
+ * message_offsets[i + 1] of messages, signatures likewise; public key i starts at
+ * i * public_key_stride (stride 0: the same key for all). verdicts[i] becomes 1 (valid) or 0
+ * (invalid). Each thread, including the caller's, takes the next signature when it has finished one,
+ * so that a slow processor does not delay the others. With stop_at_first, threads stop after an
+ * invalid signature and leave the other verdicts unchanged; all signatures before the first invalid
+ * one are verified. */
 typedef struct {
     const pq_scheme *scheme;
     uint64_t count;
-    uint64_t threads; /* at most; fewer if the system gives fewer */
+    uint64_t threads; /* at most; fewer if the system cannot start them */
     const uint8_t *messages;
     const uint64_t *message_offsets;
     const uint8_t *signatures;
@@ -121,29 +122,29 @@ typedef struct {
 /* The stack of a thread that a library starts: any scheme fits. */
 enum { PQ_MOST_THREADS = 1024, PQ_STACK_BYTES = 16 << 20 };
 
-/* Returns how many of a batch are wrong. */
+/* Return the number of invalid signatures of a batch. */
 PQ_API size_t pq_verify_batch(const pq_batch *batch);
 
 /* One timed run. Sample i works on key pair i % pool and, for sign, on a fresh message; verify and
- * decapsulate walk through pool prepared inputs. Key generation makes a new key each time. */
+ * decapsulate iterate over `pool` prepared inputs. Key generation makes a new key each time. */
 typedef struct {
     uint64_t operation;
-    uint64_t warmup;        /* samples made first; they stand at the front of the arrays */
+    uint64_t warmup;        /* samples before the others, at the front of the arrays */
     uint64_t samples;       /* samples after them */
-    uint64_t minimum;       /* of these, how many are made even when the time is up */
-    uint64_t limit_ns;      /* stop when the timed part has taken so long; 0: no limit */
+    uint64_t minimum;       /* number of these made even after the time limit */
+    uint64_t limit_ns;      /* time limit of the timed part; 0: no limit */
     uint64_t pool;          /* prepared key pairs and inputs, at least 1 */
     uint64_t message_bytes; /* length of each message */
-    uint64_t seed;          /* of the messages */
+    uint64_t seed;          /* determines the messages */
 } pq_plan;
 
 /* Fill nanoseconds[] and cycles[] (warmup + samples entries each; time-stamp counter cycles, 0
- * where the processor has none that user code may read). Returns how many entries were filled, or
- * a negative code. Every result is checked, outside the timed part. */
+ * if user code cannot read such a counter). Returns the number of filled entries, or a negative
+ * code. Every result is checked, outside the timed part. */
 PQ_API int64_t pq_measure(const pq_scheme *scheme, const pq_plan *plan, uint64_t *nanoseconds,
                           uint64_t *cycles);
 
-/* Median cost of an empty sample in nanoseconds: what each sample of pq_measure() includes. */
+/* Return the median cost of an empty sample in nanoseconds, which each sample includes. */
 PQ_API double pq_empty_sample_ns(void);
 
 #endif

@@ -7,10 +7,14 @@ without colour vision; operations also differ by marker and implementations by f
 plots are readable in black and white.
 """
 
+# The names of the star imports are those of _PLOTS.
+# ruff: noqa: F403, F405
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain.errors import UnknownName
@@ -18,78 +22,35 @@ from pqchain.installation import lazy_exports
 
 if TYPE_CHECKING:
     from pqchain.plots.canvas import INK, figure_bytes
-    from pqchain.plots.consensus import plot_cells, plot_computers, plot_networks, plot_winners
+    from pqchain.plots.consensus import *
     from pqchain.plots.dots import OPERATION_LOOK
     from pqchain.plots.paper import style
-    from pqchain.plots.reencode import plot_links, plot_phases, plot_streams, plot_transports
-    from pqchain.plots.sizes import plot_blocks, plot_sizes, plot_tradeoff
-    from pqchain.plots.speed import (
-        plot_accelerator,
-        plot_compared,
-        plot_history,
-        plot_operation,
-        plot_ratio,
-        plot_speed,
-        plot_speedup,
-        speedups,
-    )
-    from pqchain.plots.study import (
-        plot_capacity,
-        plot_load,
-        plot_migration,
-        plot_plane,
-        plot_tornado,
-    )
+    from pqchain.plots.reencode import *
+    from pqchain.plots.sizes import *
+    from pqchain.plots.speed import *
+    from pqchain.plots.study import *
 
-__all__ = [
-    "INK",
-    "OPERATION_LOOK",
-    "figure_bytes",
-    "find",
-    "plot_accelerator",
-    "plot_blocks",
-    "plot_capacity",
-    "plot_cells",
-    "plot_compared",
-    "plot_computers",
-    "plot_history",
-    "plot_links",
-    "plot_load",
-    "plot_migration",
-    "plot_networks",
-    "plot_operation",
-    "plot_phases",
-    "plot_plane",
-    "plot_ratio",
-    "plot_sizes",
-    "plot_speed",
-    "plot_speedup",
-    "plot_streams",
-    "plot_tornado",
-    "plot_tradeoff",
-    "plot_transports",
-    "plot_winners",
-    "speedups",
-    "style",
-]  # fmt: skip
+# Read from the source, so that a new plot needs no entry here: an import would load matplotlib.
+_PLOTS = {
+    path.stem: re.findall(r"^def (plot_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    for path in sorted(Path(__file__).parent.glob("*.py"))
+    if path.name != "__init__.py"
+}
+
+KINDS = tuple(sorted(name.removeprefix("plot_") for names in _PLOTS.values() for name in names))
+"""The kinds of plots; commands, chapters of works and documentation read it."""
+
+__all__ = ["INK", "OPERATION_LOOK", "figure_bytes", "find", "speedups", "style"]
+__all__ += [f"plot_{kind}" for kind in KINDS]
+
+_OTHERS = {
+    "canvas": "INK figure_bytes", "dots": "OPERATION_LOOK", "paper": "style", "speed": "speedups"
+}  # fmt: skip
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
-    {
-        "canvas": "INK figure_bytes",
-        "consensus": "plot_cells plot_computers plot_networks plot_winners",
-        "dots": "OPERATION_LOOK",
-        "paper": "style",
-        "reencode": "plot_links plot_phases plot_streams plot_transports",
-        "sizes": "plot_blocks plot_sizes plot_tradeoff",
-        "speed": "plot_accelerator plot_compared plot_history plot_operation plot_ratio "
-        "plot_speed plot_speedup speedups",
-        "study": "plot_capacity plot_load plot_migration plot_plane plot_tornado",
-    },
+    {module: " ".join([*names, _OTHERS.get(module, "")]) for module, names in _PLOTS.items()},
 )
-
-KINDS = tuple(name.removeprefix("plot_") for name in __all__ if name.startswith("plot_"))
-"""The kinds of plots; commands, chapters of works and documentation read it."""
 
 
 def find(kind: str) -> Callable[..., Any]:

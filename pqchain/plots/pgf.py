@@ -36,11 +36,6 @@ def tex(text: str) -> str:
     return "".join(joined)
 
 
-def refused(text: str) -> set[str]:
-    """Return the characters that pdfLaTeX does not know."""
-    return {letter for letter in text if ord(letter) > 126}
-
-
 def rendered(figure: Figure) -> bytes:
     """Return the figure as PGF. Raises Unsupported without a LaTeX."""
     system = next(filter(shutil.which, SYSTEMS), None)
@@ -48,7 +43,7 @@ def rendered(figure: Figure) -> bytes:
         raise Unsupported(
             "PGF needs a LaTeX to measure its text, and none of "
             f"{', '.join(SYSTEMS)} is on PATH: install texlive-latex-recommended and "
-            "texlive-pictures, or take --format pdf"
+            "texlive-pictures, or name a .pdf file"
         )
     settings: dict[Any, Any] = {"pgf.texsystem": system, "pgf.rcfonts": False, "pgf.preamble": ""}
     buffer = io.BytesIO()

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from pqchain.algorithms import ALGORITHMS, FAMILIES, Algorithm, get, names
-from pqchain.costs import schemes
+from pqchain.costs import algorithms_of
 from pqchain.errors import UsageError
 from pqchain.plots import paper
 from pqchain.plots.canvas import LOOKS, MUTED, PAPER, canvas, figure_of, look, require
@@ -63,7 +63,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
         return _of_runs(fine, ax)
     reject_duplicates(fine.assign(row=fine["algorithm"]), "median_seconds")
     fastest = fine.groupby("algorithm")["median_seconds"].min()
-    chosen = [row for row in schemes(fine) if row.kind == "signature"]
+    chosen = [row for row in algorithms_of(fine) if row.kind == "signature"]
     if not chosen:
         raise UsageError(
             "measurements must have a verification with status 'ok'; got none. Measure signatures."
@@ -99,7 +99,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
 def _of_runs(fine: pd.DataFrame, ax: Axes | None) -> Axes:
     """Draw several runs by colour and marker; a line connects the runs of a scheme."""
     order = {name: place for place, name in enumerate(dict.fromkeys(fine["run"]))}
-    rows = {row.name: row for row in schemes(fine) if row.kind == "signature"}
+    rows = {row.name: row for row in algorithms_of(fine) if row.kind == "signature"}
     fastest = fine.groupby(["algorithm", "run"], sort=False)["median_seconds"].min()
     points: dict[str, tuple[float, float]] = {}
     with canvas(ax, 4.2) as axes:

@@ -35,7 +35,7 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
     Takes a frame of `pqchain.study.tornado`. Raises DataError, UsageError.
     """
-    require(frame, "scheme output unit input base low high")
+    require(frame, "algorithm output unit input base low high")
     first = frame.iloc[0]
     base, levels = float(first["base"]), np.arange(len(frame))
     halved, doubled = look(0)[0], look(1)[0]
@@ -51,7 +51,7 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.invert_yaxis()
         axes.margins(x=0.08)
         unit = f" ({first['unit']})" if first["unit"] else ""
-        axes.set_xlabel(f"{figures.humanize(first['output'])}{unit}, {first['scheme']}")
+        axes.set_xlabel(f"{figures.humanize(first['output'])}{unit}, {first['algorithm']}")
         axes.tick_params(axis="y", length=0)
         legend_within(axes, "lower right")
     return axes
@@ -111,18 +111,17 @@ def plot_capacity(
     Takes the rows of a study's frame of one figure, and limits by scheme. Raises DataError,
     UsageError.
     """
-    require(frame, "scheme value low high")
+    require(frame, "algorithm value low high")
     value = frame["value"].to_numpy(float)
     with canvas(ax, 0.8 + 0.36 * len(frame)) as axes:
         errors = np.abs(np.vstack([value - frame["low"], frame["high"] - value]))
         style = props(color=look(0)[0], height=0.62, ecolor=INK, capsize=2.5)
         axes.barh(np.arange(len(frame)), value, xerr=np.nan_to_num(errors), **style)
-        name_levels(axes, frame["scheme"].tolist())
+        name_levels(axes, frame["algorithm"].tolist())
         axes.margins(x=0.18)
-        for level, (scheme, end) in enumerate(zip(frame["scheme"], frame["high"], strict=True)):
-            annotate(
-                axes, limits.get(scheme, ""), (max(0.0, float(np.nan_to_num(end))), level), (5, 0)
-            )
+        ends = np.nan_to_num(frame["high"].to_numpy(float)).clip(min=0)
+        for level, (algorithm, end) in enumerate(zip(frame["algorithm"], ends, strict=True)):
+            annotate(axes, limits.get(algorithm, ""), (float(end), level), (5, 0))
         axes.set_xlabel("transactions per second in full blocks; labels: the limit")
         grid(axes, "x")
     return axes
@@ -133,12 +132,13 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
     Takes a frame of the contract "study-load". Raises DataError, UsageError.
     """
-    require(frame, "scheme arrivals_per_second latency_seconds")
+    require(frame, "algorithm arrivals_per_second latency_seconds")
     with canvas(ax, 3.4) as axes:
-        for index, (scheme, group) in enumerate(frame.groupby("scheme", sort=False)):
+        for index, (algorithm, group) in enumerate(frame.groupby("algorithm", sort=False)):
             colour, marker = look(index)
             style = props(color=colour, marker=marker, markersize=4, linewidth=1.1)
-            axes.plot(group["arrivals_per_second"], group["latency_seconds"], label=scheme, **style)
+            points = group["arrivals_per_second"], group["latency_seconds"]
+            axes.plot(*points, label=algorithm, **style)
         axes.set_xscale("log")
         axes.set_yscale("log")
         log_ticks(axes, "x", "{:g}".format)

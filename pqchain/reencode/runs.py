@@ -14,19 +14,27 @@ from pathlib import Path
 from typing import Any
 
 from pqchain.reencode.protocol.work import PHASES, Record
-from pqchain.reencode.scenario import MISBEHAVIOUR, Scenario
+from pqchain.reencode.scenario import BYZANTINE_FAULTS, Scenario
 from pqchain.reencode.storage import erasure, store
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.drivers import processes, virtual
-from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike
+from pqchain.wire.drivers.job import Job, NodeFailure, NodeResult, Progress, Result
 
-_ALIKE = ("nodes", "transport", "datagram_bytes", "congestion", "identity", "limit_seconds", "link")
+_SHARED_FIELDS = (
+    "nodes",
+    "transport",
+    "datagram_bytes",
+    "congestion",
+    "identity",
+    "limit_seconds",
+    "link",
+)
 """Fields of the same name and meaning in `Scenario` and `Job`."""
 
-BUSY = 0.8
+CPU_BOUND = 0.8
 """Processor utilization above which a run counts as processor-bound."""
 
-NEAR_WIRE = 0.5
+LINK_BOUND = 0.5
 """Share of the transfer time that the wire limit must explain for a link-bound run."""
 
 
@@ -65,7 +73,7 @@ class Outcome:
         """Mean seconds of each phase over the working nodes."""
         records = [node.record for node in self.working]
         count = max(len(records), 1)
-        return {phase: sum(each.seconds[phase] for each in records) / count for phase in PHASES}
+        return {phase: sum(record.seconds[phase] for record in records) / count for phase in PHASES}
 
     @property
     def total_seconds(self) -> float:
@@ -91,8 +99,8 @@ class Outcome:
         """Processor seconds of the working nodes relative to those available to them, or NaN."""
         processors = 0 if self.scenario.mode == "virtual" else os.cpu_count() or 1
         # At most one processor per node is counted.
-        have = min(processors, len(self.working)) * self.span_seconds
-        return self.cpu_seconds / have if have else math.nan
+        available = min(processors, len(self.working)) * self.span_seconds
+        return self.cpu_seconds / available if available else math.nan
 
     @property
     def verdict(self) -> str:
@@ -107,31 +115,31 @@ class Outcome:
                 return "modelled: link and a processor time for each datagram"
             longest = max(phases, key=lambda phase: phases[phase])
             if longest != "transfer":
-                what = {"other": "hashing, checks and waiting for confirmations", "io": "files"}
-                return f"bound by {what.get(longest, longest + ' work')}, not by the transfer"
-            if wire >= NEAR_WIRE:
+                names = {"other": "hashing, checks and waiting for confirmations", "io": "files"}
+                return f"bound by {names.get(longest, longest + ' work')}, not by the transfer"
+            if wire >= LINK_BOUND:
                 return "bound by the link"
             why = "bound by the protocol's own waiting (congestion control, round trips)"
             return f"{why}: the link alone needs {wire:.0%} of the transfer"
         share, busy = self.cpu_share, self.result.machine_busy
-        if share > BUSY or busy > BUSY:
+        if share > CPU_BOUND or busy > CPU_BOUND:
             return f"bound by the processor, {busy:.0%} busy, {share:.0%} of it by these nodes"
-        if self.scenario.mode == "netns" and wire >= NEAR_WIRE:
+        if self.scenario.mode == "netns" and wire >= LINK_BOUND:
             return "bound by the link"
         return "bound by neither the processor nor the link alone"
 
     def run_row(self) -> dict[str, Any]:
-        """Return a row of `replay.RUN` without repeat and block."""
+        """Return a row of `replays.RUN` without repeat and block."""
         # Arrival times of received chunks by node: the first of each node, and the mean of all.
         arrivals = [node.record.arrivals for node in self.working if node.record.arrivals]
         return {
             **scenario_row(self.scenario),
             **{f"{phase}_seconds": seconds for phase, seconds in self.phases.items()},
-            **_taken(self, "total_seconds span_seconds wire_limit_seconds cpu_seconds"),
-            **_taken(self, "cpu_share verdict"),
-            **_taken(self.result, "machine_busy dropped_datagrams lost_datagrams identity"),
-            "first_chunk_seconds": _mean([min(each) for each in arrivals]),
-            "mean_chunk_seconds": _mean([at for each in arrivals for at in each]),
+            **_columns(self, "total_seconds span_seconds wire_limit_seconds cpu_seconds"),
+            **_columns(self, "cpu_share verdict"),
+            **_columns(self.result, "machine_busy dropped_datagrams lost_datagrams identity"),
+            "first_chunk_seconds": _mean([min(times) for times in arrivals]),
+            "mean_chunk_seconds": _mean([time for times in arrivals for time in times]),
             "engine": _code(self.scenario).engine,
             "nodes": len(self.working),
             "received_bytes": sum(node.record.received_bytes for node in self.nodes),
@@ -140,21 +148,21 @@ class Outcome:
         }
 
     def node_rows(self) -> list[dict[str, Any]]:
-        """Return rows of `replay.NODE` without repeat and block."""
+        """Return rows of `replays.NODE` without repeat and block."""
         return [{"scenario_id": self.scenario.id, **_node_row(node)} for node in self.nodes]
 
 
 def scenario_row(scenario: Scenario) -> dict[str, Any]:
-    """Return the columns of `replay.RUN` that come from the scenario."""
-    own = _taken(scenario, "experiment mode transport streams seed blocks block_bytes")
-    return {"scenario_id": scenario.id, **own}
+    """Return the columns of `replays.RUN` that come from the scenario."""
+    names = "experiment mode transport streams seed blocks block_bytes"
+    return {"scenario_id": scenario.id, **_columns(scenario, names)}
 
 
 def _node_row(node: NodeOutcome) -> dict[str, Any]:
     record = node.record
     return {
-        **_taken(node, "node state noticed_seconds begun_seconds cpu_seconds"),
-        **_taken(record, "received_bytes wasted_bytes verified_blocks"),
+        **_columns(node, "node state noticed_seconds begun_seconds cpu_seconds"),
+        **_columns(record, "received_bytes wasted_bytes verified_blocks"),
         **{f"{phase}_seconds": seconds for phase, seconds in record.seconds.items()},
         **{f"{kind}_work_seconds": record.work[kind] for kind in ("decode", "encode")},
         "total_seconds": record.wall_seconds,
@@ -162,7 +170,7 @@ def _node_row(node: NodeOutcome) -> dict[str, Any]:
     }
 
 
-def _taken(source: Any, names: str) -> dict[str, Any]:
+def _columns(source: Any, names: str) -> dict[str, Any]:
     """Return the named attributes of an object as columns."""
     return {name: getattr(source, name) for name in names.split()}
 
@@ -178,7 +186,9 @@ def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) ->
     """
     code = _code(scenario)
     members = tuple(range(scenario.nodes))
-    stores = [ChunkStore(folder / str(at), synchronise=scenario.synchronise) for at in members]
+    stores = [
+        ChunkStore(folder / str(member), synchronise=scenario.synchronise) for member in members
+    ]
     for number in blocks if blocks is not None else range(scenario.blocks):
         block = scenario.block(number)
         manifest, chunks = store.encode_block(block, code, epoch=1, members=members)
@@ -188,22 +198,22 @@ def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) ->
 
 def job(scenario: Scenario, *, log: bool = False) -> Job:
     """Return the job of a scenario for a driver; with `log` nodes write qlog."""
-    strikes = []
+    failures = []
     if scenario.experiment == "reencode":
-        strikes.append(Strike(scenario.failed_node, scenario.failure_seconds, "connected"))
+        failures.append(NodeFailure(scenario.failed_node, scenario.failure_seconds, "connected"))
     for fault in scenario.faults:
         # A misbehaving node keeps running; it gets its fault as a parameter.
-        if fault.kind not in MISBEHAVIOUR:
-            down = fault.down_seconds if fault.kind == "restart" else None
-            strikes.append(Strike(fault.node, fault.after_seconds, down_seconds=down))
+        if fault.kind not in BYZANTINE_FAULTS:
+            down_seconds = fault.down_seconds if fault.kind == "restart" else None
+            failures.append(NodeFailure(fault.node, fault.after_seconds, down_seconds=down_seconds))
     kinds = {str(fault.node): fault.kind for fault in scenario.faults}
     return Job(
         factory="pqchain.reencode.protocol.node:build",
-        parameters={"scenario": asdict(scenario), "misbehaving": kinds},
+        parameters={"scenario": asdict(scenario), "faults": kinds},
         begin=scenario.experiment == "exchange",
-        strikes=tuple(strikes),
+        failures=tuple(failures),
         log=log,
-        **{name: getattr(scenario, name) for name in _ALIKE},
+        **{name: getattr(scenario, name) for name in _SHARED_FIELDS},
     )
 
 
@@ -216,7 +226,7 @@ def run(
     where the transport supports it. Raises Unsupported and UsageError as the drivers do, and
     PqchainError if the run does not end.
     """
-    mesh = job(scenario, log=log)
+    driver_job = job(scenario, log=log)
     if scenario.mode == "virtual":
         model = virtual.Model(
             task_seconds=lambda task: scenario.compute.seconds(task.kind, task.size),
@@ -224,27 +234,27 @@ def run(
             jitter_seconds=scenario.jitter_seconds,
             seed=scenario.seed,
         )
-        result = virtual.run(mesh, folder, model, progress=progress)
+        result = virtual.run(driver_job, folder, model, progress=progress)
     else:
         shaped = scenario.mode == "netns"
-        result = processes.run(mesh, folder, shaped=shaped, progress=progress)
+        result = processes.run(driver_job, folder, shaped=shaped, progress=progress)
     return _outcome(scenario, result)
 
 
 def _outcome(scenario: Scenario, result: Result) -> Outcome:
-    records = [Record(**(each.report or {})) for each in result.nodes]
+    records = [Record(**(node.report or {})) for node in result.nodes]
     pairs = list(zip(result.nodes, records, strict=True))
     living = [record for node, record in pairs if node.state != "dead"]
-    first = min([each.begun for each in living if each.begun is not None], default=math.nan)
-    last = max([each.ended for each in living if each.ended is not None], default=math.nan)
+    first = min([record.begun for record in living if record.begun is not None], default=math.nan)
+    last = max([record.ended for record in living if record.ended is not None], default=math.nan)
     # On the virtual clock the failure's time is known; on sockets it is the time of the kill, and
     # the nodes' common origin is the first start.
     origin, failed = result.connected, result.connected + scenario.failure_seconds
     if scenario.mode != "virtual":
-        origin, failed = first, result.struck.get(scenario.failed_node, math.nan)
+        origin, failed = first, result.failure_times.get(scenario.failed_node, math.nan)
     nodes = tuple(
         NodeOutcome(
-            **{each.name: getattr(node, each.name) for each in fields(node)},
+            **{field.name: getattr(node, field.name) for field in fields(node)},
             noticed_seconds=_since(record.noticed, failed),
             begun_seconds=_since(record.begun, origin),
             record=record,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
@@ -17,7 +18,7 @@ from pqchain.errors import UnknownName, UsageError
 from pqchain.reencode.storage import layout
 from pqchain.wire.drivers.link import Link as Link  # re-exported
 from pqchain.wire.transports import registry
-from pqchain.wire.transports.registry import LEAST_DATAGRAM_BYTES, LONGEST_DATAGRAM_BYTES
+from pqchain.wire.transports.registry import MAX_DATAGRAM_BYTES, MIN_DATAGRAM_BYTES
 
 SCHEMA_VERSION = 2
 """Version of a scenario's meaning, which is part of its id.
@@ -31,15 +32,15 @@ STREAMS = ("single", "multiplexed")
 SOURCES = ("nearest", "least-loaded", "all")
 SESSIONS = ("kept", "full", "0-rtt")
 EXPERIMENTS = ("reencode", "exchange")
-MISBEHAVIOUR = ("corrupt", "stall")
-FAULTS = ("die", "restart", *MISBEHAVIOUR)
+BYZANTINE_FAULTS = ("corrupt", "stall")
+FAULTS = ("die", "restart", *BYZANTINE_FAULTS)
 
 _SPARE_STREAMS = 10
 """Concurrent streams of a session that are reserved for heartbeats and confirmations."""
 
-_MOST_BLOCKS, MOST_REPEATS = 10_000, 10_000
+_MAX_BLOCKS, MAX_REPEATS = 10_000, 10_000
 
-_LEAST_SECONDS, _MOST_SECONDS = 1e-6, 1e7
+_MIN_SECONDS, _MAX_SECONDS = 1e-6, 1e7
 """Range of the times in a scenario in seconds: the clock counts nanoseconds in 64 bits."""
 
 _DURATIONS = (
@@ -67,7 +68,7 @@ class Compute:
         for name, value in asdict(self).items():
             if name.endswith("_per_second"):
                 number(name, value, least=1.0)
-        number("datagram_seconds", self.datagram_seconds, most=_MOST_SECONDS)
+        number("datagram_seconds", self.datagram_seconds, most=_MAX_SECONDS)
 
     def seconds(self, kind: str, count: int) -> float:
         """Return the duration in seconds of `count` bytes of one kind of work."""
@@ -89,8 +90,8 @@ class Fault:
     def __post_init__(self) -> None:
         if self.kind not in FAULTS:
             raise UnknownName("fault", self.kind, FAULTS)
-        number("after_seconds", self.after_seconds, most=_MOST_SECONDS)
-        number("down_seconds", self.down_seconds, most=_MOST_SECONDS)
+        number("after_seconds", self.after_seconds, most=_MAX_SECONDS)
+        number("down_seconds", self.down_seconds, most=_MAX_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,18 +103,18 @@ class Scenario:
 
     experiment: str = checks.field(
         "reencode",
-        help="a failure and its repair, or everyone asks everyone for chunks",
+        help="a failure and its repair, or an exchange of chunks between all nodes",
         choices=EXPERIMENTS,
     )
     mode: str = checks.field(
         "virtual",
-        help="what a node runs on",
+        help="execution environment of the nodes",
         choices=MODES,
         by_default="for transports that need sockets, loopback",
     )
     transport: str = checks.field(
         "auto",
-        help=registry.needed(),
+        help=registry.requirements(),
         choices=registry.TRANSPORTS,
         by_default="native where it was built, else aioquic",
     )
@@ -122,20 +123,26 @@ class Scenario:
     before: tuple[int, int] = (7, 3)
     after: tuple[int, int] = (6, 3)
     block_bytes: int = checks.field(2_000_000, help="length of a block", least=1, most=2**32)
-    blocks: int = checks.field(1, help="how many blocks", least=1, most=_MOST_BLOCKS)
+    blocks: int = checks.field(1, help="number of blocks", least=1, most=_MAX_BLOCKS)
     blocks_at_once: int = checks.field(
-        10, help="blocks that a node gathers at the same time", least=1, most=_MOST_BLOCKS
+        10, help="blocks that a node gathers at the same time", least=1, most=_MAX_BLOCKS
     )
     """Maximum number of concurrent blocks; further ones are queued."""
-    streams: str = checks.field("multiplexed", help="a stream for each chunk", choices=STREAMS)
-    sources: str = checks.field("least-loaded", help="whom a node asks for chunks", choices=SOURCES)
+    streams: str = checks.field(
+        "multiplexed", help="one stream per chunk, or one for all", choices=STREAMS
+    )
+    sources: str = checks.field(
+        "least-loaded", help="peers from which a node requests chunks", choices=SOURCES
+    )
     sessions: str = checks.field(
-        "kept", help="chunks over the heartbeats' sessions, or over fresh ones", choices=SESSIONS
+        "kept", help="sessions for chunks: those of the heartbeats, or new ones", choices=SESSIONS
     )
     """Session for chunks: that of heartbeats, or a new one with a full or a 0-RTT handshake."""
-    overlap: bool = checks.field(False, help="decode while chunks still arrive")
     datagram_bytes: int = checks.field(
-        1452, help="longest QUIC datagram", least=LEAST_DATAGRAM_BYTES, most=LONGEST_DATAGRAM_BYTES
+        1452,
+        help="maximum length of a QUIC datagram",
+        least=MIN_DATAGRAM_BYTES,
+        most=MAX_DATAGRAM_BYTES,
     )
     congestion: str = checks.field("reno", help="congestion control", choices=registry.CONGESTION)
     link: Link = field(default_factory=Link)
@@ -151,10 +158,7 @@ class Scenario:
     """Time without data after which a request to a source is cancelled, in seconds."""
     give_up_seconds: float = 3.0
     """Time to wait for sources to return when too few are left, in seconds."""
-    limit_seconds: float = checks.field(
-        600.0, help="when a run that does not end by itself is ended", least=_LEAST_SECONDS,
-        most=_MOST_SECONDS,
-    )  # fmt: skip
+    limit_seconds: float = 600.0
     """Time limit of a replay in seconds of its own clock."""
     synchronise: bool = False
     """Whether files are forced to the disk (fsync)."""
@@ -167,7 +171,7 @@ class Scenario:
     Real nodes are never synchronised.
     """
     seed: int = checks.field(
-        0, help="of blocks, losses and starting times; repeat r adds r", most=2**63 - 1
+        0, help="seed of blocks, losses and starting times; repeat r adds r", most=2**63 - 1
     )
 
     def __post_init__(self) -> None:
@@ -175,65 +179,65 @@ class Scenario:
             # The dataclass is frozen. "auto" depends on the installation, so that the transport in
             # use is recorded.
             object.__setattr__(self, "transport", registry.default())
-        if not LEAST_DATAGRAM_BYTES <= self.datagram_bytes <= LONGEST_DATAGRAM_BYTES:
-            raise UsageError(
-                f"datagrams of {self.datagram_bytes} bytes: QUIC needs at least "
-                f"{LEAST_DATAGRAM_BYTES}, and its implementations here break the connection above "
-                f"{LONGEST_DATAGRAM_BYTES}"
-            )
         for name in _DURATIONS:
-            number(name, getattr(self, name), least=_LEAST_SECONDS, most=_MOST_SECONDS)
+            number(name, getattr(self, name), least=_MIN_SECONDS, most=_MAX_SECONDS)
         for name in ("failure_seconds", "jitter_seconds"):
-            number(name, getattr(self, name), most=_MOST_SECONDS)
-        checks.declared(self)
+            number(name, getattr(self, name), most=_MAX_SECONDS)
+        checks.check_declared(self)
         self._check_codes()
         if not {self.failed_node, *(fault.node for fault in self.faults)} <= {*range(self.nodes)}:
-            raise UsageError(f"a fault names a node that is none of 0 to {self.nodes - 1}")
+            raise UsageError(
+                f"failed_node and the nodes of faults must be from 0 to {self.nodes - 1}"
+            )
         if self.timeout_seconds < 2 * self.heartbeat_seconds:
             raise UsageError(
-                f"a time-out of {self.timeout_seconds} s with heartbeats every "
-                f"{self.heartbeat_seconds} s takes the living for dead; give at least twice"
+                f"timeout_seconds must be at least {2 * self.heartbeat_seconds}, twice the "
+                f"heartbeat interval; got {self.timeout_seconds}."
             )
         self._check_transport()
 
     def _check_codes(self) -> None:
         for code in (self.before, self.after):
             if len(code) != 2:
-                raise UsageError(f"{code} is no code; give (data chunks, parity chunks)")
+                raise UsageError(f"a code must be (data_chunks, parity_chunks); got {code}.")
             layout.check_code(*code)
         if sum(self.before) != self.nodes:
             raise UsageError(
-                f"{self.nodes} nodes cannot hold one chunk each of a {self.before} code, which has "
-                f"{sum(self.before)}; give as many nodes as chunks"
+                f"nodes must be {sum(self.before)}, the chunks of the code {self.before}; got "
+                f"{self.nodes}."
             )
         # After the failure there is one node less.
         if self.experiment == "reencode" and sum(self.after) > self.nodes - 1:
             raise UsageError(
-                f"a {self.after} code needs {sum(self.after)} nodes, {self.nodes - 1} are left "
-                "after the failure; give a smaller code"
+                f"the code after the failure must have at most {self.nodes - 1} chunks, one per "
+                f"remaining node; got {self.after}."
             )
 
     def _check_transport(self) -> None:
-        row = registry.get(self.transport)
-        if self.mode == "virtual" and not row.virtual:
+        info = registry.get(self.transport)
+        if self.mode == "virtual" and not info.virtual:
+            virtual = " or ".join(registry.names(virtual=True))
             raise UsageError(
-                f"{row.name} needs sockets; the virtual network runs "
-                f"{' and '.join(registry.names(virtual=True))} only. Choose loopback or netns"
+                f"the transport must be {virtual} in virtual mode; got {info.name}, which "
+                "needs sockets. Choose loopback or netns."
             )
-        if self.sessions != "kept" and not row.resumes:
-            offering = " and ".join(registry.names(resumes=True))
-            raise UsageError(f"fresh sessions are offered with {offering}, not {row.name}")
-        if self.congestion not in row.congestion:
+        if self.sessions != "kept" and not info.resumes:
+            resuming = " or ".join(registry.names(resumes=True))
             raise UsageError(
-                f"{row.name} has {' and '.join(row.congestion)}, not {self.congestion}; choose "
-                "another of them, or the transport native, which has all"
+                f"the transport must be {resuming} for sessions={self.sessions!r}; got {info.name}."
+            )
+        if self.congestion not in info.congestion:
+            raise UsageError(
+                f"congestion must be {' or '.join(info.congestion)} with {info.name}; got "
+                f"{self.congestion}. The transport native supports all."
             )
         # Each concurrent block may have one open stream per session.
-        if row.streams_at_once and self.blocks_at_once > row.streams_at_once - _SPARE_STREAMS:
+        limit = (info.streams_at_once or math.inf) - _SPARE_STREAMS
+        if self.blocks_at_once > limit:
             raise UsageError(
-                f"{self.blocks_at_once} blocks at once: a connection of {row.name} has "
-                f"{row.streams_at_once} streams at a time; give at most "
-                f"{row.streams_at_once - _SPARE_STREAMS}, or take native"
+                f"blocks_at_once must be at most {limit} with {info.name}, which has "
+                f"{info.streams_at_once} concurrent streams per connection; got "
+                f"{self.blocks_at_once}. The transport native has no such limit."
             )
 
     @property
@@ -260,8 +264,8 @@ class Scenario:
         import numpy as np
 
         draws = np.random.default_rng([self.seed, index])
-        words = draws.integers(1 << 64, size=-(-self.block_bytes // 8), dtype=np.uint64)
-        return words.astype("<u8", copy=False).tobytes()[: self.block_bytes]
+        integers = draws.integers(1 << 64, size=-(-self.block_bytes // 8), dtype=np.uint64)
+        return integers.astype("<u8", copy=False).tobytes()[: self.block_bytes]
 
 
 PRESETS: dict[str, Scenario] = {
@@ -275,20 +279,20 @@ def preset(name: str, **changes: Any) -> Scenario:
     """Return a preset with the given fields replaced. Raises UnknownName and UsageError."""
     if name not in PRESETS:
         raise UnknownName("preset", name, PRESETS)
-    known = {each.name for each in fields(Scenario)}
-    for each in changes:
-        if each not in known:
-            raise UnknownName("field of a scenario", each, known, "pqchain.reencode.scenario")
+    known = {field.name for field in fields(Scenario)}
+    for field_name in changes:
+        if field_name not in known:
+            raise UnknownName("field of a scenario", field_name, known, "pqchain.reencode.scenario")
     return replace(PRESETS[name], **changes)
 
 
 def from_plain(plain: Mapping[str, Any]) -> Scenario:
     """Return the scenario of the plain values that `dataclasses.asdict` returned."""
-    made = {
+    objects = {
         "before": tuple(plain["before"]),
         "after": tuple(plain["after"]),
         "link": Link(**plain["link"]),
         "compute": Compute(**plain["compute"]),
         "faults": tuple(Fault(**fault) for fault in plain["faults"]),
     }
-    return Scenario(**{**plain, **made})
+    return Scenario(**{**plain, **objects})

@@ -21,7 +21,7 @@ _TIMES = [f"{name}_seconds" for name in (*PHASES, "total", "wire_limit", "cpu")]
 
 
 def runs_table(frame: pd.DataFrame) -> Table:
-    """Return a table of a `replay.RUN` frame, with the phases' shares per kind of streams."""
+    """Return a table of a `replays.RUN` frame, with the phases' shares per kind of streams."""
     columns = [
         Column("streams"),
         Column("repeat", numeric=True),
@@ -45,14 +45,14 @@ def runs_table(frame: pd.DataFrame) -> Table:
             often = group["verdict"].mode().iloc[0]
             rows.append([streams, f"mean of {len(group)}", "", *means, often])
         shares = means.iloc[: len(PHASES) + 1] / means["total_seconds"]
-        shown = [Shown(share, f"{share:.1%}") for share in shares]
+        cells = [Shown(share, f"{share:.1%}") for share in shares]
         nothing = Shown(None, "")
-        rows.append([streams, "share", "", *shown, nothing, nothing, ""])
+        rows.append([streams, "share", "", *cells, nothing, nothing, ""])
     return Table(columns=columns, rows=rows)
 
 
 def contrast_table(frame: pd.DataFrame, **more: Any) -> Table:
-    """Return a table of a `replay.CONTRAST` frame: single compared with multiplexed streams."""
+    """Return a table of a `replays.CONTRAST` frame: single compared with multiplexed streams."""
     columns: list[Column | str] = [
         "mode",
         "transport",
@@ -64,12 +64,12 @@ def contrast_table(frame: pd.DataFrame, **more: Any) -> Table:
         Column("95 % interval", numeric=True, key="interval"),
     ]
     low, high = (frame[f"{end}_percent"].map("{:.2f}".format) for end in ("low", "high"))
-    shown = frame.assign(interval=low + " to " + high + " %")
-    return Table.of(shown, columns, remark="verdict", **more)
+    table = frame.assign(interval=low + " to " + high + " %")
+    return Table.of(table, columns, remark="verdict", **more)
 
 
 def links_table(frame: pd.DataFrame) -> Table:
-    """Return a table of a `sweep.SWEEP` frame; the best of each condition has the factor 1."""
+    """Return a table of a `sweeps.SWEEP` frame; the best of each condition has the factor 1."""
     columns: list[Column | str] = [
         Column("rate", numeric=True, key="rate"),
         Column("one way", numeric=True, key="delay_seconds"),
@@ -81,9 +81,9 @@ def links_table(frame: pd.DataFrame) -> Table:
         Column("link alone", numeric=True, key="wire_limit_seconds"),
         Column("relative to the best", numeric=True, unit=RATIO, key="over_best"),
     ]
-    shown = frame.assign(
+    table = frame.assign(
         rate=(frame["bits_per_second"] / 1e6).map("{:g} Mbit/s".format),
         lost=(100 * frame["loss"]).map("{:g} %".format),
         note=frame["note"].where(frame["status"] != "ok", ""),
     )
-    return Table.of(shown, columns, remark="note")
+    return Table.of(table, columns, remark="note")

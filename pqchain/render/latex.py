@@ -50,12 +50,11 @@ def _plain(letter: str) -> str:
 
 def tabular(columns: Sequence[Column], cells: Sequence[Sequence[str]], about: Sequence[str]) -> str:
     """Return a table as a tabular of booktabs, with `about` as comments above it."""
-    lines = [f"% {line}" for text in about for line in text.splitlines()]
-    lines.append(r"% needs \usepackage{booktabs}")
+    comments = [f"% {line}" for text in about for line in text.splitlines()]
     kinds = "".join("r" if column.numeric else "l" for column in columns)
-    lines += [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *_headings(columns), r"\midrule"]
-    lines += [_row(row) for row in cells]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
+    head = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *_headings(columns), r"\midrule"]
+    comments.append(r"% needs \usepackage{booktabs}")
+    return "\n".join([*comments, *head, *map(_row, cells), r"\bottomrule", r"\end{tabular}"])
 
 
 def _headings(columns: Sequence[Column]) -> Iterator[str]:

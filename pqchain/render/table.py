@@ -122,7 +122,7 @@ class Table:
         # Without an import of pandas, which a table of a light command must not load.
         source: Any = frame if hasattr(frame, "to_dict") else None
         records = list(frame if source is None else source.to_dict("records"))
-        made = [Column.of(each, source) if isinstance(each, str) else each for each in columns]
+        made = [Column.of(name, source) if isinstance(name, str) else name for name in columns]
         rows = [[row[column.name] for column in made] for row in records]
         if remark:
             more["remarks"] = [str(row[remark]) for row in records]
@@ -134,26 +134,26 @@ class Table:
         firsts = zip(cells, self._spans(cells, [""] * len(cells)), strict=True)
         # Text has no merged cells, so repeated first cells are left blank.
         cells = [[row[0] if span else "", *row[1:]] for row, span in firsts]
-        laid = "\n".join(_lines(self.columns, cells, width))
+        layout = "\n".join(_layout(self.columns, cells, width))
         pairs = zip(self.rows, self._remarks, strict=True)
         remarks = [f"{row[0]}: {remark}" for row, remark in pairs if remark]
         below = "\n".join(f"- {line}" for line in dict.fromkeys([*remarks, *self.notes]))
         label = f"[{', '.join(self.source)}]" if self.source else ""
         title = " ".join(part for part in (self.caption, label if self.caption else "") if part)
-        return "\n".join(part for part in (title, laid, below) if part)
+        return "\n".join(part for part in (title, layout, below) if part)
 
     def markdown(self) -> str:
         """Write the table in Markdown, without its caption."""
         headings = [f"{column.group} {column.title}".strip() for column in self.columns]
         marks = ["--:" if column.numeric else "---" for column in self.columns]
-        lines = [_line(headings), f"|{'|'.join(marks)}|", *map(_line, self._cells(_text))]
-        return "\n".join(lines)
+        rule = f"|{'|'.join(marks)}|"
+        return "\n".join([_line(headings), rule, *map(_line, self._cells(_text))])
 
     def latex(self) -> str:
         """Write the table for LaTeX with booktabs, its caption, source and notes as comments."""
         source = f"{self.caption} [{', '.join(self.source)}]" if self.source else self.caption
         pairs = zip(self.rows, self._remarks, strict=True)
-        remarks = [f"{_text(self.columns[0], row[0])}: {said}" for row, said in pairs if said]
+        remarks = [f"{_text(self.columns[0], row[0])}: {remark}" for row, remark in pairs if remark]
         about = [text for text in dict.fromkeys([source, *remarks, *self.notes]) if text]
         return latex.tabular(self.columns, self._cells(_text), about)
 
@@ -167,10 +167,9 @@ class Table:
         headers = self.row_headers
         body = self._cells(_markup)
         values = self._cells(_value)
-        said = self._remarks
-        spans = self._spans(body, said)
+        spans = self._spans(body, self._remarks)
         written = []
-        for row, value, span, remark in zip(body, values, spans, said, strict=True):
+        for row, value, span, remark in zip(body, values, spans, self._remarks, strict=True):
             cells = []
             for index, (column, cell) in enumerate(zip(self.columns, row, strict=True)):
                 if index == 0 and not span:
@@ -187,10 +186,10 @@ class Table:
                 written.append(element("tr", element("td", remark, colspan=wide), class_="remark"))
         title = element("caption", html.labels(*self.source), Markup(" "), self.caption)
         head = element("thead", *_heading_rows(self.columns))
-        whole = element("table", title, head, element("tbody", *written))
+        table = element("table", title, head, element("tbody", *written))
         # Focusable, so that a wide table can be scrolled with the keyboard.
         scroll = element(
-            "div", whole, class_="scroll", tabindex="0", role="region", aria_label=self.caption
+            "div", table, class_="scroll", tabindex="0", role="region", aria_label=self.caption
         )
         style = " ".join(
             part for part in (self.style, "wide" * (len(self.columns) >= _WIDE)) if part
@@ -233,36 +232,36 @@ def _value(column: Column, cell: Any) -> str:
     return f"{value:.6g}" if is_number else ""
 
 
-def _lines(
+def _layout(
     columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int | None
 ) -> Iterator[str]:
     """Yield the lines for a terminal: groups if there are any, titles, rows."""
     rows = [[column.title for column in columns], *cells]
-    rooms = [max(map(_room, texts)) for texts in zip(*rows, strict=True)]
-    parts = _parts(rooms, width)
+    widths = [max(map(_display_width, texts)) for texts in zip(*rows, strict=True)]
+    parts = _parts(widths, width)
     right = [column.numeric for column in columns]
     for number, row in enumerate(rows):
         for at, part in enumerate(parts):
             indent = _INDENT * (at > 0)
             if number == 0 and any(column.group for column in columns):
-                yield f"{indent}{_groups(columns, rooms, part)}".rstrip()
-            line = "  ".join(_padded(row[place], rooms[place], right[place]) for place in part)
+                yield f"{indent}{_groups(columns, widths, part)}".rstrip()
+            line = "  ".join(_padded(row[place], widths[place], right[place]) for place in part)
             yield from _wrapped(f"{indent}{line}".rstrip(), width)
         if number == 0:
-            yield "  ".join("─" * rooms[place] for place in parts[0])[:width]
+            yield "  ".join("─" * widths[place] for place in parts[0])[:width]
 
 
-def _groups(columns: Sequence[Column], rooms: Sequence[int], part: Sequence[int]) -> str:
+def _groups(columns: Sequence[Column], widths: Sequence[int], part: Sequence[int]) -> str:
     """Return the group headings of a line."""
     shared = groupby(part, key=lambda place: columns[place].group)
-    wide = [(name, sum(rooms[place] + 2 for place in those) - 2) for name, those in shared]
+    spans = [(name, sum(widths[at] + 2 for at in members) - 2) for name, members in shared]
     # Titles and cells decide the width of columns; a longer group title is cut.
-    return "  ".join(_padded(name[:room], room) for name, room in wide)
+    return "  ".join(_padded(name[:span], span) for name, span in spans)
 
 
 def _wrapped(line: str, width: int | None) -> list[str]:
     """Break a line that is too long by a single cell."""
-    if width is None or _room(line) <= width:
+    if width is None or _display_width(line) <= width:
         return [line]
     return textwrap.wrap(line, max(width, 20), subsequent_indent=_INDENT, break_on_hyphens=False)
 
@@ -271,25 +270,25 @@ def _wrapped(line: str, width: int | None) -> list[str]:
 _INDENT = "    "
 
 
-def _parts(rooms: Sequence[int], width: int | None) -> list[list[int]]:
+def _parts(widths: Sequence[int], width: int | None) -> list[list[int]]:
     """Distribute the columns over the fewest lines that stay within the width."""
     parts: list[list[int]] = [[]]
     taken = 0
-    for place, room in enumerate(rooms):
-        if width is not None and parts[-1] and taken + room > width:
+    for place, column_width in enumerate(widths):
+        if width is not None and parts[-1] and taken + column_width > width:
             parts.append([])
             taken = len(_INDENT)
         parts[-1].append(place)
-        taken += room + 2
+        taken += column_width + 2
     return parts
 
 
-def _padded(text: str, room: int, right: bool = False) -> str:
-    padding = " " * (room - _room(text))
+def _padded(text: str, width: int, right: bool = False) -> str:
+    padding = " " * (width - _display_width(text))
     return padding + text if right else text + padding
 
 
-def _room(text: str) -> int:
+def _display_width(text: str) -> int:
     """Return the width on a terminal, where a Korean syllable has two columns."""
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 

@@ -6,3 +6,7 @@ from pqchain.report.reproduction import reproduce
 from pqchain.report.run import Reproduction
 
 __all__ = ["Reproduction", "reproduce"]
+
+
+def __dir__() -> list[str]:
+    return __all__

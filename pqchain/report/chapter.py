@@ -84,7 +84,7 @@ def _speed(reproduction: Reproduction, work: Work) -> Iterator[Table]:
         return
     for name, rows in times.groupby("table", sort=False):
         yield speed_table(rows, f"Times of {work.key}, {name}, and of this machine.")
-    missing = [name for name in work.paper.schemes if name not in set(times["algorithm"])]
+    missing = [name for name in work.paper.algorithms if name not in set(times["algorithm"])]
     measurements = reproduction.measurements
     unprinted = measurements[measurements["algorithm"].isin(missing)]
     yield from measurement_tables(unprinted, part="Schemes without a printed time")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from pqchain import plots
-from pqchain.costs import schemes
+from pqchain.costs import algorithms_of
 from pqchain.installation import read_toml
 from pqchain.render.plot import Plot
 from pqchain.report.run import Reproduction
@@ -42,7 +42,9 @@ def _of_work(reproduction: Reproduction, work: Work) -> Iterator[Plot]:
 
 def _of_machine(measurements: pd.DataFrame) -> Iterator[Plot]:
     """Yield times, gains of AVX2, bytes over time, and sizes."""
-    kinds = measurements["algorithm"].map({row.name: row.kind for row in schemes(measurements)})
+    kinds = measurements["algorithm"].map(
+        {row.name: row.kind for row in algorithms_of(measurements)}
+    )
     signatures = measurements[kinds == "signature"]
     verified = measurements[measurements["operation"] == "verify"]
     # Figures with an empty frame are left out by `chapter.figures`.

@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from html import unescape
 from pathlib import Path
 
-from pqchain import outputs, plots, results
+from pqchain import plots, results
 from pqchain.bench.tables import measurement_tables
 from pqchain.plots.canvas import figure_of
 from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.report import chapter, figures, summary
 from pqchain.report.run import PROSE, Reproduction
+from pqchain.results import outputs
 
 FiguresByChapter = dict[str, list[tuple[str, Markup]]]
 """Part and HTML of the figures of each chapter: a work, or "" for this machine."""
@@ -21,7 +22,7 @@ FiguresByChapter = dict[str, list[tuple[str, Markup]]]
 
 def write(reproduction: Reproduction) -> Path:
     """Write the report into its folder, all files or none; return the first page."""
-    with outputs.filled(reproduction.output) as building:
+    with outputs.staged(reproduction.output) as building:
         drawn = _draw(reproduction, building / "figures")
         _save_frames(reproduction, building)
         # Pages come last, because one of them links to all other files.

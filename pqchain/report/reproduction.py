@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from pqchain import algorithms, bench, outputs, results
+from pqchain import bench, results
+from pqchain.algorithms import ALGORITHMS
+from pqchain.algorithms import get as algorithm_of
 from pqchain.bench.presets import PresetName
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.report import folder
 from pqchain.report.run import Reproduction
+from pqchain.results import outputs
 from pqchain.works import registry
 from pqchain.works.printed import PRINTED
 from pqchain.works.work import CLAIMS, Bench, Work
@@ -24,7 +27,7 @@ def reproduce(
     preset: PresetName | None = None,
     only: Iterable[str] | str | None = None,
     works: Iterable[Work] | None = None,
-    schemes: Iterable[str] = (),
+    algorithms: Iterable[str] = (),
     progress: bool = False,
 ) -> Reproduction:
     """Measure once, compare with every work (or those in `only`), and write the report.
@@ -34,8 +37,8 @@ def reproduce(
     comparison.csv and sizes.csv, claims.csv, and the frames of the work, each with a JSON sidecar;
     `figures/*.svg` and `*.png`. Files appear only when all are complete. Files of an earlier run
     that this one does not write are removed; the folder must be new, empty, or of an earlier run.
-    `works` replaces those of `pqchain.works.registry`. `schemes` are measured in addition, such as
-    registered ones.
+    `works` replaces those of `pqchain.works.registry`. `algorithms` are measured in addition, such
+    as registered ones.
 
     Unexplained sizes and failed computations are in `failures`; a slow machine is not a failure.
     Raises UnknownPaper for an unknown work and UsageError for an unknown preset or
@@ -46,11 +49,11 @@ def reproduce(
     chosen = _chosen(registry.works() if works is None else list(works), only)
     place = Path(output)
     outputs.claim(place)  # an unusable folder fails now and not after minutes of measuring
-    additional = [algorithms.get(name).name for name in schemes]
-    wanted = {*BASELINE, *(name for work in chosen for name in work.schemes()), *additional}
+    additional = [algorithm_of(name).name for name in algorithms]
+    wanted = {*BASELINE, *(name for work in chosen for name in work.algorithms()), *additional}
     # In the order of the registry, each scheme once.
     measured = bench.measure(
-        [name for name in algorithms.ALGORITHMS if name in wanted], preset=preset, progress=progress
+        [name for name in ALGORITHMS if name in wanted], preset=preset, progress=progress
     )
     tools = Bench(
         preset=preset,
@@ -82,6 +85,6 @@ def _chosen(works: list[Work], only: Iterable[str] | str | None) -> list[Work]:
         if key not in known:
             raise UnknownPaper("paper", key, known, "`pqchain papers`.")
     if not keys:
-        raise UsageError(f"no work chosen; expected some of {', '.join(known)}")
+        raise UsageError(f"only must name some of {', '.join(known)}; got no work")
     # In the order of the report, whatever the order of `only`.
     return [work for work in works if work.key in keys]

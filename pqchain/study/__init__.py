@@ -1,4 +1,4 @@
-"""What a chain carries with each signature scheme: throughput, latency, bandwidth and storage.
+"""Model of a whole chain with each signature scheme: throughput, latency, bytes and storage.
 
     plan = pqchain.study.load("ethereum")          # a ready study, or the path of a TOML file
     findings = pqchain.study.run(plan)

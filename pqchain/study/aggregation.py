@@ -23,9 +23,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from pqchain.checks import number, one_of, whole
+from pqchain.checks import integer, number, one_of
 from pqchain.errors import UsageError
-from pqchain.intervals import half_width
+from pqchain.statistics import half_width
 from pqchain.study.checking import CORES
 from pqchain.study.inputs import Plan
 from pqchain.study.provers import PROVERS, Prover
@@ -35,6 +35,9 @@ Array = npt.NDArray[np.float64]
 
 BEAMSIM_SIGNATURE_BYTES = 3072
 """Size of an XMSS signature in BEAMSIM's report."""
+
+BEAMSIM_BITS_PER_SECOND = 100e6
+"""Rate of a link in BEAMSIM's report."""
 
 MOST_WATCHED = 16
 """Number of aggregators of a group that are simulated; the first to prove counts."""
@@ -63,7 +66,7 @@ class Tree:
     """Share of a group's signatures that an aggregator waits for."""
     final_threshold: float = 0.66
     """Share of all signatures that the last proof has to cover."""
-    rate_bits_per_second: float = 100e6
+    rate_bits_per_second: float = BEAMSIM_BITS_PER_SECOND
     least_latency_seconds: float = 0.010
     most_latency_seconds: float = 0.100
     """Latency of a link is drawn evenly between the two."""
@@ -72,12 +75,12 @@ class Tree:
 
     def __post_init__(self) -> None:
         one_of("topology", self.topology, get_args(Topology))
-        whole("validators", self.validators, least=2, most=2**22)
-        whole("groups", self.groups, least=1, most=self.validators // 2)
-        whole("peers", self.peers, least=2, most=1024)
-        whole("aggregators", self.aggregators, least=1, most=self.members)
+        integer("validators", self.validators, least=2, most=2**22)
+        integer("groups", self.groups, least=1, most=self.validators // 2)
+        integer("peers", self.peers, least=2, most=1024)
+        integer("aggregators", self.aggregators, least=1, most=self.members)
         if self.peers % 2:
-            raise UsageError(f"peers is {self.peers}; give an even number, such as 8")
+            raise UsageError(f"peers must be an even number, such as 8; got {self.peers}")
         for name in ("group_threshold", "final_threshold"):
             number(name, getattr(self, name), least=1e-6, most=1.0)
         for name in ("aggregate_per_second", "merge_per_second", "rate_bits_per_second"):
@@ -142,6 +145,7 @@ def proven_by(tree: Tree, prover: Prover, *, cores: float) -> dict[str, Any]:
 def of_plan(plan: Plan) -> dict[str, Tree]:
     """Return the trees of a plan's votes by topology; none without proofs.
 
+    Links have the rate of the plan, or BEAMSIM's if the plan's regions have their own rates.
     There is a group for each aggregate of a block. The final proof is due with the next block, and
     group proofs a fifth of the slot earlier (leanSpec: five intervals in a slot).
     """
@@ -153,6 +157,7 @@ def of_plan(plan: Plan) -> dict[str, Tree]:
         groups=round(plan.vote_aggregates),
         aggregators=min(16, math.ceil(plan.votes_per_block / plan.vote_aggregates)),
         signature_bytes=plan.vote_signature_bytes or BEAMSIM_SIGNATURE_BYTES,
+        rate_bits_per_second=plan.rate_bits_per_second or BEAMSIM_BITS_PER_SECOND,
         final_deadline_seconds=plan.block_seconds or math.inf,
         group_deadline_seconds=0.8 * plan.block_seconds or math.inf,
     )
@@ -162,7 +167,7 @@ def of_plan(plan: Plan) -> dict[str, Tree]:
 
 def aggregate(tree: Tree, *, draws: int = 16) -> Aggregated:
     """Draw the tree several times and return times, missed deadlines and bytes."""
-    whole("draws", draws, least=1, most=10_000)
+    integer("draws", draws, least=1, most=10_000)
     finals, groups = [], []
     for seed in range(draws):
         # Seeds count from 0, so that equal trees give equal results.

@@ -1,7 +1,7 @@
-"""Sensitivity, sliders and predictions of a study, and what chains published of their trials.
+"""Sensitivity, sliders and predictions of a study, and the published outcomes of trials of chains.
 
-Nothing is fitted to an outcome: a plan consists of what the chain's own documents say, with a
-source or the word assumption for each input.
+Nothing is fitted to an outcome: the inputs of a plan are those in the documents of the chain, each
+with its source or the word assumption.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pqchain.study.sliders import Grid
 
 OUTCOMES = Contract.of(
     "study-outcomes",
-    ("str", "chain quantity scheme"),
+    ("str", "chain quantity algorithm"),
     ("float64", "predicted outcome error"),
     ("str", "decided_by kind date source"),
 )
@@ -63,19 +63,19 @@ def trial_of(chain: str) -> Trial:
     )
 
 
-def scheme_names() -> tuple[str, ...]:
+def algorithm_names() -> tuple[str, ...]:
     """Return the schemes whose costs `predictions` needs."""
     names: list[str] = []
     for chain in CHAINS:
         trial = trial_of(chain)
-        names += trial.plan.names if trial.plan else (trial.gas["scheme"], trial.gas["anchor"])
+        names += trial.plan.names if trial.plan else (trial.gas["algorithm"], trial.gas["anchor"])
     return tuple(dict.fromkeys(names))
 
 
 def predictions(costs: CostTable) -> pd.DataFrame:
     """Return prediction, outcome and error of every published outcome.
 
-    Columns: chain, quantity, scheme, predicted, outcome, error (predicted over outcome, less 1),
+    Columns: chain, quantity, algorithm, predicted, outcome, error (predicted over outcome, less 1),
     decided_by (the input that changes the prediction most when halved and doubled; for gas, the
     ratio that prices it; or why there is no prediction), kind ("measured by its makers" or
     "arithmetic of its makers"), date, source.
@@ -84,7 +84,7 @@ def predictions(costs: CostTable) -> pd.DataFrame:
     for chain in CHAINS:
         trial = trial_of(chain)
         for outcome in trial.outcomes:
-            key = (chain, outcome["quantity"], outcome["scheme"])
+            key = (chain, outcome["quantity"], outcome["algorithm"])
             value, decided_by = math.nan, outcome.get("unpredicted", "")
             if not decided_by:
                 value, decided_by = _predicted(*key, costs)
@@ -96,19 +96,19 @@ def predictions(costs: CostTable) -> pd.DataFrame:
 
 # Cached, because every page and `--outcomes` predict the same trials from the same costs.
 @lru_cache(maxsize=256)
-def _predicted(chain: str, quantity: str, scheme: str, costs: CostTable) -> tuple[float, str]:
+def _predicted(chain: str, quantity: str, algorithm: str, costs: CostTable) -> tuple[float, str]:
     """Return a prediction and the input that changes it most."""
     trial = trial_of(chain)
-    needed = trial.plan.names if trial.plan else (scheme, trial.gas["anchor"])
+    needed = trial.plan.names if trial.plan else (algorithm, trial.gas["anchor"])
     if missing := [name for name in needed if name not in costs]:
         return math.nan, f"no costs of {', '.join(missing)} in this study"
     if trial.plan is None:
-        ratio = costs[scheme].verify_seconds / costs[trial.gas["anchor"]].verify_seconds
+        ratio = costs[algorithm].verify_seconds / costs[trial.gas["anchor"]].verify_seconds
         return trial.gas["anchor_gas"] * ratio, f"verify_seconds over {trial.gas['anchor']}'s"
-    value = models(trial.plan, costs)[scheme][quantity]
+    value = models(trial.plan, costs)[algorithm][quantity]
     if quantity not in OUTPUTS:
         return value, "bytes, counted"
-    strongest = sensitivity.tornado(trial.plan, costs, scheme=scheme, output=quantity)
+    strongest = sensitivity.tornado(trial.plan, costs, algorithm=algorithm, output=quantity)
     return value, str(strongest["input"].iloc[0]) if len(strongest) else "no input alone"
 
 
@@ -117,7 +117,7 @@ class Analysis:
     """Findings with sensitivity, sliders, load, migration and published outcomes."""
 
     findings: Findings
-    scheme: str
+    algorithm: str
     """The scheme that sensitivity, sliders and migration are about."""
     tornado: pd.DataFrame
     plane: pd.DataFrame | None
@@ -136,18 +136,18 @@ def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analy
     """
     sensitivity.check_output(output)
     plan, costs, best = findings.plan, findings.costs, findings.best
-    scheme = best or plan.schemes[0]
-    swings = sensitivity.one_at_a_time(plan, costs, scheme)
-    fits = swings.base["transactions_per_block"] or not plan.baseline
+    algorithm = best or plan.algorithms[0]
+    variations = sensitivity.one_at_a_time(plan, costs, algorithm)
+    fits = variations.base["transactions_per_block"] or not plan.baseline
     # Nothing changes a scheme of which no transaction fits: the baseline says which inputs matter.
-    ranking = swings if fits else sensitivity.one_at_a_time(plan, costs, plan.baseline)
+    ranking = variations if fits else sensitivity.one_at_a_time(plan, costs, plan.baseline)
     migrates = best and findings.figures[best]["migration_seconds"].value > 0
     return Analysis(
         findings=findings,
-        scheme=scheme,
-        tornado=sensitivity.ranked(swings, output),
+        algorithm=algorithm,
+        tornado=sensitivity.ranked(variations, output),
         plane=sensitivity.plane(plan, costs) if plan.post_quantum else None,
-        grid=sliders.grid(plan, costs, ranking, swings.base.limit),
+        grid=sliders.grid(plan, costs, ranking, variations.base.limit),
         load=queueing.curve(
             {
                 name: blocks(plan, values)
@@ -155,7 +155,7 @@ def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analy
                 if values["transactions_per_block"]
             }
         ),
-        migration=migration.series(findings.migration(scheme)) if migrates else None,
+        migration=migration.series(findings.migration(algorithm)) if migrates else None,
         # From the median costs: trials were run once, without draws.
         outcomes=predictions(costs),
     )

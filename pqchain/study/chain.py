@@ -64,9 +64,9 @@ class Bundle:
         return 0.0 if math.isnan(self.verify_seconds) else self.verify_seconds
 
 
-def bundle_of(plan: Plan, scheme: str, costs: CostTable) -> Bundle | None:
+def bundle_of(plan: Plan, algorithm: str, costs: CostTable) -> Bundle | None:
     """Return the bundle of a scheme's signatures, None if each stays in its transaction."""
-    if not plan.bundled or scheme != plan.bundled:
+    if not plan.bundled or algorithm != plan.bundled:
         return None
     if plan.transaction_aggregation != BLS:
         prover = PROVERS[plan.transaction_aggregation]
@@ -92,24 +92,24 @@ class Use:
     """Bytes with the longest possible signature."""
 
 
-def key_mode(plan: Plan, scheme: str) -> str:
+def key_mode(plan: Plan, algorithm: str) -> str:
     """Return how a scheme's key is carried; schemes without key recovery carry it inline."""
-    if plan.key_mode == "recovered" and scheme not in encoding.RECOVERABLE:
+    if plan.key_mode == "recovered" and algorithm not in encoding.RECOVERABLE:
         return "inline"
     return plan.key_mode
 
 
-def layout_of(plan: Plan, scheme: str) -> Layout:
+def layout_of(plan: Plan, algorithm: str) -> Layout:
     """Return the layout of one signature with its share of the rest of a transaction.
 
     A transaction of several signatures counts as that many of these, so that the times of
     signatures and of bytes are each counted once.
     """
-    mode: Any = key_mode(plan, scheme)
+    mode: Any = key_mode(plan, algorithm)
     if not plan.envelope_bytes:
-        return Layout(data_bytes=plan.data_bytes, public_key=mode)
+        return Layout(data_bytes=plan.data_bytes, key_mode=mode)
     overhead = (plan.envelope_bytes + plan.data_bytes) / plan.signatures + plan.framing_bytes
-    return Layout(public_key=mode, overhead_bytes=round(overhead))
+    return Layout(key_mode=mode, overhead_bytes=round(overhead))
 
 
 def use(

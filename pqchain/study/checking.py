@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from pqchain import schemes
 from pqchain.consensus import Network, named
-from pqchain.errors import PqchainError, UsageError, shown
+from pqchain.errors import PqchainError, UsageError, short_repr
 from pqchain.study.provers import PROVERS
 from pqchain.works import papers
 
@@ -116,7 +116,7 @@ def wrong_values(inputs: Mapping[str, Input], values: Mapping[str, Any]) -> Iter
             expected = f"{row.least:g} to {row.most:g} ({row.meaning})"
         else:
             continue
-        yield Problem(name, f"{name} must be {expected}; got {shown(value)}")
+        yield Problem(name, f"{name} must be {expected}; got {short_repr(value)}")
     yield from _wrong_schemes(values)
     yield from network_of(values)[1]
 
@@ -156,28 +156,30 @@ def network_of(values: Mapping[str, Any]) -> tuple[Network, list[Problem]]:
 
 
 def _wrong_schemes(values: Mapping[str, Any]) -> Iterator[Problem]:
-    names, baseline = values.get("schemes", ()), values.get("baseline")
-    if "schemes" in values and not (names and isinstance(names, tuple)):
-        message = f'schemes must be a list of names, such as ["Falcon-512"]; got {shown(names)}'
-        yield Problem("schemes", message)
+    names, baseline = values.get("algorithms", ()), values.get("baseline")
+    if "algorithms" in values and not (names and isinstance(names, tuple)):
+        message = (
+            f'algorithms must be a list of names, such as ["Falcon-512"]; got {short_repr(names)}'
+        )
+        yield Problem("algorithms", message)
         names = ()
     migration = values.get("migration")
     migration = migration if isinstance(migration, Mapping) else {}
-    named_by = {
-        "schemes": names,
+    names_of = {
+        "algorithms": names,
         "baseline": (baseline,) if baseline and isinstance(baseline, str) else (),
         "migration": migration,
     }
-    own = values.get("own_schemes", ())
-    for field, name in ((field, name) for field, several in named_by.items() for name in several):
+    own_schemes = values.get("own_schemes", ())
+    for field, name in ((field, name) for field, listed in names_of.items() for name in listed):
         try:
-            if schemes.named(name, own).kind != "signature":
-                yield Problem(field, f"{field} must name signature schemes; got {shown(name)}")
+            if schemes.get(name, own_schemes).kind != "signature":
+                yield Problem(field, f"{field} must name signature schemes; got {short_repr(name)}")
         except PqchainError as error:
             yield Problem(field, f"{field}: {error}")
     shares = list(migration.values())
     if any(isinstance(s, bool) or not isinstance(s, (int, float)) or s < 0 for s in shares):
-        message = f"shares of migration must be numbers of at least 0; got {shown(shares)}"
+        message = f"shares of migration must be numbers of at least 0; got {short_repr(shares)}"
         yield Problem("migration", message)
     # Decimal shares such as 0.1 do not add up to exactly 1 in binary.
     elif shares and abs(sum(shares) - 1) > 1e-9:

@@ -26,22 +26,21 @@ from pqchain.errors import PqchainError, Unsupported
 from pqchain.figures import humanize, title
 from pqchain.schemes import costs_of
 from pqchain.study import sensitivity, writing
-from pqchain.study.figures import OUTPUTS, QUANTITIES, Model, framed, models
+from pqchain.study.figures import OUTPUTS, QUANTITIES, Model, framed_models, models
 from pqchain.study.inputs import INPUTS, Plan
-from pqchain.study.levers import Lever, levers
+from pqchain.study.ranges import InputRange, input_ranges
 from pqchain.study.reading import load
 from pqchain.works import papers
 
-SETTLES_SECONDS = 0.1
-"""Rest of a dragged slider after which figures are computed."""
-STRONGEST = 6
+DELAY_SECONDS = 0.1
+"""Time without an event of a slider after which figures are computed."""
+MOST_STRONGEST = 6
 """Number of inputs under the first heading."""
 _FORMS = ("command", "Python", "TOML")
-# File of the measurements in commands and code.
-_FRAME = "measured.csv"
+_MEASUREMENTS_FILE = "measured.csv"
 
 # Style that makes tabs as wide as their titles, which are cut otherwise.
-_WHOLE_TITLES = (
+_TAB_STYLE = (
     "<style>.pqchain-inputs.jupyter-widgets.widget-tab > .lm-TabBar .lm-TabBar-tab "
     "{ flex: 0 0 auto; padding: 0 6px }</style>"
 )
@@ -91,25 +90,25 @@ class Explorer:
         self.sliders: dict[str, Any] = {}
         self._built = self.start
         self._pending: asyncio.TimerHandle | None = None
-        self._stale, self._is_held = True, False
+        self._stale, self._is_paused = True, False
         self._frame = pd.DataFrame()
         self._build()
 
     @property
     def plan(self) -> Plan:
         """The plan at the position of the sliders. Raises UsageError if it is impossible."""
-        order = dict.fromkeys((*self.start.schemes, *self._schemes.value))
-        names = tuple(name for name in order if name in self._schemes.value)
+        order = dict.fromkeys((*self.start.algorithms, *self._algorithms.value))
+        names = tuple(name for name in order if name in self._algorithms.value)
         changes: Any = {
             name: slider.value
             for name, slider in self.sliders.items()
-            if slider.value != self._places[name]
+            if slider.value != self._start_values[name]
         }
         chosen = (*names, *self.start.migration, self.start.baseline)
-        own = {row.algorithm: row for row in self.start.own_schemes}
-        own |= {row.algorithm: row for row in self.costs.rows if row.is_given}
-        given = tuple(row for row in own.values() if row.algorithm in chosen)
-        return self._built.with_(schemes=names, own_schemes=given, **changes)
+        defined = {row.algorithm: row for row in self.start.own_schemes}
+        defined |= {row.algorithm: row for row in self.costs.rows if row.is_given}
+        own_schemes = tuple(row for row in defined.values() if row.algorithm in chosen)
+        return self._built.with_(algorithms=names, own_schemes=own_schemes, **changes)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -126,10 +125,10 @@ class Explorer:
     @property
     def command(self) -> str:
         """The command that computes the same figures."""
-        given = self.name == "study.toml"
-        words = [] if given else writing.words(self.plan, self.start)
-        times = [] if self.measurements is None else ["--measurements", _FRAME]
-        return shlex.join(["pqchain", "study", self.name, *words, *times, "--draws", "1"])
+        is_plan = self.name == "study.toml"
+        options = [] if is_plan else writing.options(self.plan, self.start)
+        times = [] if self.measurements is None else ["--measurements", _MEASUREMENTS_FILE]
+        return shlex.join(["pqchain", "study", self.name, *options, *times, "--draws", "1"])
 
     @property
     def python(self) -> str:
@@ -141,12 +140,12 @@ class Explorer:
         work = json.dumps(self.start.costs.removeprefix("paper:"))
         costs = f"pq.papers.costs({work})"
         if self.measurements is not None:
-            costs = f'pq.costs.from_frame(pq.results.load("{_FRAME}"))'
-        lines = ["import pqchain as pq", "", f"plan = {loaded}", f"costs = {costs}"]
+            costs = f'pq.costs.from_frame(pq.results.load("{_MEASUREMENTS_FILE}"))'
+        code = ["import pqchain as pq", "", f"plan = {loaded}", f"costs = {costs}"]
         if self.plan.own_schemes:
-            own = "row for row in plan.own_schemes if row.algorithm not in costs"
-            lines.append(f"costs = costs.plus(*({own}))")
-        return "\n".join([*lines, "frame = pq.study.evaluate(plan, costs)"])
+            rows = "row for row in plan.own_schemes if row.algorithm not in costs"
+            code.append(f"costs = costs.plus(*({rows}))")
+        return "\n".join([*code, "frame = pq.study.evaluate(plan, costs)"])
 
     @property
     def figure(self) -> str:
@@ -158,12 +157,12 @@ class Explorer:
         frame = self.frame
         rows = frame[frame["quantity"] == self.figure]
         texts = frame[frame["quantity"] == "binding_limit"]
-        bound = dict(zip(texts["scheme"], texts["text"], strict=True))
+        bound = dict(zip(texts["algorithm"], texts["text"], strict=True))
         is_capacity = self.figure == "capacity_per_second"
         axes = plots.plot_capacity(rows, bound if is_capacity else {})
         before = [
-            self._before[name][self.figure] if name in self._before else math.nan
-            for name in rows["scheme"]
+            self._start_models[name][self.figure] if name in self._start_models else math.nan
+            for name in rows["algorithm"]
         ]
         axes.plot(before, range(len(before)), "|", color=plots.INK, markersize=16, clip_on=False)
         quantity = QUANTITIES[self.figure]
@@ -178,11 +177,11 @@ class Explorer:
             self._built = self.start
             return self._build()
         # One update after all sliders have moved, instead of one for each.
-        self._is_held = True
-        self._schemes.value = self.start.schemes
+        self._is_paused = True
+        self._algorithms.value = self.start.algorithms
         for name, slider in self.sliders.items():
-            slider.value = self._places[name]
-        self._is_held = False
+            slider.value = self._start_values[name]
+        self._is_paused = False
         self._update()
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -196,7 +195,7 @@ class Explorer:
     def __repr__(self) -> str:
         return f"Explorer: {self.command}"
 
-    def _known(self, given: pd.DataFrame | None, preset: PresetName | None) -> CostTable:
+    def _known(self, frame: pd.DataFrame | None, preset: PresetName | None) -> CostTable:
         """Return the costs of all schemes that have any; measure those of the plan if needed."""
         if self.start.costs != "measured":
             table = papers.costs(self.start.costs.removeprefix("paper:"))
@@ -204,61 +203,61 @@ class Explorer:
             own_names = {row.algorithm for row in self.start.own_schemes}
             names = [name for name in self.start.names if name not in own_names]
             asked = ["generate_keypair", "sign", "verify"]
-            if given is None:
-                given = operations.measure(names, asked, preset=preset or presets.preset())
-            self.measurements = given
-            table = costing.from_frame(given)
-        own = [*self.start.own_schemes, *filter(None, map(costs_of, algorithms.ALGORITHMS))]
+            if frame is None:
+                frame = operations.measure(names, asked, preset=preset or presets.preset())
+            self.measurements = frame
+            table = costing.from_frame(frame)
+        defined = [*self.start.own_schemes, *filter(None, map(costs_of, algorithms.ALGORITHMS))]
         known = {row.algorithm.casefold() for row in table.rows}
-        return table.plus(*(row for row in own if row.algorithm.casefold() not in known))
+        return table.plus(*(row for row in defined if row.algorithm.casefold() not in known))
 
     def _build(self) -> None:
         """Make the widgets of a plan, at its values."""
         self._build_head()
-        found = levers(self._built)
-        self.sliders = {lever.name: self._slider(lever) for lever in found}
-        self._places = {name: slider.value for name, slider in self.sliders.items()}
-        self._boxes: dict[str, list[Any]] = {}
-        for lever in found:
-            self._boxes.setdefault(lever.table, []).append(self.sliders[lever.name])
+        choices = input_ranges(self._built)
+        self.sliders = {choice.name: self._slider(choice) for choice in choices}
+        self._start_values = {name: slider.value for name, slider in self.sliders.items()}
+        self._by_table: dict[str, list[Any]] = {}
+        for choice in choices:
+            self._by_table.setdefault(choice.table, []).append(self.sliders[choice.name])
         for name, slider in self.sliders.items():
-            slider.observe(self._law if name == "law" else self._moved, "value")
+            slider.observe(self._rebuild if name == "law" else self._moved, "value")
         # Models compute at first use, so that this costs nothing until a figure is drawn.
-        self._before = models(self.start, self.costs)
+        self._start_models = models(self.start, self.costs)
         self._arrange()
         self._update()
 
     def _build_head(self) -> None:
         make = self._widgets
         names = [row.algorithm for row in self.costs.rows if _usable(row)]
-        self._schemes = make.SelectMultiple(
-            options=names, value=self._built.schemes, rows=min(8, len(names)),
-            description="schemes", layout={"width": "auto"},
+        self._algorithms = make.SelectMultiple(
+            options=names, value=self._built.algorithms, rows=min(8, len(names)),
+            description="algorithms", layout={"width": "auto"},
         )  # fmt: skip
         outputs = [(QUANTITIES[name].about.partition(":")[0], name) for name in OUTPUTS]
         self._figure = make.Dropdown(
             options=outputs, description="figure", layout={"width": "auto"}
         )
         self._form = make.ToggleButtons(options=_FORMS, style={"button_width": "8em"})
-        self._back = make.Button(description="reset", icon="undo")
-        self._said, self._text, self._table = make.HTML(), make.HTML(), make.HTML()
+        self._reset_button = make.Button(description="reset", icon="undo")
+        self._message, self._text, self._table = make.HTML(), make.HTML(), make.HTML()
         self._table.add_class("jp-RenderedHTMLCommon")
         self._picture = make.Image(format="png", layout={"max_width": "100%", "width": "640px"})
         self._tabs = make.Tab()
         self._tabs.add_class("pqchain-inputs")
-        self._back.on_click(lambda _: self.reset())
-        self._schemes.observe(self._moved, "value")
+        self._reset_button.on_click(lambda _: self.reset())
+        self._algorithms.observe(self._moved, "value")
         self._figure.observe(self._chosen, "value")
         self._form.observe(lambda _: self._write(), "value")
 
-    def _slider(self, lever: Lever) -> Any:
+    def _slider(self, choice: InputRange) -> Any:
         """Make a slider of values with their units, or a list of names."""
-        kind = self._widgets.Dropdown if lever.is_choice else self._widgets.SelectionSlider
+        kind = self._widgets.Dropdown if choice.is_choice else self._widgets.SelectionSlider
         return kind(
-            options=list(zip(lever.labels, lever.values, strict=True)),
-            value=lever.values[lever.place],
-            description=humanize(lever.name),
-            tooltip=INPUTS[lever.name].meaning,
+            options=list(zip(choice.labels, choice.values, strict=True)),
+            value=choice.values[choice.start],
+            description=humanize(choice.name),
+            tooltip=INPUTS[choice.name].meaning,
             style={"description_width": "13em"},
             layout={"width": "auto"},
         )
@@ -266,51 +265,52 @@ class Explorer:
     def _arrange(self) -> None:
         """Put the sliders under headings: the strongest, then the tables of a study file."""
         strongest = [self.sliders[name] for name in self._strongest()]
-        headings = {"strongest": strongest, **self._boxes}
+        headings = {"strongest": strongest, **self._by_table}
         self._tabs.children = [self._widgets.VBox(box) for box in headings.values()]
         self._tabs.titles = tuple(headings)
         box = self._widgets
         left = box.VBox(
-            [self._figure, self._schemes, self._tabs, self._back],
+            [self._figure, self._algorithms, self._tabs, self._reset_button],
             layout={"flex": "1 1 32em", "min_width": "22em"},
         )
         right = box.VBox(
-            [self._said, self._picture, self._form, self._text],
+            [self._message, self._picture, self._form, self._text],
             layout={"flex": "1 1 32em", "min_width": "22em", "overflow": "hidden"},
         )
         sides = box.HBox([left, right], layout={"flex_flow": "row wrap"})
-        content = [box.HTML(_WHOLE_TITLES, layout={"display": "none"}), sides, self._table]
-        self.widget.children = content
+        style = box.HTML(_TAB_STYLE, layout={"display": "none"})
+        self.widget.children = [style, sides, self._table]
 
     def _strongest(self) -> list[str]:
         """Return the inputs that change the shown figure most when halved or doubled."""
-        first = next(iter(self._built.post_quantum), self._built.schemes[0])
+        first = next(iter(self._built.post_quantum), self._built.algorithms[0])
         try:
             # Without a sensitivity, sliders remain under the headings of their tables.
-            found = sensitivity.tornado(self._built, self.costs, scheme=first, output=self.figure)
+            chosen = {"algorithm": first, "output": self.figure}
+            frame = sensitivity.tornado(self._built, self.costs, **chosen)
         except PqchainError:
             return []
-        ranked = dict.fromkeys((*found["input"], "transactions_per_second", "block_bytes", "nodes"))
-        return [name for name in ranked if name in self.sliders][:STRONGEST]
+        ranked = dict.fromkeys((*frame["input"], "transactions_per_second", "block_bytes", "nodes"))
+        return [name for name in ranked if name in self.sliders][:MOST_STRONGEST]
 
     def _chosen(self, _: Mapping[str, Any]) -> None:
         """Show another figure, for which other inputs may be the strongest."""
         self._arrange()
         self._update()
 
-    def _law(self, change: Mapping[str, Any]) -> None:
+    def _rebuild(self, change: Mapping[str, Any]) -> None:
         """Build the sliders of another law, which has other inputs."""
         try:
             self._built = self.plan
         except PqchainError as error:
-            self._tell(error)
+            self._show_error(error)
             return
         self._build()
 
     def _moved(self, _: Mapping[str, Any]) -> None:
         """Update once a slider rests; without an event loop immediately."""
         self._stale = True
-        if self._is_held:
+        if self._is_paused:
             return
         # A dragged slider sends dozens of events; only its rest is worth an evaluation.
         if self._pending is not None:
@@ -320,7 +320,7 @@ class Explorer:
         except RuntimeError:
             self._update()
         else:
-            self._pending = loop.call_later(SETTLES_SECONDS, self._follow)
+            self._pending = loop.call_later(DELAY_SECONDS, self._follow)
 
     def _follow(self) -> None:
         self._pending = None
@@ -331,41 +331,41 @@ class Explorer:
         """Compute and show the figures, or the reason why there are none."""
         try:
             plan = self.plan
-            found = models(plan, self.costs)
-            limits = {name: model.limit for name, model in found.items()}
-            by_scheme = {name: model.figures() for name, model in found.items()}
-            self._frame = framed(plan, by_scheme, limits)
+            by_algorithm = models(plan, self.costs)
+            self._frame = framed_models(plan, by_algorithm)
         except PqchainError as error:
             # Emptied, because the figures of the last plan are not those of this one.
             self._frame = self._frame.iloc[:0]
-            self._tell(error)
+            self._show_error(error)
             return
         self._stale = False
-        self._said.value = ""
+        self._message.value = ""
         self._picture.value = plots.figure_bytes(self.plot(), "png")
-        self._table.value = _table(found)
+        self._table.value = _table(by_algorithm)
         self._write()
 
-    def _tell(self, error: PqchainError) -> None:
-        self._said.value = f"<b>Not possible:</b> {html.escape(str(error))}"
+    def _show_error(self, error: PqchainError) -> None:
+        self._message.value = f"<b>Not possible:</b> {html.escape(str(error))}"
 
     def _write(self) -> None:
         """Show the command, Python or TOML of the same figures."""
         form = self._form.value
         try:
-            text = self._lines() if form == "command" else str(getattr(self, form.lower()))
+            text = (
+                self._annotated_command() if form == "command" else str(getattr(self, form.lower()))
+            )
         except PqchainError as error:
             text = f"# {error}"
         style = "white-space: pre-wrap; overflow: auto; max-height: 16em; line-height: 1.35"
         self._text.value = f'<pre style="{style}">{html.escape(text)}</pre>'
 
-    def _lines(self) -> str:
-        """Return the command, below what it needs."""
+    def _annotated_command(self) -> str:
+        """Return the command, with comments on the files that it reads."""
         needs = []
         if self.name == "study.toml":
             needs.append('# the tab TOML, saved as "study.toml"')
         if self.measurements is not None:
-            needs.append(f'# pq.results.save(explorer.measurements, "{_FRAME}")')
+            needs.append(f'# pq.results.save(explorer.measurements, "{_MEASUREMENTS_FILE}")')
         return "\n".join([*needs, self.command])
 
 
@@ -373,15 +373,15 @@ def _usable(row: Costs) -> bool:
     return row.scheme.kind == "signature" and row.sign_seconds > 0 and row.verify_seconds > 0
 
 
-def _table(found: Mapping[str, Model]) -> str:
+def _table(by_algorithm: Mapping[str, Model]) -> str:
     """Return the table below the plot: a row for each scheme, as HTML."""
     names = ("transactions_per_block", *OUTPUTS)
     rows = {
-        scheme: {
+        algorithm: {
             "binding limit": model.limit,
             **{title(name): model.figure(name).text() for name in names},
         }
-        for scheme, model in found.items()
+        for algorithm, model in by_algorithm.items()
     }
     frame: Any = pd.DataFrame.from_dict(rows, orient="index")
     return str(frame.to_html(border=0))
@@ -393,8 +393,8 @@ def _ipywidgets() -> Any:
         import ipywidgets
     except ImportError:
         raise Unsupported(
-            "exploring needs ipywidgets, which is not installed: pip install 'pqchain[explore]', "
-            "or pip install ipywidgets, and start the notebook again; without sliders "
-            "`pqchain study STUDY --page FILE.html` writes a page"
+            "ipywidgets is not installed. Install it with pip install 'pqchain[explore]', "
+            "or pip install ipywidgets, and restart the notebook. Without it, "
+            "`pqchain study STUDY --page FILE.html` writes a page."
         ) from None
     return ipywidgets

@@ -19,11 +19,13 @@ from pqchain.study.inputs import Plan
 from pqchain.study.model import MIX, QUANTITIES, Evidence, Model, blocks, figure, models
 from pqchain.study.provers import PROVERS
 
-__all__ = ["MIX", "QUANTITIES", "Model", "blocks", "evaluate", "framed", "models"]
+__all__ = [
+    "MIX", "QUANTITIES", "Model", "blocks", "evaluate", "framed", "framed_models", "models",
+]  # fmt: skip
 
 STUDY = Contract.of(
     "study",
-    ("str", "study scheme quantity"),
+    ("str", "study algorithm quantity"),
     ("float64", "value low high"),
     ("str", "text unit kind source"),
 )
@@ -40,26 +42,26 @@ DAY_SECONDS = 86_400
 
 # Figures of keys, transactions and votes exist even if no transaction fits in a block, and a mix of
 # schemes has their mean.
-_basic = partial(figure, unconditional=True, of_scheme=True)
+_basic = partial(figure, unconditional=True, averaged=True)
 
 
-@_basic("costs schemes baseline migration")
+@_basic("costs algorithms baseline migration")
 def public_key_bytes(model: Model) -> Evidence:
     """Public key."""
     return model.size(float(model.row.public_key_bytes))
 
 
-@_basic("costs schemes baseline migration")
+@_basic("costs algorithms baseline migration")
 def signature_bytes(model: Model) -> Evidence:
     """Signature, the mean where its length varies."""
     value = mean(model.lengths)
-    if model.scheme in LENGTHS:
-        counted = f"pqchain.consensus.lengths: {model.scheme} of liboqs 0.13.0, counted"
+    if model.algorithm in LENGTHS:
+        counted = f"pqchain.consensus.lengths: {model.algorithm} of liboqs 0.13.0, counted"
         return Evidence(value, Kind.MEASURED, counted)
     return model.size(value)
 
 
-@_basic("costs schemes baseline migration signer signing_factor")
+@_basic("costs algorithms baseline migration signer signing_factor")
 def sign_seconds(model: Model) -> Evidence:
     """One signature."""
     value, factor = model.checked.sign_seconds, model.plan.signing_factor
@@ -70,7 +72,7 @@ def sign_seconds(model: Model) -> Evidence:
     return Evidence(value, model.cost_kind, model.row.source)
 
 
-@_basic("costs schemes baseline migration")
+@_basic("costs algorithms baseline migration")
 def verify_seconds(model: Model) -> Evidence:
     """One verification."""
     return Evidence(model.row.verify_seconds, model.cost_kind, model.row.source)
@@ -142,13 +144,13 @@ def transactions_per_block(model: Model) -> float | Evidence:
     return model.exact(model.count) if model.count else 0.0
 
 
-@figure("transactions_per_block", unit="B", of_scheme=True)
+@figure("transactions_per_block", unit="B", averaged=True)
 def full_block_bytes(model: Model) -> float:
     """Transactions of a full block, in bytes."""
     return model.count * model.use.bytes + model.proof_bytes
 
 
-@figure("transactions_per_block verify_seconds", of_scheme=True)
+@figure("transactions_per_block verify_seconds", averaged=True)
 def block_verify_seconds(model: Model) -> float:
     """Verification of the signatures of a full block, on one core."""
     return model.count * model.plan.signatures * model.checked.verify_seconds + model.proof_seconds
@@ -157,7 +159,7 @@ def block_verify_seconds(model: Model) -> float:
 @figure(
     "transactions_per_block sign_seconds verify_seconds vote_verify_seconds nodes delegates law "
     "rate_bits_per_second link_latency_seconds peers world vote_phases verification_threads",
-    of_scheme=True,
+    averaged=True,
 )
 def final_seconds(model: Model) -> Evidence:
     """Time from the proposal of a full block to finality at the last delegate."""
@@ -170,7 +172,7 @@ def final_seconds(model: Model) -> Evidence:
     "envelope_bytes framing_bytes signatures transaction_aggregation block_bytes "
     "vote_verify_seconds nodes delegates law rate_bits_per_second link_latency_seconds peers world "
     "vote_phases verification_threads",
-    of_scheme=True,
+    averaged=True,
 )
 def single_final_seconds(model: Model) -> float:
     """Time from the proposal of a block of one transaction to finality at the last delegate."""
@@ -360,17 +362,18 @@ def _full_cycle(model: Model) -> float:
 def evaluate(plan: Plan, costs: CostTable, *, seed: int = 0) -> pd.DataFrame:
     """Return all figures of one draw: a frame of the contract "study", without intervals.
 
-    Columns: study, scheme, quantity, value (NaN where there is none), low and high (the ends of
+    Columns: study, algorithm, quantity, value (NaN where there is none), low and high (the ends of
     the interval, or the value), text (the name of the limit for "binding_limit", else ""), unit,
     kind ("registry", "published", "measured", "given" or "modelled"), source (of the number, or
     what the model rests on).
     """
-    found = models(plan, costs, seed=seed)
-    return framed(
-        plan,
-        {name: model.figures() for name, model in found.items()},
-        {name: model.limit for name, model in found.items()},
-    )
+    return framed_models(plan, models(plan, costs, seed=seed))
+
+
+def framed_models(plan: Plan, by_algorithm: Mapping[str, Model]) -> pd.DataFrame:
+    """Return the figures of models as a frame; see `evaluate`."""
+    figures = {name: model.figures() for name, model in by_algorithm.items()}
+    return framed(plan, figures, {name: model.limit for name, model in by_algorithm.items()})
 
 
 def framed(
@@ -378,9 +381,9 @@ def framed(
 ) -> pd.DataFrame:
     """Return figures as a frame; see `evaluate`."""
     return STUDY.frame(
-        [plan.title, scheme, name, figure.value, figure.low, figure.high,
-         limits[scheme] if name == "binding_limit" else "",
+        [plan.title, algorithm, name, figure.value, figure.low, figure.high,
+         limits[algorithm] if name == "binding_limit" else "",
          str(figure.unit), figure.kind.value, figure.source]
-        for scheme, by_name in figures.items()
+        for algorithm, by_name in figures.items()
         for name, figure in by_name.items()
     )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from types import MappingProxyType, UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from pqchain import schemes as registered
+from pqchain import schemes
 from pqchain.algorithms import Algorithm
 from pqchain.chain import encoding
 from pqchain.consensus import Network, named
@@ -38,7 +38,7 @@ class Observation(NamedTuple):
 
     quantity: str
     """Name of a figure."""
-    scheme: str
+    algorithm: str
     """The scheme of the figure; "" for the baseline."""
     value: float
     source: str
@@ -58,7 +58,7 @@ class Plan:
     # Annotated rather than field(metadata=...): type checkers still see which inputs are required,
     # and the declaration stands next to the type that it bounds.
     title: Annotated[str, Input("", "heading of the page")] = "A study"
-    schemes: Annotated[tuple[str, ...], Input("chain", "signature schemes to compare")]
+    algorithms: Annotated[tuple[str, ...], Input("chain", "signature schemes to compare")]
     baseline: Annotated[str, Input("chain", "scheme that the chain moves from; empty for none")] = (
         "ECDSA-secp256k1"
     )
@@ -216,19 +216,21 @@ class Plan:
     """The network of the inputs of NETWORK."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.schemes, list):
-            object.__setattr__(self, "schemes", tuple(self.schemes))
+        if isinstance(self.algorithms, list):
+            object.__setattr__(self, "algorithms", tuple(self.algorithms))
         values = {name: getattr(self, name) for name in NAMES}
         problems = list(wrong_values(INPUTS, values)) or _wrong_combinations(self)
         if problems:
             raise ImpossiblePlan(problems)
         network, _ = network_of(values)
-        shares = {self.scheme(name).name: share for name, share in self.migration.items()}
+        shares = {self.algorithm(name).name: share for name, share in self.migration.items()}
         # Equal plans must compare equal however they were written: names as in the registry, no
         # duplicates, mappings that cannot change.
         canonical: dict[str, Any] = {
-            "schemes": tuple(dict.fromkeys(self.scheme(name).name for name in self.schemes)),
-            "baseline": self.baseline and self.scheme(self.baseline).name,
+            "algorithms": tuple(
+                dict.fromkeys(self.algorithm(name).name for name in self.algorithms)
+            ),
+            "baseline": self.baseline and self.algorithm(self.baseline).name,
             "migration": MappingProxyType(shares),
             "sources": MappingProxyType(dict(self.sources)),
             "network": network,
@@ -244,11 +246,11 @@ class Plan:
     def names(self) -> tuple[str, ...]:
         """Every scheme whose costs are needed, the baseline first."""
         first = (self.baseline,) if self.baseline else ()
-        return tuple(dict.fromkeys((*first, *self.schemes, *self.migration)))
+        return tuple(dict.fromkeys((*first, *self.algorithms, *self.migration)))
 
-    def scheme(self, name: str) -> Algorithm:
+    def algorithm(self, name: str) -> Algorithm:
         """Return a scheme of the registry or of `own_schemes`. Raises UnknownAlgorithm."""
-        return registered.named(name, self.own_schemes)
+        return schemes.get(name, self.own_schemes)
 
     @property
     def bundled(self) -> str:
@@ -256,12 +258,12 @@ class Plan:
         how = self.transaction_aggregation
         if how in ("plain", BLS):
             return BLS_SCHEME if how == BLS else ""
-        return PROVERS[how].algorithm or PROVERS[how].scheme
+        return PROVERS[how].algorithm
 
     @property
     def post_quantum(self) -> tuple[str, ...]:
         """The schemes that a quantum computer does not break."""
-        return tuple(n for n in self.schemes if registered.is_post_quantum(self.scheme(n)))
+        return tuple(n for n in self.algorithms if schemes.is_post_quantum(self.algorithm(n)))
 
     @property
     def unused(self) -> frozenset[str]:
@@ -278,7 +280,7 @@ class Plan:
             if name == "title" or idle:
                 continue
             if isinstance(value, Mapping):
-                value = [f"{scheme} {share:g}" for scheme, share in value.items()]
+                value = [f"{algorithm} {share:g}" for algorithm, share in value.items()]
             if isinstance(value, (tuple, list)):
                 value = ", ".join(value)
             rows.append((name, "none" if value == "" else value, row.unit, row.about, source))
@@ -320,20 +322,20 @@ class Plan:
 def _declared() -> Iterator[tuple[str, Input]]:
     """Yield every input with the types and the default of its field."""
     hints = get_type_hints(Plan, include_extras=True)
-    for each in fields(Plan):
-        if get_origin(hints[each.name]) is not Annotated:
+    for declared in fields(Plan):
+        if get_origin(hints[declared.name]) is not Annotated:
             continue
-        kind, declaration = get_args(hints[each.name])
+        kind, declaration = get_args(hints[declared.name])
         plain = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
         allowed = tuple(t for t in plain if t in (int, float, str, bool))
         yield (
-            each.name,
+            declared.name,
             replace(
                 declaration,
-                unit=declaration.unit or str(Unit.of(each.name)),
+                unit=declaration.unit or str(Unit.of(declared.name)),
                 # A TOML file may write a float without a decimal point.
                 types=(*allowed, int) if float in allowed else allowed,
-                default=_default(each),
+                default=_default(declared),
             ),
         )
 
@@ -347,7 +349,7 @@ def _default(declared: Field[Any]) -> Any:
 INPUTS: Mapping[str, Input] = dict(_declared())
 """Every input, in the order of `pqchain study --inputs`."""
 
-NAMES = tuple(each.name for each in fields(Plan) if each.init)
+NAMES = tuple(declared.name for declared in fields(Plan) if declared.init)
 """Names of the inputs that `Plan.with_` accepts."""
 
 
@@ -361,7 +363,7 @@ def _wrong_combinations(plan: Plan) -> list[Problem]:
     """Return the problems of inputs that exclude each other."""
     data, parity, nodes, signer = plan.data_chunks, plan.parity_chunks, plan.nodes, plan.signer
     is_modelled = signer != "software"
-    has_falcon = any(plan.scheme(name).family == "Falcon" for name in plan.names)
+    has_falcon = any(plan.algorithm(name).family == "Falcon" for name in plan.names)
     rules = (
         (plan.delegates > nodes, "delegates",
          f"delegates must be at most nodes, {nodes}; got {plan.delegates}. 0 means all nodes."),

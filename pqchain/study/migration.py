@@ -1,9 +1,9 @@
 """Migration of accounts to new keys by day, and the growth of blocks meanwhile.
 
 Every day a share of the blocks is for transactions that move keys; wallets ask to move along a
-logistic curve of adoption, and wait where there is no room. The phases of BIP-361 speed up the
+logistic curve of adoption, and wait while blocks are full. The phases of BIP-361 speed up the
 requests, and end the migration. Transactions of moved accounts have the length of the new scheme,
-and what no longer fits in the rest of a block is refused.
+and transactions beyond the rest of a block are refused.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ def _day(migration: Migration, moved: float, moving: float, asked: float) -> lis
     wanted = migration.transactions_per_second
     room = math.inf
     if migration.old_per_day and migration.new_per_day:
-        each = (1 - share) / migration.old_per_day + share / migration.new_per_day
-        room = (1 - used) / each / DAY_SECONDS
+        block_share = (1 - share) / migration.old_per_day + share / migration.new_per_day
+        room = (1 - used) / block_share / DAY_SECONDS
     carried = min(wanted, room)
     size = (1 - share) * migration.old_bytes + share * migration.new_bytes
     growth = carried * DAY_SECONDS * size + moving * migration.move_bytes

@@ -47,7 +47,7 @@ class Quantity:
     compute: Callable[[Model], float | Evidence]
     is_unconditional: bool
     """Whether the figure exists for a scheme of which no transaction fits in a block."""
-    is_of_scheme: bool
+    is_averaged: bool
     """Whether a mix takes the mean of its schemes; other figures follow from these means."""
 
 
@@ -58,7 +58,7 @@ _Function = Callable[["Model"], "float | Evidence"]
 
 
 def figure(
-    needs: str, unit: str | None = None, *, unconditional: bool = False, of_scheme: bool = False
+    needs: str, unit: str | None = None, *, unconditional: bool = False, averaged: bool = False
 ) -> Callable[[_Function], _Function]:
     """Declare a figure. `needs` names inputs, and figures above it with their inputs.
 
@@ -71,8 +71,7 @@ def figure(
         about = (function.__doc__ or "").partition(".")[0]
         symbol = Unit.of(name) if unit is None else Unit(unit)
         every = frozenset[str]().union(*inputs)
-        flags = {"is_unconditional": unconditional, "is_of_scheme": of_scheme}
-        QUANTITIES[name] = Quantity(symbol, about, every, function, **flags)
+        QUANTITIES[name] = Quantity(symbol, about, every, function, unconditional, averaged)
         return function
 
     return declare
@@ -82,11 +81,11 @@ class Model:
     """The model of one scheme on a chain, for one draw of the network."""
 
     def __init__(
-        self, plan: Plan, costs: CostTable, scheme: str, seed: int, baseline: Model | None
+        self, plan: Plan, costs: CostTable, algorithm: str, seed: int, baseline: Model | None
     ) -> None:
-        self.plan, self.costs, self.scheme, self.seed = plan, costs, scheme, seed
-        self.row = costs[scheme]
-        self.baseline = self if scheme == plan.baseline else baseline
+        self.plan, self.costs, self.algorithm, self.seed = plan, costs, algorithm, seed
+        self.row = costs[algorithm]
+        self.baseline = self if algorithm == plan.baseline else baseline
         self._figures: dict[str, Figure] = {}
 
     def __getitem__(self, name: str) -> float:
@@ -121,7 +120,7 @@ class Model:
         text = ""
         for how in ("vote_aggregation", "transaction_aggregation"):
             prover = PROVERS.get(getattr(self.plan, how))
-            concerned = how == "vote_aggregation" or self.scheme in (self.plan.bundled, MIX)
+            concerned = how == "vote_aggregation" or self.algorithm in (self.plan.bundled, MIX)
             if prover and concerned and how in needs:
                 text += f"; {prover.source}, {prover.date}: {CITED}"
         return text
@@ -131,10 +130,10 @@ class Model:
         """The source of a figure that is computed from costs and inputs, or why there is none."""
         if self.count:
             return f"arithmetic of pqchain.study over {self.row.source}"
-        what = f"a block of {self.plan.block_bytes} bytes"
+        container = f"a block of {self.plan.block_bytes} bytes"
         if self.limit == "packet":
-            what = f"a packet of {self.plan.packet_bytes} bytes"
-        return f"{what} holds no transaction of {self.scheme}"
+            container = f"a packet of {self.plan.packet_bytes} bytes"
+        return f"no transaction of {self.algorithm} fits in {container}"
 
     @cached_property
     def cost_kind(self) -> Kind:
@@ -151,7 +150,7 @@ class Model:
     def size(self, value: float) -> Evidence:
         """Return a size of the scheme; with measured costs, sizes are those of the registry."""
         if self.cost_kind is Kind.MEASURED:
-            return Evidence(value, Kind.REGISTRY, f"pqchain.algorithms, {self.scheme}")
+            return Evidence(value, Kind.REGISTRY, f"pqchain.algorithms, {self.algorithm}")
         return Evidence(value, self.cost_kind, self.row.source)
 
     def exact(self, value: float) -> Evidence:
@@ -162,14 +161,14 @@ class Model:
     @cached_property
     def lengths(self) -> dict[int, int]:
         """Counts of signatures by length."""
-        if chain.key_mode(self.plan, self.scheme) == "recovered":
-            return {encoding.RECOVERABLE[self.scheme]: 1}
+        if chain.key_mode(self.plan, self.algorithm) == "recovered":
+            return {encoding.RECOVERABLE[self.algorithm]: 1}
         return dict(distribution(self.row.algorithm, self.row.signature_bytes))
 
     @cached_property
     def bundle(self) -> chain.Bundle | None:
         """The aggregate or proof that replaces signatures."""
-        return chain.bundle_of(self.plan, self.scheme, self.costs)
+        return chain.bundle_of(self.plan, self.algorithm, self.costs)
 
     @property
     def baseline_row(self) -> Costs | None:
@@ -216,7 +215,7 @@ class Model:
     def signer(self) -> str:
         """The row of the rebuilt Table 3 that signs; "" for the machine of the costs."""
         # The paper's accelerator signs Falcon only; other schemes sign on the machine of the costs.
-        is_falcon = self.plan.scheme(self.scheme).family == "Falcon"
+        is_falcon = self.plan.algorithm(self.algorithm).family == "Falcon"
         return SIGNERS[self.plan.signer] if is_falcon else ""
 
     @cached_property
@@ -248,7 +247,7 @@ class Model:
             exchange="broadcast" if plan.vote_phases else None,
             vote_phases=plan.vote_phases,
             block_bytes=plan.block_bytes,
-            layout=chain.layout_of(plan, self.scheme),
+            layout=chain.layout_of(plan, self.algorithm),
             signed_blocks=plan.law != "paper-serial",
             signed_votes=plan.vote_aggregation == "plain",
             verification_threads=plan.verification_threads,
@@ -320,7 +319,7 @@ class MixedModel(Model):
 
     def __init__(self, plan: Plan, costs: CostTable, parts: Mapping[str, Model]) -> None:
         # No call of the base class: a mix has no costs of its own.
-        self.plan, self.costs, self.scheme = plan, costs, MIX
+        self.plan, self.costs, self.algorithm = plan, costs, MIX
         self.baseline = parts.get(plan.baseline)
         self._figures = {}
         used = {name: share for name, share in plan.migration.items() if share > 0}
@@ -356,7 +355,7 @@ class MixedModel(Model):
 
     def _compute(self, name: str) -> Figure:
         value: float | Evidence
-        if not QUANTITIES[name].is_of_scheme:
+        if not QUANTITIES[name].is_averaged:
             value = QUANTITIES[name].compute(self)
             value = value.value if isinstance(value, Evidence) else value
         elif name == "transactions_per_block":
@@ -366,10 +365,9 @@ class MixedModel(Model):
         elif name == "block_verify_seconds":
             value = self.count * sum(share * part[name] / part.count for share, part in self._parts)
         elif name in ("final_seconds", "single_final_seconds"):
-            whole = self["transaction_bytes"]
+            size = self["transaction_bytes"]
             value = sum(
-                share * part["transaction_bytes"] / whole * part[name]
-                for share, part in self._parts
+                share * part["transaction_bytes"] / size * part[name] for share, part in self._parts
             )
         else:
             value = sum(share * part[name] for share, part in self._parts)
@@ -382,13 +380,13 @@ def models(plan: Plan, costs: CostTable, *, seed: int = 0) -> dict[str, Model]:
 
     Raises MissingCosts for a scheme without costs.
     """
-    found: dict[str, Model] = {}
+    by_algorithm: dict[str, Model] = {}
     # The baseline is first in `names`, because the others refer to its model.
     for name in plan.names:
-        found[name] = Model(plan, costs, name, seed, found.get(plan.baseline))
+        by_algorithm[name] = Model(plan, costs, name, seed, by_algorithm.get(plan.baseline))
     if plan.migration:
-        found[MIX] = MixedModel(plan, costs, found)
-    return found
+        by_algorithm[MIX] = MixedModel(plan, costs, by_algorithm)
+    return by_algorithm
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -55,7 +56,7 @@ def markup(analysis: Analysis) -> str:
         parts["trees"] = ("Trees of aggregators", trees.html())
     if analysis.migration is not None:
         table = text.migration_table(analysis.migration)
-        plot = _migration(analysis.migration, plan, analysis.scheme)
+        plot = _migration(analysis.migration, plan, analysis.algorithm)
         parts["migration"] = ("Migration", plot, table.html())
     outcomes = text.outcomes_table(analysis.outcomes)
     parts["outcomes"] = ("Published outcomes", outcomes.html())
@@ -79,12 +80,17 @@ def markup(analysis: Analysis) -> str:
     return html.document(plan.title, contents, head, *sections, script=sliders.script())
 
 
+def _figure(name: str, axes: Any, **texts: str) -> Markup:
+    svg = plots.figure_bytes(axes, "svg")
+    return html.figure(svg, identifier=f"figure-{name}", **texts)
+
+
 def _capacity(findings: Findings) -> Markup:
     frame = findings.frame
     rows = frame[frame["quantity"] == "capacity_per_second"]
-    return html.figure(
-        plots.figure_bytes(plots.plot_capacity(rows, dict(findings.limits)), "svg"),
-        identifier="figure-capacity",
+    return _figure(
+        "capacity",
+        plots.plot_capacity(rows, dict(findings.limits)),
         description="A bar for each scheme: transactions per second of full blocks, with interval "
         "and binding limit; the tables hold the values.",
         caption="Capacity by scheme, with the binding limit and the interval of nine draws of ten.",
@@ -92,9 +98,9 @@ def _capacity(findings: Findings) -> Markup:
 
 
 def _load(curve: pd.DataFrame) -> Markup:
-    return html.figure(
-        plots.figure_bytes(plots.plot_load(curve), "svg"),
-        identifier="figure-load",
+    return _figure(
+        "load",
+        plots.plot_load(curve),
         description="Lines: mean latency by arrivals for each scheme, up to 98 % of its "
         "capacity; the table below holds the values.",
         caption="Latency of a transaction by arrivals, with its wait in the queue: transactions "
@@ -102,15 +108,15 @@ def _load(curve: pd.DataFrame) -> Markup:
     )
 
 
-def _migration(frame: pd.DataFrame, plan: Plan, scheme: str) -> Markup:
-    return html.figure(
-        plots.figure_bytes(plots.plot_migration(frame), "svg"),
-        identifier="figure-migration",
+def _migration(frame: pd.DataFrame, plan: Plan, algorithm: str) -> Markup:
+    return _figure(
+        "migration",
+        plots.plot_migration(frame),
         description="Lines by day: share of the accounts that moved, and growth of the chain per "
         "day; the table below holds some of the days.",
-        caption=f"{figures.integer(plan.accounts)} accounts move from {plan.baseline} to {scheme}: "
-        f"{plan.moving_share:.0%} of each block is for moves, half of the accounts ask within "
-        f"{plan.adoption_days:g} days.",
+        caption=f"{figures.integer(plan.accounts)} accounts move from {plan.baseline} to "
+        f"{algorithm}: {plan.moving_share:.0%} of each block is for moves, half of the accounts "
+        f"ask within {plan.adoption_days:g} days.",
     )
 
 
@@ -118,21 +124,21 @@ def _tornado(tornado: pd.DataFrame) -> Markup:
     """Draw the tornado, unless no input has an effect."""
     if tornado.empty:
         return Markup()
-    output, scheme = humanize(tornado["output"].iloc[0]), tornado["scheme"].iloc[0]
-    return html.figure(
-        plots.figure_bytes(plots.plot_tornado(tornado), "svg"),
-        identifier="figure-tornado",
-        description=f"Bars: {output} with {scheme} when one input at a time is halved or doubled; "
-        "the table below holds the values.",
-        caption=f"Sensitivity of {output} with {scheme}: each input halved and doubled. Inputs "
+    output, algorithm = humanize(tornado["output"].iloc[0]), tornado["algorithm"].iloc[0]
+    return _figure(
+        "tornado",
+        plots.plot_tornado(tornado),
+        description=f"Bars: {output} with {algorithm} when one input at a time is halved or "
+        "doubled; the table below holds the values.",
+        caption=f"Sensitivity of {output} with {algorithm}: each input halved and doubled. Inputs "
         "without an effect are left out.",
     )
 
 
 def _plane(plane: pd.DataFrame) -> Markup:
-    return html.figure(
-        plots.figure_bytes(plots.plot_plane(plane), "svg"),
-        identifier="figure-plane",
+    return _figure(
+        "plane",
+        plots.plot_plane(plane),
         description="A plane of two inputs, each cell with the post-quantum scheme of the "
         "greatest capacity; the table below holds the same.",
         caption="The post-quantum scheme of the greatest capacity. To the left fewer transactions "

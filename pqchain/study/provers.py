@@ -26,10 +26,8 @@ class Prover:
 
     name: str
     title: str
-    scheme: str
-    """The scheme that it aggregates."""
     algorithm: str
-    """The scheme of the registry with the same sizes; "" for none."""
+    """The scheme that it aggregates, by its name in the registry if one has the same sizes."""
     rates: tuple[tuple[float, float], ...]
     """(cores, signatures per second) by cores, 0 for an unknown number; empty without a published
     rate."""
@@ -53,8 +51,8 @@ class Prover:
         """
         if not self.rates:
             raise UsageError(
-                f"{self.name} has no published rate ({self.source}); use another prover, such as "
-                "leanmultisig"
+                f"prover must have a published rate; got {self.name} ({self.source}). Use another, "
+                "such as leanmultisig."
             )
         known, rates = zip(*self.rates, strict=True)
         return float(np.interp(cores, known, rates))
@@ -69,33 +67,35 @@ def read(path: Path) -> Prover:
     """Return the prover of a file. Raises DataError."""
     # Measurements that the source does not publish are None.
     facts: dict[str, Any] = dict.fromkeys(_MEASURED)
-    facts |= {"name": path.stem, "algorithm": "", **installation.read_toml(path)}
+    facts |= {"name": path.stem, **installation.read_toml(path)}
     if set(facts) != _FIELDS:
         wrong = ", ".join(sorted(set(facts) ^ _FIELDS))
-        raise DataError(f"{path}: {wrong} lacking, or unknown; see data/provers")
+        raise DataError(f"{path} must have the fields of data/provers; wrong: {wrong}")
     try:
         for key in ("rates", "proofs"):
-            facts[key] = tuple(sorted(_pair(*each) for each in facts[key]))
+            facts[key] = tuple(sorted(_pair(*pair) for pair in facts[key]))
         for key in _MEASURED:
             facts[key] = facts[key] if facts[key] is None else _pair(facts[key], 0)[0]
     except (TypeError, ValueError, OverflowError) as error:
-        raise DataError(f"{path}: {key} is {facts[key]!r}; see data/provers ({error})") from error
+        raise DataError(
+            f"{path}: {key} must be as in data/provers; got {facts[key]!r} ({error})"
+        ) from error
     for key in _FIELDS - {"rates", "proofs", *_MEASURED}:
         if not isinstance(facts[key], str):
-            raise DataError(f"{path}: {key} is {facts[key]!r}; expected a text")
+            raise DataError(f"{path}: {key} must be a text; got {facts[key]!r}")
     if not facts["proofs"]:
-        raise DataError(f"{path}: proofs is empty; give at least one pair")
+        raise DataError(f"{path}: proofs must have at least one pair; got none")
     return Prover(**facts)
 
 
-_FIELDS = {each.name for each in fields(Prover)}
+_FIELDS = {declared.name for declared in fields(Prover)}
 _MEASURED = ("merge_seconds", "verify_seconds", "memory_bytes")
 
 
-def _pair(one: float, other: float) -> tuple[float, float]:
+def _pair(first: float, second: float) -> tuple[float, float]:
     """Return two numbers as floats. Raises ValueError unless both are finite and at least 0."""
-    pair = float(one), float(other)
-    if not all(math.isfinite(each) and each >= 0 for each in pair):
+    pair = float(first), float(second)
+    if not all(math.isfinite(value) and value >= 0 for value in pair):
         raise ValueError("expected finite numbers of at least 0")
     return pair
 

@@ -20,7 +20,7 @@ import pandas as pd
 from pqchain.results import Contract
 
 LOAD = Contract.of(
-    "study-load", ("str", "scheme"), ("float64", "arrivals_per_second load latency_seconds")
+    "study-load", ("str", "algorithm"), ("float64", "arrivals_per_second load latency_seconds")
 )
 
 LOADS = (0.05, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
@@ -111,11 +111,11 @@ def _excess(mean: float, bound: int) -> float:
 def curve(blocks_of: dict[str, Blocks]) -> pd.DataFrame:
     """Return the latency of each scheme at shares of its capacity.
 
-    Columns: scheme, arrivals_per_second, load (share of the scheme's capacity), latency_seconds.
+    Columns: algorithm, arrivals_per_second, load (share of the scheme's capacity), latency_seconds.
     """
     return LOAD.frame(
-        [scheme, load * blocks.capacity_per_second, load,
+        [algorithm, load * blocks.capacity_per_second, load,
          latency_seconds(blocks, load * blocks.capacity_per_second)]
-        for scheme, blocks in blocks_of.items()
+        for algorithm, blocks in blocks_of.items()
         for load in LOADS
     )  # fmt: skip

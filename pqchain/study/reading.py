@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pqchain import algorithms, installation, schemes
-from pqchain.errors import PqchainError, UnknownName, UsageError, shown
+from pqchain.errors import PqchainError, UnknownName, UsageError, short_repr
 from pqchain.installation import parse_toml
 from pqchain.study import ready
 from pqchain.study.checking import REQUIRED, ImpossiblePlan, wrong_values
@@ -30,7 +30,7 @@ def load(source: str | Path) -> Plan:
     if path.suffix != ".toml":
         return parse(ready(str(source)), str(source))
     try:
-        text = installation.read_bytes(path, installation.MOST_TEXT_BYTES).decode()
+        text = installation.read_bytes(path, installation.MAX_TEXT_BYTES).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the study {path}: {error}") from error
     return parse(text, str(path))
@@ -42,22 +42,23 @@ def parse(text: str, name: str) -> Plan:
         document = parse_toml(text)
     except ValueError as error:
         raise UsageError(f"{name}: invalid TOML: {error}") from error
-    observed, own = document.pop("observed", []), document.pop("scheme", [])
-    opened = dict(_opened(document))
-    tables, misspelt = _tables(opened)
+    observed, schemes_of_user = document.pop("observed", []), document.pop("scheme", [])
+    by_table = dict(_flattened(document))
+    tables, misspelt = _tables(by_table)
     # TOML parsers give no positions of valid keys, so lines are found by a scan of the text.
-    lines = _lines(text)
-    lines = {(tables.get(table) or table, key): at for (table, key), at in lines.items()} | lines
+    numbers = _line_numbers(text)
+    corrected = {(tables.get(table) or table, key): at for (table, key), at in numbers.items()}
+    numbers = corrected | numbers
     problems: list[str] = []
 
     def report(section: str, key: str, message: str) -> None:
-        line = lines.get((section, key), lines.get((section, ""), 1))
+        line = numbers.get((section, key), numbers.get((section, ""), 1))
         problems.append(f"{name}, line {line}: {message}")
 
     for table, message in misspelt.items():
         report(table, "", message)
     values: dict[str, Any] = {"sources": {}}
-    for table, entries in opened.items():
+    for table, entries in by_table.items():
         section = tables.get(table)
         if section is None:
             continue
@@ -65,7 +66,7 @@ def parse(text: str, name: str) -> Plan:
             if section == "sources" and isinstance(value, str):
                 values["sources"][key] = value
             elif section == "sources":
-                report(section, key, f"the source of {key} must be a text; got {shown(value)}")
+                report(section, key, f"the source of {key} must be a text; got {short_repr(value)}")
             elif section == "chain.migration":
                 values.setdefault("migration", {})[key] = value
             elif key not in INPUTS or INPUTS[key].table != section:
@@ -83,16 +84,18 @@ def parse(text: str, name: str) -> Plan:
             values["observed"] = (*values.get("observed", ()), observation(entry))
         except PqchainError as error:
             report("observed", "", str(error))
-    for entry in own if isinstance(own, list) else [{"scheme": own}]:
+    if not isinstance(schemes_of_user, list):
+        schemes_of_user = [{"scheme": schemes_of_user}]
+    for entry in schemes_of_user:
         try:
             values["own_schemes"] = (*values.get("own_schemes", ()), schemes.from_table(entry))
         except PqchainError as error:
             report("scheme", "", str(error))
-    # A scheme that the file defines is compared even if `schemes` does not name it.
-    named = {str(name) for name in (*values.get("schemes", ()), *values.get("migration", ()))}
-    given = [scheme.algorithm for scheme in values.get("own_schemes", ())]
-    if isinstance(values.get("schemes"), tuple):
-        values["schemes"] += tuple(name for name in given if name not in named)
+    # A scheme that the file defines is compared even if `algorithms` does not name it.
+    named = {str(name) for name in (*values.get("algorithms", ()), *values.get("migration", ()))}
+    defined = [row.algorithm for row in values.get("own_schemes", ())]
+    if isinstance(values.get("algorithms"), tuple):
+        values["algorithms"] += tuple(name for name in defined if name not in named)
     # Checked even if tables are misspelt, so that all problems are reported at once.
     wrong = list(wrong_values(INPUTS, values))
     try:
@@ -107,8 +110,8 @@ def parse(text: str, name: str) -> Plan:
 
 def observation(row: Mapping[str, Any]) -> Observation:
     """Return the observation of a table [[observed]]. Raises UsageError."""
-    values = {"set": {}, "scheme": "", **row}
-    expected: dict[str, Any] = dict.fromkeys(("quantity", "scheme", "source", "date"), str)
+    values = {"set": {}, "algorithm": "", **row}
+    expected: dict[str, Any] = dict.fromkeys(("quantity", "algorithm", "source", "date"), str)
     expected |= {"value": (int, float), "set": Mapping}
     if wrong := sorted(set(values) ^ set(expected)):
         raise UsageError(
@@ -118,27 +121,28 @@ def observation(row: Mapping[str, Any]) -> Observation:
     for name, kind in expected.items():
         if not isinstance(values[name], kind):
             raise UsageError(
-                f"{name} of an observation must be as in data/chains; got {shown(values[name])}"
+                f"{name} of an observation must be as in data/chains; "
+                f"got {short_repr(values[name])}"
             )
     if values["quantity"] not in QUANTITIES:
         raise UnknownName("figure", values["quantity"], QUANTITIES, "`pqchain study` lists them.")
     if values["value"] <= 0:
         raise UsageError(
-            f"an observed {values['quantity']} must be above 0; got {shown(values['value'])}"
+            f"an observed {values['quantity']} must be above 0; got {short_repr(values['value'])}"
         )
-    scheme = values["scheme"] and algorithms.get(values["scheme"]).name
+    algorithm = values["algorithm"] and algorithms.get(values["algorithm"]).name
     for name in values["set"]:
         check_name(name)
     origin = (values["source"], values["date"], values["set"])
-    return Observation(values["quantity"], scheme, float(values["value"]), *origin)
+    return Observation(values["quantity"], algorithm, float(values["value"]), *origin)
 
 
-def _opened(document: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name of every table, "" for the document, and its own keys."""
+def _flattened(document: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name of every table, "" for the document, and its keys."""
     inner = {key: value for key, value in document.items() if isinstance(value, Mapping)}
     yield name, {key: value for key, value in document.items() if key not in inner}
     for key, table in inner.items():
-        yield from _opened(table, f"{name}.{key}" if name else key)
+        yield from _flattened(table, f"{name}.{key}" if name else key)
 
 
 def _tables(names: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -154,7 +158,7 @@ def _tables(names: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
         section = f"{tables.get(parent, parent)}{dot}{rest}"
         near = difflib.get_close_matches(section, known, n=1, cutoff=0.6)
         if section not in known and (parent in tables or parent not in names):
-            expected = f"expected {', '.join(f'[{each}]' for each in sorted(known - {''}))}"
+            expected = f"expected {', '.join(f'[{table}]' for table in sorted(known - {''}))}"
             hint = f"did you mean [{near[0]}]?" if near else expected
             misspelt[name] = f"unknown table [{name}]; {hint}"
         if section in known or near:
@@ -162,19 +166,19 @@ def _tables(names: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
     return tables, misspelt
 
 
-def _lines(text: str) -> dict[tuple[str, str], int]:
-    """Return the line of each table and of each of its keys."""
-    lines: dict[tuple[str, str], int] = {}
+def _line_numbers(text: str) -> dict[tuple[str, str], int]:
+    """Return the line number of each table and of each of its keys."""
+    numbers: dict[tuple[str, str], int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
         heading = re.match(r"\s*\[\[?\s*([\w.\-]+)\s*\]", line)
         key = re.match(r"\s*(?:\"([^\"]+)\"|([\w.\-+]+))\s*=", line)
         if heading:
             table = heading[1]
-            lines.setdefault((table, ""), number)
+            numbers.setdefault((table, ""), number)
         elif key:
-            lines.setdefault((table, key[1] or key[2]), number)
-    return lines
+            numbers.setdefault((table, key[1] or key[2]), number)
+    return numbers
 
 
 def _unknown(section: str, key: str) -> str:

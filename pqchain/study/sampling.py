@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -16,11 +16,11 @@ from pqchain import algorithms, crypto, machine
 from pqchain import costs as costing
 from pqchain.bench import aggregates, operations, presets
 from pqchain.bench.presets import PresetName
-from pqchain.checks import whole
+from pqchain.checks import integer
 from pqchain.costs import PREFERRED_IMPLEMENTATION, AggregateCosts, Costs, CostTable
 from pqchain.errors import Unsupported, UsageError
 from pqchain.figures import Figure
-from pqchain.study import validation
+from pqchain.study import validation, variation
 from pqchain.study.checking import BLS
 from pqchain.study.figures import QUANTITIES, framed, models
 from pqchain.study.inputs import Plan
@@ -42,10 +42,9 @@ PASSES = 3
 UNSTEADY = 0.25
 """Spread between passes, relative to the median, above which a warning is given."""
 
-_TIMES = tuple(each.name for each in fields(Costs) if each.name.endswith("_seconds"))
-
-_AGGREGATE_TIMES = tuple(
-    each.name for each in fields(AggregateCosts) if each.name.endswith("_seconds")
+_TIMES, _AGGREGATE_TIMES = (
+    tuple(field.name for field in fields(costs) if field.name.endswith("_seconds"))
+    for costs in (Costs, AggregateCosts)
 )
 
 # The name of aggregates in `Times.spread`.
@@ -64,7 +63,7 @@ class Times:
 
     passes: tuple[CostTable, ...]
     spread: tuple[tuple[str, str, float], ...] = ()
-    """(scheme, time, relative deviation of single operations), where samples are known."""
+    """(algorithm, time, relative deviation of single operations), where samples are known."""
     drift: float = 1.0
     """Slowdown of the machine during the measurement, relative to its fastest sample."""
 
@@ -91,8 +90,8 @@ class Times:
         slower = self.drift ** float(rng.uniform(-1.0, 1.0))
         # Lognormal factors, which keep times positive.
         factors = {
-            (scheme, name): slower * math.exp(deviation * sample)
-            for (scheme, name, deviation), sample in zip(self.spread, normal, strict=True)
+            (algorithm, name): slower * math.exp(deviation * sample)
+            for (algorithm, name, deviation), sample in zip(self.spread, normal, strict=True)
         }
 
         def varied(row: Costs) -> Costs:
@@ -137,7 +136,11 @@ def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
     if measurements is None:
         return None
     table = _of(plan, costing.from_frame(measurements))
-    return Times((table,), tuple(_spread(table, measurements)), _drift(table, [measurements]))
+    return Times(
+        (table,),
+        tuple(variation.spread(table, measurements)),
+        variation.drift(table, [measurements]),
+    )
 
 
 def measured(
@@ -169,10 +172,10 @@ def measured(
             table, deviation = _with_aggregates(table)
             spreads.setdefault((_AGGREGATES, "verify_seconds"), []).append(deviation)
         tables.append(table)
-        for algorithm, name, deviation in _spread(table, joined):
+        for algorithm, name, deviation in variation.spread(table, joined):
             spreads.setdefault((algorithm, name), []).append(deviation)
     spread = ((*key, float(np.median(several))) for key, several in spreads.items())
-    return Times(tuple(tables), tuple(spread), _drift(tables[0], measurements))
+    return Times(tuple(tables), tuple(spread), variation.drift(tables[0], measurements))
 
 
 def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
@@ -186,10 +189,10 @@ def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
 
 def _to_measure(plan: Plan) -> list[str]:
     """Return the schemes to measure. Raises UsageError if all are the user's own."""
-    own = {row.algorithm for row in plan.own_schemes}
-    names = [name for name in plan.names if name not in own]
+    defined = {row.algorithm for row in plan.own_schemes}
+    names = [name for name in plan.names if name not in defined]
     if not names:
-        raise UsageError("schemes must name one of the registry, such as the baseline")
+        raise UsageError("algorithms must name one of the registry, such as the baseline")
     return names
 
 
@@ -207,47 +210,9 @@ def _median(rows: Sequence[Any], names: Iterable[str]) -> Any:
 
 
 def _of(plan: Plan, table: CostTable) -> CostTable:
-    own = {row.algorithm: row for row in plan.own_schemes}
-    rows = (own.get(name) or table[name] for name in plan.names)
+    defined = {row.algorithm: row for row in plan.own_schemes}
+    rows = (defined.get(name) or table[name] for name in plan.names)
     return CostTable(tuple(row.require("sign", "verify") for row in rows), table.source)
-
-
-def _drift(table: CostTable, measurements: list[pd.DataFrame]) -> float:
-    """Return the slowdown of the machine: the median of verifications over their fastest sample.
-
-    A verification does the same work each time, so that the excess of its median is due to the
-    machine: other load, its clock. Another hour may be as much faster or slower. All schemes share
-    the factor, which leaves ratios as they are.
-    """
-    slower = []
-    for row in (each for each in table.rows if not each.is_given):
-        implementation = row.source.partition(" on ")[0]
-        own = [
-            costing.choose(frame, row.algorithm, implementation=implementation)["verify"]
-            for frame in measurements
-            if "min_seconds" in frame.columns
-        ]
-        fastest = min((each["min_seconds"] for each in own), default=math.nan)
-        if fastest > 0:
-            middle = float(np.median([each["median_seconds"] for each in own]))
-            slower.append(max(1.0, middle / fastest))
-    return float(np.median(slower)) if slower else 1.0
-
-
-def _spread(table: CostTable, measurements: pd.DataFrame) -> Iterator[tuple[str, str, float]]:
-    """Yield the relative deviation of single operations, 1.4826 MAD over the median.
-
-    The median of many samples varies less, but the drift of the machine from hour to hour does not.
-    """
-    if "mad_seconds" not in measurements.columns:
-        return
-    for row in (each for each in table.rows if not each.is_given):
-        implementation = row.source.partition(" on ")[0]
-        own = costing.choose(measurements, row.algorithm, implementation=implementation)
-        for operation, values in own.items():
-            middle, deviation = values["median_seconds"], values["mad_seconds"]
-            if middle and math.isfinite(middle) and math.isfinite(deviation):
-                yield row.algorithm, f"{operation}_seconds", 1.4826 * deviation / middle
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -281,8 +246,8 @@ class Findings:
     def values(self) -> dict[str, dict[str, float]]:
         """Values by scheme and figure."""
         return {
-            scheme: {name: figure.value for name, figure in by_name.items()}
-            for scheme, by_name in self.figures.items()
+            algorithm: {name: figure.value for name, figure in by_name.items()}
+            for algorithm, by_name in self.figures.items()
         }
 
     @property
@@ -291,7 +256,7 @@ class Findings:
         capacity = {name: self.figures[name]["capacity_per_second"] for name in self.figures}
         return max(self.plan.post_quantum, key=lambda name: capacity[name].value, default="")
 
-    def migration(self, scheme: str) -> Migration:
+    def migration(self, algorithm: str) -> Migration:
         """Return the migration of the accounts from the baseline to a scheme.
 
         Raises UsageError for a study without accounts or baseline, or a scheme whose keys do not
@@ -299,10 +264,16 @@ class Findings:
         """
         plan, values = self.plan, self.values
         if not plan.accounts or not plan.baseline:
-            raise UsageError("a migration needs accounts above 0 and a baseline; set both")
-        old, new = values[plan.baseline], values[scheme]
+            raise UsageError(
+                "accounts must be above 0 and baseline a scheme for a migration; got "
+                f"{plan.accounts} and {plan.baseline!r}"
+            )
+        old, new = values[plan.baseline], values[algorithm]
         if not new["migration_seconds"] > 0:
-            raise UsageError(f"no transaction of {plan.baseline} can carry a key of {scheme}")
+            raise UsageError(
+                f"algorithm must have a key that fits in a transaction of {plan.baseline}; got "
+                f"{algorithm}"
+            )
         cycle = old["transactions_per_block"] / old["capacity_per_second"]
         return Migration(
             accounts=float(plan.accounts),
@@ -322,9 +293,9 @@ class Findings:
             new_per_day=new["capacity_per_second"] * DAY_SECONDS,
         )
 
-    def differ(self, quantity: str, scheme: str, other: str) -> bool:
+    def differ(self, quantity: str, algorithm: str, other: str) -> bool:
         """Return whether a figure of two schemes differs: their intervals do not overlap."""
-        first, second = (self.figures[name][quantity] for name in (scheme, other))
+        first, second = (self.figures[name][quantity] for name in (algorithm, other))
         return first.high < second.low or second.high < first.low
 
 
@@ -341,12 +312,13 @@ def run(
     The value of a figure is the median of its draws; its interval holds nine draws of ten. Raises
     UsageError, and MissingCosts for schemes without costs.
     """
-    whole("draws", draws, least=1, most=10_000)
+    integer("draws", draws, least=1, most=10_000)
     # Reported here and not by the plan: sliders pass through such plans on the way to others.
     if plan.bundled and plan.bundled not in plan.names:
         raise UsageError(
-            f"schemes must name {plan.bundled}, whose signatures {plan.transaction_aggregation!r} "
-            f"aggregates; got {', '.join(plan.names)}. Add it, or give 'plain'."
+            f"algorithms must name {plan.bundled}, whose signatures "
+            f"{plan.transaction_aggregation!r} aggregates; got {', '.join(plan.names)}. "
+            "Add it, or give 'plain'."
         )
     times = known(plan, measurements)
     warnings: list[str] = []
@@ -374,16 +346,18 @@ def sample(
     numbers = tqdm(range(draws), disable=not progress, unit="draw")
     drawn = [models(plan, times.drawn(number), seed=number) for number in numbers]
     figures = {
-        scheme: {name: _over([draw[scheme].figure(name) for draw in drawn]) for name in QUANTITIES}
-        for scheme in drawn[0]
+        algorithm: {
+            name: _over([draw[algorithm].figure(name) for draw in drawn]) for name in QUANTITIES
+        }
+        for algorithm in drawn[0]
     }
     # The most frequent limit, and of equally frequent ones the first drawn.
     limits = {
-        scheme: Counter(draw[scheme].limit for draw in drawn).most_common(1)[0][0]
-        for scheme in drawn[0]
+        algorithm: Counter(draw[algorithm].limit for draw in drawn).most_common(1)[0][0]
+        for algorithm in drawn[0]
     }
-    compared = validation.calibrate(plan, times.middle)
-    return Findings(plan, times.middle, figures, limits, compared, draws, warnings)
+    calibration = validation.calibrate(plan, times.middle)
+    return Findings(plan, times.middle, figures, limits, calibration, draws, warnings)
 
 
 def _over(draws: Sequence[Figure]) -> Figure:

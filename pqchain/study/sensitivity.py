@@ -18,7 +18,7 @@ from pqchain.study.figures import OUTPUTS, QUANTITIES, Model, models
 from pqchain.study.inputs import INPUTS, Plan
 
 TORNADO = Contract.of(
-    "study-tornado", ("str", "scheme output unit input"), ("float64", "base low high")
+    "study-tornado", ("str", "algorithm output unit input"), ("float64", "base low high")
 )
 
 PLANE = Contract.of(
@@ -76,32 +76,36 @@ def _scaled(subject: Any, name: str, factor: float) -> Any:
 def check_output(output: str) -> None:
     """Raise UnknownName unless that figure has a sensitivity."""
     if output not in OUTPUTS:
-        raise UnknownName("figure", output, OUTPUTS, "--matters-for in `pqchain study --help`.")
+        raise UnknownName("figure", output, OUTPUTS, "--sensitivity in `pqchain study --help`.")
 
 
 def tornado(
-    plan: Plan, costs: CostTable, *, scheme: str | None = None, output: str = "capacity_per_second"
+    plan: Plan,
+    costs: CostTable,
+    *,
+    algorithm: str | None = None,
+    output: str = "capacity_per_second",
 ) -> pd.DataFrame:
     """Halve and double one input at a time; the input that changes the figure most comes first.
 
-    Columns: scheme, output, unit, input, base, low, high (the figure with the input halved and
+    Columns: algorithm, output, unit, input, base, low, high (the figure with the input halved and
     doubled; NaN where the plan would be impossible or has no such figure). Inputs without an
-    effect are left out. `scheme` defaults to the first of the plan. Raises UnknownName.
+    effect are left out. `algorithm` defaults to the first of the plan. Raises UnknownName.
     """
     check_output(output)
-    chosen = plan.schemes[0] if scheme is None else scheme
+    chosen = plan.algorithms[0] if algorithm is None else algorithm
     if chosen not in plan.names:
         raise UnknownName("scheme of this study", chosen, plan.names, "its plan.")
     return ranked(one_at_a_time(plan, costs, chosen), output)
 
 
-def ranked(swings: Swings, output: str) -> pd.DataFrame:
-    """Return the swings of a figure as a frame; see `tornado`."""
-    base = swings.base[output]
+def ranked(variations: Variations, output: str) -> pd.DataFrame:
+    """Return the effect of each input on a figure as a frame; see `tornado`."""
+    base = variations.base[output]
     frame = TORNADO.frame(
-        [swings.base.scheme, output, str(QUANTITIES[output].unit), name, base]
+        [variations.base.algorithm, output, str(QUANTITIES[output].unit), name, base]
         + [model[output] if model else math.nan for model in ends]
-        for name, ends in swings.ends.items()
+        for name, ends in variations.ends.items()
     )
     # Without a figure to start from, any value is a change beyond all others.
     change = frame[["low", "high"]].sub(-math.inf if math.isnan(base) else base).abs().max(axis=1)
@@ -110,7 +114,7 @@ def ranked(swings: Swings, output: str) -> pd.DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
-class Swings:
+class Variations:
     """The model of a scheme as it is, and with each input halved and doubled."""
 
     base: Model
@@ -118,18 +122,18 @@ class Swings:
     """By input; None where the plan would be impossible."""
 
 
-def one_at_a_time(plan: Plan, costs: CostTable, scheme: str) -> Swings:
+def one_at_a_time(plan: Plan, costs: CostTable, algorithm: str) -> Variations:
     """Return the model of a scheme with each of VARIED halved and doubled."""
     # Only this scheme and the baseline: others cost time and change nothing.
-    alone = plan.with_(schemes=(scheme,), migration={})
+    alone = plan.with_(algorithms=(algorithm,), migration={})
     ends = {}
     for name in VARIED:
         # Multiples of 0 are 0.
         if name in COSTS or getattr(plan, name):
             # Halving and doubling is symmetric on the logarithmic scale on which inputs differ.
             varied = (_models(alone, costs, (name, by)) for by in (1 / FACTOR, FACTOR))
-            ends[name] = [found.get(scheme) for found in varied]
-    return Swings(models(alone, costs)[scheme], ends)
+            ends[name] = [models_of.get(algorithm) for models_of in varied]
+    return Variations(models(alone, costs)[algorithm], ends)
 
 
 def plane(
@@ -154,10 +158,10 @@ def plane(
             raise UnknownName("input to vary", name, VARIED, "pqchain.study.sensitivity.VARIED.")
     contenders = plan.post_quantum
     if not contenders:
-        raise UsageError("schemes must name a post-quantum scheme; add one")
+        raise UsageError("algorithms must name a post-quantum scheme; add one")
     # Gas is priced by the baseline's time; without gas the baseline is not needed here.
     baseline = plan.baseline if plan.verification_gas else ""
-    alone = plan.with_(schemes=contenders, migration={}, baseline=baseline)
+    alone = plan.with_(algorithms=contenders, migration={}, baseline=baseline)
     if plan.final_blocks:
         # Blocks do not wait for finality there, so that its time only decides between equals.
         alone = alone.with_(delegates=min(plan.delegates or plan.nodes, FEW_DELEGATES))
@@ -183,7 +187,7 @@ def _winner(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> tuple[
     order = sorted(
         (-model["capacity_per_second"], model["final_seconds"], name)
         for name, model in _models(plan, costs, *changes).items()
-        if model["transactions_per_block"] and name in plan.schemes
+        if model["transactions_per_block"] and name in plan.algorithms
     )
     if not order:
         return "", math.nan, math.nan

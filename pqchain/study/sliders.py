@@ -17,8 +17,7 @@ from pqchain.render.html import Markup, element
 from pqchain.study import sensitivity, writing
 from pqchain.study.figures import QUANTITIES, Model, models
 from pqchain.study.inputs import INPUTS, Plan
-from pqchain.study.levers import COARSE, Lever
-from pqchain.study.levers import lever as lever_of
+from pqchain.study.ranges import COARSE, InputRange, input_range
 
 FIGURES = {
     "capacity_per_second": "capacity",
@@ -59,39 +58,39 @@ class Cell:
 class Grid:
     """The figures of each scheme at every position of the sliders."""
 
-    levers: tuple[Lever, ...]
+    ranges: tuple[InputRange, ...]
     cells: tuple[Mapping[str, Cell], ...]
-    """Cells by scheme, for each position; the last lever changes fastest. Empty where the plan
+    """Cells by scheme, for each position; the last slider changes fastest. Empty where the plan
     would be impossible."""
 
     @property
-    def place(self) -> int:
+    def start_index(self) -> int:
         """The index of the plan as it is."""
         index = 0
-        for lever in self.levers:
-            index = index * len(lever.values) + lever.place
+        for slider in self.ranges:
+            index = index * len(slider.values) + slider.start
         return index
 
     @property
     def start(self) -> Mapping[str, Cell]:
         """The cells of the plan as it is."""
-        return self.cells[self.place]
+        return self.cells[self.start_index]
 
 
-def grid(plan: Plan, costs: CostTable, swings: sensitivity.Swings, limit: str) -> Grid:
+def grid(plan: Plan, costs: CostTable, variations: sensitivity.Variations, limit: str) -> Grid:
     """Compute the figures of a plan at every position of its sliders, for one network draw.
 
-    `swings` and `limit` decide which inputs have a slider; see `choose`.
+    `variations` and `limit` decide which inputs have a slider; see `choose`.
     """
-    chosen = choose(plan, swings, limit)
+    chosen = choose(plan, variations, limit)
     cells = []
-    for values in product(*(lever.values for lever in chosen)):
-        changes = {lever.name: value for lever, value in zip(chosen, values, strict=True)}
+    for values in product(*(slider.values for slider in chosen)):
+        changes = {slider.name: value for slider, value in zip(chosen, values, strict=True)}
         # Impossible positions stay as empty cells, because the script computes an index from the
         # positions of the sliders.
         try:
-            found = models(plan.with_(**changes), costs)
-            cells.append({name: _cell(model) for name, model in found.items()})
+            by_algorithm = models(plan.with_(**changes), costs)
+            cells.append({name: _cell(model) for name, model in by_algorithm.items()})
         except UsageError:
             cells.append({})
     return Grid(chosen, tuple(cells))
@@ -101,25 +100,25 @@ def _cell(model: Model) -> Cell:
     return Cell(tuple(model[name] for name in FIGURES), model.limit)
 
 
-def choose(plan: Plan, swings: sensitivity.Swings, limit: str) -> tuple[Lever, ...]:
+def choose(plan: Plan, variations: sensitivity.Variations, limit: str) -> tuple[InputRange, ...]:
     """Return the inputs that get a slider, in the order of a plan.
 
     First the input that sets the binding limit, the load and the block interval; then those
     that change figures most when halved or doubled.
     """
     change = {
-        name: _change(swings.base, ends)
-        for name, ends in swings.ends.items()
+        name: _change(variations.base, ends)
+        for name, ends in variations.ends.items()
         if name not in sensitivity.COSTS
     }
     ranked = sorted((name for name in change if change[name]), key=lambda name: -change[name])
     first = filter(None, (_INPUT_OF.get(limit), "transactions_per_second", "block_seconds"))
-    found: dict[str, Lever] = {}
+    chosen: dict[str, InputRange] = {}
     for name in dict.fromkeys((*first, *ranked)):
-        candidate = lever_of(plan, name, COARSE)
-        if candidate is not None and len(found) < SLIDERS:
-            found[name] = candidate
-    return tuple(found[name] for name in INPUTS if name in found)
+        candidate = input_range(plan, name, COARSE)
+        if candidate is not None and len(chosen) < SLIDERS:
+            chosen[name] = candidate
+    return tuple(chosen[name] for name in INPUTS if name in chosen)
 
 
 def _change(base: Model, ends: Sequence[Model | None]) -> float:
@@ -151,9 +150,9 @@ def section(plan: Plan, computed: Grid) -> tuple[Markup, ...]:
     """
     form = element(
         "form",
-        *(_slider(lever) for lever in computed.levers),
+        *(_slider(slider) for slider in computed.ranges),
         element("button", "As the study is", type="reset"),
-        id="levers",
+        id="sliders",
         hidden="hidden",
         autocomplete="off",
     )
@@ -168,15 +167,15 @@ def script() -> str:
     return (files("pqchain.study") / "sliders.js").read_text(encoding="utf-8")
 
 
-def _slider(lever: Lever) -> Markup:
+def _slider(slider: InputRange) -> Markup:
     """Write a slider with its name, and its value with the unit."""
-    ends = {"min": "0", "max": str(len(lever.values) - 1), "step": "1"}
-    identifier = f"lever-{lever.name}"
+    ends = {"min": "0", "max": str(len(slider.values) - 1), "step": "1"}
+    identifier = f"slider-{slider.name}"
     return element(
         "label",
-        element("span", lever.title),
-        element("input", type="range", id=identifier, value=str(lever.place), **ends),
-        element("output", lever.labels[lever.place], for_=identifier),
+        element("span", slider.title),
+        element("input", type="range", id=identifier, value=str(slider.start), **ends),
+        element("output", slider.labels[slider.start], for_=identifier),
     )
 
 
@@ -184,18 +183,18 @@ def _table(computed: Grid) -> Markup:
     """Write the table of the plan as it is, a row for each scheme, as the script expects it."""
     head = element(
         "tr",
-        element("th", "scheme", scope="col"),
+        element("th", "algorithm", scope="col"),
         *(element("th", text, scope="col", class_="number") for text in FIGURES.values()),
         element("th", "binding limit", scope="col"),
     )
     most = max((cell.values[0] for cell in computed.start.values()), default=0.0)
     rows = []
     for name, cell in computed.start.items():
-        *shown, limit = cell.texts
+        *figures, limit = cell.texts
         share = 100 * cell.values[0] / most if most else 0.0
         bar = element("span", class_="bar", style=f"--share: {share:.1f}%; --was: {share:.1f}%")
-        first = element("td", element("span", shown[0]), bar, class_="number")
-        rest = (element("td", text, class_="number") for text in shown[1:])
+        first = element("td", element("span", figures[0]), bar, class_="number")
+        rest = (element("td", text, class_="number") for text in figures[1:])
         rows.append(
             element(
                 "tr", element("th", name, scope="row"), first, *rest, element("td", limit),
@@ -222,16 +221,16 @@ def _data(plan: Plan, computed: Grid) -> Markup:
                 yield [capacity, *(texts.setdefault(t, len(texts)) for t in cells[name].texts)]
 
     cells = [list(rows(at)) for at in computed.cells]
-    levers = [
-        {"labels": it.labels, "words": [_words(plan, it.name, value) for value in it.values]}
-        for it in computed.levers
+    ranges = [
+        {"labels": it.labels, "options": [_options(plan, it.name, value) for value in it.values]}
+        for it in computed.ranges
     ]
-    data = {"levers": levers, "place": computed.place, "texts": list(texts), "cells": cells}
+    data = {"ranges": ranges, "start": computed.start_index, "texts": list(texts), "cells": cells}
     # "<" is escaped because a script element would end at "</script>" inside a text.
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return element("script", Markup(text), type="application/json", id="grid")
 
 
-def _words(plan: Plan, name: str, value: object) -> str:
+def _options(plan: Plan, name: str, value: object) -> str:
     """Return the options that set an input on the command line, "" for its current value."""
-    return shlex.join(writing.words(plan.with_(**{name: value}), plan))
+    return shlex.join(writing.options(plan.with_(**{name: value}), plan))

@@ -30,10 +30,10 @@ def warnings(findings: Findings) -> list[str]:
 
 
 def conclusions(findings: Findings) -> list[str]:
-    """Return what the figures show, in sentences."""
-    plan, by_scheme, best = findings.plan, findings.figures, findings.best
+    """Return the main results of a study in sentences."""
+    plan, by_algorithm, best = findings.plan, findings.figures, findings.best
     target = plan.transactions_per_second
-    capacity = {name: of["capacity_per_second"] for name, of in by_scheme.items()}
+    capacity = {name: of["capacity_per_second"] for name, of in by_algorithm.items()}
     sentences = []
     if best and capacity[best].value > 0:
         sentences.append(
@@ -48,15 +48,15 @@ def conclusions(findings: Findings) -> list[str]:
         if equal:
             sentences.append(f"No difference in capacity from {best}: {', '.join(equal)}.")
     # Schemes that fit in no block have no capacity to compare, and are listed with their limit.
-    refused = [n for n, of in by_scheme.items() if not of["transactions_per_block"].value]
+    refused = [n for n, of in by_algorithm.items() if not of["transactions_per_block"].value]
     by_limit: dict[str, list[str]] = {}
     for name in refused:
         by_limit.setdefault(findings.limits[name], []).append(name)
     for limit, names in by_limit.items():
         sentences.append(f"No transaction fits ({limit}): {', '.join(names)}.")
-    late = [n for n, of in by_scheme.items() if of["vote_deadline_ratio"].value > 1]
+    late = [n for n, of in by_algorithm.items() if of["vote_deadline_ratio"].value > 1]
     if late:
-        times = (f"{n} ({by_scheme[n]['final_seconds'].text()})" for n in late)
+        times = (f"{n} ({by_algorithm[n]['final_seconds'].text()})" for n in late)
         deadline = figures.SECONDS.text(plan.vote_deadline_seconds)
         sentences.append(
             f"Full blocks and their votes take longer than the deadline of votes, {deadline}: "
@@ -111,10 +111,10 @@ def calibration_table(frame: pd.DataFrame) -> Table:
         unit = Unit(row["unit"])
         origin = filter(None, (row["source"], row["date"], row["settings"]))
         compared = (_cell(row["model"], unit), _cell(row["observed"], unit), _error(row["error"]))
-        rows.append([_named(row["quantity"]), row["scheme"], *compared, ", ".join(origin)])
+        rows.append([_named(row["quantity"]), row["algorithm"], *compared, ", ".join(origin)])
     return Table(
         columns=[
-            Column("figure"), Column("scheme"), Column("model", numeric=True),
+            Column("figure"), Column("algorithm"), Column("model", numeric=True),
             Column("observed", numeric=True), Column("error", numeric=True), Column("observed by"),
         ],
         rows=rows,
@@ -130,17 +130,17 @@ def limits_table(findings: Findings) -> Table:
         "transaction_bytes", "transaction_weight", "transaction_gas", "transactions_per_block"
     )  # fmt: skip
     rows = [
-        [scheme, findings.limits[scheme], *(_cell_of(by_name[name]) for name in names)]
-        for scheme, by_name in findings.figures.items()
+        [algorithm, findings.limits[algorithm], *(_cell_of(by_name[name]) for name in names)]
+        for algorithm, by_name in findings.figures.items()
     ]
     return Table(
         columns=[
-            Column("scheme"), Column("binding limit"), Column("bytes", numeric=True),
+            Column("algorithm"), Column("binding limit"), Column("bytes", numeric=True),
             Column("weight", numeric=True), Column("gas", numeric=True),
             Column("transactions of a full block", numeric=True),
         ],
         rows=rows,
-        caption="Binding limits, and what a transaction takes of them.",
+        caption="Binding limits, and how much a transaction uses of each.",
         source=[Kind.MODELLED],
         style="figures",
     )  # fmt: skip
@@ -159,7 +159,7 @@ def figures_table(findings: Findings) -> Table:
         columns=[
             Column("figure"),
             Column("kind"),
-            *(Column(scheme, numeric=True) for scheme in findings.figures),
+            *(Column(algorithm, numeric=True) for algorithm in findings.figures),
         ],
         rows=rows,
         caption="Every figure by scheme, with its interval where draws differ. A dash: no such "
@@ -183,7 +183,7 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
         unit = unit if quantity in QUANTITIES or unit else figures.RATIO
         compared = (_cell(row["predicted"], unit), _cell(row["outcome"], unit))
         origin = f"{row['source']} ({row['date']}); {row['kind']}"
-        named = f"{humanize(quantity)}, {row['scheme']}"
+        named = f"{humanize(quantity)}, {row['algorithm']}"
         error = _error(row["error"])
         rows.append([row["chain"], named, *compared, error, row["decided_by"], origin])
     return Table(
@@ -193,8 +193,8 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
             Column("published in"),
         ],
         rows=rows,
-        caption="Published outcomes of chains, and what a study predicts from their plans. Nothing "
-        "is fitted.",
+        caption="Published outcomes of chains, and the predictions of a study from their plans. "
+        "Nothing is fitted.",
         source=[Kind.MODELLED, Kind.CITED],
         style="figures",
     )  # fmt: skip
@@ -206,6 +206,9 @@ def trees_table(plan: Plan) -> Table | None:
     if not trees:
         return None
     prover = PROVERS[plan.vote_aggregation]
+    links = Unit("bit/s").text(trees["gossip"].rate_bits_per_second)
+    if plan.rate_bits_per_second is None:
+        links += " (BEAMSIM's; the plan's regions have their own)"
     rows = []
     for topology, tree in trees.items():
         result = aggregation.aggregate(tree)
@@ -231,7 +234,7 @@ def trees_table(plan: Plan) -> Table | None:
         ],
         rows=rows,
         caption=f"Trees of aggregators for {plan.votes_per_block:g} votes in "
-        f"{plan.vote_aggregates:g} groups at 100 Mbit/s, proven by {prover.title} "
+        f"{plan.vote_aggregates:g} groups with links of {links}, proven by {prover.title} "
         f"({prover.source}, {prover.machine}): {CITED}.",
         source=[Kind.MODELLED, Kind.CITED],
     )  # fmt: skip
@@ -239,8 +242,8 @@ def trees_table(plan: Plan) -> Table | None:
 
 def load_table(curve: pd.DataFrame) -> Table:
     """Return latency by load: a row for each load, a column for each scheme."""
-    wide = curve.pivot(index="load", columns="scheme", values="latency_seconds")
-    names = list(dict.fromkeys(curve["scheme"]))
+    wide = curve.pivot(index="load", columns="algorithm", values="latency_seconds")
+    names = list(dict.fromkeys(curve["algorithm"]))
     return Table(
         columns=[
             Column("share of the capacity", numeric=True, unit="share"),
@@ -310,14 +313,12 @@ def input_help() -> list[tuple[str, str, str, str, str]]:
     """Return table, name, unit, meaning and default of everything that a study file may have."""
     rows = []
     for name, row in INPUTS.items():
-        default = (
-            {REQUIRED: "needed", None: "the law's"}.get(row.default, str(row.default))
-            if (not isinstance(row.default, dict))
-            else "none"
-        )
+        default = "none" if row.default == {} else str(row.default)
+        if row.default in (REQUIRED, None):
+            default = "the law's" if row.default is None else "needed"
         key = "SCHEME" if name == "migration" else name
         rows.append((row.table, key, row.unit, row.about, default))
-    rows += [("[scheme]", *each, "none") for each in schemes.TABLE]
+    rows += [("[scheme]", *field, "none") for field in schemes.TABLE]
     return [*rows, ("sources", "INPUT", "", "source of each input", "none")]
 
 

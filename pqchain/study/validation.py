@@ -18,7 +18,7 @@ from pqchain.study.inputs import Plan
 
 CALIBRATION = Contract.of(
     "study-calibration",
-    ("str", "quantity scheme unit"),
+    ("str", "quantity algorithm unit"),
     ("float64", "model observed error"),
     ("str", "settings date source"),
 )
@@ -40,22 +40,22 @@ _EXPECTED_OF = {
 def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
     """Return a row for each observation of the plan, and one for each missing observation.
 
-    Columns: quantity (a figure, or one of EXPECTED without an observation), scheme, unit, model,
+    Columns: quantity (a figure, or one of EXPECTED without an observation), algorithm, unit, model,
     observed (NaN if missing), error (model over observed, less 1), settings (inputs that had other
     values at the time), date, source.
     """
     rows: list[tuple[Any, ...]] = []
     for observed in plan.observed:
-        scheme = observed.scheme or plan.baseline
+        algorithm = observed.algorithm or plan.baseline
         # No chain of today aggregates its transactions, so its observations are of plain ones.
         settings = {"transaction_aggregation": "plain", **observed.settings}
-        then = plan.with_(schemes=(scheme,), migration={}, **settings)
-        value = models(then, costs)[scheme][observed.quantity]
+        then = plan.with_(algorithms=(algorithm,), migration={}, **settings)
+        value = models(then, costs)[algorithm][observed.quantity]
         unit = str(QUANTITIES[observed.quantity].unit)
         error = value / observed.value - 1
         text = ", ".join(f"{name}={setting:g}" for name, setting in observed.settings.items())
         origin = (text, observed.date, observed.source)
-        rows.append((observed.quantity, scheme, unit, value, observed.value, error, *origin))
+        rows.append((observed.quantity, algorithm, unit, value, observed.value, error, *origin))
     present = {_EXPECTED_OF.get(observed.quantity) for observed in plan.observed}
     # A missing observation gets a row, to show what was not compared.
     for name in EXPECTED:
@@ -71,7 +71,7 @@ def large_errors(frame: pd.DataFrame) -> list[str]:
     if observed.empty:
         return ["Not calibrated: no observation of such a chain is cited."]
     return [
-        f"Calibration: the model's {row['quantity'].replace('_', ' ')} with {row['scheme']} is "
+        f"Calibration: the model's {row['quantity'].replace('_', ' ')} with {row['algorithm']} is "
         f"{row['error']:+.0%} from the observed value ({row['date']})."
         for row in observed.to_dict("records")
         if abs(row["error"]) > FAR

@@ -29,11 +29,13 @@ def toml(plan: Plan) -> str:
             continue
         entries = value.items() if isinstance(value, Mapping) else [(name, value)]
         tables.setdefault(row.table, []).extend(
-            f"{_key(key)} = {_value(each)}" for key, each in entries
+            f"{_key(key)} = {_value(entry)}" for key, entry in entries
         )
     tables["sources"] = [f"{_key(key)} = {_value(text)}" for key, text in plan.sources.items()]
-    parts = [_table(f"[{name}]" if name else "", lines) for name, lines in tables.items() if lines]
-    parts += [_table("[[scheme]]", _entries(_given(row))) for row in plan.own_schemes]
+    parts = [
+        _table(f"[{name}]" if name else "", entries) for name, entries in tables.items() if entries
+    ]
+    parts += [_table("[[scheme]]", _entries(_scheme(row))) for row in plan.own_schemes]
     for observed in plan.observed:
         entry = observed._asdict()
         entry["set"] = entry.pop("settings")
@@ -41,7 +43,7 @@ def toml(plan: Plan) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def settings(plan: Plan, start: Plan) -> dict[str, Any]:
+def changes(plan: Plan, start: Plan) -> dict[str, Any]:
     """Return the inputs in which a plan differs from another, as `Plan.with_` takes them."""
     # Another law or world resets the network; its other inputs are compared with those defaults.
     of_law = start.with_(law=plan.law)
@@ -55,54 +57,54 @@ def settings(plan: Plan, start: Plan) -> dict[str, Any]:
     }
 
 
-def words(plan: Plan, start: Plan) -> list[str]:
+def options(plan: Plan, start: Plan) -> list[str]:
     """Return the options --set and --scheme that change one plan into another.
 
     Inputs without such options, such as shares of a migration, are left out.
 
     >>> from pqchain.study.reading import load
     >>> start = load("bitcoin")
-    >>> words(start.with_(block_seconds=300.0, schemes=("ML-DSA-44",)), start)
-    ['--set', 'schemes=ML-DSA-44', '--set', 'block_seconds=300.0']
+    >>> options(start.with_(block_seconds=300.0, algorithms=("ML-DSA-44",)), start)
+    ['--set', 'algorithms=ML-DSA-44', '--set', 'block_seconds=300.0']
     """
     before = {row.algorithm for row in start.own_schemes}
-    given = [row for row in plan.own_schemes if row.algorithm not in before]
-    options = [word for row in given for word in ("--scheme", _in_one_line(row))]
-    for name, value in settings(plan, start).items():
+    added = [row for row in plan.own_schemes if row.algorithm not in before]
+    arguments = [text for row in added for text in ("--scheme", _in_one_line(row))]
+    for name, value in changes(plan, start).items():
         if isinstance(value, tuple):
             value = ",".join(value)
         elif isinstance(value, bool):
             value = str(value).lower()
         if not isinstance(value, Mapping):
-            options += ["--set", f"{name}={value}"]
-    return options
+            arguments += ["--set", f"{name}={value}"]
+    return arguments
 
 
 def python(plan: Plan, start: Plan, name: str) -> str:
     """Return the expression that makes a plan from the study of that name."""
     loaded = f"pq.study.load({json.dumps(name, ensure_ascii=False)})"
-    changes = [
+    arguments = [
         f"{key}={dict(value) if isinstance(value, Mapping) else value!r}"
-        for key, value in settings(plan, start).items()
+        for key, value in changes(plan, start).items()
     ]
     before = {row.algorithm for row in start.own_schemes}
-    if given := [row for row in plan.own_schemes if row.algorithm not in before]:
-        rows = [f"pq.Costs.given({_arguments(row)})" for row in (*start.own_schemes, *given)]
-        changes.append(f"own_schemes=({', '.join(rows)},)")
-    if not changes:
+    if added := [row for row in plan.own_schemes if row.algorithm not in before]:
+        rows = [f"pq.Costs.given({_arguments(row)})" for row in (*start.own_schemes, *added)]
+        arguments.append(f"own_schemes=({', '.join(rows)},)")
+    if not arguments:
         return loaded
-    return f"{loaded}.with_(\n" + "".join(f"    {change},\n" for change in changes) + ")"
+    return f"{loaded}.with_(\n" + "".join(f"    {text},\n" for text in arguments) + ")"
 
 
-def _table(heading: str, lines: list[str]) -> str:
-    return "\n".join([heading, *lines] if heading else lines)
+def _table(heading: str, entries: list[str]) -> str:
+    return "\n".join([heading, *entries] if heading else entries)
 
 
 def _entries(row: Mapping[str, Any]) -> list[str]:
     return [f"{_key(key)} = {_value(value)}" for key, value in row.items() if value not in ("", {})]
 
 
-def _given(row: Costs) -> dict[str, Any]:
+def _scheme(row: Costs) -> dict[str, Any]:
     """Return a scheme of the user's own as a table [[scheme]]."""
     values = {"name": row.algorithm} | {
         name: getattr(row, name) for name, *_ in TABLE if name not in ("name", "source")
@@ -113,9 +115,9 @@ def _given(row: Costs) -> dict[str, Any]:
 
 def _in_one_line(row: Costs) -> str:
     """Return a scheme of the user's own as an argument of --scheme, separated by commas."""
-    own = _given(row)
-    parts = [str(own.pop("name"))]
-    for key, value in own.items():
+    fields = _scheme(row)
+    parts = [str(fields.pop("name"))]
+    for key, value in fields.items():
         short = key.removesuffix("_seconds").removesuffix("_bytes")
         # Commas separate the parts of the argument.
         text = str(value).replace(",", ";")
@@ -124,8 +126,9 @@ def _in_one_line(row: Costs) -> str:
 
 
 def _arguments(row: Costs) -> str:
-    own = _given(row)
-    return ", ".join([repr(own.pop("name")), *(f"{key}={value!r}" for key, value in own.items())])
+    fields = _scheme(row)
+    listed = [f"{key}={value!r}" for key, value in fields.items() if key != "name"]
+    return ", ".join([repr(fields["name"]), *listed])
 
 
 def _key(name: str) -> str:

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from functools import cache
 from typing import Any
 
-from pqchain.crypto import Signer, available, open_signer
+from pqchain.crypto import Signer, open_signer, unavailable_reason
 from pqchain.crypto.seeded import seeded_randomness, stream
 from pqchain.errors import UnknownName
 
@@ -90,13 +90,16 @@ def generate(
     if certificate_key not in CERTIFICATE_KEYS:
         raise UnknownName("kind of key", certificate_key, CERTIFICATE_KEYS)
     if algorithm == "auto":
-        algorithm = "Ed25519" if available("liboqs-0.13/dispatch") else "ML-DSA-44"
+        algorithm = "Ed25519" if unavailable_reason("liboqs-0.13/dispatch") else "ML-DSA-44"
     signer = _signer(algorithm)
     seeds = [b"" if seed is None else b"%d %d" % (seed, index) for index in range(count)]
-    return [_generated(index, signer, certificate_key, each) for index, each in enumerate(seeds)]
+    return [
+        _generate(index, signer, certificate_key, node_seed)
+        for index, node_seed in enumerate(seeds)
+    ]
 
 
-def _generated(index: int, signer: Signer, certificate_key: str, seed: bytes) -> Identity:
+def _generate(index: int, signer: Signer, certificate_key: str, seed: bytes) -> Identity:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519
@@ -124,8 +127,8 @@ def _generated(index: int, signer: Signer, certificate_key: str, seed: bytes) ->
         .sign(key, None if certificate_key == "ed25519" else hashes.SHA256())
     )
     if signer.algorithm.name == "Ed25519" and draw is not None:
-        own = _ed25519_key(draw)
-        public_key, secret_key = own.public_key().public_bytes_raw(), own.private_bytes_raw()
+        pair = _ed25519_key(draw)
+        public_key, secret_key = pair.public_key().public_bytes_raw(), pair.private_bytes_raw()
     else:
         with seeded_randomness(seed, b"signature keys") if seed else nullcontext():
             public_key, secret_key = signer.generate_keypair()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pqchain.errors import PqchainError
-from pqchain.wire.session import Event, Timed
+from pqchain.wire.session import Event, HasTimer
 
 
 @dataclass(slots=True, eq=False)
@@ -23,10 +23,6 @@ class Task:
     size: int
     """Number of bytes processed; a modelled clock derives the duration from it."""
     run: Callable[[], Any]
-    alone: bool = False
-    """Whether the task uses memory into which the transport may write meanwhile. On a modelled
-    clock it therefore runs to its end at once.
-    """
 
     def outcome(self) -> Any:
         """Run the task; return its result, or the PqchainError that it raised.
@@ -43,7 +39,7 @@ class Task:
             return PqchainError(f"cannot read or write {error.filename}: {error.strerror}")
 
 
-class Node(Timed, Protocol):
+class Node(HasTimer, Protocol):
     """State machine that a driver runs.
 
     The driver calls `poll` for a task after every other call that may create one. Times are seconds

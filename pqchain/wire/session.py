@@ -45,7 +45,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """`count` bytes of a channel were written to the memory registered with `Transport.place`."""
+    """`count` bytes of a channel were written to the memory of `Transport.receive_into`."""
 
     session: int
     channel: int
@@ -83,7 +83,7 @@ class Transport(Protocol):
     def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
         """Queue bytes, which must not change afterwards; do nothing if the session has ended."""
 
-    def place(
+    def receive_into(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
     ) -> None:
         """Write `count` bytes of a channel, from `offset` on, to `memory`, or discard them if None.
@@ -116,7 +116,7 @@ class Totals:
     """SHA-256 of all datagrams with time, sender and receiver in hex; empty unless requested."""
 
 
-class Timed(Protocol):
+class HasTimer(Protocol):
     """An object with a timer."""
 
     def timer(self) -> float | None:
@@ -126,11 +126,11 @@ class Timed(Protocol):
         """Do what is due at `now`."""
 
 
-Happened = tuple[float, int, Event]
+TimedEvent = tuple[float, int, Event]
 """Time in seconds, index of the host, and the event."""
 
 
-class Endpoint(Transport, Timed, Protocol):
+class Endpoint(Transport, HasTimer, Protocol):
     """Sans-I/O transport on datagrams, for a modelled clock or one UDP socket."""
 
     def receive(self, datagram: bytes, address: Address, now: float) -> None:
@@ -155,10 +155,10 @@ class Fabric(Protocol):
     def stop(self, index: int) -> None:
         """Stop the host and drop its traffic."""
 
-    def settle(self, index: int) -> None:
-        """Flush the sends that a node has queued since the last event."""
+    def flush(self, index: int) -> None:
+        """Send what a node has queued since the last event."""
 
-    def advance(self, until: float) -> list[Happened]:
+    def advance(self, until: float) -> list[TimedEvent]:
         """Advance until an event occurs, or until the given time; return the events."""
 
     def qlog(self, index: int) -> Mapping[str, Any] | None:
@@ -177,5 +177,5 @@ class Listener(Protocol):
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
         """Start to listen and return the bound address; port 0 lets the system choose the port."""
 
-    async def shut(self) -> None:
+    async def shutdown(self) -> None:
         """Close all sessions and the socket."""

@@ -1,4 +1,4 @@
-"""Published works: their printed numbers and statements, and what is computed for comparison.
+"""Published works: their printed numbers and statements, and computed numbers for comparison.
 
 work = pqchain.works.get("pqdpol")
 side_by_side = work.printed(pqchain.measure())

@@ -134,14 +134,14 @@ def findings(
     Raises DataError for a fact that is not among the names, whether or not it was computed.
     """
     if unknown := sorted(set(facts) - set(names)):
-        raise DataError(f"{key}: the facts {unknown} are not in fact_names; add them")
+        raise DataError(f"facts of {key} must be in fact_names; got {unknown}. Add them.")
     for entry in chapter.findings:
         fields = {field for _, field, _, _ in Formatter().parse(entry["text"]) if field is not None}
         # Checked against all possible facts, so that a quick run reports misspelt names too.
         if unknown := sorted(fields - set(names)):
             raise DataError(
-                f"{chapter.file}: the finding {entry['text'][:40]!r}... names the unknown facts "
-                f"{unknown}; expected some of {sorted(names)}"
+                f"{chapter.file}: the finding {entry['text'][:40]!r}... must name facts of "
+                f"{sorted(names)}; got {unknown}"
             )
         # Not every run has every fact: quick presets leave experiments out.
         if fields <= set(facts):

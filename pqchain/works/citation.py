@@ -25,7 +25,7 @@ SOFTWARE: dict[str, Any] = {
 }
 """The reference of this software; a test compares it with CITATION.cff."""
 
-_UNNAMED = "authors not named in the text at hand"
+_UNNAMED = "authors not named in the available text"
 
 
 def entries(keys: Sequence[str] = ()) -> list[dict[str, Any]]:

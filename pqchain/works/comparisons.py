@@ -33,9 +33,9 @@ from operator import add, and_
 from pqchain import algorithms
 from pqchain.errors import DataError
 from pqchain.figures import Kind
-from pqchain.works.readers import FACTS, Number, Numbers, Reader, Undecided, spoken, step
+from pqchain.works.readers import FACTS, Number, Numbers, Reader, Undecided, described, step
 from pqchain.works.statements import Check
-from pqchain.works.verdicts import FAILS, HOLDS, ITS_OWN, OPEN, Standing, Verdict, decisive
+from pqchain.works.verdicts import FAILS, HOLDS, OPEN, SAME_SETTING, Standing, Verdict, decisive
 
 APART = 1.5
 """Medians that scatter are ranked if they differ by this factor and by more than their error."""
@@ -62,7 +62,7 @@ class Result:
     evidence: str
     margin: float = math.inf
     """The distance of one that holds from failing, as a factor."""
-    standing: Standing = ITS_OWN
+    standing: Standing = SAME_SETTING
 
     @property
     def word(self) -> str:
@@ -128,10 +128,10 @@ def _results(check: Check, reader: Reader, implementation: str) -> Iterator[Resu
     """
     kind = check.get("kind")
     if kind not in KINDS:
-        raise DataError(f"unknown kind of check {kind!r}; expected one of {sorted(KINDS)}")
+        raise DataError(f"kind of a check must be one of {sorted(KINDS)}; got {kind!r}")
     # Optional fields have defaults, so a misspelt one would silently weaken the check.
     if unknown := sorted(set(check) - {"kind", *_FIELDS[kind].split()}):
-        raise DataError(f"unknown fields {unknown} of a check {kind!r}; it has {_FIELDS[kind]}")
+        raise DataError(f"fields of a check {kind!r} must be {_FIELDS[kind]}; got {unknown}")
     check = _within(check, reader)
     # A reader may have fewer values of n than the print, and a fall needs two.
     if check.get("n") == [] or (kind == "falling" and len(check["n"]) < 2):
@@ -204,7 +204,7 @@ def _less(check: Check, of: Numbers) -> Result:
     standing = a.standing & b.standing
     first, second, quantity = of.label(small), of.label(large), small.rpartition(": ")[2]
     if large.endswith(f": {quantity}"):
-        second = second.removesuffix(f" {spoken(quantity)}")
+        second = second.removesuffix(f" {described(quantity)}")
     # Noise alone is too strict for rejection sampling, whose samples scatter by a factor although
     # the median is known well; error alone would rank the noise of a busy machine.
     low, high = sorted((a.value, b.value))

@@ -78,7 +78,7 @@ class PrintedTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """A source paper; fields are empty where its text does not tell."""
+    """A source paper; fields are empty where its text does not state them."""
 
     folder: Path
     """Its folder, named after the key."""
@@ -104,8 +104,8 @@ class Paper:
     tables: Mapping[str, PrintedTable]
     errata: tuple[Erratum, ...]
     others: tuple[OtherCode, ...]
-    regime: Mapping[str, Any]
-    """The setting of its numbers: sizes by name, and `words`, the same as text."""
+    setting: Mapping[str, Any]
+    """The setting of its numbers: sizes by name, and `text`, the same as text."""
 
     @property
     def key(self) -> str:
@@ -113,7 +113,7 @@ class Paper:
         return self.folder.name
 
     @property
-    def schemes(self) -> tuple[str, ...]:
+    def algorithms(self) -> tuple[str, ...]:
         """Its algorithms by their names in the registry."""
         return tuple(dict.fromkeys(self.names.values()))
 
@@ -160,10 +160,10 @@ def read(folder: Path) -> Paper:
                 OtherCode(**other | {"operations": tuple(other.get("operations", ()))})
                 for other in fields.pop("other_code", ())
             ),
-            regime=fields.pop("regime", {}),
+            setting=fields.pop("setting", {}),
             **fields,
         )
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
-            f"{folder / 'paper.toml'} lacks a field or has an unknown one: {error}"
+            f"{folder / 'paper.toml'} must have exactly the fields of a paper: {error}"
         ) from error

@@ -25,7 +25,7 @@ import pandas as pd
 from pqchain import algorithms, installation, results
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UnknownPaper
-from pqchain.installation import MOST_TABLE_BYTES, read_bytes
+from pqchain.installation import MAX_TABLE_BYTES, read_bytes
 from pqchain.results import Contract
 from pqchain.works.paper import Paper, PrintedTable, read
 
@@ -289,7 +289,7 @@ def _tidy(
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
     try:
-        text = read_bytes(path, MOST_TABLE_BYTES).decode()
+        text = read_bytes(path, MAX_TABLE_BYTES).decode()
         headings, *rows = csv.reader(io.StringIO(text, newline=""))
     except (OSError, ValueError, csv.Error) as error:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error
@@ -299,7 +299,8 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
     for number, fields in enumerate(rows, start=2):
         if len(fields) != len(headings):
             raise DataError(
-                f"{path}, line {number}: {len(fields)} fields, expected {len(headings)}: {headings}"
+                f"{path}, line {number} must have {len(headings)} fields, {headings}; got "
+                f"{len(fields)}"
             )
         yield dict(zip(headings, fields, strict=True))
 

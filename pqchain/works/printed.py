@@ -23,7 +23,7 @@ from pqchain.render.table import Column, Shown, Table
 from pqchain.results import Contract
 from pqchain.works import papers, readers
 from pqchain.works.paper import Paper
-from pqchain.works.readers import SIZES, Number, Numbers, Reader, Undecided
+from pqchain.works.readers import SIZES, Number, Numbers, Reader, Undecided, rounded
 
 PRINTED = Contract.of(
     "printed",
@@ -152,14 +152,15 @@ def read_rules(folder: Path) -> list[Rule]:
         try:
             rule = Rule(**fields | lists)
         except TypeError as error:
-            raise DataError(f"{file}: a rule has an unknown field or no kind: {error}") from error
+            raise DataError(f"{file}: a rule must have a kind and known fields: {error}") from error
         if rule.kind not in KINDS:
             raise UnknownName("kind of number", rule.kind, KINDS, "pqchain/works/printed.py.")
         # A cited number may still be absent here; every other kind promises one.
         if bool(rule.none) != (rule.kind == NONE) and rule.kind != Kind.CITED:
             raise DataError(
-                f"{file}: a rule of kind {rule.kind!r} has none = {rule.none!r}; `none` gives the "
-                f"reason for kind {NONE!r}, may give it for {Kind.CITED!r}, and is empty otherwise"
+                f"{file}: `none` of a rule must be a reason for kind {NONE!r}, may be one for "
+                f"{str(Kind.CITED)!r}, and must be empty otherwise; got {rule.none!r} for kind "
+                f"{rule.kind!r}"
             )
         rules.append(rule)
     return rules
@@ -291,7 +292,7 @@ def registry_size(row: Mapping[Any, Any], implementation: str = "") -> Ours:
         verdict, note = "erratum" if row["note"] else "different", row["note"]
         known = algorithms.OTHER_SIZES.get((row["algorithm"], row["quantity"], int(row["value"])))
         if known is not None:
-            verdict, note = known.kind, f"{known.bytes} is {known.what}"
+            verdict, note = known.kind, f"{known.bytes} is {known.description}"
             if row["note"]:
                 raise DataError(
                     f"{row['paper']}, {row['table']}: {known.bytes} for the {row['quantity']} of "
@@ -326,20 +327,10 @@ def counts(printed: pd.DataFrame) -> Iterator[tuple[str, int]]:
 def with_units(printed: pd.DataFrame) -> Iterator[dict[Any, Any]]:
     """Yield the rows of a printed frame, whose two numbers are shown with their unit."""
     for row in printed.to_dict("records"):
-        text = Unit.of(row["quantity"], row["unit"]).text(row["printed"], exact=True)
-        ours = _rounded(row["ours"], row["quantity"], row["unit"])
-        yield row | {"printed": Shown(row["printed"], text), "ours": Shown(row["ours"], ours)}
-
-
-def _rounded(value: float, quantity: str, unit: str) -> str:
-    """Return pqchain's number as text with its significant digits."""
-    if math.isnan(value):
-        return figures.MISSING
-    if unit == "s":
-        return SECONDS.text(value)
-    if unit in ("B", "cycles", "") and value >= 1000:
-        return figures.integer(value)
-    return Unit.of(quantity, unit).text(float(f"{value:.4g}"), exact=True)
+        unit = Unit.of(row["quantity"], row["unit"])
+        values = {"printed": row["printed"], "ours": rounded(row["ours"])}
+        texts = {name: unit.text(value, exact=True) for name, value in values.items()}
+        yield row | {name: Shown(row[name], text) for name, text in texts.items()}
 
 
 def table(printed: pd.DataFrame) -> Table:

@@ -20,7 +20,7 @@ from pqchain.costs import MEASUREMENT, choose
 from pqchain.figures import Kind, Unit
 from pqchain.works import papers
 from pqchain.works.paper import Paper
-from pqchain.works.verdicts import CODE, ITS_OWN, MACHINE, Standing
+from pqchain.works.verdicts import CODE, MACHINE, SAME_SETTING, Standing
 
 MADS = 3.0
 """Medians closer than this many median absolute deviations are not ranked."""
@@ -47,6 +47,11 @@ class Undecided(Exception):
 _HERE = Standing(elsewhere=(MACHINE,))
 
 
+def rounded(value: float) -> float:
+    """Return a number of ours to be written in full: counts as they are, others to four digits."""
+    return value if float(value).is_integer() else float(f"{value:.4g}")
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """A value with its uncertainty and its worth as evidence."""
@@ -57,7 +62,7 @@ class Number:
     error: float = 0.0
     """Uncertainty of the value: three standard errors, or the rounding of the print."""
     unit: str = ""
-    standing: Standing = ITS_OWN
+    standing: Standing = SAME_SETTING
 
     @classmethod
     def median(cls, value: float, deviation: float, samples: int, *, over: float = 1) -> Number:
@@ -84,9 +89,7 @@ class Number:
         return Number(value, noise, error, standing=self.standing & other.standing)
 
     def __str__(self) -> str:
-        if self.unit in ("s", "B"):
-            return Unit(self.unit).text(self.value, exact=self.unit == "B")
-        return f"{self.value:.4g}" + {"%": " %", "1/s": " per second"}.get(self.unit, "")
+        return Unit(self.unit).text(rounded(self.value), exact=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +112,7 @@ class Reader:
     def number(self, name: str, quantity: str, implementation: str) -> Number:
         """Return a number with its standing. Raises Undecided."""
         if not self.reads(quantity):
-            raise Undecided(f"no {spoken(quantity)} is available here ({self.source})")
+            raise Undecided(f"no {described(quantity)} is available here ({self.source})")
         number = self.read(name, quantity, implementation)
         if quantity not in self.fitted:
             return number
@@ -144,7 +147,7 @@ class Numbers:
     def label(self, text: str) -> str:
         """Return "<name>: <quantity>" as text for evidence."""
         name, _, quantity = text.rpartition(": ")
-        return f"{name}{self.step} {spoken(quantity)}"
+        return f"{name}{self.step} {described(quantity)}"
 
 
 def step(n: int) -> str:
@@ -152,7 +155,7 @@ def step(n: int) -> str:
     return f", n = {n}"
 
 
-def spoken(quantity: str) -> str:
+def described(quantity: str) -> str:
     """Return a quantity as text without its unit, which the number carries."""
     for ending in ("_seconds", "_bytes", "_percent", "_per_second", "_megabytes", "_microseconds"):
         quantity = quantity.replace(ending, "")
@@ -170,7 +173,7 @@ def published(paper: Paper) -> Reader:
     known: dict[tuple[str, str, str], Number] = {}
     for cell in papers.cells(paper):
         value, noise = float(cell.value), float(cell.rounding)
-        number = Number(value, noise, noise, cell.unit)
+        number = Number(value, noise, noise, Unit.of(cell.quantity, cell.unit))
         # The first print of a number counts: later tables and the text quote it, often rounded.
         for name in (cell.printed_name, cell.algorithm):
             known.setdefault((name, cell.quantity, cell.implementation), number)
@@ -183,7 +186,7 @@ def published(paper: Paper) -> Reader:
             for key in (variant, "") if quantity in SIZES else (variant,):
                 if (base, quantity, key) in known:
                     return known[base, quantity, key]
-        raise Undecided(f"the paper prints no figure for {name} {spoken(quantity)}")
+        raise Undecided(f"the paper prints no figure for {name} {described(quantity)}")
 
     return Reader(Kind.PUBLISHED, read)
 
@@ -195,7 +198,7 @@ def registry() -> Reader:
         base, implementation = _split(name, implementation)
         value = getattr(algorithms.get(base), quantity, None)
         if value is None:
-            raise Undecided(f"the registry has no {spoken(quantity)} of {base}")
+            raise Undecided(f"the registry has no {described(quantity)} of {base}")
         return Number(value, unit="B" if quantity in SIZES else "")
 
     return Reader(Kind.REGISTRY, read, FACTS)
@@ -260,17 +263,17 @@ def _finder(
     def find(name: str, quantity: str, variant: str) -> tuple[str, dict[str, Any]]:
         operation = quantity.rpartition("_")[0]
         if operation not in algorithms.OPERATIONS:
-            raise Undecided(f"no measurement of {spoken(quantity)} is given")
+            raise Undecided(f"no measurement of {described(quantity)} is given")
         row = rows(name, variant).get(operation)
         if row is None:
-            raise Undecided(f"no measurement of {spoken(operation)} of {name} is given")
+            raise Undecided(f"no measurement of {described(operation)} of {name} is given")
         # An operation that failed or cannot run decides nothing, and the evidence tells why.
         if row["status"] != "ok":
             raise Undecided(f"{name} is {row['status']}: {row['reason']}")
         # A statement about AVX2 must not be decided by the reference.
         if variant and not row["implementation"].endswith("/" + variant):
             raise Undecided(
-                f"no measurement of {spoken(operation)} of {name} with {variant} is given"
+                f"no measurement of {described(operation)} of {name} with {variant} is given"
             )
         return operation, row
 

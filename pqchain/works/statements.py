@@ -67,15 +67,15 @@ def _parse(file: Path, written: dict[str, Any]) -> tuple[Statement, ...]:
     for fields in written["claims"]:
         name, sentence = fields.get("id"), fields.get("sentence", "")
         if bool(sentence) == bool(fields.get("ours")):
-            problem = "has a sentence and is ours" if sentence else "has no sentence"
+            both = "both" if sentence else "none"
             raise DataError(
-                f"{file}: claim {name!r} {problem}; give `sentence`, the key of a quote in "
-                "[sentences], or `ours = true` if the source does not say it"
+                f"{file}: claim {name!r} must have either `sentence`, the key of a quote in "
+                f"[sentences], or `ours = true` if the source does not state it; got {both}"
             )
         if sentence and sentence not in quotes:
             raise DataError(
-                f"{file}: claim {name!r} has the sentence {sentence!r}, which [sentences] does not "
-                "quote"
+                f"{file}: the sentence of claim {name!r} must be a key of [sentences]; got "
+                f"{sentence!r}"
             )
         try:
             checks = tuple(fields.pop("checks"))
@@ -85,5 +85,5 @@ def _parse(file: Path, written: dict[str, Any]) -> tuple[Statement, ...]:
     # A sentence without a claim would be quoted but never judged.
     unused = sorted(set(quotes) - {statement.sentence for statement in parsed})
     if unused:
-        raise DataError(f"{file}: no claim has the sentences {unused}; add one or remove them")
+        raise DataError(f"{file}: every key of [sentences] must have a claim; got none of {unused}")
     return tuple(parsed)

@@ -62,7 +62,7 @@ class Standing:
         return f"not {self.elsewhere[0]}" if outcome == FAILS and self.elsewhere else outcome
 
 
-ITS_OWN = Standing()
+SAME_SETTING = Standing()
 """The standing of the work's own numbers, and of facts that no setting changes."""
 
 
@@ -76,7 +76,7 @@ class Verdict:
     """The figures that support the outcome."""
     source: str
     """The kind of these figures, a `Kind`."""
-    standing: Standing = ITS_OWN
+    standing: Standing = SAME_SETTING
 
     @property
     def word(self) -> str:

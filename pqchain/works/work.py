@@ -1,7 +1,7 @@
 """The interface of a published work: all that report, pages and commands use.
 
 `Work` is complete for a work without computations. One with computations is a subclass in a
-package of its own, and a line in `works.registry`.
+package of its own, which `works.registry` finds by its key.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Bench:
 
 
 class Work:
-    """A published study: its numbers and statements, and what is computed for comparison."""
+    """A published study: its numbers and statements, and computed numbers for comparison."""
 
     key = ""
     """The key of a subclass names its folder in `data/papers`."""
@@ -91,9 +91,9 @@ class Work:
         """Tables, figures and findings of `chapter.toml`."""
         return chapter.read(self._folder)
 
-    def schemes(self) -> tuple[str, ...]:
+    def algorithms(self) -> tuple[str, ...]:
         """Return the algorithms whose times are needed."""
-        return self.paper.schemes
+        return self.paper.algorithms
 
     def models(self) -> Mapping[str, Callable[[], pd.DataFrame]]:
         """Return the functions of the frames that need no clock, by name."""

@@ -1,12 +1,12 @@
-"""Try every attack with many inputs, and write what came of them.
+"""Run every attack with many inputs, and write a table of the outcomes.
 
-python -m tests.attacks                      all of them, into docs/robustness.md
-python -m tests.attacks --only ledger        those whose surface or name has the word
-python -m tests.attacks --inputs 1000        another number of inputs for each
-python -m tests.attacks --seed 2             other inputs
+python -m tests.attacks                      all attacks, into docs/robustness.md
+python -m tests.attacks --only ledger        attacks whose surface or name contains the word
+python -m tests.attacks --inputs 1000        number of inputs per attack
+python -m tests.attacks --seed 2             different inputs
 
-Each attack runs in a process of its own, because its memory is measured. Rows of attacks that were
-not run stay as they are. Ends with 1 if anything came out that may not.
+Each attack runs in a separate process, because its memory is measured. Rows of attacks that were
+not run are kept. The exit code is 1 if an outcome is not permitted.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.attacks.registry import ATTACKS, run_listed
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "robustness.md"
 
-_TOP = """# Robustness tests
+_INTRODUCTION = """# Robustness tests
 
 `make attack` writes this table: malformed and hostile input, the surface it is sent to, and the
 results. It takes hours, so the table is committed and not made with the documentation. *Fine*: the
@@ -39,18 +39,27 @@ own). The temporary files of a killed command must be gone after the next comman
 
 """
 
-_HEADS = ("surface", "attack", "inputs", "fine", "refused", "unfinished", "defects", "memory (MB)")
+_HEADINGS = (
+    "surface",
+    "attack",
+    "inputs",
+    "fine",
+    "refused",
+    "unfinished",
+    "defects",
+    "memory (MB)",
+)
 
 
-def main(given: Sequence[str] | None = None) -> int:
-    """Run attacks as the command line says."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the attacks that the command line selects."""
     parser = argparse.ArgumentParser(prog="python -m tests.attacks", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--only", default="", help="a word of the surface or the name")
-    parser.add_argument("--inputs", type=int, help="instead of the number that each attack has")
+    parser.add_argument("--only", default="", help="text that the surface or the name must contain")
+    parser.add_argument("--inputs", type=int, help="number of inputs per attack")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--output", type=Path, default=TABLE)
-    arguments = parser.parse_args(given)
+    arguments = parser.parse_args(argv)
     failed = 0
     for index, attack in enumerate(ATTACKS):
         if arguments.only not in f"{attack.surface}, {attack.name}":
@@ -60,37 +69,37 @@ def main(given: Sequence[str] | None = None) -> int:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
             tally = pool.submit(run_listed, index, inputs, arguments.seed).result()
         failed += tally.failed
-        came = ", ".join(f"{count} {outcome.value}" for outcome, count in tally.counts.items())
+        outcomes = ", ".join(f"{count} {outcome.value}" for outcome, count in tally.counts.items())
         seconds = time.monotonic() - began
-        _say(f"{attack.surface}, {attack.name}: {came} ({seconds:.0f} s)", *tally.found)
+        _print(f"{attack.surface}, {attack.name}: {outcomes} ({seconds:.0f} s)", *tally.defects)
         _write(arguments.output, attack.surface, attack.name, tally)
     return 1 if failed else 0
 
 
-def _say(*lines: str) -> None:
-    sys.stdout.write("\n    ".join(lines) + "\n")
+def _print(*texts: str) -> None:
+    sys.stdout.write("\n    ".join(texts) + "\n")
     sys.stdout.flush()
 
 
 def _write(path: Path, surface: str, name: str, tally: Tally) -> None:
-    """Put the row of one attack in its place of the table; keep the others."""
+    """Replace the row of one attack in the table."""
     rows = _rows(path)
     known = [f"{attack.surface}, {attack.name}" for attack in ATTACKS]
     counts = [tally.counts[outcome] for outcome in ALLOWED]
     cells = (tally.inputs, *counts, tally.failed)
-    shown = [f"{cell:,}" for cell in cells] + [f"{tally.memory_mb:.0f}"]
-    rows[f"{surface}, {name}"] = f"| {surface} | {name} | {' | '.join(shown)} |"
-    lines = [f"| {' | '.join(_HEADS)} |", f"|---|---|{'---:|' * (len(_HEADS) - 2)}"]
-    lines += [rows[key] for key in known if key in rows]
-    path.write_text(_TOP + "\n".join(lines) + "\n", encoding="utf-8")
+    texts = [f"{cell:,}" for cell in cells] + [f"{tally.memory_mb:.0f}"]
+    rows[f"{surface}, {name}"] = f"| {surface} | {name} | {' | '.join(texts)} |"
+    table = [f"| {' | '.join(_HEADINGS)} |", f"|---|---|{'---:|' * (len(_HEADINGS) - 2)}"]
+    table += [rows[key] for key in known if key in rows]
+    path.write_text(_INTRODUCTION + "\n".join(table) + "\n", encoding="utf-8")
 
 
 def _rows(path: Path) -> dict[str, str]:
-    """Return the rows that are there, by surface and name."""
+    """Return the existing rows by surface and name."""
     if not path.exists():
         return {}
-    lines = path.read_text(encoding="utf-8").splitlines()
-    rows = [line for line in lines if line.startswith("| ") and not line.startswith("| surface |")]
+    rows = path.read_text(encoding="utf-8").splitlines()
+    rows = [line for line in rows if line.startswith("| ") and not line.startswith("| surface |")]
     return {", ".join(line[2:].split(" | ")[:2]): line for line in rows}
 
 

@@ -1,8 +1,8 @@
-"""Hostile command lines: whatever is asked for, there is an answer or a reason, and soon.
+"""Hostile command lines: each must end in time with a result or a reason.
 
-The lines are data, in the folder `command_lines` beside this module: a group is a list of lines,
-of values that are put in them, and of variables. `$name` stands for one of a group's values or of
-WORDS, `%ff` for a byte. Each runs in a folder with the files of `files.toml` and of `fixtures`.
+The lines are data in the folder `command_lines`: a group is a list of lines, of values that are
+inserted, and of environment variables. `$name` stands for one of a group's values or of LARGE,
+`%ff` for a byte. Each line runs in a folder with the files of `files.toml` and of `fixtures`.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ ROOT = Path(__file__).resolve().parents[2]
 LINES = Path(__file__).with_suffix("")
 
 SECONDS = 20
-"""In which a command must answer on a quiet machine."""
+"""Time limit of a command in seconds on an idle machine."""
 
 MEMORY_MB = 512
-"""The most that the largest process of a command may take, but for code that the user brings."""
+"""Memory limit of the largest process of a command, except for user code."""
 
-JUDGED = ("refused", "slow", "memory_mb")
-"""Fields of a line that its group may give."""
+CRITERIA = ("refused", "slow", "memory_mb")
+"""Fields of a line that its group may set."""
 
-WORDS = {
+LARGE = {
     "digits": "9" * 4000,
     "long": "x" * 5000,
     "deep": "a/" * 1500,
     "many": ",".join(map(str, range(20_000))),
 }
-"""What is too long to be written out."""
+"""Values that are too long for the data files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +52,19 @@ class CommandLine:
     """One hostile command line."""
 
     text: str
-    words: tuple[bytes, ...]
+    arguments: tuple[bytes, ...]
     environment: dict[str, str | None] = field(default_factory=dict)
     refused: bool = False
     """Whether exit code 0 would be wrong."""
     slow: bool = False
-    """Whether it waits for code that hangs, or measures."""
+    """Whether it waits for code that hangs, or runs a measurement."""
     memory_mb: int = MEMORY_MB
 
     @property
-    def what(self) -> str:
-        shown = self.text if len(self.text) < 200 else f"{self.text[:200]}..."
+    def description(self) -> str:
+        text = self.text if len(self.text) < 200 else f"{self.text[:200]}..."
         changes = [f"{name}={value!r}"[:100] for name, value in self.environment.items()]
-        return " ".join((*changes, f"pqchain {shown}"))
+        return " ".join((*changes, f"pqchain {text}"))
 
 
 def kinds() -> list[str]:
@@ -74,7 +74,7 @@ def kinds() -> list[str]:
 
 def read(kind: str) -> list[CommandLine]:
     """Return the lines of a kind."""
-    found = []
+    command_lines = []
     for group in read_toml(LINES / f"{kind}.toml")["group"]:
         values = group.get("values", {})
         for line in group["lines"]:
@@ -82,21 +82,21 @@ def read(kind: str) -> list[CommandLine]:
             for chosen in itertools.product(*(values[name] for name in used)):
                 texts = dict(zip(used, chosen, strict=True))
                 text = Template(line).safe_substitute(texts)
-                words = (Template(word).safe_substitute(WORDS) for word in shlex.split(text))
-                encoded = tuple(map(unquote_to_bytes, words))
+                parts = (Template(part).safe_substitute(LARGE) for part in shlex.split(text))
+                encoded = tuple(map(unquote_to_bytes, parts))
                 for environment in group.get("environments", [{}]):
                     variables = {name: value or None for name, value in environment.items()}
-                    about = {key: group[key] for key in JUDGED if key in group}
-                    found.append(CommandLine(text, encoded, variables, **about))
-    return found
+                    criteria = {key: group[key] for key in CRITERIA if key in group}
+                    command_lines.append(CommandLine(text, encoded, variables, **criteria))
+    return command_lines
 
 
-def sample(each: int) -> list[CommandLine]:
-    """Return some lines of each kind, evenly over its list, without those that take long."""
+def sample(per_kind: int) -> list[CommandLine]:
+    """Return some lines of each kind, evenly spaced in its list, without slow ones."""
     chosen: list[CommandLine] = []
     for kind in kinds():
-        lines = [line for line in read(kind) if not line.slow]
-        chosen += lines[:: max(1, len(lines) // each)][:each]
+        fast = [line for line in read(kind) if not line.slow]
+        chosen += fast[:: max(1, len(fast) // per_kind)][:per_kind]
     return chosen
 
 
@@ -124,22 +124,22 @@ def fixtures(folder: Path) -> None:
 
 
 def build_libraries(folder: Path) -> None:
-    """Compile the hostile library once, and copy it to the names that choose what it does."""
+    """Compile the hostile library once, and copy it to names that select its fault."""
     folder.mkdir()
     native = ROOT / "pqchain" / "native"
     sources = [LINES / "hostile.c", native / "common.c", native / "no_kem.c"]
     first = folder / "fine.so"
     command = ["cc", "-O1", "-shared", "-fPIC", f"-I{native}", *sources, "-o", first, "-lpthread"]
-    subprocess.run([str(word) for word in command], check=True)
+    subprocess.run(list(map(str, command)), check=True)
     for name in read_toml(LINES / "files.toml")["libraries"]["faults"]:
         shutil.copy(first, folder / f"{name}.so")
-    whole = first.read_bytes()
-    (folder / "cut.so").write_bytes(whole[: len(whole) // 2])
-    (folder / "cut-short.so").write_bytes(whole[:100])
+    binary = first.read_bytes()
+    (folder / "cut.so").write_bytes(binary[: len(binary) // 2])
+    (folder / "cut-short.so").write_bytes(binary[:100])
     (folder / "head.so").write_bytes(b"\x7fELF" + bytes(100))
     (folder / "text.so").write_text("no library")
     (folder / "empty.so").write_bytes(b"")
-    (folder / "random.so").write_bytes(whole[:64] + random.Random(1).randbytes(5000))
+    (folder / "random.so").write_bytes(binary[:64] + random.Random(1).randbytes(5000))
 
 
 _COMPILES = [
@@ -153,7 +153,7 @@ _COMPILES = [
     "--workers",
     "1",
 ]
-"""Has numba keep what it compiles, which otherwise each process would do for itself."""
+"""Command that fills the cache of numba, so that not every process compiles."""
 
 _SANDBOX = r"""
 set -e
@@ -183,7 +183,7 @@ mkdir "$root/fixtures" "$root/readonly" "$root/small" "$root/home"  2>/dev/null 
 cp -a "$FIXTURES/." "$root/fixtures"
 mount -t tmpfs -o size=4k none "$root/small"
 mount -t tmpfs -o ro none "$root/readonly"
-# Numba keeps compiled code beside the modules, so that they have to be writable.
+# Numba stores compiled code next to the modules, so that their folder must be writable.
 mount -t tmpfs none "$root$1/pqchain"
 cp -a "$1/pqchain/." "$root$1/pqchain"
 cd "$root"
@@ -191,7 +191,7 @@ exec chroot "$root" sh -c 'cd "$0" && exec "$@"' "$@"
 """
 
 
-def started(folder: Path) -> subprocess.Popen[str]:
+def start(folder: Path) -> subprocess.Popen[str]:
     """Start the process that runs command lines, in its own root folder; see `command_server`."""
     root, files = folder / "root", folder / "fixtures"
     root.mkdir()
@@ -220,7 +220,7 @@ def started(folder: Path) -> subprocess.Popen[str]:
 
 
 def verdict(line: CommandLine, result: dict[str, Any]) -> tuple[Outcome, str]:
-    """Judge what came of a line."""
+    """Return the outcome of a line and its detail."""
     code, stderr, stdout = result["code"], result["stderr"], result["stdout"]
     if "Traceback (most recent call last)" in stderr + stdout:
         return Outcome.TRACEBACK, stderr[-300:]
@@ -242,10 +242,10 @@ def verdict(line: CommandLine, result: dict[str, Any]) -> tuple[Outcome, str]:
     if result["memory_mb"] > line.memory_mb:
         return Outcome.MEMORY, f"{result['memory_mb']} MB"
     if not stderr.strip() and not stdout.strip():
-        return Outcome.WRONG, f"exit code {code} without a word"
+        return Outcome.WRONG, f"exit code {code} without output"
     if code == 0 and line.refused:
-        return Outcome.WRONG, f"exit code 0 where it has to refuse: {(stdout + stderr)[-300:]}"
-    if code == 0 and b"--json" in line.words and not _is_json(stdout):
+        return Outcome.WRONG, f"exit code 0 for invalid input: {(stdout + stderr)[-300:]}"
+    if code == 0 and b"--json" in line.arguments and not _is_json(stdout):
         return Outcome.WRONG, f"not JSON: {stdout[:200]}"
     return (Outcome.REFUSED if code else Outcome.FINE), (stderr or stdout)[-200:]
 
@@ -262,20 +262,20 @@ def _is_json(text: str) -> bool:
 
 
 def limit_seconds() -> float:
-    """Return the time of a line: longer where other programs use the processors too."""
+    """Return the time limit of a line, longer if other programs use the processors."""
     return SECONDS * min(3.0, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
 def ask(server: subprocess.Popen[str], line: CommandLine) -> dict[str, Any]:
-    """Have a line run; return what came of it."""
+    """Run a line on the server; return its result."""
     assert server.stdin is not None
     assert server.stdout is not None
     environment = {
         name.encode().hex(): value if value is None else unquote_to_bytes(value).hex()
         for name, value in line.environment.items()
     }
-    words = [word.hex() for word in line.words]
-    request = {"words": words, "environment": environment, "seconds": limit_seconds()}
+    arguments = [argument.hex() for argument in line.arguments]
+    request = {"arguments": arguments, "environment": environment, "seconds": limit_seconds()}
     server.stdin.write(json.dumps(request) + "\n")
     server.stdin.flush()
     answer = server.stdout.readline()
@@ -289,13 +289,13 @@ def _attack(kind: str) -> Attack:
     def prepare(folder: Path) -> tuple[Inputs, Try]:
         if not can_mount(folder):
             return (lambda rng, count: iter(())), lambda line: Outcome.FINE
-        server = started(folder)
+        server = start(folder)
 
         def make(rng: random.Random, count: int) -> Iterator[Input]:
-            lines = read(kind)
+            pool = read(kind)
             try:
-                for line in lines if count >= len(lines) else rng.sample(lines, count):
-                    yield Input(line.what, line)
+                for line in pool if count >= len(pool) else rng.sample(pool, count):
+                    yield Input(line.description, line)
             finally:
                 server.communicate()  # end of input ends it
 

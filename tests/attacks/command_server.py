@@ -1,6 +1,6 @@
 """Run hostile command lines, one after the other, each in a process forked from this one.
 
-Started by `command_lines.started` as process 1 of its own process and mount namespaces, in a root
+Started by `command_lines.start` as process 1 of its own process and mount namespaces, in a root
 folder in memory over read-only system folders. So a command that fills `/` or `/etc` harms nothing,
 what it leaves running is seen and ended, and pandas is imported once instead of for every line.
 Reads a request in JSON from each line of stdin and writes a result in JSON.
@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 FIXTURES, FOLDER = Path("/fixtures"), Path("/line")
-"""The files that each line finds, and the copy of them in which it runs."""
+"""Initial files of each line, and the copy in which it runs."""
 
 WATCHED = (Path("/"), Path("/etc"), FOLDER)
-"""Folders in which a command must not change what it did not write."""
+"""Folders in which a command must not change files of others."""
 
 LIMITS = {
     resource.RLIMIT_DATA: 1 << 30,
@@ -36,7 +36,7 @@ LIMITS = {
 PRELOADED = (
     *("matplotlib.pyplot", "numpy", "pandas", "simpy", "pqchain.render.table"),
     *("pqchain.bench.gas", "pqchain.chain", "pqchain.conform.suite", "pqchain.plots.consensus"),
-    *("pqchain.consensus.sweeps", "pqchain.reencode.replay", "pqchain.study", "pqchain.report"),
+    *("pqchain.consensus.sweeps", "pqchain.reencode.replays", "pqchain.study", "pqchain.report"),
 )
 """Modules that most commands import; none of them starts a thread, so that forking is safe."""
 
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Run one line in a fresh copy of the fixtures; return what came of it."""
+    """Run one line in a fresh copy of the fixtures; return the result."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     shutil.copytree(FIXTURES, FOLDER, symlinks=True)
     os.mkfifo(FOLDER / "fifo")
@@ -91,7 +91,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
 def _become(request: dict[str, Any]) -> None:
     """Become the command: in this process, or as a new program if its variables are hostile."""
-    words = [bytes.fromhex(word) for word in request["words"]]
+    arguments = [bytes.fromhex(argument) for argument in request["arguments"]]
     changes = {bytes.fromhex(k): v and bytes.fromhex(v) for k, v in request["environment"].items()}
     environment = {**os.environb, **changes}
     environment = {name: value for name, value in environment.items() if value is not None}
@@ -106,8 +106,8 @@ def _become(request: dict[str, Any]) -> None:
     for limit, value in LIMITS.items():
         resource.setrlimit(limit, (value, value))
     if changes:
-        os.execve(sys.executable, [sys.executable, "-m", "pqchain", *words], environment)
-    sys.argv = ["pqchain", *map(os.fsdecode, words)]
+        os.execve(sys.executable, [sys.executable, "-m", "pqchain", *arguments], environment)
+    sys.argv = ["pqchain", *map(os.fsdecode, arguments)]
     runpy.run_module("pqchain", run_name="__main__", alter_sys=True)
     sys.exit(0)
 

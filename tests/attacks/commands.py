@@ -1,7 +1,7 @@
-"""Commands whose surroundings fail: closed outputs, kills, full and read-only disks, two at once.
+"""Attacks on commands: closed outputs, signals, full and read-only disks, two at once.
 
-Whatever happens, there is no traceback, an exit code that says what came of it, and in the folder
-only whole files: the same command, once more, does the rest.
+A command must end without a traceback, with an exit code that states the outcome, and leave only
+complete files, so that repeating it succeeds.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pqchain import checksum, results, scratch
+from pqchain import results
 from pqchain.chain import Ledger
 from pqchain.errors import DataError, UsageError
+from pqchain.results import checksum, scratch
 from tests.attacks.harness import Attack, Input, Inputs, Outcome, Try
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,13 +37,13 @@ COMMANDS: dict[str, str] = {
     "bench": "bench --algorithm Ed25519 --output bench.csv",
     "chain": "chain --algorithm Ed25519 --transactions 20 --threads 1 --output blocks.csv",
     "consensus": f"{_SWEEP} --store runs.jsonl --output heights.csv",
-    "reencode": "reencode --block-bytes 60000 --resume kept --output run.csv",
+    "reencode": "reencode --block-bytes 60000 --store kept --output run.csv",
     "reencode live": "reencode --transport tcp-tls --block-bytes 60000 --output live.csv",
 }
-"""A short one of each kind that writes or computes something."""
+"""A short command of each kind that writes or computes something."""
 
 LIMITED = ("prlimit", f"--data={1 << 30}")
-"""Runs a command with so much memory of its own, whatever happens around it."""
+"""Command prefix that limits the memory."""
 
 _CODES = {0, 1, 2, 130, 143, -signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT}
 
@@ -54,18 +55,18 @@ class Case:
     command: str
     condition: str
     seconds: float = 0.0
-    """After which it is ended."""
+    """Time after which it gets the signal."""
 
 
 def environment(**changes: str | None) -> dict[str, str]:
-    """Return the variables of a process, with changes; None takes one away."""
-    # A thread of OpenBLAS takes memory, and there is one for each processor.
-    whole = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "2", **changes}
-    return {name: value for name, value in whole.items() if value is not None}
+    """Return the environment variables with changes; None removes one."""
+    # OpenBLAS starts a thread per processor, each of which takes memory.
+    variables = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "2", **changes}
+    return {name: value for name, value in variables.items() if value is not None}
 
 
-def started(case: Case, folder: Path) -> subprocess.Popen[bytes]:
-    words = [*LIMITED, sys.executable, "-m", "pqchain", *COMMANDS[case.command].split()]
+def start(case: Case, folder: Path) -> subprocess.Popen[bytes]:
+    command = [*LIMITED, sys.executable, "-m", "pqchain", *COMMANDS[case.command].split()]
     before: tuple[str, ...] = ()
     if case.condition == "full disk":
         before = mounted(folder, "size=4k")
@@ -78,7 +79,7 @@ def started(case: Case, folder: Path) -> subprocess.Popen[bytes]:
         variables |= {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     with Path("/dev/full").open("w") as full:
         return subprocess.Popen(
-            [*before, *words],
+            [*before, *command],
             cwd=folder,
             env=environment(**variables),
             stdout=full if case.condition == "full output" else subprocess.PIPE,
@@ -92,9 +93,9 @@ def _scratch(folder: Path) -> Path:
 
 
 def mounted(folder: Path, option: str) -> tuple[str, ...]:
-    """Return what runs a command with a small or read-only file system over its folder.
+    """Return a command prefix that mounts a small or read-only file system over the folder.
 
-    It is gone with the command; what was written is copied out first.
+    The mount ends with the command; its files are copied out first.
     """
     script = (
         f'mount -t tmpfs -o {option} none "$0" && cd "$0" && "$@"; code=$?; '
@@ -104,19 +105,21 @@ def mounted(folder: Path, option: str) -> tuple[str, ...]:
 
 
 def can_mount(folder: Path) -> bool:
-    """Whether this system lets us mount in a name space of our own."""
-    place = folder / "mount"
-    place.mkdir()
-    done = subprocess.run([*mounted(place, "size=4k"), "true"], capture_output=True, check=False)
-    return done.returncode == 0
+    """Whether this system allows a mount in a new namespace."""
+    target = folder / "mount"
+    target.mkdir()
+    process = subprocess.run(
+        [*mounted(target, "size=4k"), "true"], capture_output=True, check=False
+    )
+    return process.returncode == 0
 
 
 def outcome(case: Case, folder: Path) -> Outcome:
-    """Run one case in a folder of its own, and look at what is left."""
+    """Run one case in a new folder, and check the files that are left."""
     for place in (folder, _scratch(folder)):
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
-    processes = [started(case, folder) for _ in range(2 if case.condition == "two at once" else 1)]
+    processes = [start(case, folder) for _ in range(2 if case.condition == "two at once" else 1)]
     process = processes[0]
     if case.condition == "output closed":
         assert process.stdout is not None
@@ -126,28 +129,28 @@ def outcome(case: Case, folder: Path) -> Outcome:
     elif case.seconds:
         time.sleep(case.seconds)
         process.send_signal(getattr(signal, case.condition.split()[-1]))
-    codes, said = [], b""
-    for each in processes:
-        said += b"".join(part or b"" for part in each.communicate())
-        codes.append(each.returncode)
-    if b"Traceback" in said and b", in main\n" not in said:
+    codes, output = [], b""
+    for process in processes:
+        output += b"".join(part or b"" for part in process.communicate())
+        codes.append(process.returncode)
+    if b"Traceback" in output and b", in main\n" not in output:
         return Outcome.UNFINISHED  # the program was still loading, and nothing had begun
-    if b"Traceback" in said:
-        raise AssertionError(said[-2000:].decode(errors="replace"))
+    if b"Traceback" in output:
+        raise AssertionError(output[-2000:].decode(errors="replace"))
     if not set(codes) <= _CODES:
-        raise AssertionError(f"exit codes {codes}: {said[-500:].decode(errors='replace')}")
-    if still_there(folder):
+        raise AssertionError(f"exit codes {codes}: {output[-500:].decode(errors='replace')}")
+    if has_leftovers(folder):
         return Outcome.ORPHAN
     written = folder.with_name(f"{folder.name}.out")
     place = written if written.exists() else folder
     try:
-        return left(place, complete=all(code == 0 for code in codes))
+        return check_files(place, complete=all(code == 0 for code in codes))
     finally:
         shutil.rmtree(written, ignore_errors=True)
 
 
-def still_there(folder: Path) -> bool:
-    """Whether processes of a command outlive it, or its temporary files the next command."""
+def has_leftovers(folder: Path) -> bool:
+    """Whether processes of a command outlive it, or temporary files the next command."""
     for _ in range(100):
         running = [
             process for process in Path("/proc").glob("[0-9]*") if _works_in(process, folder)
@@ -165,10 +168,10 @@ def _works_in(process: Path, folder: Path) -> bool:
     try:
         return (process / "cwd").readlink() == folder
     except OSError:
-        return False  # it has ended, or is somebody else's
+        return False  # it has ended, or belongs to another user
 
 
-def left(folder: Path, *, complete: bool) -> Outcome:
+def check_files(folder: Path, *, complete: bool) -> Outcome:
     """Judge the files of a command that has ended."""
     unfinished = not complete
     for path in sorted(folder.rglob("*")):

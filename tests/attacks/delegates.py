@@ -1,4 +1,4 @@
-"""What delegates read: from each other, and in their own files after a crash."""
+"""Attacks on delegates: messages of a member, and damaged files after a crash."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tests.delegates.doubles import make_setting
 from tests.reencode.wires import Wire
 
 MESSAGES = 100
-"""In one input."""
+"""Messages per input."""
 
 LONGEST, PIECE = 100_000, 1 << 14
 
 
 def _messages(_: Path) -> tuple[Inputs, Try]:
-    """Say what delegates say, damaged and in any order: nobody votes twice, or for a bad block."""
+    """Send damaged messages in any order: no delegate votes twice, or for an invalid block."""
     kinds = fuzz.by_kind(fuzz.recorded(make_setting()))
     setting = make_setting(modelled_clock=False)
 
@@ -37,7 +37,7 @@ def _messages(_: Path) -> tuple[Inputs, Try]:
 
 
 def _refused(_: Path) -> tuple[Inputs, Try]:
-    """Send a megabyte behind a frame that is rejected, on several channels and sessions."""
+    """Send a megabyte after a rejected frame, on several channels and sessions."""
 
     def attempt(seed: int) -> Outcome:
         rng, wire = random.Random(seed), Wire()
@@ -57,7 +57,7 @@ def _refused(_: Path) -> tuple[Inputs, Try]:
 
 
 def _store(name: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """A delegate that comes back holds what it held, or says that it cannot."""
+    """Restart a delegate: it has its votes and locks, or reports an error."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         setting = make_setting()
@@ -88,11 +88,13 @@ ATTACKS = [
     ),
     Attack(
         surface="delegate",
-        name="a megabyte behind a frame that is refused",
+        name="a megabyte after a rejected frame",
         small=10,
         large=1000,
         prepare=_refused,
     ),
     file_attack("quorums of a delegate", _store("quorums"), text=False, small=60, large=10_000),
-    file_attack("what binds a delegate", _store("bound"), text=False, small=60, large=10_000),
+    file_attack(
+        "votes and locks of a delegate", _store("bound"), text=False, small=60, large=10_000
+    ),
 ]

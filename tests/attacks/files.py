@@ -1,4 +1,4 @@
-"""Every other file that the toolkit reads, damaged: what was written comes back, or an error."""
+"""Attacks on other files: reading a damaged one returns the written data or raises an error."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from tests.attacks.mutations import flips, mutations, texts
 from tests.consensus.scenarios import scenario
 
 Reads = Callable[[], bool]
-"""Reads the damaged file; whether what it says is what was written."""
+"""Reads the damaged file; returns whether the content is what was written."""
 
 
 def all_kinds(data: bytes, rng: random.Random, count: int, *, text: bool) -> Iterator[Input]:
-    """Flip bits, damage bytes and, where it is a text, words: a third of the inputs each."""
+    """Flip bits, damage bytes and, in a text, tokens: a third of the inputs each."""
     share = count // 3 if text else count // 2
     yield from flips(data, range(len(data)), rng, share)
     if text:
@@ -47,13 +47,13 @@ def file_attack(
 
     def prepared(folder: Path) -> tuple[Inputs, Try]:
         path, reads = prepare(folder)
-        whole = path.read_bytes()
+        original = path.read_bytes()
 
         def attempt(damaged: bytes) -> Outcome:
             path.write_bytes(damaged)
             return Outcome.FINE if reads() else Outcome.WRONG
 
-        return lambda rng, count: all_kinds(whole, rng, count, text=text), attempt
+        return lambda rng, count: all_kinds(original, rng, count, text=text), attempt
 
     return Attack(surface=surface, name="bits, bytes, words", prepare=prepared, **counts)
 
@@ -86,9 +86,9 @@ def _chunks(name: str) -> Callable[[Path], tuple[Path, Reads]]:
         store.put(manifest, 2, chunks[2])
 
         def reads() -> bool:
-            (found,) = store.manifests()
-            same = found == manifest == store.manifest(manifest.block_hash, 1)
-            return same and np.array_equal(store.get(found, 2), chunks[2])
+            (read,) = store.manifests()
+            same = read == manifest == store.manifest(manifest.block_hash, 1)
+            return same and np.array_equal(store.get(read, 2), chunks[2])
 
         return folder / "node" / manifest.block_hash / "1" / name, reads
 
@@ -107,7 +107,7 @@ def _sweep(folder: Path) -> tuple[Path, Reads]:
     return store, reads
 
 
-_OWN = """
+_USER_SCHEME = """
 [[scheme]]
 name = "Mine"
 public_key_bytes = 1000
@@ -119,7 +119,7 @@ source = "my own"
 
 
 def _plan(name: str, more: str = "") -> Callable[[Path], tuple[Path, Reads]]:
-    """A plan is the user's own: whatever is a plan is fine."""
+    """Read a plan: every valid plan is fine, because the user writes it."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         path = folder / "plan.toml"
@@ -130,13 +130,13 @@ def _plan(name: str, more: str = "") -> Callable[[Path], tuple[Path, Reads]]:
 
 
 def _prover(folder: Path) -> tuple[Path, Reads]:
-    """What others published of a prover: whatever is of the form is fine."""
+    """Read published numbers of a prover: every valid file is fine."""
     path = shutil.copy(data("provers") / "leanmultisig.toml", folder)
     return Path(path), lambda: provers.read(Path(path)).proof_bytes(1000) >= 0
 
 
 def _secret_key(algorithm: str, implementation: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """A secret key that signs is the one that belongs to the public key."""
+    """Sign with a damaged secret key: a signature must be valid."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         signer = open_signer(algorithm, implementation)
@@ -154,7 +154,7 @@ def _secret_key(algorithm: str, implementation: str) -> Callable[[Path], tuple[P
 
 
 def _public_key(algorithm: str, implementation: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """No other key makes a signature valid."""
+    """Verify with a damaged public key: no signature may be valid."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         signer = open_signer(algorithm, implementation)
@@ -173,7 +173,7 @@ def _public_key(algorithm: str, implementation: str) -> Callable[[Path], tuple[P
 
 
 def _paper(name: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """A folder of a work is its author's own: whatever keeps the layout is fine."""
+    """Read the folder of a work: every valid file is fine, because the author writes it."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         copy = shutil.copytree(data("papers") / "falcon-hls", folder / "falcon-hls")
@@ -192,7 +192,7 @@ def _paper(name: str) -> Callable[[Path], tuple[Path, Reads]]:
 
 
 def _vectors(form: str) -> Callable[[Path], tuple[Path, Reads]]:
-    """Vectors of somebody else: whatever is of the form is fine, and is asked as it stands."""
+    """Read external test vectors: every valid file is fine."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         family, rng = next(iter(families("ml-dsa"))), random.Random(1)
@@ -225,8 +225,8 @@ ATTACKS = [
     file_attack("chunk", _chunks("chunk-2"), text=False, small=60, large=10_000),
     file_attack("store of a sweep", _sweep, small=60, large=10_000),
     file_attack("plan of a study", _plan("pqdpol"), small=40, large=10_000),
-    file_attack("plan of a chain", _plan("ethereum", _OWN), small=30, large=10_000),
-    file_attack("prover of others", _prover, small=30, large=10_000),
+    file_attack("plan of a chain", _plan("ethereum", _USER_SCHEME), small=30, large=10_000),
+    file_attack("published prover", _prover, small=30, large=10_000),
     file_attack("paper.toml of a work", _paper("paper.toml"), small=15, large=10_000),
     file_attack("claims.toml of a work", _paper("claims.toml"), small=15, large=10_000),
     file_attack("printed table of a work", _paper("table1.csv"), small=15, large=10_000),

@@ -1,8 +1,8 @@
-"""What an attack is, how it is tried, and what may come of it.
+"""Attacks: generation of hostile inputs, their execution, and the permitted outcomes.
 
-An attack makes inputs, as many as are asked for, from a seed; each is tried by itself. It may be
-taken (`FINE`), refused with a reason (`REFUSED`), or leave something unfinished that the next try
-takes up (`UNFINISHED`). All else is a defect of ours.
+An attack generates the requested number of inputs from a seed, and each is tried separately. An
+input may be accepted (`FINE`), rejected with a reason (`REFUSED`), or leave the operation
+unfinished so that repeating it succeeds (`UNFINISHED`). Every other outcome is a defect of pqchain.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from typing import Any
 
 from pqchain.errors import PqchainError
 
-STRANGER_MB = 64
-"""The most memory that strangers' inputs may cost, over what the honest one does."""
+MAX_MEMORY_MB = 64
+"""Maximum growth of memory by hostile inputs, compared with the honest one."""
 
 
 class Outcome(Enum):
     FINE = "fine"
-    """Taken, and what came of it is right."""
+    """Accepted, and the result is right."""
     REFUSED = "refused"
-    """An error of ours says why."""
+    """A pqchain error gives the reason."""
     UNFINISHED = "unfinished"
-    """Not done, but nothing is lost: the same once more does it."""
+    """Not completed, but no data is lost: repeating the operation succeeds."""
     WRONG = "wrong answer"
     TRACEBACK = "traceback"
     HALF = "half a file"
@@ -48,11 +48,11 @@ ALLOWED = (Outcome.FINE, Outcome.REFUSED, Outcome.UNFINISHED)
 
 
 class Slow(BaseException):
-    """An input took too long."""
+    """Raised if an input exceeds its time limit."""
 
 
 class Defect(Exception):
-    """An input did what it may not."""
+    """Raised for an outcome that is not permitted."""
 
     def __init__(self, outcome: Outcome, detail: str) -> None:
         super().__init__(detail)
@@ -61,46 +61,48 @@ class Defect(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One hostile thing."""
+    """One hostile input."""
 
-    what: str
-    """How it came about, to make it again."""
+    description: str
+    """How it was generated, so that it can be reproduced."""
     data: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attack:
-    """One way to attack one surface."""
+    """Attack on one surface."""
 
     surface: str
     name: str
     small: int
-    """How many inputs `make test` tries."""
+    """Number of inputs in `make test`."""
     large: int
-    """How many `make attack` tries."""
+    """Number of inputs in `make attack`."""
     seconds: int = 20
-    """An input that takes longer holds somebody up."""
+    """Time limit of an input in seconds."""
     prepare: Callable[[Path], tuple[Inputs, Try]]
-    """Makes the honest thing in an empty folder; returns what makes inputs and what tries one."""
+    """Creates the honest data in an empty folder; returns the generator of inputs, and the function
+    that tries one.
+    """
 
 
 Inputs = Callable[[random.Random, int], Iterator[Input]]
-"""Makes about as many inputs as asked for."""
+"""Generates about the requested number of inputs."""
 
 Try = Callable[[Any], "Outcome | Counter[Outcome]"]
-"""Tries the data of one input, or of many at once whose outcomes it counts.
+"""Tries the data of one input, or of several inputs whose outcomes it counts.
 
-An error of ours may be raised and counts as REFUSED.
+It may raise a pqchain error, which counts as REFUSED.
 """
 
 
 @dataclass(slots=True)
 class Tally:
-    """What came of the inputs of one attack."""
+    """Outcomes of the inputs of one attack."""
 
     counts: Counter[Outcome] = field(default_factory=Counter)
-    found: list[str] = field(default_factory=list)
-    """The first inputs of which came what may not be."""
+    defects: list[str] = field(default_factory=list)
+    """Descriptions of the first inputs with an outcome that is not permitted."""
     memory_mb: float = 0
 
     @property
@@ -113,32 +115,34 @@ class Tally:
 
 
 def run(attack: Attack, inputs: int, *, seed: int = 1, folder: Path | None = None) -> Tally:
-    """Try that many inputs of an attack, in a folder of its own."""
+    """Try that many inputs of an attack, in a temporary folder."""
     tally = Tally()
-    with TemporaryDirectory(dir=folder or memory_folder()) as place:
-        make, attempt = attack.prepare(Path(place))
+    with TemporaryDirectory(dir=folder or memory_folder()) as temporary:
+        make, attempt = attack.prepare(Path(temporary))
         logging.disable(logging.WARNING)
         before = _peak_mb()
-        for number, each in enumerate(make(random.Random(seed), inputs)):
-            outcome, detail = _outcome(attempt, each.data, attack.seconds)
-            many = outcome if isinstance(outcome, Counter) else Counter([outcome])
-            tally.counts += many
-            if not set(many) <= set(ALLOWED) and len(tally.found) < 20:
-                tally.found.append(f"{', '.join(of.value for of in many)}: {each.what}: {detail}")
+        for number, item in enumerate(make(random.Random(seed), inputs)):
+            outcome, detail = _outcome(attempt, item.data, attack.seconds)
+            outcomes = outcome if isinstance(outcome, Counter) else Counter([outcome])
+            tally.counts += outcomes
+            if not set(outcomes) <= set(ALLOWED) and len(tally.defects) < 20:
+                tally.defects.append(
+                    f"{', '.join(of.value for of in outcomes)}: {item.description}: {detail}"
+                )
             if number == min(50, inputs // 10):
                 before = _peak_mb()
         logging.disable(logging.NOTSET)
         tally.memory_mb = _peak_mb() - before
-    if tally.memory_mb > STRANGER_MB:
+    if tally.memory_mb > MAX_MEMORY_MB:
         tally.counts[Outcome.MEMORY] += 1
-        tally.found.append(f"memory grew by {tally.memory_mb:.0f} MB")
+        tally.defects.append(f"memory grew by {tally.memory_mb:.0f} MB")
     return tally
 
 
 def memory_folder() -> Path | None:
-    """Return a folder in memory, where there is one: files are written by the hundred thousand."""
-    place = Path("/dev/shm")
-    return place if place.is_dir() else None
+    """Return a folder in memory if there is one, because attacks write 100,000 files."""
+    folder = Path("/dev/shm")
+    return folder if folder.is_dir() else None
 
 
 def _outcome(attempt: Try, data: Any, seconds: int) -> tuple[Outcome | Counter[Outcome], str]:
@@ -146,13 +150,13 @@ def _outcome(attempt: Try, data: Any, seconds: int) -> tuple[Outcome | Counter[O
         with _limited(seconds):
             return attempt(data), ""
     except PqchainError as error:
-        said = str(error)
-        return (Outcome.REFUSED if said.strip() else Outcome.TRACEBACK), said
+        message = str(error)
+        return (Outcome.REFUSED if message.strip() else Outcome.TRACEBACK), message
     except Slow:
         return Outcome.SLOW, f"more than {seconds} s"
     except Defect as defect:
         return defect.outcome, str(defect)
-    except Exception as error:  # noqa: BLE001 - that any other error comes out is the finding
+    except Exception as error:  # noqa: BLE001 - every other error is a defect
         return Outcome.TRACEBACK, f"{type(error).__name__}: {error}"
 
 
@@ -171,6 +175,6 @@ def _limited(seconds: int) -> Iterator[None]:
 
 
 def _peak_mb() -> float:
-    """Return the most memory that this process ever had."""
+    """Return the peak memory of this process in MB."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6

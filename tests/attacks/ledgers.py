@@ -1,4 +1,4 @@
-"""A ledger's file and its journal, damaged: the chain that was stored comes back, or an error."""
+"""Attacks on a ledger's file and its journal: opening returns the stored chain, or an error."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _apply = State.apply
 
 
 @dataclass(slots=True, eq=False)
-class Remembered:
-    """Does `State.apply` once for each state and block: attacks open the same chain over and over.
+class StateCache:
+    """Cache of `State.apply` by state and block, because attacks open the same chain repeatedly.
 
-    Digests, tables and pages are read anew each time.
+    Digests, tables and pages are read each time.
     """
 
     known: dict[tuple[bytes, bytes], tuple[State, State]] = field(default_factory=dict)
@@ -49,7 +49,7 @@ def next_block(state: State, data: bytes = b"") -> Block:
 
 
 def ledger_of(path: Path, blocks: int) -> State:
-    """Write a ledger; every seventh block needs pages of its own."""
+    """Write a ledger; every seventh block needs further pages."""
     balances = {ALICE.address: 10**6, BOB.address: 0}
     with Ledger.create(path, balances, Rules(limit_bytes=20_000)) as ledger:
         for height in range(blocks):
@@ -59,17 +59,17 @@ def ledger_of(path: Path, blocks: int) -> State:
 
 @dataclass(slots=True, eq=False)
 class _Chain:
-    """A ledger's file as it was at three heights, and what may come of a damaged one."""
+    """A ledger's file at three heights, with the states that a damaged one may have."""
 
     path: Path
     older: bytes
-    whole: bytes
+    current: bytes
     newer: bytes
     states: list[State]
-    """At the heights of the three."""
+    """States at these heights."""
     following: dict[int, Block]
-    """What comes after each height."""
-    remembered: Remembered
+    """Block after each height."""
+    cache: StateCache
 
     @classmethod
     def at(cls, path: Path, blocks: int) -> _Chain:
@@ -79,40 +79,40 @@ class _Chain:
                 states.append(ledger.append(next_block(states[-1], data)))
                 files.append(path.read_bytes())
         following = {state.height: next_block(state) for state in states}
-        return cls(path, *files, states, following, Remembered())
+        return cls(path, *files, states, following, StateCache())
 
     def opened(self, allowed: Sequence[State]) -> Outcome:
-        """Open what is there, which must be one of these; add a block, and open it again."""
-        remembered = self.remembered.apply
-        with patch.object(State, "apply", lambda state, *a, **o: remembered(state, *a, **o)):
+        """Open the file, whose state must be allowed; append a block, and open it again."""
+        apply = self.cache.apply
+        with patch.object(State, "apply", lambda state, *a, **o: apply(state, *a, **o)):
             with Ledger.open(self.path) as ledger:
                 if ledger.state not in allowed:
                     return Outcome.WRONG
-                # What is taken must be of use: a block on top of it is there afterwards.
-                then = ledger.append(self.following[ledger.state.height])
-                if len(list(ledger.blocks())) != then.height:
+                # An accepted file must be usable: an appended block must be stored.
+                extended = ledger.append(self.following[ledger.state.height])
+                if len(list(ledger.blocks())) != extended.height:
                     return Outcome.WRONG
             with Ledger.open(self.path) as ledger:
-                return Outcome.FINE if ledger.state == then else Outcome.WRONG
+                return Outcome.FINE if ledger.state == extended else Outcome.WRONG
 
     def write(self, data: bytes, journal: bytes | None = None) -> None:
         self.path.write_bytes(data)
-        beside = self.path.with_name(f"{self.path.name}-journal")
-        beside.unlink(missing_ok=True)
+        journal_path = self.path.with_name(f"{self.path.name}-journal")
+        journal_path.unlink(missing_ok=True)
         if journal is not None:
-            beside.write_bytes(journal)
+            journal_path.write_bytes(journal)
 
 
 def _flips(blocks: int) -> Callable[[Path], tuple[Inputs, Try]]:
     def prepare(folder: Path) -> tuple[Inputs, Try]:
         chain = _Chain.at(folder / "chain.pqc", blocks)
-        places = structure(chain.whole)
+        places = structure(chain.current)
 
         def attempt(data: bytes) -> Outcome:
             chain.write(data)
             return chain.opened(chain.states[1:2])
 
-        return lambda rng, count: flips(chain.whole, places, rng, count), attempt
+        return lambda rng, count: flips(chain.current, places, rng, count), attempt
 
     return prepare
 
@@ -126,16 +126,16 @@ def _mutations(folder: Path) -> tuple[Inputs, Try]:
         return chain.opened(chain.states)
 
     return (
-        lambda rng, count: mutations(chain.whole, rng, count, others=others, sector=4096),
+        lambda rng, count: mutations(chain.current, rng, count, others=others, sector=4096),
         attempt,
     )
 
 
 def _journals(folder: Path) -> tuple[Inputs, Try]:
-    """Damage the journal that an append leaves which the system ends while it writes."""
+    """Damage the journal of an append that the system ended during its writes."""
     chain = _Chain.at(folder / "chain.pqc", 20)
-    chain.write(chain.whole)
-    limit = len(chain.whole) + 4096
+    chain.write(chain.current)
+    limit = len(chain.current) + 4096
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
@@ -149,12 +149,12 @@ def _journals(folder: Path) -> tuple[Inputs, Try]:
         raise AssertionError(f"the append ended with {status}")
     half = chain.path.read_bytes()
     journal = chain.path.with_name("chain.pqc-journal").read_bytes()
-    if half == chain.whole:
-        raise AssertionError("nothing of the append had reached the file")
+    if half == chain.current:
+        raise AssertionError("the append has not changed the file")
 
     def make(rng: random.Random, count: int) -> Iterator[Input]:
         yield from flips(journal, range(len(journal)), rng, count // 2)
-        yield from mutations(journal, rng, count - count // 2, others=(chain.whole,), sector=512)
+        yield from mutations(journal, rng, count - count // 2, others=(chain.current,), sector=512)
 
     def attempt(data: bytes) -> Outcome:
         chain.write(half, data)

@@ -1,4 +1,4 @@
-"""Ways to damage bytes: one bit after the other, and at random."""
+"""Damage to bytes: every bit in turn, and at random."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SIZES = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0x7FFFFFFF, 0xFFFFFFFF, 2**63, 2**64 -
 
 
 def flips(data: bytes, places: Sequence[int], rng: random.Random, count: int) -> Iterator[Input]:
-    """Flip every bit at these places, in any order, and then bits anywhere."""
+    """Flip every bit at these offsets, in random order, and then bits anywhere."""
     bits = [(place, bit) for place in places for bit in range(8)]
     rng.shuffle(bits)
     bits += [(rng.randrange(len(data)), rng.randrange(8)) for _ in range(count - len(bits))]
@@ -26,13 +26,13 @@ def flips(data: bytes, places: Sequence[int], rng: random.Random, count: int) ->
 def mutations(
     data: bytes, rng: random.Random, count: int, *, others: Sequence[bytes] = (), sector: int = 64
 ) -> Iterator[Input]:
-    """Damage the bytes at random: `others` lend parts of theirs, `sector` is how long parts are."""
+    """Damage the bytes at random, also with parts of `others` of `sector` bytes."""
     for _ in range(count):
-        damaged, done = bytearray(data), []
+        damaged, changes = bytearray(data), []
         for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
             at = rng.randrange(len(damaged) + 1)
-            done.append(_damage(damaged, at, rng, others or (data,), sector))
-        yield Input(", ".join(done), bytes(damaged))
+            changes.append(_damage(damaged, at, rng, others or (data,), sector))
+        yield Input(", ".join(changes), bytes(damaged))
 
 
 def _damage(
@@ -92,18 +92,18 @@ _TOKENS = (
         "[" * 3000,
     ),
 )
-"""What readers of JSON, TOML and CSV stumble over."""
+"""Values on which readers of JSON, TOML and CSV may fail."""
 
 
 _EDITS = ("taken", "doubled", "swapped", "set", "copied")
 
 
 def texts(data: bytes, rng: random.Random, count: int) -> Iterator[Input]:
-    """Damage a text at its words: taken out, doubled, exchanged, made of another type."""
-    words = _words(data.decode())
+    """Damage the tokens of a text: removed, doubled, exchanged, or of another type."""
+    tokens = _tokens(data.decode())
     for number in range(count):
-        damaged = list(words)
-        done = []
+        damaged = list(tokens)
+        changes = []
         for _ in range(rng.choice((1, 1, 1, 2, 4))):
             at, kind = rng.randrange(len(damaged)), rng.randrange(5)
             if kind == 0:
@@ -118,13 +118,13 @@ def texts(data: bytes, rng: random.Random, count: int) -> Iterator[Input]:
             elif kind == 3:
                 word = damaged[at] = rng.choice(_TOKENS)
             else:
-                word = damaged[at] = rng.choice(words)
-            done.append(f"{_EDITS[kind]} {at} {word[:20]!r}")
+                word = damaged[at] = rng.choice(tokens)
+            changes.append(f"{_EDITS[kind]} {at} {word[:20]!r}")
             if not damaged:
                 break
-        yield Input(f"text {number}: {', '.join(done)}", "".join(damaged).encode())
+        yield Input(f"text {number}: {', '.join(changes)}", "".join(damaged).encode())
 
 
-def _words(text: str) -> list[str]:
-    """Split into numbers, names, quoted texts and single marks; joined they are the text again."""
+def _tokens(text: str) -> list[str]:
+    """Split a text into numbers, names, quoted texts and single characters."""
     return re.findall(r'"(?:[^"\\\n]|\\.)*"|[A-Za-z0-9_.+-]+|\s+|.', text, re.DOTALL)

@@ -1,4 +1,4 @@
-"""Our C interface under the sanitizers: damaged secret keys, and batches of damaged signatures.
+"""The C interface under the sanitizers: damaged secret keys, and batches of damaged signatures.
 
 The driver is `tests/crypto/native_fuzz.c`; `make fuzz-native` builds it and the libraries.
 """
@@ -29,25 +29,25 @@ SCHEMES = {
     "liboqs-0.13-avx2": ("ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024"),
     "liboqs-0.7.1-ref": ("Dilithium2", "Falcon-512"),
 }
-"""Those of which our own code reads keys or signatures; of liboqs, whose keys it looks at."""
+"""Schemes whose keys or signatures are read by pqchain's code, by library."""
 
-_SAID = re.compile(r"(\d+) damaged keys, (\d+) of them sign; (\d+) signatures in batches")
+_REPORT = re.compile(r"(\d+) damaged keys, (\d+) of them sign; (\d+) signatures in batches")
 
 
 def _prepared(library: str, scheme: str) -> Callable[[Path], tuple[Inputs, Try]]:
     def prepare(_: Path) -> tuple[Inputs, Try]:
         driver, built = BUILD / "native-fuzz", BUILD / "ours" / library / "lib" / "liboqs.so"
         if not (driver.exists() and built.exists()):
-            raise UsageError(f"{built} is not there: `make fuzz-native` builds it first")
+            raise UsageError(f"{built} is missing. Run make fuzz-native first.")
 
         def attempt(number: int) -> Counter[Outcome]:
-            """Signatures that were looked at are fine, and so are keys that sign all the same."""
-            words = [driver, str(number), built, scheme]
-            done = subprocess.run(words, capture_output=True, text=True, check=False)
-            found = _SAID.search(done.stdout)
-            if done.returncode or not found:
-                raise AssertionError(f"ended with {done.returncode}: {done.stderr[-2000:]}")
-            keys, signing, signatures = map(int, found.groups())
+            """Count checked signatures and damaged keys that sign as fine."""
+            command = [driver, str(number), built, scheme]
+            process = subprocess.run(command, capture_output=True, text=True, check=False)
+            match = _REPORT.search(process.stdout)
+            if process.returncode or not match:
+                raise AssertionError(f"exit code {process.returncode}: {process.stderr[-2000:]}")
+            keys, signing, signatures = map(int, match.groups())
             return Counter({Outcome.FINE: signing + signatures, Outcome.REFUSED: keys - signing})
 
         def make(_: random.Random, count: int) -> Iterator[Input]:

@@ -27,5 +27,5 @@ ATTACKS: tuple[Attack, ...] = (
 
 
 def run_listed(index: int, inputs: int, seed: int) -> Tally:
-    """Run one of them by its place, in whatever process this is."""
+    """Run the attack with that index."""
     return run(ATTACKS[index], inputs, seed=seed)

@@ -1,4 +1,4 @@
-"""Source trees of liboqs that were changed: the build refuses them before it compiles anything."""
+"""Attacks on the source tree of liboqs: the build rejects a changed one before it compiles."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ class Change:
             path.write_bytes(other.read_bytes())
             other.write_bytes(data)
 
-    def undo(self, tree: Path, whole: Path) -> None:
+    def undo(self, tree: Path, original: Path) -> None:
         """Restore the tree from a copy."""
         for name in filter(None, (self.file, self.other)):
             (tree / name).unlink(missing_ok=True)
-            if (whole / name).exists():
-                shutil.copy(whole / name, tree / name)
+            if (original / name).exists():
+                shutil.copy(original / name, tree / name)
 
 
 def cached_tree() -> Path | None:
@@ -110,15 +110,15 @@ def _cmake(script: Path, **variables: str) -> subprocess.CompletedProcess[str]:
 
 
 def _prepare(folder: Path) -> tuple[Inputs, Try]:
-    """Have the build look at part of a real tree, pinned by a digest of its own."""
-    found = cached_tree()
-    if found is None or shutil.which("cmake") is None:
+    """Build from a part of a real tree, pinned by its digest."""
+    header = cached_tree()
+    if header is None or shutil.which("cmake") is None:
         return (lambda rng, count: iter(())), lambda change: Outcome.FINE
-    names, whole, tree = files_of(found.parents[1]), folder / "whole", folder / "tree"
+    names, original, tree = files_of(header.parents[1]), folder / "original", folder / "tree"
     for name in names:
-        (whole / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(found.parents[1] / name, whole / name)
-    shutil.copytree(whole, tree)
+        (original / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(header.parents[1] / name, original / name)
+    shutil.copytree(original, tree)
     native, fetch, digest = folder / "native", folder / "fetch.cmake", folder / "digest.cmake"
     for part in ("cmake", f"sources/{RELEASE}"):
         shutil.copytree(NATIVE / part, native / part)
@@ -135,19 +135,19 @@ def _prepare(folder: Path) -> tuple[Inputs, Try]:
         file.write(f"set(digest {pin})\n")
     accepted = _cmake(fetch, **variables)
     if accepted.returncode:
-        raise AssertionError(f"the whole tree is refused: {accepted.stderr}")
+        raise AssertionError(f"the unchanged tree is rejected: {accepted.stderr}")
 
     def attempt(change: Change) -> Outcome:
         change.make(tree)
         result = _cmake(fetch, **variables)
-        change.undo(tree, whole)
+        change.undo(tree, original)
         if result.returncode == 0:
             return Outcome.WRONG
         if "is not the pinned one" in result.stderr or "holds no liboqs" in result.stderr:
             return Outcome.REFUSED
         raise AssertionError(result.stderr[-1000:])
 
-    return (lambda rng, count: _changes(whole, names, rng, count)), attempt
+    return (lambda rng, count: _changes(original, names, rng, count)), attempt
 
 
 def _changes(tree: Path, names: list[str], rng: random.Random, count: int) -> Iterator[Input]:

@@ -1,4 +1,4 @@
-"""Where in a file of SQLite structure stands: headers, pointers, cells.
+"""Offsets of the structure in an SQLite file: headers, pointers, cells.
 
 From "Database File Format" of SQLite's documentation, sections 1.3, 1.6 and 2.1.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 _FILE_HEADER = 100
 _INTERIOR_TABLE, _LEAF_TABLE = 5, 13
-_IN_FRONT = 80
-"""So much of a record counts as structure: its own header, and short values."""
+_RECORD_HEAD = 80
+"""Bytes of a record that count as structure: its header, and short values."""
 
 
 def structure(data: bytes) -> list[int]:
-    """Return the places of bytes that are not the values of long records, nor free space."""
+    """Return the offsets of bytes that are neither values of long records nor free space."""
     size = int.from_bytes(data[16:18], "big")
     places = set(range(_FILE_HEADER))
     overflow: set[int] = set()
@@ -41,7 +41,7 @@ def _tree_page(data: bytes, base: int, size: int, overflow: set[int]) -> set[int
             continue
         length, at = _number(data, cell)
         _, at = _number(data, at)
-        places.update(range(cell, at + min(length, _IN_FRONT)))
+        places.update(range(cell, at + min(length, _RECORD_HEAD)))
         if length > size - 35:
             least = (size - 12) * 32 // 255 - 23
             local = least + (length - least) % (size - 4)
@@ -52,7 +52,7 @@ def _tree_page(data: bytes, base: int, size: int, overflow: set[int]) -> set[int
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """Return a number of variable length, and the place after it."""
+    """Return an integer of variable length, and the offset after it."""
     value = 0
     for index in range(8):
         value = value << 7 | data[at + index] & 0x7F

@@ -1,7 +1,6 @@
-"""What nodes read from each other, with messages of the right grammar and wrong everything else.
+"""Attacks on nodes by an authenticated member, with well-formed messages of wrong content.
 
-One member of the mesh is hostile: it keeps its proven identity and breaks the rest. Whatever it
-says, the node lives on, cuts off nobody else, and gives the others what is theirs.
+The node must continue to run, close no session of other members, and serve their requests.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from pqchain.reencode.protocol.node import ReencodingNode
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.session import Closed, Opened, Received
 from pqchain.wire.transports import registry
-from tests.attacks.harness import STRANGER_MB, Attack, Input, Inputs, Outcome, Try
+from tests.attacks.harness import MAX_MEMORY_MB, Attack, Input, Inputs, Outcome, Try
 from tests.reencode.mesh import small
 from tests.reencode.wires import Wire, beat, works
 from tests.wire import hostile, members
 
 HOSTILE, HONEST = 1, 2
 MESSAGES = 10
-"""In one input."""
+"""Messages per input."""
 
 _STRANGE: tuple[Any, ...] = (
     *(None, True, False, 0, 1, -1, 2, 3, 7, 2**31, 2**63, 10**400, 0.5, -0.0, 1e308),
@@ -48,7 +47,7 @@ _PLAN = {"epoch": 2, "leader": 1, "members": [0, 1, 2, 3]}
 
 
 def messages(rng: random.Random, blocks: list[str]) -> bytes:
-    """Return the bytes of one message, damaged or followed by what may follow it."""
+    """Return the bytes of one message, possibly damaged or followed by a chunk."""
     kind = rng.choice(tuple(_GRAMMAR))
     message = {"type": kind, **_GRAMMAR[kind]}
     if kind == "get":
@@ -57,25 +56,25 @@ def messages(rng: random.Random, blocks: list[str]) -> bytes:
         message["plan"] = dict(_PLAN, epoch=rng.randrange(4))
         message["stored"] = {rng.choice(blocks): "0" * 16}
     while rng.random() < 0.6:
-        place = rng.choice((message, message["plan"])) if message.get("plan") else message
-        if isinstance(place, dict):
-            field = rng.choice((*place, "more"))
+        target = rng.choice((message, message["plan"])) if message.get("plan") else message
+        if isinstance(target, dict):
+            field = rng.choice((*target, "more"))
             if rng.random() < 0.2:
-                place.pop(field, None)
+                target.pop(field, None)
             else:
-                place[field] = deepcopy(rng.choice(_STRANGE))
-    data = _packed(message)
+                target[field] = deepcopy(rng.choice(_STRANGE))
+    data = _pack(message)
     if kind == "chunk":
         data += rng.randbytes(rng.choice((0, 1, 100, 20_000)))
-    return _damaged(data, rng) if rng.random() < 0.3 else data
+    return _damage(data, rng) if rng.random() < 0.3 else data
 
 
-def _packed(message: dict[Any, Any]) -> bytes:
+def _pack(message: dict[Any, Any]) -> bytes:
     text = json.dumps(message).encode("utf-8", "surrogatepass")
     return len(text).to_bytes(4, "big") + text
 
 
-def _damaged(data: bytes, rng: random.Random) -> bytes:
+def _damage(data: bytes, rng: random.Random) -> bytes:
     kind = rng.randrange(5)
     at = rng.randrange(len(data))
     if kind == 0:
@@ -115,11 +114,11 @@ class _Mesh:
         works(self.node, 0.02)
 
     def serves(self, block: str) -> bool:
-        """Whether somebody honest, who may have been taken for dead, comes and gets its chunk."""
+        """Whether an honest member, even if considered dead, dials and gets its chunk."""
         before, session = len(self.wire.sent), 300 + HONEST
-        asked = pack({"type": "get", "block": block, "index": 0, "epoch": 1})
+        request = pack({"type": "get", "block": block, "index": 0, "epoch": 1})
         self.node.handle(Opened(session, HONEST, False), 9.0)
-        self.node.handle(Received(session, 77, asked, False), 9.0)
+        self.node.handle(Received(session, 77, request, False), 9.0)
         works(self.node, 9.0)
         (head, *_) = [data for at, _, data in self.wire.sent[before:] if at == session]
         return next(iter(Reader().feed(head)))["type"] == "chunk"
@@ -150,7 +149,7 @@ def _prepared(state: str) -> Callable[[Path], tuple[Inputs, Try]]:
                 if rng.random() < 0.1:
                     node.handle_timer(now)
             hostile = {*(at for at, peer in wire.dialled.items() if peer == HOSTILE)}
-            broken = {at for at, reason in wire.closed if reason == "protocol broken"}
+            broken = {at for at, reason in wire.closed if reason == "protocol violation"}
             cut_off = broken - hostile - {100 + HOSTILE, 200 + HOSTILE}
             if cut_off:
                 return Outcome.WRONG
@@ -164,23 +163,23 @@ def _prepared(state: str) -> Callable[[Path], tuple[Inputs, Try]]:
 
 
 def _reader(folder: Path) -> tuple[Inputs, Try]:
-    """Take bytes apart, in pieces of any length: it must not matter where they were cut."""
+    """Parse bytes in pieces of any length; the result must not depend on the cuts."""
 
-    def taken(pieces: list[bytes]) -> list[Any]:
-        reader, found = Reader(), []
+    def parse(pieces: list[bytes]) -> list[Any]:
+        reader, results = Reader(), []
         try:
             for piece in pieces:
-                found += map(str, reader.feed(piece))
+                results += map(str, reader.feed(piece))
         except DataError as error:
-            found.append(str(error))
-        return found
+            results.append(str(error))
+        return results
 
     def attempt(seed: int) -> Outcome:
         rng = random.Random(seed)
         data = b"".join(messages(rng, ["0" * 64]) for _ in range(MESSAGES))
         cuts = sorted(rng.randrange(len(data) + 1) for _ in range(rng.randrange(1, 9)))
         pieces = [data[a:b] for a, b in zip([0, *cuts], [*cuts, len(data)], strict=True)]
-        return Outcome.FINE if taken(pieces) == taken([data]) else Outcome.WRONG
+        return Outcome.FINE if parse(pieces) == parse([data]) else Outcome.WRONG
 
     return inputs, attempt
 
@@ -189,29 +188,29 @@ _TRANSPORTS = ("tcp-tls", "aioquic", "qh3", "grpc", "native")
 _FLOOD_SECONDS = 3.0
 
 _FLOODS = {
-    "bytes after a refused frame": "refused-frame",
+    "bytes after a rejected frame": "refused-frame",
     "half messages on many channels": "half-messages",
     "valid messages without end": "valid",
-    "answers that nobody reads": "deaf-requests",
+    "responses that are not read": "deaf-requests",
 }
-"""The names of the floods of `tests.wire.members`; an input is a transport."""
+"""Floods of `tests.wire.members` by description; an input is a transport."""
 
 
 def _flooded(node: str, flood: str) -> Callable[[Path], tuple[Inputs, Try]]:
-    """Flood a node on loopback by a member, from a process of its own, over one transport."""
+    """Flood a node on loopback by a member in another process, over one transport."""
 
     def prepare(_: Path) -> tuple[Inputs, Try]:
         def transports(rng: random.Random, count: int) -> Iterator[Input]:
-            names = [name for name in _TRANSPORTS if not registry.get(name).reason()]
+            names = [name for name in _TRANSPORTS if not registry.get(name).unavailable_reason()]
             return (Input(name, name) for name in names[:count])
 
         def attempt(transport: str) -> Outcome:
-            found = asyncio.run(members.measure(transport, node, flood, _FLOOD_SECONDS))
-            if not found["grown"] <= STRANGER_MB:
+            result = asyncio.run(members.measure(transport, node, flood, _FLOOD_SECONDS))
+            if not result["grown"] <= MAX_MEMORY_MB:
                 return Outcome.MEMORY
-            if not found["opened"] or found["dial"] == float("inf"):
+            if not result["opened"] or result["dial"] == float("inf"):
                 return Outcome.WRONG
-            return Outcome.REFUSED if found["cut_off"] else Outcome.FINE
+            return Outcome.REFUSED if result["cut_off"] else Outcome.FINE
 
         return transports, attempt
 
@@ -221,7 +220,7 @@ def _flooded(node: str, flood: str) -> Callable[[Path], tuple[Inputs, Try]]:
 ATTACKS = (
     [
         Attack(
-            surface=f"node that re-encodes, {state}",
+            surface=f"re-encoding node, {state}",
             name=f"{MESSAGES} messages of a member",
             small=40,
             large=25_000,
@@ -231,7 +230,7 @@ ATTACKS = (
     ]
     + [
         Attack(
-            surface="messages of the wire",
+            surface="wire messages",
             name=f"{MESSAGES} messages in pieces",
             small=100,
             large=100_000,
@@ -240,9 +239,7 @@ ATTACKS = (
     ]
     + [
         Attack(
-            surface="delegate on sockets"
-            if node == "delegate"
-            else "node that re-encodes, on sockets",
+            surface="delegate on sockets" if node == "delegate" else "re-encoding node, on sockets",
             name=f"{name}, over each transport",
             small=0,
             large=len(_TRANSPORTS),

@@ -1,4 +1,4 @@
-"""A small part of `make attack`: nothing but what may come of hostile inputs."""
+"""A small part of `make attack`: only permitted outcomes of hostile inputs."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from tests.attacks.harness import ALLOWED, Attack, Input, Outcome, run
 from tests.attacks.registry import ATTACKS
 
 SMALL = [attack for attack in ATTACKS if attack.small]
-"""Those of which `make test` tries some inputs."""
+"""Attacks of which `make test` tries some inputs."""
 
 
 @pytest.mark.native
-@pytest.mark.parametrize("attack", SMALL, ids=lambda each: f"{each.surface}, {each.name}")
+@pytest.mark.parametrize("attack", SMALL, ids=lambda attack: f"{attack.surface}, {attack.name}")
 def test_hostile_inputs_are_taken_or_refused_with_a_reason(attack: Attack) -> None:
     tally = run(attack, attack.small)
     if not tally.inputs:
         pytest.skip(
             "impossible here: no mount in a namespace of its own, or no source in the cache"
         )
-    assert set(tally.counts) <= set(ALLOWED), "\n".join(tally.found)
+    assert set(tally.counts) <= set(ALLOWED), "\n".join(tally.defects)
 
 
 def test_the_table_has_a_row_for_every_attack_and_no_defects() -> None:
@@ -44,4 +44,4 @@ def test_what_may_not_come_out_is_counted_and_told() -> None:
     tally = run(made_up, 4)
     assert (tally.inputs, tally.failed) == (4, 2)
     assert tally.counts[Outcome.FINE] == 2
-    assert tally.found == ["traceback: input 1: KeyError: 'lost'", "wrong answer: input 2: "]
+    assert tally.defects == ["traceback: input 1: KeyError: 'lost'", "wrong answer: input 2: "]

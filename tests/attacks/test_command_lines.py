@@ -21,8 +21,8 @@ SAMPLE, LONG_SAMPLE = 7, 64
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Popen[str]]:
     folder = tmp_path_factory.mktemp("lines")
     if not can_mount(folder):
-        pytest.skip("this system lets nobody mount in a name space of their own")
-    process = command_lines.started(folder)
+        pytest.skip("this system allows no mount in a new namespace")
+    process = command_lines.start(folder)
     yield process
     process.communicate()
     assert process.returncode == 0
@@ -34,7 +34,7 @@ def test_a_sample_of_hostile_command_lines_gets_an_answer_or_a_reason(server: Po
     for line in command_lines.sample(SAMPLE):
         outcome, detail = command_lines.verdict(line, command_lines.ask(server, line))
         if outcome not in ALLOWED:
-            defects.append(f"{outcome.value}: {line.what}: {detail}")
+            defects.append(f"{outcome.value}: {line.description}: {detail}")
     assert not defects, "\n".join(defects)
 
 
@@ -42,8 +42,8 @@ def test_a_sample_of_hostile_command_lines_gets_an_answer_or_a_reason(server: Po
 def test_what_a_command_writes_to_a_system_folder_is_seen_and_harms_nothing(
     server: Popen[str],
 ) -> None:
-    words = (b"falcon", b"keys", b"--public-key", b"/etc/a.pk", b"--secret-key", b"b.sk")
-    line = CommandLine("falcon keys --public-key /etc/a.pk --secret-key b.sk", words)
+    arguments = (b"falcon", b"keys", b"--public-key", b"/etc/a.pk", b"--secret-key", b"b.sk")
+    line = CommandLine("falcon keys --public-key /etc/a.pk --secret-key b.sk", arguments)
     for _ in range(2):  # the second time the file is gone again
         result = command_lines.ask(server, line)
         assert (result["code"], result["changed"]) == (0, ["/etc/a.pk"])
@@ -53,8 +53,8 @@ def test_what_a_command_writes_to_a_system_folder_is_seen_and_harms_nothing(
 @pytest.mark.native
 @pytest.mark.parametrize("scheme", ["lib/fine.so", "schemes/fine.py:Fine"])
 def test_the_scheme_without_a_fault_is_fine(server: Popen[str], scheme: str) -> None:
-    words = ("bench", "--operation", "sign,verify", "--json", "--scheme", scheme)
-    line = CommandLine(" ".join(words), tuple(word.encode() for word in words))
+    arguments = ("bench", "--operation", "sign,verify", "--json", "--scheme", scheme)
+    line = CommandLine(" ".join(arguments), tuple(argument.encode() for argument in arguments))
     result = command_lines.ask(server, line)
     assert command_lines.verdict(line, result)[0] is Outcome.FINE, result["stderr"]
 
@@ -67,13 +67,15 @@ def test_hostile_command_lines_get_an_answer_or_a_reason(kind: str) -> None:
     attack = next(attack for attack in command_lines.ATTACKS if attack.name == kind)
     tally = run(attack, LONG_SAMPLE)
     if not tally.inputs:
-        pytest.skip("this system lets nobody mount in a name space of their own")
-    assert set(tally.counts) <= set(ALLOWED), "\n".join(tally.found)
+        pytest.skip("this system allows no mount in a new namespace")
+    assert set(tally.counts) <= set(ALLOWED), "\n".join(tally.defects)
 
 
 def test_the_lines_differ_and_are_many() -> None:
-    lines = [line.what for kind in command_lines.kinds() for line in command_lines.read(kind)]
-    assert len(lines) == len(set(lines)) >= 448
+    descriptions = [
+        line.description for kind in command_lines.kinds() for line in command_lines.read(kind)
+    ]
+    assert len(descriptions) == len(set(descriptions)) >= 448
 
 
 FINE = {

@@ -124,8 +124,20 @@ def test_a_history_is_as_many_runs_as_were_added(tmp_path: Path) -> None:
     assert list(line.get_xdata()) == [0, 1, 2]
     assert list(line.get_ydata()) == pytest.approx([0.0073, 0.0146, 0.0219])
     results.save(machine("m"), tmp_path / "other.csv")
-    with pytest.raises(DataError, match="is no history"):
+    with pytest.raises(DataError, match="must be a history"):
         comparing.append(machine("m"), tmp_path / "other.csv")
+
+
+@pytest.mark.parametrize(("preset", "rounds"), [("quick", 3), ("paper", 5)])
+def test_intervals_of_a_history_count_the_rounds_of_its_preset(
+    preset: str, rounds: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "history.csv"
+    for day in (1, 2):
+        comparing.append(machine("m", date=f"2026-11-0{day}", preset=preset), path)
+    row = pq.bench.compare_runs([path]).iloc[0]
+    expected = 1.2533 * 1.4826 * 0.02 / rounds**0.5 * 2**0.5
+    assert math.log(row["high"] / row["ratio"]) / 1.96 == pytest.approx(expected)
 
 
 def test_two_machines_are_never_drawn_alike() -> None:
@@ -143,7 +155,7 @@ def test_two_machines_are_never_drawn_alike() -> None:
         pq.plots.plot_tradeoff(mixed)
 
 
-@pytest.mark.parametrize(("given", "message"), [([], "0 run"), ([frames.blocks()], "measurement")])
+@pytest.mark.parametrize(("given", "message"), [([], "got 0"), ([frames.blocks()], "measurement")])
 def test_what_cannot_be_compared_is_refused(given: list[pd.DataFrame], message: str) -> None:
     with pytest.raises((UsageError, DataError), match=message):
         pq.bench.compare_runs(given)

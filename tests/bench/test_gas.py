@@ -41,18 +41,18 @@ def test_a_run_prices_every_scheme_in_every_unit():
     frame = gas.measure_gas(["ECDSA-P256"], rounds=2)
     assert set(frame["unit"]) == {"evm", "near", "solana"}
     assert (frame["status"] == "ok").all()
-    rows = frame.set_index(["scheme", "unit"])
+    rows = frame.set_index(["algorithm", "unit"])
     assert rows.loc[("ecrecover", "evm"), "gas"] == pytest.approx(841)
     assert rows.loc[("Ed25519", "solana"), "gas"] == pytest.approx(720)
     assert (frame["low"] <= frame["high"]).all()
     assert "EIP-7904" in gas.check_anchor(frame)
-    assert "not measured" in gas.check_anchor(frame[frame["scheme"] == "Ed25519"])
+    assert "not measured" in gas.check_anchor(frame[frame["algorithm"] == "Ed25519"])
 
 
 def test_the_check_of_the_anchor_says_why_it_is_missed():
     frame = gas.GAS.frame(
         {
-            "scheme": name, "unit": "evm", "anchor": "ecrecover", "anchor_gas": 841.0,
+            "algorithm": name, "unit": "evm", "anchor": "ecrecover", "anchor_gas": 841.0,
             "gas": value, "low": value, "high": high, "verify_seconds": 1.0, "input_bytes": 1.0,
             "calldata_gas": 16.0, "status": "ok", "reason": "",
         }
@@ -68,10 +68,10 @@ def test_the_check_of_the_anchor_says_why_it_is_missed():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"anchor_gas": 0.0}, "anchor_gas is 0.0"),
-        ({"rounds": 1}, "rounds is 1; expected a whole number from 2 to 1000"),
-        ({"rounds": 1001}, "rounds is 1001"),
-        ({"rounds": 2.5}, "rounds is 2.5"),
+        ({"anchor_gas": 0.0}, "anchor_gas must be above 0"),
+        ({"rounds": 1}, "rounds must be a whole number from 2 to 1000.* got 1"),
+        ({"rounds": 1001}, "rounds must be .* got 1001"),
+        ({"rounds": 2.5}, "rounds must be .* got 2.5"),
     ],
 )
 def test_wrong_use_is_refused(given, message):

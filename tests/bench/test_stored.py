@@ -33,7 +33,7 @@ def test_a_run_is_found_by_its_machine(kept: Path) -> None:
 
 def test_a_run_of_another_machine_or_version_is_refused(kept: Path) -> None:
     results.save(frames.measurements(["Falcon-512"]), kept)
-    with pytest.raises(DataError, match=r"made on 'test-machine-00000000' by pqchain '0\.0\.0'"):
+    with pytest.raises(DataError, match=r"got \('test-machine-00000000', '0\.0\.0'\)"):
         stored.load()
 
 

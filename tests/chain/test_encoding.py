@@ -46,8 +46,8 @@ def test_sizes_are_the_sum_of_the_documented_fields() -> None:
     assert encoded_size("Falcon-512", data_bytes=12, signature_bytes=660) == (
         body + 12 + 3 + 4 + 897 + 4 + 660
     )
-    assert encoded_size("Falcon-512", public_key="registered") == body + 3 + 8 + 655
-    assert encoded_size("ECDSA-secp256k1", public_key="recovered") == body + 3 + 8 + 65
+    assert encoded_size("Falcon-512", key_mode="registered") == body + 3 + 8 + 655
+    assert encoded_size("ECDSA-secp256k1", key_mode="recovered") == body + 3 + 8 + 65
     assert encoded_size(["ECDSA-secp256k1", "ML-DSA-44"]) == (
         body + 2 * (3 + 8) + 33 + 64 + 1312 + 2420
     )
@@ -77,8 +77,8 @@ def test_fifty_thousand_bytes_hold_what_the_pqdpol_tables_imply(name: str, count
         {"algorithm": "ML-KEM-512"},
         {"algorithm": []},
         {"algorithm": ["Ed25519"] * 5},
-        {"algorithm": "Falcon-512", "public_key": "recovered"},
-        {"algorithm": "Falcon-512", "public_key": "guessed"},
+        {"algorithm": "Falcon-512", "key_mode": "recovered"},
+        {"algorithm": "Falcon-512", "key_mode": "guessed"},
         {"algorithm": "Falcon-512", "kind": "block"},
         {"algorithm": "Falcon-512", "signature_bytes": -1},
         {"algorithm": "Falcon-512", "data_bytes": 65536},
@@ -97,8 +97,8 @@ def test_an_unknown_scheme_is_an_unknown_algorithm() -> None:
 
 def test_the_reader_never_reads_past_the_end() -> None:
     reader = Reader(b"\x00\x00\x00\x02abc")
-    assert reader.counted("a field") == b"ab"
-    with pytest.raises(Malformed, match=r"the amount needs 8 bytes at byte 6, but 1 are left"):
+    assert reader.length_prefixed("a field") == b"ab"
+    with pytest.raises(Malformed, match=r"the amount needs 8 bytes at byte 6, but 1 remain"):
         reader.number(8, "the amount")
     with pytest.raises(Malformed, match="1 bytes follow"):
         reader.end("block")

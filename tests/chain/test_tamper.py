@@ -36,8 +36,8 @@ HEADER = (
 def wallets() -> tuple[Wallet, ...]:
     return (
         fresh("Falcon-512"),
-        alice(public_key="registered"),
-        bob(public_key="recovered"),
+        alice(key_mode="registered"),
+        bob(key_mode="recovered"),
         hybrid(),
     )
 

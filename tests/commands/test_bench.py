@@ -60,7 +60,7 @@ def test_a_failed_operation_is_1(monkeypatch, capsys):
 def test_the_place_of_the_samples_is_looked_at_too(measured, tmp_path, capsys):
     (tmp_path / "a-samples.csv").mkdir()
     assert main(["bench", "--output", str(tmp_path / "a.csv"), "--samples"]) == 2
-    assert "a-samples.csv is a folder" in capsys.readouterr().err
+    assert "a-samples.csv must be a file" in capsys.readouterr().err
     assert measured == []
 
 
@@ -68,11 +68,11 @@ def test_the_place_of_the_samples_is_looked_at_too(measured, tmp_path, capsys):
     ("arguments", "message"),
     [
         (["bench", "--algorithm", "Falcon512"], "Falcon-512"),
-        (["bench", "--algorithm", ","], "holds no name"),
+        (["bench", "--algorithm", ","], "names separated by commas"),
         (["bench", "--preset", "slow"], "invalid choice"),
         (["bench", "--samples"], "needs --output"),
-        (["bench", "--algorithm", "Falcon-512", "--operation", "encapsulate"], "no encapsulate;"),
-        (["bench", "--output", "times.txt"], "should end in .csv"),
+        (["bench", "--algorithm", "Falcon-512", "--operation", "encapsulate"], "got encapsulate"),
+        (["bench", "--output", "times.txt"], "must end in .csv"),
     ],
 )
 def test_wrong_use_of_bench_is_2(arguments, message, refused):

@@ -13,24 +13,24 @@ from pqchain import installation, results
 from pqchain.commands.main import main
 from pqchain.conform import formats
 from pqchain.errors import DataError, UsageError
-from pqchain.reencode import replay
+from pqchain.reencode import replays
 from pqchain.reencode.storage.store import Manifest
 from pqchain.study import reading, ready
 from pqchain.study.provers import read as read_prover
 from pqchain.works import papers
 
 READERS = {
-    "plan.toml": (reading.load, installation.MOST_TEXT_BYTES),
-    "prover.toml": (read_prover, installation.MOST_TEXT_BYTES),
-    "paper.toml": (installation.read_toml, installation.MOST_TEXT_BYTES),
-    "vectors.json": (formats.read, installation.MOST_JSON_BYTES),
-    "manifest.json": (Manifest.read, installation.MOST_JSON_BYTES),
-    "kept.json": (replay._remembered, installation.MOST_JSON_BYTES),
+    "plan.toml": (reading.load, installation.MAX_TEXT_BYTES),
+    "prover.toml": (read_prover, installation.MAX_TEXT_BYTES),
+    "paper.toml": (installation.read_toml, installation.MAX_TEXT_BYTES),
+    "vectors.json": (formats.read, installation.MAX_JSON_BYTES),
+    "manifest.json": (Manifest.read, installation.MAX_JSON_BYTES),
+    "kept.json": (replays._stored, installation.MAX_JSON_BYTES),
     "table.json": (
         lambda path: results.load(path.with_suffix(".csv")),
-        installation.MOST_JSON_BYTES,
+        installation.MAX_JSON_BYTES,
     ),
-    "printed.csv": (lambda path: list(papers._rows(path)), installation.MOST_TABLE_BYTES),
+    "printed.csv": (lambda path: list(papers._rows(path)), installation.MAX_TABLE_BYTES),
 }
 
 
@@ -41,7 +41,7 @@ def test_a_file_that_is_too_long_is_refused(name: str, tmp_path: Path) -> None:
     path.with_suffix(".csv").touch()  # the table of the sidecar
     with path.open("wb") as file:
         file.truncate(1 << 40)  # without a byte on the disk, and more than there is memory
-    with pytest.raises(DataError, match=f"{path} has more than {most} bytes"):
+    with pytest.raises(DataError, match=f"{path} must have at most {most} bytes"):
         read(path)
 
 
@@ -117,7 +117,7 @@ def test_a_file_that_is_replaced_by_a_pipe_is_not_waited_for(
     path, regular = tmp_path / "file", os.stat_result(Path(__file__).stat())
     os.mkfifo(path)
     monkeypatch.setattr(Path, "stat", lambda *_, **__: regular)
-    with pytest.raises(UsageError, match="file is not a regular file"):
+    with pytest.raises(UsageError, match="file must be a regular file"):
         installation.read_bytes(path, 100)
 
 
@@ -146,7 +146,7 @@ TOO_MANY = (
     ),
     *(
         f"consensus --nodes 4 {option} {value}"
-        for option in ("--rate", "--latency", "--timeout", "--round-seconds")
+        for option in ("--bits-per-second", "--delay-seconds", "--timeout", "--round-seconds")
         for value in ("1e300", "-1", "nan", "inf", "9" * 4001)
     ),
 )
@@ -179,8 +179,8 @@ PLACES = {
     "conform vectors --output {}": "/dev/null",
     "conform run --output {}": "/dev/null",
     "reproduce --output {}": "/dev/null",
-    "reencode --resume {}": "/dev/null",
-    "reencode --qlog {}": "/dev/null",
+    "reencode --store {}": "/dev/null",
+    "reencode --log {}": "/dev/null",
     "consensus --mode virtual --transport native --network star --nodes 4 --log {}": "/dev/null",
     "plot networks --output {}": "named.svg",
     "study pqdpol --page {}": "named.html",
@@ -206,7 +206,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(
     assert main(line.format(PLACES[line]).split()) == 2
     assert time.monotonic() - before < 20
     said = capsys.readouterr().err
-    assert "is a file; expected a folder" in said or "is no ordinary file" in said
+    assert "must be a folder; it is a file" in said or "must be a regular file" in said
     assert {path.name for path in tmp_path.iterdir()} == {"named.svg", "named.html", "named.csv"}
 
 

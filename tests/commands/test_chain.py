@@ -13,7 +13,7 @@ from pqchain.commands.main import main
 def test_chain_tells_one_block_in_words_and_many_in_a_table(blocks, capsys):
     assert main(["chain"]) == 0
     assert "Falcon-512" in capsys.readouterr().out.splitlines()[0]
-    assert main(["chain", "--all", "--threads", "1,4", "--transactions", "7"]) == 0
+    assert main(["chain", "--algorithm", "all", "--threads", "1,4", "--transactions", "7"]) == 0
     shown = capsys.readouterr().out
     assert "Hawk-512" in shown
     assert "unsupported: no Hawk-512 here" in shown
@@ -34,15 +34,15 @@ def test_chain_as_json_and_as_a_file(blocks, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--all", "--algorithm", "Ed25519"], "exclude each other"),
-        (["--threads", "many"], "'many' is neither a whole number nor a range"),
-        (["--threads", "0"], "threads is 0; expected a whole number from 1 to 1024"),
-        (["--output", "blocks.txt"], "should end in .csv"),
+        (["--algorithm", "all,Ed25519"], "unknown algorithm 'all'"),
+        (["--threads", "many"], "whole numbers or ranges, such as 1..5 or 1,2,8; got 'many'"),
+        (["--threads", "0"], "threads must be a whole number from 1 to 1024; got 0"),
+        (["--output", "blocks.txt"], "must end in .csv"),
         (["--algorithm", "Falcon512"], "did you mean 'Falcon-512'"),
-        (["--transactions", "0"], "transactions is 0"),
-        (["--data-bytes", "-1"], "data_bytes is -1; expected a whole number from 0 to 65535"),
-        (["--data-bytes", "70000"], "data_bytes is 70000"),
-        (["--algorithm", "Falcon-512+Falcon-512"], "each once"),
+        (["--transactions", "0"], "transactions must be a"),
+        (["--data-bytes", "-1"], "data_bytes must be a whole number from 0 to 65535; got -1"),
+        (["--data-bytes", "70000"], "data_bytes must be a"),
+        (["--algorithm", "Falcon-512+Falcon-512"], "distinct algorithms"),
     ],
 )
 def test_wrong_use_of_chain_is_2(arguments, said, refused):

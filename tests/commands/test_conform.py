@@ -97,7 +97,7 @@ def test_builds_that_cannot_be_made_say_so(capsys, monkeypatch):
 
 def test_wrong_use_of_run_and_explain_is_refused(refused):
     refused(["conform", "run", "--verifier", "circl", "--", "./mine"], "exclude each other")
-    refused(["conform", "run", "--limit-seconds", "0"], "--limit-seconds 0")
+    refused(["conform", "run", "--timeout", "0"], "--timeout must be at least 1; got 0")
     refused(["conform", "explain", "Hawk-512:1"], "Hawk-512")
     refused(["conform", "explain", "ML-DSA-44:99999"], "unknown vector")
 

@@ -54,7 +54,9 @@ def test_every_library_of_the_package_is_looked_for_with_a_command_that_works(mo
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "version", version)
-    monkeypatch.setattr(erasure, "available", lambda: {"isal": "ISA-L is not installed: get it"})
+    monkeypatch.setattr(
+        erasure, "unavailable_reason", lambda engine: "ISA-L is not installed: get it"
+    )
     findings = {finding.name: finding for finding in doctor.examine()}
     looked_for = "aioquic simpy reedsolo numba dask distributed grpcio qh3 uvloop ISA-L"
     for name in looked_for.split():
@@ -127,11 +129,13 @@ def test_doctor_is_1_only_if_something_essential_is_broken(monkeypatch, capsys):
     broken = doctor.Finding("Group", "library", "broken", "bad", disables="x", fix="make")
     monkeypatch.setattr(doctor, "examine", lambda: [optional])
     assert main(["doctor"]) == 0
-    assert "Nothing essential is broken; 1 optional part is missing." in capsys.readouterr().out
+    assert "Optional parts: 0 broken, 1 missing." in capsys.readouterr().out
     monkeypatch.setattr(doctor, "examine", lambda: [optional, broken])
     assert main(["doctor"]) == 1
     shown = capsys.readouterr().out
     assert "!!  library" in shown
+    assert "Essential parts: 0 broken, 0 missing." in shown
+    assert "Optional parts: 1 broken, 1 missing." in shown
     assert "to fix:   make" in shown
     assert main(["doctor", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["healthy"] is False

@@ -45,7 +45,7 @@ def test_a_secret_key_is_for_its_owner_and_never_overwritten(keys: Path, capsys)
     )
     assert code == 2
     assert (keys / "sk").read_bytes() == before
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("target", ["nowhere", "link"])
@@ -57,7 +57,7 @@ def test_a_key_does_not_replace_a_link_that_leads_nowhere(
     for names in (("link", "new"), ("new", "link")):
         words = ["falcon", "keys", "--public-key", names[0], "--secret-key", names[1]]
         assert cli.main(words) == 2
-        assert "link exists already" in capsys.readouterr().err
+        assert "link already exists" in capsys.readouterr().err
     assert (tmp_path / "link").readlink() == Path(target)
 
 
@@ -66,7 +66,7 @@ def test_a_loop_of_links_is_an_error_and_no_traceback(keys: Path, monkeypatch, c
     (keys / "loop").symlink_to("loop")
     words = ["falcon", "sign", "note", "--secret-key", "sk", "--output", "loop/signature"]
     assert cli.main(words) == 2
-    assert "there is no folder loop" in capsys.readouterr().err
+    assert "the folder loop does not exist" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("same", ["same", "./same", "folder/../same", "link/same"])
@@ -75,17 +75,17 @@ def test_both_keys_in_one_file_are_refused(tmp_path: Path, monkeypatch, same: st
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path)
     assert cli.main(["falcon", "keys", "--public-key", "same", "--secret-key", same]) == 2
-    assert "which would be lost" in capsys.readouterr().err
+    assert "which would be overwritten" in capsys.readouterr().err
     assert not (tmp_path / "same").exists()
 
 
 @pytest.mark.parametrize(
     ("output", "said"),
     [
-        ("note", "is MESSAGE"),
-        ("./sk", "is --secret-key"),
-        (".", "is a folder"),
-        ("none/sig", "there is no folder none"),
+        ("note", "must differ from MESSAGE"),
+        ("./sk", "must differ from --secret-key"),
+        (".", "must be a file"),
+        ("none/sig", "the folder none does not exist"),
     ],
 )
 def test_a_signature_goes_where_nothing_is_lost(
@@ -160,5 +160,5 @@ def test_the_figures_of_the_engine_in_rtl(capsys) -> None:
     assert data["limits"]
     assert cli.main(["falcon", "rtl"]) == 0
     shown = capsys.readouterr()
-    assert "11522" in shown.out
+    assert "11\u202f522" in shown.out
     assert "not placed" in shown.err

@@ -68,7 +68,7 @@ def test_the_preset_of_the_environment_reaches_every_measurement(
     assert frame.attrs["provenance"]["preset"] == "paper"
     assert frame.loc[0, "samples"] == 2
     monkeypatch.setenv(presets.PRESET_VARIABLE, "long")
-    with pytest.raises(pq.errors.UsageError, match="PQCHAIN_PRESET=long: unknown preset"):
+    with pytest.raises(pq.errors.UsageError, match="PQCHAIN_PRESET=long: preset must be"):
         pq.measure("Ed25519", "verify")
 
 
@@ -102,10 +102,19 @@ def test_a_scheme_of_ones_own_may_be_named_too(command: str, capsys) -> None:
 
 
 def test_a_plan_that_is_changed_keeps_ones_own(capsys) -> None:
-    arguments = ["study", "pqdpol", "--scheme", MINE, "--set", "schemes=FALCON-512", "--draws", "1"]
+    arguments = [
+        "study",
+        "pqdpol",
+        "--scheme",
+        MINE,
+        "--set",
+        "algorithms=FALCON-512",
+        "--draws",
+        "1",
+    ]
     assert cli.main([*arguments, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)["figures"]
-    assert {row["scheme"] for row in figures} == {"Falcon-512", "Mine"}
+    assert {row["algorithm"] for row in figures} == {"Falcon-512", "Mine"}
 
 
 def test_plot_lists_every_kind_of_the_package(capsys) -> None:

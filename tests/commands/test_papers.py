@@ -46,9 +46,9 @@ def test_numbers_without_a_value_are_null(capsys):
     [
         (["papers", "pqdpool"], "did you mean 'pqdpol'?"),
         (["papers", "pqdpol", "table9"], "table"),
-        (["papers", "--findings"], "no work was named"),
-        (["papers", "pqdpol", "table4", "--findings"], "--findings with the table table4"),
-        (["papers", "pqdpol", "--findings", "--coverage"], "--findings and --coverage with both"),
+        (["papers", "--findings"], "--findings needs a work"),
+        (["papers", "pqdpol", "table4", "--findings"], "exclude each other"),
+        (["papers", "pqdpol", "--findings", "--coverage"], "exclude each other"),
     ],
 )
 def test_an_unknown_work_or_table_is_refused(arguments, message, refused):

@@ -37,8 +37,8 @@ def test_compare_shows_draws_and_saves(saved: Path, capsys) -> None:
 
 
 def test_plot_draws_for_a_column(saved: Path, capsys) -> None:
-    arguments = ["plot", "speed", str(saved), "--width", "3.5in", "--format", "pdf"]
-    assert cli.main([*arguments, "--algorithms", "falcon-512"]) == 0
+    arguments = ["plot", "speed", str(saved), "--width", "3.5in", "--output", "speed.pdf"]
+    assert cli.main([*arguments, "--algorithm", "falcon-512"]) == 0
     assert capsys.readouterr().out == "speed.pdf\n"
     content = Path("speed.pdf").read_bytes()
     assert b"/FontFile2" in content  # Type 42 is a TrueType file in the PDF
@@ -52,8 +52,8 @@ def test_plot_draws_for_a_column(saved: Path, capsys) -> None:
 def test_a_history_is_drawn(saved: Path) -> None:
     for _ in range(2):
         comparing.append(results.load(saved), Path("history.csv"))
-    arguments = ["plot", "history", "history.csv", "--algorithms", "FALCON-512"]
-    assert cli.main([*arguments, "--format", "SVG"]) == 0
+    arguments = ["plot", "history", "history.csv", "--algorithm", "FALCON-512"]
+    assert cli.main(arguments) == 0
     assert "Falcon-512" in Path("history.svg").read_text()
 
 
@@ -68,18 +68,17 @@ def test_a_machine_of_which_no_run_comes_along_is_told(saved: Path, tmp_path, mo
     [
         (["plot", "sped", "mine.csv"], "unknown plot 'sped'"),
         (["plot", "speed", "none.csv"], "there is no file none.csv"),
-        (["plot", "speed"], "is drawn from a file"),
-        (["plot", "speed", "mine.csv", "--what", "bytes"], "speed takes none"),
-        (["plot", "blocks", "mine.csv"], "blocks needs --what QUANTITY"),
+        (["plot", "speed"], "speed needs a file"),
+        (["plot", "speed", "mine.csv", "--quantity", "bytes"], "speed has one quantity"),
+        (["plot", "blocks", "mine.csv"], "blocks needs --quantity"),
         (["plot", "speed", "mine.csv", "--width", "wide"], "must be single, double"),
-        (["plot", "speed", "mine.csv", "--output", "a.gif"], "ends in .pdf"),
-        (["plot", "speed", "mine.csv", "--output", "a.png", "--format", "pdf"], "differ"),
+        (["plot", "speed", "mine.csv", "--output", "a.gif"], "must end in one of .pdf"),
         (["compare", "mine.csv"], "at least two"),
         (["compare", "mine.csv", "none.csv"], "there is no file none.csv"),
         (["cite", "nobody"], "unknown work 'nobody'"),
         (["native", "--check", "none.so"], "there is no such file"),
-        (["doctor", "--latex"], "this shows none"),
-        (["bench", "--algorithm", "Falcon-512", "--append", "h.txt"], "should end in .csv"),
+        (["doctor", "--latex"], "this command shows none"),
+        (["bench", "--algorithm", "Falcon-512", "--append", "h.txt"], "must end in .csv"),
     ],
 )
 def test_wrong_use_is_told(saved: Path, arguments: list[str], message: str, capsys) -> None:

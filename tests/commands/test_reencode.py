@@ -8,12 +8,13 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 from pqchain import results
 from pqchain.commands.main import main
-from pqchain.reencode import replay, scenario
+from pqchain.reencode import replays, scenario
 from pqchain.wire.drivers import namespaces
 from tests import frames
 
@@ -28,33 +29,41 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
     def fake_replay(one: scenario.Scenario, **options: object):
         calls.append({"scenario": one, **options})
         kinds = options["streams"]
-        return frames.exchanges((1.0, 2.0)) if kinds else frames.replay_runs({})
+        if not kinds:
+            return frames.replay_result({})
+        return replace(frames.replay_result({}), frame=frames.exchanges((1.0, 2.0)))
 
-    monkeypatch.setattr(replay, "replay", fake_replay)
+    monkeypatch.setattr(replays, "replay", fake_replay)
     return calls
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--datagram-bytes", "20000"], "datagrams of 20000 bytes: QUIC needs at least 1200"),
-        (["--datagram-bytes", "100"], "datagrams of 100 bytes"),
-        (["--block-bytes", "0"], "block_bytes is 0; expected a whole number from 1 to"),
-        (["--blocks", "0"], "blocks is 0"),
-        (["--repeats", "0"], "--repeats is 0; expected a whole number from 1 to 10000"),
-        (["--seed=-1"], "seed is -1"),
+        (
+            ["--datagram-bytes", "20000"],
+            "datagram_bytes must be a whole number from 1200",
+        ),
+        (["--datagram-bytes", "100"], "datagram_bytes must be"),
+        (["--block-bytes", "0"], "block_bytes must be a whole number from 1 to"),
+        (["--blocks", "0"], "blocks must be a"),
+        (["--repeats", "0"], "--repeats must be a whole number from 1 to 10000; got 0"),
+        (["--seed=-1"], "seed must be a"),
         (["--streams", "foo"], "unknown streams 'foo'; expected one of single, multiplexed"),
-        (["--resume", "/proc/nothing"], "/proc/nothing cannot be written"),
+        (["--store", "/proc/nothing"], "/proc/nothing cannot be written"),
         (["--streams", "single-"], "did you mean 'single'?"),
-        (["--loss", "1.5"], "loss is 1.5; expected a number from 0 to 1"),
-        (["--bits-per-second", "-1"], "bits_per_second is -1.0; expected a number from 1 to"),
-        (["--datagram-seconds", "-1"], "datagram_seconds is -1.0; expected"),
-        (["--mode", "loopback", "--loss", "0.1"], "loopback models and shapes nothing"),
-        (["--mode", "loopback", "--resume", "kept"], "--resume works with virtual only"),
-        (["--transport", "qh3", "--qlog", "logs"], "--qlog works with aioquic only"),
-        (["--transport", "grpc", "--qlog", "logs"], "--qlog works with aioquic only"),
-        (["--mode", "virtual", "--transport", "grpc"], "grpc needs sockets"),
-        (["--output", "runs.txt"], "--output runs.txt should end in .csv"),
+        (["--loss", "1.5"], "loss must be a number from 0 to 1; got 1.5"),
+        (["--bits-per-second", "-1"], "bits_per_second must be a number from 1 to"),
+        (["--datagram-seconds", "-1"], "datagram_seconds must be"),
+        (
+            ["--mode", "loopback", "--loss", "0.1"],
+            "--mode virtual or netns; got loopback",
+        ),
+        (["--mode", "loopback", "--store", "kept"], "--store works with virtual only"),
+        (["--transport", "qh3", "--log", "logs"], "--log works with aioquic only"),
+        (["--transport", "grpc", "--log", "logs"], "--log works with aioquic only"),
+        (["--mode", "virtual", "--transport", "grpc"], "got grpc, which needs sockets"),
+        (["--output", "runs.txt"], "must end in .csv; got runs.txt"),
         (["--mode", "moon"], "invalid choice: 'moon'"),
         (["--blocks", "many"], "invalid int value: 'many'"),
     ],
@@ -92,7 +101,7 @@ def test_streams_are_compared_and_the_interval_is_shown(fake, capsys):
 def test_one_pair_is_no_comparison_and_says_so(fake, capsys):
     assert main([*SMALL, "--streams", "single,multiplexed"]) == 0
     captured = capsys.readouterr()
-    assert "give --repeats 10" in captured.err
+    assert "use --repeats 10" in captured.err
     assert "interval" not in captured.out
 
 
@@ -103,14 +112,14 @@ def test_the_paper_preset_says_how_long_it_takes_before_it_begins(monkeypatch, c
         said.append(capsys.readouterr().err)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(replay, "replay", stop)
+    monkeypatch.setattr(replays, "replay", stop)
     assert main(["reencode", "--preset", "paper"]) == 130
     assert "on an idle machine: 1 run of" in said[0]
 
 
 def test_options_reach_the_scenario(fake):
-    options = ["--mode", "netns", "--bits-per-second", "1e7", "--seed", "3", "--overlap"]
-    reason = namespaces.reason()
+    options = ["--mode", "netns", "--bits-per-second", "1e7", "--seed", "3"]
+    reason = namespaces.unavailable_reason()
     assert main([*SMALL, *options]) == 0
     if reason:
         assert not fake
@@ -118,7 +127,7 @@ def test_options_reach_the_scenario(fake):
         assert main([*SMALL, *options]) == 0
     one = fake[0]["scenario"]
     assert isinstance(one, scenario.Scenario)
-    assert (one.link.bits_per_second, one.seed, one.overlap) == (1e7, 3, True)
+    assert (one.link.bits_per_second, one.seed) == (1e7, 3)
     assert main([*SMALL, "--datagram-seconds", "2e-6"]) == 0
     one = fake[1]["scenario"]
     assert isinstance(one, scenario.Scenario)
@@ -133,7 +142,7 @@ def test_another_transport_runs_on_loopback(fake):
 
 
 def test_what_cannot_run_here_is_a_row_with_the_reason(monkeypatch, fake, capsys):
-    monkeypatch.setattr(namespaces, "reason", lambda: "network namespaces need root")
+    monkeypatch.setattr(namespaces, "unavailable_reason", lambda: "network namespaces need root")
     assert main([*SMALL, "--mode", "netns"]) == 0
     assert "unsupported: network namespaces need root" in capsys.readouterr().out
     assert not fake
@@ -148,7 +157,7 @@ def test_runs_are_saved_with_their_provenance(fake, tmp_path, capsys):
 def test_help_teaches_modes_and_phases(capsys):
     assert main(["reencode", "--help"]) == 0
     text = capsys.readouterr().out
-    for word in ("virtual", "loopback", "netns", "phases:", "--qlog logs", "(7,3)", "qvis"):
+    for word in ("virtual", "loopback", "netns", "phases:", "--log logs", "(7,3)", "qvis"):
         assert word in text
     assert max(map(len, text.splitlines())) <= 100
 

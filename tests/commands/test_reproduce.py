@@ -91,7 +91,7 @@ def test_reproduce_prints_the_replays_of_the_re_encoding(tmp_path, once, monkeyp
     shown = capsys.readouterr().out
     assert shown.startswith("Table 1, printed and replayed")
     assert shown.splitlines()[-1] == str(tmp_path / "index.html")
-    names = ("table1", "figure1", "contrast", "libraries", "trouble", "transports", "runs")
+    names = ("table1", "figure1", "contrast", "libraries", "impaired", "transports", "runs")
     assert all((tmp_path / "quic-reencoding" / f"{name}.csv").is_file() for name in names)
     page = (tmp_path / "quic-reencoding.html").read_text(encoding="utf-8")
     assert "Where the time goes" in page

@@ -29,7 +29,7 @@ def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> N
     (tmp_path / "my.toml").write_text(shown.replace("nodes = 32", "nodes = 16"), encoding="utf-8")
     page, figures = tmp_path / "my.html", tmp_path / "my.csv"
     files = ["--page", str(page), "--output", str(figures)]
-    chosen = ["--set", "schemes=Falcon-512,Dilithium2,mine"]
+    chosen = ["--set", "algorithms=Falcon-512,Dilithium2,mine"]
     chosen += ["--scheme", "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"]
     assert cli.main(["study", str(tmp_path / "my.toml"), "--draws", "2", *chosen, *files]) == 0
     out = capsys.readouterr()
@@ -40,7 +40,7 @@ def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> N
     saved = results.load(figures)
     assert saved.attrs["provenance"]["costs"] == "paper:pqdpol"
     assert set(saved["quantity"]) >= {"final_seconds", "repair_seconds"}
-    given = saved[(saved["scheme"] == "Mine") & (saved["kind"] == "given")]
+    given = saved[(saved["algorithm"] == "Mine") & (saved["kind"] == "given")]
     assert set(given["source"]) == {"given: the command line"}
 
 
@@ -79,10 +79,10 @@ def test_everything_that_cannot_be_set_is_told_at_once(capsys) -> None:
 def test_inputs_can_be_set(capsys) -> None:
     values = []
     for nodes in ("32", "16"):
-        change = ["--set", f"nodes={nodes}", "--set", "schemes=Falcon-512", "--draws", "1"]
+        change = ["--set", f"nodes={nodes}", "--set", "algorithms=Falcon-512"]
         assert cli.main(["study", "pqdpol", "--draws", "1", "--json", *change]) == 0
         figures = json.loads(capsys.readouterr().out)["figures"]
-        found = {(row["scheme"], row["quantity"]): row["value"] for row in figures}
+        found = {(row["algorithm"], row["quantity"]): row["value"] for row in figures}
         values.append(found["Falcon-512", "final_seconds"])
     assert values[0] == pytest.approx(4 * values[1], rel=0.05)
 
@@ -90,17 +90,17 @@ def test_inputs_can_be_set(capsys) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "no study given"),
+        ([], "name a study"),
         (["etherium"], "'ethereum'"),
         (["pqdpol", "--set", "nodes"], "must be INPUT=VALUE"),
         (["pqdpol", "--set", "nodes=0"], "nodes must be 1 to"),
         (["pqdpol", "--set", "node=3"], "did you mean 'nodes'"),
-        (["pqdpol", "--set", "migration=Falcon-512"], "use a TOML file"),
-        (["pqdpol", "--set", "schemes=Falcon-500"], "unknown algorithm 'Falcon-500'"),
-        (["pqdpol", "--matters-for", "weather", "--page", "x.html"], "unknown figure"),
-        (["pqdpol", "--matters-for", "weather"], "unknown figure"),
-        (["pqdpol", "--matters-for", "latency_seconds"], "add --page"),
-        (["pqdpol", "--page", "none/x.html"], "there is no folder none"),
+        (["pqdpol", "--set", "migration=Falcon-512"], "set it in a TOML file"),
+        (["pqdpol", "--set", "algorithms=Falcon-500"], "unknown algorithm 'Falcon-500'"),
+        (["pqdpol", "--sensitivity", "weather", "--page", "x.html"], "unknown figure"),
+        (["pqdpol", "--sensitivity", "weather"], "unknown figure"),
+        (["pqdpol", "--sensitivity", "latency_seconds"], "add --page"),
+        (["pqdpol", "--page", "none/x.html"], "the folder none does not exist"),
         (["pqdpol", "--page", "x.txt"], "must end in .html"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Verifiers for tests, run as `python fakes.py KIND`: right, wrong, and broken in every way."""
+"""Verifiers for tests, run as `python fakes.py KIND`: correct, wrong, and failing ones."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def main() -> None:
     for number, line in enumerate(sys.stdin, 1):
         request = json.loads(line)
         verdict, ident = "accept", request["id"]
-        given = [
+        case = [
             bytes.fromhex(request[name])
             for name in ("message", "signature", "public_key", "context")
         ]
         if kind == "right":
-            verdict = "accept" if model(request["algorithm"]).verify(*given) else "reject"
+            verdict = "accept" if model(request["algorithm"]).verify(*case) else "reject"
         elif kind == "crash" and number % 2 == 0:
             sys.stderr.write("segmentation fault, more or less\n")
             sys.exit(3)

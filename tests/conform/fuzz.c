@@ -1,13 +1,13 @@
-/* Damaged vectors for several builds of one verifier, to be built with sanitizers:
+/* Mutated vectors for several builds of one verifier, to be built with sanitizers:
  *
  *     conform-fuzz NUMBER VECTORS ALGORITHM LIBRARY...
  *
  * Each library is a shared object with the interface of pq_native.h. All must give the same verdict
- * on so many cases, each a vector of the file with some of its bits, bytes or length changed; some
- * stay as they are, so that both verdicts occur. Every input lies in a block of the heap of exactly
- * its size, so that reading past an end is noticed. The sequence is the same in every run.
+ * on NUMBER cases, each a vector of the file with changed bits, bytes or length; some are unchanged,
+ * so that both verdicts occur. Every input is in a heap block of exactly its size, so that sanitizers
+ * detect reading past its end. The sequence is the same in every run.
  *
- * VECTORS holds, for each vector, its message, context, signature and public key, each after its
+ * VECTORS has, for each vector, its message, context, signature and public key, each after its
  * length in four bytes, lowest first. Exit code 1, with the case, if two libraries differ.
  */
 #include "../../pqchain/native/pq_native.h"

@@ -1,8 +1,8 @@
-"""Damage boundary vectors and see that all our builds give each the same verdict.
+"""Mutate boundary vectors and compare the verdicts of all builds.
 
     python tests/conform/fuzz.py 1000000 PROGRAM FOLDER
 
-PROGRAM is fuzz.c beside this file, built; FOLDER holds a folder for each library, as a build of
+PROGRAM is the compiled fuzz.c of this folder; FOLDER has a folder for each library, as a build of
 `pqchain/native` does. `make fuzz-conform` builds both with sanitizers.
 """
 
@@ -37,11 +37,11 @@ RUNS = (
     ("Falcon-padded-1024", FALCON),
     ("Falcon-512", ROUND3),
 )
-"""Builds that have to agree. liboqs 0.7.1 has Falcon of the second round, with another bound."""
+"""Builds that must agree. liboqs 0.7.1 has Falcon of the second round, with another bound."""
 
 
 def write_vectors(algorithm: str, path: Path) -> None:
-    """Write the vectors that C code may see: those with a key of the right length."""
+    """Write the vectors with a key of the right length, which the C code requires."""
     length = algorithms.get(algorithm).public_key_bytes
     with path.open("wb") as file:
         for vector in generate(algorithm):
@@ -51,7 +51,7 @@ def write_vectors(algorithm: str, path: Path) -> None:
 
 
 def runnable(implementations: Iterable[str]) -> list[Implementation]:
-    """Return those that this processor can run."""
+    """Return the implementations that this processor can run."""
     rows = map(algorithms.implementation, implementations)
     return [row for row in rows if not machine.missing_flags(row)]
 
@@ -59,9 +59,9 @@ def runnable(implementations: Iterable[str]) -> list[Implementation]:
 def fuzz(
     program: Path, count: int, algorithm: str, libraries: Iterable[Path]
 ) -> subprocess.CompletedProcess[str]:
-    """Send so many cases to all libraries; exit code 1 if two of them differ."""
-    with tempfile.TemporaryDirectory() as place:
-        vectors = Path(place) / "vectors"
+    """Send `count` cases to all libraries; exit code 1 if two of them differ."""
+    with tempfile.TemporaryDirectory() as folder:
+        vectors = Path(folder) / "vectors"
         write_vectors(algorithm, vectors)
         return subprocess.run(
             [program, str(count), vectors, algorithm, *libraries],
@@ -76,19 +76,20 @@ def main() -> int:
     for algorithm, _ in RUNS:
         generate(algorithm)  # once, before the threads
 
-    def run(given: tuple[str, tuple[str, ...]]) -> tuple[str, subprocess.CompletedProcess[str]]:
-        algorithm, rows = given[0], runnable(given[1])
+    def run(case: tuple[str, tuple[str, ...]]) -> tuple[str, subprocess.CompletedProcess[str]]:
+        algorithm, rows = case[0], runnable(case[1])
         libraries = [folder / row.library / "lib" / "liboqs.so" for row in rows]
-        what = f"{algorithm} by {', '.join(row.name for row in rows)}"
-        return what, fuzz(program, share, algorithm, libraries)
+        title = f"{algorithm} by {', '.join(row.name for row in rows)}"
+        return title, fuzz(program, share, algorithm, libraries)
 
     failed = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for what, done in pool.map(run, RUNS):
-            said = done.stdout.strip() if done.returncode == 0 else done.stdout + done.stderr
-            sys.stdout.write(f"{what}: {said}\n")
+        for title, process in pool.map(run, RUNS):
+            success = process.returncode == 0
+            output = process.stdout.strip() if success else process.stdout + process.stderr
+            sys.stdout.write(f"{title}: {output}\n")
             sys.stdout.flush()
-            failed += done.returncode != 0
+            failed += not success
     sys.stdout.write(f"{share * len(RUNS)} cases, {failed} of {len(RUNS)} runs failed\n")
     return 1 if failed else 0
 

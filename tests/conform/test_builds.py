@@ -1,7 +1,7 @@
-"""Every build of ours is right at every boundary.
+"""Every build of pqchain is correct on the boundary vectors.
 
-Honest signatures never come near these corners: known-answer tests pass with a verifier that
-does not check the bound on z at all, as that of the unpatched AVX2 code in liboqs 0.13.0.
+Honest signatures never come near these boundaries: known-answer tests pass with a verifier that
+does not check the bound on z at all, such as the uncorrected AVX2 code of liboqs 0.13.0.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ FALCON = ("Falcon-512", "Falcon-padded-512")
 
 @cache
 def vectors(name: str) -> tuple[Vector, ...]:
-    """Return what the specification decides, under keys of the right length.
+    """Return the vectors that the specification decides, with keys of the right length.
 
-    Of ML-DSA those under crafted keys, which are made in a second; `make conform` takes all.
+    For ML-DSA only those under crafted keys, which take a second; `make conform` uses all.
     """
-    made = ml_dsa.collect(name) if name in PARAMETER_SETS else generate(name)
-    length = len(made[0].public_key)
-    return tuple(v for v in made if v.expected != "acceptable" and len(v.public_key) == length)
+    generated = ml_dsa.collect(name) if name in PARAMETER_SETS else generate(name)
+    length = len(generated[0].public_key)
+    return tuple(v for v in generated if v.expected != "acceptable" and len(v.public_key) == length)
 
 
 def misjudged(name: str, verify) -> list[str]:
-    """Return what a verifier gets wrong, in words."""
+    """Return descriptions of the wrong verdicts of a verifier."""
     return [
-        f"{'rejects' if each.expected == 'valid' else 'accepts'} {each.probe}"
-        for each in vectors(name)
-        if verify(*each.case) != (each.expected == "valid")
+        f"{'rejects' if vector.expected == 'valid' else 'accepts'} {vector.probe}"
+        for vector in vectors(name)
+        if verify(*vector.case) != (vector.expected == "valid")
     ]
 
 
@@ -44,9 +44,9 @@ def misjudged(name: str, verify) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "implementation"),
     [
-        *((name, each) for name in PARAMETER_SETS for each in IMPLEMENTATIONS),
-        *(("Dilithium2", each) for each in ROUND3_BUILDS),
-        *((name, each) for name in FALCON for each in (*IMPLEMENTATIONS, "falcon/kernel")),
+        *((name, build) for name in PARAMETER_SETS for build in IMPLEMENTATIONS),
+        *(("Dilithium2", build) for build in ROUND3_BUILDS),
+        *((name, build) for name in FALCON for build in (*IMPLEMENTATIONS, "falcon/kernel")),
     ],
 )
 def test_verification_is_exact_at_every_boundary(name, implementation):
@@ -57,7 +57,7 @@ def test_verification_is_exact_at_every_boundary(name, implementation):
 @pytest.mark.parametrize("name", ["ML-DSA-65", "ML-DSA-87", "Dilithium2"])
 def test_the_model_agrees_with_what_its_forger_expects(name):
     assert misjudged(name, oracles.model(name).verify) == []
-    verdicts = [each.expected for each in vectors(name)]
+    verdicts = [vector.expected for vector in vectors(name)]
     assert min(verdicts.count("valid"), verdicts.count("invalid")) > 100
 
 

@@ -1,4 +1,4 @@
-"""The model of Falcon against the C that it knows nothing of, and its codec on everything."""
+"""The model of Falcon compared with independent C code, and round trips of its codec."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pqchain import algorithms
 from pqchain.conform.models import falcon as model
-from pqchain.conform.models.falcon_verifier import Verifier
+from pqchain.conform.models.falcon_verifier import FalconVerifier
 from pqchain.crypto import open_signer
 
 NAMES = tuple(model.PARAMETER_SETS)
@@ -18,7 +18,7 @@ NAMES = tuple(model.PARAMETER_SETS)
 @pytest.mark.native
 @pytest.mark.parametrize("name", NAMES)
 def test_honest_signatures_are_valid_and_changed_ones_are_not(name):
-    signer, verifier = open_signer(name, "liboqs-0.13/ref"), Verifier(name)
+    signer, verifier = open_signer(name, "liboqs-0.13/ref"), FalconVerifier(name)
     public_key, secret_key = signer.generate_keypair()
     for number in range(8):
         message = b"message %d" % number
@@ -34,17 +34,17 @@ def test_honest_signatures_are_valid_and_changed_ones_are_not(name):
 @given(st.lists(st.integers(-5000, 5000), min_size=4, max_size=4))
 def test_coefficients_read_as_they_were_written(s2):
     bits = model.compress(s2)
-    found = model.decompress(4, model.to_bytes(bits))
-    assert found.s2 == s2
-    assert found.minus_zeros == []
-    assert found.used_bits == len(bits)
+    decoded = model.decompress(4, model.to_bytes(bits))
+    assert decoded.s2 == s2
+    assert decoded.minus_zeros == []
+    assert decoded.used_bits == len(bits)
 
 
 @given(st.binary(min_size=1, max_size=40))
 def test_what_can_be_read_is_written_as_it_was(data):
-    found = model.decompress(4, data)
-    if len(found.s2) == 4 and not found.minus_zeros:
-        assert model.to_bits(data)[: found.used_bits] == model.compress(found.s2)
+    decoded = model.decompress(4, data)
+    if len(decoded.s2) == 4 and not decoded.minus_zeros:
+        assert model.to_bits(data)[: decoded.used_bits] == model.compress(decoded.s2)
 
 
 @given(st.lists(st.integers(0, 16383), min_size=8, max_size=8))

@@ -33,16 +33,16 @@ def program(tmp_path_factory) -> Path:
 
 def shipped(implementations) -> list[Path | None]:
     """Return the files of these builds as they come with pqchain."""
-    return [builds.built(row) for row in fuzz.runnable(implementations)]
+    return [builds.built_library(row) for row in fuzz.runnable(implementations)]
 
 
 @pytest.mark.parametrize(
     ("algorithm", "implementations"), [("ML-DSA-44", fuzz.CURRENT), ("Falcon-512", fuzz.FALCON)]
 )
 def test_builds_agree_on_damaged_vectors(program, algorithm, implementations):
-    done = fuzz.fuzz(program, 2000, algorithm, shipped(implementations))
-    assert (done.returncode, done.stderr) == (0, "")
-    accepted, rejected = (int(word) for word in done.stdout.split()[::2])
+    process = fuzz.fuzz(program, 2000, algorithm, shipped(implementations))
+    assert (process.returncode, process.stderr) == (0, "")
+    accepted, rejected = (int(word) for word in process.stdout.split()[::2])
     assert accepted + rejected == 2000
     assert accepted > 50
     assert rejected > 1000
@@ -51,6 +51,6 @@ def test_builds_agree_on_damaged_vectors(program, algorithm, implementations):
 def test_builds_that_differ_are_noticed(program):
     """Falcon of the second round has a greater bound."""
     libraries = shipped(["liboqs-0.13/ref", "liboqs-0.7.1/ref"])
-    done = fuzz.fuzz(program, 2000, "Falcon-512", libraries)
-    assert done.returncode == 1
-    assert f"{libraries[0]} says 1, {libraries[1]} says 0" in done.stdout
+    process = fuzz.fuzz(program, 2000, "Falcon-512", libraries)
+    assert process.returncode == 1
+    assert f"{libraries[0]} says 1, {libraries[1]} says 0" in process.stdout

@@ -1,4 +1,4 @@
-"""The vectors: decided by all oracles, each for its own reason, and the same bytes everywhere."""
+"""The vectors: equal verdicts of all oracles, one probed rule each, and reproducible bytes."""
 
 from __future__ import annotations
 
@@ -17,86 +17,86 @@ from pqchain.errors import DataError, UnknownName, UsageError
 pytestmark = pytest.mark.native
 
 QUICK = ("ML-DSA-44", "Falcon-512", "Falcon-padded-512")
-"""Made in some seconds; `make conform` makes all."""
+"""Generated in some seconds; `make conform` generates all."""
 
 LEAST = {"ml-dsa": 500, "falcon": 265}
 
 
 @pytest.fixture(scope="module", params=QUICK)
-def made(request) -> tuple[Vector, ...]:
+def vectors(request) -> tuple[Vector, ...]:
     return generate(request.param)
 
 
-def test_all_oracles_decide_as_expected_for_the_reason_of_the_family(made):
-    name = made[0].algorithm
-    wrong = [(v.ident, v.probe, said) for v, said in oracles.judge(made, name) if not said.agree(v)]
+def test_all_oracles_decide_as_expected_for_the_reason_of_the_family(vectors):
+    name = vectors[0].algorithm
+    wrong = [(v.ident, v.probe, r) for v, r in oracles.judge(vectors, name) if not r.agree(v)]
     assert wrong == []
-    assert len(made) >= LEAST[scheme(name)]
+    assert len(vectors) >= LEAST[scheme(name)]
 
 
-def test_every_family_has_vectors_and_every_rule_both_verdicts(made):
-    found = Counter((v.family, v.expected) for v in made)
-    assert {v.family for v in made} == set(families(scheme(made[0].algorithm)))
+def test_every_family_has_vectors_and_every_rule_both_verdicts(vectors):
+    counts = Counter((v.family, v.expected) for v in vectors)
+    assert {v.family for v in vectors} == set(families(scheme(vectors[0].algorithm)))
     both = {"z-bound", "rounding", "hint-order", "hint-counters", "norm", "key", "context", "salt"}
-    for name in both & {v.family for v in made}:
-        assert found[name, "valid"], name
-        assert found[name, "invalid"], name
+    for name in both & {v.family for v in vectors}:
+        assert counts[name, "valid"], name
+        assert counts[name, "invalid"], name
 
 
-def test_files_have_the_digests_that_are_committed(made):
+def test_files_have_the_digests_that_are_committed(vectors):
     import hashlib
 
     committed = suite.digests()
-    for name, text in formats.files(made):
+    for name, text in formats.files(vectors):
         assert hashlib.sha256(text.encode()).hexdigest() == committed[name]
     assert len(committed) == 2 * len(ALGORITHMS)
 
 
-def test_files_keep_their_schemas(made):
+def test_files_keep_their_schemas(vectors):
     validator = pytest.importorskip("jsonschema").Draft202012Validator
     for content, schema in (
-        (formats.wycheproof(made[::8]), "wycheproof_verify"),
-        (formats.acvp(made[::8]), "acvp_sigver"),
+        (formats.wycheproof(vectors[::8]), "wycheproof_verify"),
+        (formats.acvp(vectors[::8]), "acvp_sigver"),
     ):
         path = installation.data("conform") / f"{schema}.schema.json"
         problems = validator(json.loads(path.read_text())).iter_errors(content)
-        assert [str(each.message)[:200] for each in problems] == []
+        assert [str(problem.message)[:200] for problem in problems] == []
 
 
-def test_files_read_as_they_were_written(made, tmp_path):
+def test_files_read_as_they_were_written(vectors, tmp_path):
     for kind in ("wycheproof", "acvp"):
         path = tmp_path / f"{kind}.json"
-        path.write_text(formats.text(getattr(formats, kind)(made)))
-        found = {v.number: v for v in formats.read(path)}
-        for each in made:
-            if kind == "acvp" and each.expected == "acceptable":
-                assert each.number not in found
+        path.write_text(formats.text(getattr(formats, kind)(vectors)))
+        by_number = {v.number: v for v in formats.read(path)}
+        for vector in vectors:
+            if kind == "acvp" and vector.expected == "acceptable":
+                assert vector.number not in by_number
                 continue
-            read = found[each.number]
-            assert replace(read, key=each.key, probe=each.probe) == each
+            read = by_number[vector.number]
+            assert replace(read, key=vector.key, probe=vector.probe) == vector
 
 
-def test_identifiers_are_numbers_in_order(made):
-    assert [v.number for v in made] == list(range(1, len(made) + 1))
-    assert by_ident(made, f"{made[0].algorithm}:3") is made[2]
+def test_identifiers_are_numbers_in_order(vectors):
+    assert [v.number for v in vectors] == list(range(1, len(vectors) + 1))
+    assert by_ident(vectors, f"{vectors[0].algorithm}:3") is vectors[2]
     with pytest.raises(UnknownName, match="unknown vector"):
-        by_ident(made, f"{made[0].algorithm}:0")
+        by_ident(vectors, f"{vectors[0].algorithm}:0")
 
 
 def test_a_vector_on_which_oracles_differ_is_never_handed_out():
     good = generate("ML-DSA-44")[0]
     wrong = replace(good, expected={"valid": "invalid", "invalid": "valid"}[good.expected])
-    with pytest.raises(DataError, match="oracles do not agree on 1 vectors of ML-DSA-44"):
+    with pytest.raises(DataError, match="oracles disagree on 1 vectors of ML-DSA-44"):
         oracles.decided([wrong], "ML-DSA-44")
 
 
 def test_a_vector_that_fails_for_another_reason_is_noticed():
-    given = {each.probe: each for each in generate("ML-DSA-44")}
-    two_reasons = given["honest key, signature empty"]
+    by_probe = {vector.probe: vector for vector in generate("ML-DSA-44")}
+    two_reasons = by_probe["honest key, signature empty"]
     strayed = replace(two_reasons, family="z-bound")
-    ((_, said),) = oracles.judge([strayed], "ML-DSA-44")
-    assert said.strays == ("signature length",)
-    assert not said.agree(strayed)
+    ((_, verdicts),) = oracles.judge([strayed], "ML-DSA-44")
+    assert verdicts.unexpected_failures == ("signature length",)
+    assert not verdicts.agree(strayed)
 
 
 def test_wrong_names_and_words_are_refused():
@@ -104,7 +104,7 @@ def test_wrong_names_and_words_are_refused():
         suite.vectors(["Hawk-512"])
     with pytest.raises(UnknownName):
         generate("Hawk-512")
-    with pytest.raises(UsageError, match="expected='perhaps'"):
+    with pytest.raises(UsageError, match="expected must be one of"):
         Collector("ML-DSA-44").add(
             "key", "?", "perhaps", key="", public_key=b"", message=b"", signature=b""
         )
@@ -114,7 +114,7 @@ def test_wrong_names_and_words_are_refused():
 def test_files_that_are_none_are_refused(tmp_path, text):
     path = tmp_path / "vectors.json"
     path.write_text(text)
-    with pytest.raises(DataError, match="holds no vectors"):
+    with pytest.raises(DataError, match="is not a file of verification vectors"):
         formats.read(path)
     with pytest.raises(DataError, match="cannot read"):
         formats.read(tmp_path / "none.json")

@@ -1,4 +1,4 @@
-"""Every wrong verifier is caught, by the family that probes its rule."""
+"""Every mutant is detected by the family of vectors that probes its rule."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pqchain.conform.mutants import falcon, ml_dsa
 pytestmark = pytest.mark.native
 
 QUICK = ("ML-DSA-44", "Falcon-512", "Falcon-padded-512")
-"""`pqchain conform mutants` does all."""
+"""`pqchain conform mutants` runs all."""
 
 PROBED_BY = {
     "z": {"z-bound"},
@@ -35,10 +35,10 @@ PROBED_BY = {
 @pytest.mark.parametrize("name", QUICK)
 def test_every_mutant_is_caught_by_the_families_of_its_rule(name):
     survivors = []
-    for said, mutant in mutants.mutants(name).items():
-        families = PROBED_BY[said.partition(":")[0]]
+    for defect, mutant in mutants.mutants(name).items():
+        families = PROBED_BY[defect.partition(":")[0]]
         if mutants.survives(mutant, (v for v in generate(name) if v.family in families)):
-            survivors.append(said)
+            survivors.append(defect)
     assert survivors == []
 
 
@@ -67,7 +67,7 @@ def test_counts_say_which_family_catches_what():
     survivors = mutants.survivors(frame, "theirs")
     assert ("ML-DSA-44", "z: at the bound allowed") in survivors
     assert ("ML-DSA-44", "context: domain and length left out") not in survivors
-    table = mutants.shown(frame)
+    table = mutants.detection_table(frame)
     assert [column.name for column in table.columns][-1] == "theirs"
 
 

@@ -1,7 +1,8 @@
-"""Verifiers in other processes: right, wrong, and broken; and what is counted."""
+"""Verifiers in other processes: correct, wrong and failing ones, and the counts of verdicts."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -12,7 +13,7 @@ import pytest
 from pqchain.conform import registry, runner, tables, timing
 from pqchain.conform.generators import generate
 from pqchain.conform.protocol import Adapter
-from pqchain.conform.registry import Verifier
+from pqchain.conform.registry import VerifierSpec
 from pqchain.errors import UnknownName, Unsupported, UsageError
 
 FAKES = Path(__file__).with_name("fakes.py")
@@ -20,9 +21,9 @@ FAKES = Path(__file__).with_name("fakes.py")
 pytestmark = pytest.mark.native
 
 
-def fake(kind: str, *words: str, **more) -> Verifier:
-    command = (sys.executable, str(FAKES), kind, *words)
-    return Verifier(name=kind, folder="", command=command, **more)
+def fake(kind: str, *arguments: str, **fields) -> VerifierSpec:
+    command = (sys.executable, str(FAKES), kind, *arguments)
+    return VerifierSpec(name=kind, folder="", command=command, **fields)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def test_a_process_that_dies_is_a_crash_and_is_started_again(some):
 
 @pytest.mark.parametrize("kind", ["hang", "deaf", "drips"])
 def test_a_process_that_hangs_is_a_timeout(kind, some):
-    # More than a pipe holds: whoever reads nothing must not hold up the one who asks.
+    # More than the capacity of a pipe: a verifier that does not read must not block the client.
     answer = ask(kind, replace(some[0], message=bytes(100_000)), limit_seconds=0.5)
     assert (answer.verdict, answer.reason) == ("timeout", "no answer in 0.5 s")
 
@@ -76,7 +77,7 @@ def test_what_is_no_answer_is_malformed_and_says_why(kind, reason, some):
 
 
 @pytest.mark.parametrize(
-    ("kind", "words", "reason"),
+    ("kind", "arguments", "reason"),
     [
         ("numbers", ["[1e400]"], "OverflowError"),
         ("numbers", ["[-1]"], "expected numbers from 0"),
@@ -84,8 +85,8 @@ def test_what_is_no_answer_is_malformed_and_says_why(kind, reason, some):
         ("nested", [], "RecursionError"),
     ],
 )
-def test_an_answer_that_python_cannot_hold_is_malformed(kind, words, reason, some):
-    with fake(kind, *words).adapter(limit_seconds=30.0) as adapter:
+def test_an_answer_that_python_cannot_hold_is_malformed(kind, arguments, reason, some):
+    with fake(kind, *arguments).adapter(limit_seconds=30.0) as adapter:
         answer = adapter.ask(some[0])
     assert answer.verdict == "malformed"
     assert reason in answer.reason
@@ -116,7 +117,7 @@ def test_a_verifier_that_only_writes_rubbish_is_asked_ten_times(some, monkeypatc
     monkeypatch.setattr(Adapter, "_start", lambda self: starts.append(self) or start(self))
     many = (some * 3)[:40]
     _, summary = runner.run([fake("garbage")], many)
-    assert len(starts) == runner.MOST_CRASHES
+    assert len(starts) == runner.MAX_CRASHES
     assert summary["crashes"].sum() == len(many)
 
 
@@ -142,7 +143,7 @@ def test_the_model_is_right_and_who_accepts_everything_is_not(some):
     assert by_name.loc["accept", "wrong"] == invalid
     assert set(verdicts["outcome"]) == {"right", "wrong"}
     assert set(summary[summary["implementation"] == "right"]["status"]) == {"ok"}
-    assert len(tables.wrong(verdicts).rows) == invalid
+    assert len(tables.wrong_verdicts(verdicts).rows) == invalid
 
 
 def test_what_is_left_open_is_neither_right_nor_wrong():
@@ -159,7 +160,7 @@ def test_broken_verifiers_are_asked_no_more_after_a_while(some):
     assert summary["timeouts"].sum() == len(many)
     _, summary = runner.run([fake("crash-always")], many)
     assert summary["crashes"].sum() == len(many)
-    assert "asked no more after 10 crashes" in "".join(summary["reason"])
+    assert "no more requests after 10 crashes" in "".join(summary["reason"])
 
 
 def test_a_refusal_is_a_rejection_and_a_panic_is_a_crash():
@@ -170,15 +171,39 @@ def test_a_refusal_is_a_rejection_and_a_panic_is_a_crash():
     assert runner.outcome("valid", "unsupported") == "unsupported"
 
 
-def test_an_algorithm_that_nobody_offers_leaves_no_row(some):
-    _, summary = runner.run([fake("unsupported")], some)
-    assert summary.empty
+def test_a_verifier_that_supports_no_vector_has_a_row_that_says_so(some):
+    verdicts, summary = runner.run([fake("unsupported")], some)
+    assert set(verdicts["outcome"]) == {"unsupported"}
+    assert summary["status"].tolist() == ["unsupported"]
+    assert summary["unsupported"].tolist() == summary["vectors"].tolist() == [len(some)]
+    assert 'answers "unsupported"' in summary["reason"][0]
+    assert tables.findings(summary, known={})[-1].endswith("in the table: unsupported.")
+
+
+def test_an_unsupported_algorithm_beside_a_supported_one_has_no_row(some):
+    dilithium = replace(some[0], algorithm="Dilithium2")
+    _, summary = runner.run(registry.select(["cryptography (OpenSSL)"]), [*some, dilithium])
+    assert set(summary["algorithm"]) == {"ML-DSA-44"}
+
+
+@pytest.mark.parametrize(
+    ("names", "message"), [([], "required: NAME"), (["liboqs-9/ref"], "liboqs-9/ref")]
+)
+def test_our_adapter_without_a_known_name_is_a_usage_error(names, message):
+    process = subprocess.run(
+        [sys.executable, "-m", "pqchain.conform.serve", *names],
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.returncode == 2
+    assert process.stdout == ""
+    assert message in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 @pytest.mark.parametrize("name", ["pqchain liboqs-0.13/ref"])
 def test_our_own_builds_are_right(name, some):
     falcon = generate("Falcon-padded-512")[::5]
-    _, summary = runner.run(registry.chosen([name]), [*some, *falcon])
+    _, summary = runner.run(registry.select([name]), [*some, *falcon])
     assert set(summary["status"]) == {"ok"}
     assert summary["right"].sum() + summary[["accepted", "rejected"]].sum().sum() == (
         len(some) + len(falcon)
@@ -187,14 +212,14 @@ def test_our_own_builds_are_right(name, some):
 
 def test_who_cannot_run_here_is_a_row_with_its_reason(some, monkeypatch):
     monkeypatch.setattr(registry, "tools_missing", lambda folder: ["cargo"])
-    _, summary = runner.run(registry.chosen(["fips204"]), some)
+    _, summary = runner.run(registry.select(["fips204"]), some)
     assert summary["status"].tolist() == ["unsupported"]
     assert "no cargo on the path" in summary["reason"][0]
     assert tables.overview(summary).rows
 
 
 def test_times_are_medians_with_their_ratio_to_ours(some):
-    baseline = Verifier(
+    baseline = VerifierSpec(
         name=timing.BASELINE, folder="", command=(sys.executable, str(FAKES), "accept")
     )
     honest = [v for v in generate("ML-DSA-44") if v.key == "honest" and v.expected == "valid"]
@@ -214,7 +239,7 @@ def test_results_are_saved_as_tables_and_as_one_page(some, tmp_path):
     assert "publicly known: issue 113" in page
     wrong = int(summary["wrong"].sum())
     assert tables.findings(summary, known={}) == [
-        "0 of 1 verifiers are right on every vector that they take and that the specification "
+        "0 of 1 verifiers are correct on every vector that they support and that the specification "
         "decides.",
         f"accept fails on {wrong} of {len(some)}: "
         f"{', '.join(dict.fromkeys(v.family for v in some if v.expected == 'invalid'))}.",
@@ -254,17 +279,17 @@ def test_a_build_is_made_once_and_a_failed_one_says_why(tmp_path, monkeypatch):
     marker = tmp_path / "late"
     script.write_text(f"(sleep 2; touch {marker}) & sleep 60\n")
     registry.build_folder.cache_clear()
-    found = registry.build(["go"], limit_seconds=0.3)
-    assert found == {"go": ("failed", "not done in 0.3 s; run it again")}
+    result = registry.build(["go"], limit_seconds=0.3)
+    assert result == {"go": ("failed", "not finished in 0.3 s; run it again")}
     time.sleep(2.5)
     assert not marker.exists(), "what the script started went on"
     registry.build_folder.cache_clear()
 
 
 def test_folders_are_built_side_by_side(tmp_path, monkeypatch):
-    for folder, mine, other in (("go", "one", "two"), ("java", "two", "one")):
+    for folder, marker, other in (("go", "one", "two"), ("java", "two", "one")):
         (tmp_path / "sources" / folder).mkdir(parents=True)
-        waits = f"touch ../{mine}; until test -e ../{other}; do sleep 0.05; done\n"
+        waits = f"touch ../{marker}; until test -e ../{other}; do sleep 0.05; done\n"
         (tmp_path / "sources" / folder / "build.sh").write_text(waits)
     monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(registry, "SOURCES", tmp_path / "sources")
@@ -292,16 +317,16 @@ def test_a_version_that_only_the_build_knows_is_read_from_it(tmp_path, monkeypat
 
 def test_what_runs_in_this_interpreter_needs_its_library(monkeypatch):
     monkeypatch.setattr(registry, "obstacle", lambda name: f"{name} is not installed")
-    ours = registry.verifiers()["pqchain liboqs-0.13/ref"]
-    assert ours.obstacle() == "liboqs-0.13/ref is not installed"
-    with pytest.raises(Unsupported, match="cannot be asked here: liboqs-0"):
-        ours.adapter()
+    native = registry.verifiers()["pqchain liboqs-0.13/ref"]
+    assert native.unavailable_reason() == "liboqs-0.13/ref is not installed"
+    with pytest.raises(Unsupported, match="is unavailable here: liboqs-0"):
+        native.adapter()
     monkeypatch.setattr(registry.openssl, "verifier", lambda name: None)
     other = registry.verifiers()["cryptography (OpenSSL)"]
-    assert other.obstacle() == "this OpenSSL has no ML-DSA"
+    assert other.unavailable_reason() == "this OpenSSL has no ML-DSA"
 
 
 def test_names_are_checked():
     with pytest.raises(UnknownName, match="did you mean 'circl'"):
-        registry.chosen(["circle"])
-    assert registry.own(["./my/verifier", "--fast"]).name == "verifier"
+        registry.select(["circle"])
+    assert registry.from_command(["./my/verifier", "--fast"]).name == "verifier"

@@ -1,4 +1,4 @@
-"""The model as a signer: right when asked to be, wrong where asked to be, and a ledger's own."""
+"""ModelSigner: correct signatures, signatures at the bound, and use in a chain."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_one_wrong_bound_splits_a_chain():
 
 def test_a_signer_of_another_scheme_is_refused():
     verifier = Verifier(implementations={"ML-DSA-65": ModelSigner(NAME)})
-    with pytest.raises(UsageError, match="a signer of ML-DSA-44 was given for ML-DSA-65"):
+    with pytest.raises(UsageError, match="the signer of ML-DSA-65 is for ML-DSA-44"):
         verifier.signer("ML-DSA-65")
 
 
@@ -63,5 +63,5 @@ def test_wrong_names_and_edges_are_refused():
         ModelSigner("Falcon-512")
     with pytest.raises(UnknownName, match="z: no limit"):
         ModelSigner(NAME, mutant="z: no limit")
-    with pytest.raises(UsageError, match="edge=79; expected more than -130994, at most 78"):
+    with pytest.raises(UsageError, match="edge must be from -130993 to 78; got 79"):
         ModelSigner(NAME, edge=79)

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from pqchain import checksum
 from pqchain.consensus import Faults, Scenario, grid, model, named, sweep
 from pqchain.consensus.network import NAMES
 from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
+from pqchain.results import checksum
 from pqchain.works import papers
 from tests.consensus.scenarios import scenario
 
@@ -234,8 +234,8 @@ def test_processes_that_always_die_are_given_up(monkeypatch: pytest.MonkeyPatch)
     ("options", "message"),
     [
         ({"engine": "slow"}, r"'slow'.*fast, numpy, simpy"),
-        ({"batch": 0}, r"batch is 0"),
-        ({"workers": 0}, r"workers is 0"),
+        ({"batch": 0}, r"batch must be .* got 0"),
+        ({"workers": 0}, r"workers must be .* got 0"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from tqdm import tqdm
 
-from pqchain.crypto import Signer, available, native, open_signer
+from pqchain.crypto import Signer, native, open_signer, unavailable_reason
 from pqchain.crypto.seeded import stream
 
 SCHEMES = (
@@ -87,7 +87,7 @@ def run_here(repeat: int) -> int:
     sys.setswitchinterval(1e-5)
     failed = False
     for name, implementation, rounds in SCHEMES:
-        if available(implementation):
+        if unavailable_reason(implementation):
             continue
         if reason := race(name, implementation, repeat * rounds):
             sys.stdout.write(f"{name} of {implementation}: {reason}\n")

@@ -80,22 +80,22 @@ def test_other_kinds_of_bytes_are_taken_and_other_types_refused() -> None:
     signer = open_signer("Ed25519")
     messages, signatures, public_keys = batch("Ed25519", one_key=True)
     assert signer.verify_batch([bytearray(m) for m in messages], signatures, public_keys) == []
-    with pytest.raises(BadType, match="message is of type str"):
+    with pytest.raises(BadType, match=r"message must be bytes.* got str"):
         signer.verify_batch(["a"], signatures[:1], public_keys[:1])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
 def test_impossible_numbers_of_threads_are_refused(threads: object) -> None:
-    with pytest.raises(UsageError, match="threads="):
+    with pytest.raises(UsageError, match="threads must be"):
         open_signer("Ed25519").verify_batch([], [], [], threads=threads)  # type: ignore[arg-type]
 
 
 def test_columns_of_unequal_length_and_short_keys_are_refused() -> None:
     signer = open_signer("Ed25519")
     messages, signatures, public_keys = batch("Ed25519", one_key=True)
-    with pytest.raises(UsageError, match="23 messages, 22 signatures"):
+    with pytest.raises(UsageError, match="got 23, 22 and 23"):
         signer.verify_batch(messages, signatures[1:], public_keys)
-    with pytest.raises(BadLength, match="31 bytes"):
+    with pytest.raises(BadLength, match="got 31"):
         signer.verify_batch(messages, signatures, [*public_keys[1:], public_keys[0][1:]])
 
 

@@ -21,7 +21,7 @@ from pqchain.crypto import AggregateSigner, CheckedKeys, builds, native, open_si
 from pqchain.errors import BadLength, CryptoFailure, NativeLibraryMissing, UsageError
 from tests.crypto.test_known_answers import digest, signature_response
 
-LEFT_OUT = builds.left_out("blst-assembly")
+LEFT_OUT = builds.omission_reason("blst-assembly")
 pytestmark = [pytest.mark.native, pytest.mark.skipif(bool(LEFT_OUT), reason=LEFT_OUT or "built")]
 
 NAME, IMPLEMENTATION = "BLS12-381", "blst/assembly"
@@ -159,7 +159,7 @@ def test_a_rogue_key_passes_unless_possession_is_asked_for():
 def test_keys_that_are_no_points_of_the_group_are_refused(wrong):
     signer, (_, _, message, signature) = opened(), first_eight()[0]
     assert not signer.verify(message, signature, wrong)
-    with pytest.raises(CryptoFailure, match="no point of its group"):
+    with pytest.raises(CryptoFailure, match="not in its group"):
         signer.checked_keys([first_eight()[0][0], wrong])
 
 
@@ -169,7 +169,7 @@ def test_signatures_outside_the_group_are_refused():
     for last in range(16):
         point = b"\x80" + bytes(94) + bytes([last])
         assert not signer.verify(message, point, public_key)
-        with pytest.raises(CryptoFailure, match="no point of its group"):
+        with pytest.raises(CryptoFailure, match="not in its group"):
             signer.aggregate([point])
 
 
@@ -185,17 +185,17 @@ def test_secret_keys_outside_their_range_are_refused():
 
 def test_counts_and_lengths_are_checked():
     signer = opened()
-    with pytest.raises(UsageError, match="no signature was given"):
+    with pytest.raises(UsageError, match="at least one signature"):
         signer.aggregate([])
-    with pytest.raises(UsageError, match="no public key was given"):
+    with pytest.raises(UsageError, match="at least one public key"):
         signer.checked_keys([])
-    with pytest.raises(BadLength, match="95 bytes"):
+    with pytest.raises(BadLength, match="got 95"):
         signer.aggregate([bytes(95)])
-    with pytest.raises(BadLength, match="95 bytes"):
+    with pytest.raises(BadLength, match="got 95"):
         signer.fast_aggregate_verify(b"vote", bytes(95), keys())
-    with pytest.raises(UsageError, match="1 messages and 8 keys"):
+    with pytest.raises(UsageError, match="got 1 and 8"):
         signer.aggregate_verify([b"vote"], INFINITE_SIGNATURE, keys())
-    with pytest.raises(BadLength, match="47 bytes"):
+    with pytest.raises(BadLength, match="got 47"):
         signer.verify_possession(bytes(47), bytes(96))
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pqchain.algorithms import ALGORITHMS, IMPLEMENTATIONS, get
-from pqchain.crypto import available, classical, open_signer
+from pqchain.crypto import classical, open_signer, unavailable_reason
 from pqchain.errors import (
     BadLength,
     BadType,
@@ -300,7 +300,7 @@ def test_secret_keys_that_are_no_scalars_are_refused(signer):
         if signer.algorithm.name == "Ed25519":  # whose secret keys are seeds, all of them good
             signer.sign(b"m", secret_key)
             continue
-        with pytest.raises(CryptoFailure, match="between 1 and"):
+        with pytest.raises(CryptoFailure, match="from 1 to"):
             signer.sign(b"m", secret_key)
     for scalar in (1, order - 1):
         signer.sign(b"m", scalar.to_bytes(32, "big"))
@@ -366,13 +366,13 @@ def test_types_and_lengths_are_checked(signer):
             signer.verify(b"m", signature, wrong)
         with pytest.raises(BadType, match="context"):
             signer.verify(b"m", signature, public_key, wrong)
-    with pytest.raises(BadLength, match=rf"31 bytes; {signer.algorithm.name} needs exactly 32"):
+    with pytest.raises(BadLength, match=rf"{signer.algorithm.name} must have 32 bytes .* got 31"):
         signer.sign(b"m", secret_key[:-1])
     with pytest.raises(BadLength, match="public key"):
         signer.verify(b"m", signature, public_key + b"\0")
-    with pytest.raises(BadLength, match="takes no context"):
+    with pytest.raises(BadLength, match="must have at most 0 bytes"):
         signer.sign(b"m", secret_key, b"c")
-    with pytest.raises(BadLength, match="takes no context"):
+    with pytest.raises(BadLength, match="must have at most 0 bytes"):
         signer.verify(b"m", signature, public_key, b"c")
     views = [bytearray(b"m"), memoryview(b"m")]
     assert all(signer.sign(view, bytearray(secret_key)) == signature for view in views)
@@ -439,9 +439,9 @@ def test_implementations_verify_each_other(name):
 def test_unknown_pairs():
     with pytest.raises(UnknownAlgorithm, match="Ed25519"):
         open_signer("Ed2551", "cryptography/openssl")
-    with pytest.raises(Unsupported, match="coincurve/libsecp256k1 does not offer Ed25519"):
+    with pytest.raises(Unsupported, match=r"of Ed25519 must be .* got coincurve/libsecp256k1"):
         open_signer("Ed25519", "coincurve/libsecp256k1")
-    with pytest.raises(UsageError, match="is a kem"):
+    with pytest.raises(UsageError, match="it is a kem"):
         classical._OpensslEd25519(get("ML-KEM-512"), "cryptography/openssl")
 
 
@@ -455,7 +455,7 @@ def test_missing_package_says_what_to_install(name, implementation, monkeypatch)
         Unsupported, match=f"{name} by {implementation} needs .* {install_command(package)}"
     ):
         open_signer(name, implementation)
-    assert available(implementation) == (
+    assert unavailable_reason(implementation) == (
         f"the Python package {package} is not installed: {install_command(package)}"
     )
 

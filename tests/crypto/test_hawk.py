@@ -14,7 +14,7 @@ import pytest
 
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import algorithms
-from pqchain.crypto import available, native, open_signer
+from pqchain.crypto import native, open_signer, unavailable_reason
 from pqchain.errors import CryptoFailure, PqchainError
 from tests.crypto import hawk_model as model
 
@@ -49,7 +49,7 @@ SAMPLES = 1 << 20
 
 def need(variant: str) -> None:
     """Skip what this processor cannot run."""
-    if reason := available(variant):
+    if reason := unavailable_reason(variant):
         assert "lacks" in reason, reason
         pytest.skip(reason)
 

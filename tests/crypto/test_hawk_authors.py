@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pqchain.bench import operations as bench
-from pqchain.crypto import available, builds, native, open_signer
+from pqchain.crypto import builds, native, open_signer, unavailable_reason
 from pqchain.errors import NativeLibraryMissing, PqchainError
 
 NATIVE = Path(native.__file__).parents[1] / "native"
@@ -106,7 +106,7 @@ def tools() -> None:
     lacking = [tool for tool in ("cmake", "make", "cc") if shutil.which(tool) is None]
     if lacking:
         pytest.skip(f"{', '.join(lacking)} not found")
-    if reason := available("hawk/avx2"):
+    if reason := unavailable_reason("hawk/avx2"):
         pytest.skip(reason)
 
 
@@ -156,9 +156,11 @@ def test_a_folder_without_the_code_is_refused_by_name(tools: None, tmp_path: Pat
 
 
 def test_what_is_built_on_request_is_not_measured_unasked() -> None:
-    if not available(AUTHORS):
+    if not unavailable_reason(AUTHORS):
         pytest.skip("this install was built with the authors' code")
-    assert "only `PQCHAIN_HAWK_SOURCE=<folder> make -B install` builds it" in available(AUTHORS)
+    assert "only `PQCHAIN_HAWK_SOURCE=<folder> make -B install` builds it" in unavailable_reason(
+        AUTHORS
+    )
     with pytest.raises(NativeLibraryMissing, match="PQCHAIN_HAWK_SOURCE"):
         open_signer("Hawk-512", AUTHORS)
     asked = bench.measure(["Hawk-512"], "verify", implementations=[AUTHORS], preset="quick")

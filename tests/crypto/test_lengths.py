@@ -52,15 +52,15 @@ def test_offsets_must_stay_within_their_memory(memory: str) -> None:
     )
     assert signer.verify_packed(packed) == []
     for wrong, message in [
-        ({"message_offsets": numbers([0, 1, 2, far])}, "message offsets must rise"),
-        ({"message_offsets": numbers([far, far, far, far])}, "message offsets must rise"),
-        ({"message_offsets": numbers([0, 2, 1, 3])}, "message offsets must rise"),
+        ({"message_offsets": numbers([0, 1, 2, far])}, "message offsets must increase"),
+        ({"message_offsets": numbers([far, far, far, far])}, "message offsets must increase"),
+        ({"message_offsets": numbers([0, 2, 1, 3])}, "message offsets must increase"),
         ({"message_offsets": numbers([0, 1, 3])}, "got 2 and 3"),
         ({"signature_offsets": numbers([*edges[:-1], edges[-1] + 1])}, "signature offsets must"),
         ({"signature_offsets": numbers([edges[0], edges[2], edges[1], edges[3]])}, "signature off"),
-        ({"signature_offsets": numbers([0])}, "one item at least"),
-        ({"signatures": packed.signatures[:-1]}, "signature offsets must rise"),
-        ({"public_keys": public * 2}, "must hold 1 or 3 keys of 897 bytes; got 1794"),
+        ({"signature_offsets": numbers([0])}, "at least one item"),
+        ({"signatures": packed.signatures[:-1]}, "signature offsets must increase"),
+        ({"public_keys": public * 2}, "must be 1 or 3 keys of 897 bytes; got 1794"),
         ({"public_keys": b""}, "got 0 bytes"),
     ]:
         with pytest.raises(UsageError, match=message):
@@ -74,7 +74,7 @@ def test_buffers_of_the_signer_must_have_their_lengths() -> None:
     for call, message in [
         (lambda: kernel.seed_request(bytearray(10), seed, 0, 9), "request must have 3128"),
         (lambda: kernel.seed_request(request, seed, 0, 10), "request must have 6200"),
-        (lambda: kernel.seed_request(request, seed, 0, 40), "the degree is"),
+        (lambda: kernel.seed_request(request, seed, 0, 40), "degree must be"),
         (lambda: kernel.seed_request(request, bytes(47), 0, 9), "seed must have 48 bytes; got 47"),
         (lambda: kernel.run_request(b"", 9), "request must have at least 3128 bytes; got 0"),
         (lambda: kernel.run_request(request, 10), "request must have at least 6200"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pqchain import algorithms, machine
-from pqchain.crypto import available, builds, native, open_kem, open_signer
+from pqchain.crypto import builds, native, open_kem, open_signer, unavailable_reason
 from pqchain.errors import (
     CryptoFailure,
     NativeLibraryMissing,
@@ -21,7 +21,7 @@ ROUND3_BUILDS = ("liboqs-0.7.1/avx2", "liboqs-0.7.1/ref")
 
 @pytest.fixture(params=BUILDS)
 def build(request: pytest.FixtureRequest) -> str:
-    reason = available(request.param)
+    reason = unavailable_reason(request.param)
     if reason:
         pytest.skip(reason)
     return str(request.param)
@@ -29,7 +29,7 @@ def build(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(params=(*BUILDS, *ROUND3_BUILDS))
 def any_build(request: pytest.FixtureRequest) -> str:
-    reason = available(request.param)
+    reason = unavailable_reason(request.param)
     if reason:
         pytest.skip(reason)
     return str(request.param)
@@ -74,7 +74,7 @@ def test_build_facts_name_source_and_correction(
     release: str, builds: tuple[str, str], corrections: list[str]
 ) -> None:
     for name in builds:
-        if available(name):
+        if unavailable_reason(name):
             continue
         facts = native.library(name).build_facts()
         assert facts["source_version"] == release
@@ -89,7 +89,7 @@ def test_build_facts_name_source_and_correction(
     [("Falcon-512", BUILDS), ("Falcon-1024", BUILDS), ("Falcon-512", ROUND3_BUILDS)],
 )
 def test_nominal_signature_length_is_the_mean(name: str, builds: tuple[str, str]) -> None:
-    build = next((b for b in builds if not available(b)), None)
+    build = next((b for b in builds if not unavailable_reason(b)), None)
     if build is None:
         pytest.skip("no native library")
     signer = open_signer(name, build)
@@ -107,12 +107,12 @@ def test_unknown_scheme_says_how_to_get_it(build: str) -> None:
 
 def test_unknown_implementation_suggests() -> None:
     with pytest.raises(UnknownImplementation, match=r"did you mean 'liboqs-0\.13/avx2'"):
-        available("liboqs-0.13/avx")
+        unavailable_reason("liboqs-0.13/avx")
 
 
 def test_processor_without_avx2_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "cpu_flags", lambda: frozenset({"popcnt"}))
-    assert available("liboqs-0.13/avx2") == (
+    assert unavailable_reason("liboqs-0.13/avx2") == (
         "this processor lacks avx2, bmi2, which liboqs-0.13/avx2 needs"
     )
     with pytest.raises(Unsupported, match="lacks avx2, bmi2"):
@@ -121,7 +121,7 @@ def test_processor_without_avx2_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_missing_library_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builds, "library_path", lambda stem: None)
-    assert "is not installed: build it with `make`" in available("liboqs-0.13/ref")
+    assert "is not installed: build it with `make`" in unavailable_reason("liboqs-0.13/ref")
     with pytest.raises(NativeLibraryMissing):
         native.library("liboqs-0.13/ref")
 

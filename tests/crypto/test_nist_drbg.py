@@ -72,7 +72,7 @@ def test_counter_wraps_at_128_bits():
 
 
 def test_refuses_what_is_no_seed_and_no_count():
-    with pytest.raises(BadLength, match="47 bytes; 48"):
+    with pytest.raises(BadLength, match="48 bytes; got 47"):
         NistDrbg(bytes(47))
     with pytest.raises(BadType, match="str"):
         NistDrbg("0" * 48)

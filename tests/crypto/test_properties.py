@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import algorithms
 from pqchain.crypto import Kem, Signer, native, open_kem, open_signer
-from pqchain.crypto.builds import left_out
+from pqchain.crypto.builds import omission_reason
 from pqchain.errors import BadLength, BadType
 
 pytestmark = pytest.mark.native
@@ -23,7 +23,7 @@ SIGNATURES = [
     name
     for name in algorithms.names("signature")
     if any(
-        not left_out(algorithms.implementation(each).library)
+        not omission_reason(algorithms.implementation(each).library)
         for each in algorithms.get(name).implementations
     )
 ]
@@ -113,7 +113,7 @@ def refuses(function, good: tuple, wrong: object) -> None:
     """Check that each argument in turn is refused if it is no bytes."""
     for index in range(len(good)):
         arguments = [*good[:index], wrong, *good[index + 1 :]]
-        with pytest.raises(BadType, match=f"of type {type(wrong).__name__}; bytes"):
+        with pytest.raises(BadType, match=f"must be bytes.* got {type(wrong).__name__}"):
             function(*arguments)
 
 
@@ -203,15 +203,15 @@ def test_signers_check_types(name):
 def test_signers_check_lengths(name):
     signer, public_key, secret_key, signature = signed(name)
     for wrong in (b"", secret_key[:-1], secret_key + b"\0"):
-        with pytest.raises(BadLength, match=f"has {len(wrong)} bytes; .*{len(secret_key)}"):
+        with pytest.raises(BadLength, match=f"must have {len(secret_key)} .* got {len(wrong)}"):
             signer.sign(MESSAGE, wrong)
     for wrong in (b"", public_key[:-1], public_key + b"\0"):
-        with pytest.raises(BadLength, match=f"has {len(wrong)} bytes; .*{len(public_key)}"):
+        with pytest.raises(BadLength, match=f"must have {len(public_key)} .* got {len(wrong)}"):
             signer.verify(MESSAGE, signature, wrong)
     for context in (b"c", bytes(255)) if name not in CONTEXTS else (bytes(256), bytes(70_000)):
-        with pytest.raises(BadLength, match=f"context has {len(context)} bytes"):
+        with pytest.raises(BadLength, match=f"context of .* got {len(context)}"):
             signer.sign(MESSAGE, secret_key, context)
-        with pytest.raises(BadLength, match=f"context has {len(context)} bytes"):
+        with pytest.raises(BadLength, match=f"context of .* got {len(context)}"):
             signer.verify(MESSAGE, signature, public_key, context)
 
 
@@ -255,9 +255,9 @@ def test_kems_check_types_and_lengths(name):
         refuses(kem.encapsulate, (public_key,), wrong)
         refuses(kem.decapsulate, (ciphertext, secret_key), wrong)
     for change in (lambda data: b"", lambda data: data[:-1], lambda data: data + b"\0"):
-        with pytest.raises(BadLength, match="public key has"):
+        with pytest.raises(BadLength, match="the public key of"):
             kem.encapsulate(change(public_key))
-        with pytest.raises(BadLength, match="ciphertext has"):
+        with pytest.raises(BadLength, match="the ciphertext of"):
             kem.decapsulate(change(ciphertext), secret_key)
-        with pytest.raises(BadLength, match="secret key has"):
+        with pytest.raises(BadLength, match="the secret key of"):
             kem.decapsulate(ciphertext, change(secret_key))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pqchain.crypto import available, native, open_signer
+from pqchain.crypto import native, open_signer, unavailable_reason
 from pqchain.crypto.seeded import seeded_randomness, stream
 from pqchain.errors import UsageError
 from tests.crypto.seeded_threads import SCHEMES
@@ -27,7 +27,7 @@ LIBRARIES = {implementation: name for name, implementation, _ in SCHEMES}
 
 @pytest.fixture(params=LIBRARIES)
 def implementation(request: pytest.FixtureRequest) -> str:
-    if reason := available(request.param):
+    if reason := unavailable_reason(request.param):
         pytest.skip(reason)
     return str(request.param)
 
@@ -113,7 +113,7 @@ def test_an_error_of_the_source_is_raised_at_the_end(implementation: str) -> Non
         with pytest.raises(ValueError, match="dry"), library.randomness(broken):
             results.append(draw())
     with (
-        pytest.raises(UsageError, match=r"the source must give \d+ bytes; got 1"),
+        pytest.raises(UsageError, match=r"the source must return \d+ bytes; got 1"),
         library.randomness(lambda count: b"x"),
     ):
         results.append(draw())

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from pqchain import algorithms
-from pqchain.crypto import available
+from pqchain.crypto import unavailable_reason
 
 pytestmark = pytest.mark.native
 
@@ -40,7 +40,7 @@ def run(code: str) -> None:
 
 @pytest.mark.parametrize(("name", "implementation"), LARGE)
 def test_sixteen_threads_make_large_keys_at_once(name: str, implementation: str) -> None:
-    if reason := available(implementation):
+    if reason := unavailable_reason(implementation):
         pytest.skip(reason)
     run(f"""
 import threading
@@ -87,7 +87,7 @@ def work(name, implementation):
 threading.stack_size(128 * 1024)
 for name in algorithms.names():
     for implementation in algorithms.get(name).implementations:
-        if "s-simple" in name or crypto.available(implementation):
+        if "s-simple" in name or crypto.unavailable_reason(implementation):
             continue
         thread = threading.Thread(target=work, args=(name, implementation))
         thread.start()

@@ -19,7 +19,7 @@ DIGEST = bytes(32)
 def test_what_is_written_is_read(votes: dict[int, bytes]) -> None:
     reader = Reader(certificates.encode(votes))
     assert certificates.decode(reader) == votes
-    assert not reader.left
+    assert not reader.remaining
 
 
 @pytest.mark.parametrize("order", [(1, 1), (2, 1)])

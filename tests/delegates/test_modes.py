@@ -7,13 +7,12 @@ import threading
 
 import pytest
 
-import pqchain
 from pqchain import consensus, delegates
 from pqchain.chain.block import Block
 from pqchain.chain.wallet import Wallet
 from pqchain.consensus.network import named
 from pqchain.consensus.scenario import Faults
-from pqchain.delegates import certificates, keys, modes
+from pqchain.delegates import certificates, keys
 from pqchain.delegates.messages import Kind, Message, encode, statement
 from pqchain.delegates.observer import ObserverNode
 from pqchain.delegates.safety_store import MemoryStore
@@ -43,7 +42,7 @@ def test_modelled_replayed_and_measured_runs_align():
     case = star()
     modelled, plain = consensus.run(case), delegates.run(case, mode="virtual")
     quic = delegates.run(case, mode="virtual", transport=registry.default())
-    frame = modes.frame([modelled, plain, quic])
+    frame = consensus.frame([modelled, plain, quic])
     assert frame["kind"].tolist() == ["modelled", "replayed", "replayed"]
     assert frame["transport"].tolist() == ["", "plain", registry.default()]
     assert frame["scenario"].nunique() == 1
@@ -62,7 +61,7 @@ def test_a_seed_gives_the_same_datagrams(runs: int):
     case = star(algorithm="Falcon-512", costs=table(algorithm="Falcon-512", signature=655, key=897))
     case = dataclasses.replace(case, nodes=7, blocks=1)
     result = [delegates.run(case, mode="virtual", transport="native") for _ in range(runs)]
-    frame = modes.frame(result)
+    frame = consensus.frame(result)
     (digest,) = set(frame["datagram_sha256"])
     assert len(digest) == 64
     assert all(row.equals(frame.loc[0]) for _, row in frame.iterrows())
@@ -119,7 +118,9 @@ def test_delegates_tolerate_network_faults_on_loopback(faults):
     assert result.is_live and result.is_safe
 
 
-@pytest.mark.skipif(bool(namespaces.reason()), reason=f"netns: {namespaces.reason()}")
+@pytest.mark.skipif(
+    bool(namespaces.unavailable_reason()), reason=f"netns: {namespaces.unavailable_reason()}"
+)
 @pytest.mark.long
 def test_delegates_vote_between_namespaces():
     # Without a delay, which not every kernel supports.
@@ -128,7 +129,7 @@ def test_delegates_vote_between_namespaces():
     assert result.is_live and result.kind == "measured"
     # Each block crosses the sender's link once per receiver, except for the burst of a link; one
     # more transaction would not fit.
-    block_bytes = case.block_bytes * (1 - 1 / result.transactions_per_block)
+    block_bytes = case.block_bytes * (1 - 1 / (result.transactions / len(result.final)))
     burst_bytes = 32_000
     bits = 8 * (3 * block_bytes - burst_bytes)
     assert result.latency_seconds > bits / case.network.rate_bits_per_second
@@ -145,9 +146,9 @@ def test_loopback_measures_time_and_messages():
     assert result.sent_messages == 2 * (2 + 6)
     assert result.sent_bytes > 16 * 7500
     assert result.latency_seconds > 0 and result.cpu_seconds > 0
-    assert [lap.messages for lap in result.laps] == [2 + 6] * 2
-    assert sum(lap.bytes for lap in result.laps) == result.sent_bytes
-    assert 0 < sum(lap.cpu_seconds for lap in result.laps) <= result.cpu_seconds
+    assert [height.sent_messages for height in result.final] == [2 + 6] * 2
+    assert sum(height.sent_bytes for height in result.final) == result.sent_bytes
+    assert 0 < sum(height.cpu_seconds for height in result.final) <= result.cpu_seconds
     assert result.half_width_seconds > 0
 
 
@@ -161,8 +162,8 @@ def test_observers_get_and_verify_every_block(phases):
     assert few.is_live and few.is_safe
     # Each observer is sent each block once, by one delegate.
     assert few.sent_messages == all_vote.sent_messages + 2 * 4
-    for lap in few.laps:
-        assert lap.spread_seconds > lap.latency_seconds
+    for height in few.final:
+        assert height.spread_seconds > height.latency_seconds
 
 
 def test_a_crashed_delegate_leaves_no_observer_without_blocks():
@@ -170,7 +171,7 @@ def test_a_crashed_delegate_leaves_no_observer_without_blocks():
     result = delegates.run(
         star(nodes=7, delegates=4, **faults), mode="virtual", transport=registry.default()
     )
-    assert result.is_live and result.laps[0].spread_seconds > 3.0
+    assert result.is_live and result.final[0].spread_seconds > 3.0
 
 
 def test_an_observer_rejects_blocks_without_a_valid_quorum():
@@ -237,4 +238,4 @@ def test_unsupported_options_are_rejected_with_the_reason(changes, options, why)
 
 def test_an_unknown_mode_is_rejected():
     with pytest.raises(UnknownName, match="'loopbak'; did you mean 'loopback'"):
-        pqchain.delegates.run(star(), mode="loopbak")
+        delegates.run(star(), mode="loopbak")

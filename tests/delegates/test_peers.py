@@ -138,7 +138,7 @@ def test_a_delegate_gives_few_final_blocks_at_once(setting):
 
 
 def test_what_waits_at_an_observer_is_bounded_and_of_its_delegate_alone(setting, monkeypatch):
-    monkeypatch.setattr("pqchain.delegates.observer.MOST_QUEUED_BYTES", 50_000)
+    monkeypatch.setattr("pqchain.delegates.observer.MAX_QUEUED_BYTES", 50_000)
     store = MemoryStore(setting.pool.genesis)
     node = ObserverNode(setting.count, Wire(), setting, store)
     decided = messages.encode(Message(Kind.DECIDED, 0, 0, 0, bytes(4000)))

@@ -6,29 +6,24 @@ from dataclasses import replace
 
 import pytest
 
+from pqchain import consensus
 from pqchain.consensus import model
 from pqchain.consensus.network import ServiceTimes, named
 from pqchain.consensus.scenario import Faults
 from pqchain.delegates import host, modes, service_times
 from pqchain.errors import UsageError
 from tests.consensus.scenarios import scenario, table
+from tests.delegates.runs import executed
 
 TIMES = ServiceTimes(
     message_seconds=3e-4, byte_seconds=5e-9, transaction_seconds=7e-5, height_seconds=4e-3
 )
 
 
-def ran(case, **changes):
+def ran(case):
     """Return a run with the latency that the law predicts for TIMES."""
-    took = model.run(
-        service_times.Computer(service_times=TIMES, costs=case.costs, processors=2).hosts(case)
-    )
-    arguments = {
-        "scenario": case, "mode": "loopback", "latency_seconds": took.latency_seconds,
-        "throughput_per_second": 1.0, "final_blocks": 1, "views": 1, "is_safe": True,
-        "is_live": True, "transactions_per_block": 1.0,
-    }  # fmt: skip
-    return modes.Ran(**(arguments | changes))
+    computer = service_times.Computer(service_times=TIMES, costs=case.costs, processors=2)
+    return executed(case, [model.run(computer.hosts(case)).latency_seconds])
 
 
 def test_calibration_recovers_the_service_times(monkeypatch):
@@ -38,23 +33,12 @@ def test_calibration_recovers_the_service_times(monkeypatch):
             exchange=case.exchange,
             vote_phases=case.vote_phases,
         )
-        laps = [
-            modes.Lap(
-                latency_seconds=height.ended_ns / 1e9 - before, spread_seconds=0.0, transactions=1,
-                messages=1, bytes=1, cpu_seconds=0.0,
-            )
-            for height, before in _with_starts(model.run(real))
-        ]  # fmt: skip
-        return ran(case, laps=tuple(laps))
+        return replace(model.run(real), mode="loopback")
 
     monkeypatch.setattr(modes, "run", measured)
     fitted = service_times.calibrate(table()).service_times
     for name in service_times.NAMES:
         assert getattr(fitted, name) == pytest.approx(getattr(TIMES, name), rel=0.02)
-
-
-def _with_starts(run):
-    return [(height, height.block.starts_ns / 1e9) for height in run.heights]
 
 
 def test_a_prediction_does_not_depend_on_the_network():
@@ -64,7 +48,7 @@ def test_a_prediction_does_not_depend_on_the_network():
     assert result.error_percent == pytest.approx(0.0)
     alone = here.predicted(ran(case.with_(network=named("host"), vote_phases=2)))
     assert 1.3 < alone.predicted_seconds / result.predicted_seconds < 2
-    row = modes.frame([result]).iloc[0]
+    row = consensus.frame([result]).iloc[0]
     assert row["prediction_error_percent"] == pytest.approx(0.0)
     assert row["predicted_latency_seconds"] == result.latency_seconds
 

@@ -53,7 +53,7 @@ def test_the_examples_of_a_page_give_what_it_says(
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
-    with algorithms.forgetting():
+    with algorithms.temporary_registrations():
         for number, block in enumerate(blocks(page, "python", "pycon")):
             if not block.startswith(">>> "):
                 exec(compile(block, f"{page.name}, block {number}", "exec"), names)
@@ -174,7 +174,7 @@ def test_a_page_that_would_fetch_something_is_noticed(tmp_path: Path) -> None:
         '<link rel="stylesheet" href="//example.org/y.css">'
     )
     (tmp_path / "a.css").write_text('@import "https://example.org/z.css"; p { color: red }')
-    found = [each.rpartition("/")[2] for each in checks().outside(tmp_path)]
+    found = [each.rpartition("/")[2] for each in checks().external_resources(tmp_path)]
     assert found == ["x.js", "y.css", "z.css"]
 
 

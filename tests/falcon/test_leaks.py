@@ -64,7 +64,7 @@ def test_a_hundred_keys_take_the_same_time_outside_the_sampler(degree: int) -> N
 
 def test_what_was_recorded_shows_no_leak() -> None:
     """What `make -C hls_kernels leaks` records."""
-    found = rtl.leaks().to_dict("records")
+    found = rtl.timing_leakage().to_dict("records")
     assert [row["degree"] for row in found] == [512]
     for recorded in found:
         assert recorded["attempts"] >= 10_000

@@ -58,5 +58,5 @@ def test_faults_stand_in_the_source() -> None:
     for proof in proofs.PROOFS:
         for broken in BROKEN[proof.module]:
             assert proofs.with_properties(proof, "", broken=broken)
-    with pytest.raises(ValueError, match="expected one"):
+    with pytest.raises(ValueError, match="must occur once"):
         proofs.with_properties(proofs.PROOFS[0], "", broken=("no such text", ""))

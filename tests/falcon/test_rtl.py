@@ -56,7 +56,7 @@ def test_the_figures_are_of_this_source() -> None:
 
 def test_the_model_and_the_netlist_agree_phase_by_phase() -> None:
     """Where kernels are what the model has; the netlist gains where it fuses and speculates."""
-    frame = rtl.beside_model().set_index(["degree", "phase"])["ratio"]
+    frame = rtl.compare_with_model().set_index(["degree", "phase"])["ratio"]
     for degree in (512, 1024):
         assert 0.95 < frame[degree, "transforms"] < 1.05
         assert 0.5 < frame[degree, "nodes and polynomials"] < 1.0

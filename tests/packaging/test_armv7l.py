@@ -78,11 +78,11 @@ def test_every_scheme_of_the_wheel_signs_or_encapsulates(python):
         """
 import pqchain as pq
 from pqchain.algorithms import ALGORITHMS
-from pqchain.crypto import available
+from pqchain.crypto import unavailable_reason
 
 for name, algorithm in ALGORITHMS.items():
     for implementation in algorithm.implementations:
-        if not algorithm.default_build or available(implementation) or "-s-" in name or (
+        if not algorithm.default_build or unavailable_reason(implementation) or "-s-" in name or (
             name.startswith("SPHINCS") and "128f" not in name
         ) or implementation.endswith("dispatch"):
             continue

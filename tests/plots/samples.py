@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from pqchain import plots
 from pqchain.bench import compare_runs
-from pqchain.reencode import sweep
+from pqchain.reencode import sweeps
 from tests import frames
 
 LONG = "SPHINCS+-SHA2-128f-simple"
@@ -72,7 +72,7 @@ def links() -> pd.DataFrame:
            "high_seconds": 1.1, "wire_limit_seconds": 0.5, "over_best": 1.0, "status": "ok",
            "note": ""}  # fmt: skip
     ways = ("tcp", "quic", "quic-one-stream", "quic-cubic", "quic-bbr", "quic-fresh", "quic-0-rtt")
-    return sweep.SWEEP.frame(
+    return sweeps.SWEEP.frame(
         row | {"way": way, "transfer_seconds": 1 + at / 3, "delay_seconds": delay}
         for at, way in enumerate(ways)
         for delay in (0.0, 0.02, 0.2)
@@ -80,12 +80,12 @@ def links() -> pd.DataFrame:
 
 
 def study(**columns: object) -> pd.DataFrame:
-    return pd.DataFrame({"scheme": SCHEMES, **columns})
+    return pd.DataFrame({"algorithm": SCHEMES, **columns})
 
 
 def load() -> pd.DataFrame:
     rows = [
-        {"scheme": name, "arrivals_per_second": 10.0**n, "latency_seconds": 7.0 * 2**n + at}
+        {"algorithm": name, "arrivals_per_second": 10.0**n, "latency_seconds": 7.0 * 2**n + at}
         for at, name in enumerate(SCHEMES)
         for n in range(4)
     ]
@@ -95,7 +95,7 @@ def load() -> pd.DataFrame:
 def tornado() -> pd.DataFrame:
     inputs = ("verify_seconds", "block_bytes", "rate_bits_per_second", "verification_threads")
     rows = [
-        {"scheme": LONG, "output": "capacity_per_second", "unit": "1/s", "input": name,
+        {"algorithm": LONG, "output": "capacity_per_second", "unit": "1/s", "input": name,
          "base": 1000.0, "low": 1000 - 100 * at, "high": 1000 + 200 * at}
         for at, name in enumerate(inputs, start=1)
     ]  # fmt: skip

@@ -53,7 +53,7 @@ def test_everything_is_inside_a_column_of_3_5_inches(kind: str) -> None:
         extents = sorted((label.get_window_extent() for label in ticks), key=lambda box: box.x0)
         assert all(before.x1 < after.x0 for before, after in pairwise(extents)), kind
     texts = [text.get_text() for text in figure.findobj(Text) if isinstance(text, Text)]
-    assert not pgf.refused("".join(map(pgf.tex, texts)))
+    assert "".join(map(pgf.tex, texts)).isascii()
 
 
 def boxes(figure: Figure) -> list[tuple[str, Bbox]]:
@@ -120,7 +120,7 @@ def test_colours_survive_grey_print() -> None:
 
 def test_pgf_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pgf.shutil, "which", lambda name: None)
-    with pytest.raises(Unsupported, match="install texlive"):
+    with pytest.raises(Unsupported, match="Install texlive"):
         plots.figure_bytes(plots.plot_sizes(["Falcon-512"]), "pgf")
 
 
@@ -135,8 +135,8 @@ def test_pgf_is_compiled_by_pdflatex(tmp_path: Path) -> None:
     with plots.style():
         axes = plots.plot_blocks(frames.blocks(), "rate")
     content = plots.figure_bytes(axes, "pgf").decode()
-    assert not pgf.refused(content)
-    assert not pgf.refused("".join(axes.get_xlabel()))
+    assert content.isascii()
+    assert "".join(axes.get_xlabel()).isascii()
     (tmp_path / "plot.pgf").write_text(content)
     (tmp_path / "page.tex").write_text(DOCUMENT)
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]

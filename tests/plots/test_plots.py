@@ -303,7 +303,7 @@ def test_replay_plots_of_nothing_say_what_to_pass(name: str) -> None:
 
 def test_capacity_shows_bars_intervals_and_what_binds():
     frame = pd.DataFrame(
-        {"scheme": ["A", "B"], "value": [50.0, 20.0], "low": [45.0, 20.0], "high": [60.0, 20.0]}
+        {"algorithm": ["A", "B"], "value": [50.0, 20.0], "low": [45.0, 20.0], "high": [60.0, 20.0]}
     )
     axes = plots.plot_capacity(frame, {"A": "gas", "B": "weight"})
     assert [bar.get_width() for bar in axes.patches] == [50.0, 20.0]
@@ -314,7 +314,7 @@ def test_capacity_shows_bars_intervals_and_what_binds():
 def test_load_draws_a_line_for_each_scheme_on_log_axes():
     frame = pd.DataFrame(
         {
-            "scheme": ["A", "A", "B", "B"],
+            "algorithm": ["A", "A", "B", "B"],
             "arrivals_per_second": [1.0, 9.0, 1.0, 4.0],
             "latency_seconds": [7.0, 30.0, 8.0, 60.0],
         }
@@ -339,7 +339,7 @@ def test_a_migration_shows_percent_and_growth():
 
 
 def test_links_have_a_dot_for_each_way_that_ran():
-    from pqchain.reencode import sweep
+    from pqchain.reencode import sweeps
 
     row = {"mode": "netns", "transport": "native", "streams": "single", "sessions": "kept",
            "congestion": "reno", "bits_per_second": 1e7, "delay_seconds": 0.02, "loss": 0.02,
@@ -353,7 +353,7 @@ def test_links_have_a_dot_for_each_way_that_ran():
         {**row, "way": "quic", "transfer_seconds": 4.0, "status": "ok", "loss": 0.0},
         {**row, "way": "tcp", "transfer_seconds": math.nan, "status": "failed", "loss": 0.0},
     ]
-    axes = plots.plot_links(sweep.SWEEP.frame(rows))
+    axes = plots.plot_links(sweeps.SWEEP.frame(rows))
     dots = {(line.get_label(), line.get_xdata()[0]) for line in axes.lines}
     assert dots == {("tcp", 2.0), ("quic", 1.0), ("quic", 4.0), ("limit of the link", 0.5)}
     names = [label.get_text() for label in axes.get_yticklabels()]

@@ -10,11 +10,11 @@ from pqchain.reencode.scenario import Link, Scenario
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.transports import registry
 
-LARGE = min(8952, registry.get("aioquic").longest_datagram_bytes())
+LARGE = min(8952, registry.get("aioquic").max_datagram_bytes())
 """Datagrams that need fewer of them, if the version of aioquic can send such."""
 
 SLOW = Link(bits_per_second=50e6, delay_seconds=2e-3)
-"""On which an exchange of small blocks lasts long enough for faults to strike in its middle."""
+"""On which an exchange of small blocks lasts long enough for faults to failure in its middle."""
 
 
 def scenario(**changes) -> Scenario:
@@ -42,7 +42,7 @@ def stored(folder: Path, node: int) -> list[tuple[int, list[int]]]:
     chunk_store = ChunkStore(folder / str(node))
     found = []
     for manifest in chunk_store.manifests():
-        held = chunk_store.held(manifest)
+        held = chunk_store.indices(manifest)
         for index in held:
             chunk_store.get(manifest, index)
         found.append((manifest.epoch, held))

@@ -46,7 +46,7 @@ def three(**changes):
 
 @pytest.mark.parametrize("transport", registry.TRANSPORTS)
 def test_a_mesh_of_processes_re_encodes(transport, tmp_path):
-    if reason := registry.get(transport).reason():
+    if reason := registry.get(transport).unavailable_reason():
         pytest.skip(reason)
     one = three(transport=transport, block_bytes=300_000)
     outcome = run(one, tmp_path)
@@ -88,13 +88,13 @@ def test_three_kinds_of_quic_re_encode_in_one_mesh(tmp_path):
     """Three nodes of each, and one more that dies."""
     kinds = ("native", "aioquic", "qh3")
     for name in kinds:
-        if reason := registry.get(name).reason():
+        if reason := registry.get(name).unavailable_reason():
             pytest.skip(reason)
     one = live(nodes=10, before=(7, 3), after=(6, 3), failed_node=9, transport="native",
                block_bytes=70_000)  # fmt: skip
     runs.prepare(one, tmp_path)
     others = {node: kinds[node % 3] for node in range(9) if node % 3}
-    result = processes.run(replace(runs.job(one), others=others), tmp_path)
+    result = processes.run(replace(runs.job(one), node_transports=others), tmp_path)
     assert result.failure is None
     assert [node.state for node in result.nodes] == ["done"] * 9 + ["dead"]
     assert_survived(one, tmp_path, {9})
@@ -107,7 +107,7 @@ def test_everyone_asks_everyone_over_grpc(tmp_path):
 
 def test_too_few_files_are_refused_before_anything_starts(tmp_path, monkeypatch):
     monkeypatch.setattr(processes.resource, "getrlimit", lambda which: (20, 20))
-    with pytest.raises(UsageError, match=r"may open 20 files, 5 nodes need 52.*ulimit -n 52"):
+    with pytest.raises(UsageError, match=r"at least 52 for 5 nodes; got 20.*ulimit -n 52"):
         runs.run(live(), tmp_path)
 
 
@@ -120,7 +120,9 @@ def test_a_process_that_cannot_start_says_why(tmp_path):
         runs.run(one, tmp_path)
 
 
-@pytest.mark.skipif(bool(namespaces.reason()), reason=f"netns: {namespaces.reason()}")
+@pytest.mark.skipif(
+    bool(namespaces.unavailable_reason()), reason=f"netns: {namespaces.unavailable_reason()}"
+)
 def test_namespaces_come_and_go(tmp_path):
     one = three(mode="netns", transport="tcp-tls")
     assert run(one, tmp_path).result.failure is None

@@ -1,6 +1,6 @@
 """Replays as tables."""
 
-from pqchain.reencode import replay, tables
+from pqchain.reencode import replays, tables
 from tests import frames
 
 
@@ -20,7 +20,7 @@ def test_shares_stand_below_the_runs():
 
 
 def test_the_verdict_on_streams_is_a_remark():
-    compared = replay.contrast(frames.exchanges((1.0, 2.0)), claimed_percent=3.7)
+    compared = replays.contrast(frames.exchanges((1.0, 2.0)), claimed_percent=3.7)
     table = tables.contrast_table(compared)
     assert [column.title for column in table.columns][-2:] == ["saved", "95 % interval"]
     assert table.remarks == list(compared["verdict"])

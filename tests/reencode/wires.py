@@ -10,7 +10,7 @@ class Wire:
 
     def __init__(self):
         self.dialled, self.sent, self.closed, self.stopped = {}, [], [], []
-        self.placed = []
+        self.registered = []
         self.channels = 0
 
     def dial(self, peer, *, early, now):
@@ -25,7 +25,7 @@ class Wire:
         self.sent.append((session, channel, bytes(data)))
 
     def place(self, session, channel, memory, count, *, offset):
-        self.placed.append((session, channel, count, offset))
+        self.registered.append((session, channel, count, offset))
 
     def stop(self, session, channel):
         self.stopped.append((session, channel))

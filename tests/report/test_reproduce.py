@@ -9,13 +9,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from pqchain import bench, machine, outputs, plots, report, results
+from pqchain import bench, machine, plots, report, results
 from pqchain.errors import UnknownPaper, UsageError
 from pqchain.figures import Kind
 from pqchain.render import html
 from pqchain.report import figures, folder
 from pqchain.report import summary as overview
 from pqchain.report.run import Reproduction
+from pqchain.results import outputs
 from pqchain.works import papers
 from pqchain.works.pqdpol.work import PqDpol
 from pqchain.works.quic_reencoding import replays
@@ -388,7 +389,7 @@ def test_without_native_code_the_report_still_shows_what_is_published(tmp_path, 
 
 def test_a_failure_while_writing_leaves_what_was_there(tmp_path, monkeypatch):
     output = tmp_path / "results"
-    with outputs.filled(output) as building:
+    with outputs.staged(output) as building:
         (building / "index.html").write_text("old")
     (output / "mine.txt").write_text("mine")
     manifest = (output / outputs.MANIFEST).read_text()
@@ -415,7 +416,7 @@ def test_files_of_an_earlier_run_go_and_nothing_else_does(tmp_path, monkeypatch)
     (output / "round3" / "mine.csv").write_text("mine")
     report.reproduce(output, only="falcon-hls")
     left = {path.relative_to(output).as_posix() for path in output.rglob("*") if path.is_file()}
-    now = {file.as_posix() for file in outputs.listed(output)}
+    now = {file.as_posix() for file in outputs.manifest_files(output)}
     assert left == now | {outputs.MANIFEST, "mine.csv", "round3/mine.csv"}
     assert not any(name.startswith("round3") for name in now)
 
@@ -433,7 +434,7 @@ def test_wrong_use_is_refused_before_anything_is_measured(tmp_path, monkeypatch)
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
     with pytest.raises(UnknownPaper, match="pqdpol"):
         report.reproduce(tmp_path, only="pqdpool")
-    with pytest.raises(UsageError, match="no work chosen"):
+    with pytest.raises(UsageError, match="only must name some of"):
         report.reproduce(tmp_path, only=[])
     occupied = tmp_path / "file"
     occupied.touch()

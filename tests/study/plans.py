@@ -36,7 +36,7 @@ COSTS = CostTable(
 def plan(**changes: Any) -> Plan:
     """Return a plan of sixteen nodes around a hub."""
     values: dict[str, Any] = {
-        "schemes": ("Falcon-512", "ML-DSA-44"), "transactions_per_second": 2.0,
+        "algorithms": ("Falcon-512", "ML-DSA-44"), "transactions_per_second": 2.0,
         "block_bytes": 50_000, "block_seconds": 5.0, "nodes": 16, "law": "star",
     }  # fmt: skip
     return Plan(**(values | changes))
@@ -49,7 +49,7 @@ def found(one: Plan, costs: CostTable = COSTS, *, draws: int = 1) -> Findings:
 
 GOOD = """
 [chain]
-schemes = ["Falcon-512", "falcon-512"]
+algorithms = ["Falcon-512", "falcon-512"]
 transactions_per_second = 5
 block_bytes = 50_000
 block_seconds = 1.5

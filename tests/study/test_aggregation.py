@@ -81,7 +81,7 @@ def test_a_cited_prover_decides_rate_and_bytes():
     assert fast.proof_bytes == prover.proof_bytes(0.9 * 1024)
     gained = aggregate(slow, draws=2).seconds - aggregate(fast, draws=2).seconds
     assert gained == pytest.approx(922 / 90.9 - 922 / 384.6, rel=0.01)
-    with pytest.raises(UsageError, match="no published rate"):
+    with pytest.raises(UsageError, match="must have a published rate"):
         proven_by(tree, PROVERS["labrador"], cores=8)
 
 
@@ -97,6 +97,14 @@ def test_a_plan_with_proofs_has_trees_and_says_that_the_prover_is_cited():
     assert told is not None
     assert "cited, not measured here" in told.text()
     assert trees_table(load("bitcoin")) is None
+
+
+def test_links_of_a_tree_have_the_rate_of_the_plan():
+    lean = load("ethereum-lean")
+    assert of_plan(lean)["gossip"].rate_bits_per_second == 100e6
+    meshed = lean.with_(law="mesh", rate_bits_per_second=20e6, votes_per_block=64.0)
+    assert of_plan(meshed)["gossip"].rate_bits_per_second == 20e6
+    assert "20.0 Mbit/s" in trees_table(meshed).text().replace("\N{NARROW NO-BREAK SPACE}", " ")
 
 
 def test_how_near_beamsims_report_is():
@@ -117,10 +125,12 @@ def test_how_near_beamsims_report_is():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"peers": 7}, "give an even number"), ({"groups": 60}, "groups is 60"),
+        ({"peers": 7}, "peers must be an even number"),
+        ({"groups": 60}, "groups must be .* got 60"),
         ({"final_threshold": 0.95}, "must be at most group_threshold"),
-        ({"topology": "ring"}, "topology is"),
-        ({"aggregators": 33}, "aggregators is 33"), ({"merge_per_second": 0.0}, "merge_per_second"),
+        ({"topology": "ring"}, "topology must be"),
+        ({"aggregators": 33}, "aggregators must be .* got 33"),
+        ({"merge_per_second": 0.0}, "merge_per_second"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(change, message):

@@ -24,7 +24,7 @@ WITH_NEAR = CostTable(
 
 
 def test_what_is_arithmetic_of_bytes_comes_out_and_what_is_not_says_how_far_off():
-    predicted = analysis.predictions(WITH_NEAR).set_index(["chain", "quantity", "scheme"])
+    predicted = analysis.predictions(WITH_NEAR).set_index(["chain", "quantity", "algorithm"])
     tron = predicted.loc["tron", "capacity_per_second"]
     assert tron.loc["Falcon-512", "error"] == pytest.approx(0.0, abs=0.01)
     assert tron.loc["ML-DSA-44", "error"] == pytest.approx(0.0, abs=0.01)
@@ -54,5 +54,5 @@ def test_a_study_without_those_costs_says_so():
     near = predicted[predicted["chain"] == "near"].iloc[0]
     assert math.isnan(near["predicted"])
     assert near["decided_by"] == "no costs of ML-DSA-65 in this study"
-    assert "ML-DSA-65" in analysis.scheme_names()
+    assert "ML-DSA-65" in analysis.algorithm_names()
     assert "TIP-899" in outcomes_table(predicted).text()

@@ -18,8 +18,8 @@ from tests.study.plans import COSTS, found, plan
 ECDSA = COSTS["ECDSA-secp256k1"]
 
 
-def used(one: Plan, scheme: str, lengths: dict[int, int] | None = None) -> chain.Use:
-    row = COSTS[scheme]
+def used(one: Plan, algorithm: str, lengths: dict[int, int] | None = None) -> chain.Use:
+    row = COSTS[algorithm]
     baseline = COSTS[one.baseline] if one.baseline else None
     return chain.use(one, row, lengths or {row.signature_bytes: 1}, baseline)
 
@@ -54,7 +54,7 @@ def test_gas_has_the_floor_of_eip_7623(execution, floor):
 def test_ethereum_lets_no_more_transfers_through_than_its_gas_allows():
     simple = {"execution_gas": 0.0, "data_bytes": 0}
     for gas, rate in ((30e6, 119), (60e6, 238)):
-        one = load("ethereum").with_(block_gas=gas, schemes=("Falcon-512",), **simple)
+        one = load("ethereum").with_(block_gas=gas, algorithms=("Falcon-512",), **simple)
         values = models(one.with_(migration={}), COSTS)
         assert values["ECDSA-secp256k1"]["capacity_per_second"] == pytest.approx(rate, rel=0.01)
 
@@ -62,10 +62,10 @@ def test_ethereum_lets_no_more_transfers_through_than_its_gas_allows():
 def test_a_packet_of_solana_holds_no_inline_post_quantum_signature():
     answer = found(load("solana").with_(nodes=16, delegates=16))
     assert answer.limits == {
-        "Ed25519": "gas", **dict.fromkeys(load("solana").schemes, "packet"),
+        "Ed25519": "gas", **dict.fromkeys(load("solana").algorithms, "packet"),
     }  # fmt: skip
     assert answer.values["Falcon-512"]["capacity_per_second"] == 0
-    rows = answer.frame.set_index(["scheme", "quantity"])
+    rows = answer.frame.set_index(["algorithm", "quantity"])
     assert "packet of 1232 bytes" in rows.loc[("Falcon-512", "capacity_per_second"), "source"]
     # A key that the chain knows already leaves room.
     known = found(load("solana").with_(nodes=16, delegates=16, key_mode="registered"))
@@ -87,8 +87,8 @@ def test_the_smallest_number_binds_and_a_full_block_keeps_every_limit():
         envelope_bytes=200, block_weight=90_000.0, witness_discount=4.0, block_gas=1e6,
         intrinsic_gas=40_000.0,
     )  # fmt: skip
-    for scheme in ("ML-DSA-44", "Falcon-512", "ECDSA-secp256k1"):
-        use = used(one, scheme)
+    for algorithm in ("ML-DSA-44", "Falcon-512", "ECDSA-secp256k1"):
+        use = used(one, algorithm)
         allowed = chain.per_block(one, use, 0.0)
         count = allowed[chain.binding(allowed)]
         assert count == min(allowed.values())
@@ -155,15 +155,15 @@ def test_votes_of_lean_ethereum_without_aggregation_are_too_many():
     assert chain.plain_vote_bytes(lean, 655.0) == 4096 * (140 + 2536)
     proofs = chain.vote_bytes(lean, 655.0)
     assert proofs == 8 * (140 + 346_112 + 512)
-    late = found(lean.with_(schemes=("Falcon-512",), migration={}, most_votes=4.0)).values
-    soon = found(lean.with_(schemes=("Falcon-512",), migration={})).values
+    late = found(lean.with_(algorithms=("Falcon-512",), migration={}, most_votes=4.0)).values
+    soon = found(lean.with_(algorithms=("Falcon-512",), migration={})).values
     apart = late["Falcon-512"]["rule_seconds"] - soon["Falcon-512"]["rule_seconds"]
     assert apart == pytest.approx(4.0)  # a second block has to carry the other half
 
 
 def test_figures_of_a_cited_prover_say_so():
-    answer = found(load("ethereum-lean").with_(schemes=("Falcon-512",), migration={}))
-    rows = answer.frame.set_index(["scheme", "quantity"])
+    answer = found(load("ethereum-lean").with_(algorithms=("Falcon-512",), migration={}))
+    rows = answer.frame.set_index(["algorithm", "quantity"])
     row = rows.loc[("Falcon-512", "vote_bytes_per_block")]
     assert row["kind"] == "published"
     assert CITED in row["source"]
@@ -172,7 +172,7 @@ def test_figures_of_a_cited_prover_say_so():
 @pytest.mark.parametrize("name", sorted(PROVERS))
 def test_every_prover_says_where_it_was_seen(name):
     one = PROVERS[name]
-    assert one.source and one.date and one.machine and one.scheme
+    assert one.source and one.date and one.machine and one.algorithm
     assert all(size > 1000 for _, size in one.proofs)
     assert one.proof_bytes(one.proofs[0][0]) == one.proofs[0][1]
 
@@ -184,7 +184,7 @@ def test_rates_lie_between_what_was_published_and_never_beyond():
     )
     assert known.rate_per_second(5) == pytest.approx((90.9 + 270.3) / 2, rel=0.01)
     assert known.rate_per_second(64) == known.rate_per_second(16)
-    with pytest.raises(UsageError, match="no published rate"):
+    with pytest.raises(UsageError, match="must have a published rate"):
         PROVERS["labrador"].rate_per_second(8)
 
 
@@ -204,7 +204,7 @@ TABLE = CostTable((*COSTS.rows, BLS), COSTS.source, aggregates=AGGREGATES)
 def test_a_block_holds_one_proof_beside_its_transactions():
     one = plan(
         block_bytes=500_000, transaction_aggregation="labrador", envelope_bytes=200,
-        schemes=("Falcon-512", "ML-DSA-44"),
+        algorithms=("Falcon-512", "ML-DSA-44"),
     )  # fmt: skip
     got = models(one, COSTS)
     each = 200 + 897
@@ -220,7 +220,7 @@ def test_a_block_holds_one_proof_beside_its_transactions():
 
 def test_few_transactions_are_longer_with_a_proof():
     """A proof of 74 kB is worth it from some 113 signatures of 655 bytes on."""
-    one = plan(block_bytes=150_000, envelope_bytes=200, schemes=("Falcon-512",))
+    one = plan(block_bytes=150_000, envelope_bytes=200, algorithms=("Falcon-512",))
     proven = one.with_(transaction_aggregation="labrador")
     counts = [models(each, COSTS)["Falcon-512"]["transactions_per_block"]
               for each in (one, proven)]  # fmt: skip
@@ -231,7 +231,7 @@ def test_few_transactions_are_longer_with_a_proof():
 def test_what_a_prover_cannot_prove_in_time_is_not_in_the_block():
     one = plan(
         block_bytes=10_000_000, block_seconds=60.0, transaction_aggregation="risc-zero-slh-dsa",
-        schemes=("SPHINCS+-SHA2-128s-simple",),
+        algorithms=("SPHINCS+-SHA2-128s-simple",),
     )  # fmt: skip
     answer = found(one)
     values = answer.values["SPHINCS+-SHA2-128s-simple"]
@@ -242,7 +242,7 @@ def test_what_a_prover_cannot_prove_in_time_is_not_in_the_block():
 
 def test_every_figure_of_a_prover_says_that_it_is_cited():
     one = plan(block_bytes=500_000, transaction_aggregation="labrador")
-    rows = found(one).frame.set_index(["scheme", "quantity"])["source"]
+    rows = found(one).frame.set_index(["algorithm", "quantity"])["source"]
     for name in ("transactions_per_block", "capacity_per_second", "final_seconds"):
         assert CITED in rows[("Falcon-512", name)]
         assert CITED not in rows[("ML-DSA-44", name)]
@@ -251,7 +251,7 @@ def test_every_figure_of_a_prover_says_that_it_is_cited():
 
 def test_a_bls_aggregate_of_a_block_by_hand():
     one = plan(
-        schemes=("BLS12-381",), transaction_aggregation="bls", envelope_bytes=100, data_bytes=0,
+        algorithms=("BLS12-381",), transaction_aggregation="bls", envelope_bytes=100, data_bytes=0,
         block_bytes=20_000,
     )  # fmt: skip
     got = models(one, TABLE)["BLS12-381"]
@@ -265,7 +265,7 @@ def test_a_bls_aggregate_of_a_block_by_hand():
 
 def test_gas_of_an_aggregate_is_paid_once():
     one = load("ethereum").with_(
-        schemes=("BLS12-381",), migration={}, transaction_aggregation="bls", key_mode="inline",
+        algorithms=("BLS12-381",), migration={}, transaction_aggregation="bls", key_mode="inline",
         nodes=64, delegates=8,
     )  # fmt: skip
     got = models(one, TABLE)["BLS12-381"]
@@ -308,7 +308,7 @@ def test_votes_of_a_prover_that_says_how_long():
 )
 def test_an_aggregation_of_nobody_is_refused(how, message):
     with pytest.raises(UsageError, match=message):
-        run(plan(schemes=("ML-DSA-44",), transaction_aggregation=how))
+        run(plan(algorithms=("ML-DSA-44",), transaction_aggregation=how))
 
 
 def test_a_prover_may_prove_a_scheme_of_ones_own():
@@ -317,7 +317,7 @@ def test_a_prover_may_prove_a_scheme_of_ones_own():
         verify_seconds=1e-4, source="leanSpec, 2026-06-26",
     )  # fmt: skip
     one = plan(
-        schemes=("XMSS of leanSig",), own_schemes=(xmss,), envelope_bytes=200,
+        algorithms=("XMSS of leanSig",), own_schemes=(xmss,), envelope_bytes=200,
         block_bytes=2_000_000, block_seconds=12.0, transaction_aggregation="leanmultisig",
     )  # fmt: skip
     answer = found(one, CostTable((*COSTS.rows, xmss), COSTS.source))
@@ -328,7 +328,7 @@ def test_a_prover_may_prove_a_scheme_of_ones_own():
 def test_a_chain_with_one_proof_a_block_is_studied_as_any_other():
     """Against the chain of today, which has none; its sensitivity; who wins where."""
     one = load("ethereum").with_(
-        transaction_aggregation="labrador", schemes=("Falcon-512", "ML-DSA-44"), migration={},
+        transaction_aggregation="labrador", algorithms=("Falcon-512", "ML-DSA-44"), migration={},
         nodes=64, delegates=8,
     )  # fmt: skip
     answer = found(one)
@@ -338,6 +338,6 @@ def test_a_chain_with_one_proof_a_block_is_studied_as_any_other():
         answer.values["Falcon-512"]["capacity_per_second"]
         > plain.values["Falcon-512"]["capacity_per_second"]
     )
-    assert len(tornado(one, COSTS, scheme="ML-DSA-44"))
+    assert len(tornado(one, COSTS, algorithm="ML-DSA-44"))
     winners = plane(one, COSTS, across_factors=(1.0,), upwards_factors=(1.0,))
     assert winners["winner"].tolist() == ["Falcon-512"]

@@ -38,8 +38,8 @@ def widths(axes):
     return [bar.get_width() for bar in axes.patches]
 
 
-def capacity(frame, scheme="Falcon-512"):
-    rows = frame[(frame["scheme"] == scheme) & (frame["quantity"] == "capacity_per_second")]
+def capacity(frame, algorithm="Falcon-512"):
+    rows = frame[(frame["algorithm"] == algorithm) & (frame["quantity"] == "capacity_per_second")]
     return rows["value"].item()
 
 
@@ -67,7 +67,7 @@ def test_labels_say_units_and_what_matters_most_comes_first(explorer):
 def test_python_toml_and_command_give_the_same_figures(explorer, capsys, tmp_path):
     explorer.sliders["block_bytes"].value = 100_000
     explorer.sliders["key_mode"].value = "registered"
-    explorer._schemes.value = ("Dilithium2", "Falcon-512")
+    explorer._algorithms.value = ("Dilithium2", "Falcon-512")
     made: dict[str, pd.DataFrame] = {}
     exec(explorer.python, made)
     pd.testing.assert_frame_equal(made["frame"], explorer.frame)
@@ -78,10 +78,10 @@ def test_python_toml_and_command_give_the_same_figures(explorer, capsys, tmp_pat
 
 
 def test_what_cannot_be_is_said_and_nothing_is_shown_for_it(explorer):
-    explorer._schemes.value = ()
-    assert "schemes must be a list" in explorer._said.value
-    explorer._schemes.value = ("Falcon-512",)
-    assert explorer._said.value == "" and capacity(explorer.frame) > 0
+    explorer._algorithms.value = ()
+    assert "algorithms must be a list" in explorer._message.value
+    explorer._algorithms.value = ("Falcon-512",)
+    assert explorer._message.value == "" and capacity(explorer.frame) > 0
 
 
 def test_another_law_brings_its_own_inputs(explorer):
@@ -92,13 +92,13 @@ def test_another_law_brings_its_own_inputs(explorer):
 
 
 def test_a_scheme_of_ones_own_takes_part(sketched):
-    with pq.algorithms.forgetting():
+    with pq.algorithms.temporary_registrations():
         pq.register("Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms")
-        start = plans.plan(costs="paper:mini-blockchain", baseline="", schemes=("Falcon-512",))
+        start = plans.plan(costs="paper:mini-blockchain", baseline="", algorithms=("Falcon-512",))
         explorer = pq.study.explore(start)
-        explorer._schemes.value = ("Falcon-512", "Mine")
+        explorer._algorithms.value = ("Falcon-512", "Mine")
         plan, frame = explorer.plan, explorer.frame
-    assert set(frame.loc[frame["scheme"] == "Mine", "kind"]) >= {"given"}
+    assert set(frame.loc[frame["algorithm"] == "Mine", "kind"]) >= {"given"}
     assert parse(explorer.toml, "plan.toml").own_schemes == plan.own_schemes
 
 

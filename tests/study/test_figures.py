@@ -81,10 +81,10 @@ def same(value, other):
 
 def test_a_scheme_that_fits_no_block_says_so():
     frame = evaluate(plan(block_bytes=3000), COSTS)
-    rows = frame[frame["scheme"] == "ML-DSA-44"].set_index("quantity")
+    rows = frame[frame["algorithm"] == "ML-DSA-44"].set_index("quantity")
     assert rows.loc["capacity_per_second", "value"] == 0
     assert math.isnan(rows.loc["final_seconds", "value"])
-    assert "holds no transaction of ML-DSA-44" in rows.loc["final_seconds", "source"]
+    assert "no transaction of ML-DSA-44 fits" in rows.loc["final_seconds", "source"]
     with pytest.raises(UsageError, match=r"migration must name .* got ML-DSA-44"):
         evaluate(plan(block_bytes=3000, migration={"ML-DSA-44": 1.0}), COSTS)
 
@@ -130,9 +130,9 @@ def test_an_input_changes_what_depends_on_it_and_nothing_else(name):
     after = models(base.with_(**{name: CHANGES[name]}), COSTS)
     changed = {
         quantity
-        for scheme, values in before.items()
+        for algorithm, values in before.items()
         for quantity in QUANTITIES
-        for value, other in [(values[quantity], after[scheme][quantity])]
+        for value, other in [(values[quantity], after[algorithm][quantity])]
         if not (math.isnan(value) and math.isnan(other)) and value != other
     }
     allowed = {quantity for quantity, about in QUANTITIES.items() if name in about.needs}
@@ -150,8 +150,10 @@ def test_costs_of_one_scheme_change_only_that_scheme():
     after = models(base, CostTable(rows, COSTS.source))
     names = list(QUANTITIES)
     changed = {
-        scheme: [name for name in names if not same(before[scheme][name], after[scheme][name])]
-        for scheme in before
+        algorithm: [
+            name for name in names if not same(before[algorithm][name], after[algorithm][name])
+        ]
+        for algorithm in before
     }
     assert changed["ML-DSA-44"] == []
     assert "verify_seconds" in changed["Falcon-512"]
@@ -166,12 +168,12 @@ def test_a_migration_of_one_scheme_is_that_scheme():
 def test_a_migration_lies_between_its_schemes():
     got = models(plan(migration={"ML-DSA-44": 0.5, "ECDSA-secp256k1": 0.5}), COSTS)
     for name in ("transaction_bytes", "transactions_per_block", "final_seconds", "verify_seconds"):
-        ends = sorted(got[scheme][name] for scheme in ("ML-DSA-44", "ECDSA-secp256k1"))
+        ends = sorted(got[algorithm][name] for algorithm in ("ML-DSA-44", "ECDSA-secp256k1"))
         assert ends[0] <= got[MIX][name] <= ends[1]
 
 
 def test_the_signer_is_modelled_for_falcon_alone():
-    frame = evaluate(plan(signer="m4-engine"), COSTS).set_index(["scheme", "quantity"])
+    frame = evaluate(plan(signer="m4-engine"), COSTS).set_index(["algorithm", "quantity"])
     falcon = frame.loc[("Falcon-512", "sign_seconds")]
     assert falcon["value"] == pytest.approx(0.0383, rel=0.01)
     assert (falcon["kind"], falcon["source"]) == (
@@ -199,7 +201,7 @@ def test_equal_plans_give_equal_frames():
 
 def test_costs_must_fit_the_plan():
     with pytest.raises(MissingCosts, match="Hawk-512"):
-        run(load("pqdpol").with_(schemes=("Hawk-512",)))
+        run(load("pqdpol").with_(algorithms=("Hawk-512",)))
     with pytest.raises(UsageError, match="to use measurements"):
         run(load("pqdpol"), measurements=evaluate(plan(), COSTS))
     with pytest.raises(DataError, match="must be 'paper:<key>'"):

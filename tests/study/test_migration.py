@@ -60,7 +60,7 @@ def test_longer_transactions_crowd_out_others_on_the_way():
 
 
 def test_a_study_moves_its_own_accounts():
-    chain = load("bitcoin").with_(nodes=64, schemes=("Falcon-512",))
+    chain = load("bitcoin").with_(nodes=64, algorithms=("Falcon-512",))
     answer = found(chain.with_(moving_share=1.0, adoption_days=0.0))
     moving = answer.migration("Falcon-512")
     # Two inputs of each transaction move: 9590 a block, where the literature's bound is 17,020.
@@ -68,7 +68,7 @@ def test_a_study_moves_its_own_accounts():
     assert (moving.phase_a_days, moving.phase_b_days) == (1111.1, 1841.6)  # of BIP-361
     expected = answer.values["Falcon-512"]["migration_seconds"] / 86_400
     assert moving.least_days == pytest.approx(expected)
-    with pytest.raises(UsageError, match="needs accounts"):
+    with pytest.raises(UsageError, match="accounts must be above 0"):
         found(plan()).migration("Falcon-512")
 
 

@@ -30,8 +30,8 @@ def written(analysis):
 
 def test_the_page_holds_every_figure_and_asks_nobody(written):
     assert "A &lt;small&gt; chain" in written
-    for scheme in ("ECDSA-secp256k1", "Falcon-512", "ML-DSA-44", "as migrated"):
-        assert scheme in written
+    for algorithm in ("ECDSA-secp256k1", "Falcon-512", "ML-DSA-44", "as migrated"):
+        assert algorithm in written
     for identifier in (
         "calibration",
         "limits",
@@ -91,8 +91,8 @@ def test_a_page_is_written_whole_and_evaluates_nothing(tmp_path, analysis, monke
 def test_a_place_that_cannot_be_written_to_is_refused(tmp_path, analysis):
     (tmp_path / "b.html").mkdir()
     for place, told in (
-        ("none/a.html", "there is no folder"), ("a.txt", "must end in .html"),
-        ("b.html", "is a folder"),
+        ("none/a.html", "does not exist"), ("a.txt", "must end in .html"),
+        ("b.html", "must be a file"),
     ):  # fmt: skip
         with pytest.raises(UsageError, match=told):
             write(analysis, tmp_path / place)
@@ -102,7 +102,7 @@ def test_a_place_that_cannot_be_written_to_is_refused(tmp_path, analysis):
 def test_a_plane_with_one_winner_says_so(written):
     # Falcon-512 against ML-DSA-44: shorter everywhere.
     assert "Falcon-512 wins everywhere in this range: public key bytes" in written
-    two = plane(plan(schemes=("Falcon-512", "MAYO-2"), block_seconds=1e4), plans.COSTS)
+    two = plane(plan(algorithms=("Falcon-512", "MAYO-2"), block_seconds=1e4), plans.COSTS)
     assert two["winner"].nunique() == 2
     assert page._only_winner(two) == ""
 

@@ -68,7 +68,7 @@ def test_blocks_that_wait_follow_as_soon_as_they_can():
 
 def test_the_curve_has_every_scheme_up_to_its_own_capacity():
     frame = curve({"fast": blocks(), "slow": blocks(transactions=10.0)})
-    assert list(dict.fromkeys(frame["scheme"])) == ["fast", "slow"]
+    assert list(dict.fromkeys(frame["algorithm"])) == ["fast", "slow"]
     assert frame["load"].max() == 0.98
     assert np.isfinite(frame["latency_seconds"]).all()
-    assert frame.groupby("scheme")["arrivals_per_second"].max().tolist() == [9.8, 0.98]
+    assert frame.groupby("algorithm")["arrivals_per_second"].max().tolist() == [9.8, 0.98]

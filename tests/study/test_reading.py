@@ -32,7 +32,7 @@ def test_a_misspelt_table_is_told_once_and_its_inputs_are_read():
 
 def test_a_plan_is_what_the_file_says():
     plan = parse(GOOD, "my.toml")
-    assert plan.schemes == ("Falcon-512",)
+    assert plan.algorithms == ("Falcon-512",)
     assert plan.network.law == "star"
     assert (plan.nodes, plan.block_seconds, plan.baseline) == (16, 1.5, "ECDSA-secp256k1")
     assert plan.names == ("ECDSA-secp256k1", "Falcon-512")
@@ -73,7 +73,7 @@ def test_every_problem_is_told_with_its_line():
         (("block_bytes = 50_000\n", ""), r"\[chain\] lacks block_bytes \(largest block, in B\)"),
         (('law = "star"\n', ""), r"\[network\] lacks law"),
         (('"Falcon-512", ', '"Falcon-500", '), "unknown algorithm 'Falcon-500'"),
-        (('"Falcon-512", ', '"Kyber512", '), "schemes must name signature schemes; got 'Kyber512'"),
+        (('"Falcon-512", ', '"Kyber512", '), "algorithms must name signature schemes"),
         (("nodes = 16", "nodes = 16.5"), "nodes must be a whole number .* got 16.5"),
         (("nodes = 16", "nodes = true"), "nodes must be a whole number .* got True"),
         (("[costs]", "[signer]\nsigner = \"m5\"\n[costs]"), "signer must be one of .* got 'm5'"),
@@ -83,7 +83,7 @@ def test_every_problem_is_told_with_its_line():
         (("[costs]", "[costs]\nnodes = 3"), r"nodes belongs in \[network\]"),
         (("[costs]", "[\"x.y\"]\na = 1\n[costs]"), r"unknown table \[x.y\]"),
         (("[chain]", "[chain"), "invalid TOML"),
-        (('schemes = ["Falcon-512", "falcon-512"]', "schemes = []"), "must be a list of names"),
+        (('= ["Falcon-512", "falcon-512"]', "= []"), "must be a list of names"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(change, message):

@@ -35,13 +35,13 @@ def costs(*own: Costs) -> CostTable:
 
 def test_a_table_of_a_file_is_compared_and_labelled():
     plan = reading.parse(reading.ready("ethereum") + TABLE, "mine.toml").with_(
-        schemes=("Mine", "Falcon-512"), migration={}, nodes=64, delegates=16, observed=()
+        algorithms=("Mine", "Falcon-512"), migration={}, nodes=64, delegates=16, observed=()
     )
     found = plans.found(plan, costs(MINE), draws=2)
     own = found.values["Mine"]
     assert (own["public_key_bytes"], own["signature_bytes"]) == (1000, 300)
     assert own["transaction_bytes"] == 51 + 294 + 2 + 1000 + 300
-    rows = found.frame[found.frame["scheme"] == "Mine"].set_index("quantity")
+    rows = found.frame[found.frame["algorithm"] == "Mine"].set_index("quantity")
     for name in ("public_key_bytes", "signature_bytes", "sign_seconds", "verify_seconds"):
         assert tuple(rows.loc[name, ["kind", "source"]]) == ("given", "given: my thesis, table 2")
     assert "given: my thesis, table 2" in rows.loc["final_seconds", "source"]
@@ -55,16 +55,16 @@ def test_a_scheme_of_ones_own_is_worth_what_its_numbers_are():
         "Twin", public_key_bytes=row.public_key_bytes, signature_bytes=row.signature_bytes,
         sign_seconds=row.sign_seconds, verify_seconds=row.verify_seconds, source="copied",
     )  # fmt: skip
-    plan = plans.plan(schemes=("ML-DSA-44", "Twin"), own_schemes=(twin,))
+    plan = plans.plan(algorithms=("ML-DSA-44", "Twin"), own_schemes=(twin,))
     found = plans.found(plan, costs(twin))
     assert found.values["Twin"] == pytest.approx(found.values["ML-DSA-44"], nan_ok=True)
 
 
 def test_a_named_scheme_is_not_compared_twice():
-    file = reading.ready("ethereum").replace('schemes = ["ML-DSA-44"', 'schemes = ["Mine"')
+    file = reading.ready("ethereum").replace('algorithms = ["ML-DSA-44"', 'algorithms = ["Mine"')
     plan = reading.parse(file + TABLE, "mine.toml")
-    assert plan.schemes.count("Mine") == 1
-    assert plan.with_(schemes=("mine",)).schemes == ("Mine",)
+    assert plan.algorithms.count("Mine") == 1
+    assert plan.with_(algorithms=("mine",)).algorithms == ("Mine",)
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,11 @@ def test_what_is_wrong_with_a_table_is_said(old, new, message):
 
 def test_an_unknown_name_may_mean_ones_own():
     with pytest.raises(UnknownAlgorithm, match="did you mean 'Mine'"):
-        schemes.named("Mina", [MINE])
+        schemes.get("Mina", [MINE])
 
 
 def test_a_scheme_from_the_command_line():
-    row = schemes.read("Mine, public_key=1000, signature=300B, sign=1ms, verify=0.1 ms, source=me")
+    row = schemes.parse("Mine, public_key=1000, signature=300B, sign=1ms, verify=0.1 ms, source=me")
     assert row.source == "given: me"
     assert (row.public_key_bytes, row.signature_bytes) == (1000, 300)
     assert (row.sign_seconds, row.verify_seconds) == pytest.approx((1e-3, 1e-4))
@@ -109,7 +109,7 @@ def test_a_scheme_from_the_command_line():
 )
 def test_a_scheme_that_cannot_be_read_is_refused_with_an_example(text, message):
     with pytest.raises(UsageError, match=message):
-        schemes.read(text)
+        schemes.parse(text)
 
 
 def test_models_of_consensus_take_it():
@@ -122,13 +122,13 @@ def test_models_of_consensus_take_it():
 
 
 def test_measurements_are_joined_by_what_is_given():
-    plan = plans.plan(schemes=("Mine", "Falcon-512"), own_schemes=(MINE,))
+    plan = plans.plan(algorithms=("Mine", "Falcon-512"), own_schemes=(MINE,))
     found = sampling.known(plan, frames.measurements(["ECDSA-secp256k1", "Falcon-512"]))
     assert list(found.middle) == ["Falcon-512", "ECDSA-secp256k1", "Mine"]
     assert found.drawn(1)["Mine"] == MINE
 
 
 def test_a_study_of_nothing_to_measure_says_so():
-    plan = plans.plan(schemes=("Mine",), baseline="", own_schemes=(MINE,), migration={})
-    with pytest.raises(UsageError, match="schemes must name one of the registry"):
+    plan = plans.plan(algorithms=("Mine",), baseline="", own_schemes=(MINE,), migration={})
+    with pytest.raises(UsageError, match="algorithms must name one of the registry"):
         sampling.measured(plan, passes=1)

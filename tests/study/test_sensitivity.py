@@ -16,7 +16,7 @@ def rows(frame):
 
 
 def test_half_the_interval_is_twice_the_capacity():
-    found = rows(tornado(plan(block_seconds=1000.0), COSTS, scheme="ML-DSA-44"))
+    found = rows(tornado(plan(block_seconds=1000.0), COSTS, algorithm="ML-DSA-44"))
     row = found["block_seconds"]
     assert (row["low"], row["high"]) == pytest.approx((2 * row["base"], row["base"] / 2))
     assert "verify_seconds" not in found  # hidden by the interval, so it changes nothing
@@ -24,7 +24,7 @@ def test_half_the_interval_is_twice_the_capacity():
 
 
 def test_the_strongest_input_comes_first():
-    frame = tornado(plan(block_seconds=0.0), COSTS, scheme="ML-DSA-44")
+    frame = tornado(plan(block_seconds=0.0), COSTS, algorithm="ML-DSA-44")
     span = (frame[["low", "high"]].sub(frame["base"], axis=0)).abs().max(axis=1)
     assert list(span) == sorted(span, reverse=True)
     assert frame.loc[0, "input"] in ("nodes", "rate_bits_per_second")
@@ -37,18 +37,18 @@ def test_what_would_be_impossible_is_left_open():
 
 
 def test_other_figures_and_schemes_can_be_asked_for():
-    frame = tornado(plan(), COSTS, scheme="ECDSA-secp256k1", output="repair_seconds")
+    frame = tornado(plan(), COSTS, algorithm="ECDSA-secp256k1", output="repair_seconds")
     found = rows(frame)
     assert found["retained_days"]["high"] == pytest.approx(2 * found["retained_days"]["base"])
     assert set(frame["unit"]) == {"s"}
     with pytest.raises(UnknownName, match="'repair_seconds'"):
         tornado(plan(), COSTS, output="repair_second")
     with pytest.raises(UnknownName, match="scheme of this study"):
-        tornado(plan(), COSTS, scheme="MAYO-2")
+        tornado(plan(), COSTS, algorithm="MAYO-2")
 
 
 def test_small_signatures_win_where_keys_are_known():
-    one = plan(schemes=("Falcon-512", "MAYO-2"), block_seconds=1e4)
+    one = plan(algorithms=("Falcon-512", "MAYO-2"), block_seconds=1e4)
     found = plane(one, COSTS, across_factors=(1 / 256, 1.0), upwards_factors=(1.0,))
     assert list(found["winner"]) == ["MAYO-2", "Falcon-512"]
     assert (found["margin"] > 1).all()
@@ -57,18 +57,18 @@ def test_small_signatures_win_where_keys_are_known():
 
 
 def test_classical_schemes_never_win():
-    one = plan(schemes=("ECDSA-secp256k1", "ML-DSA-44"))
+    one = plan(algorithms=("ECDSA-secp256k1", "ML-DSA-44"))
     found = plane(one, COSTS, across_factors=(1.0,), upwards_factors=(1.0,))
     assert list(found["winner"]) == ["ML-DSA-44"]
     assert math.isnan(found["margin"].iloc[0])
     with pytest.raises(UsageError, match="must name a post-quantum scheme"):
-        plane(plan(schemes=("ECDSA-secp256k1",)), COSTS)
+        plane(plan(algorithms=("ECDSA-secp256k1",)), COSTS)
     with pytest.raises(UnknownName, match="input to vary"):
         plane(plan(), COSTS, across="weather")
 
 
 def test_where_nothing_fits_nobody_wins():
-    one = plan(schemes=("SPHINCS+-SHA2-128s-simple",), block_bytes=10_000)
+    one = plan(algorithms=("SPHINCS+-SHA2-128s-simple",), block_bytes=10_000)
     found = plane(
         one, COSTS, across="block_bytes", across_factors=(0.5, 1.0), upwards_factors=(1.0,)
     )

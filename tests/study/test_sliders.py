@@ -11,7 +11,7 @@ import pytest
 from pqchain.render import html
 from pqchain.study import sensitivity, sliders
 from pqchain.study.figures import models
-from pqchain.study.levers import lever, levers
+from pqchain.study.ranges import input_range, input_ranges
 from pqchain.study.sliders import FIGURES, choose
 from tests.study.plans import COSTS, plan
 
@@ -36,60 +36,60 @@ def one():
 
 
 @pytest.fixture(scope="module")
-def ahead(one):
-    swings = sensitivity.one_at_a_time(one, COSTS, "Falcon-512")
-    return sliders.grid(one, COSTS, swings, swings.base.limit)
+def grid(one):
+    variations = sensitivity.one_at_a_time(one, COSTS, "Falcon-512")
+    return sliders.grid(one, COSTS, variations, variations.base.limit)
 
 
-def texts(ahead, cell):
-    return [[name, *ahead.cells[cell][name].texts] for name in ahead.start]
+def texts(grid, cell):
+    return [[name, *grid.cells[cell][name].texts] for name in grid.start]
 
 
-def test_load_limit_and_time_have_sliders(ahead):
-    names = [each.name for each in ahead.levers]
+def test_load_limit_and_time_have_sliders(grid):
+    names = [each.name for each in grid.ranges]
     assert names == ["transactions_per_second", "block_bytes", "block_seconds"]
-    assert len(ahead.cells) == 125
+    assert len(grid.cells) == 125
 
 
-def test_every_cell_is_what_the_model_says(one, ahead):
-    assert ahead.cells[ahead.place]["Falcon-512"] == ahead.cells[62]["Falcon-512"]
+def test_every_cell_is_what_the_model_says(one, grid):
+    assert grid.cells[grid.start_index]["Falcon-512"] == grid.cells[62]["Falcon-512"]
     moved = one.with_(transactions_per_second=0.5, block_bytes=200_000, block_seconds=2.5)
     own = models(moved, COSTS)["ML-DSA-44"]
-    cell = ahead.cells[0 * 25 + 4 * 5 + 1]["ML-DSA-44"]
+    cell = grid.cells[0 * 25 + 4 * 5 + 1]["ML-DSA-44"]
     assert cell.values == tuple(own[name] for name in FIGURES)
     assert cell.limit == own.limit
 
 
 def test_where_nothing_fits_what_forbids_it_has_a_slider():
     small = plan(packet_bytes=1232, envelope_bytes=100)
-    swings = sensitivity.one_at_a_time(small, COSTS, "ECDSA-secp256k1")
-    names = [each.name for each in choose(small, swings, "packet")]
+    variations = sensitivity.one_at_a_time(small, COSTS, "ECDSA-secp256k1")
+    names = [each.name for each in choose(small, variations, "packet")]
     assert "packet_bytes" in names
 
 
-def test_a_lever_keeps_to_what_a_plan_can_have(one):
-    nodes = lever(one.with_(delegates=8), "nodes")
+def test_values_of_a_slider_give_possible_plans(one):
+    nodes = input_range(one.with_(delegates=8), "nodes")
     assert min(nodes.values) >= 10  # as many as chunks
-    assert nodes.values[nodes.place] == 16 and list(nodes.values) == sorted(nodes.values)
-    assert lever(one, "peers") is None  # a star has none
-    assert lever(one, "block_gas") is None  # 0: the chain has no gas
-    assert "witness_discount" not in [each.name for each in levers(one)]
+    assert nodes.values[nodes.start] == 16 and list(nodes.values) == sorted(nodes.values)
+    assert input_range(one, "peers") is None  # a star has none
+    assert input_range(one, "block_gas") is None  # 0: the chain has no gas
+    assert "witness_discount" not in [each.name for each in input_ranges(one)]
 
 
-def test_the_page_is_complete_without_script(one, ahead):
-    form, table, again, _ = sliders.section(one, ahead)
+def test_the_page_is_complete_without_script(one, grid):
+    form, table, again, _ = sliders.section(one, grid)
     assert 'hidden="hidden"' in form and 'hidden="hidden"' in again
-    for row in texts(ahead, ahead.place):
+    for row in texts(grid, grid.start_index):
         assert all(html.join(text) in table for text in row)
 
 
-def test_what_is_embedded_ends_no_script(ahead, one):
-    *_, data = sliders.section(one, ahead)
+def test_what_is_embedded_ends_no_script(grid, one):
+    *_, data = sliders.section(one, grid)
     assert data.count("<") == 2
 
 
 @pytest.fixture(scope="module")
-def seen(one, ahead, tmp_path_factory):
+def seen(one, grid, tmp_path_factory):
     """What the section shows after each step."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
@@ -97,7 +97,7 @@ def seen(one, ahead, tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
     page = folder / "page.html"
     script = sliders.script() + DRIVER
-    page.write_text(html.document("T", [], *sliders.section(one, ahead), script=script), "utf-8")
+    page.write_text(html.document("T", [], *sliders.section(one, grid), script=script), "utf-8")
     done = subprocess.run(
         [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -110,11 +110,11 @@ def seen(one, ahead, tmp_path_factory):
     return json.loads(unescape(found[1]))
 
 
-def test_the_script_shows_the_cell_where_the_sliders_stand(seen, ahead):
+def test_the_script_shows_the_cell_where_the_sliders_stand(seen, grid):
     assert seen["hidden"] is False
-    assert seen["printed"] == texts(ahead, ahead.place)
-    assert seen["load"] == texts(ahead, 0 * 25 + 2 * 5 + 2)
-    assert seen["moved"] == texts(ahead, 0 * 25 + 4 * 5 + 2)
+    assert seen["printed"] == texts(grid, grid.start_index)
+    assert seen["load"] == texts(grid, 0 * 25 + 2 * 5 + 2)
+    assert seen["moved"] == texts(grid, 0 * 25 + 4 * 5 + 2)
     assert seen["label"] == "200\N{NARROW NO-BREAK SPACE}kB"
 
 
@@ -123,8 +123,8 @@ def test_the_script_names_the_command_and_goes_back(seen):
     assert seen["back"] == seen["printed"]
 
 
-def test_a_mark_stands_where_the_study_is(seen, ahead):
-    base, moved = (ahead.cells[cell] for cell in (ahead.place, 22))
+def test_a_mark_stands_where_the_study_is(seen, grid):
+    base, moved = (grid.cells[cell] for cell in (grid.start_index, 22))
     most = max(cell.values[0] for cell in moved.values())
     was = float(re.search(r"--was: ([\d.]+)%", seen["mark"])[1])
     assert was == pytest.approx(100 * next(iter(base.values())).values[0] / most, rel=0.01)

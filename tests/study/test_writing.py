@@ -5,18 +5,18 @@ import pytest
 from pqchain.costs import Costs
 from pqchain.study import READY
 from pqchain.study.reading import load, parse
-from pqchain.study.writing import python, settings, toml, words
+from pqchain.study.writing import changes, options, python, toml
 from tests.study.plans import plan
 
 
 @pytest.mark.parametrize("name", READY)
 def test_every_ready_study_is_read_as_it_was_written(name):
     start = load(name)
-    moved = start.with_(nodes=start.nodes * 2, schemes=(*start.schemes[:2], "Ed25519"))
+    moved = start.with_(nodes=start.nodes * 2, algorithms=(*start.algorithms[:2], "Ed25519"))
     for one in (start, moved):
         assert parse(toml(one), name) == one
-    assert settings(moved, start) == {"schemes": moved.schemes, "nodes": moved.nodes}
-    assert words(start, start) == []
+    assert changes(moved, start) == {"algorithms": moved.algorithms, "nodes": moved.nodes}
+    assert options(start, start) == []
 
 
 def test_odd_texts_and_own_schemes_come_through():
@@ -24,7 +24,7 @@ def test_odd_texts_and_own_schemes_come_through():
         'My "own"', public_key_bytes=3, signature_bytes=4, sign_seconds=1e-3,
         verify_seconds=1e-9, source="tab\t, and a backslash \\",
     )  # fmt: skip
-    one = plan(title="a \x7f b # é", own_schemes=(mine,), schemes=("Falcon-512", 'My "own"'))
+    one = plan(title="a \x7f b # é", own_schemes=(mine,), algorithms=("Falcon-512", 'My "own"'))
     one = one.with_(sources={"nodes": "[a] = b"}, law="mesh", link_latency_seconds=0.25)
     assert parse(toml(one), "plan.toml") == one
 
@@ -35,7 +35,7 @@ def test_python_makes_the_plan_again():
         "Mine", public_key_bytes=3, signature_bytes=4, sign_seconds=1e-3, verify_seconds=1e-4,
         source="me",
     )  # fmt: skip
-    moved = start.with_(law="star", own_schemes=(mine,), schemes=("Mine",), block_seconds=1.5)
+    moved = start.with_(law="star", own_schemes=(mine,), algorithms=("Mine",), block_seconds=1.5)
     import pqchain as pq
 
     assert eval(python(moved, start, "algorand"), {"pq": pq}) == moved

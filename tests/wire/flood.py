@@ -104,7 +104,7 @@ class Dialler:
         self.events: list[object] = []
         self.client, self.server = (
             row.open(
-                registry.Place(
+                registry.TransportSettings(
                     identity=each,
                     directory=[one.public for one in known],
                     addresses=addresses,
@@ -135,9 +135,9 @@ class Dialler:
             assert isinstance(self.events[0], Closed)
         return float("inf")
 
-    async def shut(self) -> None:
-        await self.client.shut()
-        await self.server.shut()
+    async def shutdown(self) -> None:
+        await self.client.shutdown()
+        await self.server.shutdown()
 
 
 def knock(datagrams: bool, port: int, count: int, hosts: int) -> None:
@@ -191,7 +191,7 @@ async def over_sockets(name: str, count: int, hosts: int) -> tuple[str, ...]:
         most = max(most, resident_mb())
         flood.stdin.close()
         await flood.wait()
-        await dialler.shut()
+        await dialler.shutdown()
     what = "first datagrams" if name == "native" else f"connections that stay, of {hosts} hosts"
     return (
         f"{name}, {count} {what} in {seconds:.1f} s",

@@ -71,7 +71,7 @@ def job(transport: str, node: str, *, victim: bool = False) -> Job:
         }  # fmt: skip
     else:
         factory, parameters = "pqchain.reencode.protocol.node:build", {
-            "scenario": asdict(reencoding()), "misbehaving": {},
+            "scenario": asdict(reencoding()), "faults": {},
         }  # fmt: skip
     return Job(
         nodes=NODES, factory=factory, parameters=parameters, transport=transport,
@@ -100,14 +100,14 @@ class Member:
         addresses = {VICTIM: ("127.0.0.1", port)}
         directory = [each.public for each in identities]
         row = registry.get(speaks)
-        self.transport = row.open(mesh.place(identities[index], directory, addresses, shared))
+        self.transport = row.open(mesh.settings(identities[index], directory, addresses, shared))
         self._udp = UdpSocket(self.transport) if row.endpoint else None
 
     async def listen(self) -> None:
         await (self._udp or self.transport).listen("127.0.0.1", 0, self._deliver)
 
-    async def shut(self) -> None:
-        await (self._udp or self.transport).shut()
+    async def shutdown(self) -> None:
+        await (self._udp or self.transport).shutdown()
 
     def _deliver(self, event: Any) -> None:
         if isinstance(event, Opened):
@@ -181,7 +181,7 @@ def vote() -> bytes:
     """Return a vote of the flood for a block of its own."""
     setting = Setting(consensus())
     message = Message(Kind.VOTE, HOSTILE, 0, 0, bytes(32))
-    signature = setting.directory.sign(HOSTILE, message.statement(message.body))
+    signature = setting.keys.sign(HOSTILE, message.statement(message.body))
     field = setting.field_bytes(Kind.VOTE)
     return messages.encode(Message(Kind.VOTE, HOSTILE, 0, 0, bytes(32), signature),
                            field_bytes=field)  # fmt: skip
@@ -271,15 +271,15 @@ def be_deaf(transport: str) -> str:
         QuicConfiguration.__init__ = small_windows  # type: ignore[method-assign]
         return "aioquic"
     if transport == "tcp-tls":
-        from pqchain.wire.transports.tcp import _Line
+        from pqchain.wire.transports.tcp import _Connection
 
-        connection_made = _Line.connection_made
+        connection_made = _Connection.connection_made
 
         def made_deaf(self: Any, made: Any) -> None:
             connection_made(self, made)
             made.pause_reading()
 
-        _Line.connection_made = made_deaf  # type: ignore[method-assign]
+        _Connection.connection_made = made_deaf  # type: ignore[method-assign]
     else:
         from pqchain.wire.transports.grpc import Grpc
 
@@ -308,5 +308,11 @@ async def _tell(member: Member) -> None:
     while True:
         if member.opened:
             sent_mb = (member.sent_bytes - member.transport.queued_bytes()) / 1e6
-            say({"opened": len(member.opened), "cut_off": member.cut_off, "sent_mb": sent_mb})
+            say(
+                {
+                    "opened": len(member.opened),
+                    "cut_off": member.cut_off,
+                    "sent_mb": sent_mb,
+                }
+            )
         await asyncio.sleep(0.2)

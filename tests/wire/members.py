@@ -112,7 +112,7 @@ async def victim(transport: str, node: str, shared: str) -> None:
             guard.join()
             grown = memory_mb("VmHWM") - before
             say({"grown": grown, "busy": turns.busy, "late": turns.late})
-        await live.shut()
+        await live.shutdown()
 
 
 def _guard(before: float, ended: threading.Event) -> None:
@@ -175,7 +175,7 @@ async def _measured(
         hurt.stdin.write(b"end\n")
         await hurt.stdin.drain()
     found = json.loads(await report)
-    await member.shut()
+    await member.shutdown()
     counts = json.loads(said[-1]) if said else {"opened": 0, "cut_off": 0, "sent_mb": 0.0}
     return {**found, "dial": max(dials, default=float("nan")), **counts}
 

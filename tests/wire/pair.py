@@ -13,25 +13,25 @@ from pqchain.wire.transports.native import NativeFabric
 from pqchain.wire.transports.native_library import pointer
 from pqchain.wire.transports.quic import QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
-from pqchain.wire.transports.registry import Conditions, Place
+from pqchain.wire.transports.registry import Conditions, TransportSettings
 
 
 class Watched(QuicEndpoint):
     """Remembers what it has told."""
 
-    def __init__(self, place, library):
-        super().__init__(place, library)
+    def __init__(self, settings, library):
+        super().__init__(settings, library)
         self._told = []
 
     def events(self):
-        happened = super().events()
-        self._told += happened
-        return happened
+        pending = super().events()
+        self._told += pending
+        return pending
 
     @property
     def early_sessions(self):
         """Sessions of others that were resumed with a ticket of ours."""
-        opened = [e for e in self._told + self.happened if isinstance(e, Opened)]
+        opened = [e for e in self._told + self.pending if isinstance(e, Opened)]
         return sum(each.early and not each.dialled for each in opened)
 
 
@@ -52,10 +52,10 @@ class Pair:
         """Every datagram: time, sender, receiver, content."""
 
     def endpoint(self, identity, directory=None):
-        return Watched(self.place(identity, directory=directory), self.library)
+        return Watched(self.settings(identity, directory=directory), self.library)
 
-    def place(self, identity, *, directory=None, **more):
-        return Place(
+    def settings(self, identity, *, directory=None, **more):
+        return TransportSettings(
             identity=identity,
             directory=directory or self.directory,
             addresses=self.addresses,
@@ -135,10 +135,10 @@ class NativePair:
         self.addresses = {index: (f"node-{index}", 4433) for index in range(self.PLACES)}
         self.delay_seconds = delay_seconds
         self.now = 0.0
-        places = [self.place(identity) for identity in self.strangers(self.PLACES)]
+        settings = [self.settings(identity) for identity in self.strangers(self.PLACES)]
         model = {"bits_per_second": 1e12, "loss": 0.0, "queue_bytes": 1 << 30, "overhead_bytes": 66,
                  "coalescing_seconds": 0.0, "delay_seconds": delay_seconds}  # fmt: skip
-        self.fabric = NativeFabric(Conditions(**model | conditions), places)
+        self.fabric = NativeFabric(Conditions(**model | conditions), settings)
         self.endpoints: dict[int, Heard] = {}
         for index in range(count):
             self.join(index, self.identities[index])
@@ -146,8 +146,8 @@ class NativePair:
     def strangers(self, count: int):
         return generate(count, algorithm="Ed25519")
 
-    def place(self, identity, **more):
-        return Place(
+    def settings(self, identity, **more):
+        return TransportSettings(
             identity=identity, directory=self.directory, addresses=self.addresses, folder=Path(),
             **more,
         )  # fmt: skip
@@ -155,7 +155,7 @@ class NativePair:
     def join(self, index, identity):
         if index in self.endpoints:
             self.fabric.stop(index)
-        self.fabric._places[index] = self.place(identity)
+        self.fabric._settings[index] = self.settings(identity)
         self.endpoints[index] = Heard(self.fabric.start(index))
 
     def carry(self) -> None:
@@ -170,13 +170,13 @@ class NativePair:
         self._advance(self.now + 60.0)
 
     def _advance(self, until: float) -> bool:
-        happened = self.fabric.advance(until)
-        self.now = happened[-1][0] if happened else until
-        for _, index, event in happened:
+        pending = self.fabric.advance(until)
+        self.now = pending[-1][0] if pending else until
+        for _, index, event in pending:
             heard = self.endpoints[index]
             heard.heard.append(event)
             heard.early_sessions += isinstance(event, Opened) and event.early and not event.dialled
-        return bool(happened)
+        return bool(pending)
 
     def tap(self, on: bool = True) -> None:
         """Keep every datagram from now on, or no more."""

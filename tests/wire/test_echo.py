@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pqchain.errors import DataError, PqchainError, Unsupported
+from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
 from pqchain.wire.drivers import namespaces, processes, virtual
-from pqchain.wire.drivers.job import Job, Strike
+from pqchain.wire.drivers.job import Job, NodeFailure
 from pqchain.wire.drivers.link import Link
 from pqchain.wire.drivers.virtual import Model
 from pqchain.wire.transports import registry
@@ -46,7 +46,7 @@ def assert_all_came_back(result, nodes=range(NODES)):
 
 def installed(name):
     """Return the name of a transport with a reason to skip it where it cannot be opened."""
-    reason = registry.get(name).reason()
+    reason = registry.get(name).unavailable_reason()
     return pytest.param(name, marks=pytest.mark.skipif(bool(reason), reason=reason))
 
 
@@ -80,7 +80,7 @@ def test_a_driver_says_when_to_begin(tmp_path):
     result = virtual.run(echo(parameters={"waits": True}, begin=True), tmp_path, MODEL)
     assert_all_came_back(result)
     assert min(node.report["ended"] for node in result.nodes) > result.connected
-    with pytest.raises(PqchainError, match=r"did not end within 2\.0 s of its own clock"):
+    with pytest.raises(PqchainError, match=r"did not end within 2\.0 s of its modelled clock"):
         job = echo(parameters={"waits": True}, limit_seconds=2.0)
         virtual.run(job, tmp_path, MODEL)
 
@@ -89,15 +89,51 @@ def test_a_node_that_dies_comes_back_or_does_not(tmp_path):
     back = echo(
         parameters={"waits": True},
         begin=True,
-        strikes=(Strike(node=1, down_seconds=0.1),),
+        failures=(NodeFailure(node=1, down_seconds=0.1),),
         link=Link(delay_seconds=0.01),
     )
     result = virtual.run(back, tmp_path, MODEL)
     assert_all_came_back(result, [1])
-    assert list(result.struck) == [1]
-    gone = replace(back, strikes=(Strike(node=1, when="connected"),), limit_seconds=1.0)
+    assert list(result.failure_times) == [1]
+    gone = replace(back, failures=(NodeFailure(node=1, trigger="connected"),), limit_seconds=1.0)
     with pytest.raises(PqchainError, match="did not end"):
         virtual.run(gone, tmp_path, MODEL)
+
+
+@pytest.mark.parametrize(
+    ("failures", "text"),
+    [
+        (
+            (NodeFailure(node=NODES),),
+            f"node of a failure must be from 0 to {NODES - 1}; got {NODES}",
+        ),
+        ((NodeFailure(node=1), NodeFailure(node=1, after_seconds=5.0)), "node 1 must be up again"),
+        (
+            (NodeFailure(node=1, down_seconds=2.0), NodeFailure(node=1, after_seconds=2.0)),
+            "node 1 must be up again",
+        ),
+        (
+            (NodeFailure(node=1, down_seconds=0.1), NodeFailure(node=1, trigger="connected")),
+            "node 1 must be up again",
+        ),
+    ],
+    ids=["unknown node", "no restart", "still down", "unknown order"],
+)
+def test_a_failure_of_a_node_that_is_down_is_rejected(failures, text):
+    with pytest.raises(UsageError, match=text):
+        echo(failures=failures)
+
+
+def test_a_node_may_fail_again_after_its_restart(tmp_path):
+    failures = (
+        NodeFailure(node=1, down_seconds=0.1),
+        NodeFailure(node=1, after_seconds=0.3, down_seconds=0.1),
+        NodeFailure(node=2, after_seconds=0.1, down_seconds=0.1),
+    )
+    job = echo(parameters={"waits": True}, begin=True, failures=failures)
+    result = virtual.run(job, tmp_path, MODEL)
+    assert_all_came_back(result, [1, 2])
+    assert sorted(result.failure_times) == [1, 2]
 
 
 def test_an_error_of_a_node_keeps_its_kind(tmp_path):
@@ -113,7 +149,7 @@ def test_an_error_of_a_node_keeps_its_kind(tmp_path):
 
 @pytest.mark.parametrize("name", registry.names(virtual=False))
 def test_what_needs_sockets_does_not_run_on_a_modelled_clock(name, tmp_path):
-    with pytest.raises(Unsupported, match=f"{name} needs sockets; .* runs native, aioquic"):
+    with pytest.raises(Unsupported, match=f"must be native or aioquic .* got {name}"):
         virtual.run(echo(transport=name), tmp_path, MODEL)
 
 
@@ -148,7 +184,7 @@ async def main():
         nodes[0].changed.set()
     print(json.dumps([node.result().report["back"] for node in nodes]))
     for node in nodes:
-        await node.shut()
+        await node.shutdown()
 
 asyncio.run(main())
 """
@@ -171,7 +207,9 @@ def test_echoes_in_one_process(name, tmp_path):
         assert back[node] == [[peer, number] for peer in others for number in range(COUNT)]
 
 
-@pytest.mark.skipif(bool(namespaces.reason()), reason=f"netns: {namespaces.reason()}")
+@pytest.mark.skipif(
+    bool(namespaces.unavailable_reason()), reason=f"netns: {namespaces.unavailable_reason()}"
+)
 def test_echoes_between_namespaces(tmp_path):
     job = echo(link=Link(bits_per_second=1e8))
     assert_all_came_back(processes.run(job, tmp_path, shaped=True))
@@ -181,12 +219,12 @@ def test_processes_die_and_come_back(tmp_path):
     job = echo(
         parameters={"waits": True},
         begin=True,
-        strikes=(Strike(node=1, down_seconds=0.2),),
+        failures=(NodeFailure(node=1, down_seconds=0.2),),
         transport="tcp-tls",
     )
     result = processes.run(job, tmp_path)
     assert_all_came_back(result, [1])
-    assert result.struck[1] > result.connected
+    assert result.failure_times[1] > result.connected
 
 
 def test_a_process_that_breaks_says_why(tmp_path):

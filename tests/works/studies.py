@@ -8,9 +8,9 @@ import pytest
 
 from pqchain.consensus import landscape, model
 from pqchain.consensus.network import ServiceTimes
-from pqchain.delegates.modes import Lap, Ran
 from pqchain.delegates.service_times import Computer
 from pqchain.works.pqdpol import measured
+from tests.delegates.runs import executed
 
 PLAN = measured.Plan(
     exponents=(1, 2, 3), heights=3, computers=(1, 2, 3), delegation=(8, 16), voters=8,
@@ -23,23 +23,14 @@ def ran(one, mode, computer):
     hosted = computer.hosts(one) if mode == "loopback" else one.with_(network=measured.SEPARATE)
     seconds = model.run(hosted.with_(blocks=1)).latency_seconds
     watched = one.nodes - one.delegate_count
-    laps = [
-        Lap(
-            latency_seconds=seconds * late,
-            spread_seconds=seconds * late * (1 + 0.2 * watched / one.nodes),
-            transactions=int(one.transactions_per_block()),
-            messages=one.messages(),
-            bytes=one.messages() * (one.block_bytes + 16),
-            cpu_seconds=2 * seconds * late if mode == "loopback" else float("nan"),
-        )
-        for late in (1.0, 1.01, 0.99)
-    ]
-    if mode != "loopback":
-        laps.insert(0, laps[0])
-    return Ran(
-        scenario=one, mode=mode, transport="native", latency_seconds=seconds,
-        throughput_per_second=1.0, final_blocks=3, views=3, is_safe=True, is_live=True,
-        transactions_per_block=1.0, laps=tuple(laps),
+    late = [1.0, 1.01, 0.99] if mode == "loopback" else [1.0, 1.0, 1.01, 0.99]
+    return executed(
+        one, [seconds * factor for factor in late], mode=mode,
+        transactions=int(one.transactions_per_block()),
+        spread_seconds=lambda latency: latency * (1 + 0.2 * watched / one.nodes),
+        sent_messages=lambda _: one.messages(),
+        sent_bytes=lambda _: one.messages() * (one.block_bytes + 16),
+        cpu_seconds=lambda latency: 2 * latency if mode == "loopback" else float("nan"),
     )  # fmt: skip
 
 

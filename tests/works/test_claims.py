@@ -61,8 +61,8 @@ def test_evidence_shows_the_closest_figures_first():
     assert one(frame, "dilithium-fastest-verification", "published") == (
         HOLDS,
         "Dilithium5 verify 110 µs < Falcon-1024 142 µs; Dilithium5 verify 110 µs < "
-        "SPHINCS+-SHA2-256f-simple 1.50 ms; Dilithium3 verify 77.0 µs < "
-        "SPHINCS+-SHA2-192f-simple 1.47 ms",
+        "SPHINCS+-SHA2-256f-simple 1.5 ms; Dilithium3 verify 77 µs < "
+        "SPHINCS+-SHA2-192f-simple 1.475 ms",
     )
 
 
@@ -70,8 +70,8 @@ def test_evidence_of_what_does_not_hold_shows_only_that():
     frame = registry.get("pqdpol").claims()
     assert one(frame, "dilithium-fastest-at-any-level", "published") == (
         FAILS,
-        "Dilithium3 verify 77.0 µs is not below Falcon-512 75.0 µs; "
-        "Dilithium5 verify 110 µs is not below Falcon-512 75.0 µs",
+        "Dilithium3 verify 77 µs is not below Falcon-512 75 µs; "
+        "Dilithium5 verify 110 µs is not below Falcon-512 75 µs",
     )
 
 
@@ -148,7 +148,7 @@ def test_what_fails_decides_even_if_other_numbers_are_missing():
     )
     found = one(registry.get("round3").claims(frame), "dilithium-faster-than-falcon")
     assert found == (
-        "not on this machine", "Dilithium2 verify 90.0 µs is not below Falcon-512 40.0 µs",
+        "not on this machine", "Dilithium2 verify 90 µs is not below Falcon-512 40 µs",
     )  # fmt: skip
 
 
@@ -246,7 +246,7 @@ def test_an_unknown_field_of_a_check_is_refused():
         "larger": ["B"],
         "bye": 2,
     }
-    with pytest.raises(DataError, match=r"unknown fields \['bye'\] of a check 'less'"):
+    with pytest.raises(DataError, match=r"fields of a check 'less' must be .*bye"):
         decide([check], readers.registry())
 
 
@@ -255,7 +255,7 @@ def test_an_unknown_kind_of_check_is_named(monkeypatch):
     checks = ({"kind": "magic"},)
     new = Statement(id="new", section="1", statement="It is so.", ours=True, checks=checks)
     monkeypatch.setattr(type(work), "statements", (new,))
-    with pytest.raises(DataError, match="claim 'new' of round3: unknown kind of check 'magic'"):
+    with pytest.raises(DataError, match=r"claim 'new' of round3: kind of a check .*'magic'"):
         work.claims()
 
 

@@ -54,9 +54,9 @@ def test_prices_that_made_the_processor_time_are_found_again():
     for _, one, how in measured._orders(COSTS, studies.PLAN):
         if how["mode"] == "loopback":
             done = studies.ran(one, "loopback", computer)
-            amounts = measured.amounts(one, done.laps[0], COSTS)
+            amounts = measured.amounts(one, done.final[0], COSTS)
             seconds = float(np.dot(amounts, list(price.values())))
-            runs.append(replace(done, laps=(replace(done.laps[0], cpu_seconds=seconds),) * 3))
+            runs.append(replace(done, heights=(replace(done.final[0], cpu_seconds=seconds),) * 3))
     found = measured.shares(runs, COSTS).set_index("what")
     for what, value in price.items():
         assert found.loc[what, "price"] == pytest.approx(value, rel=1e-6)

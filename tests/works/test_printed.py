@@ -107,9 +107,9 @@ def test_a_number_without_a_rule_is_refused(tmp_path):
     ("text", "error", "problem"),
     [
         ('kind = "guessed"', UnknownName, "kind of number"),
-        ('kind = "none"', DataError, "`none` gives the reason"),
-        ('kind = "measured"\nnone = "no clock"', DataError, "`none` gives the reason"),
-        ('kind = "measured"\ntable = "t"', DataError, "unknown field"),
+        ('kind = "none"', DataError, "`none` of a rule must be a reason"),
+        ('kind = "measured"\nnone = "no clock"', DataError, "`none` of a rule must be a reason"),
+        ('kind = "measured"\ntable = "t"', DataError, "must have a kind and known fields"),
     ],
 )
 def test_a_wrong_rule_is_refused(tmp_path, text, error, problem):

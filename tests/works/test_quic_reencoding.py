@@ -6,10 +6,9 @@ import math
 import pandas as pd
 import pytest
 
-from pqchain import results
+from pqchain import reencode, results
 from pqchain.errors import PqchainError, UnknownName
-from pqchain.reencode import replay
-from pqchain.reencode.replay import CONTRAST, RUN
+from pqchain.reencode.replays import CONTRAST, RUN
 from pqchain.reencode.scenario import Scenario
 from pqchain.wire.transports import aioquic
 from pqchain.wire.transports.registry import TRANSPORTS
@@ -37,7 +36,7 @@ def judged(claims: pd.DataFrame, claim: str, source: str) -> tuple[str, str]:
 def test_every_frame_keeps_its_contract(found):
     contracts = {
         "runs": RUN, "table1": built.TABLE1, "figure1": built.FIGURE1, "contrast": CONTRAST,
-        "libraries": built.LIBRARIES, "trouble": built.IMPAIRED, "transports": built.TRANSPORTS,
+        "libraries": built.LIBRARIES, "impaired": built.IMPAIRED, "transports": built.TRANSPORTS,
     }  # fmt: skip
     assert set(found) == set(contracts)
     for name, frame in found.items():
@@ -181,7 +180,7 @@ def test_a_virtual_run_in_its_own_process_gives_the_same_numbers():
     apart = replays._run_processes([("a", options, 2)], lambda: steps.append(1))["a"]
     assert steps == [1]
     assert apart["repeat"].tolist() == [2]
-    here = replay.replay(Scenario(experiment="exchange", block_bytes=7000, seed=5))
+    here = reencode.replay(Scenario(experiment="exchange", block_bytes=7000, seed=5)).frame
     assert apart["transfer_seconds"].tolist() == here["transfer_seconds"].tolist()
     assert apart["scenario_id"].tolist() == here["scenario_id"].tolist()
 
@@ -189,7 +188,7 @@ def test_a_virtual_run_in_its_own_process_gives_the_same_numbers():
 def test_a_process_that_fails_leaves_a_row_that_says_why():
     row = replays._run_processes([("a", ["--loss", "2"], 0)], lambda: None)["a"].iloc[0]
     assert row["status"] == "failed"
-    assert "loss is 2.0; expected a number from 0 to 1" in row["verdict"]
+    assert "loss must be a number from 0 to 1; got 2.0" in row["verdict"]
 
 
 def text(found: dict[str, pd.DataFrame]) -> str:
@@ -323,23 +322,33 @@ def test_latency_and_loss_decide_what_the_print_does_not_try(found, claim, word,
     verdict, evidence = judged(claims, claim, "replayed")
     assert verdict == word
     assert figure in evidence
-    few = {**found, "trouble": found["trouble"].query("repeat == 0")}
+    few = {**found, "impaired": found["impaired"].query("repeat == 0")}
     left = registry.get(built.KEY).claims(frames=few)
     assert left[(left["claim_id"] == claim) & (left["source"] == "replayed")].empty
+
+
+def test_every_failed_run_is_a_failure_of_the_reproduction(found):
+    work = registry.get(built.KEY)
+    assert list(work.failures(found)) == []
+    series, impaired = found["runs"].copy(), found["impaired"].copy()
+    series.loc[series.index[-1], ["status", "verdict"]] = ["failed", "no room"]
+    impaired.loc[impaired.index[0], ["status", "verdict"]] = ["failed", "no time"]
+    texts = list(work.failures({**found, "runs": series, "impaired": impaired}))
+    assert [text.rpartition(": ")[2] for text in texts] == ["no room", "no time"]
 
 
 def test_what_cannot_be_opened_is_a_row_that_says_why(monkeypatch):
     def refuse(one, **options):
         raise PqchainError("no sockets left")
 
-    monkeypatch.setattr(replay, "replay", refuse)
+    monkeypatch.setattr(replays, "replay", refuse)
     row = replays._attempt(Scenario(mode="loopback")).iloc[0]
     assert (row["status"], row["verdict"]) == ("failed", "no sockets left")
 
 
 def test_an_older_library_is_given_shorter_datagrams(monkeypatch):
     assert replays._live_datagram_bytes() <= 8952
-    older = dataclasses.replace(aioquic.LIBRARY, longest_bytes=1500)
+    older = dataclasses.replace(aioquic.LIBRARY, max_datagram_bytes=1500)
     monkeypatch.setattr(aioquic, "LIBRARY", older)
     asked = []
     monkeypatch.setattr(replays, "_attempt", lambda one, **_: asked.append(one) or pd.DataFrame())

@@ -41,10 +41,10 @@ def test_a_statement_of_ours_needs_no_sentence(tmp_path):
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (CLAIM, "claim 'so' has no sentence"),
-        (SENTENCES + CLAIM + 'sentence = "one"\nours = true\n', "has a sentence and is ours"),
-        (SENTENCES + CLAIM + 'sentence = "two"\n', "which \\[sentences\\] does not quote"),
-        (SENTENCES + CLAIM + "ours = true\n", "no claim has the sentences \\['one'\\]"),
+        (CLAIM, "claim 'so' must have either .* got none"),
+        (SENTENCES + CLAIM + 'sentence = "one"\nours = true\n', "must have either .* got both"),
+        (SENTENCES + CLAIM + 'sentence = "two"\n', "must be a key of \\[sentences\\]; got 'two'"),
+        (SENTENCES + CLAIM + "ours = true\n", "must have a claim; got none of \\['one'\\]"),
         (CLAIM + "ours = true\nverdict = 1\n", "unexpected keyword argument 'verdict'"),
     ],
 )

@@ -101,7 +101,7 @@ def test_without_a_clock_nothing_is_measured_and_nothing_fails(work):
 
 def test_a_work_is_complete_without_a_line_of_code():
     work = Work(FOLDER)
-    assert work.schemes() == ("Falcon-512",)
+    assert work.algorithms() == ("Falcon-512",)
     assert work.compute(Bench()) == {}
     assert list(work.tables({})) == list(work.figures({})) == []
 
@@ -167,5 +167,5 @@ def test_a_finding_without_its_fact_is_left_out(tmp_path):
 @pytest.mark.parametrize("frames", [{}, {"f": pd.DataFrame()}], ids=["no run", "a run"])
 def test_a_finding_with_a_misspelt_fact_is_refused(tmp_path, frames):
     work = finding(tmp_path, "{gain:.0f} and {gian:.0f} times")
-    with pytest.raises(DataError, match=r"unknown facts \['gian'\]"):
+    with pytest.raises(DataError, match=r"got \['gian'\]"):
         list(work.findings(frames))

@@ -1,7 +1,7 @@
-"""Write what the hardware is initialised with: microcode, kernels, constants, tables, program.
+"""Write the initial memory contents: microcode, kernels, constants, tables, program.
 
-This is where the engine is configured: with two dividers it takes fewer cycles and is larger,
-without degree 1024 it needs half the memory.
+Options configure the engine: with two dividers it takes fewer cycles and is larger, and without
+degree 1024 it needs half the memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MICROWORD = (
 """Fields of a microword from the top bit."""
 
 KERNEL = (("first", 10), ("last", 10), ("stop", 10), ("more_stages", 3), ("count", 2))
-"""Of a kernel: first and last word, the word that ends it, stages but one, iterations."""
+"""Fields of a kernel: first and last word, the word that ends it, stages minus one, iterations."""
 
 COUNTS = ("one", "quarter", "half", "all")
 
@@ -36,12 +36,12 @@ Fields = tuple[tuple[str, int], ...]
 
 
 def pack(fields: Fields, values: dict[str, int]) -> int:
-    """Return the fields as one integer; raises ValueError where one does not fit."""
+    """Return the fields as one integer. Raises ValueError if a value does not fit."""
     word = 0
     for name, width in fields:
         value = values.get(name, 0)
         if not 0 <= value < 1 << width:
-            raise ValueError(f"{name} is {value}; expected {width} bits")
+            raise ValueError(f"{name} must fit into {width} bits; got {value}")
         word = word << width | value
     return word
 
@@ -56,13 +56,13 @@ def _bits(x: float) -> int:
 
 
 class Tables:
-    """Numbers of a C++ header, by the name of their array."""
+    """Arrays and constants of a C++ header, by name."""
 
     def __init__(self, path: Path) -> None:
         self._text = path.read_text(encoding="utf-8")
 
     def array(self, name: str) -> list[str]:
-        """Return the numbers of an array as written."""
+        """Return the numbers of an array as text."""
         body = re.search(rf"\b{name}\[[^=]*=\s*\{{(.*?)\}};", self._text, re.S)
         if body is None:
             raise KeyError(name)
@@ -74,16 +74,16 @@ class Tables:
 
     def real(self, name: str) -> float:
         """Return one double."""
-        found = re.search(rf"\b{name}\s*=\s*([-0-9.e]+);", self._text)
-        if found is None:
+        match = re.search(rf"\b{name}\s*=\s*([-0-9.e]+);", self._text)
+        if match is None:
             raise KeyError(name)
-        return float(found.group(1))
+        return float(match.group(1))
 
 
 def constants(logn: int) -> list[int]:
     """Return the read-only memory: roots, then 256 words of constants and tables."""
     tables, sampler = Tables(HLS / "src" / "tables.h"), Tables(HLS / "src" / "sampler.h")
-    words = [_bits(x) for x in tables.reals("roots")][: 1 << logn]
+    roots = [_bits(x) for x in tables.reals("roots")][: 1 << logn]
     tail = [0] * 256
     for top, n in enumerate((512, 1024)):
         values = {
@@ -106,7 +106,7 @@ def constants(logn: int) -> list[int]:
         tail[kernels.CANDIDATES + z % 64] = _bits(float(z))
     for s in range(128):
         tail[kernels.LOGS + s] = _bits(float(s) * tables.real("log_2"))
-    return words + tail
+    return roots + tail
 
 
 def half_gaussian() -> list[int]:
@@ -117,7 +117,7 @@ def half_gaussian() -> list[int]:
 
 
 def header(built: list[kernels.Kernel], microwords: int, dividers: int, logn: int) -> str:
-    """Return what the SystemVerilog has to know of all this."""
+    """Return the SystemVerilog header of constants and types."""
     marks = program.labels()
     numbers = {f"KERNEL_{kernel.name.upper()}": at for at, kernel in enumerate(built)}
     numbers |= {f"OP_{name.upper()}": at for at, name in enumerate(program.OPCODES)}
@@ -130,10 +130,10 @@ def header(built: list[kernels.Kernel], microwords: int, dividers: int, logn: in
         "PLACE_T0": program.T0, "PLACE_T1": program.T1, "PLACE_FRAMES": program.FRAMES,
         "PART_TARGET": program.TARGET, "PART_INTEGERS": program.TARGET_AS_INTEGERS,
     }  # fmt: skip
-    lines = ["// Made by hls_kernels/rtl/assembler; do not edit."]
-    lines += [f"localparam int {name} = {value};" for name, value in numbers.items()]
+    text = ["// Made by hls_kernels/rtl/assembler; do not edit."]
+    text += [f"localparam int {name} = {value};" for name, value in numbers.items()]
     lanes = "".join(f"{draw:02b}" for _, draw in reversed(kernels.LANES))
-    lines.append(
+    text.append(
         f"localparam logic [{2 * len(kernels.LANES) - 1}:0] LANE_DRAW = {len(lanes)}'b{lanes};"
     )
     for name, fields in (
@@ -141,10 +141,10 @@ def header(built: list[kernels.Kernel], microwords: int, dividers: int, logn: in
         ("kernel", KERNEL),
         ("instruction", program.FIELDS),
     ):
-        lines.append("typedef struct packed {")
-        lines += [f"    logic [{bits - 1}:0] {field};" for field, bits in fields]
-        lines.append(f"}} {name}_t;")
-    return "\n".join(lines) + "\n"
+        text.append("typedef struct packed {")
+        text += [f"    logic [{bits - 1}:0] {field};" for field, bits in fields]
+        text.append(f"}} {name}_t;")
+    return "\n".join(text) + "\n"
 
 
 def write(folder: Path, dividers: int = 1, logn: int = 10) -> str:
@@ -155,7 +155,7 @@ def write(folder: Path, dividers: int = 1, logn: int = 10) -> str:
     entries, listing = [], []
     for kernel in built:
         first = len(microcode)
-        microcode += [pack(MICROWORD, row) for row in kernel.words()]
+        microcode += [pack(MICROWORD, row) for row in kernel.microwords()]
         fields = {
             "first": first, "last": len(microcode) - 1,
             "stop": first + (kernel.length - 1) % kernel.interval,
@@ -166,22 +166,22 @@ def write(folder: Path, dividers: int = 1, logn: int = 10) -> str:
             f"{kernel.name:18} {kernel.count:8} at {first:4} interval {kernel.interval:4} "
             f"stages {kernel.stages} length {kernel.length:4} operations {len(kernel.operations)}"
         )
-    used, depth = len(microcode), 1 << (len(microcode) - 1).bit_length()
+    used, microcode_depth = len(microcode), 1 << (len(microcode) - 1).bit_length()
     instructions = program.assemble([kernel.name for kernel in built])
     images = {
-        "microcode": (microcode, depth, width(MICROWORD)),
+        "microcode": (microcode, microcode_depth, width(MICROWORD)),
         "kernels": (entries, 32, width(KERNEL)),
         "program": (instructions, 64, width(program.FIELDS)),
         "half_gaussian": (half_gaussian(), 32, 72),
         "constants": (constants(logn), 0, 64),
     }
-    for name, (words, least, bits) in images.items():
-        if len(words) > max(least, len(words) if not least else 0):
-            raise ValueError(f"{name} has {len(words)} words; expected at most {least}")
-        words = words + [0] * (least - len(words))
+    for name, (image, depth, bits) in images.items():
+        if depth and len(image) > depth:
+            raise ValueError(f"{name} must have at most {depth} words; got {len(image)}")
+        image = image + [0] * (depth - len(image))
         digits = -(-bits // 4)
-        (folder / f"{name}.hex").write_text("".join(f"{word:0{digits}x}\n" for word in words))
-    (folder / "falcon_program.svh").write_text(header(built, depth, dividers, logn))
+        (folder / f"{name}.hex").write_text("".join(f"{word:0{digits}x}\n" for word in image))
+    (folder / "falcon_program.svh").write_text(header(built, microcode_depth, dividers, logn))
     names = ", ".join(f"KERNEL_{kernel.name.upper()}" for kernel in built)
     (folder / "kernel_numbers.h").write_text(
         "// Made by hls_kernels/rtl/assembler; do not edit.\n"

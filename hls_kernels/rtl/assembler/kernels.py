@@ -1,7 +1,7 @@
-"""The vector kernels of the engine: what `hls_kernels/src` says in C++, as dataflow.
+"""The vector kernels of the engine: the C++ of `hls_kernels/src` as dataflow graphs.
 
-Each function builds one loop body, in the words of `body`. The order of operations is that of the
-C++, because every bit depends on it.
+Each function builds one loop body with the operations of `body`. The order of operations is that
+of the C++, because every bit depends on it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from hls_kernels.rtl.assembler.body import (
     CANDIDATES,
     FLOOR,
+    FULL,
     HALF,
     HALVINGS,
     HORNER,
@@ -16,26 +17,24 @@ from hls_kernels.rtl.assembler.body import (
     QUARTER,
     SQUARES,
     THRESHOLD,
-    WHOLE,
     Body,
     Complex,
 )  # fmt: skip
-from hls_kernels.rtl.assembler.schedule import Kernel, Operation, given
+from hls_kernels.rtl.assembler.schedule import Kernel, Operation, pinned_value
 
-# Constants in the read-only memory behind the roots; each degree has its eight.
+# Constants in the read-only memory after the roots; eight for each degree.
 (
     ONE_HALF, MAGIC, INVERSE_Q, MINUS_INVERSE_Q, INVERSE_LOG_2, SIGMA_MIN, INVERSE_SIGMA, SCALE,
 ) = range(8)  # fmt: skip
 COEFFICIENTS = 16
-"""Of the polynomial for exp(-x): 13 integers."""
-
+"""Address of the 13 integer coefficients of the polynomial for exp(-x)."""
 
 DRAWS = 4
-"""How many draws one round of the sampler can look at."""
+"""Number of draws that a round of the sampler can test."""
 
 LANES = ((0, 0), (0, 1), (1, 1), (1, 2), (1, 3))
-"""A round tests candidates for two samples at once. Each lane: which sample, which draw. The second
-sample's draws begin behind the first's accepted one, which is not known yet: so two guesses."""
+"""Sample and draw of each lane. A round tests candidates for two samples at once. The draws of the
+second sample begin after the accepted draw of the first, which is unknown, hence several lanes."""
 
 
 def forward() -> Kernel:
@@ -105,58 +104,58 @@ def round_scaled(name: str, *, minus: bool) -> Kernel:
 def decompose(dividers: int) -> Kernel:
     """Decompose the Gram matrix b, c, d of a node into L D L*; L goes to a.
 
-    With two dividers each of both values has its own. What its children need: for the right one
-    the halves of d11 to e, for the left one the halves of d00 behind them; the halves of the target
-    f behind a.
+    With two dividers, each of the two values uses its own divider. The values for the children: the
+    halves of d11 for the right one go to e, the halves of d00 for the left one after them, and the
+    halves of the target f after a.
     """
     k = Body("decompose", "quarter")
     right, left, targets = [], [], []
     for second in (0, 1):
-        where = {"pair": 1, "second": second}
-        g00, g01, g11 = (k.complex(base, **where) for base in "bcd")
+        address = {"pair": 1, "second": second}
+        g00, g01, g11 = (k.complex(base, **address) for base in "bcd")
         re, im = _ratio(k, g00, g01, second % dividers)
-        k.store(re, "a", **where)
-        k.store(im, "a", offset=HALF, negate=1, **where)
+        k.store(re, "a", **address)
+        k.store(im, "a", offset=HALF, negate=1, **address)
         product = (
             k.add(k.mul(re, g01[0]), k.mul(im, g01[1])),
             k.sub(k.mul(im, g01[0]), k.mul(re, g01[1])),
         )
         right.append(k.minus(g11, product))
         left.append(g00)
-        targets.append(k.complex("f", **where))
+        targets.append(k.complex("f", **address))
     root = k.root()
     k.store_parts(k.split(*right, root), "e")
-    k.store_parts(k.split(*left, root), "e", offset=WHOLE)
-    k.store_parts(k.split(*targets, root), "a", offset=WHOLE)
+    k.store_parts(k.split(*left, root), "e", offset=FULL)
+    k.store_parts(k.split(*targets, root), "a", offset=FULL)
     return k
 
 
 def _ratio(k: Body, a: Complex, b: Complex, divider: int = 0) -> Complex:
     """Divide b by a: the conjugate of l10 for g00 = a, g01 = b."""
     inverse = k.reciprocal(k.add(k.mul(a[0], a[0]), k.mul(a[1], a[1])), divider)
-    c = k.mul(a[0], inverse), k.mul(a[1], inverse)  # the imaginary part with the other sign
+    c = k.mul(a[0], inverse), k.mul(a[1], inverse)  # the imaginary part with the opposite sign
     re = k.add(k.mul(b[0], c[0]), k.mul(b[1], c[1]))
     return re, k.sub(k.mul(b[1], c[0]), k.mul(b[0], c[1]))
 
 
 def turn() -> Kernel:
-    """Turn from the right side of a node to the left: t0 = a, t1 = b, l10 = c, samples behind c.
+    """Turn from the right side of a node to the left: t0 = a, t1 = b, l10 = c, samples after c.
 
-    The samples of the right side are merged; b takes them, and the halves of the corrected target
-    t0 + (t1 - samples) l10 take their place.
+    The samples of the right side are merged into b. The halves of the corrected target
+    t0 + (t1 - samples) l10 replace them.
     """
     k = Body("turn", "quarter")
     root = k.root()
-    even = k.load("c", offset=WHOLE), k.load("c", offset=WHOLE + QUARTER)
-    odd = k.load("c", offset=WHOLE + HALF), k.load("c", offset=WHOLE + HALF + QUARTER)
+    even = k.load("c", offset=FULL), k.load("c", offset=FULL + QUARTER)
+    odd = k.load("c", offset=FULL + HALF), k.load("c", offset=FULL + HALF + QUARTER)
     difference = k.product(odd, root)
     centres = []
     for second, z in enumerate((k.plus(even, difference), k.minus(even, difference))):
-        where = {"pair": 1, "second": second}
-        t0, t1, l10 = (k.complex(base, **where) for base in "abc")
-        k.store_complex(z, "b", **where)
+        address = {"pair": 1, "second": second}
+        t0, t1, l10 = (k.complex(base, **address) for base in "abc")
+        k.store_complex(z, "b", **address)
         centres.append(k.plus(t0, k.product(l10, k.minus(t1, z))))
-    k.store_parts(k.split(*centres, root), "c", offset=WHOLE)
+    k.store_parts(k.split(*centres, root), "c", offset=FULL)
     return k
 
 
@@ -172,21 +171,21 @@ def merge() -> Kernel:
     return k
 
 
-# What the kernels of a leaf leave for one another.
-_L10 = given("A", 31), given("A", 30)
-_CENTRE_FRACTIONS = given("A", 29), given("A", 28)
-_HALF_INVERSE_VARIANCE, _ACCEPTANCE_SCALE = given("M", 31), given("L", 31)
-_HELD_ROOT = given("X", 0)
-_WHOLE = given("X", 0), given("X", 1)
-"""Integers above 1.5 * 2^52: the floors of both centres, and once accepted both samples."""
+# Values that the kernels of a leaf pass to each other.
+_L10 = pinned_value("A", 31), pinned_value("A", 30)
+_CENTRE_FRACTIONS = pinned_value("A", 29), pinned_value("A", 28)
+_HALF_INVERSE_VARIANCE, _ACCEPTANCE_SCALE = pinned_value("M", 31), pinned_value("L", 31)
+_KEPT_ROOT = pinned_value("X", 0)
+_FLOORS = pinned_value("X", 0), pinned_value("X", 1)
+"""Integers above 1.5 * 2^52: the floors of both centres, later both accepted samples."""
 LEAF_REGISTERS = frozenset({("A", 28), ("A", 29), ("A", 30), ("A", 31), ("M", 31), ("L", 31)})
 FIRST_FRACTION = 29
 """The register that lanes of the first sample read; the hardware replaces it by the next lower one
-when only the second sample is still wanted."""
+when only the second sample is missing."""
 
 
 def _deviation(k: Body, inverse_deviation: Operation) -> None:
-    """Compute what the sampler needs of a leaf's deviation."""
+    """Compute the sampler's constants from the deviation of a leaf."""
     square = k.mul(inverse_deviation, inverse_deviation)
     k.mul(square, k.constant(ONE_HALF), pinned=_HALF_INVERSE_VARIANCE.register)
     scale = k.mul(inverse_deviation, k.constant(SIGMA_MIN))
@@ -197,10 +196,10 @@ def _centres(k: Body, centres: Complex, after: list[Operation]) -> None:
     """Take floor and fraction of both centres; `after` read the old floors."""
     for index, centre in enumerate(centres):
         floor = k.convert(FLOOR, centre, to=index)
-        floor.after += [(each, 1) for each in after]
-        whole = k.sub(_WHOLE[index], k.constant(MAGIC))
-        whole.after.append((floor, floor.latency))
-        k.sub(centre, whole, pinned=_CENTRE_FRACTIONS[index].register)
+        floor.after += [(reader, 1) for reader in after]
+        value = k.sub(_FLOORS[index], k.constant(MAGIC))
+        value.after.append((floor, floor.latency))
+        k.sub(centre, value, pinned=_CENTRE_FRACTIONS[index].register)
 
 
 def open_leaf() -> Kernel:
@@ -208,11 +207,11 @@ def open_leaf() -> Kernel:
     k = Body("open_leaf", reserved=LEAF_REGISTERS)
     g00, g01, g11 = k.complex("b"), k.complex("c"), k.load("d")
     re, im = _ratio(k, g00, g01)
-    re.pinned, im.pinned = (each.register for each in _L10)
+    re.pinned, im.pinned = (value.register for value in _L10)
     d11 = k.sub(g11, k.add(k.mul(re, g01[0]), k.mul(im, g01[1])))
     root = k.square_root(d11)
     _deviation(k, k.mul(root, k.constant(INVERSE_SIGMA)))
-    k.hold_square_root(g00[0], after=root)
+    k.keep_square_root(g00[0], after=root)
     _centres(k, k.complex("a"), after=[])
     return k
 
@@ -222,7 +221,7 @@ def turn_leaf() -> Kernel:
     k = Body("turn_leaf", reserved=LEAF_REGISTERS)
     t0, t1 = k.complex("a"), k.complex("b")
     magic = k.constant(MAGIC)
-    z = k.sub(_WHOLE[0], magic), k.sub(_WHOLE[1], magic)
+    z = k.sub(_FLOORS[0], magic), k.sub(_FLOORS[1], magic)
     k.store_complex(z, "b")
     e = k.minus(t1, z)
     re, im = _L10  # of conj(l10)
@@ -231,7 +230,7 @@ def turn_leaf() -> Kernel:
         k.sub(k.mul(re, e[1]), k.mul(im, e[0])),
     )
     _centres(k, k.plus(t0, correction), after=list(z))
-    _deviation(k, k.mul(_HELD_ROOT, k.constant(INVERSE_SIGMA)))
+    _deviation(k, k.mul(_KEPT_ROOT, k.constant(INVERSE_SIGMA)))
     return k
 
 
@@ -239,12 +238,12 @@ def close_leaf() -> Kernel:
     """Put the left samples to a."""
     k = Body("close_leaf", reserved=LEAF_REGISTERS)
     magic = k.constant(MAGIC)
-    k.store_complex((k.sub(_WHOLE[0], magic), k.sub(_WHOLE[1], magic)), "a")
+    k.store_complex((k.sub(_FLOORS[0], magic), k.sub(_FLOORS[1], magic)), "a")
     return k
 
 
 def attempt() -> Kernel:
-    """Test every lane's candidate as SamplerZ does; a threshold per lane comes out."""
+    """Compute the acceptance threshold of every lane's candidate, as SamplerZ does."""
     k = Body("attempt", reserved=LEAF_REGISTERS)
     candidates = [k.table(CANDIDATES, draw) for draw in range(DRAWS)]
     squares = [k.table(SQUARES, draw) for draw in range(DRAWS)]
@@ -262,10 +261,10 @@ def attempt() -> Kernel:
         step = None
         for coefficient in coefficients:
             factor = _ACCEPTANCE_SCALE if coefficient is coefficients[-1] else rest
-            now = k._new("horner", [coefficient, factor], kind=HORNER, to=int(step is None))
+            product = k._new("horner", [coefficient, factor], kind=HORNER, to=int(step is None))
             if step is not None:
-                now.exactly = (step, step.latency)
-            step = now
+                product.exactly = (step, step.latency)
+            step = product
         threshold = k._new("convert", [], kind=THRESHOLD, to=lane)
         threshold.exactly = (step, step.latency)
     return k
@@ -273,7 +272,7 @@ def attempt() -> Kernel:
 
 def all_kernels(dividers: int = 1) -> list[Kernel]:
     """Return every kernel, scheduled for one divider or two, in the order of their numbers."""
-    built = [
+    kernels = [
         forward(),
         inverse(),
         negate(),
@@ -292,6 +291,6 @@ def all_kernels(dividers: int = 1) -> list[Kernel]:
         close_leaf(),
         attempt(),
     ]
-    for kernel in built:
+    for kernel in kernels:
         kernel.schedule()
-    return built
+    return kernels

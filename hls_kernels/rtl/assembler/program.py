@@ -1,7 +1,7 @@
-"""The program of the sequencer: one signing attempt, as `hls_kernels/src/signer.h` has it in C++.
+"""The program of the sequencer: one signing attempt, the same as `hls_kernels/src/signer.h` in C++.
 
-An operand is a polynomial of the memory by its number, or a register of the node of the signing
-tree that the sequencer stands at. The memory holds 11 polynomials of n words; `FRAMES` are the last
+An operand is the number of a polynomial in memory, or a register of the current node of the signing
+tree. The memory holds 11 polynomials of n words; `FRAMES` are the last
 four: level k of the tree, with polynomials of 2^k words, has l10 and the samples z there.
 """
 
@@ -9,36 +9,36 @@ from __future__ import annotations
 
 B00, B01, B10, B11, SCRATCH, T0, T1, FRAMES = range(8)
 POLYNOMIALS = 11
-"""Of n words each: what the memory holds."""
+"""Capacity of the memory in polynomials of n words."""
 
 REGISTERS = ("g00", "g01", "g11", "children", "t0", "t1", "l10", "z")
-"""Addresses that follow from the level of a node, and from which side of its parent it is.
+"""Addresses that follow from the level of a node and from its side of the parent.
 
 The Gram matrix of the top node is g00 in FRAMES (free until lower levels need it), g01 in B01, g11
-in B10; further down g11 is g00. `children` is where a node puts its children's."""
+in B10; further down g11 is g00. `children` is the address for the values of its children."""
 
 OPCODES = ("run", "passes", "call", "return", "load", "sample", "leaf", "end")
 
 RIGHT, LEFT, TOP = 0, 1, 2
-"""What `call` descends to."""
+"""Targets of `call`."""
 
 SMALL_F, SMALL_G, BIG_F, BIG_G, TARGET, TARGET_AS_INTEGERS = range(6)
 """Parts of the request, as `load` names them."""
 
-Line = tuple[str | int, ...]
+Instruction = tuple[str | int, ...]
 
 
-def basis() -> list[Line]:
-    """((g, -f), (G, -F)), transformed."""
-    lines: list[Line] = []
-    for part, place in ((SMALL_F, B01), (SMALL_G, B00), (BIG_F, B11), (BIG_G, B10)):
-        lines += [("load", part, place), ("passes", "forward", place)]
+def basis() -> list[Instruction]:
+    """Return the instructions that compute ((g, -f), (G, -F)), transformed."""
+    instructions: list[Instruction] = []
+    for part, address in ((SMALL_F, B01), (SMALL_G, B00), (BIG_F, B11), (BIG_G, B10)):
+        instructions += [("load", part, address), ("passes", "forward", address)]
         if part in (SMALL_F, BIG_F):
-            lines.append(("run", "negate", place))
-    return lines
+            instructions.append(("run", "negate", address))
+    return instructions
 
 
-PROGRAM: list[Line | str] = [
+PROGRAM: list[Instruction | str] = [
     *basis(),
     # the target (hash, 0) in coordinates of the basis
     ("load", TARGET, T0),
@@ -60,7 +60,7 @@ PROGRAM: list[Line | str] = [
     ("run", "round_minus", T1),
     ("load", TARGET_AS_INTEGERS, T0),
     ("end",),
-    "node",  # where `call` goes: samples for t0, t1 and a Gram matrix take the place of t0, t1
+    "node",  # target of `call`: samples for t0, t1 and a Gram matrix replace t0, t1
     ("leaf",),
     ("run", "decompose", "l10", "g00", "g01", "g11", "children", "t1"),
     ("call", RIGHT),
@@ -68,7 +68,7 @@ PROGRAM: list[Line | str] = [
     ("call", LEFT),
     ("run", "merge", "t0", "z"),
     ("return",),
-    "leaf",  # where `leaf` goes at the lowest level: two leaves, two samples for each
+    "leaf",  # target of `leaf` at the lowest level: two leaves, two samples for each
     ("run", "open_leaf", "t1", "g00", "g01", "g11"),
     ("sample", "turn_leaf", "t0", "t1"),
     ("sample", "close_leaf", "t0"),
@@ -77,28 +77,26 @@ PROGRAM: list[Line | str] = [
 
 OPERANDS = 6
 FIELDS = (("opcode", 3), ("argument", 5), *((f"operand_{x}", 4) for x in "abcdef"))
-"""Of an instruction, from the top bit. `argument`: kernel, part of the request, or child."""
+"""Fields of an instruction from the top bit. `argument`: kernel, part of the request, or child."""
 
 
 def labels() -> dict[str, int]:
     """Return the addresses of the labels."""
-    lines = 0
-    found = {}
-    for line in PROGRAM:
-        if isinstance(line, str):
-            found[line] = lines
-        else:
-            lines += 1
-    return found
+    addresses: dict[str, int] = {}
+    for address, entry in enumerate(PROGRAM):
+        if isinstance(entry, str):
+            # Labels before this one take no address.
+            addresses[entry] = address - len(addresses)
+    return addresses
 
 
 def assemble(kernels: list[str]) -> list[int]:
-    """Return the instructions as integers; kernels by their numbers."""
-    words = []
-    for line in PROGRAM:
-        if isinstance(line, str):
+    """Return the instructions as integers; kernels are numbered in this order."""
+    instructions = []
+    for instruction in PROGRAM:
+        if isinstance(instruction, str):
             continue
-        name, *rest = line
+        name, *rest = instruction
         argument = rest.pop(0) if rest else 0
         if isinstance(argument, str):
             argument = kernels.index(argument)
@@ -106,5 +104,5 @@ def assemble(kernels: list[str]) -> list[int]:
         word = OPCODES.index(str(name)) << 5 | argument
         for index in range(OPERANDS):
             word = word << 4 | (int(operands[index]) if index < len(operands) else 0)
-        words.append(word)
-    return words
+        instructions.append(word)
+    return instructions

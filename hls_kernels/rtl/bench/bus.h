@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-// How the memory behaves.
+// Behaviour of the memory.
 struct Manners {
     unsigned read_delay = 12;    // cycles from an address to its first word
-    unsigned stall = 0;          // of 256: how often a READY or a VALID is withheld
-    int fail_read = -1;          // the number of the word read that fails; -1 for none
-    int fail_write = -1;         // the number of the burst written that fails
-    int odd_last = -1;           // the number of the word read whose RLAST is wrong
+    unsigned stall = 0;          // how often READY or VALID is withheld, of 256 times
+    int fail_read = -1;          // index of the failing word read; -1 for none
+    int fail_write = -1;         // index of the failing burst write; -1 for none
+    int odd_last = -1;           // index of the word read with a wrong RLAST; -1 for none
     uint64_t seed = 1;
 };
 
@@ -37,7 +37,7 @@ class Bus {
         failed = false;
     }
 
-    // Before the rising edge: what the memory offers. `Model` has the core's ports.
+    // Before the rising edge: outputs of the memory. `Model` has the core's ports.
     template <class Model> void offer(Model &u) {
         u.m_axi_gmem_ARREADY = !reading && chance();
         if (!read_shown) {
@@ -67,7 +67,7 @@ class Bus {
         watch(u);
     }
 
-    // At the rising edge: what was taken.
+    // At the rising edge: accepted transfers.
     template <class Model> void take(Model &u) {
         if (wait > 0) wait--;
         if (u.m_axi_gmem_RVALID && u.m_axi_gmem_RREADY) {
@@ -145,7 +145,7 @@ class Bus {
         if (address / 4096 != (address + 4 * length) / 4096)
             complain(std::string(name) + ": over a page");
     }
-    // A VALID stays, with what it offers, until it is taken.
+    // VALID and its payload are stable until the transfer is accepted.
     void held(Offer &last, bool valid, bool ready, uint64_t what, const char *name) {
         if (last.valid && !last.ready && (!valid || what != last.what))
             complain(std::string(name) + " was withdrawn or changed");

@@ -1,4 +1,4 @@
-// The engine with its two buses, and where its cycles go.
+// The engine with its two buses, and a profile of its cycles.
 #ifndef FALCON_RTL_CHIP_H
 #define FALCON_RTL_CHIP_H
 
@@ -20,7 +20,7 @@ class Chip {
     Vfalcon_sign u;
     Bus bus;
     uint64_t cycles = 0;
-    uint64_t spent[PLACES] = {};    // cycles by kernel, and by what else the engine waits for
+    uint64_t spent[PLACES] = {};    // cycles by kernel and by other causes
     uint64_t starts[KERNELS] = {};
 
     // Names of the sequencer's and the top's states, in their order in the source.
@@ -77,7 +77,7 @@ class Chip {
 
     bool running() { return INSIDE(u_control__DOT__running); }
 
-    // Tick until the attempt has ended, or for so many cycles.
+    // Tick until the attempt has ended, or for a maximum number of cycles.
     uint64_t run(uint64_t most) {
         const uint64_t begin = cycles;
         while (cycles - begin < most && running()) tick();

@@ -3,13 +3,13 @@
 
 extern "C" {
 
-// Places of profile(): kernels by number, then what else the engine waits for; names end with null.
+// Counters of profile(): kernels by number, then other causes; names end with null.
 static const char *const others[] = {"verdicts", "random bits", "transfers", "wiping", "sequencing"};
 
 void *falcon_rtl_open() { return new Chip; }
 void falcon_rtl_close(void *chip) { delete static_cast<Chip *>(chip); }
 
-// From now on the bus finds these bytes at this address; elsewhere it answers with an error.
+// Map these bytes at this address of the bus; other addresses answer with an error.
 void falcon_rtl_map(void *chip, uint64_t address, uint8_t *memory, uint64_t bytes) {
     static_cast<Chip *>(chip)->bus.map(address, memory, bytes);
 }
@@ -30,15 +30,15 @@ void falcon_rtl_write(void *chip, uint32_t at, uint32_t value) {
 }
 uint32_t falcon_rtl_read(void *chip, uint32_t at) { return static_cast<Chip *>(chip)->read(at); }
 
-// Run until the attempt has ended, at most so many cycles; return how many.
+// Run until the attempt has ended or the maximum is reached; return the number of cycles.
 uint64_t falcon_rtl_run(void *chip, uint64_t most) { return static_cast<Chip *>(chip)->run(most); }
 
-// Breaches of the bus protocol so far.
+// Number of violations of the bus protocol so far.
 uint32_t falcon_rtl_violations(void *chip) {
     return static_cast<Chip *>(chip)->bus.violations.size();
 }
 
-// Where the cycles went since the last call: the name of a place and its cycles and starts.
+// Profile since the last call: name of a counter, its cycles and starts.
 const char *falcon_rtl_spent(void *chip, uint32_t place, uint64_t *cycles, uint64_t *starts) {
     Chip *const c = static_cast<Chip *>(chip);
     if (place >= PLACES) return nullptr;

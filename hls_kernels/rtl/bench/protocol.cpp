@@ -1,5 +1,5 @@
-// The registers and the bus: what Vitis HLS promises, back-pressure, odd addresses, errors in every
-// place; requests that hold no key; and that nothing in the engine depends on a key once it is done.
+// Registers and bus: the protocol of Vitis HLS, back-pressure, unusual addresses, errors of every
+// transfer; invalid keys; and that no state of the engine depends on a key after an attempt.
 //   protocol <recorded 512> <recorded 1024> [quick]      quick: degree 512, to the first failure
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ static std::vector<uint8_t> first(const char *path, unsigned logn) {
     return request;
 }
 
-// Every memory and register file that a key, a seed or what came of them passes through.
+// Every memory and register file that contains values derived from a key or a seed.
 template <class Use> static void stores(Use use) {
     const Vfalcon_sign &u = chip.u;
     use("memory", INSIDE(u_datapath__DOT__memory));
@@ -63,8 +63,8 @@ template <class Use> static void stores(Use use) {
     use("row3", INSIDE(u_draws__DOT__generator__DOT__row3));
 }
 
-// Run to the end of an attempt, in whose cycle every store has to be all zeros. `fill`: where wiping
-// begins, every word that the degree uses becomes a one, so that none is zero by itself.
+// Run to the end of an attempt, when all storage must be zero. `fill`: when wiping begins, set every
+// word that the degree uses to ones, so that none is zero without wiping.
 static void finish(unsigned logn, bool fill) {
     const Vfalcon_sign &u = chip.u;
     for (uint64_t k = 0; k < MOST && chip.running() && !INSIDE(wipe); k++) chip.tick();
@@ -72,7 +72,7 @@ static void finish(unsigned logn, bool fill) {
         std::exit((std::printf("  no end after %lu cycles\n", (unsigned long)MOST), 1));
     if (fill && INSIDE(wipe))
         stores([&](const char *, auto &array) {
-            auto &words = array.m_storage;      // of the memory, 512 uses one half
+            auto &words = array.m_storage;      // degree 512 uses half of the memory
             std::fill_n(words, std::size(words) > 256 ? std::size(words) >> 10 << logn : std::size(words), 1);
         });
     chip.run(MOST);
@@ -83,7 +83,7 @@ static void finish(unsigned logn, bool fill) {
     });
 }
 
-// Everything the netlist holds, but for the cycle counter.
+// The complete state of the netlist except the cycle counter.
 static std::string state() {
     const Vfalcon_sign &u = chip.u;
     const auto cycles = INSIDE(u_control__DOT__cycles);
@@ -107,7 +107,7 @@ struct Result {
     uint32_t status;
     bool ended, zeros, equal, untouched;
     uint64_t cycles;
-    std::string left;   // unless it was filled: the state once the register tells that it is done
+    std::string left;   // unless it was filled: the state when the register reports done
 };
 
 // One attempt at these offsets; `equal`: the response is the C++ kernel's.
@@ -132,7 +132,7 @@ static Result attempt(const std::vector<uint8_t> &request, unsigned logn, const 
     out.equal = out.status == status && got == want;
     out.zeros = out.untouched = true;
     for (int16_t x : got) out.zeros &= x == 0, out.untouched &= x == 0x5555;
-    // nothing beside the response was written
+    // only the response was written
     for (unsigned k = 0; k < device.size(); k++)
         if ((k < ask || k >= ask + request.size()) && (k < answer || k >= answer + 2 * n))
             expect(device[k] == 0x55, "a byte beside the response was written", k);
@@ -202,7 +202,7 @@ int main(int argc, char **argv) {
         const Result r = attempt(requests[0], 9, {}, odd, 0x8000 + odd);
         expect(r.ended && r.equal, "near a page's end", odd);
     }
-    // degrees in turn; arguments and start bits in the middle of a run change nothing
+    // alternating degrees; arguments and start bits during a run have no effect
     for (unsigned logn : {10u, 9u, 10u}) {
         if (quick && logn == 10) continue;
         const Result r = attempt(with_seed(logn), logn, {});
@@ -230,7 +230,7 @@ int main(int argc, char **argv) {
         const long off = (long)(chip.cycles - begin) - (long)chip.read(CYCLES);
         expect(std::labs(off) < 100, "disturbed, cycles: off by", off);
     }
-    // addresses that are no multiples of four
+    // addresses that are not multiples of four
     for (unsigned odd = 1; odd < 4; odd++) {
         chip.start(ORIGIN + odd, ORIGIN + 0x8000, 9);
         chip.run(100);
@@ -270,7 +270,7 @@ int main(int argc, char **argv) {
         expect(r.ended && r.equal, "an attempt after errors");
     }
 
-    // requests that hold no key: the status is the C++ kernel's, and they end
+    // invalid keys: the status is the C++ kernel's, and the attempt ends
     uint64_t longest = 0;
     for (int kind = 0; kind < 8; kind++)
         for (unsigned logn : {9u, 10u}) {
@@ -298,7 +298,7 @@ int main(int argc, char **argv) {
             longest = r.cycles > longest ? r.cycles : longest;
         }
 
-    // after the end no bit of the netlist tells which key, message or seed there was
+    // after the end no bit of the netlist depends on key, message or seed
     for (unsigned logn : {9u, 10u}) {
         if (quick && logn == 10) continue;
         const unsigned n = 1u << logn;
@@ -314,7 +314,7 @@ int main(int argc, char **argv) {
         unsigned differ = one.size() != two.size();
         for (size_t k = 0; k < one.size() && k < two.size(); k++) differ += one[k] != two[k];
         expect(differ == 0, "bytes of the netlist's state that depend on the key", differ);
-        // the comparison sees a key that is left: in the middle of a run there is one
+        // the comparison detects a remaining key: there is one during a run
         std::memcpy(device.data(), other.data(), other.size());
         chip.start(ORIGIN, ORIGIN + 0x8000, logn);
         chip.run(100000);

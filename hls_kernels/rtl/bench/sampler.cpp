@@ -1,6 +1,6 @@
-// SamplerZ in the netlist: recorded answers, and pairs of samples with random bytes that often leave the
-// rejection test undecided, against the C++ sampler. The engine is set in the middle of its program;
-// the bytes stand in the generator's buffers. Every way a verdict can go must have been gone.
+// SamplerZ in the netlist: recorded answers, and pairs of samples with random bytes that often leave
+// the rejection test undecided, compared with the C++ sampler. The engine is started in the middle of
+// its program with the bytes in the generator's buffers. Every case of a verdict must be covered.
 //   sampler <pairs> <recorded> ...
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,7 @@ struct Stream {
 
 static std::set<unsigned> verdicts, depths;
 
-// Set the engine before its instruction `sample`, let it come to its end.
+// Start the engine at its instruction `sample` and run it to the end.
 static bool netlist(Stream stream, unsigned start, const Sampler s[2], bool second_only,
                     int64_t samples[2], unsigned *used, unsigned tries = 0) {
     Vfalcon_sign &u = chip.u;
@@ -90,7 +90,7 @@ static bool netlist(Stream stream, unsigned start, const Sampler s[2], bool seco
         samples[k] = (int64_t)(INSIDE(u_datapath__DOT__integers)[k] << 12) >> 12;
     *used = INSIDE(u_draws__DOT__committed);
     INSIDE(u_sequencer__DOT__state) = Chip::SEQ_STOPPED;
-    for (int k = 0; k < 300; k++) chip.tick();  // kernel and queue come to rest
+    for (int k = 0; k < 300; k++) chip.tick();  // until kernel and queue are idle
     return true;
 }
 
@@ -136,7 +136,7 @@ static unsigned recorded(const char *path) {
         Sampler s;
         begin_sample(&s, std::strtod(mu, nullptr), 1.0 / std::strtod(sigma, nullptr),
                      std::strtod(sigmin, nullptr));
-        // the nine bytes of a base draw stand in the file highest first
+        // in the file, the nine bytes of a base draw have the most significant one first
         Sampler turned = s;
         for (Verdict verdict = REJECTED; verdict != ACCEPTED && stream.position + 11 <= bytes;) {
             uint8_t *at = stream.bytes + stream.position;
@@ -180,7 +180,7 @@ int main(int argc, char **argv) {
         if (stream.position > 1000) continue;   // a long run of rejections: not in two buffers
         int64_t samples[2];
         unsigned used = 0;
-        // now and then with all but two of the tries used up
+        // sometimes with only two tries left
         const unsigned tries = second_only && k % 16 == 15 ? MAX_ATTEMPTS - 2 : 0;
         const bool ended = netlist(stream, start, s, second_only, samples, &used, tries);
         if (tries && rejected >= 2) {

@@ -1,5 +1,5 @@
-// Whole attempts against the C++ kernel: the recorded requests, and the same with other targets and
-// seeds. Says cycles.
+// Complete attempts compared with the C++ kernel: the recorded requests, also with other targets and
+// seeds. Prints cycles.
 //   sign <attempts per degree> <recorded 512> <recorded 1024>
 #include <cstdio>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 #include "sign_kernel.h"
 
 using namespace falcon;
-static const uint64_t MOST = 5'000'000;  // cycles; these requests hold keys
+static const uint64_t MOST = 5'000'000;  // cycles; these requests have valid keys
 static Chip chip;
 static std::vector<uint8_t> device(1 << 16);
 static const uint64_t ORIGIN = 0x10000000, ANSWER = ORIGIN + 0x4000;

@@ -1,5 +1,5 @@
-// Every vector kernel of the microcode against the C++ kernels, at every size: all bits of the memory
-// after each. Signatures do not show a wrong last bit; this does.
+// Every vector kernel of the microcode compared with the C++ kernels at every size, by all bits of
+// the memory. Signatures do not reveal a wrong last bit; this does.
 //   steps <runs>
 #include <cstdio>
 #include <cstdlib>
@@ -47,7 +47,7 @@ static void drain() {
     for (int k = 0; k < 12; k++) tick();
 }
 
-// Values of every size; now and then a zero of either sign where the kernel divides by none.
+// Values of every size; sometimes a zero of either sign where the kernel does not divide by it.
 static void fill(bool zeros) {
     for (double &x : want) {
         x = (double)((int64_t)rng() >> (10 + rng() % 40)) * 0x1p-30;

@@ -1,5 +1,5 @@
-// One arithmetic unit against the machine's binary64, on random operands and on those where rounding,
-// cancellation, zeros and results too small are decided. UNIT names the unit at compile time.
+// One arithmetic unit compared with the machine's binary64, on random operands and at the limits of
+// rounding, cancellation, zeros and underflow. UNIT names the unit at compile time.
 //   units <random cases>
 #include <cmath>
 #include <cstdint>
@@ -30,8 +30,8 @@ static void check(const char *what, uint64_t a, uint64_t b, uint64_t got, uint64
                     (unsigned long)b, (unsigned long)got, (unsigned long)want);
 }
 
-// A result that is too small for a normal number is a zero of its sign; one that only rounding makes
-// the least normal number may be either.
+// A result below the normal numbers is a zero of its sign; one that rounds to the least normal number
+// may be either.
 static void check_real(const char *what, uint64_t a, uint64_t b, uint64_t got, double want) {
     if (std::fabs(want) == LEAST && (got & ~(1ull << 63)) == 0) want = std::copysign(0.0, want);
     check(what, a, b, got, bits(want != 0 && std::fabs(want) < LEAST ? std::copysign(0.0, want) : want));
@@ -144,7 +144,7 @@ static void run(long count) {
     }
 }
 #elif defined(IS_norm)
-// Vectors of every length about the bound, and values that fit no 18 bits or are no integers.
+// Vectors of every length near the bound, and values that exceed 18 bits or are not integers.
 static void run(long count) {
     const uint64_t room = bits(1.5 * 0x1p52);
     for (long k = 0; k < count / 2000 + 200; k++) {
@@ -159,7 +159,7 @@ static void run(long count) {
         for (unsigned index = 0; index < n; index++) {
             const int64_t target = rng() % 12289;
             int64_t terms[2];
-            for (int64_t &term : terms) {   // greedily, so that the rest is met to the last unit
+            for (int64_t &term : terms) {   // greedily, so that the sum is exact
                 const int64_t most = (int64_t)std::sqrt((double)left);
                 term = index + 2 < n ? most / 2 : most;
                 if (rng() & 1) term = -term;

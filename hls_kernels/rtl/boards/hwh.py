@@ -1,7 +1,7 @@
-"""The description that pynq reads of an overlay with the engine in RTL, as Vivado would write it.
+"""Write the hardware description (.hwh) of an overlay with the RTL engine, as Vivado would.
 
-`python -m hls_kernels.rtl.boards.hwh <file>`: only what pynq looks at, the registers taken from
-package_ip.tcl, so that a mistake there shows without Vivado.
+`python -m hls_kernels.rtl.boards.hwh <file>` writes only what pynq reads. The registers are those
+of package_ip.tcl, so that a mistake there is found without Vivado.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ TCL = Path(__file__).with_name("package_ip.tcl")
 
 
 def registers() -> dict[str, int]:
-    """Return name and offset of the registers that package_ip.tcl declares."""
+    """Return the offsets of the registers in package_ip.tcl, by name."""
     text = TCL.read_text(encoding="utf-8")
-    found = re.search(r"foreach \{name offset\} \{(.*?)\}", text, re.S)
-    if found is None:
+    match = re.search(r"foreach \{name offset\} \{(.*?)\}", text, re.S)
+    if match is None:
         raise ValueError(f"{TCL.name} declares no registers")
-    words = found.group(1).split()
-    return {name: int(offset, 16) for name, offset in zip(words[::2], words[1::2], strict=True)}
+    values = match.group(1).split()
+    return {name: int(offset, 16) for name, offset in zip(values[::2], values[1::2], strict=True)}
 
 
 def identity() -> str:
-    """Return vendor, library, name and version that package_ip.tcl gives the core."""
+    """Return vendor, library, name and version of the core in package_ip.tcl."""
     text = TCL.read_text(encoding="utf-8")
     vendor = re.search(r"-vendor (\S+) -library (\S+)", text)
     keys = ("name", "version")
     name, version = (re.search(rf"set_property {key} (\S+) \$core", text) for key in keys)
     if vendor is None or name is None or version is None:
-        raise ValueError(f"{TCL.name} does not name the core")
+        raise ValueError(f"{TCL.name} does not set vendor, library, name and version")
     return f"{vendor.group(1)}:{vendor.group(2)}:{name.group(1)}:{version.group(1)}"
 
 
 def describe() -> str:
-    """Return the description as text."""
+    """Return the hardware description as XML text."""
     system = ET.Element("EDKSYSTEM", EDWVERSION="1.2", TIMESTAMP="", VIVADOVERSION="2021.1")
     about = {"ARCH": "zynq", "DEVICE": "7z020", "NAME": "falcon", "PACKAGE": "clg400"}
     ET.SubElement(system, "SYSTEMINFO", {**about, "SPEEDGRADE": "-1"})
@@ -48,9 +48,9 @@ def describe() -> str:
         ET.SubElement(core, "ADDRESSBLOCKS"), "ADDRESSBLOCK", ACCESS="read-write",
         INTERFACE="s_axi_control", NAME="Reg", RANGE="65536", USAGE="register",
     )  # fmt: skip
-    listed = ET.SubElement(block, "REGISTERS")
+    register_list = ET.SubElement(block, "REGISTERS")
     for name, offset in registers().items():
-        register = ET.SubElement(listed, "REGISTER", NAME=name)
+        register = ET.SubElement(register_list, "REGISTER", NAME=name)
         values = {
             "DESCRIPTION": name, "ADDRESS_OFFSET": hex(offset), "SIZE": "32",
             "ACCESS": "read-write", "IS_ENABLED": "true", "RESET_VALUE": "0",

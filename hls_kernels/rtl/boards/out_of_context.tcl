@@ -1,4 +1,4 @@
-# Vivado: what the engine in RTL takes on a board's part, placed and routed by itself.
+# Vivado: resources and timing of the RTL engine alone on a board's part, placed and routed.
 #   vivado -mode batch -source rtl/boards/out_of_context.tcl -tclargs <folder of the board> <images>
 # Run from hls_kernels after `make rtl-rom`. Writes <board>/out/ooc_*.txt. Not run by the authors.
 if {[llength $argv] != 2} { error "out_of_context.tcl <folder of the board> <images>, got: $argv" }

@@ -1,6 +1,6 @@
-# Vivado: the engine in RTL as an IP core under the name and with the registers that the driver knows.
+# Vivado: the RTL engine as an IP core with the name and registers that the driver expects.
 #   vivado -mode batch -source rtl/boards/package_ip.tcl -tclargs <part> <folder of the images>
-# Run from hls_kernels after `make rtl-rom`. Not run by the authors: no Vivado was at hand.
+# Run from hls_kernels after `make rtl-rom`. Not run by the authors: Vivado was not available.
 if {[llength $argv] != 2} { error "package_ip.tcl <part> <folder of the images>, got: $argv" }
 lassign $argv part images
 set target [file normalize build/ip/falcon_sign]
@@ -13,7 +13,7 @@ create_project -force package_ip build/package_ip -part $part
 add_files [glob $target/src/*.sv $target/src/*.hex $target/src/falcon_program.svh]
 set_property file_type {Verilog Header} [get_files falcon_program.svh]
 set_property file_type {Memory Initialization Files} [get_files *.hex]
-# images are found by their names alone, in the folder of the sources
+# images are found by name in the folder of the sources
 set_property generic {ROM=""} [current_fileset]
 set_property top falcon_sign [current_fileset]
 update_compile_order -fileset sources_1
@@ -29,7 +29,7 @@ foreach {name kind} {s_axi_control aximm m_axi_gmem aximm} {
 ipx::associate_bus_interfaces -busif s_axi_control -clock ap_clk $core
 ipx::associate_bus_interfaces -busif m_axi_gmem -clock ap_clk $core
 
-# What a .hwh tells of a core in RTL are the registers declared here, and nothing else.
+# A .hwh contains only the registers declared here for an RTL core.
 set map [ipx::get_memory_maps s_axi_control -of_objects $core]
 if {$map eq ""} { set map [ipx::add_memory_map s_axi_control $core] }
 set_property slave_memory_map_ref s_axi_control [ipx::get_bus_interfaces s_axi_control -of_objects $core]

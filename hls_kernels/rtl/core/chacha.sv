@@ -1,6 +1,6 @@
-// ChaCha20 in eight blocks at a time, word w of block b at place 8 w + b: the order of eight parallel
-// lanes, which decides what byte is used where. One step of a quarter round per cycle; a buffer of 512
-// bytes takes 3,360 cycles, in which the sampler uses about one.
+// ChaCha20 in eight blocks at a time, word w of block b at index 8 w + b: the order of eight parallel
+// lanes, which determines the use of every byte. One step of a quarter round per cycle; a buffer of 512
+// bytes takes 3,360 cycles, in which the sampler uses about one buffer.
 module chacha (
     input  logic        clk,
     input  logic        rst,
@@ -10,7 +10,7 @@ module chacha (
     input  logic [31:0] seed_value,
     input  logic        go,             // fill one buffer
     output logic        busy,
-    output logic        full,           // pulse: it is written; comes with the last word
+    output logic        full,           // pulse: the buffer is full; comes with the last word
     output logic        word_write,
     output logic [6:0]  word_at,
     output logic [31:0] word_value

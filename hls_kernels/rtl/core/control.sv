@@ -1,5 +1,5 @@
 // The registers, at the offsets that Vitis HLS gives a function with these arguments, and one more:
-// how many cycles the last attempt took. README.md has the map.
+// the cycles of the last attempt. README.md has the register map.
 module control #(
     parameter logic [31:0] VERSION = 32'h46530001
 ) (
@@ -35,7 +35,7 @@ module control #(
     logic [1:0]  enabled, pending;      // done, ready
     logic [31:0] status, cycles;
 
-    // a write is taken when address and data are both there, which the standard allows
+    // a write is accepted when address and data are both valid, which the standard allows
     logic        taken;
     logic [31:0] mask;
     assign taken     = awvalid & wvalid & ~bvalid;
@@ -50,7 +50,7 @@ module control #(
         merged = (old & ~where) | (now & where);
     endfunction
 
-    logic reading, busy;                // while it is busy, arguments and start bit stay as they are
+    logic reading, busy;                // while busy, writes to arguments and start bit are ignored
     assign reading = arvalid & arready;
     assign busy    = running | go;
     always_ff @(posedge clk) begin

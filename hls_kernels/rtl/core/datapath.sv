@@ -1,11 +1,11 @@
-// What microcode drives: the memory, the read-only memory, three register banks, and one adder, one
-// multiplier, a divider or two, and one converter to integers.
+// The units controlled by microcode: the memory, the read-only memory, three register banks, one adder,
+// one multiplier, one or two dividers, and one converter to integers.
 module datapath #(
     parameter ROM = "rom/"
 ) (
     input  logic        clk,
     input  logic        rst,
-    input  logic        wipe,           // write zeros into every register, `wipe_at` after the other
+    input  logic        wipe,           // write zeros into every register, by index `wipe_at`
     input  logic [4:0]  wipe_at,
     input  logic        is_1024,
     // the next kernel: see issue.sv
@@ -25,7 +25,7 @@ module datapath #(
     input  logic [7:0]  weigh_random,
     // the sampler's verdicts
     input  logic        second_only,
-    output logic        weighed,        // pulse: every lane's comparison stands
+    output logic        weighed,        // pulse: the comparison of every lane is valid
     output logic [4:0]  less,           // by lane: the random byte is less than the threshold's first
     output logic [4:0]  equal,
     input  logic [2:0]  lane,
@@ -37,7 +37,7 @@ module datapath #(
     input  logic        outer_write,
     input  logic [13:0] outer_place,
     input  logic [63:0] outer_value,
-    output logic [63:0] outer_read      // three cycles after its place
+    output logic [63:0] outer_read      // three cycles after its address
 );
     `include "falcon_program.svh"
     localparam logic [2:0] PRODUCT = 0, HORNER = 1, RECIPROCAL = 2, SQUARE_ROOT = 3, FRACTION = 6,
@@ -113,7 +113,7 @@ module datapath #(
         {which1, hold1} <= w.mul_b_bank;
     end
 
-    // dividers: bit 1 of port b's bank says which; square roots are all in the first
+    // dividers: bit 1 of port b's bank selects it; square roots are all in the first
     logic [DIVIDERS-1:0] divided;
     logic [4:0]          divide_to [0:DIVIDERS-1];
     logic [63:0]         quotients [0:DIVIDERS-1];
@@ -121,7 +121,7 @@ module datapath #(
     generate
         for (d = 0; d < DIVIDERS; d++) begin : dividers
             logic       begins;
-            logic [5:0] left;           // a root that is held needs no register
+            logic [5:0] left;           // a root that stays in the divider needs no register
             assign begins = dividing & (DIVIDERS == 1 | which1 == (d == 1));
             fp_divide divider (
                 .clk, .start(begins | wipe), .root_in(kind1[0]), .x(operand), .y(quotients[d]));
@@ -218,7 +218,7 @@ module datapath #(
 
     logic [63:0] rom [0:(1 << MAX_LOGN) + 255];
     initial $readmemh({ROM, "constants.hex"}, rom);
-    logic [7:0]  tail;                  // which constant, behind the roots
+    logic [7:0]  tail;                  // constant, after the roots
     assign table_draw = w.ld_arg[1:0];
     always_comb
         case ({w.ld_kind, w.ld_arg[4:3]})
@@ -250,7 +250,7 @@ module datapath #(
     assign value_l = fraction_now ? converted : from_rom[2] ? rom3 : memory3;
 
 `ifndef SYNTHESIS
-    // what the schedules promise
+    // properties of the schedules
     always_ff @(posedge clk)
         if (~rst) begin
             assert (~(fraction_now & loading[2][5])) else $error("two values for bank L");

@@ -1,7 +1,7 @@
-// Random bits for the sampler, ahead of time: draws wait in a queue. A draw is what one attempt takes
-// from the generator, in the submission's order: nine bytes for the half Gaussian, one for the sign,
-// one for the rejection test. When a test needs more bytes, the draws behind it were drawn too early:
-// they are dropped, and drawing goes on behind those bytes.
+// Random bits for the sampler, drawn in advance into a queue. A draw is the input of one attempt from
+// the generator, in the submission's order: nine bytes for the half Gaussian, one for the sign,
+// one for the rejection test. When a test needs more bytes, the draws after it were drawn too early:
+// they are dropped, and drawing continues after those bytes.
 module draws #(
     parameter ROM = "rom/"
 ) (
@@ -13,7 +13,7 @@ module draws #(
     input  logic [3:0]  seed_at,
     input  logic [31:0] seed_value,
     input  logic        seeded,         // pulse: begin
-    output logic        ready,          // a round's draws are in the queue
+    output logic        ready,          // the draws of a round are in the queue
     // the queue's oldest draws, 0 to 3, for three readers
     input  logic [1:0]  table_draw,
     output logic [5:0]  table_candidate,
@@ -22,15 +22,15 @@ module draws #(
     output logic [7:0]  weigh_random,
     input  logic [1:0]  judge_draw,
     output logic [5:0]  judge_candidate,
-    input  logic        consume,        // pulse: so many of the oldest leave
+    input  logic        consume,        // pulse: remove this number of the oldest
     input  logic [2:0]  consume_count,
-    input  logic        more,           // pulse: the byte behind a draw, or behind the last such byte
+    input  logic        more,           // pulse: read the byte after a draw, or after the last such byte
     input  logic        more_first,
     output logic        more_valid,     // pulse
     output logic [7:0]  more_byte
 );
     `include "falcon_program.svh"
-    localparam logic [8:0] LAST_START = 9'd503; // with fewer than ten bytes left, they are thrown away
+    localparam logic [8:0] LAST_START = 9'd503; // fewer than ten bytes at the end are discarded
 
     // ---------------------------------- two buffers of 512 bytes: one is filled, the other is read
     logic [31:0] buffers [0:255];
@@ -58,7 +58,7 @@ module draws #(
     logic [5:0] candidates [0:7];
     logic [4:0] bases      [0:7];
     logic [7:0] randoms    [0:7];
-    logic [9:0] behind     [0:7];       // where the generator stands after a draw
+    logic [9:0] behind     [0:7];       // position of the generator after a draw
     logic [2:0] head;
     logic [3:0] held;
     logic [2:0] table_at, weigh_at, judge_at, consume_at, tail, put_at;
@@ -97,7 +97,7 @@ module draws #(
         limit    <= half_gaussian_table[entry];
         position <= next_position;
         was      <= committed[9];
-        // a buffer is free once what was consumed has left it
+        // a buffer is free once all of its draws are consumed
         filled   <= (filled | ({1'b0, full} << filling)) & ~({1'b0, was != committed[9]} << was);
         if (full) filling <= ~filling;
         case (state)
@@ -113,7 +113,7 @@ module draws #(
                     {entry, base} <= '0;
                     if (count == 4'd10) state <= COMPARE;
                 end
-            COMPARE: begin              // every entry, so that the time does not tell the result
+            COMPARE: begin              // every entry, so that the time does not depend on the result
                 base  <= base + {4'b0, entry != 0 & bits < limit};
                 entry <= entry + 5'd1;
                 if (entry == 5'd18) state <= PUSH;

@@ -1,6 +1,6 @@
 // falcon_sign: one signing attempt of Falcon-512 or -1024 per start, with the registers and the bus of
-// the core that Vitis HLS makes of hls_kernels/src/falcon_sign.cpp. The assembler's
-// images say with how many dividers, and whether degree 1024 is left out.
+// the core that Vitis HLS makes of hls_kernels/src/falcon_sign.cpp. The images of
+// the assembler configure the number of dividers and whether degree 1024 is left out.
 module falcon_sign #(
     parameter ROM = "rom/"                      // the folder of the images, with a slash
 ) (

@@ -1,8 +1,8 @@
 // binary64 a + b or a - b, halved on request: to nearest even. One result per cycle, seven registers;
 // the register bank that takes the result is the eighth.
 //
-// Subnormal results are zero and there is no infinity and no NaN: signing has neither operands nor
-// results of that kind, and the bench of the units says where the edge is.
+// Subnormal results are zero and there is no infinity and no NaN: signing has no such operands
+// or results, and the bench of the units tests the limit.
 module fp_add (
     input  logic        clk,
     input  logic [63:0] a_in,

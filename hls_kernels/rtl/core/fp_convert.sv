@@ -1,9 +1,9 @@
 // From binary64 to integers, and the threshold of the sampler's rejection test, with one shifter:
 //   floor     floor(x), |x| < 2^63
-//   halvings  trunc(x), 0 <= x < 128; more is bounded where it is used
+//   halvings  trunc(x), 0 <= x < 128; larger values are clipped at their use
 //   fraction  2 trunc(x 2^63), |x| < 1
 //   threshold (2 product - 1) >> halvings
-// `y` stands three cycles after the operands; `top` is the threshold's first byte.
+// `y` is valid three cycles after the operands; `top` is the threshold's first byte.
 module fp_convert (
     input  logic        clk,
     input  logic [1:0]  kind,

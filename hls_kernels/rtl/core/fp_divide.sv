@@ -1,7 +1,7 @@
 // 1 / x by two binary digits per cycle, or the square root of x > 0 by one; to nearest even.
-// Restoring recurrences: rest' = 4 rest - q d with d and 3 d at hand, and rest' = 2 rest - q (2 r + u)
-// with r the root so far and u the weight of its next digit.
-// `y` stands 31 cycles after `start` for 1 / x and 57 for the root, and then until the next start.
+// Restoring recurrences: rest' = 4 rest - q d with precomputed d and 3 d, and
+// rest' = 2 rest - q (2 r + u) with r the root so far and u the weight of its next digit.
+// `y` is valid 31 cycles after `start` for 1 / x and 57 for the root, until the next start.
 module fp_divide (
     input  logic        clk,
     input  logic        start,
@@ -9,7 +9,7 @@ module fp_divide (
     input  logic [63:0] x,
     output logic [63:0] y
 );
-    localparam int W = 61;              // 3 digits before the point, 58 behind it
+    localparam int W = 61;              // 3 digits before the point, 58 after it
     logic [W-1:0] rest, factor, thrice, unit;
     logic [54:0]  digits;
     logic         root, sign;

@@ -1,9 +1,9 @@
 // binary64 a * b, to nearest even, subnormals are zero. Or, with `horner_in`, a step of Horner's rule
-// on integers of 64 bits: the high half of (a - product) * b, where `product` is what left the
-// multiplier five cycles before; `first_in` takes nothing away.
+// on integers of 64 bits: the high half of (a - product) * b, where `product` is the output of
+// the multiplier five cycles earlier; with `first_in` nothing is subtracted.
 //
 // Both use one 64 x 64 multiplier of 3 x 4 pieces of 24 x 17 bits, which is what a DSP slice of xc7
-// takes. One result per cycle, seven registers; `product` stands after five.
+// takes. One result per cycle, seven registers; `product` is valid after five.
 module fp_multiply (
     input  logic        clk,
     input  logic        horner_in,

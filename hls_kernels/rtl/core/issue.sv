@@ -1,20 +1,20 @@
-// Issues microwords: runs one kernel after the other without a gap, and turns loop counters into
+// Issues microwords: runs kernels without a gap, and turns loop counters into
 // addresses. Reading the microcode takes two cycles, a third rotates registers and picks addresses.
 module issue #(
     parameter ROM = "rom/"
 ) (
     input  logic        clk,
     input  logic        rst,
-    // the next kernel; `kernel` and `level` stand a cycle before `start`
+    // the next kernel; `kernel` and `level` are valid a cycle before `start`
     input  logic        start,
     output logic        ready,          // taken when `start` and `ready`
-    output logic        idle,           // nothing is on its way to the units
+    output logic        idle,           // no operation is in progress
     input  logic [4:0]  kernel,
     input  logic [3:0]  level,          // polynomials of 2^level words
-    input  logic [3:0]  pair_bit,       // where the address of a pair has its extra bit
+    input  logic [3:0]  pair_bit,       // position of the extra bit in the address of a pair
     input  logic [9:0]  root,           // first root of unity
     input  logic [83:0] places,         // 14 bits each for a, b, c, d, e, f
-    input  logic        second_only,    // lanes of the first sample work for the second
+    input  logic        second_only,    // lanes of the first sample test the second
     // to the units
     output logic [89:0] microword,      // registers already rotated
     output logic        load_on,
@@ -53,7 +53,7 @@ module issue #(
     logic        running, final_turn, ending;
     logic [9:0]  at, first, last, stop;
     logic [10:0] turn, turns_left, iterations;
-    logic [7:0]  live;                  // which of the iterations under way are real, youngest first
+    logic [7:0]  live;                  // valid iterations in progress, newest first
     logic        wrap, next_final;
     logic [9:0]  next_at;
     logic [10:0] next_turn;

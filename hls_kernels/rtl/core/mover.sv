@@ -1,9 +1,9 @@
-// Everything that goes over the bus: seed, key and target in, the short vector out. Then it wipes.
+// All transfers over the bus: seed, key and target in, the short vector out. Then wipes the memory.
 //
-// An AXI4 master of 32 bits with one burst under way at a time. A burst ends at the next multiple of 64
+// An AXI4 master of 32 bits with one burst at a time. A burst ends at the next multiple of 64
 // bytes, so it has at most 16 beats (what the AXI3 ports of a Zynq-7000 take) and crosses no 4 KiB page.
-// A response that is no OKAY, or a last beat too early or too late, ends all traffic: nothing more is
-// read or written, and the attempt ends with the status "bus".
+// A response other than OKAY, or an early or late last beat, ends all traffic: nothing more is read or
+// written, and the attempt ends with the status "bus".
 module mover (
     input  logic        clk,
     input  logic        rst,
@@ -15,14 +15,14 @@ module mover (
     input  logic        load,           // a part of the request, into memory
     input  logic [2:0]  load_part,
     input  logic [13:0] load_place,
-    input  logic        give,           // judge the length, write the response, wipe
-    input  logic        refused,        // the response is zeros
+    input  logic        give,           // compare the length with the bound, write the response, wipe
+    input  logic        refused,        // the response is all zeros
     output logic        done,           // pulse
     output logic        short_enough,
     output logic        failed,         // the bus
     output logic        wipe,
     output logic [13:0] wipe_at,
-    // memory of the engine; `read` comes three cycles after its place
+    // memory of the engine; `read` is valid three cycles after its address
     output logic        write,
     output logic [13:0] place,
     output logic [63:0] value,
@@ -59,7 +59,7 @@ module mover (
     } state_t;
     state_t      state;
     logic        is_seed, is_target, as_integers;
-    logic [13:0] n, to, index, behind;  // behind: where in the request
+    logic [13:0] n, to, index, behind;  // behind: offset in the request
     logic [9:0]  words_left;            // of 32 bits
     logic [3:0]  beats_left;            // of the burst, but one
     logic [31:0] word;
@@ -71,7 +71,7 @@ module mover (
         polynomials = is_1024 ? {count, 10'b0} : {1'b0, count, 9'b0};
     endfunction
 
-    // a burst: to the next multiple of 64 bytes, or as many words as are left
+    // a burst: to the next multiple of 64 bytes, or the remaining words
     logic [3:0] room, burst;            // beats but one
     assign room  = 4'd15 - (state == ASK ? araddr[5:2] : awaddr[5:2]);
     assign burst = words_left <= {6'b0, room} ? words_left[3:0] - 4'd1 : room;
@@ -191,7 +191,7 @@ module mover (
                     state <= words_left == '0 ? SETTLE : beats_left == 4'd15 ? ASK : TAKE;
             end
             DRAIN: if (rvalid & rlast) state <= SETTLE;
-            SETTLE: begin               // the last values are on their way to memory
+            SETTLE: begin               // the last values are being written to memory
                 turn <= turn + 2'd1;
                 if (turn == 2'd3) begin
                     done  <= 1'b1;
@@ -224,7 +224,7 @@ module mover (
                     state      <= FETCH;
                 end
             end
-            FETCH: begin                // two coefficients, each three cycles after its place
+            FETCH: begin                // two coefficients, each three cycles after its address
                 wait_ <= wait_ + 3'd1;
                 if (wait_ == 3'd0 | wait_ == 3'd1) index <= index + 14'd1;
                 if (wait_ == 3'd3) low <= read[15:0];

@@ -1,6 +1,6 @@
 // The squared length of (target - v0, -v1), against the bound of the specification's table 3.3. Values
 // come one per cycle, three for each index: target, v0, -v1; the latter two as integers above
-// 1.5 * 2^52. One that does not fit 18 bits is too long whatever the others are.
+// 1.5 * 2^52. A value that exceeds 18 bits makes the vector too long.
 module norm (
     input  logic        clk,
     input  logic        clear,

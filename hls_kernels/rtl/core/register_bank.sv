@@ -1,4 +1,4 @@
-// 32 registers of 64 bits: one write port, five ports that read without a clock (distributed memory).
+// 32 registers of 64 bits: one write port, five asynchronous read ports (distributed memory).
 module register_bank (
     input  logic         clk,
     input  logic         write,

@@ -9,7 +9,7 @@ module sequencer #(
     input  logic        is_1024,
     input  logic        go,             // pulse
     output logic        done,           // pulse
-    output logic        failed,         // no attempt of many was accepted
+    output logic        failed,         // none of many attempts was accepted
     // kernels: see issue.sv
     output logic        start,
     input  logic        ready,
@@ -47,7 +47,7 @@ module sequencer #(
     input  logic [7:0]  more_byte
 );
     `include "falcon_program.svh"
-    localparam logic [9:0] MOST_TRIES = 10'd999;    // rejected ones; then the key is no key
+    localparam logic [9:0] MOST_TRIES = 10'd999;    // rejected ones; then the key is invalid
 
     logic [INSTRUCTION_BITS-1:0] instructions [0:63];
     initial $readmemh({ROM, "program.hex"}, instructions);
@@ -56,7 +56,7 @@ module sequencer #(
     always_ff @(posedge clk) fetched <= instructions[pc];
 
     // -------------------------------------------------------------------------------------- operands
-    // A place is so many polynomials of n words, and so many halves of the node's polynomials further.
+    // An address is a number of polynomials of n words plus a number of half polynomials of the node.
     logic [3:0]  logn;
     logic        left_child, top;
     logic [2:0]  which;
@@ -65,7 +65,7 @@ module sequencer #(
     assign logn    = is_1024 ? 4'd10 : 4'd9;
     assign top     = level == logn;
     assign operand = instruction[4*(5-which) +: 4];
-    // below the top, a child's Gram matrix stands where its parent put it
+    // below the top, a child's Gram matrix is at the address that its parent wrote
     assign gram    = level == logn - 4'd1 ? 4'd1 : 4'd0;
     always_comb begin
         {polynomials, halves} = {PLACE_FRAMES[3:0], 4'd0};
@@ -97,7 +97,7 @@ module sequencer #(
         STOPPED, FETCH, READ, DECODE, PREPARE, ISSUE, LOADING, DRAW, WEIGH, JUDGE, ASK, HEAR, COMPARE
     } state_t;
     state_t     state;
-    logic [6:0] stack [0:15];           // by level; what called the top stands at 0
+    logic [6:0] stack [0:15];           // by level; the caller of the top is at 0
     logic       decoded, push;
     logic [3:0] stack_at;
     assign decoded  = which == 3'd7;
@@ -106,8 +106,8 @@ module sequencer #(
     always_ff @(posedge clk) if (push) stack[stack_at] <= {left_child, pc};
 
     // -------------------------------------------------------------------------------------- verdicts
-    // Draws are judged in order. A round looks at the first two for the first sample, and at the ones
-    // behind the accepted one for the second; once only the second is wanted, at all four for it.
+    // Draws are tested in order. A round uses the first two for the first sample, and those after the
+    // accepted one for the second; if only the second is missing, all four for it.
     logic       sampling, second, last_draw, is_less, is_equal, accepted, rejected;
     logic [2:0] byte_at;
     logic [7:0] heard, against;
@@ -124,7 +124,7 @@ module sequencer #(
     assign more_first = byte_at == 3'd1;
 
     assign kernel = sampling ? KERNEL_ATTEMPT[4:0] : instruction.argument;
-    // what a verdict just consumed is still counted
+    // draws consumed by the last verdict are still counted
     assign start  = state == ISSUE | (state == DRAW & draws_ready & ~consume);
     always_ff @(posedge clk) begin
         {done, load, consume, accept} <= '0;
@@ -187,7 +187,7 @@ module sequencer #(
                         end
                 endcase
             end
-            PREPARE: state <= sampling ? DRAW : ISSUE;  // the kernel stands before its start
+            PREPARE: state <= sampling ? DRAW : ISSUE;  // the kernel is valid before its start
             ISSUE:
                 if (ready) begin
                     pass  <= inverse ? pass - 4'd1 : pass + 4'd1;
@@ -239,7 +239,7 @@ module sequencer #(
                 state <= STOPPED;
             end
         end
-        // what was judged leaves the queue; more bytes have taken the queue away already
+        // tested draws leave the queue; further bytes have already emptied it
         if (state == JUDGE & ((accepted & (second | second_only)) | (rejected & last_draw)))
             consume <= 1'b1;
         consume_count <= {1'b0, judge_draw} + 3'd1;

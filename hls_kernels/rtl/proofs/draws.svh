@@ -1,4 +1,4 @@
-// The sequencer takes what is there, and does not take and drop at once.
+// Assumption: the sequencer consumes only available draws, and does not consume and drop at once.
 always_comb if (~rst & ~wipe & ~seeded) assume (
     (~consume | ({1'b0, consume_count} <= held & consume_count != '0)) & ~(consume & more));
 // The generator: words come between `go` and `full`.
@@ -6,10 +6,10 @@ logic under_way;
 always_ff @(posedge clk) under_way <= ~(rst | seeded | wipe) & (go | (under_way & ~full));
 always_comb assume ((under_way | ~(word_write | full)) & (busy | ~under_way | full));
 
-// One draw, any one, is followed on its way through the queue.
+// An arbitrary draw is followed through the queue.
 (* anyseq *) logic begin_here;
 logic       followed;
-logic [3:0] place;              // how many stand before it
+logic [3:0] place;              // number of draws before it
 logic [24:0] written;
 logic [2:0] slot;
 assign slot = head + place[2:0];
@@ -31,12 +31,12 @@ always_ff @(posedge clk) if (settled & ~$past(wipe)) begin
     if (state == TAKE | state == COMPARE | state == PUSH) assert (~held[3]);
     if (state == MORE) assert (held == '0);
     assert (ready == (held >= 4'd4));
-    // what was pushed is read at its place, unchanged, until it is consumed
+    // a pushed draw is read at its position, unchanged, until it is consumed
     if (followed) begin
         assert (place < held);
         assert ({candidates[slot], bases[slot], randoms[slot], behind[slot][5:0]} == written);
     end
-    // the buffer that is filled is not the one that is read
+    // the buffer being filled is not the one being read
     if (under_way) assert (~filled[filling]);
     if (word_write & take) assert (position[9] != filling);
 end

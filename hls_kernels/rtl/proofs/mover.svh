@@ -1,11 +1,11 @@
-// One command at a time, while nothing is under way; after an error there is nothing to load. The
-// degree stays, and addresses are those of words.
+// Assumptions: one command at a time, while the mover is idle; no load after an error. The degree is
+// stable, and addresses are multiples of four.
 always_comb assume ($onehot0({seed, load, give}) & (state == IDLE | ~(seed | load | give)));
 always_comb if (~rst) assume (~(load & failed));
 always_ff @(posedge clk) if (settled & state != IDLE) assume ($stable(is_1024));
 always_comb assume (request[1:0] == '0 & response[1:0] == '0);
 
-// Beats of a burst that was asked for and that are still to come.
+// Outstanding beats of a requested burst.
 logic [4:0] owed;
 always_ff @(posedge clk)
     if (rst | state == IDLE) owed <= '0;
@@ -13,21 +13,21 @@ always_ff @(posedge clk)
     else if (rvalid & rready) owed <= owed - 5'd1;
 
 always_ff @(posedge clk) if (settled) begin
-    // AXI4: what is offered stays as it is until it is taken
+    // AXI4: offered values are stable until they are accepted
     if ($past(arvalid & ~arready)) assert (arvalid & $stable(araddr) & $stable(arlen));
     if ($past(awvalid & ~awready)) assert (awvalid & $stable(awaddr) & $stable(awlen));
     if ($past(wvalid & ~wready)) assert (wvalid & $stable(wdata) & $stable(wlast));
     assert ($onehot0({arvalid, rready, awvalid, wvalid, bready}));
-    // bursts end in their block of 64 bytes: at most 16 words, and over no page
+    // bursts end in their block of 64 bytes: at most 16 words, and within a page
     if (arvalid) assert ({1'b0, araddr[5:2]} + {1'b0, arlen[3:0]} <= 5'd15 & arlen[7:4] == '0);
     if (awvalid) assert ({1'b0, awaddr[5:2]} + {1'b0, awlen[3:0]} <= 5'd15 & awlen[7:4] == '0);
     if (arvalid) assert (araddr[1:0] == '0);
     if (awvalid) assert (awaddr[1:0] == '0);
     // one burst at a time
     if (arvalid | awvalid) assert (owed == '0);
-    // after an error nothing is asked for or offered
+    // after an error there are no requests
     if (failed & state != IDLE) assert (~arvalid & ~awvalid & ~wvalid);
-    // what the above rests on: words that are left, and left of the burst
+    // invariants for the above: remaining words, and remaining words of the burst
     if (state == AIM | state == ASK | state == OFFER) assert (words_left != '0);
     if (state == TAKE | state == FETCH | state == SEND)
         assert (words_left > {6'b0, beats_left});

@@ -13,16 +13,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pqchain.conform.generators.falcon_forms import Forms, Material
+from pqchain.conform.generators.falcon_forms import Encodings, SignatureParts
 from pqchain.conform.models import falcon as model
-from pqchain.conform.models.falcon import PARAMETER_SETS, Integers, Q
+from pqchain.conform.models.falcon import PARAMETER_SETS, SECOND_ROUND_BOUNDS, Integers, Q
 from pqchain.conform.vector import Collector, Vector
 
 K = 111
 """Constant key h. Its two-dimensional lattice has the short basis (111, -1) and (-31, -110)."""
-
-SECOND_ROUND_BOUNDS = {512: 43533782, 1024: 87067565}
-"""Bound on the squared norm in the reference code of the second-round submission, by n."""
 
 
 def collect(algorithm: str) -> tuple[Vector, ...]:
@@ -36,13 +33,13 @@ def collect(algorithm: str) -> tuple[Vector, ...]:
     forger.coefficients_of_s1()
     forger.messages()
     forger.keys()
-    forger.forms.add_all(forger.material())
+    forger.encodings.add_all(forger.base_signature())
     falcon_honest.extend(collector)
     return collector.vectors()
 
 
 class Forger:
-    """Generator of the vectors of one parameter set."""
+    """Generator of the vectors under constant keys for one parameter set."""
 
     def __init__(self, collector: Collector) -> None:
         self.collector = collector
@@ -53,7 +50,7 @@ class Forger:
         self.public_key = model.encode_key(self.h)
         # Header and salt take 1 + 40 bytes.
         self.room_bits = 8 * (self.p.padded_bytes - 41)
-        self.forms = Forms(collector, f"h = {K}", self.public_key)
+        self.encodings = Encodings(collector, f"h = {K}", self.public_key)
 
     # -- points ------------------------------------------------------------------------------------
 
@@ -93,27 +90,29 @@ class Forger:
             left = (target - spent) / (self.n - count)
             # Near the bound, costs vary as in an honest signature. Larger targets leave little room
             # to vary, so each coefficient takes an equal share.
-            wish = 3 * left * self.random.random() ** 2 if reach > 60 else left
-            best = int(np.abs(table[i] - wish).argmin())
+            share = 3 * left * self.random.random() ** 2 if reach > 60 else left
+            best = int(np.abs(table[i] - share).argmin())
             s2[i] = best - reach
             spent += int(table[i, best])
         missing = target - spent
         a, b, rest = self.costs(c[last], 500)
         values, at = np.unique(rest, return_index=True)
-        wanted = missing - a[:, None] - b[None, :]
-        found = np.searchsorted(values, wanted).clip(max=len(values) - 1)
-        hits = np.argwhere(values[found] == wanted)
+        targets = missing - a[:, None] - b[None, :]
+        nearest = np.searchsorted(values, targets).clip(max=len(values) - 1)
+        hits = np.argwhere(values[nearest] == targets)
         if not len(hits):
             return None
         # The smallest coefficients have the shortest encoding, which must fit the padded form.
-        picks = np.stack([hits[:, 0], hits[:, 1], at[found[hits[:, 0], hits[:, 1]]]], axis=1) - 500
+        picks = (
+            np.stack([hits[:, 0], hits[:, 1], at[nearest[hits[:, 0], hits[:, 1]]]], axis=1) - 500
+        )
         s2[last] = picks[np.abs(picks).sum(axis=1).argmin()]
         assert self.norm(c, s2) == target
         return s2
 
     # -- families ----------------------------------------------------------------------------------
 
-    def put(
+    def add(
         self,
         family: str,
         probe: str,
@@ -124,22 +123,22 @@ class Forger:
         h: Mapping[int, int] | None = None,
     ) -> None:
         """Add a vector in the algorithm's form; `h` maps positions to the key's non-zero values."""
-        bits = model.compress([int(value) for value in s2])
+        bits = model.compress(list(s2))
         values = [(h or {0: K}).get(i, 0) for i in range(self.n)]
-        signature = self.forms.signature(salt, bits)
-        self.forms.put(family, probe, expected, message, signature, model.encode_key(values))
+        signature = self.encodings.signature(salt, bits)
+        self.encodings.add(family, probe, expected, message, signature, model.encode_key(values))
 
     def norms(self) -> None:
         """Add norms near the bound, near the second round's, and where 32-bit sums overflow."""
         p, old = self.p, SECOND_ROUND_BOUNDS[self.n]
-        wanted = [(f"the bound {delta:+d}", p.bound + delta) for delta in (-2, -1, 0, 1, 2)]
-        wanted += [(f"the second round's bound {delta:+d}", old + delta) for delta in (-1, 0, 1)]
-        wanted += [("2^31 - 1", 2**31 - 1), ("2^31", 2**31), ("2^32", 2**32)]
+        targets = [(f"the bound {delta:+d}", p.bound + delta) for delta in (-2, -1, 0, 1, 2)]
+        targets += [(f"the second round's bound {delta:+d}", old + delta) for delta in (-1, 0, 1)]
+        targets += [("2^31 - 1", 2**31 - 1), ("2^31", 2**31), ("2^32", 2**32)]
         # A verifier whose sum overflows at 31 or 32 bits sees a norm within the bound here.
-        for base, words in ((2**31, "2^31"), (2**32, "2^32"), (2 * 2**32, "2 * 2^32")):
-            wanted += [(f"{words} + half the bound", base + p.bound // 2)]
-            wanted += [(f"{words} + the bound", base + p.bound)]
-        for words, target in wanted:
+        for base, name in ((2**31, "2^31"), (2**32, "2^32"), (2 * 2**32, "2 * 2^32")):
+            targets += [(f"{name} + half the bound", base + p.bound // 2)]
+            targets += [(f"{name} + the bound", base + p.bound)]
+        for name, target in targets:
             # Not every point has an s2 of this norm with an encoding that fits.
             for _ in range(50):
                 salt, c = self.salted(b"norm")
@@ -147,9 +146,9 @@ class Forger:
                 if s2 is not None and len(model.compress(list(s2))) <= self.room_bits:
                     break
             else:
-                raise AssertionError(f"no signature of squared norm {target} in 50 salts")
-            probe = f"squared norm {target}: {words}"
-            self.put("norm", probe, target <= p.bound, b"norm", salt, s2)
+                raise AssertionError(f"none of 50 salts gives a signature of squared norm {target}")
+            probe = f"squared norm {target}: {name}"
+            self.add("norm", probe, target <= p.bound, b"norm", salt, s2)
 
     def coefficients_of_s2(self) -> None:
         """Add s2 with one coefficient fixed and all others as short as possible."""
@@ -158,20 +157,20 @@ class Forger:
         for size in (127, 128, 255, 256, 840, 841, 1023, 1024, 2046, 2047):
             for value in (size, -size):
                 for i in (0, self.n // 2, self.n - 1):
-                    self._given(value, i, "coefficient", "valid")
+                    self._fixed_coefficient(value, i, "coefficient", "valid")
         # The specification's encoding allows these; its reference code rejects them.
         for size in (2048, 2049, 2175, 3000, 4095, 4096, 5000):
             for value in (size, -size):
-                self._given(value, 0, "beyond-encoding", "acceptable")
+                self._fixed_coefficient(value, 0, "beyond-encoding", "acceptable")
 
-    def _given(self, value: int, i: int, family: str, expected: str) -> None:
+    def _fixed_coefficient(self, value: int, i: int, family: str, expected: str) -> None:
         while True:
             salt, c = self.salted(b"coefficient")
             s2 = self.shortest(c)
             s2[i] = value
             if self.norm(c, s2) <= self.p.bound:
                 break
-        self.put(family, f"s2[{i}] = {value}", expected, b"coefficient", salt, s2)
+        self.add(family, f"s2[{i}] = {value}", expected, b"coefficient", salt, s2)
 
     def coefficients_of_s1(self) -> None:
         """Add large coefficients of s1, which Falcon does not bound individually."""
@@ -183,7 +182,7 @@ class Forger:
                 s2[0] = int(np.abs(s1 - value).argmin()) - 60
                 assert self.norm(c, s2) <= self.p.bound
                 probe = f"s1[0] = {int(model.centred(c - K * s2)[0])}"
-                self.put("coefficient", probe, True, b"s1", salt, s2)
+                self.add("coefficient", probe, True, b"s1", salt, s2)
 
     def messages(self) -> None:
         """Add message lengths, special salts, and hash samples at the rejection limits."""
@@ -191,22 +190,22 @@ class Forger:
             message = bytes(i % 253 for i in range(length))
             salt, c = self.salted(message)
             probe = f"message of {length} bytes"
-            self.put("message", probe, True, message, salt, self.shortest(c))
+            self.add("message", probe, True, message, salt, self.shortest(c))
         for byte in (0, 255):
             salt = bytes([byte]) * model.SALT_BYTES
             c = model.hash_to_point(self.n, salt + b"salt")
-            self.put("salt", f"salt of bytes {byte}", True, b"salt", salt, self.shortest(c))
+            self.add("salt", f"salt of bytes {byte}", True, b"salt", salt, self.shortest(c))
         # Samples below 5 q are reduced modulo q, others are rejected. The salt is incremented until
         # each value at an edge has occurred.
-        wanted, number = {0, Q - 1, Q, 5 * Q - 1, 5 * Q, 65535}, 0
-        while wanted:
+        missing, number = {0, Q - 1, Q, 5 * Q - 1, 5 * Q, 65535}, 0
+        while missing:
             salt, number = number.to_bytes(model.SALT_BYTES, "big"), number + 1
             samples = model.samples_used(self.n, salt + b"sample")
-            for value in sorted(wanted & set(samples.tolist())):
-                wanted.discard(value)
+            for value in sorted(missing & set(samples.tolist())):
+                missing.discard(value)
                 c = model.hash_to_point(self.n, salt + b"sample")
                 probe = f"a sample of the hash is {value}"
-                self.put("hash-to-point", probe, True, b"sample", salt, self.shortest(c))
+                self.add("hash-to-point", probe, True, b"sample", salt, self.shortest(c))
 
     def keys(self) -> None:
         """Add keys with extreme values at the first and the last position."""
@@ -219,22 +218,22 @@ class Forger:
             ("h = 111 + x", {0: K, 1: 1}),
         ):
             salt, c = self.salted(b"key")
-            self.put("key", probe, True, b"key", salt, self._near(c, h), h)
+            self.add("key", probe, True, b"key", salt, self._near(c, h), h)
         salt, c = self.salted(b"key")
-        self.put("key", "h = 0", False, b"key", salt, 0 * c, {0: 0})
+        self.add("key", "h = 0", False, b"key", salt, 0 * c, {0: 0})
 
     def _near(self, c: Integers, h: Mapping[int, int]) -> Integers:
         """Return a short s2 for a key of 111 or -111 at one position, small elsewhere."""
-        place = next(i for i, value in h.items() if value in (K, Q - K))
-        # Dividing by x^place turns the key into a constant, apart from its small values.
-        turned = -model.times(np.eye(self.n, dtype=np.int64)[-place], c) if place else c
-        s2 = self.shortest(turned % Q) * (1 if h[place] == K else -1)
+        position = next(i for i, value in h.items() if value in (K, Q - K))
+        # Dividing by x^position turns the key into a constant, apart from its small values.
+        turned = -model.times(np.eye(self.n, dtype=np.int64)[-position], c) if position else c
+        s2 = self.shortest(turned % Q) * (1 if h[position] == K else -1)
         values = np.array([h.get(i, 0) for i in range(self.n)], dtype=np.int64)
         s1 = model.centred(c - model.times(s2, values))
         assert int(s1 @ s1 + s2 @ s2) <= self.p.bound
         return s2
 
-    def material(self) -> Material:
+    def base_signature(self) -> SignatureParts:
         """Return a signature with zeros and unused bits, the base of other encodings."""
         zeros = (0, 3, self.n - 1)
         while True:
@@ -246,4 +245,4 @@ class Forger:
             s2[5:8] = large.argmin(axis=1) + 128
             bits = model.compress(list(s2))
             if self.norm(c, s2) <= self.p.bound and 1 <= len(bits) % 8 <= 6:
-                return Material(b"forms", salt, s2, zeros)
+                return SignatureParts(b"forms", salt, s2, zeros)

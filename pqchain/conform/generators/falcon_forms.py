@@ -10,7 +10,7 @@ from pqchain.conform.vector import Collector
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class SignatureParts:
     """Parts of a valid signature."""
 
     message: bytes
@@ -19,15 +19,20 @@ class Material:
     zeros: tuple[int, ...]
     """Positions where s2 is zero."""
 
+    @property
+    def bits(self) -> str:
+        """The compressed s2."""
+        return model.compress(list(self.s2))
 
-class Forms:
-    """Generator of encodings for one algorithm and one public key."""
+
+class Encodings:
+    """Generator of the encodings of a signature for one algorithm and one public key."""
 
     def __init__(self, collector: Collector, kind: str, public_key: bytes) -> None:
         self.collector = collector
         self.p = PARAMETER_SETS[collector.algorithm]
         self.kind, self.public_key = kind, public_key
-        self.words = "honest key, " if kind == "honest" else ""
+        self.prefix = "honest key, " if kind == "honest" else ""
         # Header and salt take 1 + 40 bytes.
         self.room = self.p.padded_bytes - 41
 
@@ -37,7 +42,7 @@ class Forms:
         body = model.to_bytes(bits)
         return head + salt + (body.ljust(self.room, b"\0") if self.p.padded else body)
 
-    def put(
+    def add(
         self,
         family: str,
         probe: str,
@@ -48,71 +53,67 @@ class Forms:
     ) -> None:
         """Add a vector, under the generator's key unless `public_key` is given."""
         self.collector.add(
-            family, self.words + probe, expected, key=self.kind, message=message,
+            family, self.prefix + probe, expected, key=self.kind, message=message,
             signature=signature, public_key=self.public_key if public_key is None else public_key,
         )  # fmt: skip
 
-    def add_all(self, material: Material) -> None:
+    def add_all(self, parts: SignatureParts) -> None:
         """Add all other encodings of the signature, the key, the salt and the message."""
-        self.signs_and_bits(material)
-        self.padding(material)
-        self.truncated(material)
-        self.headers(material)
-        self.uncompressed(material)
-        self.keys(material)
-        self.salts(material)
+        self.signs_and_bits(parts)
+        self.padding(parts)
+        self.truncated(parts)
+        self.headers(parts)
+        self.uncompressed(parts)
+        self.keys(parts)
+        self.salts(parts)
 
-    def signs_and_bits(self, m: Material) -> None:
+    def signs_and_bits(self, m: SignatureParts) -> None:
         """Add zeros with the sign bit set, and bits after the last coefficient."""
-        s2 = [int(value) for value in m.s2]
-        bits = model.compress(s2)
+        bits = m.bits
         good = self.signature(m.salt, bits)
-        self.put("form", "all as it should be", True, m.message, good)
+        self.add("form", "all as it should be", True, m.message, good)
         # A minus zero or a set unused bit is a second encoding of the same signature; a verifier
         # that accepts it makes signatures malleable.
         for i in m.zeros:
-            at = len(model.compress(s2[:i]))
+            at = len(model.compress(list(m.s2[:i])))
             other = bits[:at] + "1" + bits[at + 1 :]
             probe = f"minus zero at s2[{i}]"
-            self.put("minus-zero", probe, False, m.message, self.signature(m.salt, other))
+            self.add("minus-zero", probe, False, m.message, self.signature(m.salt, other))
         spare = -len(bits) % 8
-        for place in range(spare):
-            other = bits + "0" * place + "1"
-            probe = f"bit {place} of {spare} behind the last coefficient"
-            self.put("unused-bits", probe, False, m.message, self.signature(m.salt, other))
+        for position in range(spare):
+            other = bits + "0" * position + "1"
+            probe = f"bit {position} of {spare} behind the last coefficient"
+            self.add("unused-bits", probe, False, m.message, self.signature(m.salt, other))
 
-    def padding(self, m: Material) -> None:
+    def padding(self, m: SignatureParts) -> None:
         """Add padding that is non-zero, partial, or of the other form."""
-        bare = self.signature(m.salt, model.compress(list(m.s2)))[:41] + model.to_bytes(
-            model.compress(list(m.s2))
-        )
+        bare = self.signature(m.salt, m.bits)[:41] + model.to_bytes(m.bits)
         full = bare.ljust(self.p.padded_bytes, b"\0")
         room = len(full) - len(bare)
-        for place, words in ((len(bare), "first"), (len(full) - 1, "last")):
+        for position, name in ((len(bare), "first"), (len(full) - 1, "last")):
             for value in (1, 128, 255):
-                other = full[:place] + bytes([value]) + full[place + 1 :]
-                probe = f"padded, {words} byte of padding {value}"
-                self.put("padding", probe, False, m.message, other)
+                other = full[:position] + bytes([value]) + full[position + 1 :]
+                probe = f"padded, {name} byte of padding {value}"
+                self.add("padding", probe, False, m.message, other)
         for count in (1, 2, room - 1, room + 1):
             probe = f"{count} bytes of padding where {room} fill it"
-            self.put("padding", probe, False, m.message, bare + bytes(count))
+            self.add("padding", probe, False, m.message, bare + bytes(count))
         for value in (1, 128, 255):
             probe = f"byte {value} behind the last coefficient, no padding"
-            self.put("padding", probe, False, m.message, bare + bytes([value]))
+            self.add("padding", probe, False, m.message, bare + bytes([value]))
             probe = f"byte {value} behind the padding"
-            self.put("padding", probe, False, m.message, full + bytes([value]))
+            self.add("padding", probe, False, m.message, full + bytes([value]))
         # The specification defines both forms but leaves it to a verifier which ones it accepts.
         if self.p.padded:
-            self.put("form", "no padding", "acceptable", m.message, bare)
+            self.add("form", "no padding", "acceptable", m.message, bare)
         else:
-            self.put("form", "padded", "acceptable", m.message, full)
+            self.add("form", "padded", "acceptable", m.message, full)
 
-    def truncated(self, m: Material) -> None:
+    def truncated(self, m: SignatureParts) -> None:
         """Add truncated signatures."""
-        bits = model.compress(list(m.s2))
-        good = self.signature(m.salt, bits)
-        body = model.to_bytes(bits)
-        for words, other in (
+        good = self.signature(m.salt, m.bits)
+        body = model.to_bytes(m.bits)
+        for name, other in (
             ("empty", b""),
             ("the header alone", good[:1]),
             ("one byte less than header and salt", good[:40]),
@@ -121,36 +122,36 @@ class Forms:
             ("half of s2", good[: 41 + len(body) // 2]),
             ("last byte of s2 missing", good[: 40 + len(body)]),
         ):
-            self.put("truncated", f"signature ends early: {words}", False, m.message, other)
-        endless = self.signature(m.salt, bits[:-1] + "0")
-        self.put("truncated", "the last coefficient does not end", False, m.message, endless)
+            self.add("truncated", f"signature ends early: {name}", False, m.message, other)
+        endless = self.signature(m.salt, m.bits[:-1] + "0")
+        self.add("truncated", "the last coefficient does not end", False, m.message, endless)
         zeros = good[:41] + bytes(self.room)
-        self.put("truncated", "s2 of zero bytes", False, m.message, zeros)
+        self.add("truncated", "s2 of zero bytes", False, m.message, zeros)
 
-    def headers(self, m: Material) -> None:
+    def headers(self, m: SignatureParts) -> None:
         """Add header bytes with each bit flipped, of other degrees and of other forms."""
         right = 0x30 + self.p.log_n
         values = [right ^ 1 << bit for bit in range(8)]
         values += [self.p.log_n, 0x20 + self.p.log_n, 0x50 + self.p.log_n, 0x30, 0x3F, 0xFF]
         for value in dict.fromkeys(values):
-            other = self.signature(m.salt, model.compress(list(m.s2)), value)
-            self.put("header", f"signature header {value:02x}", False, m.message, other)
+            other = self.signature(m.salt, m.bits, value)
+            self.add("header", f"signature header {value:02x}", False, m.message, other)
 
-    def uncompressed(self, m: Material) -> None:
+    def uncompressed(self, m: SignatureParts) -> None:
         """Add the form with 12 bits per coefficient, which a verifier need not support."""
         head = bytes([0x50 + self.p.log_n]) + m.salt
         body = model.encode_uncompressed(list(m.s2))
-        self.put("form", "uncompressed", "acceptable", m.message, head + body)
+        self.add("form", "uncompressed", "acceptable", m.message, head + body)
         wrong = bytes([0x30 + self.p.log_n]) + m.salt + body
         probe = "uncompressed, with the header of the compressed form"
-        self.put("form", probe, False, m.message, wrong)
+        self.add("form", probe, False, m.message, wrong)
         lowest = model.encode_uncompressed([-2048, *m.s2[1:]])
         probe = "uncompressed, with a coefficient of -2048"
-        self.put("form", probe, False, m.message, head + lowest)
+        self.add("form", probe, False, m.message, head + lowest)
 
-    def keys(self, m: Material) -> None:
+    def keys(self, m: SignatureParts) -> None:
         """Add other and invalid encodings of the public key."""
-        good = self.signature(m.salt, model.compress(list(m.s2)))
+        good = self.signature(m.salt, m.bits)
         h = [int(value) for value in model.decode_key(self.public_key[1:])]
         # Only these values leave room for a second encoding, h + q, in 14 bits.
         small = [i for i, value in enumerate(h) if value + Q < 1 << 14]
@@ -167,18 +168,17 @@ class Forms:
             ("without its header", key[1:]),
             ("empty", b""),
         ]
-        for words, other in others:
-            self.put("key", f"public key: {words}", False, m.message, good, other)
+        for name, other in others:
+            self.add("key", f"public key: {name}", False, m.message, good, other)
 
-    def salts(self, m: Material) -> None:
+    def salts(self, m: SignatureParts) -> None:
         """Add changed salts and messages, and a message byte moved into the salt."""
-        good = self.signature(m.salt, model.compress(list(m.s2)))
+        good = self.signature(m.salt, m.bits)
         for i in (0, 1, 20, 38, 39):
             changed = good[: 1 + i] + bytes([good[1 + i] ^ 1]) + good[2 + i :]
-            self.put("salt", f"salt changed in byte {i}", False, m.message, changed)
+            self.add("salt", f"salt changed in byte {i}", False, m.message, changed)
         changed_message = bytes([m.message[0] ^ 1]) + m.message[1:]
-        self.put("salt", "message changed", False, changed_message, good)
+        self.add("salt", "message changed", False, changed_message, good)
         moved = good[:1] + m.message[:1] + m.salt[1:] + good[41:]
-        self.put(
-            "salt", "first byte of the message moved into the salt", False, m.message[1:], moved
-        )
+        probe = "first byte of the message moved into the salt"
+        self.add("salt", probe, False, m.message[1:], moved)

@@ -12,7 +12,7 @@ from hashlib import shake_256
 
 import numpy as np
 
-from pqchain.conform.generators.falcon_forms import Forms, Material
+from pqchain.conform.generators.falcon_forms import Encodings, SignatureParts
 from pqchain.conform.models import falcon as model
 from pqchain.conform.models.falcon import PARAMETER_SETS, Integers, Q
 from pqchain.conform.vector import Collector
@@ -29,26 +29,25 @@ def extend(collector: Collector) -> None:
     """Add the vectors of an algorithm under an honest key. Raises Unsupported without BUILD."""
     p = PARAMETER_SETS[collector.algorithm]
     honest = key_and_signatures(p.n)
-    forms = Forms(collector, "honest", honest.public_key)
+    encodings = Encodings(collector, "honest", honest.public_key)
     for delta, message, salt, s2 in at_the_bound(p.n):
         probe = f"squared norm {p.bound + delta}: the bound {delta:+d}"
-        signature = forms.signature(salt, model.compress([int(value) for value in s2]))
-        forms.put("norm", probe, delta <= 0, message, signature)
+        signature = encodings.signature(salt, model.compress(list(s2)))
+        encodings.add("norm", probe, delta <= 0, message, signature)
     # at_the_bound() uses the first 16. The other encodings need a signature with unused bits, two
     # zeros and room for padding.
     for message, signature in honest.signatures[16:]:
         s2 = np.array(model.decompress(p.n, signature[41:]).s2)
-        bits = model.compress([int(value) for value in s2])
+        bits = model.compress(list(s2))
         zeros = [int(i) for i in np.flatnonzero(s2 == 0)]
         if 1 <= len(bits) % 8 <= 6 and len(zeros) > 1 and len(bits) < 8 * (p.padded_bytes - 45):
-            places = (zeros[0], zeros[-1])
-            forms.add_all(Material(message, signature[1:41], s2, places))
+            encodings.add_all(SignatureParts(message, signature[1:41], s2, (zeros[0], zeros[-1])))
             break
     else:
-        raise AssertionError("no signature has zeros and spare bits; sign more")
+        raise AssertionError("no signature has zeros and unused bits; sign more messages")
 
 
-class Honest:
+class HonestSignatures:
     """A key pair of liboqs with 48 signatures, from deterministic randomness."""
 
     def __init__(self, n: int) -> None:
@@ -63,7 +62,7 @@ class Honest:
         with library.randomness(draw):
             self.public_key, secret_key = signer.generate_keypair()
             messages = [b"honest %d" % i for i in range(48)]
-            self.signatures = [(each, signer.sign(each, secret_key)) for each in messages]
+            self.signatures = [(text, signer.sign(text, secret_key)) for text in messages]
         self.h = model.decode_key(self.public_key[1:])
         bits, width = model.to_bits(secret_key[1:]), SECRET_BITS[n]
         small = [int(bits[width * i : width * (i + 1)], 2) for i in range(2 * n)]
@@ -73,39 +72,42 @@ class Honest:
         assert not ((model.times(self.f, self.h) - self.g) % Q).any()
 
 
-key_and_signatures = cache(Honest)
+key_and_signatures = cache(HonestSignatures)
 
 
 @cache
 def at_the_bound(n: int) -> list[tuple[int, bytes, bytes, Integers]]:
     """Return (difference from the bound, message, salt, s2) for the differences -1, 0, 1 and 2."""
     honest, p = key_and_signatures(n), PARAMETER_SETS[f"Falcon-{n}"]
-    mover, found = Mover(honest), []
+    shifter, results = SignatureShifter(honest), []
     for delta in (-1, 0, 1, 2):
         for message, signature in honest.signatures[:16]:
             salt, s2 = signature[1:41], np.array(model.decompress(n, signature[41:]).s2)
             c = model.hash_to_point(n, salt + message)
             s1 = model.centred(c - model.times(s2, honest.h))
-            point = mover.moved(np.concatenate([s1, s2]), p.bound + delta)
+            point = shifter.shifted(np.concatenate([s1, s2]), p.bound + delta)
             if point is None:
                 continue
             s2 = point[n:]
             again = model.centred(c - model.times(s2, honest.h))
-            room = len(model.compress([int(v) for v in s2])) <= 8 * (p.padded_bytes - 41)
-            if room and int(again @ again + s2 @ s2) == p.bound + delta:
-                found.append((delta, message, salt, s2))
+            fits = len(model.compress(list(s2))) <= 8 * (p.padded_bytes - 41)
+            if fits and int(again @ again + s2 @ s2) == p.bound + delta:
+                results.append((delta, message, salt, s2))
                 break
         else:
-            raise AssertionError(f"no signature reaches the bound {delta:+d}; sign more")
-    return found
+            raise AssertionError(f"no signature reaches the bound {delta:+d}; sign more messages")
+    return results
 
 
-class Mover:
-    """Moves signatures by (g, -f) times powers of x, and by their negatives."""
+class SignatureShifter:
+    """Shifts of signatures by (g, -f) times powers of x, and by their negatives."""
 
-    def __init__(self, honest: Honest) -> None:
+    def __init__(self, honest: HonestSignatures) -> None:
         n = len(honest.f)
-        rows = [np.concatenate([_turned(honest.g, i), _turned(-honest.f, i)]) for i in range(n)]
+        rows = [
+            np.concatenate([_times_power(honest.g, i), _times_power(-honest.f, i)])
+            for i in range(n)
+        ]
         self.vectors = np.concatenate([np.array(rows), -np.array(rows)])
         self.random = np.random.default_rng(n)
         self.products = self._gram(self.vectors)
@@ -120,8 +122,8 @@ class Mover:
         products: Integers = (exact @ exact.T).astype(np.int64)
         return products
 
-    def moved(self, point: Integers, target: int) -> Integers | None:
-        """Return the point moved to this squared norm, or None if that fails."""
+    def shifted(self, point: Integers, target: int) -> Integers | None:
+        """Return the point shifted to this squared norm, or None if that fails."""
         n = len(self.vectors) // 2
         missing = target - int(point @ point)
         # Increase of the squared norm by each vector, of the point and of its second half, s2.
@@ -137,8 +139,8 @@ class Mover:
                     pairs = gain[:, None] + gain[None, :] + 2 * self.products
                     for i, j in np.argwhere(pairs == missing)[:1000]:
                         if i % n != j % n:
-                            there: Integers = point + self.vectors[i] + self.vectors[j]
-                            return there
+                            shifted: Integers = point + self.vectors[i] + self.vectors[j]
+                            return shifted
                 elif self.length % 2 == 0:
                     return None  # single vectors and pairs change the norm by even numbers only
                 step = int(self.random.choice(np.argsort(np.abs(gain), kind="stable")[:20]))
@@ -149,6 +151,6 @@ class Mover:
         return None
 
 
-def _turned(a: Integers, i: int) -> Integers:
+def _times_power(a: Integers, i: int) -> Integers:
     """Return the product of a and x^i modulo x^n + 1."""
     return np.concatenate([-a[len(a) - i :], a[: len(a) - i]])

@@ -43,7 +43,7 @@ def collect(algorithm: str, *more: Callable[[Collector], None]) -> tuple[Vector,
 
 
 class Forger:
-    """Generator of the vectors of one parameter set."""
+    """Generator of the vectors under crafted keys for one parameter set."""
 
     def __init__(self, collector: Collector) -> None:
         self.collector = collector
@@ -79,10 +79,10 @@ class Forger:
         high = rounding(p, model.read_hints(p, hint_bytes), model.product(p, rho, z))
         seed = model.challenge_hash(p, mu, high)
         signature = seed + model.pack(p.gamma1 - z, p.gamma1_bits + 1) + hint_bytes
-        self.put(family, probe, valid, public_key, signature, context)
+        self.add_signed(family, probe, valid, public_key, signature, context)
         return signature
 
-    def put(
+    def add_signed(
         self,
         family: str,
         probe: str,
@@ -130,25 +130,25 @@ class Forger:
         ]
         # Above q - gamma2 the high part wraps to 0 and the low part decreases by one.
         targets += [model.Q - 1, model.Q - 2, model.Q - gamma2, model.Q - gamma2 + 1]
-        places = ((0, 0), (-1, N - 1), *LANES)
+        positions = ((0, 0), (-1, N - 1), *LANES)
         for index, target in enumerate(target % model.Q for target in targets):
-            row, n = places[index % len(places)]
+            row, n = positions[index % len(positions)]
             rho, row = bytes([index]) * 32, row % p.rows
             z = steer(p, self.short_z(), row, n, target, rho=rho)
             hint = self.no_hints.copy()
             hint[row, n] = 1
-            name = f"w'[{row}][{n}] = {target}"
-            self.add("rounding", f"{name}, no hint", True, z=z, rho=rho)
-            self.add("rounding", f"{name}, hint", True, z=z, hints=hint, rho=rho)
+            case = f"w'[{row}][{n}] = {target}"
+            self.add("rounding", f"{case}, no hint", True, z=z, rho=rho)
+            self.add("rounding", f"{case}, hint", True, z=z, hints=hint, rho=rho)
             # Only a verifier that rounds in the same wrong way accepts such a challenge.
-            for said, rounding in (
-                ("the wrong way", _wrong_way),
-                ("as if there were no hint", _ignored),
+            for name, rounding in (
+                ("the wrong way", _opposite_hints),
+                ("as if there were no hint", _no_hints),
             ):
-                said = f"{name}, hint, rounded {said}"
-                self.add("rounding", said, False, z=z, hints=hint, rho=rho, rounding=rounding)
+                probe = f"{case}, hint, rounded {name}"
+                self.add("rounding", probe, False, z=z, hints=hint, rho=rho, rounding=rounding)
 
-    def written(self, positions: Sequence[int], counters: Sequence[int]) -> bytes:
+    def encoded_hints(self, positions: Sequence[int], counters: Sequence[int]) -> bytes:
         """Return encoded hints; the last counter fills the remaining rows."""
         p = self.p
         filled = [*counters, *[counters[-1]] * (p.rows - len(counters))]
@@ -176,7 +176,7 @@ class Forger:
             ("the last counter is 255", range(omega), [omega] * last + [255]),
             ("every counter is 255", [], [255]),
         ):
-            hint_bytes = self.written(positions, counters)
+            hint_bytes = self.encoded_hints(positions, counters)
             self.add("hint-counters", probe, False, hint_bytes=hint_bytes)
 
     def hint_order(self) -> None:
@@ -195,7 +195,7 @@ class Forger:
             ("position 0 twice", False, [0, 0], [2]),
             ("position 255 twice", False, [255, 255], [2]),
         ):
-            self.add("hint-order", probe, valid, hint_bytes=self.written(positions, counters))
+            self.add("hint-order", probe, valid, hint_bytes=self.encoded_hints(positions, counters))
 
     def hint_padding(self) -> None:
         """Add non-zero bytes after the last hint."""
@@ -207,11 +207,13 @@ class Forger:
                 ("the last byte behind it", [0] * (omega - 1) + [value], [0]),
                 ("the first byte where there is no hint", [value], [0]),
             ):
-                hint_bytes = self.written(positions, counters)
+                hint_bytes = self.encoded_hints(positions, counters)
                 probe = f"hint padding, {probe} is {value}"
                 self.add("hint-padding", probe, False, hint_bytes=hint_bytes)
-        self.add("hint-padding", "no hint", True, hint_bytes=self.written([], [0]))
-        self.add("hint-padding", "a hint in the last row", True, hint_bytes=self.written([1], last))
+        self.add("hint-padding", "no hint", True, hint_bytes=self.encoded_hints([], [0]))
+        self.add(
+            "hint-padding", "a hint in the last row", True, hint_bytes=self.encoded_hints([1], last)
+        )
 
     def challenges(self) -> None:
         """Add changes of every byte of the challenge hash."""
@@ -223,10 +225,10 @@ class Forger:
                 changed = bytearray(good)
                 changed[index] ^= 1 << bit
                 probe = f"challenge changed in byte {index}, bit {bit}"
-                self.put("challenge", probe, False, key, bytes(changed))
+                self.add_signed("challenge", probe, False, key, bytes(changed))
         self.challenge_with_a_zero(key)
         zeros = bytes(self.p.challenge_bytes) + good[self.p.challenge_bytes :]
-        self.put("challenge", "challenge of zeros", False, key, zeros)
+        self.add_signed("challenge", "challenge of zeros", False, key, zeros)
 
     def challenge_with_a_zero(self, key: bytes) -> None:
         """Add a challenge that begins with a zero byte, where a C string comparison would stop."""
@@ -244,7 +246,7 @@ class Forger:
             changed = bytearray(good)
             changed[index] ^= 1
             probe = f"challenge begins with a zero, changed in byte {index}"
-            self.put("challenge", probe, False, key, bytes(changed))
+            self.add_signed("challenge", probe, False, key, bytes(changed))
 
     def contexts(self) -> None:
         """Add contexts, each with a copy of its signature without the context."""
@@ -252,7 +254,7 @@ class Forger:
         for context in (b"c", b"context", bytes(254), bytes(range(255))):
             probe = f"context of {len(context)} bytes"
             signature = self.add("context", probe, True, context=context)
-            self.put("context", f"{probe}, left out", False, key, signature)
+            self.add_signed("context", f"{probe}, left out", False, key, signature)
 
     # -- other crafted keys ------------------------------------------------------------------------
 
@@ -273,7 +275,7 @@ class Forger:
                     probe = f"{kind}, z[{column}][{n}] = {value}"
                     self._signed(family, probe, abs(value) < p.bound, kind, t1, z)
             self._signed("key", f"{kind}, z = 0", True, kind, t1, 0 * self.short_z())
-            good = self.collector.made[-1]
+            good = self.collector.collected[-1]
             changed = bytes([good.signature[0] ^ 1]) + good.signature[1:]
             self.collector.add(
                 "key", f"{kind}, z = 0, challenge changed", False, key=kind,
@@ -298,7 +300,7 @@ class Forger:
             if hints.sum() <= p.omega and (model.use_hint(p, hints, values) == high).all():
                 break
         else:
-            raise AssertionError(f"no message of 500 fits {probe}; use another z")
+            raise AssertionError(f"{probe}: none of 500 messages gives a signature; use another z")
         packed = model.pack(p.gamma1 - z, p.gamma1_bits + 1)
         signature = seed + packed + model.encode_hints(p, hints)
         self.collector.add(
@@ -319,15 +321,15 @@ def steer(p: ParameterSet, z: Integers, row: int, n: int, value: int, *, rho: by
             steered = z.copy()
             steered[column, at] = moved
             return steered
-    raise AssertionError("no single coefficient of z reaches the value; use another z")
+    raise AssertionError(f"no single coefficient of z reaches {value}; use another z")
 
 
-def _wrong_way(p: ParameterSet, hints: Integers, values: Integers) -> Integers:
+def _opposite_hints(p: ParameterSet, hints: Integers, values: Integers) -> Integers:
     """Apply hints in the wrong direction."""
     high, low = model.decompose(p, values)
     return (high - hints * np.where(low > 0, 1, -1)) % p.high_parts
 
 
-def _ignored(p: ParameterSet, hints: Integers, values: Integers) -> Integers:
+def _no_hints(p: ParameterSet, hints: Integers, values: Integers) -> Integers:
     """Ignore hints."""
     return model.use_hint(p, 0 * hints, values)

@@ -22,14 +22,14 @@ BLOCKS = (0, 1, 69, 70, 71, 205, 206, 207, 1000, 100_000)
 def extend(collector: Collector) -> None:
     """Add the vectors of a FIPS 204 algorithm; Dilithium has none under honest keys."""
     if PARAMETER_SETS[collector.algorithm].standard:
-        honest = Honest(collector)
+        honest = HonestVectors(collector)
         honest.bounds_on_z()
         honest.hints()
         honest.messages_and_contexts()
         honest.lengths()
 
 
-class Honest:
+class HonestVectors:
     """Generator of vectors under one honest key pair, with a steerable signer."""
 
     def __init__(self, collector: Collector) -> None:
@@ -64,24 +64,26 @@ class Honest:
         prefix: bytes = b"\0\0",
         *,
         public_key: bytes | None = None,
-        place: tuple[int, int] = (0, 0),
+        position: tuple[int, int] = (0, 0),
         value: int | None = None,
-        wanted: Callable[[bytes], bool] = lambda signature: True,
+        condition: Callable[[bytes], bool] = lambda signature: True,
     ) -> bytes:
-        """Return a signature with this `value` of z at `place` that satisfies `wanted`.
+        """Return a signature with this `value` of z at `position` that satisfies `condition`.
 
         `prefix` precedes the message; `public_key` is hashed in place of the honest key.
         """
         key = self.key.public_key if public_key is None else public_key
         mu = model.message_hash(self.p, key, message, prefix)
-        return signer.steered(self.key, mu, self.random, place=place, value=value, wanted=wanted)
+        return signer.steered(
+            self.key, mu, self.random, position=position, value=value, condition=condition
+        )
 
     def bounds_on_z(self) -> None:
         """Add z at its bound, for verifiers that reject t1 = 0."""
         bound = self.p.bound
         for column, n in ((0, 0), (0, N - 1), (self.p.columns - 1, 0), (self.p.columns - 1, N - 1)):
             for value in (bound - 1, 1 - bound, bound, -bound, bound + 1, -bound - 1):
-                signature = self.sign(place=(column, n), value=value)
+                signature = self.sign(position=(column, n), value=value)
                 probe = f"z[{column}][{n}] = {value}"
                 self.add("z-bound", probe, abs(value) < bound, signature)
 
@@ -91,12 +93,12 @@ class Honest:
         start = p.signature_bytes - p.omega - p.rows
 
         # Swaps need two hints in the first and in the last row; insertions need free positions.
-        def roomy(signature: bytes) -> bool:
+        def has_space(signature: bytes) -> bool:
             counts = signature[start + p.omega :]
             first_row, last_row = counts[0], counts[-1] - counts[-2]
             return first_row >= 2 and last_row >= 2 and counts[-1] < p.omega - 2
 
-        good = self.sign(b"hints", wanted=roomy)
+        good = self.sign(b"hints", condition=has_space)
         counts = list(good[start + p.omega :])
         positions = list(good[start : start + counts[-1]])
         self.add("hint-order", "hints as they should be", True, good, b"hints")
@@ -114,10 +116,10 @@ class Honest:
         put("hint-order", "first hint twice", [positions[0], *positions], doubled)
         more = [*counts[:-1], counts[-1] + 1]
         put("hint-order", "last hint twice", [*positions, positions[-1]], more)
-        room = p.omega - len(positions)
+        free = p.omega - len(positions)
         for value in (1, 255):
             put("hint-padding", f"first byte of padding {value}", [*positions, value], counts)
-            last = [*positions, *[0] * (room - 1), value]
+            last = [*positions, *[0] * (free - 1), value]
             put("hint-padding", f"last byte of padding {value}", last, counts)
 
     def messages_and_contexts(self) -> None:
@@ -143,7 +145,7 @@ class Honest:
             self.add("context", probe, False, plain, context=bytes(length))
         # Each prefix is what a faulty verifier would hash for a context of 256 bytes.
         long = bytes(range(256))
-        for said, prefix in (
+        for name, prefix in (
             ("length modulo 256", b"\0\0" + long),
             ("length cut to 255", b"\0\xff" + long),
             ("context and length cut to 255", b"\0\xff" + long[:255]),
@@ -151,20 +153,20 @@ class Honest:
             ("two bytes of length, little end first", b"\0\0\1" + long),
             ("none at all", b"\0\0"),
         ):
-            probe = f"context of 256 bytes, signed as {said}"
+            probe = f"context of 256 bytes, signed as {name}"
             self.add("context", probe, False, self.sign(prefix=prefix), context=long)
-        for said, prefix in (
+        for name, prefix in (
             ("signed as prehashed (first byte 1)", b"\1\0"),
             ("signed without domain and length, as Dilithium does", b""),
         ):
-            self.add("context", said, False, self.sign(prefix=prefix))
+            self.add("context", name, False, self.sign(prefix=prefix))
 
     def lengths(self) -> None:
         """Add signatures and keys of wrong lengths, and signatures made for such keys."""
         p = self.p
         good, key = self.sign(), self.key.public_key
         self.add("length", "all lengths as they should be", True, good)
-        for said, other in (
+        for name, other in (
             ("empty", b""),
             ("one byte", good[:1]),
             ("last byte missing", good[:-1]),
@@ -176,15 +178,15 @@ class Honest:
             ("hints missing", good[: -p.omega - p.rows]),
             ("twice", good + good),
         ):
-            self.add("length", f"signature {said}", False, other)
-        for said, other in (
+            self.add("length", f"signature {name}", False, other)
+        for name, other in (
             ("empty", b""),
             ("rho alone", key[:32]),
             ("last byte missing", key[:-1]),
             ("first byte missing", key[1:]),
             ("a zero appended", key + b"\0"),
         ):
-            probe = f"public key {said}"
+            probe = f"public key {name}"
             self.add("length", probe, False, good, public_key=other, other_key=True)
             signature = self.sign(public_key=other)
             probe = f"{probe}, signed for it"

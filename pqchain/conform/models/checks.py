@@ -1,4 +1,4 @@
-"""Results of single verification rules: whether a rule holds, its source and the numbers."""
+"""Result of a single verification rule: whether it holds, its source, and the numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Check:
     rule: str
     """Its source, such as "FIPS 204, algorithm 8, line 13"."""
     holds: bool
-    said: str
+    detail: str
     """The compared numbers, as text."""
     open: bool = False
     """Whether the specification leaves the rule to the verifier."""
@@ -38,7 +38,7 @@ class Model(ABC):
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
     ) -> bool:
         """Return whether every rule holds, including those left to the verifier."""
-        return all(each.holds for each in self.checks(message, signature, public_key, context))
+        return all(check.holds for check in self.checks(message, signature, public_key, context))
 
 
 def expected(checks: Iterable[Check]) -> str:

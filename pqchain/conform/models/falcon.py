@@ -17,8 +17,10 @@ Integers = NDArray[np.int64]
 
 Q = 12289
 SALT_BYTES = 40
-LONGEST = 2047
+MAX_COEFFICIENT = 2047
 """Greatest absolute coefficient of s2 that the reference code encodes and decodes."""
+SECOND_ROUND_BOUNDS = {512: 43533782, 1024: 87067565}
+"""Bound on the squared norm in the reference code of the second-round submission, by n."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +75,9 @@ def times(a: Integers, b: Integers) -> Integers:
 def samples_used(n: int, data: bytes, limit: int = 5 * Q) -> Integers:
     """Return the 16-bit samples drawn until n of them are below `limit` (algorithm 3)."""
     samples = np.frombuffer(shake_256(data).digest(4 * n), ">u2").astype(np.int64)
-    kept = np.flatnonzero(samples < limit)
-    assert len(kept) >= n, "2n samples hold n that are kept, but for one chance in 2^300"
-    return samples[: kept[n - 1] + 1]
+    accepted = np.flatnonzero(samples < limit)
+    assert len(accepted) >= n, "fewer than n of 2n samples are below the limit: 1 in 2^300"
+    return samples[: accepted[n - 1] + 1]
 
 
 @lru_cache(maxsize=4096)

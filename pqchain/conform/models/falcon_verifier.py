@@ -1,9 +1,9 @@
 """Falcon verification, rule by rule.
 
-`Verifier.checks` continues after a rule that fails, unless the remaining rules cannot be applied.
-Rules that the specification leaves to the verifier are marked as open: the form with or without
-padding, the uncompressed form, and coefficients that the reference code does not encode. Each rule
-is a method, so that a mutant is a subclass that overrides one.
+`FalconVerifier.checks` continues after a rule that fails, unless the remaining rules cannot be
+applied. Rules that the specification leaves to the verifier are marked as open: the form with or
+without padding, the uncompressed form, and coefficients that the reference code does not encode.
+Each rule is a method, so that a mutant is a subclass that overrides one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from pqchain.conform.models.checks import Check, Model
 from pqchain.conform.models.falcon import (
-    LONGEST,
+    MAX_COEFFICIENT,
     PARAMETER_SETS,
     SALT_BYTES,
     Decoded,
@@ -38,7 +38,7 @@ def _first_half(h: bytes, s2: tuple[int, ...], salt: bytes, message: bytes, limi
     return centred(c - times(np.array(s2, dtype=np.int64), decode_key(h) % Q))
 
 
-class Verifier(Model):
+class FalconVerifier(Model):
     """Falcon verifier with one parameter set; its methods are the rules, in order of use."""
 
     sample_limit = 5 * Q
@@ -55,23 +55,21 @@ class Verifier(Model):
         section = "Falcon 1.2, section 3.11.4"
         if context:
             # Without a place for the context in the hash, no other rule can be applied.
-            yield Check("context", "Falcon 1.2, algorithm 16", False, "Falcon takes no context")
+            yield Check("context", "Falcon 1.2, algorithm 16", False, "Falcon has no context")
             return
         fits = self.key_fits(len(public_key))
-        said = f"{len(public_key)} bytes; {p.name} has {p.public_key_bytes}"
-        yield Check("public key length", section, fits, said)
+        detail = f"{len(public_key)} bytes; {p.name} has {p.public_key_bytes}"
+        yield Check("public key length", section, fits, detail)
         if not fits:
             return
-        said = f"{public_key[0]:02x}; expected {p.log_n:02x}"
-        yield Check("public key header", section, self.key_header_fits(public_key[0]), said)
+        detail = f"{public_key[0]:02x}; expected {p.log_n:02x}"
+        yield Check("public key header", section, self.key_header_fits(public_key[0]), detail)
         h = public_key[1 : p.public_key_bytes]
         large = self.large_values(decode_key(h))
-        said = (
-            f"h[{large[0]}] = {decode_key(h)[large[0]]}; it must be below q = {Q}"
-            if large
-            else ("every value of h is below q")
-        )
-        yield Check("public key range", section, not large, said)
+        detail = "every value of h is below q"
+        if large:
+            detail = f"h[{large[0]}] = {decode_key(h)[large[0]]}; it must be below q = {Q}"
+        yield Check("public key range", section, not large, detail)
         yield from self.signature_checks(message, signature, h)
 
     def signature_checks(self, message: bytes, signature: bytes, h: bytes) -> Iterator[Check]:
@@ -79,8 +77,8 @@ class Verifier(Model):
         p = self.parameters
         section = "Falcon 1.2, section 3.11.3"
         enough = len(signature) > 1 + SALT_BYTES
-        said = f"{len(signature)} bytes; header and salt alone take {1 + SALT_BYTES}"
-        yield Check("signature length", section, enough, said)
+        detail = f"{len(signature)} bytes; header and salt take {1 + SALT_BYTES}"
+        yield Check("signature length", section, enough, detail)
         if not enough:
             return
         header, salt = signature[0], signature[1 : 1 + SALT_BYTES]
@@ -88,18 +86,18 @@ class Verifier(Model):
         if header == 0x50 + p.log_n and len(body) == 12 * p.n // 8:
             yield from self.uncompressed_checks(message, salt, body, h)
             return
-        said = f"{header:02x}; expected {0x30 + p.log_n:02x}"
-        yield Check("signature header", section, self.header_fits(header), said)
+        detail = f"{header:02x}; expected {0x30 + p.log_n:02x}"
+        yield Check("signature header", section, self.header_fits(header), detail)
 
         decoded = decompress(p.n, body)
-        whole = len(decoded.s2) == p.n
-        said = f"the bits hold {len(decoded.s2)} coefficients of {p.n}"
-        yield Check("end of s2", "Falcon 1.2, algorithm 18, line 6", whole, said)
-        if not whole:
+        complete = len(decoded.s2) == p.n
+        detail = f"the bits encode {len(decoded.s2)} of {p.n} coefficients"
+        yield Check("end of s2", "Falcon 1.2, algorithm 18, line 6", complete, detail)
+        if not complete:
             return
         signed = self.signed_zeros(decoded)
-        said = f"s2[{signed[0]}] is zero with the sign bit set" if signed else "no zero has a sign"
-        yield Check("minus zero", "Falcon 1.2, algorithm 18, line 9", not signed, said)
+        detail = f"s2[{signed[0]}] is a negative zero" if signed else "no zero is negative"
+        yield Check("minus zero", "Falcon 1.2, algorithm 18, line 9", not signed, detail)
         yield from self.padding_checks(body, decoded.used_bits)
         yield from self.norm_checks(message, salt, decoded.s2, h)
 
@@ -115,16 +113,16 @@ class Verifier(Model):
             f"the last byte of s2 ends in {spare or 'no spare bits'}; all must be 0",
         )
         padding = body[used:]
-        places = self.padding_faults(padding)
+        faults = self.padding_faults(padding)
         yield Check(
             "padding",
             "Falcon 1.2, section 3.11.3",
-            not places,
-            f"byte {places[0]} of the padding is {padding[places[0]]}; it must be 0"
-            if places else f"{len(padding)} bytes of padding, all zero",
+            not faults,
+            f"byte {faults[0]} of the padding is {padding[faults[0]]}; it must be 0"
+            if faults else f"{len(padding)} bytes of padding, all zero",
         )  # fmt: skip
         length = 1 + SALT_BYTES + len(body)
-        is_full, is_bare = length == p.padded_bytes, not padding
+        is_padded, is_unpadded = length == p.padded_bytes, not padding
         fits = self.length_fits(length, len(padding))
         # The specification defines padded and unpadded signatures. A complete one of the other form
         # is open; any other length is invalid.
@@ -134,21 +132,22 @@ class Verifier(Model):
             fits,
             f"{length} bytes with {len(padding)} of padding; {p.name} has "
             + (f"{p.padded_bytes}" if p.padded else "no padding"),
-            open=is_full or is_bare,
+            open=is_padded or is_unpadded,
         )
 
     def uncompressed_checks(
         self, message: bytes, salt: bytes, body: bytes, h: bytes
     ) -> Iterator[Check]:
         """Yield the rules on the uncompressed form, which a verifier need not support."""
-        said = "the uncompressed form (cc = 10), where the compressed one is expected"
+        detail = "the form is uncompressed (cc = 10); expected the compressed form"
         form = "Falcon 1.2, section 3.11.3"
-        yield Check("form", form, self.uncompressed_fits(), said, open=True)
+        yield Check("form", form, self.uncompressed_fits(), detail, open=True)
         bits = to_bits(body)
         values = [int(bits[i : i + 12], 2) for i in range(0, len(bits), 12)]
         s2 = [value - 4096 if value >= 2048 else value for value in values]
         fits = min(s2) > -2048
-        yield Check("range of s2", form, fits, f"the least coefficient is {min(s2)}; -2048 is none")
+        detail = f"the least coefficient is {min(s2)}; it must be above -2048"
+        yield Check("range of s2", form, fits, detail)
         yield from self.norm_checks(message, salt, s2, h)
 
     def norm_checks(
@@ -159,9 +158,9 @@ class Verifier(Model):
         longest = max(map(abs, s2))
         yield Check(
             "size of s2",
-            "Falcon 1.2, algorithm 18; the reference code stops at 2047",
+            "Falcon 1.2, algorithm 18; the reference code allows at most 2047",
             self.size_fits(longest),
-            f"the greatest coefficient of s2 has {longest}; the reference code reads {LONGEST}",
+            f"the greatest |s2[i]| is {longest}; the reference code allows {MAX_COEFFICIENT}",
             open=True,
         )
         s1 = self.first_half(h, tuple(s2), salt, message)
@@ -212,7 +211,7 @@ class Verifier(Model):
 
     def size_fits(self, longest: int) -> bool:
         """Return whether a coefficient of s2 may have this absolute value."""
-        return longest <= LONGEST
+        return longest <= MAX_COEFFICIENT
 
     def first_half(self, h: bytes, s2: tuple[int, ...], salt: bytes, message: bytes) -> Integers:
         """Return s1, the first half of the signature."""

@@ -42,7 +42,7 @@ class Response:
     c: Integers
     z: Integers
     hints: Integers
-    repaired: bool
+    correctable: bool
     """Whether at most omega hints correct w' to the committed high parts."""
 
     def encoded(self, parameters: ParameterSet) -> bytes:
@@ -71,8 +71,8 @@ def _short(p: ParameterSet, secret_seed: bytes, nonce: int) -> list[int]:
     stream = shake_256(secret_seed + nonce.to_bytes(2, "little")).digest(1024)
     halves = (half for byte in stream for half in (byte & 15, byte >> 4))
     # Half-bytes from 15 (eta = 2) or 9 (eta = 4) on are rejected, which keeps the rest uniform.
-    kept = (2 - half % 5 if eta == 2 else 4 - half for half in halves if half < (15, 9)[eta == 4])
-    return [next(kept) for _ in range(N)]
+    values = (2 - half % 5 if eta == 2 else 4 - half for half in halves if half < (15, 9)[eta == 4])
+    return [next(values) for _ in range(N)]
 
 
 def mask(p: ParameterSet, seed: bytes, count: int) -> Integers:
@@ -94,8 +94,8 @@ def respond(key: Key, mu: bytes, y: Integers) -> Response:
     z = y + _times_challenge(c, key.s1)
     values = ml_dsa.commitment(p, key.rho, z, c, key.t1)
     hints = (ml_dsa.decompose(p, values)[0] != w1).astype(np.int64)
-    repaired = bool((ml_dsa.use_hint(p, hints, values) == w1).all() and hints.sum() <= p.omega)
-    return Response(seed, c, z, hints, repaired)
+    correctable = bool((ml_dsa.use_hint(p, hints, values) == w1).all() and hints.sum() <= p.omega)
+    return Response(seed, c, z, hints, correctable)
 
 
 def sign(key: Key, message: bytes, context: bytes = b"", *, rnd: bytes = bytes(32)) -> bytes:
@@ -107,15 +107,15 @@ def sign(key: Key, message: bytes, context: bytes = b"", *, rnd: bytes = bytes(3
     while True:
         y = mask(p, mask_seed, count)
         count += p.columns
-        answer = respond(key, mu, y)
-        low = ml_dsa.product(p, key.rho, y) - _times_challenge(answer.c, key.s2)
+        response = respond(key, mu, y)
+        low = ml_dsa.product(p, key.rho, y) - _times_challenge(response.c, key.s2)
         _, r0 = ml_dsa.decompose(p, low % Q)
         # Rejection sampling: a larger z or r0 would depend on the secret key.
-        if np.abs(answer.z).max() >= p.bound or np.abs(r0).max() >= p.gamma2 - p.beta:
+        if np.abs(response.z).max() >= p.bound or np.abs(r0).max() >= p.gamma2 - p.beta:
             continue
-        shifted = _times_challenge(answer.c, key.t0)
-        if np.abs(shifted).max() < p.gamma2 and answer.hints.sum() <= p.omega:
-            return answer.encoded(p)
+        shifted = _times_challenge(response.c, key.t0)
+        if np.abs(shifted).max() < p.gamma2 and response.hints.sum() <= p.omega:
+            return response.encoded(p)
 
 
 def steered(
@@ -123,30 +123,30 @@ def steered(
     mu: bytes,
     random: np.random.Generator,
     *,
-    place: tuple[int, int] = (0, 0),
+    position: tuple[int, int] = (0, 0),
     value: int | None = None,
-    wanted: Callable[[bytes], bool] = lambda signature: True,
+    condition: Callable[[bytes], bool] = lambda signature: True,
 ) -> bytes:
-    """Return a signature with this `value` of z at `place`, if given, that satisfies `wanted`.
+    """Return a signature that satisfies `condition`, with this `value` of z at `position`.
 
     All other coefficients of z are within the bound. Raises AssertionError if 20,000 masking
     vectors give no such signature.
     """
     p = key.parameters
     # |c s1| is at most beta, so all other coefficients of z stay within the bound.
-    most = p.bound - p.beta
+    limit = p.bound - p.beta
     for _ in range(20_000):
-        y: Integers = random.integers(-most + 1, most, (p.columns, N))
+        y: Integers = random.integers(-limit + 1, limit, (p.columns, N))
         if value is not None:
-            # z = y + c s1 keeps this value if c s1 is 0 at `place`.
-            y[place] = value
-        answer = respond(key, mu, y)
-        if not answer.repaired or (value is not None and answer.z[place] != value):
+            # z = y + c s1 keeps this value if c s1 is 0 at `position`.
+            y[position] = value
+        response = respond(key, mu, y)
+        if not response.correctable or (value is not None and response.z[position] != value):
             continue
-        signature = answer.encoded(p)
-        if wanted(signature):
+        signature = response.encoded(p)
+        if condition(signature):
             return signature
-    raise AssertionError(f"no signature with z{place} = {value}; the wish is too rare")
+    raise AssertionError(f"20,000 masking vectors give no signature with z{position} = {value}")
 
 
 def _times_challenge(c: Integers, vector: Integers) -> Integers:

@@ -1,7 +1,7 @@
 """ML-DSA and Dilithium verification, rule by rule.
 
-`Verifier.checks` applies every rule and does not stop at the first failure, to show whether a
-single rule rejects a signature. Each rule is a method, so that a mutant is a subclass that
+`MLDSAVerifier.checks` applies every rule and does not stop at the first failure, to show whether
+a single rule rejects a signature. Each rule is a method, so that a mutant is a subclass that
 overrides one.
 """
 
@@ -40,17 +40,17 @@ def _commitment_of(parameters: ParameterSet, z: bytes, seed: bytes, public_key: 
     )
 
 
-def _compared(given: bytes, found: bytes) -> str:
+def _compared(signed: bytes, computed: bytes) -> str:
     """Describe whether two hashes are equal, or where they first differ."""
-    if given == found:
-        return f"{given[:8].hex()}..., which is what comes"
-    at = next(i for i, pair in enumerate(zip(given, found, strict=True)) if pair[0] != pair[1])
-    start = max(0, at - 2)
-    ours, theirs = (each[start : start + 6].hex() for each in (given, found))
-    return f"{ours} from byte {start} on, but {theirs} comes"
+    if signed == computed:
+        return f"{signed[:8].hex()}..., equal to the computed hash"
+    pairs = enumerate(zip(signed, computed, strict=True))
+    start = max(0, next(i for i, (a, b) in pairs if a != b) - 2)
+    end = start + 6
+    return f"byte {start} on is {signed[start:end].hex()}; computed {computed[start:end].hex()}"
 
 
-class Verifier(Model):
+class MLDSAVerifier(Model):
     """ML-DSA or Dilithium verifier with one parameter set; its methods are the rules."""
 
     def __init__(self, name: str) -> None:
@@ -84,15 +84,15 @@ class Verifier(Model):
             "FIPS 204, algorithm 21, line 9",
             not faults,
             f"in row {faults[0][0]} position {faults[0][1]} follows {faults[0][2]}; it must be "
-            "greater" if faults else "positions rise in every row",
+            "greater" if faults else "positions increase in every row",
         )  # fmt: skip
         padding = self.padding_faults(hint_bytes)
         yield Check(
             "hint padding",
             "FIPS 204, algorithm 21, line 17",
             not padding,
-            f"byte {padding[0]} is {hint_bytes[padding[0]]}, behind the last hint; it must be 0"
-            if padding else "nothing but zeros behind the last hint",
+            f"byte {padding[0]} is {hint_bytes[padding[0]]}, after the last hint; it must be 0"
+            if padding else "only zeros after the last hint",
         )  # fmt: skip
 
         z = p.gamma1 - unpack(z_bytes, p.gamma1_bits + 1)
@@ -108,18 +108,18 @@ class Verifier(Model):
         values = _commitment_of(p, z_bytes, self.ball_seed(seed), shortened)
         high = self.corrected(read_hints(p, hint_bytes), values)
         mu = message_hash(p, self.hashed_key(public_key), message, self.prefix(context))
-        found = challenge_hash(p, mu, high)
+        computed = challenge_hash(p, mu, high)
         yield Check(
             "challenge",
             "FIPS 204, algorithm 8, line 13",
-            self.same_challenge(seed, found),
-            f"the signature has {_compared(seed, found)} from its z, hints and message",
+            self.same_challenge(seed, computed),
+            _compared(seed, computed),
         )
 
     def lengths(self, signature: bytes, public_key: bytes, context: bytes) -> list[Check]:
         """Return the results of the length rules (FIPS 204, section 3.6.2; algorithm 3, line 1)."""
         p = self.parameters
-        most = 255 if p.standard else 0
+        limit = 255 if p.standard else 0
         section = "FIPS 204, section 3.6.2"
         return [
             Check(
@@ -132,7 +132,7 @@ class Verifier(Model):
             ),
             Check(
                 "context length", "FIPS 204, algorithm 3, line 1", self.context_fits(len(context)),
-                f"{len(context)} bytes; at most {most}",
+                f"{len(context)} bytes; at most {limit}",
             ),
         ]  # fmt: skip
 
@@ -192,6 +192,6 @@ class Verifier(Model):
         """Return the prefix of the message."""
         return prefix(self.parameters, context)
 
-    def same_challenge(self, given: bytes, found: bytes) -> bool:
+    def same_challenge(self, signed: bytes, computed: bytes) -> bool:
         """Return whether the signature's challenge hash equals the computed one."""
-        return given == found
+        return signed == computed

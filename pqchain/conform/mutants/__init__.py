@@ -2,6 +2,112 @@
 
 from __future__ import annotations
 
-from pqchain.conform.mutants.table import CAUGHT, caught, mutants, shown, survives, survivors
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["CAUGHT", "caught", "mutants", "shown", "survives", "survivors"]
+import pandas as pd
+from tqdm import tqdm
+
+from pqchain.conform.models.checks import Model
+from pqchain.conform.mutants import falcon, ml_dsa
+from pqchain.conform.oracles import model
+from pqchain.conform.vector import Vector, scheme
+from pqchain.render.table import Column, Table
+from pqchain.results import Contract
+
+__all__ = ["CAUGHT", "caught", "detection_table", "mutants", "survives", "survivors"]
+
+CAUGHT = Contract.of(
+    "conform-mutants",
+    ("str", "algorithm mutant source family"),
+    ("Int64", "vectors caught"),
+)
+"""A row for each mutant, source of vectors and family: number of vectors, and of those with an
+unexpected verdict. Vectors whose expected result is "acceptable" do not count."""
+
+
+def mutants(algorithm: str) -> dict[str, Model]:
+    """Return the mutants of an algorithm by the name of their defect."""
+    correct = type(model(algorithm))
+    mutants: dict[str, Model] = {}
+    known = ml_dsa.MUTANTS if scheme(algorithm) == "ml-dsa" else falcon.MUTANTS
+    for name, overrides in known.items():
+        if algorithm in overrides.get("only", (algorithm,)):
+            methods = {key: value for key, value in overrides.items() if key != "only"}
+            mutants[name] = type("Mutant", (correct,), methods)(algorithm)
+    return mutants
+
+
+def caught(sources: Mapping[str, Sequence[Vector]], *, progress: bool = False) -> pd.DataFrame:
+    """Return CAUGHT for vectors by source, such as {"ours": vectors}.
+
+    Takes about ten seconds for each algorithm.
+    """
+    rows = []
+    names = dict.fromkeys(v.algorithm for vectors in sources.values() for v in vectors)
+    for algorithm in names:
+        verifiers = mutants(algorithm).items()
+        for mutant, verifier in tqdm(verifiers, desc=algorithm, disable=not progress):
+            for source, vectors in sources.items():
+                selected = [vector for vector in vectors if vector.algorithm == algorithm]
+                counts = _counts_by_family(verifier, selected)
+                rows += [(algorithm, mutant, source, *row) for row in counts]
+    return CAUGHT.frame(rows)
+
+
+def _counts_by_family(verifier: Model, vectors: Iterable[Vector]) -> list[tuple[str, int, int]]:
+    """Return (family, number of vectors, number of those with an unexpected verdict)."""
+    total, unexpected = Counter[str](), Counter[str]()
+    for vector in vectors:
+        if vector.expected != "acceptable":
+            total[vector.family] += 1
+            unexpected[vector.family] += _differs(verifier, vector)
+    return [(family, total[family], unexpected[family]) for family in total]
+
+
+def survives(verifier: Model, vectors: Iterable[Vector]) -> bool:
+    """Return whether all vectors get the expected verdict; stop at the first that does not."""
+    return not any(_differs(verifier, v) for v in vectors if v.expected != "acceptable")
+
+
+def _differs(verifier: Model, vector: Vector) -> bool:
+    return verifier.verify(*vector.case) != (vector.expected == "valid")
+
+
+def survivors(frame: pd.DataFrame, source: str = "ours") -> list[tuple[str, str]]:
+    """Return (algorithm, mutant) of the mutants that no vector of a source detects."""
+    rows = frame[frame["source"] == source]
+    sums = rows.groupby(["algorithm", "mutant"], sort=False, as_index=False)["caught"].sum()
+    return [(str(row.algorithm), str(row.mutant)) for row in sums.itertuples() if not row.caught]
+
+
+def detection_table(frame: pd.DataFrame) -> Table:
+    """Return a row for each mutant: detections by source, and the detecting families of "ours"."""
+    others = [name for name in dict.fromkeys(frame["source"]) if name != "ours"]
+    columns = [
+        Column("algorithm", key="algorithm"),
+        Column("mutant", key="mutant"),
+        Column("ours", numeric=True, key="ours"),
+        Column("families", key="families"),
+        *(Column(name, numeric=True, key=name) for name in others),
+    ]
+    rows = []
+    for (algorithm, mutant), group in frame.groupby(["algorithm", "mutant"], sort=False):
+        ours = group[group["source"] == "ours"]
+        by_family = ours[ours["caught"] > 0]
+        row = [algorithm, mutant, int(ours["caught"].sum()), ", ".join(by_family["family"])]
+        for name in others:
+            counts = group.loc[group["source"] == name, "caught"]
+            row.append(int(counts.sum()) if len(counts) else "")
+        rows.append(row)
+    return Table(
+        columns=columns,
+        rows=rows,
+        caption="Number of vectors that catch each mutant",
+        row_headers=2,
+        notes=["0: no vector distinguishes the mutant from a correct verifier."],
+    )
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pqchain.conform.models.falcon import Q
-from pqchain.conform.models.falcon_verifier import Verifier
-
-SECOND_ROUND_BOUNDS = {512: 43533782, 1024: 87067565}
+from pqchain.conform.models.falcon import SECOND_ROUND_BOUNDS, Q
+from pqchain.conform.models.falcon_verifier import FalconVerifier
 
 
 def _norm(fits: Any) -> dict[str, Any]:
@@ -26,11 +24,11 @@ def _first_half(**changed: Any) -> dict[str, Any]:
     """Override the computation of s1 with a changed salt or message."""
 
     def first_half(
-        self: Verifier, h: bytes, s2: tuple[int, ...], salt: bytes, message: bytes
+        self: FalconVerifier, h: bytes, s2: tuple[int, ...], salt: bytes, message: bytes
     ) -> Any:
-        salt = changed.get("salt", lambda each: each)(salt)
-        message = changed.get("message", lambda each: each)(message)
-        return Verifier.first_half(self, h, s2, salt, message)
+        salt = changed.get("salt", lambda data: data)(salt)
+        message = changed.get("message", lambda data: data)(message)
+        return FalconVerifier.first_half(self, h, s2, salt, message)
 
     return {"first_half": first_half}
 
@@ -38,11 +36,11 @@ def _first_half(**changed: Any) -> dict[str, Any]:
 def _padding(ignored: Callable[[int, int], bool]) -> dict[str, Any]:
     """Override the padding rules: accept the padded form, and ignore some bytes of the padding."""
 
-    def faults(self: Verifier, padding: bytes) -> list[int]:
+    def faults(self: FalconVerifier, padding: bytes) -> list[int]:
         return [i for i, byte in enumerate(padding) if byte and not ignored(i, len(padding))]
 
-    # Without this, a verifier of the bare form would reject padding by its length.
-    def fits(self: Verifier, length: int, padding: int) -> bool:
+    # Without this, a verifier of the unpadded form would reject padding by its length.
+    def fits(self: FalconVerifier, length: int, padding: int) -> bool:
         return not padding or length == self.parameters.padded_bytes
 
     return {"padding_faults": faults, "length_fits": fits}

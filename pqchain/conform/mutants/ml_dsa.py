@@ -11,43 +11,40 @@ from typing import Any
 import numpy as np
 
 from pqchain.conform.models.ml_dsa import Integers, Q, use_hint
-from pqchain.conform.models.ml_dsa_verifier import Verifier
-
-Places = list[tuple[int, int]]
-
+from pqchain.conform.models.ml_dsa_verifier import MLDSAVerifier
 
 # Sets with a challenge hash of more than 32 bytes. With 32 bytes these mutants equal the model.
-LONG = ("ML-DSA-65", "ML-DSA-87")
+LONG_CHALLENGE = ("ML-DSA-65", "ML-DSA-87")
 
 # Sets with 44 high parts. With 16, packing into four bits wraps around without an explicit rule.
-UNEVEN = ("ML-DSA-44",)
+HIGH_PARTS_44 = ("ML-DSA-44",)
 
 
-def _where(test: Callable[[Verifier, Integers], Any]) -> dict[str, Any]:
+def _long_if(test: Callable[[MLDSAVerifier, Integers], Any]) -> dict[str, Any]:
     """Override the bound on z: reject coefficients for which the test is true."""
 
-    def long_coefficients(self: Verifier, z: Integers) -> Places:
+    def long_coefficients(self: MLDSAVerifier, z: Integers) -> list[tuple[int, int]]:
         return [(int(row), int(n)) for row, n in np.argwhere(test(self, z))]
 
     return {"long_coefficients": long_coefficients}
 
 
-def _unless(rule: str, ignored: Callable[[Verifier, Any, bytes], bool]) -> dict[str, Any]:
+def _ignoring(rule: str, ignored: Callable[[MLDSAVerifier, Any, bytes], bool]) -> dict[str, Any]:
     """Override a rule on hints: drop faults for which `ignored` is true."""
-    right = getattr(Verifier, rule)
+    rule_of_model = getattr(MLDSAVerifier, rule)
 
-    def faults(self: Verifier, data: bytes) -> list[Any]:
-        return [each for each in right(self, data) if not ignored(self, each, data)]
+    def faults(self: MLDSAVerifier, data: bytes) -> list[Any]:
+        return [fault for fault in rule_of_model(self, data) if not ignored(self, fault, data)]
 
     return {rule: faults}
 
 
-def _rounded(high: Callable[[Verifier, Integers, Integers], Integers]) -> dict[str, Any]:
+def _rounded(high: Callable[[MLDSAVerifier, Integers, Integers], Integers]) -> dict[str, Any]:
     return {"corrected": high}
 
 
 def _parts(
-    self: Verifier, values: Integers, *, up: bool = False, wrap: bool = True
+    self: MLDSAVerifier, values: Integers, *, up: bool = False, wrap: bool = True
 ) -> tuple[Integers, Integers]:
     """Decompose values; `up` rounds a low part of gamma2 up, `wrap` moves q - 1 to high part 0."""
     p = self.parameters
@@ -59,40 +56,36 @@ def _parts(
 
 
 def _hinted(
-    self: Verifier, hints: Integers, parts: tuple[Integers, Integers], *, zero_is_up: bool = False
+    hints: Integers, parts: tuple[Integers, Integers], *, zero_is_up: bool = False
 ) -> Integers:
     high, low = parts
-    moved: Integers = high + hints * np.where(low >= 0 if zero_is_up else low > 0, 1, -1)
-    return moved
+    corrected: Integers = high + hints * np.where(low >= 0 if zero_is_up else low > 0, 1, -1)
+    return corrected
 
 
-def _only_bits(self: Verifier, high: Integers) -> Integers:
+def _truncated_to_bits(self: MLDSAVerifier, high: Integers) -> Integers:
     """Return high parts truncated to the number of bits that they are packed in."""
     bits = (self.parameters.high_parts - 1).bit_length()
-    kept: Integers = high & ((1 << bits) - 1)
-    return kept
+    truncated: Integers = high & ((1 << bits) - 1)
+    return truncated
 
 
 def _no_wrap(side: str) -> dict[str, Any]:
-    def corrected(self: Verifier, hints: Integers, values: Integers) -> Integers:
+    def corrected(self: MLDSAVerifier, hints: Integers, values: Integers) -> Integers:
         count = self.parameters.high_parts
-        high = _hinted(self, hints, _parts(self, values))
+        high = _hinted(hints, _parts(self, values))
         if side == "top":
             high = np.where(high < 0, high + count, high)
         else:
             high = np.where(high >= count, high - count, high)
-        return _only_bits(self, high)
+        return _truncated_to_bits(self, high)
 
-    return _rounded(corrected) | {"only": UNEVEN}
-
-
-def _highest_stays(self: Verifier, hints: Integers, values: Integers) -> Integers:
-    high = _hinted(self, hints, _parts(self, values, wrap=False))
-    return _only_bits(self, np.where(high < 0, high + self.parameters.high_parts, high))
+    return _rounded(corrected) | {"only": HIGH_PARTS_44}
 
 
-def _without(*prefixes: bytes) -> dict[str, Any]:
-    return {"prefix": lambda self, context: b"".join(prefixes)}
+def _no_wrap_of_highest(self: MLDSAVerifier, hints: Integers, values: Integers) -> Integers:
+    high = _hinted(hints, _parts(self, values, wrap=False))
+    return _truncated_to_bits(self, np.where(high < 0, high + self.parameters.high_parts, high))
 
 
 def _any_context(prefix: Callable[[bytes], bytes]) -> dict[str, Any]:
@@ -102,86 +95,82 @@ def _any_context(prefix: Callable[[bytes], bytes]) -> dict[str, Any]:
     }
 
 
-def _key_refused(refused: Callable[[bytes], bool]) -> dict[str, Any]:
+def _key_rejected(rejected: Callable[[bytes], bool]) -> dict[str, Any]:
     """Override verification: also reject keys by their encoded t1."""
 
-    def verify(
-        self: Verifier, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
-    ) -> bool:
-        right = Verifier.verify(self, message, signature, public_key, context)
-        return right and not refused(public_key[32:])
+    def verify(self: MLDSAVerifier, message: bytes, signature: bytes, *rest: bytes) -> bool:
+        return MLDSAVerifier.verify(self, message, signature, *rest) and not rejected(rest[0][32:])
 
     return {"verify": verify}
 
 
 MUTANTS: dict[str, dict[str, Any]] = {
-    "z: no bound": _where(lambda v, z: z != z),
-    "z: at the bound allowed": _where(lambda v, z: np.abs(z) > v.parameters.bound),
-    "z: one below the bound refused": _where(lambda v, z: np.abs(z) >= v.parameters.bound - 1),
-    "z: bound gamma1": _where(lambda v, z: np.abs(z) >= v.parameters.gamma1),
-    "z: negative side unchecked": _where(lambda v, z: z >= v.parameters.bound),
-    "z: positive side unchecked": _where(lambda v, z: z <= -v.parameters.bound),
-    "z: first polynomial alone": _where(
+    "z: no bound": _long_if(lambda v, z: z != z),
+    "z: at the bound allowed": _long_if(lambda v, z: np.abs(z) > v.parameters.bound),
+    "z: one below the bound refused": _long_if(lambda v, z: np.abs(z) >= v.parameters.bound - 1),
+    "z: bound gamma1": _long_if(lambda v, z: np.abs(z) >= v.parameters.gamma1),
+    "z: negative side unchecked": _long_if(lambda v, z: z >= v.parameters.bound),
+    "z: positive side unchecked": _long_if(lambda v, z: z <= -v.parameters.bound),
+    "z: first polynomial alone": _long_if(
         lambda v, z: (np.abs(z) >= v.parameters.bound) & (np.arange(len(z)) == 0)[:, None]
     ),
-    "z: last polynomial unchecked": _where(
+    "z: last polynomial unchecked": _long_if(
         lambda v, z: (np.abs(z) >= v.parameters.bound) & (np.arange(len(z)) < len(z) - 1)[:, None]
     ),
-    "z: first coefficient of each unchecked": _where(
+    "z: first coefficient of each unchecked": _long_if(
         lambda v, z: (np.abs(z) >= v.parameters.bound) & (np.arange(256) > 0)
     ),
-    "z: middle coefficient of each unchecked": _where(
+    "z: middle coefficient of each unchecked": _long_if(
         lambda v, z: (np.abs(z) >= v.parameters.bound) & (np.arange(256) != 128)
     ),
-    "z: last eight of each unchecked": _where(
+    "z: last eight of each unchecked": _long_if(
         lambda v, z: (np.abs(z) >= v.parameters.bound) & (np.arange(256) < 248)
     ),
-    "hints: order unchecked": _unless("order_faults", lambda v, fault, data: True),
-    "hints: equal positions allowed": _unless(
+    "hints: order unchecked": _ignoring("order_faults", lambda v, fault, data: True),
+    "hints: equal positions allowed": _ignoring(
         "order_faults", lambda v, fault, data: fault[1] == fault[2]
     ),
-    "hints: falling positions allowed": _unless(
+    "hints: falling positions allowed": _ignoring(
         "order_faults", lambda v, fault, data: fault[1] < fault[2]
     ),
-    "hints: order unchecked in the last row": _unless(
+    "hints: order unchecked in the last row": _ignoring(
         "order_faults", lambda v, fault, data: fault[0] == v.parameters.rows - 1
     ),
-    "hints: order unchecked in the first row": _unless(
+    "hints: order unchecked in the first row": _ignoring(
         "order_faults", lambda v, fault, data: fault[0] == 0
     ),
-    "hints: padding unchecked": _unless("padding_faults", lambda v, fault, data: True),
-    "hints: first byte of padding unchecked": _unless(
+    "hints: padding unchecked": _ignoring("padding_faults", lambda v, fault, data: True),
+    "hints: first byte of padding unchecked": _ignoring(
         "padding_faults", lambda v, fault, data: fault == data[-1]
     ),
-    "hints: last byte of padding unchecked": _unless(
+    "hints: last byte of padding unchecked": _ignoring(
         "padding_faults", lambda v, fault, data: fault == v.parameters.omega - 1
     ),
-    "hints: counters may fall": _unless(
+    "hints: counters may fall": _ignoring(
         "counter_faults", lambda v, fault, data: fault[1] < fault[2]
     ),
-    "hints: counters may exceed omega": _unless(
+    "hints: counters may exceed omega": _ignoring(
         "counter_faults", lambda v, fault, data: fault[1] > v.parameters.omega
     ),
-    "hints: last counter unchecked": _unless(
+    "hints: last counter unchecked": _ignoring(
         "counter_faults", lambda v, fault, data: fault[0] == v.parameters.rows - 1
     ),
     "hints: omega refused": {
         "counter_faults": lambda self, data: (
-            Verifier.counter_faults(self, data) or [(0, 0, 0)] * (data[-1] == self.parameters.omega)
+            MLDSAVerifier.counter_faults(self, data)
+            or [(0, 0, 0)] * (data[-1] == self.parameters.omega)
         )
     },
     "rounding: hints ignored": _rounded(lambda v, hints, w: use_hint(v.parameters, 0 * hints, w)),
     "rounding: low part 0 goes up": _rounded(
-        lambda v, hints, w: (
-            _hinted(v, hints, _parts(v, w), zero_is_up=True) % v.parameters.high_parts
-        )
+        lambda v, hints, w: _hinted(hints, _parts(v, w), zero_is_up=True) % v.parameters.high_parts
     ),
     "rounding: low part gamma2 goes up": _rounded(
-        lambda v, hints, w: _hinted(v, hints, _parts(v, w, up=True)) % v.parameters.high_parts
+        lambda v, hints, w: _hinted(hints, _parts(v, w, up=True)) % v.parameters.high_parts
     ),
     "rounding: no wrap at the top": _no_wrap("top"),
     "rounding: no wrap at the bottom": _no_wrap("bottom"),
-    "rounding: q - 1 keeps its high part": _rounded(_highest_stays) | {"only": UNEVEN},
+    "rounding: q - 1 keeps its high part": _rounded(_no_wrap_of_highest) | {"only": HIGH_PARTS_44},
     "challenge: not compared": {"same_challenge": lambda self, a, b: True},
     "challenge: last byte unchecked": {"same_challenge": lambda self, a, b: a[:-1] == b[:-1]},
     "challenge: first byte unchecked": {"same_challenge": lambda self, a, b: a[1:] == b[1:]},
@@ -190,9 +179,12 @@ MUTANTS: dict[str, dict[str, Any]] = {
     },
     "challenge: 32 bytes compared": {
         "same_challenge": lambda self, a, b: a[:32] == b[:32],
-        "only": LONG,
+        "only": LONG_CHALLENGE,
     },
-    "challenge: polynomial of 32 bytes": {"ball_seed": lambda self, seed: seed[:32], "only": LONG},
+    "challenge: polynomial of 32 bytes": {
+        "ball_seed": lambda self, seed: seed[:32],
+        "only": LONG_CHALLENGE,
+    },
     "context: ignored": _any_context(lambda context: b"\0\0"),
     "context: length modulo 256": _any_context(
         lambda context: bytes([0, len(context) % 256]) + context
@@ -201,7 +193,7 @@ MUTANTS: dict[str, dict[str, Any]] = {
         lambda context: bytes([0, min(len(context), 255)]) + context[:255]
     ),
     "context: 255 bytes refused": {"context_fits": lambda self, length: length < 255},
-    "context: domain and length left out": _without(),
+    "context: domain and length left out": {"prefix": lambda self, context: b""},
     "length: longer signature cut": {
         "signature_fits": lambda self, length: length >= self.parameters.signature_bytes
     },
@@ -212,7 +204,7 @@ MUTANTS: dict[str, dict[str, Any]] = {
         "key_fits": lambda self, length: length >= self.parameters.public_key_bytes,
         "hashed_key": lambda self, key: key[: self.parameters.public_key_bytes],
     },
-    "key: t1 = 0 refused": _key_refused(lambda t1: not any(t1)),
-    "key: t1 = 1023 refused": _key_refused(lambda t1: set(t1) == {255}),
+    "key: t1 = 0 refused": _key_rejected(lambda t1: not any(t1)),
+    "key: t1 = 1023 refused": _key_rejected(lambda t1: set(t1) == {255}),
 }
 """Overridden methods of the model, by the name of the defect; `only` restricts parameter sets."""

@@ -1,4 +1,4 @@
-/* Reading and settling of blocks; block.h says what each call does. */
+/* Decoding and execution of blocks; see block.h. */
 #include "block.h"
 
 #include "int128.h"
@@ -14,7 +14,7 @@ enum {
     NONCE = AMOUNT + 8,
     FREE_DATA = NONCE + 8,
     FIXED = FREE_DATA + 2,
-    KIND = 1 + 2 + 1 /* how many credentials, and algorithm and form of the only one */
+    KIND = 1 + 2 + 1 /* number of credentials; algorithm and form of the only one */
 };
 
 static uint64_t number(const uint8_t *at, int width) {
@@ -72,7 +72,7 @@ PQB_API int64_t pqb_read(const uint8_t *data, int64_t bytes, int64_t at,
     return p == end ? 0 : -1;
 }
 
-/* NH, the universal hash of UMAC (RFC 4418), and its halves multiplied together. */
+/* NH, the universal hash of UMAC (RFC 4418), with its halves multiplied. */
 static uint64_t place_of(const uint8_t *address, const uint64_t *seeds) {
     uint64_t w[ADDRESS / 8];
     memcpy(w, address, ADDRESS);
@@ -125,7 +125,7 @@ PQB_API int64_t pqb_settle(const uint8_t *data, const pqb_columns *columns,
         }
         nonces[sender]++;
         balances[sender] -= amount;
-        balances[recipient] += amount; /* all money together is below 2^64 */
+        balances[recipient] += amount; /* the sum of all balances is below 2^64 */
     }
     return 0;
 }

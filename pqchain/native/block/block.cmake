@@ -1,4 +1,4 @@
-# Blocks read, hashed and settled in bulk; no scheme is inside, so it is no pqchain_library().
+# Decoding, hashing and execution of blocks. It contains no scheme, hence no pqchain_library().
 add_library(block SHARED "${PQCHAIN_NATIVE_DIR}/block/block.c" "${PQCHAIN_NATIVE_DIR}/block/sha3.c")
 set(BUILT_FLAGS -O3 -Wall -Wextra)
 target_include_directories(block PRIVATE "${PQCHAIN_NATIVE_DIR}")

@@ -1,5 +1,5 @@
-/* SHA3-256 (FIPS 202) of many strings at once: eight states stand side by side in vectors, which the
- * compiler lays out on whatever the processor has. */
+/* SHA3-256 (FIPS 202) of many strings at once: eight states in generic vectors, which the compiler
+ * maps to the vector registers of the processor. */
 #include "block.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@
 #error "lanes are little-endian"
 #endif
 
-/* One body of code, compiled for several processors; which one runs is chosen when it is loaded. */
+/* Compiled for several processors; the loader selects the version. */
 #if defined(__x86_64__) && defined(__GLIBC__)
 #define FOR_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -63,7 +63,7 @@ static void permute(lane *state) {
     memcpy(state, a, sizeof a);
 }
 
-/* Two strings, one after the other. */
+/* Two concatenated strings. */
 typedef struct {
     const uint8_t *first, *second;
     uint64_t first_bytes, second_bytes;

@@ -1,14 +1,14 @@
-# BLS12-381 by blst, whose C and assembly a crate carries. Cargo fetches it once and checks it against
-# Cargo.lock; later builds find it in the cache. Without cargo, or where it reaches no registry, the
-# library is left out, and a file says why.
+# BLS12-381 by blst, whose C and assembly are in a crate. Cargo fetches it once and checks it against
+# Cargo.lock; later builds find it in the cache. Without cargo or network the library is left out,
+# and a file gives the reason.
 #
-# PQCHAIN_BLST=off leaves it out on purpose.
+# PQCHAIN_BLST=off leaves it out.
 set(BLST_RELEASE blst-0.3.17)
 set(BLST_DIGEST 9cb42485a852ebe0ce3b4a04326ff8dcd0d0cd718551f6788d43b37d997f1f93)
 set(CMAKE_ASM_COMPILER "${CMAKE_C_COMPILER}")
 enable_language(ASM)
 
-# Put the crate and its licence into ${folder}; ${reason} says why if that fails.
+# Put the crate and its licence into ${folder}; on failure set ${reason}.
 function(pqchain_blst_fetch folder out_reason)
   set(work "${folder}.part")
   file(REMOVE_RECURSE "${work}" "${folder}")
@@ -18,7 +18,7 @@ function(pqchain_blst_fetch folder out_reason)
     COMMAND "${PQCHAIN_CARGO}" vendor --locked --versioned-dirs
       --manifest-path "${work}/cargo/Cargo.toml" "${work}/vendor"
     RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE said)
-  # The crate names its licence, Apache 2.0, and does not hold the text; another one does.
+  # The crate names its licence, Apache 2.0, without the text; another crate has the text.
   file(GLOB licence "${work}/vendor/zeroize-*/LICENSE-APACHE")
   if(NOT code EQUAL 0 OR NOT licence)
     string(REGEX MATCH "error: [^\n]*" error "${said}")
@@ -47,7 +47,7 @@ function(pqchain_blst)
     file(MAKE_DIRECTORY "${PQCHAIN_CACHE_DIR}/sources")
     file(LOCK "${source}.lock" GUARD FUNCTION TIMEOUT 600)
     if(EXISTS "${source}")
-      # Another build has made it meanwhile.
+      # A concurrent build has created it.
     elseif(NOT PQCHAIN_CARGO)
       set(reason "cargo was not found when it was built: install it")
     else()
@@ -63,7 +63,7 @@ function(pqchain_blst)
 
   pqchain_check_tree("${source}" "the source of ${BLST_RELEASE} in ${source}" ${BLST_DIGEST}
     "Delete that folder; the next build fetches it again." bindings build src)
-  # As its own build has it. Its assembly is chosen at run time, by what the processor can.
+  # Flags of blst's own build. It selects assembly at run time by the processor's features.
   add_library(blst STATIC "${source}/src/server.c" "${source}/build/assembly.S")
   set_target_properties(blst PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
   target_compile_definitions(blst PRIVATE __BLST_PORTABLE__)

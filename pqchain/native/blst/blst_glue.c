@@ -1,4 +1,4 @@
-/* pq_native.h and bls.h on top of blst. */
+/* pq_native.h and bls.h, implemented with blst. */
 #include "bls.h"
 
 #include <blst.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* There is one scheme, so that a handle only has to be one. */
+/* There is one scheme, so a handle needs no content. */
 struct pq_scheme {
     char name[10];
 };
@@ -43,13 +43,13 @@ PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
     sizes->signature_max_bytes = BLS_SIGNATURE_BYTES;
 }
 
-/* A secret key is a number from 1 to the order of the group, less 1. */
+/* A secret key is a number from 1 to the order of the group minus 1. */
 static int secret_from_bytes(blst_scalar *secret, const uint8_t *secret_key) {
     blst_scalar_from_bendian(secret, secret_key);
     return blst_sk_check(secret);
 }
 
-/* KeyValidate: a point of G1 that is not infinity. */
+/* KeyValidate: a point of G1 other than infinity. */
 static int key_from_bytes(blst_p1_affine *key, const uint8_t *public_key) {
     return blst_p1_uncompress(key, public_key) == BLST_SUCCESS && !blst_p1_affine_is_inf(key) &&
            blst_p1_affine_in_g1(key);
@@ -72,7 +72,7 @@ static int sign(uint8_t *signature, const uint8_t *message, size_t message_bytes
     return PQ_OK;
 }
 
-/* The key was checked; the signature was found to be in the group. */
+/* The key was checked, and the signature is in the group. */
 static int verify(const blst_p1_affine *key, const blst_p2_affine *point, const uint8_t *message,
                   size_t message_bytes, const char *suite) {
     blst_pairing *pairing = malloc(blst_pairing_sizeof());
@@ -175,7 +175,7 @@ PQ_API int64_t bls_verify_one_message(const uint8_t *message, int64_t message_by
         return PQ_NO_MEMORY;
     }
     memcpy(keys, checked, (size_t)count * sizeof *keys); /* bytes need not be aligned */
-    const blst_p1_affine *const all[] = {keys, NULL};    /* one after the other */
+    const blst_p1_affine *const all[] = {keys, NULL};    /* contiguous */
     blst_p1 sum;
     blst_p1s_add(&sum, all, (size_t)count);
     free(keys);

@@ -1,4 +1,4 @@
-# Where built libraries and fetched sources stay between builds and checkouts.
+# Folder of built libraries and fetched sources, shared by builds and checkouts.
 
 if(DEFINED ENV{PQCHAIN_CACHE} AND NOT "$ENV{PQCHAIN_CACHE}" STREQUAL "")
   file(REAL_PATH "$ENV{PQCHAIN_CACHE}" PQCHAIN_CACHE_DIR EXPAND_TILDE)
@@ -11,7 +11,7 @@ else()
 endif()
 file(MAKE_DIRECTORY "${PQCHAIN_CACHE_DIR}")
 
-# Run a command with its output in a log; on failure stop with the end of the log and the advice.
+# Run a command with its output in a log; on failure stop with the end of the log and advice.
 function(pqchain_run log advice)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
   file(APPEND "${log}" "${text}\n")

@@ -1,10 +1,10 @@
-# One shared object of ours: some code, our C interface over it (pq_native.h), and build.json, which
-# says what it was built from.
+# A shared object: some code, the C interface of pqchain (pq_native.h), and build.json with the
+# sources of the build.
 #
 #   pqchain_library(<target> FILES ... FOLDERS ... FLAGS ... LIBRARIES ... LINK ... STANDARD 11
 #     VARIANT avx2 SOURCE liboqs VERSION 0.13.0 ORIGIN ... DIGEST ... CORRECTIONS ... SELECTION all)
 #
-# FILES and FOLDERS are relative to pqchain/native, or absolute. SELECTION is "default" without it.
+# FILES and FOLDERS are relative to pqchain/native, or absolute. SELECTION defaults to "default".
 find_package(Threads REQUIRED)
 
 function(pqchain_library target)

@@ -1,4 +1,4 @@
-# The Falcon signer of our own: host parts in C here, the kernels in C++ under hls_kernels. Key pairs
+# The Falcon signer of pqchain: host parts in C here, the kernels in C++ under hls_kernels. Key pairs
 # come from the portable liboqs, which is linked in. Without a C++ compiler it is left out.
 find_program(PQCHAIN_CXX_COMPILER NAMES $ENV{CXX} c++ g++ clang++)
 set(kernels "${CMAKE_CURRENT_SOURCE_DIR}/../../hls_kernels/src")

@@ -1,5 +1,5 @@
-/* pq_native.h on top of our Falcon signer and verifier. Key pairs come from liboqs, whose static
- * library is linked in: key generation is not what is studied here. */
+/* pq_native.h, implemented with pqchain's Falcon signer and verifier. Key pairs come from liboqs,
+ * whose static library is linked in. */
 #include "pq_native.h"
 
 #include "falcon_host.h"

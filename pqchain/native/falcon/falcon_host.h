@@ -31,7 +31,7 @@ void falcon_shake_absorb(falcon_shake *shake, const uint8_t *data, size_t bytes)
 void falcon_shake_finish(falcon_shake *shake);
 void falcon_shake_squeeze(falcon_shake *shake, uint8_t *out, size_t bytes);
 
-/* Overwrite with zeros in a way that the compiler may not leave out. */
+/* Overwrite with zeros; the compiler may not remove this. */
 void falcon_wipe(void *memory, size_t bytes);
 
 /* The message as a polynomial modulo q. */
@@ -73,10 +73,10 @@ int falcon_is_invertible(const int16_t *s2, unsigned logn);
 int falcon_divide_halves(uint16_t *h, const uint16_t *point, const int16_t *s1, const int16_t *s2,
                          unsigned logn);
 
-/* The public key with key recovery, out of that of plain Falcon: 32 or 64 bytes. */
+/* The public key with key recovery, from that of plain Falcon: 32 or 64 bytes. */
 void falcon_hash_public_key(uint8_t *hash, const uint8_t *public_key, unsigned logn);
 
-/* Bytes written, or 0 if a half takes too much room or s2 has no inverse: sign again. */
+/* Bytes written, or 0 if a half is too long or s2 has no inverse: sign again. */
 size_t falcon_encode_recoverable(uint8_t *signature, const uint8_t *nonce, const int16_t *s1,
                                  const int16_t *s2, unsigned logn);
 

@@ -1,4 +1,4 @@
-// Signing with given randomness: keys and encodings in C, the heavy step through either seam.
+// Signing with given randomness: keys and encodings in C, the main step through either interface.
 #include "falcon_signer.h"
 
 #include <memory>
@@ -10,12 +10,12 @@
 
 using namespace falcon;
 
-// Nine and ten only get here through the registry; more attempts than this mean a damaged key.
+// Only 9 and 10 can get here through the registry; more attempts than this mean a damaged key.
 static const unsigned MAX_SIGNATURES = 100;
 
 namespace {
 
-// Secrets on the heap or the stack do not outlive the object.
+// Secrets on the heap or the stack are wiped with the object.
 struct Secrets {
     uint8_t request[6 * FALCON_MAX_N + FALCON_GENERATOR_SEED_BYTES];
     int16_t s2[FALCON_MAX_N];

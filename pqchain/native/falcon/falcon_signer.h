@@ -1,4 +1,4 @@
-/* Signing with given randomness through either seam, and what tests and the model look at. */
+/* Signing with given randomness through either interface, and functions for tests and the model. */
 #ifndef FALCON_SIGNER_API_H
 #define FALCON_SIGNER_API_H
 
@@ -21,7 +21,7 @@ enum { FALCON_BAD_KEY = -1, FALCON_TOO_LONG = -2, FALCON_NO_MEMORY = -3, FALCON_
 /* Bytes of a request to falcon_sign: the basis, the hashed message, the seed of the generator. */
 FALCON_API int64_t falcon_request_bytes(int64_t logn);
 
-/* Fill a request, all but the seed of the generator. 0 or FALCON_BAD_KEY. */
+/* Fill a request except the seed of the generator. 0 or FALCON_BAD_KEY. */
 FALCON_API int64_t falcon_make_request(uint8_t *request, const uint8_t *secret_key,
                                        const uint8_t *nonce, const uint8_t *message,
                                        int64_t message_bytes, int64_t logn);
@@ -30,16 +30,16 @@ FALCON_API int64_t falcon_make_request(uint8_t *request, const uint8_t *secret_k
 FALCON_API int64_t falcon_seed_request(uint8_t *request, const uint8_t *seed, int64_t attempt,
                                        int64_t logn);
 
-/* What the board computes: one attempt. Returns its status; registers: status, version. */
+/* The computation of the board: one attempt. Returns its status; registers: status, version. */
 FALCON_API int64_t falcon_run_request(const uint8_t *request, int16_t *response,
                                       uint32_t *registers, int64_t logn);
 
-/* Put a signature together. Its length, or FALCON_TOO_LONG. With padded != 0 it fills capacity. */
+/* Encode a signature. Returns its length, or FALCON_TOO_LONG. With padded != 0 it fills capacity. */
 FALCON_API int64_t falcon_encode_signature(uint8_t *signature, int64_t capacity,
                                            const uint8_t *nonce, const int16_t *s2, int64_t padded,
                                            int64_t logn);
 
-/* All of it. Returns the length of the signature or a negative code; facts, if not null, becomes
+/* Sign a message. Returns the length of the signature or a negative code; facts, if not null, becomes
  * the attempts, and the commands given to the engine (0 with FALCON_WHOLE). */
 FALCON_API int64_t falcon_sign_seeded(uint8_t *signature, int64_t capacity,
                                       const uint8_t *secret_key, const uint8_t *nonce,

@@ -1,4 +1,4 @@
-// What tests and the cost model look at inside the signer.
+// Functions for tests and the cost model: internal values of the signer.
 #include "falcon_study.h"
 
 #include <time.h>

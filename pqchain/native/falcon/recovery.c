@@ -1,9 +1,10 @@
 /* Falcon with key recovery (specification 1.2, section 3.12). A signature holds both halves, s1 and
- * s2, so that whoever has the message has h = (point - s1) / s2; the public key is a hash of h.
+ * s2, so that the message gives h = (point - s1) / s2; the public key is a hash of h.
  *
- * The specification leaves the bytes open. These are ours: a header of 0x70 + logn and the nonce,
- * then s1 and s2, each compressed and filled up with zeros to what a padded signature gives to s2.
- * The public key is SHAKE256 of the public key that plain Falcon has, twice the security level long.
+ * The specification does not define the encoding. This one is pqchain's: a header of 0x70 + logn and
+ * the nonce, then s1 and s2, each compressed and padded with zeros to the length of s2 in a padded
+ * signature. The public key is SHAKE256 of the public key of plain Falcon, with twice as many bits as
+ * the security level.
  */
 #include "falcon_host.h"
 #include "falcon_signer.h"

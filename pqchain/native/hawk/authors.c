@@ -1,5 +1,5 @@
-/* Our three functions on top of the authors' own library, for measuring it beside ours: where
- * PQCHAIN_HAWK_SOURCE named its folder, this stands in the place of everything but the sets. */
+/* pqchain's three functions, implemented with the authors' library, for comparisons: if
+ * PQCHAIN_HAWK_SOURCE names its folder, this replaces everything except the parameter sets. */
 #include "hawk.h"
 
 #include <hawk.h> /* theirs: the include path has only their folder */

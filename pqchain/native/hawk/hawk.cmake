@@ -1,5 +1,5 @@
-# Hawk of our own, the same C twice: with portable kernels and with AVX2 ones. Beside it, where
-# PQCHAIN_HAWK_SOURCE names their folder, the code of Hawk's authors.
+# pqchain's Hawk, the same C twice: with portable and with AVX2 kernels. If PQCHAIN_HAWK_SOURCE names
+# its folder, the code of Hawk's authors as well.
 function(pqchain_hawk name variant)
   set(flags "")
   if(variant STREQUAL "avx2")

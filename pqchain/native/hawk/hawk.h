@@ -3,11 +3,11 @@
  *
  * What is constant time: signing touches the secrets f, g, F, G and the samples with the same
  * instructions and addresses whatever their values: no secret branch, no secret index, no division.
- * What is not: how often signing restarts (each restart draws fresh randomness, so it tells nothing
- * about the key), the coding of the signature (which becomes public), and key generation, whose
- * big-number arithmetic takes time that depends on the key being made. Verification knows no
- * secrets. A compiler may undo what C cannot promise. Nothing is wiped from memory: this is a tool of
- * research, and its scheme is withdrawn.
+ * What is not: the number of restarts of signing (each draws new randomness, so it is independent of
+ * the key), the coding of the signature (which becomes public), and key generation, whose big-number
+ * arithmetic takes time that depends on the key. Verification has no secrets. A compiler may break
+ * these properties. Nothing is wiped from memory: this is a research tool, and the scheme is
+ * withdrawn.
  *
  * Everything is integer arithmetic: the same input gives the same output on every machine and in
  * both variants, portable and AVX2, which differ only in the six kernels declared at the end.
@@ -15,8 +15,8 @@
 #ifndef HAWK_H
 #define HAWK_H
 
-/* What depends on secrets becomes public here: told to a checker that follows secrets through the
- * code (tests/crypto/constant_time.c), nothing otherwise. */
+/* Declassify values that depend on secrets, for the checker of secret-dependent code
+ * (tests/crypto/constant_time.c); no effect otherwise. */
 #ifndef DECLASSIFY
 #define DECLASSIFY(memory, bytes) ((void)0)
 #endif
@@ -27,7 +27,7 @@
 enum {
     HAWK_N_MAX = 1024,
     HAWK_PRIMES = 2,
-    HAWK_ROWS_MAX = HAWK_N_MAX * 5 / 8 /* rows of four words that one run of the sampler eats */
+    HAWK_ROWS_MAX = HAWK_N_MAX * 5 / 8 /* rows of four words that one run of the sampler uses */
 };
 
 /* One parameter set (table 2 of the specification). */
@@ -48,8 +48,8 @@ extern const hawk_set hawk_sets[2];
 
 typedef void (*hawk_random_fn)(uint8_t *buffer, size_t bytes);
 
-/* They return 1 for success (or a valid signature), else 0: key generation has no memory, or signing
- * got a key that is none. */
+/* They return 1 for success (or a valid signature), else 0: key generation has no memory, or the key
+ * for signing is invalid. */
 int hawk_keypair(const hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
                  hawk_random_fn random_bytes);
 int hawk_sign(const hawk_set *set, uint8_t *signature, const uint8_t *message,
@@ -57,7 +57,7 @@ int hawk_sign(const hawk_set *set, uint8_t *signature, const uint8_t *message,
 int hawk_verify(const hawk_set *set, const uint8_t *message, size_t message_bytes,
                 const uint8_t *signature, const uint8_t *public_key);
 
-/* Coding (algorithms 4 to 11). Decoders refuse every form but the one that the encoder writes. */
+/* Coding (algorithms 4 to 11). Decoders accept only the form that the encoder writes. */
 int hawk_encode_public(const hawk_set *set, uint8_t *public_key, const int32_t *q00,
                        const int32_t *q01);
 int hawk_decode_public(const hawk_set *set, const uint8_t *public_key, int32_t *q00, int32_t *q01);

@@ -1,4 +1,4 @@
-/* pq_native.h on top of our Hawk. */
+/* pq_native.h, implemented with pqchain's Hawk. */
 #include "../pq_native.h"
 #include "hawk.h"
 

@@ -1,4 +1,4 @@
-/* What tests look at from outside, beyond pq_native.h. */
+/* Functions for tests, in addition to pq_native.h. */
 #include "../pq_native.h"
 #include "hawk.h"
 

@@ -109,7 +109,7 @@ static int64_t rounded(int64_t x, long by) {
     return by <= 0 ? shifted_right(x, by) : (shifted_right(x, by - 1) + 1) >> 1;
 }
 
-/* What is too large for the stack of a small thread. */
+/* Buffers that are too large for the stack of a small thread. */
 struct hawk_workspace {
     uint32_t tower[HAWK_TOWER_MAX], wide[4][HAWK_WIDE_MAX];
     divisor by;
@@ -157,7 +157,7 @@ static int reduce(hawk_workspace *work, hawk_wide *F, hawk_wide *G, const hawk_w
         return 0;
     }
     size_t least = (size_t)-1;
-    for (int idle = 0; idle < 16;) { /* that often without progress: give the candidate up */
+    for (int idle = 0; idle < 16;) { /* without progress this often: reject the candidate */
         size_t shift;
         const size_t F_bits = hawk_wide_bits(F), G_bits = hawk_wide_bits(G);
         const size_t bits = F_bits > G_bits ? F_bits : G_bits;

@@ -1,4 +1,4 @@
-/* The seed's way to f and g. */
+/* Derivation of f and g from a seed. */
 #include "hawk.h"
 
 #include <string.h>

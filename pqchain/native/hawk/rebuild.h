@@ -1,4 +1,4 @@
-/* What the two variants of hawk_rebuild() share: all but the transforms. */
+/* Common parts of the two variants of hawk_rebuild(): everything except the transforms. */
 #ifndef HAWK_REBUILD_H
 #define HAWK_REBUILD_H
 

@@ -20,7 +20,7 @@ static int32_t leading_sign(const hawk_set *set, const int32_t *w) {
     return (int32_t)sign;
 }
 
-/* f G - g F = 1 modulo 2: a secret key that was damaged does not sign. */
+/* Check f G - g F = 1 modulo 2, so that a damaged secret key does not sign. */
 static int key_is_whole(const hawk_set *set, const uint64_t *f, const uint64_t *g,
                         const uint64_t *F, const uint64_t *G) {
     uint64_t one[WORDS] = {1}, wrong = 0;
@@ -80,7 +80,7 @@ int hawk_sign(const hawk_set *set, uint8_t *signature, const uint8_t *message,
         hawk_load_bits(set, h0, h);
         hawk_load_bits(set, h1, h + n / 8);
 
-        /* t = B h modulo 2 tells each sample its parity */
+        /* t = B h modulo 2 gives the parity of each sample */
         memset(t, 0, sizeof t);
         hawk_binary_multiply_add(set, t, f2, h0);
         hawk_binary_multiply_add(set, t, F2, h1);
@@ -96,7 +96,7 @@ int hawk_sign(const hawk_set *set, uint8_t *signature, const uint8_t *message,
             continue;
         }
 
-        /* w1 = f x1 - g x0, of the two signs the one that the verifier expects */
+        /* w1 = f x1 - g x0, with the sign that the verifier expects */
         hawk_cross_product(set, w, f, x + n, g, x);
         const int32_t sign = leading_sign(set, w);
         for (size_t i = 0; i < n; i++) {

@@ -37,7 +37,7 @@ int hawk_verify(const hawk_set *set, const uint8_t *message, size_t message_byte
         w1[i] = (int32_t)(h1[i >> 6] >> (i & 63) & 1) - 2 * w1[i];
         first = first != 0 ? first : w1[i];
     }
-    if (first <= 0) { /* of w and -w only one may sign */
+    if (first <= 0) { /* only one of w and -w is valid */
         return 0;
     }
     if (!hawk_rebuild(set, w0, q00, q01, w1, h0)) {

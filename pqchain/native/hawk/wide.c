@@ -35,7 +35,7 @@ size_t hawk_wide_bits(const hawk_wide *a) {
     return most == 0 ? 0 : 32 * (most - 1) + bit_length(top);
 }
 
-/* Limb i of x shifted left by `bits`, where x goes on for ever with zeros and with its sign. */
+/* Limb i of x shifted left by `bits`, where x is extended by zeros and by its sign. */
 static uint32_t limb_at(const uint32_t *x, size_t length, long i) {
     return i < 0 ? 0 : (size_t)i < length ? x[i] : sign_of(x, length);
 }

@@ -1,8 +1,8 @@
-"""Gather the licences of all Rust code that goes into the QUIC library, as one text.
+"""Collect the licences of all Rust code of the QUIC library in one text.
 
-The build runs it: `python licences.py <cargo> <rustc> <Cargo.toml> <target> <output>`. Of each
-crate every file that is called after a licence is taken; one that ships none is named with what it
-declares. Rust's standard library is linked in too; its notices come with the toolchain.
+The build runs `python licences.py <cargo> <rustc> <Cargo.toml> <target> <output>`. Every licence
+file of a crate is copied; for a crate without one, its declared licence is named. The notices of
+Rust's standard library, which is linked in, come with the toolchain.
 """
 
 from __future__ import annotations
@@ -21,36 +21,36 @@ _LICENCE = re.compile(r"licen[cs]e|copying|notice|copyright", re.IGNORECASE)
 
 
 def linked(metadata: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the packages that the root links, itself, build scripts and tests left out."""
+    """Return the packages linked by the root, without the root, build scripts and tests."""
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     root = metadata["resolve"]["root"]
-    found, waiting = set(), [root]
+    dependencies, waiting = set(), [root]
     while waiting:
         for dependency in nodes[waiting.pop()]["deps"]:
             normal = any(kind["kind"] is None for kind in dependency["dep_kinds"])
-            if normal and dependency["pkg"] not in found:
-                found.add(dependency["pkg"])
+            if normal and dependency["pkg"] not in dependencies:
+                dependencies.add(dependency["pkg"])
                 waiting.append(dependency["pkg"])
-    return sorted((packages[each] for each in found), key=lambda each: str(each["name"]))
+    return sorted((packages[key] for key in dependencies), key=lambda package: str(package["name"]))
 
 
 def gather(packages: list[dict[str, Any]]) -> dict[str, list[str]]:
-    """Return each text with the crates that it is for."""
+    """Return each licence text with its crates."""
     texts: dict[str, list[str]] = defaultdict(list)
     for package in packages:
         name = f"{package['name']} {package['version']}"
         folder = Path(package["manifest_path"]).parent
         files = [path for path in sorted(folder.iterdir()) if _LICENCE.match(path.name)]
-        given = [path.read_text(errors="replace").strip() for path in files if path.is_file()]
-        for text in given or [f"Licence as declared: {package['license']}"]:
+        licences = [path.read_text(errors="replace").strip() for path in files if path.is_file()]
+        for text in licences or [f"Licence as declared: {package['license']}"]:
             if name not in texts[text]:
                 texts[text].append(name)
     return texts
 
 
 class _Text(HTMLParser):
-    """The text of a page, without its tags."""
+    """Parser that collects the text of a page without its tags."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class _Text(HTMLParser):
 def standard_library(sysroot: Path) -> list[str]:
     """Return the notices of Rust's standard library, and the licences that they name.
 
-    rustup has them as a page and a folder of licences, Debian as one text.
+    rustup has a page and a folder of licences, Debian a single text.
     """
     folder = sysroot / "share" / "doc"
     page = folder / "rust" / "COPYRIGHT-library.html"
@@ -74,20 +74,20 @@ def standard_library(sysroot: Path) -> list[str]:
         licences = sorted((folder / "rust" / "licenses").glob("*.txt"))
         named = [path for path in licences if path.stem in text]
         return [text, *(path.read_text(errors="replace").strip() for path in named)]
-    for place in ("rust/COPYRIGHT", "libstd-rust-dev/copyright", "rustc/copyright"):
-        if (folder / place).is_file():
-            return [(folder / place).read_text(errors="replace").strip()]
+    for name in ("rust/COPYRIGHT", "libstd-rust-dev/copyright", "rustc/copyright"):
+        if (folder / name).is_file():
+            return [(folder / name).read_text(errors="replace").strip()]
     return ["Licence as declared: MIT OR Apache-2.0. Copyright: The Rust Project Developers."]
 
 
 def main(cargo: str, rustc: str, manifest: str, target: str, output: Path) -> None:
-    """Write the licences into the file `output`."""
+    """Write the licences to the file `output`."""
     command = [cargo, "metadata", "--locked", "--format-version", "1", "--filter-platform", target]
-    told = subprocess.run(
+    metadata = subprocess.run(
         [*command, "--manifest-path", manifest], check=True, stdout=subprocess.PIPE
     )
     parts = ["The QUIC library of pqchain contains the following crates, under these licences."]
-    for text, names in gather(linked(json.loads(told.stdout))).items():
+    for text, names in gather(linked(json.loads(metadata.stdout))).items():
         parts += ["-" * 80 + "\n" + ", ".join(names), text]
     printed = subprocess.run([rustc, "--print", "sysroot"], check=True, stdout=subprocess.PIPE)
     sysroot = Path(os.fsdecode(printed.stdout.rstrip(b"\n")))

@@ -1,7 +1,7 @@
 # QUIC: a Rust crate that cargo builds, once per pins, sources and compiler; later builds reuse it.
-# Without cargo, or with a Rust that is too old, the library is left out, and a file says why.
+# Without cargo, or with a Rust that is too old, the library is left out, and a file gives the reason.
 #
-# PQCHAIN_QUIC=off leaves it out on purpose.
+# PQCHAIN_QUIC=off leaves it out.
 set(QUIC_RUST 1.85)
 set(folder "${CMAKE_BINARY_DIR}/quic")
 file(MAKE_DIRECTORY "${folder}")
@@ -28,7 +28,7 @@ else()
   endif()
 endif()
 
-# Cargo's name of what is built for; a toolchain file says it for another processor.
+# Cargo's name of the target; a toolchain file sets it for another processor.
 if(NOT reason AND CMAKE_CROSSCOMPILING)
   set(QUIC_TARGET "${CMAKE_SYSTEM_PROCESSOR}-unknown-linux-gnu")
   execute_process(COMMAND "${PQCHAIN_RUSTC}" --print target-libdir --target "${QUIC_TARGET}"
@@ -53,7 +53,7 @@ string(SHA256 pins "${lock} ${rust} ${QUIC_TARGET}")
 string(SUBSTRING "${pins}" 0 16 pins)
 file(GLOB files RELATIVE "${QUIC_CRATE}" CONFIGURE_DEPENDS "${QUIC_CRATE}/src/*.rs" "${QUIC_CRATE}/Cargo.toml" "${QUIC_CRATE}/licences.py")
 list(SORT files)
-# quic.cmake itself says how it is built.
+# quic.cmake is an input of the build.
 file(SHA256 "${CMAKE_CURRENT_LIST_FILE}" recipe)
 set(text "${pins} ${recipe}")
 foreach(file IN LISTS files)
@@ -65,8 +65,8 @@ string(SHA256 digest "${text}")
 string(SUBSTRING "${digest}" 0 16 key)
 set(QUIC_PREFIX "${PQCHAIN_CACHE_DIR}/built/quic-${key}")
 
-# What cargo compiled stays under its pins, so that a change of ours costs seconds. Messages of panics
-# name files; those of this machine are nobody's business.
+# Cargo's build folder depends on the pins only, so that a change of this crate costs seconds. Panic
+# messages contain file names; prefixes of this machine are removed.
 set(QUIC_COMPILED "${PQCHAIN_CACHE_DIR}/cargo/quic-${pins}")
 set(home "$ENV{HOME}/.cargo")
 if(DEFINED ENV{CARGO_HOME})
@@ -81,8 +81,8 @@ set(QUIC_BUILD "${CMAKE_COMMAND}" -E env
   "${PQCHAIN_CARGO}" build --release --locked --target "${QUIC_TARGET}"
   --manifest-path "${QUIC_CRATE}/Cargo.toml")
 
-# It begins here, beside what else is built, and pqchain_quic() waits for it: cargo lets one build at
-# a time into a folder, and the second has nothing to do.
+# The build begins here, in parallel with others, and pqchain_quic() waits for it: cargo allows one
+# build at a time in a folder, and the second has nothing to do.
 if(NOT EXISTS "${QUIC_PREFIX}/libpqchain_quic.so")
   message(STATUS "pqchain: cargo builds the QUIC library, once; this takes a minute or two")
   execute_process(COMMAND sh -c "\"$@\" >/dev/null 2>&1 &" cargo ${QUIC_BUILD})

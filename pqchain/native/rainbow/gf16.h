@@ -61,7 +61,7 @@ INLINE void gf16_tables(gf16_table *tables, const uint8_t *packed, size_t count)
     }
 }
 
-/* Table i becomes that of elements i and i + 1, one per lane; the last has zero beside it. */
+/* Table i becomes that of elements i and i + 1, one per lane; the last is paired with zero. */
 INLINE void gf16_pairs(gf16_table *pairs, const gf16_table *tables, size_t count) {
     const gf16_table zero = {_mm256_setzero_si256(), _mm256_setzero_si256()};
     for (size_t i = 0; i < count; i++) {

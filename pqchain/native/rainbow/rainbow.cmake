@@ -1,4 +1,4 @@
-# Rainbow-I-Classic of our own: signing and verification with AVX2 tables, which liboqs has not. Key
+# pqchain's Rainbow-I-Classic: signing and verification with AVX2 tables, which liboqs lacks. Key
 # pairs come from liboqs 0.7.1, which is linked in.
 if("avx2" IN_LIST variants)
   set(prefix "${liboqs-0.7.1-ref_PREFIX}")

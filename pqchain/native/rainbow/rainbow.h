@@ -15,8 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What depends on secrets becomes public here: told to a checker that follows secrets through the
- * code (tests/crypto/constant_time.c), nothing otherwise. */
+/* Declassify values that depend on secrets, for the checker of secret-dependent code
+ * (tests/crypto/constant_time.c); no effect otherwise. */
 #ifndef DECLASSIFY
 #define DECLASSIFY(memory, bytes) ((void)0)
 #endif
@@ -36,7 +36,7 @@ enum {
 
 #define TRIANGLE(n) ((n) * ((n) + 1) / 2)
 
-/* Where the pair i <= j of n variables stands in a list. */
+/* Index of the pair i <= j of n variables in a list. */
 static inline size_t pair_index(size_t i, size_t j, size_t n) {
     return i * (2 * n - i + 1) / 2 + (j - i);
 }
@@ -65,7 +65,7 @@ _Static_assert(sizeof(rainbow_public_key) == 161600, "length of the public key")
 _Static_assert(sizeof(rainbow_secret_key) == 103648, "length of the secret key");
 _Static_assert(SIGNATURE_BYTES == 66, "length of a signature");
 
-/* 1 if it signed; 0 if no attempt succeeded, which honest keys never show. Deterministic. */
+/* Returns 1, or 0 if no attempt succeeded, which does not happen with valid keys. Deterministic. */
 int rainbow_sign(uint8_t signature[SIGNATURE_BYTES], const uint8_t *message, size_t message_bytes,
                  const rainbow_secret_key *secret_key);
 
@@ -73,21 +73,21 @@ int rainbow_sign(uint8_t signature[SIGNATURE_BYTES], const uint8_t *message, siz
 int rainbow_verify(const uint8_t *message, size_t message_bytes,
                    const uint8_t signature[SIGNATURE_BYTES], const rainbow_public_key *public_key);
 
-/* SHA-256 of two pieces, one after the other. */
+/* SHA-256 of two concatenated strings. */
 void rainbow_sha256(uint8_t digest[HASH_BYTES], const uint8_t *first, size_t first_bytes,
                     const uint8_t *second, size_t second_bytes);
 
-/* AES-256-CTR-DRBG of SP 800-90A without derivation function. Every request counts. */
+/* AES-256-CTR-DRBG of SP 800-90A without derivation function. Each request advances the state. */
 typedef struct {
     uint8_t key[32];
     uint8_t counter[16];
 } rainbow_drbg;
 
-/* Seeded with 32 bytes and, in the place of the other 16, the beginning of their hash. */
+/* Seeded with 32 bytes, followed by the first 16 bytes of their hash. */
 void rainbow_drbg_seed(rainbow_drbg *drbg, const uint8_t seed[SEED_BYTES]);
 void rainbow_drbg_draw(rainbow_drbg *drbg, uint8_t *out, size_t bytes);
 
-/* Set to zero in a way that the compiler keeps. */
+/* Set to zero; the compiler may not remove this. */
 static inline void wipe(void *memory, size_t bytes) {
     memset(memory, 0, bytes);
     __asm__ volatile("" : : "r"(memory) : "memory");

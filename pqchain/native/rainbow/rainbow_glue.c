@@ -1,5 +1,5 @@
-/* pq_native.h on top of our Rainbow. Key pairs come from liboqs 0.7.1, whose static library is
- * linked in: key generation is portable code. */
+/* pq_native.h, implemented with pqchain's Rainbow. Key pairs come from liboqs 0.7.1, whose static
+ * library is linked in: key generation is portable code. */
 #include "pq_native.h"
 #include "rainbow.h"
 
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* There is one parameter set, so that a handle only has to be one. */
+/* There is one parameter set, so a handle needs no content. */
 struct pq_scheme {
     char name[18];
 };
@@ -50,7 +50,7 @@ static void make_keypair(void *argument) {
     call->status = OQS_SIG_rainbow_I_classic_keypair(call->public_key, call->secret_key);
 }
 
-/* On a stack of its own, because liboqs needs 192 KiB: nothing beside the 100 ms that it takes. */
+/* On a separate stack, because liboqs needs 192 KiB; the cost is negligible against 100 ms. */
 PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
     keypair_call call = {public_key, secret_key, OQS_ERROR};
     (void)scheme;

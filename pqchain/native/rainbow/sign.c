@@ -1,7 +1,7 @@
 /* Signing: vinegars by trial, then two linear systems, one per layer.
  *
- * Constant time: no branch and no address depends on a secret, but for how many attempts it takes.
- * An attempt fails where a random matrix is singular, which the next one replaces.
+ * Constant time: except for the number of attempts, no branch and no address depends on a secret. An
+ * attempt fails if a random matrix is singular; the next attempt draws another.
  */
 #include "gf16.h"
 #include "rainbow.h"
@@ -29,7 +29,7 @@ static int element(const uint8_t *packed, size_t i) { return packed[i / 2] >> (i
 
 static __m256i everywhere(int value) { return _mm256_set1_epi8((char)value); }
 
-/* Gauss and Jordan on (M | 1), a row in one register; 0 if M is singular. */
+/* Gauss-Jordan elimination on (M | 1), a row per register; 0 if M is singular. */
 static int invert(matrix *m) {
     uint8_t rows[O1][2 * LAYER_BYTES];
     unsigned regular = 1;
@@ -88,7 +88,7 @@ static __m128i quadratic(const uint8_t *triangle, const tables *x, size_t count)
     return gf16_fold(gf16_quadratic(triangle, x->one, x->pair, count, 2));
 }
 
-/* All that depends on secrets, in one place to be wiped. */
+/* All values that depend on secrets, in one structure that is wiped. */
 typedef struct {
     rainbow_drbg drbg;
     uint8_t seed[HASH_BYTES];
@@ -130,14 +130,14 @@ static int sign(uint8_t signature[SIGNATURE_BYTES], const uint8_t digest[HASH_BY
         rainbow_drbg_draw(&w->drbg, salt, SALT_BYTES);
         rainbow_sha256(target, digest, HASH_BYTES, salt, SALT_BYTES);
 
-        /* The inverse of S; then the first layer is linear in its oil. */
+        /* The inverse of S; the first layer is then linear in its oil. */
         tables_of(&w->t, target + LAYER_BYTES, O2);
         __m128i right = gf16_dot_halves(key->s1[0], w->t.pair, O2);
         right = _mm_xor_si128(right, gf16_load_half(target));
         gf16_store_half(w->right, _mm_xor_si128(right, w->first));
         gf16_store_half(w->x1, product(&w->layer1, w->right));
 
-        /* And so is the second, once the first one's oil is known. */
+        /* So is the second layer, once the oil of the first is known. */
         tables_of(&w->t, w->x1, O1);
         right = gf16_dot_halves(w->of_oil.vector[0], w->t.pair, O1);
         right = _mm_xor_si128(right, quadratic(key->l2_f5[0], &w->t, O1));
@@ -148,8 +148,8 @@ static int sign(uint8_t signature[SIGNATURE_BYTES], const uint8_t digest[HASH_BY
     } while (!invert(&w->layer2));
     gf16_store_half(w->x2, product(&w->layer2, w->right));
 
-    /* The inverse of T. Tables of x1 are in place; vectors over the vinegars have 18 bytes, and what
-     * is read behind them is cut off. */
+    /* The inverse of T. Tables of x1 are in place; vectors over the vinegars have 18 bytes, and the
+     * bytes read after them are discarded. */
     __m256i vinegar = gf16_dot(key->t1[0], V1 / 2, w->t.one, O1);
     tables_of(&w->t, w->x2, O2);
     vinegar = _mm256_xor_si256(vinegar, gf16_dot(key->t4[0], V1 / 2, w->t.one, O2));

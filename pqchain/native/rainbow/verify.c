@@ -1,4 +1,4 @@
-/* Verification: one value of the public map against the hash of the message and the salt. */
+/* Verification: compare a value of the public map with the hash of message and salt. */
 #include "gf16.h"
 #include "rainbow.h"
 

@@ -18,20 +18,20 @@ from pqchain.errors import ChunksLost, DataError, PqchainError
 from pqchain.reencode.protocol.gather import Fetch, Gather, Recoder
 from pqchain.reencode.protocol.messages import Message, Reader, pack
 from pqchain.reencode.protocol.peers import Peer, Peers
-from pqchain.reencode.protocol.work import Own, Tasks
+from pqchain.reencode.protocol.work import NodeContext, Tasks
 from pqchain.reencode.storage import store
 from pqchain.wire.node import Task
 from pqchain.wire.session import Key, Opened
 
 LOG = logging.getLogger("pqchain.reencode")
 
-_CHANCES = 3
+_MAX_STALLS = 3
 """Number of stalls after which a source counts as having no chunk."""
 
 _WINDOW_BYTES = 512 << 10
 """Size of the reused buffer for a chunk that is hashed on arrival and not kept."""
 
-_Wish = tuple[Gather, Fetch]
+_Request = tuple[Gather, Fetch]
 
 
 @dataclass(slots=True, eq=False)
@@ -42,7 +42,7 @@ class _Source:
     dialling: int = 0
     key: Key = (0, 0)
     """Session and channel of the last request."""
-    waiting: list[_Wish] = field(default_factory=list)
+    waiting: list[_Request] = field(default_factory=list)
     """Requests that are sent when the session is open."""
 
 
@@ -50,30 +50,34 @@ class Fetcher:
     """Requests chunks and receives them."""
 
     def __init__(
-        self, own: Own, peers: Peers, recoder: Recoder, fail: Callable[[PqchainError], None]
+        self,
+        context: NodeContext,
+        peers: Peers,
+        recoder: Recoder,
+        fail: Callable[[PqchainError], None],
     ) -> None:
         """Pass blocks to the recoder; call `fail` if too many chunks are lost."""
-        self._own, self._peers, self._recoder, self._fail = own, peers, recoder, fail
-        self._exchange = own.scenario.experiment == "exchange"
-        self._single = own.scenario.streams == "single"
-        self.lines: dict[Key, deque[_Wish]] = {}
+        self._context, self._peers, self._recoder, self._fail = context, peers, recoder, fail
+        self._exchange = context.scenario.experiment == "exchange"
+        self._single = context.scenario.streams == "single"
+        self.requests: dict[Key, deque[_Request]] = {}
         """Outstanding requests of each channel, in order; at most one if multiplexed."""
-        others = set(range(own.scenario.nodes)) - {own.index}
+        others = set(range(context.scenario.nodes)) - {context.index}
         self._sources = {peer: _Source() for peer in others}
 
     # Choice of sources.
 
     def read_own(self, gather: Gather) -> None:
         """Read this node's own chunk into its row."""
-        if held := self._own.store.held(gather.manifest):
-            gather.own_asked = True
-            self._own.add(self._reading(gather, held[0]))
+        if stored := self._context.store.indices(gather.manifest):
+            gather.reading_own_chunk = True
+            self._context.add(self._read(gather, stored[0]))
         else:
-            gather.corrupt.add(self._own.index)
+            gather.corrupt.add(self._context.index)
 
-    def _reading(self, gather: Gather, index: int) -> Tasks:
+    def _read(self, gather: Gather, index: int) -> Tasks:
         def read() -> None:
-            chunk = self._own.store.get(gather.manifest, index)
+            chunk = self._context.store.get(gather.manifest, index)
             # An exchange keeps no chunks.
             if not self._exchange:
                 gather.row(index)[:] = chunk
@@ -81,37 +85,37 @@ class Fetcher:
         try:
             yield Task("io", gather.manifest.chunk_bytes, read)
         except PqchainError as error:
-            LOG.warning("node %d: %s", self._own.index, error)
-            gather.own_asked = False
-            gather.corrupt.add(self._own.index)
+            LOG.warning("node %d: %s", self._context.index, error)
+            gather.reading_own_chunk = False
+            gather.corrupt.add(self._context.index)
             self.choose(gather)
         else:
-            gather.own_asked = False
+            gather.reading_own_chunk = False
             gather.verified.add(index)
             self.advance(gather)
 
     def advance(self, gather: Gather) -> None:
         """Advance a block after more of it has arrived."""
-        if gather.wanted and not gather.whole:
-            if gather.enough:
+        if gather.active and not gather.block_verified:
+            if gather.has_enough:
                 self.cancel_rest(gather)
             self._recoder.advance(gather)
 
     def choose(self, gather: Gather) -> None:
         """Request as many chunks as are needed and not yet requested."""
-        if not gather.wanted:
+        if not gather.active:
             return
-        manifest, now = gather.manifest, self._own.now
+        manifest, now = gather.manifest, self._context.now
         if self._exchange:
             # An exchange wants every chunk that can still be had; dead holders are not waited for.
-            gather.needed = max(manifest.data_chunks, self._left(gather))
-        if gather.whole or gather.enough:
+            gather.needed = max(manifest.data_chunks, self._obtainable(gather))
+        if gather.block_verified or gather.has_enough:
             self.advance(gather)
             return
-        under_way = len(gather.verified) + len(gather.fetches) + gather.own_asked
+        under_way = len(gather.verified) + len(gather.fetches) + gather.reading_own_chunk
         missing = max(gather.needed - under_way, 0)
         candidates = self._candidates(gather, missing)
-        everything = self._own.scenario.sources == "all" or self._exchange
+        everything = self._context.scenario.sources == "all" or self._exchange
         chosen = candidates if everything else candidates[:missing]
         for peer, index in chosen:
             fetch = gather.fetches[index] = Fetch(index, peer.index, heard=now)
@@ -121,7 +125,7 @@ class Fetcher:
             gather.stuck_since = None
         elif gather.stuck_since is None:
             gather.stuck_since = now
-        elif now - gather.stuck_since > self._own.scenario.give_up_seconds:
+        elif now - gather.stuck_since > self._context.scenario.give_up_seconds:
             self._fail(self._lost(gather))
 
     def _candidates(self, gather: Gather, missing: int) -> list[tuple[Peer, int]]:
@@ -129,24 +133,24 @@ class Fetcher:
         candidates = [
             (peer, index)
             for index, holder in enumerate(gather.manifest.members)
-            if holder != self._own.index
+            if holder != self._context.index
             and index not in gather.verified
             and index not in gather.fetches
             and holder not in gather.corrupt
             and (peer := self._peers.all[holder]).alive
             and peer.session
         ]
-        fresh = [each for each in candidates if each[0].index not in gather.slow]
-        if len(fresh) < missing:
+        fast = [candidate for candidate in candidates if candidate[0].index not in gather.slow]
+        if len(fast) < missing:
             # Too few fast sources are left: use slow ones too, and clear their record.
             gather.slow.clear()
-            fresh = candidates
-        return sorted(fresh, key=lambda each: self._preference(each[0]))
+            fast = candidates
+        return sorted(fast, key=lambda candidate: self._preference(candidate[0]))
 
-    def _left(self, gather: Gather) -> int:
+    def _obtainable(self, gather: Gather) -> int:
         """Return how many chunks of a block can still be obtained, this node's own included."""
         alive = {peer.index for peer in self._peers.all.values() if peer.alive}
-        good = {self._own.index, *alive} - gather.corrupt
+        good = {self._context.index, *alive} - gather.corrupt
         members = enumerate(gather.manifest.members)
         return sum(index in gather.verified or holder in good for index, holder in members)
 
@@ -156,8 +160,8 @@ class Fetcher:
         Ties are resolved by distance on the ring, so that every node serves about as much as it
         requests.
         """
-        distance = (peer.index - self._own.index) % self._own.scenario.nodes
-        if self._own.scenario.sources == "nearest":
+        distance = (peer.index - self._context.index) % self._context.scenario.nodes
+        if self._context.scenario.sources == "nearest":
             return peer.round_trip, distance
         return float(peer.queued), distance
 
@@ -170,10 +174,10 @@ class Fetcher:
             if index not in reachable
         ]
         return ChunksLost(
-            f"block {manifest.block_hash[:16]}: {len(reachable)} chunks are within reach of "
-            f"node {self._own.index}, {manifest.data_chunks} are needed; missing: chunk "
-            f"{', '.join(missing)}. What is stored was not touched; "
-            "bring one of these nodes back and start again"
+            f"block {manifest.block_hash[:16]} needs {manifest.data_chunks} chunks; node "
+            f"{self._context.index} can reach {len(reachable)}; missing: chunk "
+            f"{', '.join(missing)}. Stored chunks are unchanged: restart one of these nodes, and "
+            "run again."
         )
 
     # Requests.
@@ -183,7 +187,7 @@ class Fetcher:
         source = self._sources[peer.index]
         if event.session == source.dialling:
             source.session, source.dialling = event.session, 0
-        elif event.session == peer.session and self._own.scenario.sessions == "kept":
+        elif event.session == peer.session and self._context.scenario.sessions == "kept":
             source.session = peer.session
         waiting, source.waiting = source.waiting, []
         for gather, fetch in waiting:
@@ -191,25 +195,25 @@ class Fetcher:
 
     def _ask(self, peer: Peer, gather: Gather, fetch: Fetch) -> None:
         """Send the request for a chunk, on a new session if the scenario says so."""
-        source, sessions = self._sources[peer.index], self._own.scenario.sessions
+        source, sessions = self._sources[peer.index], self._context.scenario.sessions
         if not source.session:
             source.waiting.append((gather, fetch))
             if not source.dialling and sessions != "kept":
                 source.dialling = self._peers.dial(peer, early=sessions == "0-rtt")
             return
         # "single" reuses one channel per source; "multiplexed" opens one for each chunk.
-        if not self._single or source.key not in self.lines:
-            source.key = (source.session, self._own.transport.open(source.session))
-            self.lines[source.key] = deque()
+        if not self._single or source.key not in self.requests:
+            source.key = (source.session, self._context.transport.open(source.session))
+            self.requests[source.key] = deque()
             self._peers.readers[source.key] = Reader()
-        self.lines[source.key].append((gather, fetch))
-        fetch.heard = self._own.now
+        self.requests[source.key].append((gather, fetch))
+        fetch.heard = self._context.now
         fetch.key = source.key
         block, epoch = gather.manifest.block_hash, gather.manifest.epoch
         request = pack({"type": "get", "block": block, "epoch": epoch, "index": fetch.index})
-        self._own.transport.send(*fetch.key, request, end=not self._single)
+        self._context.transport.send(*fetch.key, request, end=not self._single)
 
-    def asks_on(self, peer: Peer, session: int) -> bool:
+    def requests_on(self, peer: Peer, session: int) -> bool:
         """Return whether chunks are requested from the peer on that session."""
         return session == self._sources[peer.index].session
 
@@ -217,81 +221,88 @@ class Fetcher:
 
     def forget(self, peer: Peer, session: int) -> None:
         """Drop the outstanding requests of a session that has ended."""
-        over = [wish for key in self.lines if key[0] == session for wish in self.lines[key]]
-        self.lines = {key: line for key, line in self.lines.items() if key[0] != session}
+        ended = [
+            request
+            for key, requests in self.requests.items()
+            if key[0] == session
+            for request in requests
+        ]
+        self.requests = {
+            key: requests for key, requests in self.requests.items() if key[0] != session
+        }
         source = self._sources[peer.index]
         if session in (source.session, source.dialling):
-            over += source.waiting
+            ended += source.waiting
             self._sources[peer.index] = _Source()
-        for gather, fetch in over:
+        for gather, fetch in ended:
             self._abandon(gather, fetch)
 
     def _abandon(self, gather: Gather, fetch: Fetch) -> None:
         # Bytes of an unfinished chunk are lost for the node, and counted as wasted.
         if gather.is_current(fetch) and not fetch.complete:
             del gather.fetches[fetch.index]
-            self._own.record.wasted_bytes += fetch.received
+            self._context.record.wasted_bytes += fetch.received
 
     def cancel_rest(self, gather: Gather) -> None:
         """Cancel outstanding requests; discard late bytes."""
         for fetch in list(gather.fetches.values()):
             if not fetch.complete:
-                self._cancel(gather, fetch, leave=not self._single)
+                self._cancel(gather, fetch, close_channel=not self._single)
 
-    def _cancel(self, gather: Gather, fetch: Fetch, *, leave: bool) -> None:
-        """Cancel a chunk; with `leave`, also its channel and all requests on it."""
+    def _cancel(self, gather: Gather, fetch: Fetch, *, close_channel: bool) -> None:
+        """Cancel a chunk; with `close_channel`, also its channel and all requests on it."""
         self._abandon(gather, fetch)
         if (reader := fetch.reader) is not None:
             reader.forget()
             # The rest of the chunk still arrives on the shared channel; let the transport discard
             # it.
-            if not leave and reader.left:
-                place = self._own.transport.place
-                place(*fetch.key, None, reader.left, offset=reader.offset)
-        if leave and fetch.key in self.lines:
-            for each, other in self._leave(fetch.key):
-                self._abandon(each, other)
-            self._own.transport.stop(*fetch.key)
+            if not close_channel and reader.left:
+                receive_into = self._context.transport.receive_into
+                receive_into(*fetch.key, None, reader.left, offset=reader.offset)
+        if close_channel and fetch.key in self.requests:
+            for other_gather, other_fetch in self._remove_channel(fetch.key):
+                self._abandon(other_gather, other_fetch)
+            self._context.transport.stop(*fetch.key)
 
-    def _leave(self, key: Key) -> Iterable[_Wish]:
+    def _remove_channel(self, key: Key) -> Iterable[_Request]:
         """Remove a channel; return its outstanding requests."""
         self._peers.readers.pop(key, None)
-        return self.lines.pop(key)
+        return self.requests.pop(key)
 
     def drop_slow(self, gathers: Iterable[Gather]) -> None:
         """Cancel requests to sources that have sent nothing for `stall_seconds`."""
-        now, stall_seconds = self._own.now, self._own.scenario.stall_seconds
+        now, stall_seconds = self._context.now, self._context.scenario.stall_seconds
         for gather in gathers:
             for fetch in list(gather.fetches.values()):
-                line = self.lines.get(fetch.key, ())
-                if line and line[0][1] is not fetch:
+                requests = self.requests.get(fetch.key, ())
+                if requests and requests[0][1] is not fetch:
                     fetch.heard = now  # answers are in order: only the first can be expected
                 elif now - fetch.heard > stall_seconds and not fetch.complete:
-                    LOG.info("node %d: node %d stalls", self._own.index, fetch.peer)
+                    LOG.info("node %d: node %d has stalled", self._context.index, fetch.peer)
                     gather.stalls[fetch.peer] += 1
-                    if gather.stalls[fetch.peer] >= _CHANCES:
+                    if gather.stalls[fetch.peer] >= _MAX_STALLS:
                         gather.corrupt.add(fetch.peer)
-                    for each in {gather, *(each for each, _ in line)}:
-                        each.slow.add(fetch.peer)
+                    for delayed in {gather, *(other for other, _ in requests)}:
+                        delayed.slow.add(fetch.peer)
                     # Answers are in order, so that no other can arrive after a stalled one.
-                    self._cancel(gather, fetch, leave=True)
+                    self._cancel(gather, fetch, close_channel=True)
 
     # Received data.
 
     def announced(self, peer: Peer, key: Key, reader: Reader, message: Message) -> None:
         """Prepare for the announced chunk, or record that the source has none. Raises DataError."""
-        if not (line := self.lines.get(key)):
-            raise DataError("an answer without a question")
-        gather, fetch = line[0]
+        if not (requests := self.requests.get(key)):
+            raise DataError("unsolicited response")
+        gather, fetch = requests[0]
         count = int(message.get("bytes", 0))
         if message["type"] == "none":
             gather.corrupt.add(peer.index)
             self._abandon(gather, fetch)
-            self._next_in_line(key)
+            self._finish_request(key)
             self.choose(gather)
         elif count != gather.manifest.chunk_bytes:
             gather.corrupt.add(peer.index)
-            raise DataError(f"a chunk of {count} bytes instead of {gather.manifest.chunk_bytes}")
+            raise DataError(f"a chunk must have {gather.manifest.chunk_bytes} bytes; got {count}")
         else:
             fetch.reader = reader
             # Cancelled meanwhile: the chunk is parsed, to find the next message, and discarded.
@@ -305,33 +316,31 @@ class Fetcher:
 
     def chunk_bytes(self, key: Key, count: int) -> None:
         """Count bytes of a chunk that were written to their row."""
-        record = self._own.record
-        if not (line := self.lines.get(key)):
+        record = self._context.record
+        if not (requests := self.requests.get(key)):
             record.wasted_bytes += count
             return
-        gather, fetch = line[0]
+        gather, fetch = requests[0]
         fetch.received += count
-        fetch.heard = self._own.now
+        fetch.heard = self._context.now
         if current := gather.is_current(fetch):
             record.received_bytes += count
         else:
             record.wasted_bytes += count
         # Complete chunks are hashed before they count, since a peer may send anything.
         if fetch.received == gather.manifest.chunk_bytes:
-            self._next_in_line(key)
+            self._finish_request(key)
             if current:
                 fetch.complete = True
-                gather.arrivals.append(self._own.now)
-                self._own.add(self._checking(gather, fetch))
-        elif current and self._own.scenario.overlap:
-            self.advance(gather)
+                gather.arrivals.append(self._context.now)
+                self._context.add(self._check(gather, fetch))
 
-    def _next_in_line(self, key: Key) -> None:
-        self.lines[key].popleft()
+    def _finish_request(self, key: Key) -> None:
+        self.requests[key].popleft()
         if not self._single:
-            self._leave(key)
+            self._remove_channel(key)
 
-    def _checking(self, gather: Gather, fetch: Fetch) -> Tasks:
+    def _check(self, gather: Gather, fetch: Fetch) -> Tasks:
         manifest, index = gather.manifest, fetch.index
 
         def check() -> None:
@@ -343,10 +352,10 @@ class Fetcher:
         try:
             yield Task("other", manifest.chunk_bytes, check)
         except PqchainError as error:
-            LOG.warning("node %d: node %d sent it: %s", self._own.index, fetch.peer, error)
+            LOG.warning("node %d: from node %d: %s", self._context.index, fetch.peer, error)
             gather.fetches.pop(index, None)
             gather.corrupt.add(fetch.peer)
-            self._own.record.wasted_bytes += manifest.chunk_bytes
+            self._context.record.wasted_bytes += manifest.chunk_bytes
             self.choose(gather)
         else:
             gather.fetches.pop(index, None)

@@ -16,15 +16,12 @@ import numpy as np
 from pqchain.errors import DataError
 from pqchain.reencode.protocol.messages import Reader
 from pqchain.reencode.protocol.placement import Placement
-from pqchain.reencode.protocol.work import Own, Tasks
+from pqchain.reencode.protocol.work import NodeContext, Tasks
 from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
-from pqchain.reencode.storage.layout import ALIGNMENT_BYTES, chunk_bytes
+from pqchain.reencode.storage.layout import chunk_bytes
 from pqchain.reencode.storage.store import Manifest, manifest_of, sha256
 from pqchain.wire.node import Task
 from pqchain.wire.session import Key
-
-STRIPE_BYTES = 1 << 20
-"""Bytes that every source must have sent before the next piece is decoded, with overlap."""
 
 
 @dataclass(slots=True, eq=False)
@@ -54,30 +51,20 @@ class Gather:
     """Number of verified chunks required: that of data chunks, or of all in an exchange."""
     buffer: Bytes
     """Memory for the block in both codes, padded with zeros; empty in an exchange."""
-    wanted: bool = True
+    active: bool = True
     """Whether the block is in progress: not done, nor abandoned with its placement or node."""
-    extra: dict[int, Bytes] = field(default_factory=dict)
+    parity: dict[int, Bytes] = field(default_factory=dict)
     fetches: dict[int, Fetch] = field(default_factory=dict)
     verified: set[int] = field(default_factory=set)
-    own_asked: bool = False
+    reading_own_chunk: bool = False
     corrupt: set[int] = field(default_factory=set)
     """Peers without a good chunk of this block: damaged, missing, or repeatedly stalled."""
     slow: set[int] = field(default_factory=set)
     """Peers that have stalled; they are asked again when too few others are left."""
     stalls: Counter[int] = field(default_factory=Counter)
     """Number of stalls of each peer."""
-    decoded: int = 0
-    """Length in bytes up to which all data chunks are decoded."""
     decoding: bool = False
-    aside: dict[int, list[tuple[int, Bytes]]] = field(default_factory=dict)
-    """Decoded pieces of chunks that may still arrive, by chunk: offset and bytes of each.
-
-    A received chunk is hashed in its row, so that nothing else may be written there: an honest peer
-    would be blamed for data that was decoded from another peer's damaged chunk.
-    """
-    redone: bool = False
-    whole: bool = False
-    """Whether the block is verified."""
+    block_verified: bool = False
     stuck_since: float | None = None
     arrivals: list[float] = field(default_factory=list)
 
@@ -86,17 +73,17 @@ class Gather:
         size = self.manifest.chunk_bytes
         if index < self.manifest.data_chunks:
             return self.buffer[index * size : (index + 1) * size]
-        if index not in self.extra:
-            self.extra[index] = np.empty(size, np.uint8)
-        return self.extra[index]
+        if index not in self.parity:
+            self.parity[index] = np.empty(size, np.uint8)
+        return self.parity[index]
 
     def drop_parity(self) -> None:
         """Release parity chunks that are verified."""
         for index in self.verified:
-            self.extra.pop(index, None)
+            self.parity.pop(index, None)
 
     @property
-    def enough(self) -> bool:
+    def has_enough(self) -> bool:
         """Whether enough chunks are verified."""
         return len(self.verified) >= self.needed
 
@@ -104,51 +91,25 @@ class Gather:
     def complete(self) -> bool:
         """Whether enough chunks have arrived, verified or not."""
         arrived = sum(fetch.complete for fetch in self.fetches.values())
-        return self.whole or len(self.verified) + arrived >= self.needed
+        return self.block_verified or len(self.verified) + arrived >= self.needed
 
     def is_current(self, fetch: Fetch) -> bool:
         """Return whether the request is neither cancelled nor replaced."""
         return self.fetches.get(fetch.index) is fetch
 
-    def progress(self, index: int) -> int:
-        """Return the number of bytes of a chunk that have arrived."""
-        if index in self.verified:
-            return self.manifest.chunk_bytes
-        fetch = self.fetches.get(index)
-        return fetch.received if fetch is not None else 0
-
-    def next_piece(self, *, overlap: bool) -> tuple[int, int, tuple[int, ...]] | None:
-        """Return the next piece to decode: start, stop and the chunks to use; else None."""
-        size, needed = self.manifest.chunk_bytes, self.manifest.data_chunks
-        if self.decoding or self.decoded == size:
-            return None
-        if len(self.verified) >= needed:
-            # All sources are verified, so that the rest is decoded in one piece.
-            return self.decoded, size, tuple(sorted(self.verified)[:needed])
-        if not overlap:
-            return None
-        # The most advanced chunks, of equal ones those with the lowest index: data before parity.
-        known = sorted({*self.verified, *self.fetches}, key=lambda at: (-self.progress(at), at))
-        if len(known) < needed:
-            return None
-        ready = min(self.progress(at) for at in known[:needed])
-        # The last piece waits until the chunks are verified.
-        ready = min(ready, size - 1) // ALIGNMENT_BYTES * ALIGNMENT_BYTES
-        if ready - self.decoded < STRIPE_BYTES:
-            return None
-        return self.decoded, ready, tuple(sorted(known[:needed]))
-
 
 class Recoder:
     """Decoding, verification, encoding and storage of blocks."""
 
-    def __init__(self, own: Own, leave: Callable[[Gather, Manifest | None], None]) -> None:
-        """Call `leave` for each block that is done, with the new manifest if one was stored."""
-        self._own, self._leave = own, leave
-        self._exchange = own.scenario.experiment == "exchange"
-        engine = own.scenario.engine
-        self.before = ReedSolomon(*own.scenario.before, engine=engine)
-        self.after = ReedSolomon(*own.scenario.after, engine=engine)
+    def __init__(
+        self, context: NodeContext, finish: Callable[[Gather, Manifest | None], None]
+    ) -> None:
+        """Call `finish` for each block that is done, with the new manifest if one was stored."""
+        self._context, self._finish = context, finish
+        self._exchange = context.scenario.experiment == "exchange"
+        engine = context.scenario.engine
+        self.before = ReedSolomon(*context.scenario.before, engine=engine)
+        self.after = ReedSolomon(*context.scenario.after, engine=engine)
 
     def new_gather(self, manifest: Manifest, placement: Placement) -> Gather:
         """Return the initial state of a block, with memory for both codes."""
@@ -160,61 +121,37 @@ class Recoder:
         return Gather(manifest, placement, manifest.data_chunks, memory)
 
     def advance(self, gather: Gather) -> None:
-        """Start the next step that the arrived chunks allow."""
+        """Start to decode the block, or end an exchange, once enough chunks are verified."""
+        if not gather.has_enough or gather.decoding:
+            return
         if self._exchange:
-            gather.whole = gather.enough
-            if gather.whole:
-                self._leave(gather, None)
-        elif (piece := gather.next_piece(overlap=self._own.scenario.overlap)) is not None:
-            gather.decoding = True
-            self._own.add(self._recode(gather, *piece), wanted=lambda: gather.wanted)
+            gather.block_verified = True
+            self._finish(gather, None)
+            return
+        gather.decoding = True
+        self._context.add(self._recode(gather), wanted=lambda: gather.active)
 
-    def _recode(self, gather: Gather, start: int, stop: int, sources: tuple[int, ...]) -> Tasks:
-        """Decode a piece; after the last one verify and encode the block, and store its chunk."""
-        old, new, missing = gather.manifest, gather.placement, self.before.missing(sources)
-
-        last = stop == old.chunk_bytes
+    def _recode(self, gather: Gather) -> Tasks:
+        """Decode, verify and encode the block, and store this node's chunk."""
+        old, new = gather.manifest, gather.placement
+        sources = sorted(gather.verified)[: old.data_chunks]
+        missing = self.before.missing(sources)
 
         def decode() -> None:
-            # Runs on a worker thread; see `Gather.aside` for why pieces are kept apart.
-            present = {index: gather.row(index)[start:stop] for index in sources}
-            if not last:
-                pieces = {index: np.empty(stop - start, np.uint8) for index in missing}
-                self.before.recover(present, pieces)
-                for index, piece in pieces.items():
-                    gather.aside.setdefault(index, []).append((start, piece))
-                return
-            # Enough chunks are verified, and no more arrive, so that rows may be written.
-            rows = {index: gather.row(index) for index in missing}
-            self.before.recover(present, {index: row[start:] for index, row in rows.items()})
-            for index, row in rows.items():
-                for begin, piece in gather.aside.get(index, ()):
-                    row[begin : begin + len(piece)] = piece
+            present = {index: gather.row(index) for index in sources}
+            self.before.recover(present, {index: gather.row(index) for index in missing})
 
-        yield Task("decode", (stop - start) * old.data_chunks if missing else 0, decode)
-        gather.decoding = False
-        gather.decoded = stop
-        if not last:
-            self.advance(gather)
-            return
-        gather.aside.clear()
+        yield Task("decode", old.chunk_bytes * old.data_chunks if missing else 0, decode)
         block = gather.buffer.data[: old.block_bytes]
         # The block's own hash is checked too, since a manifest may be wrong.
         if not (yield Task("other", len(block), lambda: sha256(block) == old.block_hash)):
-            if gather.redone:
-                raise DataError(
-                    f"block {old.block_hash[:16]} has another hash although all its chunks are "
-                    "intact; its manifest is wrong: compare it with that of the other nodes"
-                )
-            # With overlap, pieces were decoded from a chunk that later proved to be damaged: decode
-            # all again.
-            gather.redone = True
-            gather.decoded = 0
-            self.advance(gather)
-            return
-        gather.whole = True
+            raise DataError(
+                f"block {old.block_hash[:16]} has another hash although all its chunks are "
+                "intact, so that its manifest is wrong. Compare it with that of other nodes."
+            )
+        gather.block_verified = True
         gather.drop_parity()
-        self._own.record.verified_blocks += 1
+        self._context.record.verified_blocks += 1
         chunks: list[Bytes] = yield Task(
             "encode", len(block), lambda: self.after.chunks_of(gather.buffer, len(block))
         )
@@ -225,8 +162,8 @@ class Recoder:
             return manifest_of(*block, self.after, chunks, epoch=epoch, members=members)
 
         manifest: Manifest = yield Task("other", sum(map(len, chunks)), describe)
-        index = new.members.index(self._own.index)
-        store = self._own.store
+        index = new.members.index(self._context.index)
+        store = self._context.store
         # Every node encodes the whole block but stores only its own chunk.
         yield Task("io", len(chunks[index]), lambda: store.put(manifest, index, chunks[index]))
-        self._leave(gather, manifest)
+        self._finish(gather, manifest)

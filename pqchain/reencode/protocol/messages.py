@@ -11,7 +11,7 @@ from pqchain.wire.session import Buffer
 
 Message = dict[str, Any]
 
-LONGEST_BYTES = 1 << 20
+MAX_MESSAGE_BYTES = 1 << 20
 """Maximum length of a message with its prefix; a longer announced length is a protocol error."""
 
 _LENGTH_BYTES = 4
@@ -33,14 +33,14 @@ class Reader:
         """Unfilled memory of the current chunk, or None if the chunk is discarded."""
         self.left = 0
         """Number of bytes of the current chunk that have not arrived."""
-        self.placed = False
-        """Whether `memory` was registered with `Transport.place`."""
+        self.registered = False
+        """Whether `memory` was registered with `Transport.receive_into`."""
         self.is_answered = False
         """Whether a request was answered and the answer is the last on the channel."""
         self._head = bytearray()
-        self._whole: memoryview | None = None
-        """Memory passed to `expect`; `_aimed` is the part of it that is filled next."""
-        self._aimed: memoryview | None = None
+        self._memory: memoryview | None = None
+        """Memory passed to `expect`; `_target` is the part of it that is filled next."""
+        self._target: memoryview | None = None
         self._full: Callable[[memoryview], object] | None = None
 
     def expect(
@@ -54,12 +54,12 @@ class Reader:
 
         Memory shorter than the chunk is reused: it is passed to `full` each time that it is full.
         """
-        self.left, self._whole, self._full = count, memory, full
-        self._aim()
+        self.left, self._memory, self._full = count, memory, full
+        self._set_target()
 
-    def _aim(self) -> None:
-        self.memory = self._aimed = None if self._whole is None else self._whole[: self.left]
-        self.placed = False
+    def _set_target(self) -> None:
+        self.memory = self._target = None if self._memory is None else self._memory[: self.left]
+        self.registered = False
 
     @property
     def partial_bytes(self) -> int:
@@ -73,7 +73,7 @@ class Reader:
 
     def forget(self) -> None:
         """Discard the rest of the chunk."""
-        self.memory = self._whole = None
+        self.memory = self._memory = None
 
     def filled(self, count: int) -> int:
         """Count bytes that the transport wrote to `memory`; return their number.
@@ -81,14 +81,14 @@ class Reader:
         Raises DataError if there are more than fit.
         """
         if count > self.free:
-            raise DataError(f"{count} bytes of a chunk that lacks {self.free}")
+            raise DataError(f"at most {self.free} bytes of a chunk are missing; got {count}")
         self.offset += count
         self.left -= count
         if self.memory is not None:
             self.memory = self.memory[count:]
-            if not self.memory and self._full is not None and self._aimed:
-                self._full(self._aimed)
-                self._aim()
+            if not self.memory and self._full is not None and self._target:
+                self._full(self._target)
+                self._set_target()
         return count
 
     def feed(self, data: Buffer) -> Iterator[Message | int]:
@@ -105,30 +105,33 @@ class Reader:
                     self.memory[: len(piece)] = piece
                 yield self.filled(len(piece))
                 continue
-            wanted = _LENGTH_BYTES
+            length = _LENGTH_BYTES
             if len(self._head) >= _LENGTH_BYTES:
-                wanted += int.from_bytes(self._head[:_LENGTH_BYTES], "big")
-            take = wanted - len(self._head)
-            taken, view = view[:take], view[take:]
-            self._head += taken
-            self.offset += len(taken)
+                length += int.from_bytes(self._head[:_LENGTH_BYTES], "big")
+            missing = length - len(self._head)
+            piece, view = view[:missing], view[missing:]
+            self._head += piece
+            self.offset += len(piece)
             if len(self._head) == _LENGTH_BYTES:
                 # Check the length as soon as it is complete, so that a peer cannot announce a
                 # message that would be buffered without end.
-                length = int.from_bytes(self._head, "big")
-                if not 0 < length <= LONGEST_BYTES - _LENGTH_BYTES:
-                    raise DataError(f"a message of {length} bytes; the longest has {LONGEST_BYTES}")
-            elif len(self._head) == wanted:
+                content_bytes = int.from_bytes(self._head, "big")
+                if not 0 < content_bytes <= MAX_MESSAGE_BYTES - _LENGTH_BYTES:
+                    raise DataError(
+                        f"a message must have 1 to {MAX_MESSAGE_BYTES - _LENGTH_BYTES} bytes; got "
+                        f"{content_bytes}"
+                    )
+            elif len(self._head) == length:
                 text, self._head = bytes(self._head[_LENGTH_BYTES:]), bytearray()
-                yield _parsed(text)
+                yield _parse(text)
 
 
-def _parsed(text: bytes) -> Message:
+def _parse(text: bytes) -> Message:
     try:
         message = json.loads(text)
     # RecursionError: deeply nested JSON from a peer must not crash the node.
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{text[:40]!r}... is no message: {error}") from error
+        raise DataError(f"{text[:40]!r}... is not a message: {error}") from error
     if not isinstance(message, dict):
-        raise DataError(f"{text[:40]!r}... is no message but a {type(message).__name__}")
+        raise DataError(f"{text[:40]!r}... is not a message but a {type(message).__name__}")
     return message

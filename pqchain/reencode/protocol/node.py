@@ -25,10 +25,10 @@ from pqchain.errors import DataError, PqchainError
 from pqchain.reencode.protocol.chunks import Fetcher
 from pqchain.reencode.protocol.gather import Gather, Recoder
 from pqchain.reencode.protocol.messages import Message, Reader
-from pqchain.reencode.protocol.peers import MOST_PARTIAL_BYTES, Peer, Peers
+from pqchain.reencode.protocol.peers import MAX_PARTIAL_BYTES, Peer, Peers
 from pqchain.reencode.protocol.placement import Confirmations, Placement
 from pqchain.reencode.protocol.server import Server
-from pqchain.reencode.protocol.work import Own
+from pqchain.reencode.protocol.work import NodeContext
 from pqchain.reencode.scenario import Scenario, from_plain
 from pqchain.reencode.storage.store import DIGEST_DIGITS, ChunkStore, Manifest
 from pqchain.wire.node import Task
@@ -36,9 +36,8 @@ from pqchain.wire.session import Event, Filled, Key, Opened, Received, Transport
 
 LOG = logging.getLogger("pqchain.reencode")
 
-_BROKEN = (DataError, AttributeError, LookupError, ArithmeticError, TypeError, ValueError)
+_MALFORMED = (DataError, AttributeError, LookupError, ArithmeticError, TypeError, ValueError)
 """Exceptions that a malformed message causes."""
-
 
 _LARGE_PART = 1 << 12
 """Length of an incomplete message from which the peer's total is checked.
@@ -57,15 +56,15 @@ class ReencodingNode:
         chunks: ChunkStore,
         transport: Transport,
         *,
-        misbehaves: str = "",
+        fault: str = "",
     ) -> None:
-        """Read the store; `misbehaves` injects a fault: "stall", "corrupt", or "" for none."""
+        """Read the store; `fault` injects a fault: "stall", "corrupt", or "" for none."""
         self.index = index
         self.error: PqchainError | None = None
         self.placement: Placement | None = None
         """Placement that the node follows."""
-        self._own = own = Own(index, scenario, chunks, transport)
-        self.record = own.record
+        self._context = context = NodeContext(index, scenario, chunks, transport)
+        self.record = context.record
         self._manifests = chunks.manifests()
         self._known = range(scenario.nodes)
         self._waiting: deque[Manifest] = deque()
@@ -73,10 +72,12 @@ class ReencodingNode:
         """Blocks in progress by hash."""
         self._confirmations = Confirmations()
         # A late-bound call, because peers and fetcher refer to each other.
-        self._peers = Peers(own, self._news, lambda *over: self._fetcher.forget(*over))
-        self._recoder = Recoder(own, self._leave)
-        self._fetcher = Fetcher(own, self._peers, self._recoder, self._fail)
-        self._server = Server(own, self._manifests, misbehaves)
+        self._peers = Peers(
+            context, self._heartbeat_content, lambda *ended: self._fetcher.forget(*ended)
+        )
+        self._recoder = Recoder(context, self._finish_block)
+        self._fetcher = Fetcher(context, self._peers, self._recoder, self._fail)
+        self._server = Server(context, self._manifests, fault)
 
     def start(self, now: float) -> None:
         """Start the node: initialise the peers and dial them."""
@@ -131,28 +132,28 @@ class ReencodingNode:
 
     def timer(self) -> float | None:
         """Return the time of the next heartbeat."""
-        return self._peers.next_beat
+        return self._peers.next_heartbeat
 
     def handle_timer(self, now: float) -> None:
         """Send heartbeats, and detect dead peers and slow sources."""
         self._count(now)
-        if self._peers.next_beat is not None and now >= self._peers.next_beat:
+        if self._peers.next_heartbeat is not None and now >= self._peers.next_heartbeat:
             self._tick()
 
     def poll(self) -> Task | None:
         """Return the next task, or None; at most one task runs at a time."""
-        return self._own.poll()
+        return self._context.poll()
 
     def started(self, now: float) -> None:
         """Record the start of the task that `poll` returned."""
         self._count(now)
-        self._own.started()
+        self._context.started()
 
     def finished(self, outcome: Any, now: float) -> None:
         """Handle the result of the task, or the PqchainError that it raised."""
         self._count(now)
         try:
-            self._own.finished(outcome)
+            self._context.finished(outcome)
         except PqchainError as error:
             self._fail(error)
 
@@ -160,11 +161,11 @@ class ReencodingNode:
         """Advance to `now`, and charge the time passed to the node's current phase."""
         phase = None
         if self.begun and not self.done:
-            running = self._own.running
+            running = self._context.running
             phase = running.kind if running else "other"
-            if any(not each.complete for each in self._gathers.values()):
+            if any(not gather.complete for gather in self._gathers.values()):
                 phase = "transfer"
-        self._own.count(now, phase)
+        self._context.count(now, phase)
 
     def _choose_all(self) -> None:
         for gather in list(self._gathers.values()):
@@ -173,13 +174,13 @@ class ReencodingNode:
     def _tick(self) -> None:
         if self._peers.tick():
             if self.record.noticed is None:
-                self.record.noticed = self._own.now
-            self._confirmed()
-        self._lead()
+                self.record.noticed = self._context.now
+            self._check_confirmations()
+        self._announce_placement()
         self._fetcher.drop_slow(self._gathers.values())
         self._choose_all()
 
-    def _news(self) -> Message:
+    def _heartbeat_content(self) -> Message:
         """Return the content of heartbeats: placement, failure and confirmations."""
         return {
             "plan": self.placement.plain() if self.placement and self.placement.epoch else None,
@@ -189,13 +190,13 @@ class ReencodingNode:
 
     # Placement.
 
-    def _lead(self) -> None:
+    def _announce_placement(self) -> None:
         """Announce a placement if a node is dead and this node is the lowest living one."""
-        if self.placement is not None or self._own.scenario.experiment != "reencode":
+        if self.placement is not None or self._context.scenario.experiment != "reencode":
             return
-        living = [at for at in self._known if at == self.index or self._peers.all[at].alive]
-        everyone = len(living) == len(self._known)
-        if everyone or living[0] != self.index or not self._manifests:
+        peers = self._peers.all
+        living = [node for node in self._known if node == self.index or peers[node].alive]
+        if len(living) == len(self._known) or living[0] != self.index or not self._manifests:
             return
         epoch = max(manifest.epoch for manifest in self._manifests) + 1
         members = tuple(living[: self._recoder.after.chunks])
@@ -203,16 +204,16 @@ class ReencodingNode:
 
     def _adopt(self, placement: Placement) -> None:
         """Follow a placement and pass it on, unless the current one has at least its rank."""
-        before = self.placement
-        if before is not None and placement.rank <= before.rank:
+        previous = self.placement
+        if previous is not None and placement.rank <= previous.rank:
             return
-        places, most = set(placement.members), self._recoder.after.chunks
-        if not len(places) == len(placement.members) <= most or not places.issubset(self._known):
+        members, limit = set(placement.members), self._recoder.after.chunks
+        if not len(members) == len(placement.members) <= limit or not members <= {*self._known}:
             return  # unknown or duplicate members, or too many
         self.placement = placement
-        if before is not None and before.agrees(placement):
+        if previous is not None and previous.agrees(placement):
             return  # two nodes have announced the same
-        if before is not None:
+        if previous is not None:
             # Two leaders announced placements independently. What was stored for the other one is
             # replaced.
             for gather in self._gathers.values():
@@ -222,16 +223,16 @@ class ReencodingNode:
             self.record.ended = None
         LOG.info("node %d: follows %s", self.index, placement)
         self._begin()
-        self._peers.beat_all()
+        self._peers.send_heartbeats()
 
     def _begin(self) -> None:
         assert self.placement is not None
         members, epoch = self.placement.members, self.placement.epoch
         if self.record.begun is None:
-            self.record.begun = self._own.now
+            self.record.begun = self._context.now
         self._waiting.clear()
         if self.index not in members:
-            self.record.ended = self._own.now
+            self.record.ended = self._context.now
             return
         for manifest in self._manifests:
             # Stored before this node restarted.
@@ -240,35 +241,35 @@ class ReencodingNode:
             else:
                 self._waiting.append(manifest)
         self._next_blocks()
-        self._confirmed()
+        self._check_confirmations()
 
     def _next_blocks(self) -> None:
         assert self.placement is not None
         # Each block takes memory for both codes, so that their number is limited.
-        while self._waiting and len(self._gathers) < self._own.scenario.blocks_at_once:
+        while self._waiting and len(self._gathers) < self._context.scenario.blocks_at_once:
             gather = self._recoder.new_gather(self._waiting.popleft(), self.placement)
             self._gathers[gather.manifest.block_hash] = gather
             self._fetcher.read_own(gather)
             self._fetcher.choose(gather)
 
-    def _leave(self, gather: Gather, stored: Manifest | None) -> None:
+    def _finish_block(self, gather: Gather, stored: Manifest | None) -> None:
         """Remove a block, confirm it if something was stored, and start the next one."""
         block = gather.manifest.block_hash
         del self._gathers[block]
-        gather.wanted = False
+        gather.active = False
         begun = self.record.begun or 0.0
         self.record.arrivals += [at - begun for at in gather.arrivals]
         if stored is not None:
             self._confirmations.add(self.index, block, stored.digest)
         self._next_blocks()
-        self._confirmed()
+        self._check_confirmations()
         # At once and not with the next heartbeat, because other nodes wait for the confirmation.
         if stored is not None:
-            self._peers.beat_all()
+            self._peers.send_heartbeats()
 
     def _drop_gathers(self) -> None:
         for gather in self._gathers.values():
-            gather.wanted = False
+            gather.active = False
         self._gathers.clear()
 
     def _note_stored(self, peer: Peer, message: Message) -> None:
@@ -280,15 +281,15 @@ class ReencodingNode:
         for block, digest in message["stored"].items():
             if block in known and isinstance(digest, str) and len(digest) == DIGEST_DIGITS:
                 self._confirmations.add(peer.index, block, digest)
-        self._confirmed()
+        self._check_confirmations()
 
-    def _confirmed(self) -> None:
+    def _check_confirmations(self) -> None:
         """End the work once all living members have confirmed; if all have, delete old chunks."""
         placement = self.placement
         if placement is None or self.done or self._gathers or self._waiting:
             return
-        if self._own.scenario.experiment == "exchange":
-            self.record.ended = self._own.now
+        if self._context.scenario.experiment == "exchange":
+            self.record.ended = self._context.now
             return
         blocks = {manifest.block_hash for manifest in self._manifests}
         others = [index for index in placement.members if index != self.index]
@@ -297,11 +298,11 @@ class ReencodingNode:
         awaited = [index for index in others if peers[index].alive and not peers[index].failed]
         if not self._confirmations.agree(self.index, awaited, blocks):
             return
-        self.record.ended = self._own.now
+        self.record.ended = self._context.now
         if self._confirmations.agree(self.index, others, blocks):
             for manifest in self._manifests:
                 if manifest.epoch < placement.epoch:
-                    self._own.store.remove(manifest.block_hash, manifest.epoch)
+                    self._context.store.remove(manifest.block_hash, manifest.epoch)
             self._server.cache.clear()
 
     def _fail(self, error: PqchainError) -> None:
@@ -317,55 +318,56 @@ class ReencodingNode:
     def _received(self, event: Received | Filled) -> None:
         if (peer := self._peers.by_session.get(event.session)) is None:
             return
-        self._peers.heard(peer)
+        self._peers.record_data(peer)
         key = (event.session, event.channel)
         reader = self._peers.readers.get(key)
-        ours = event.session == peer.session or self._fetcher.asks_on(peer, event.session)
-        if reader is None and ours:
+        own_request = event.session == peer.session or self._fetcher.requests_on(
+            peer, event.session
+        )
+        if reader is None and own_request:
             return  # late data of a stopped channel
         try:
             reader = reader or self._peers.accept(key)
             if isinstance(event, Filled):
                 self._fetcher.chunk_bytes(key, reader.filled(event.count))
             else:
-                self._read(peer, key, reader, event.data)
+                for item in reader.feed(event.data):
+                    if isinstance(item, int):
+                        self._fetcher.chunk_bytes(key, item)
+                    else:
+                        self._message(peer, key, reader, item)
                 if reader.partial_bytes > _LARGE_PART and (
-                    self._peers.partial_bytes(peer) > MOST_PARTIAL_BYTES
+                    self._peers.partial_bytes(peer) > MAX_PARTIAL_BYTES
                 ):
-                    raise DataError("too many messages that are not whole")
-            if reader.left and not reader.placed:
-                reader.placed = True
-                place = self._own.transport.place
-                place(*key, reader.memory, reader.free, offset=reader.offset)
-        except _BROKEN as error:
+                    raise DataError(f"more than {MAX_PARTIAL_BYTES} bytes of incomplete messages")
+            if reader.left and not reader.registered:
+                reader.registered = True
+                receive_into = self._context.transport.receive_into
+                receive_into(*key, reader.memory, reader.free, offset=reader.offset)
+        except _MALFORMED as error:
             LOG.warning(
-                "node %d: node %d broke the protocol: %.200s", self.index, peer.index, error
+                "node %d: node %d violates the protocol: %.200s", self.index, peer.index, error
             )
-            self._own.transport.close(event.session, "protocol broken", now=self._own.now)
-            self._closed(event.session, "protocol broken")
+            self._context.transport.close(
+                event.session, "protocol violation", now=self._context.now
+            )
+            self._closed(event.session, "protocol violation")
             return
-        if event.end and key not in self._fetcher.lines:
+        if event.end and key not in self._fetcher.requests:
             self._peers.ended(key)
-
-    def _read(self, peer: Peer, key: Key, reader: Reader, data: bytes) -> None:
-        for item in reader.feed(data):
-            if isinstance(item, int):
-                self._fetcher.chunk_bytes(key, item)
-            else:
-                self._message(peer, key, reader, item)
 
     def _message(self, peer: Peer, key: Key, reader: Reader, message: Message) -> None:
         kind = message["type"]
         if kind == "beat":
-            self._peers.beaten(peer, key, message)
+            self._peers.handle_heartbeat(peer, key, message)
             if message["plan"] is not None:
                 self._adopt(Placement.from_plain(message["plan"]))
             self._note_stored(peer, message)
         elif kind == "echo":
-            self._peers.echoed(peer, message)
+            self._peers.handle_echo(peer, message)
         elif kind == "get":
             if reader.is_answered:
-                raise DataError("a second request on a channel that the first answer ends")
+                raise DataError("a second request on a channel for one request")
             reader.is_answered = self._server.ends
             block, epoch, index = message["block"], message["epoch"], message["index"]
             self._server.serve(peer.index, key, str(block), int(epoch), int(index))
@@ -387,12 +389,12 @@ def build(
     folder: Path,
     *,
     scenario: Mapping[str, Any],
-    misbehaving: Mapping[str, str],
+    faults: Mapping[str, str],
 ) -> ReencodingNode:
     """Create a node for a driver.
 
-    `scenario` is a plain scenario (`from_plain`), `misbehaving` the fault of each node by index.
+    `scenario` is a plain scenario (`from_plain`), `faults` the fault of each node by index.
     """
-    one, misbehaves = from_plain(scenario), misbehaving.get(str(index), "")
-    chunks = ChunkStore(folder, synchronise=one.synchronise)
-    return ReencodingNode(index, one, chunks, transport, misbehaves=misbehaves)
+    settings = from_plain(scenario)
+    chunks = ChunkStore(folder, synchronise=settings.synchronise)
+    return ReencodingNode(index, settings, chunks, transport, fault=faults.get(str(index), ""))

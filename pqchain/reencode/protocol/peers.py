@@ -12,35 +12,35 @@ from dataclasses import dataclass, field
 
 from pqchain.errors import DataError
 from pqchain.reencode.protocol.messages import Message, Reader, pack
-from pqchain.reencode.protocol.work import Own
+from pqchain.reencode.protocol.work import NodeContext
 from pqchain.wire.session import Key, Opened
 
 LOG = logging.getLogger("pqchain.reencode")
 
-_UNKNOWN_PATIENCE = 10
+_UNKNOWN_TIMEOUTS = 10
 """Timeouts after which a node that never sent anything is considered dead."""
 
-MOST_PARTIAL_BYTES = 4 << 20
+MAX_PARTIAL_BYTES = 4 << 20
 """Maximum bytes of a peer's incomplete messages on all its channels."""
 
-MOST_SESSIONS = 4
+MAX_SESSIONS = 4
 """Maximum number of sessions dialled by a peer; it needs one for heartbeats and one for chunks."""
 
-MOST_CHANNELS = 1024
+MAX_CHANNELS = 1024
 """Maximum number of open channels per session; an honest peer ends each with its request."""
 
 _AWAITED_ECHOES = 16
 """Number of recent heartbeats whose echo is used for the round-trip time."""
 
-_MOST_QUEUED_BYTES = 1 << 62
+_MAX_QUEUED_BYTES = 1 << 62
 
 
 def _queued(message: Message) -> int:
     """Return the queue length in bytes that a message reports. Raises DataError."""
     count = int(message["queued"])
     # The number comes from a peer, and is later converted to a float.
-    if not 0 <= count <= _MOST_QUEUED_BYTES:
-        raise DataError(f"queued is {str(count)[:20]}; expected a number of bytes")
+    if not 0 <= count <= _MAX_QUEUED_BYTES:
+        raise DataError(f"queued must be a number of bytes; got {str(count)[:20]}")
     return count
 
 
@@ -72,27 +72,30 @@ class Peers:
     """All other nodes of the mesh."""
 
     def __init__(
-        self, own: Own, news: Callable[[], Message], forget: Callable[[Peer, int], None]
+        self,
+        context: NodeContext,
+        content: Callable[[], Message],
+        forget: Callable[[Peer, int], None],
     ) -> None:
-        """Send `news()` with each heartbeat, and call `forget` for each session that has ended."""
-        self._own, self._news, self._forget = own, news, forget
+        """Send `content()` with heartbeats, and call `forget` for each session that has ended."""
+        self._context, self._content, self._forget = context, content, forget
         self.all: dict[int, Peer] = {}
         self.readers: dict[Key, Reader] = {}
         """Parser of each open channel."""
-        self.next_beat: float | None = None
+        self.next_heartbeat: float | None = None
         self.by_session: dict[int, Peer] = {}
         """Peer of each open session."""
-        self._theirs: dict[int, set[int]] = {}
+        self._accepted: dict[int, set[int]] = {}
         """Open channels of the peer, by the session that it dialled."""
         self._beat = 0
         self._since = 0.0
 
     def start(self) -> None:
         """Initialise the peers; the first `tick` dials them."""
-        own = self._own
-        self._since = own.now
-        others = (index for index in range(own.scenario.nodes) if index != own.index)
-        self.all = {index: Peer(index, heard=own.now) for index in others}
+        context = self._context
+        self._since = context.now
+        others = (index for index in range(context.scenario.nodes) if index != context.index)
+        self.all = {index: Peer(index, heard=context.now) for index in others}
 
     @property
     def connected(self) -> bool:
@@ -101,62 +104,67 @@ class Peers:
 
     def tick(self) -> bool:
         """Send heartbeats and dial lost peers; return True if a peer is newly considered dead."""
-        own, buried = self._own, False
-        self.next_beat = own.now + own.scenario.heartbeat_seconds
+        context, newly_dead = self._context, False
+        self.next_heartbeat = context.now + context.scenario.heartbeat_seconds
         self._beat += 1
         for peer in self.all.values():
             if peer.session:
-                self._send_beat(peer)
+                self._send_heartbeat(peer)
             elif not peer.dialling:
                 peer.dialling = self.dial(peer)
             # A peer that never sent anything may still be starting; one that stopped sending is
             # dead.
-            patience = 1 if peer.known else _UNKNOWN_PATIENCE
-            if peer.alive and own.now - peer.heard > patience * own.scenario.timeout_seconds:
-                LOG.info("node %d: node %d is dead", own.index, peer.index)
+            timeouts = 1 if peer.known else _UNKNOWN_TIMEOUTS
+            if (
+                peer.alive
+                and context.now - peer.heard > timeouts * context.scenario.timeout_seconds
+            ):
+                LOG.info("node %d: node %d is dead", context.index, peer.index)
                 peer.alive = False
-                buried = True
+                newly_dead = True
                 # This also resets `peer.session`, so that the next heartbeat dials again.
-                self._drop_sessions(peer, "taken for dead", but=0)
-        return buried
+                self._drop_sessions(peer, "peer timed out", except_session=0)
+        return newly_dead
 
-    def beat_all(self) -> None:
+    def send_heartbeats(self) -> None:
         """Send a heartbeat to all peers ahead of schedule, because its content has changed."""
         self._beat += 1
         for peer in self.all.values():
             if peer.session:
-                self._send_beat(peer)
+                self._send_heartbeat(peer)
 
     def dial(self, peer: Peer, *, early: bool = False) -> int:
         """Dial a peer and return the session number."""
-        session = self._own.transport.dial(peer.index, early=early, now=self._own.now)
+        session = self._context.transport.dial(peer.index, early=early, now=self._context.now)
         self.by_session[session] = peer
         return session
 
     def opened(self, event: Opened) -> Peer:
         """Register an open session; heartbeats begin on the one that `tick` dialled."""
         peer = self.all[event.peer]
-        self.heard(peer)
+        self.record_data(peer)
         self.by_session[event.session] = peer
         if not event.dialled:
-            self._theirs[event.session] = set()
-            sessions = [at for at in self._theirs if self.by_session[at] is peer]
+            self._accepted[event.session] = set()
+            sessions = [at for at in self._accepted if self.by_session[at] is peer]
             # Sessions are in the order of opening, so that the first is the oldest.
-            if len(sessions) > MOST_SESSIONS:
+            if len(sessions) > MAX_SESSIONS:
                 self.closed(sessions[0])
-                self._own.transport.close(sessions[0], "too many sessions", now=self._own.now)
+                self._context.transport.close(
+                    sessions[0], "too many sessions", now=self._context.now
+                )
         if event.dialled and event.session == peer.dialling:
             peer.session, peer.dialling = event.session, 0
-            peer.channel = self._own.transport.open(peer.session)
+            peer.channel = self._context.transport.open(peer.session)
             self.readers[peer.session, peer.channel] = Reader()
-            self._send_beat(peer)
+            self._send_heartbeat(peer)
         return peer
 
     def closed(self, session: int) -> Peer | None:
         """Unregister a session and return its peer, or None; the next heartbeat dials again."""
         if (peer := self.by_session.pop(session, None)) is None:
             return None
-        self._theirs.pop(session, None)
+        self._accepted.pop(session, None)
         for key in [key for key in self.readers if key[0] == session]:
             del self.readers[key]
         if session in (peer.session, peer.dialling):
@@ -169,67 +177,68 @@ class Peers:
 
         Raises DataError if it has too many open channels.
         """
-        theirs = self._theirs.setdefault(key[0], set())
-        if len(theirs) >= MOST_CHANNELS:
-            raise DataError(f"more than {MOST_CHANNELS} open channels")
-        theirs.add(key[1])
+        channels = self._accepted.setdefault(key[0], set())
+        if len(channels) >= MAX_CHANNELS:
+            raise DataError(f"a peer must have at most {MAX_CHANNELS} open channels")
+        channels.add(key[1])
         reader = self.readers[key] = Reader()
         return reader
 
     def ended(self, key: Key) -> None:
         """Unregister a channel that the peer has ended."""
         self.readers.pop(key, None)
-        self._theirs.get(key[0], set()).discard(key[1])
+        self._accepted.get(key[0], set()).discard(key[1])
 
-    def heard(self, peer: Peer) -> None:
+    def record_data(self, peer: Peer) -> None:
         """Record that data of a peer was received."""
-        peer.heard = self._own.now
+        peer.heard = self._context.now
         peer.alive = peer.known = True
 
     def partial_bytes(self, peer: Peer) -> int:
         """Return the bytes of incomplete messages that a peer has sent on all channels."""
-        of = self.by_session.get
         return sum(
-            reader.partial_bytes for key, reader in self.readers.items() if of(key[0]) is peer
+            reader.partial_bytes
+            for (session, _), reader in self.readers.items()
+            if self.by_session.get(session) is peer
         )
 
-    def beaten(self, peer: Peer, key: Key, message: Message) -> None:
+    def handle_heartbeat(self, peer: Peer, key: Key, message: Message) -> None:
         """Process a heartbeat and answer with an echo."""
         peer.queued = _queued(message)
         peer.failed = bool(message["failed"])
         if peer.since not in (None, message["since"]):
             # After its restart the peer does not know the old sessions.
-            self._drop_sessions(peer, "the other side has restarted", but=key[0])
+            self._drop_sessions(peer, "the other side has restarted", except_session=key[0])
             peer.dialling = self.dial(peer)
         peer.since = message["since"]
-        queued = self._own.transport.queued_bytes()
+        queued = self._context.transport.queued_bytes()
         echo = {"type": "echo", "number": message["number"], "queued": queued}
-        self._own.transport.send(*key, pack(echo))
+        self._context.transport.send(*key, pack(echo))
 
-    def echoed(self, peer: Peer, message: Message) -> None:
+    def handle_echo(self, peer: Peer, message: Message) -> None:
         """Process the echo of a heartbeat."""
         peer.queued = _queued(message)
         if (sent := peer.sent.pop(int(message["number"]), None)) is not None:
             # The minimum is the best estimate of the path's delay without queueing.
-            peer.round_trip = min(peer.round_trip, self._own.now - sent)
+            peer.round_trip = min(peer.round_trip, self._context.now - sent)
 
-    def _send_beat(self, peer: Peer) -> None:
+    def _send_heartbeat(self, peer: Peer) -> None:
         # Bounded, because a peer may never send echoes.
         oldest = self._beat - _AWAITED_ECHOES
         peer.sent = {number: at for number, at in peer.sent.items() if number > oldest}
-        peer.sent[self._beat] = self._own.now
+        peer.sent[self._beat] = self._context.now
         message: Message = {
             "type": "beat",
             "number": self._beat,
             "since": self._since,
-            "queued": self._own.transport.queued_bytes(),
-            **self._news(),
+            "queued": self._context.transport.queued_bytes(),
+            **self._content(),
         }
-        self._own.transport.send(peer.session, peer.channel, pack(message))
+        self._context.transport.send(peer.session, peer.channel, pack(message))
 
-    def _drop_sessions(self, peer: Peer, reason: str, *, but: int) -> None:
-        """Close all sessions with a peer, in both directions, except `but`."""
-        for session in [at for at, owner in self.by_session.items() if owner is peer]:
-            if session != but:
+    def _drop_sessions(self, peer: Peer, reason: str, *, except_session: int) -> None:
+        """Close all sessions with a peer, in both directions, except `except_session`."""
+        for session in [number for number, other in self.by_session.items() if other is peer]:
+            if session != except_session:
                 self.closed(session)
-                self._own.transport.close(session, reason, now=self._own.now)
+                self._context.transport.close(session, reason, now=self._context.now)

@@ -40,7 +40,7 @@ class Placement:
         try:
             return cls(int(plain["epoch"]), int(plain["leader"]), tuple(map(int, plain["members"])))
         except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{plain!r:.100} is no placement: {error}") from error
+            raise DataError(f"{plain!r:.100} is not a placement: {error}") from error
 
 
 class Confirmations:
@@ -59,13 +59,13 @@ class Confirmations:
 
     def of(self, node: int) -> dict[str, str]:
         """Return the digests that a node has confirmed, by block hash."""
-        return {block: by[node] for block, by in self._digests.items() if node in by}
+        return {block: digests[node] for block, digests in self._digests.items() if node in digests}
 
     def agree(self, node: int, others: Iterable[int], blocks: Iterable[str]) -> bool:
         """Return whether the node and all others have confirmed equal digests for all blocks."""
-        everyone = (node, *others)
+        nodes = (node, *others)
         for block in blocks:
-            said = {self._digests.get(block, {}).get(each) for each in everyone}
-            if len(said) > 1 or None in said:
+            digests = {self._digests.get(block, {}).get(node) for node in nodes}
+            if len(digests) > 1 or None in digests:
                 return False
         return True

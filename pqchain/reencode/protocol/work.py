@@ -27,7 +27,7 @@ the phase of the running task; else as other.
 Tasks = Generator[Task, Any, None]
 """Sequence of tasks. The outcome of each is sent to the generator, or thrown if it is an error."""
 
-_Rest = tuple[Tasks, Callable[[], bool]]
+_Continuation = tuple[Tasks, Callable[[], bool]]
 
 
 def _no_seconds() -> dict[str, float]:
@@ -59,7 +59,7 @@ class Record:
         return sum(self.seconds.values())
 
 
-class Own:
+class NodeContext:
     """State that the parts of one node share: identity, store, time and task queue."""
 
     def __init__(
@@ -71,8 +71,8 @@ class Own:
         self.running: Task | None = None
         self._began = 0.0
         # Each queued task comes with its generator and the condition under which that continues.
-        self._line: deque[tuple[Task, _Rest]] = deque()
-        self._rest: _Rest | None = None
+        self._queue: deque[tuple[Task, _Continuation]] = deque()
+        self._continuation: _Continuation | None = None
         """Continuation of the running task."""
 
     def count(self, now: float, phase: str | None) -> None:
@@ -83,16 +83,13 @@ class Own:
 
     def add(self, tasks: Tasks, *, wanted: Callable[[], bool] = lambda: True) -> None:
         """Queue tasks, each after its predecessor has ended, while `wanted` returns True."""
-        self._go_on((tasks, wanted), None)
+        self._continue((tasks, wanted), None)
 
     def poll(self) -> Task | None:
         """Return the next task, or None; at most one task runs at a time."""
-        if self.running is not None or not self._line:
+        if self.running is not None or not self._queue:
             return None
-        self.running, self._rest = self._line.popleft()
-        # With overlap, chunks still arrive in the memory that a task uses: a chunk that is being
-        # decoded may be requested after all.
-        self.running.alone = self.scenario.overlap
+        self.running, self._continuation = self._queue.popleft()
         return self.running
 
     def started(self) -> None:
@@ -103,14 +100,14 @@ class Own:
         """Record the end of the task. Raises its error if its generator does not handle it."""
         task, self.running = self.running, None
         assert task is not None
-        assert self._rest is not None
+        assert self._continuation is not None
         self.record.work[task.kind] += self.now - self._began
-        self._go_on(self._rest, outcome)
+        self._continue(self._continuation, outcome)
 
-    def _go_on(self, rest: _Rest, outcome: Any) -> None:
-        tasks, wanted = rest
+    def _continue(self, continuation: _Continuation, outcome: Any) -> None:
+        tasks, wanted = continuation
         with suppress(StopIteration):
             if isinstance(outcome, PqchainError):
-                self._line.append((tasks.throw(outcome), rest))
+                self._queue.append((tasks.throw(outcome), continuation))
             elif wanted():
-                self._line.append((tasks.send(outcome), rest))
+                self._queue.append((tasks.send(outcome), continuation))

@@ -39,14 +39,13 @@ _ONES = np.uint64(0x0101010101010101)
 _REDUCTION = np.uint64(0x1D)
 
 
-def available() -> dict[str, str]:
-    """Return for each engine "" if it is available, else the reason why not."""
-    reedsolo = importlib.util.find_spec("reedsolo") is not None
-    return {
-        "isal": "" if _isal() else "ISA-L is not installed: pip install pyeclib, or libisal2",
-        "numpy": "",
-        "reedsolo": "" if reedsolo else "reedsolo is not installed: pip install reedsolo",
-    }
+def unavailable_reason(engine: str) -> str:
+    """Return the reason why an engine cannot run here; "" if it can."""
+    if engine == "isal" and not _isal():
+        return "ISA-L is not installed: pip install pyeclib, or libisal2"
+    if engine == "reedsolo" and importlib.util.find_spec("reedsolo") is None:
+        return "reedsolo is not installed: pip install reedsolo"
+    return ""
 
 
 class ReedSolomon:
@@ -59,13 +58,12 @@ class ReedSolomon:
         is not installed.
         """
         check_code(data_chunks, parity_chunks)
-        reasons = available()
         if engine == "auto":
-            engine = next(name for name in ENGINES if not reasons[name])
+            engine = next(name for name in ENGINES if not unavailable_reason(name))
         if engine not in ENGINES:
             raise UsageError(f"unknown engine {engine!r}; expected auto, {', '.join(ENGINES)}")
-        if reasons[engine]:
-            raise Unsupported(f"the engine {engine!r} cannot run: {reasons[engine]}")
+        if reason := unavailable_reason(engine):
+            raise Unsupported(f"the engine {engine!r} cannot run: {reason}")
         self.data_chunks = data_chunks
         self.parity_chunks = parity_chunks
         self.engine = engine
@@ -107,13 +105,13 @@ class ReedSolomon:
         needed = self.data_chunks
         for index in [*present, *missing]:
             if not 0 <= index < self.chunks:
-                raise UsageError(f"chunk {index} is none of the {self.chunks} chunks")
+                raise UsageError(f"a chunk index must be from 0 to {self.chunks - 1}; got {index}.")
         # Data chunks first: they make more of the matrix zeros and ones.
         chosen = tuple(sorted(present)[:needed])
         if len(chosen) < needed:
             absent = [index for index in range(self.chunks) if index not in present]
             raise DataError(
-                f"{len(chosen)} chunks are present and {needed} are needed; missing: {absent}"
+                f"at least {needed} chunks must be present; got {len(chosen)}. Missing: {absent}"
             )
         if not missing:
             return
@@ -131,22 +129,23 @@ class ReedSolomon:
         self._multiply(matrix, list(present.values()), list(missing.values()))
 
     def _check_rows(
-        self, rows: Sequence[Bytes], count: int, what: str, *, like: Bytes | None = None
+        self, rows: Sequence[Bytes], count: int, kind: str, *, like: Bytes | None = None
     ) -> None:
         """Raise an error unless there are `count` contiguous uint8 rows, all of one length.
 
         ISA-L gets addresses and one length, so that a wrong row would corrupt memory.
         """
         if len(rows) != count:
-            raise BadLength(f"{len(rows)} {what} chunks; this code needs {count}")
+            raise BadLength(f"the number of {kind} chunks must be {count}; got {len(rows)}.")
         length = len(rows[0] if like is None else like) if rows else 0
         for index, row in enumerate(rows):
             if row.dtype != np.uint8 or row.ndim != 1 or not row.flags.c_contiguous:
-                raise UsageError(f"{what} chunk {index} is no contiguous row of bytes")
+                raise UsageError(
+                    f"{kind} chunk {index} must be a contiguous uint8 array of one dimension."
+                )
             if len(row) != length:
                 raise BadLength(
-                    f"{what} chunk {index} has {len(row)} bytes, the others {length}; "
-                    "chunks of one block are of one length"
+                    f"{kind} chunk {index} must have {length} bytes, as the others; got {len(row)}."
                 )
 
 
@@ -197,8 +196,8 @@ def recovery_matrix(
         factors = work[:, column].copy()
         factors[column] = 0
         work ^= table[factors[:, None], work[column]]
-    each = table[matrix[list(missing)][:, :, None], work[:, data_chunks:]]
-    recovery: Bytes = np.bitwise_xor.reduce(each, axis=1)
+    terms = table[matrix[list(missing)][:, :, None], work[:, data_chunks:]]
+    recovery: Bytes = np.bitwise_xor.reduce(terms, axis=1)
     return recovery
 
 
@@ -209,32 +208,35 @@ def multiply_numpy(matrix: Bytes, inputs: Sequence[Bytes], outputs: Sequence[Byt
     that bit are added. Doubling shifts each byte and reduces it by the polynomial on overflow.
     """
     length = len(inputs[0])
-    whole = length - length % 8
+    aligned = length - length % 8
     # Which inputs are added to which output at which bit, highest bit first.
     plan = [
-        [[at for at, factor in enumerate(row) if factor >> bit & 1] for row in matrix.tolist()]
+        [
+            [index for index, factor in enumerate(row) if factor >> bit & 1]
+            for row in matrix.tolist()
+        ]
         for bit in range(7, -1, -1)
     ]
-    if whole:
-        _horner(plan, [row[:whole] for row in inputs], [row[:whole] for row in outputs])
-    if whole < length:
-        padded = [np.pad(row[whole:], (0, 8 - length + whole)) for row in inputs]
+    if aligned:
+        _horner(plan, [row[:aligned] for row in inputs], [row[:aligned] for row in outputs])
+    if aligned < length:
+        padded = [np.pad(row[aligned:], (0, 8 - length + aligned)) for row in inputs]
         results = [np.zeros(8, np.uint8) for _ in outputs]
         _horner(plan, padded, results)
         for result, row in zip(results, outputs, strict=True):
-            row[whole:] = result[: length - whole]
+            row[aligned:] = result[: length - aligned]
 
 
-def _horner(plan: list[list[list[int]]], given: list[Bytes], wanted: list[Bytes]) -> None:
+def _horner(plan: list[list[list[int]]], input_rows: list[Bytes], output_rows: list[Bytes]) -> None:
     """Execute the plan on tiles that fit into the cache."""
-    inputs, outputs = ([row.view(np.uint64) for row in rows] for rows in (given, wanted))
-    words = len(inputs[0])
-    tile = min(_TILE_WORDS, words)
+    inputs, outputs = ([row.view(np.uint64) for row in rows] for rows in (input_rows, output_rows))
+    length = len(inputs[0])
+    tile = min(_TILE_WORDS, length)
     sums = np.empty((len(outputs), tile), np.uint64)
     carry = np.empty_like(sums)
-    one, seven = np.uint64(1), np.uint64(7)
-    for start in range(0, words, tile):
-        size = min(tile, words - start)
+    bit, seven = np.uint64(1), np.uint64(7)
+    for start in range(0, length, tile):
+        size = min(tile, length - start)
         total, high = sums[:, :size], carry[:, :size]
         parts = [row[start : start + size] for row in inputs]
         total[:] = 0
@@ -244,11 +246,11 @@ def _horner(plan: list[list[list[int]]], given: list[Bytes], wanted: list[Bytes]
                 np.bitwise_and(high, _ONES, out=high)
                 np.multiply(high, _REDUCTION, out=high)
                 np.bitwise_and(total, _LANES, out=total)
-                np.left_shift(total, one, out=total)
+                np.left_shift(total, bit, out=total)
                 np.bitwise_xor(total, high, out=total)
             for row, chosen in zip(total, additions, strict=True):
-                for at in chosen:
-                    np.bitwise_xor(row, parts[at], out=row)
+                for index in chosen:
+                    np.bitwise_xor(row, parts[index], out=row)
         for row, result in zip(outputs, total, strict=True):
             row[start : start + size] = result
 
@@ -259,8 +261,8 @@ def _isal() -> Multiplier | None:
     folder = importlib.util.find_spec("pyeclib")
     bundled: list[Path] = []
     if folder is not None and folder.submodule_search_locations:
-        beside = Path(folder.submodule_search_locations[0]).parent / "pyeclib.libs"
-        bundled = sorted(beside.glob("libisal*.so*"))
+        libraries = Path(folder.submodule_search_locations[0]).parent / "pyeclib.libs"
+        bundled = sorted(libraries.glob("libisal*.so*"))
     # Not with find_library, which runs a compiler and leaves its files behind when it is killed.
     functions = {"ec_init_tables": "iipp", "ec_encode_data": "iiippp"}
     library = external_libraries.library(*bundled, "libisal.so.2", functions=functions)
@@ -275,7 +277,7 @@ def _isal() -> Multiplier | None:
         library.ec_init_tables(columns, rows, coefficients.ctypes.data, tables.ctypes.data)
         sources = np.array([row.ctypes.data for row in inputs], np.uintp)
         targets = np.array([row.ctypes.data for row in outputs], np.uintp)
-        pointers = (each.ctypes.data for each in (tables, sources, targets))
+        pointers = (array.ctypes.data for array in (tables, sources, targets))
         library.ec_encode_data(len(inputs[0]), columns, rows, *pointers)
 
     return multiply
@@ -293,6 +295,6 @@ def _fill_by_reedsolo(
         word = bytearray(
             int(present[index][column]) if index in present else 0 for index in range(code.chunks)
         )
-        _, whole, _ = codec.decode(word, erase_pos=erased, only_erasures=True)
+        _, decoded, _ = codec.decode(word, erase_pos=erased, only_erasures=True)
         for index, row in missing.items():
-            row[column] = whole[index]
+            row[column] = decoded[index]

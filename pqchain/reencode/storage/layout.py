@@ -17,15 +17,15 @@ def chunk_bytes(block_bytes: int, data_chunks: int) -> int:
     9142912
     """
     if block_bytes < 1:
-        raise UsageError(f"a block of {block_bytes} bytes has nothing to encode; give at least 1")
-    wide = data_chunks * ALIGNMENT_BYTES
-    return -(-block_bytes // wide) * ALIGNMENT_BYTES
+        raise UsageError(f"block_bytes must be at least 1; got {block_bytes}.")
+    stripe_bytes = data_chunks * ALIGNMENT_BYTES
+    return -(-block_bytes // stripe_bytes) * ALIGNMENT_BYTES
 
 
 def check_code(data_chunks: int, parity_chunks: int) -> None:
     """Raise UsageError unless such a code exists over GF(256)."""
     if data_chunks < 1 or parity_chunks < 1 or data_chunks + parity_chunks > 255:
         raise UsageError(
-            f"({data_chunks}, {parity_chunks}) is no code over GF(256): at least 1 data chunk and "
-            "1 parity chunk, at most 255 together"
+            "a code over GF(256) must have at least 1 data chunk and 1 parity chunk, and at most "
+            f"255 in total; got ({data_chunks}, {parity_chunks})."
         )

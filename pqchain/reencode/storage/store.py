@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
-from pqchain import checksum
 from pqchain.errors import BadLength, DataError
-from pqchain.installation import MOST_JSON_BYTES, read_bytes
+from pqchain.installation import MAX_JSON_BYTES, read_bytes
 from pqchain.reencode.storage.erasure import Bytes, ReedSolomon
 from pqchain.reencode.storage.layout import check_code, chunk_bytes
+from pqchain.results import checksum
 
 MANIFEST_VERSION = 3
 """Version of the manifest. 3: its file contains a checksum of itself. 1: hashes are SHA3-256.
@@ -60,7 +60,7 @@ class Manifest:
         check_code(self.data_chunks, self.parity_chunks)
         # Block hashes become folder names, which these digits make safe.
         digests = (self.block_hash, *self.chunk_hashes)
-        fine = (
+        is_consistent = (
             self.block_bytes > 0
             and self.padding_bytes >= 0
             and self.data_chunks * self.chunk_bytes == self.block_bytes + self.padding_bytes
@@ -68,10 +68,10 @@ class Manifest:
             and all(re.fullmatch("[0-9a-f]{64}", digest) for digest in digests)
             and len(set(self.members)) == len(self.members) <= len(self.chunk_hashes)
         )
-        if not fine:
+        if not is_consistent:
             raise DataError(
-                f"the manifest of block {self.block_hash[:16]} contradicts itself; "
-                "restore it, or encode the block again"
+                f"the manifest of block {self.block_hash[:16]} is inconsistent. "
+                "Restore it, or encode the block again."
             )
 
     @property
@@ -90,18 +90,20 @@ class Manifest:
         Raises DataError if it is missing, malformed or of another version.
         """
         try:
-            text = read_bytes(path, MOST_JSON_BYTES)
+            text = read_bytes(path, MAX_JSON_BYTES)
         except OSError as error:
-            raise DataError(f"cannot read {path}: {error.strerror}; restore it") from error
+            raise DataError(f"cannot read {path}: {error.strerror}. Restore it.") from error
         remedy = "restore it, or encode the block again"
         values = checksum.loads(text, str(path), remedy, version=("version", MANIFEST_VERSION))
-        if set(values) != {each.name for each in fields(cls)}:
-            raise DataError(f"{path} has the fields {sorted(values)}; restore it")
+        if set(values) != {field.name for field in fields(cls)}:
+            raise DataError(
+                f"{path} has the fields {sorted(values)}, not those of a manifest. Restore it."
+            )
         try:
             tuples = {name: tuple(values[name]) for name in ("chunk_hashes", "members")}
             return cls(**values | tuples)
         except TypeError as error:
-            raise DataError(f"{path} holds a wrong type ({error}); restore it") from error
+            raise DataError(f"{path} contains a wrong type ({error}). Restore it.") from error
 
 
 class ChunkStore:
@@ -123,14 +125,14 @@ class ChunkStore:
 
     def manifest(self, block_hash: str, epoch: int) -> Manifest:
         """Return the manifest of one epoch. Raises DataError if it is missing or malformed."""
-        return self._read(self._place(block_hash, epoch) / "manifest.json")
+        return self._read(self._path(block_hash, epoch) / "manifest.json")
 
     def _read(self, path: Path) -> Manifest:
         manifest = Manifest.read(path)
-        if path.parent != self._place(manifest.block_hash, manifest.epoch):
+        if path.parent != self._path(manifest.block_hash, manifest.epoch):
             raise DataError(
-                f"{path} is that of block {manifest.block_hash[:16]}, epoch {manifest.epoch}; put "
-                "it where it belongs, or encode the block again"
+                f"{path} belongs to block {manifest.block_hash[:16]}, epoch {manifest.epoch}. Move "
+                "it there, or encode the block again."
             )
         return manifest
 
@@ -143,58 +145,71 @@ class ChunkStore:
         view = chunk.data
         if len(view) != manifest.chunk_bytes:
             raise BadLength(
-                f"chunk {index} of block {manifest.block_hash[:16]} has {len(view)} bytes; its "
-                f"manifest says {manifest.chunk_bytes}"
+                f"chunk {index} of block {manifest.block_hash[:16]} must have "
+                f"{manifest.chunk_bytes} bytes, as in its manifest; got {len(view)}."
             )
         check_chunk(manifest, index, view)
-        place = self._place(manifest.block_hash, manifest.epoch)
+        path = self._path(manifest.block_hash, manifest.epoch)
         # Remove what a killed process has left; a store has one user.
-        for left in place.parent.glob(".*.tmp"):
-            shutil.rmtree(left, ignore_errors=True)
+        for leftover in path.parent.glob(".*.tmp"):
+            shutil.rmtree(leftover, ignore_errors=True)
         # Built in a temporary folder and renamed, so that an interrupted write is never visible.
-        building = place.with_name(f".{place.name}.{uuid.uuid4().hex}.tmp")
+        building = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
         try:
             building.mkdir(parents=True)
             self._write(building / f"chunk-{index}", view)
             text = checksum.dumps(asdict(manifest), indent=1)
             self._write(building / "manifest.json", memoryview(text.encode()))
-            if place.exists():
+            self._sync_folder(building)
+            if path.exists():
                 # Stored by an earlier run that was interrupted later: the same bytes.
-                shutil.rmtree(place)
-            os.rename(building, place)  # noqa: PTH104 - fails if somebody else was faster
+                shutil.rmtree(path)
+            os.rename(building, path)  # noqa: PTH104 - fails if the folder exists again
+            # A rename is durable only once its folder is: the caller deletes the old epoch after
+            # this, and a power failure must not leave neither.
+            self._sync_folder(path.parent)
+            self._sync_folder(self.folder)
         except OSError as error:
             raise DataError(
                 f"cannot store chunk {index} of block {manifest.block_hash[:16]} in {self.folder}: "
-                f"{error.strerror}; make room or allow it, and store it again"
+                f"{error.strerror}. Free disk space or grant access, and store it again."
             ) from error
         finally:
             shutil.rmtree(building, ignore_errors=True)
 
-    def held(self, manifest: Manifest) -> list[int]:
+    def indices(self, manifest: Manifest) -> list[int]:
         """Return the indices of the block's chunks in this store, in ascending order."""
-        place = self._place(manifest.block_hash, manifest.epoch)
-        numbers = (path.name.partition("-")[2] for path in place.glob("chunk-*"))
+        path = self._path(manifest.block_hash, manifest.epoch)
+        numbers = (path.name.partition("-")[2] for path in path.glob("chunk-*"))
         return sorted(int(number) for number in numbers if number.isdecimal())
 
     def get(self, manifest: Manifest, index: int) -> Bytes:
         """Read and verify one chunk. Raises DataError if it is missing, truncated or damaged."""
-        place = self._place(manifest.block_hash, manifest.epoch)
+        path = self._path(manifest.block_hash, manifest.epoch)
         try:
-            chunk = np.fromfile(place / f"chunk-{index}", np.uint8)
+            chunk = np.fromfile(path / f"chunk-{index}", np.uint8)
         except OSError as error:
             raise DataError(
-                f"chunk {index} of block {manifest.block_hash[:16]} is not here "
-                f"({error.strerror}); gather it from the other nodes"
+                f"chunk {index} of block {manifest.block_hash[:16]} is missing "
+                f"({error.strerror}). Gather it from the other nodes."
             ) from error
         check_chunk(manifest, index, chunk.data)
         return chunk
 
     def remove(self, block_hash: str, epoch: int) -> None:
         """Delete an epoch of a block, if it exists."""
-        shutil.rmtree(self._place(block_hash, epoch), ignore_errors=True)
+        shutil.rmtree(self._path(block_hash, epoch), ignore_errors=True)
 
-    def _place(self, block_hash: str, epoch: int) -> Path:
+    def _path(self, block_hash: str, epoch: int) -> Path:
         return self.folder / block_hash / str(epoch)
+
+    def _sync_folder(self, folder: Path) -> None:
+        if self._synchronise:
+            descriptor = os.open(folder, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
 
     def _write(self, path: Path, data: memoryview) -> None:
         with path.open("wb") as file:
@@ -216,7 +231,7 @@ def check_digest(manifest: Manifest, index: int, digest: str) -> None:
     if digest != manifest.chunk_hashes[index]:
         raise DataError(
             f"chunk {index} of block {manifest.block_hash[:16]} is damaged: its SHA-256 is not "
-            "that of the manifest; gather it from the other nodes"
+            "that of the manifest. Gather it from the other nodes."
         )
 
 

@@ -16,55 +16,55 @@ from pqchain.errors import PqchainError
 from pqchain.wire.drivers.job import decode, encode
 from pqchain.wire.drivers.live import LiveNode
 
-LONGEST_LINE_BYTES = 64 << 20
+MAX_LINE_BYTES = 64 << 20
 
 _PROGRESS_STEP = 1 << 20
 """Increase of `Node.progress` between two progress reports."""
 
 
-def report(what: str, value: Any = None) -> None:
+def report(kind: str, value: Any = None) -> None:
     """Write one report to stdout."""
-    sys.stdout.buffer.write(encode(what, value))
+    sys.stdout.buffer.write(encode(kind, value))
     sys.stdout.flush()
 
 
 async def _run() -> None:
-    orders, loop = asyncio.StreamReader(limit=LONGEST_LINE_BYTES), asyncio.get_running_loop()
-    loop.set_exception_handler(partial(_fail, asyncio.current_task()))
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(orders), sys.stdin)
-    _, (job, folder, identity, directory, address) = decode(await orders.readline())
+    requests, loop = asyncio.StreamReader(limit=MAX_LINE_BYTES), asyncio.get_running_loop()
+    loop.set_exception_handler(partial(_report_exception, asyncio.current_task()))
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(requests), sys.stdin)
+    _, (job, folder, identity, directory, address) = decode(await requests.readline())
     live = LiveNode(identity.index, job, folder, identity, directory)
     report("listening", await live.listen(*address))
-    watching = asyncio.create_task(_watch(live))
+    reporting = asyncio.create_task(_report_progress(live))
     try:
-        while line := await orders.readline():
-            what, value = decode(line)
-            if what == "start":
+        while line := await requests.readline():
+            kind, value = decode(line)
+            if kind == "start":
                 live.addresses.update(value)
                 live.start()
-            elif what == "begin":
+            elif kind == "begin":
                 live.begin()
     finally:
-        watching.cancel()
-        await live.shut()
+        reporting.cancel()
+        await live.shutdown()
 
 
-def _fail(
-    running: asyncio.Task[Any] | None, loop: asyncio.AbstractEventLoop, context: dict[str, Any]
+def _report_exception(
+    main: asyncio.Task[Any] | None, loop: asyncio.AbstractEventLoop, context: dict[str, Any]
 ) -> None:
-    """Report an unhandled exception and stop the node; the parent would wait for it in vain."""
+    """Report an unhandled exception and stop the node, for which the parent would wait in vain."""
     loop.default_exception_handler(context)
     error = context.get("exception")
     # Socket errors are caused by peers and are not faults of this node.
     if error is not None and not isinstance(error, OSError):
-        report("error", f"{type(error).__name__}: {error}; its log says where")
-        if running is not None:
-            running.cancel()
+        report("error", f"{type(error).__name__}: {error}. See its log for the traceback.")
+        if main is not None:
+            main.cancel()
 
 
-async def _watch(live: LiveNode) -> None:
+async def _report_progress(live: LiveNode) -> None:
     # A node that fails early is done before it is connected.
-    awaited = ["connected", "begun", "done"]
+    expected = ["connected", "begun", "done"]
     reported = 0
     while True:
         await live.changed.wait()
@@ -73,9 +73,9 @@ async def _watch(live: LiveNode) -> None:
         if node.progress - reported > _PROGRESS_STEP:
             report("progress", node.progress - reported)
             reported = node.progress
-        for what in [what for what in awaited if getattr(node, what)]:
-            awaited.remove(what)
-            report(what, live.result() if what == "done" else None)
+        for kind in [kind for kind in expected if getattr(node, kind)]:
+            expected.remove(kind)
+            report(kind, live.result() if kind == "done" else None)
 
 
 async def _main() -> None:
@@ -84,7 +84,7 @@ async def _main() -> None:
     except PqchainError as error:
         report("error", str(error))
     except asyncio.CancelledError:
-        pass  # reported by `_fail`
+        pass  # reported by `_report_exception`
 
 
 def main() -> None:

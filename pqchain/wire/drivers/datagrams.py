@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from pqchain.wire.drivers.link import Alarm, Clock, Network
-from pqchain.wire.session import Address, Endpoint, Happened, Totals
+from pqchain.wire.drivers.link import Clock, Network, Timer
+from pqchain.wire.session import Address, Endpoint, TimedEvent, Totals
 from pqchain.wire.transports.registry import Conditions
 
 
@@ -25,7 +25,7 @@ class _Host:
     busy_until: float = 0.0
 
     def __post_init__(self) -> None:
-        self.alarm = Alarm(self.fabric.clock, self.act)
+        self.timer = Timer(self.fabric.clock, self.act)
 
     def datagram(self, sender: int, data: bytes) -> None:
         """Queue a datagram, to be processed with others after the coalescing time."""
@@ -36,19 +36,19 @@ class _Host:
 
     def wake(self, time: float) -> None:
         """Schedule `act` at that time, or when the modelled processor is free."""
-        self.alarm.set(max(time, self.busy_until))
+        self.timer.set(max(time, self.busy_until))
 
     def act(self) -> None:
         if not self.alive:
             return
         now = self.fabric.clock.now
-        came, self.inbox = self.inbox, []
+        received, self.inbox = self.inbox, []
         # The whole inbox is processed first, so that one flush sends the replies to all of it.
-        for sender, data in came:
+        for sender, data in received:
             self.endpoint.receive(data, self.fabric.addresses[sender], now)
-        if (timer := self.endpoint.timer()) is not None and timer <= now:
+        if (due := self.endpoint.timer()) is not None and due <= now:
             self.endpoint.handle_timer(now)
-        self.flush(len(came))
+        self.flush(len(received))
 
     def flush(self, handled: int = 0) -> None:
         """Collect events, send datagrams, and schedule the next call.
@@ -58,9 +58,9 @@ class _Host:
         fabric, now = self.fabric, self.fabric.clock.now
         # Events before and after `datagrams`: an endpoint may report new ones while it builds
         # packets.
-        self.note_events()
+        self.collect_events()
         sent = self.endpoint.datagrams(now)
-        self.note_events()
+        self.collect_events()
         cost = fabric.conditions.datagram_seconds
         self.busy_until = max(self.busy_until, now) + handled * cost
         for data, address in sent:
@@ -71,12 +71,12 @@ class _Host:
                 fabric.clock.at(self.busy_until, send)
             else:
                 send()
-        if (timer := self.endpoint.timer()) is not None:
-            self.wake(timer)
+        if (due := self.endpoint.timer()) is not None:
+            self.wake(due)
 
-    def note_events(self) -> None:
+    def collect_events(self) -> None:
         now = self.fabric.clock.now
-        self.fabric.happened += [(now, self.index, event) for event in self.endpoint.events()]
+        self.fabric.pending += [(now, self.index, event) for event in self.endpoint.events()]
 
 
 class DatagramFabric:
@@ -92,7 +92,7 @@ class DatagramFabric:
         self.conditions, self.addresses = conditions, addresses
         self.by_address = {address: index for index, address in addresses.items()}
         self.clock = Clock()
-        self.happened: list[Happened] = []
+        self.pending: list[TimedEvent] = []
         self.network = Network(conditions, len(addresses), self.clock, self._deliver)
         self._open = open_endpoint
         self._hosts: dict[int, _Host] = {}
@@ -110,20 +110,20 @@ class DatagramFabric:
     def stop(self, index: int) -> None:
         """Stop the host; its events that were not delivered are discarded."""
         self._hosts.pop(index).alive = False
-        self.happened = [each for each in self.happened if each[1] != index]
+        self.pending = [event for event in self.pending if event[1] != index]
 
-    def settle(self, index: int) -> None:
-        """Flush the sends that a node has queued since the last event."""
+    def flush(self, index: int) -> None:
+        """Send what a node has queued since the last event."""
         self._hosts[index].flush()
 
-    def advance(self, until: float) -> list[Happened]:
+    def advance(self, until: float) -> list[TimedEvent]:
         """Advance until an event occurs, or until that time; return the events."""
-        while not self.happened and self.clock.due <= until:
+        while not self.pending and self.clock.due <= until:
             self.clock.step()
-        if not self.happened and not math.isinf(until):
+        if not self.pending and not math.isinf(until):
             self.clock.now = max(self.clock.now, until)
-        happened, self.happened = self.happened, []
-        return happened
+        events, self.pending = self.pending, []
+        return events
 
     def qlog(self, index: int) -> Mapping[str, Any] | None:
         """Return the log of a host's current incarnation, or None if it was not requested."""

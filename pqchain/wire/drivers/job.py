@@ -8,10 +8,11 @@ import pickle
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
-from pqchain.errors import PqchainError
+from pqchain.errors import PqchainError, UsageError
 from pqchain.wire.drivers.link import Link
 from pqchain.wire.identity import Identity, PublicIdentity, generate
 from pqchain.wire.node import Node
@@ -23,13 +24,14 @@ Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Strike:
+class NodeFailure:
     """Crash of a node, with an optional restart from its files."""
 
     node: int
     after_seconds: float = 0.0
-    when: str = "begun"
-    """Start of `after_seconds`: "begun" (the first node began its work) or "connected" (all are).
+    trigger: str = "begun"
+    """Event from which `after_seconds` count: "begun" (the first node has begun its work) or
+    "connected" (all nodes are connected).
     """
     down_seconds: float | None = None
     """Downtime in seconds; None: no restart."""
@@ -45,7 +47,7 @@ class Job:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments of the factory."""
     transport: str = field(default_factory=registry.default)
-    others: Mapping[int, str] = field(default_factory=dict)
+    node_transports: Mapping[int, str] = field(default_factory=dict)
     """Transports of single nodes that differ from `transport`; same protocol, on sockets only."""
     datagram_bytes: int = 1452
     congestion: str = "reno"
@@ -53,7 +55,7 @@ class Job:
     """Signature algorithm of the nodes' identities."""
     begin: bool = False
     """Whether `Node.begin` is called once all nodes are connected."""
-    strikes: tuple[Strike, ...] = ()
+    failures: tuple[NodeFailure, ...] = ()
     limit_seconds: float = 600.0
     """Time limit of the job in seconds."""
     link: Link = field(default_factory=Link)
@@ -65,43 +67,53 @@ class Job:
     log: bool = False
     """Whether each node writes `node-<index>.qlog`, where the transport supports it."""
 
+    def __post_init__(self) -> None:
+        """Raise UsageError for a failure of an unknown node, or of one that is already down."""
+        for failure in self.failures:
+            if not 0 <= failure.node < self.nodes:
+                raise UsageError(
+                    f"the node of a failure must be from 0 to {self.nodes - 1}; got {failure.node}."
+                )
+        by_time = sorted(self.failures, key=lambda failure: (failure.node, failure.after_seconds))
+        for first, second in pairwise(by_time):
+            # The time between two triggers is not known before the run, so that two failures of one
+            # node can only be compared if both count from the same one.
+            down_seconds = math.inf if first.down_seconds is None else first.down_seconds
+            if first.node == second.node and (
+                first.trigger != second.trigger
+                or second.after_seconds <= first.after_seconds + down_seconds
+            ):
+                raise UsageError(
+                    f"node {first.node} must be up again before it fails a second time; got "
+                    f"{first} and {second}. Remove one, or let the first restart earlier."
+                )
+
     @property
-    def row(self) -> registry.Row:
-        """Registry row of the transport. Raises UnknownName."""
+    def info(self) -> registry.TransportInfo:
+        """Properties of the transport. Raises UnknownName."""
         return registry.get(self.transport)
 
-    def speaks(self, index: int) -> str:
+    def transport_of(self, index: int) -> str:
         """Return the name of a node's transport."""
-        return self.others.get(index, self.transport)
+        return self.node_transports.get(index, self.transport)
 
     def identities(self, *, seed: int | None = None) -> list[Identity]:
         """Return an identity for each node; a seed makes them reproducible."""
-        rows = [registry.get(self.speaks(index)) for index in range(self.nodes)]
+        infos = [registry.get(self.transport_of(index)) for index in range(self.nodes)]
         # Transports that need different key types share a mesh with P-256, which all support.
-        keys = {row.certificate_key for row in rows}
+        keys = {info.certificate_key for info in infos}
         key = keys.pop() if len(keys) == 1 else "p256"
         return generate(self.nodes, algorithm=self.identity, certificate_key=key, seed=seed)
 
-    def open(
+    def settings(
         self,
         identity: Identity,
         directory: Sequence[PublicIdentity],
         addresses: Mapping[int, Address],
         folder: Path,
-    ) -> Any:
-        """Return a node's transport, opened. Raises Unsupported."""
-        place = self.place(identity, directory, addresses, folder)
-        return registry.get(self.speaks(identity.index)).open(place)
-
-    def place(
-        self,
-        identity: Identity,
-        directory: Sequence[PublicIdentity],
-        addresses: Mapping[int, Address],
-        folder: Path,
-    ) -> registry.Place:
+    ) -> registry.TransportSettings:
         """Return the arguments with which a node's transport is opened."""
-        return registry.Place(
+        return registry.TransportSettings(
             identity=identity,
             directory=directory,
             addresses=addresses,
@@ -160,7 +172,7 @@ class Result:
     nodes: tuple[NodeResult, ...]
     connected: float
     """Time at which all nodes were connected."""
-    struck: Mapping[int, float]
+    failure_times: Mapping[int, float]
     """Time of the crash of each node that crashed."""
     identity: str
     """Signature algorithm of the nodes' identities."""
@@ -177,11 +189,11 @@ class Result:
         return next((node.error for node in self.nodes if node.state == "failed"), None)
 
 
-def encode(what: str, value: Any = None) -> bytes:
+def encode(kind: str, value: Any = None) -> bytes:
     """Return a request or report as one line: base64 of its pickle."""
     # Pickle is safe here: both ends of the pipe are processes of the same job. Base64 contains no
     # line breaks, so that a message is one line.
-    return base64.b64encode(pickle.dumps((what, value))) + b"\n"
+    return base64.b64encode(pickle.dumps((kind, value))) + b"\n"
 
 
 def decode(line: bytes) -> tuple[str, Any]:

@@ -21,7 +21,7 @@ from pqchain.wire.transports.registry import WINDOW_BYTES, Conditions
 OVERHEAD_BYTES = 66
 """Overhead in bytes per datagram: IPv4 20, UDP 8, Ethernet 38 with preamble, checksum and gap."""
 
-_MOST_WINDOW_BYTES = 1 << 29
+_MAX_WINDOW_BYTES = 1 << 29
 """Upper bound of a window in bytes, whatever the link's bandwidth-delay product."""
 
 
@@ -39,7 +39,9 @@ class Link:
         50e-6, help="one-way delay of the virtual network, or of a namespace", most=1e7
     )
     loss: float = checks.field(
-        0.0, help="probability below 1 that a datagram of such a network is lost", most=1.0
+        0.0,
+        help="probability, below 1, that such a network loses a datagram",
+        most=1.0,
     )
     queue_bytes: int = 1_000_000
     """Bytes that a port queues before it drops datagrams."""
@@ -57,17 +59,17 @@ class Link:
 
         It is at least `WINDOW_BYTES`, the default window, and at most 512 MiB.
         """
-        held = self.bits_per_second / 8 * 2 * self.delay_seconds
-        return min(max(WINDOW_BYTES, math.ceil(2 * held)), _MOST_WINDOW_BYTES)
+        product = self.bits_per_second / 8 * 2 * self.delay_seconds
+        return min(max(WINDOW_BYTES, math.ceil(2 * product)), _MAX_WINDOW_BYTES)
 
     def __post_init__(self) -> None:
-        checks.declared(self)
+        checks.check_declared(self)
         # The clock counts nanoseconds in 64 bits: 1e7 s leave room for many delays.
         checks.number("coalescing_seconds", self.coalescing_seconds, most=1e7)
         # A shorter queue does not hold one burst of datagrams.
-        checks.whole("queue_bytes", self.queue_bytes, least=20_000)
+        checks.integer("queue_bytes", self.queue_bytes, least=20_000)
         if self.loss == 1:
-            raise UsageError("loss must be below 1; got 1, with which nothing arrives")
+            raise UsageError("loss must be below 1; got 1. No datagram would arrive.")
 
 
 class Clock:
@@ -99,7 +101,7 @@ class Clock:
         return True
 
 
-class Alarm:
+class Timer:
     """Timer with at most one pending call: the earliest that was requested."""
 
     def __init__(self, clock: Clock, action: Callable[[], None]) -> None:
@@ -111,9 +113,9 @@ class Alarm:
         time = max(time, self._clock.now)
         if time < self._due:
             self._due = time
-            self._clock.at(time, partial(self._ring, time))
+            self._clock.at(time, partial(self._fire, time))
 
-    def _ring(self, time: float) -> None:
+    def _fire(self, time: float) -> None:
         # The clock cannot cancel events; one that an earlier call replaced is ignored here.
         if self._due == time:
             self._due = math.inf
@@ -145,7 +147,7 @@ class Network:
 
         self._draws = np.random.default_rng([conditions.seed, 1])
 
-    def _pass(self, free_at: list[float], port: int, size: int, now: float) -> float | None:
+    def _transmit(self, free_at: list[float], port: int, size: int, now: float) -> float | None:
         """Return the time at which the last bit leaves a port, or None if its queue is full."""
         # The queue is not stored: its length follows from the time at which the port becomes free.
         rate = self._conditions.bits_per_second
@@ -160,8 +162,8 @@ class Network:
         conditions = self._conditions
         size = len(datagram) + conditions.overhead_bytes
         self.sent += 1
-        left = self._pass(self._out, sender, size, self._clock.now)
-        if left is None:
+        departure = self._transmit(self._out, sender, size, self._clock.now)
+        if departure is None:
             return
         if conditions.loss and self._draws.random() < conditions.loss:
             self.lost += 1
@@ -170,8 +172,8 @@ class Network:
         def arrive() -> None:
             # The incoming port reads bits while they arrive, so that only queueing adds time here.
             first_bit = self._clock.now - size * 8 / conditions.bits_per_second
-            at = self._pass(self._in, receiver, size, first_bit)
-            if at is not None:
-                self._clock.at(at, lambda: self._deliver(receiver, sender, datagram))
+            arrival = self._transmit(self._in, receiver, size, first_bit)
+            if arrival is not None:
+                self._clock.at(arrival, lambda: self._deliver(receiver, sender, datagram))
 
-        self._clock.at(left + conditions.delay_seconds, arrive)
+        self._clock.at(departure + conditions.delay_seconds, arrive)

@@ -1,6 +1,8 @@
 """Driver of one node on real sockets with asyncio; one process runs one node.
 
-It reads the event loop's clock and the process's processor time; modules below it read neither.
+It reads the monotonic clock and the process's processor time; modules below it read neither. The
+clock is not the event loop's: uvloop's has the resolution of a millisecond and is read once per
+turn of the loop.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from pqchain.errors import UsageError
@@ -22,7 +25,7 @@ from pqchain.wire.drivers.job import Job, NodeResult
 from pqchain.wire.identity import Identity, PublicIdentity
 from pqchain.wire.session import Address, Deliver, Endpoint, Event, Listener, Received
 from pqchain.wire.transports import registry
-from pqchain.wire.transports.limits import MOST_UNREAD_BYTES
+from pqchain.wire.transports.limits import MAX_UNREAD_BYTES
 
 _SOCKET_BYTES = 4 << 20
 """Requested socket buffer in bytes; the system may grant less."""
@@ -51,7 +54,7 @@ class UdpSocket(asyncio.DatagramProtocol):
         name = raw.getsockname()
         return str(name[0]), int(name[1])
 
-    async def shut(self) -> None:
+    async def shutdown(self) -> None:
         """Send remaining datagrams and close the socket."""
         self._flush()
         if self._timer is not None:
@@ -60,7 +63,7 @@ class UdpSocket(asyncio.DatagramProtocol):
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         """Process a datagram; replies to a burst are sent together."""
-        self.endpoint.receive(data, (addr[0], addr[1]), self._loop.time())
+        self.endpoint.receive(data, (addr[0], addr[1]), monotonic())
         self.flush_soon()
 
     def error_received(self, exc: Exception) -> None:
@@ -79,22 +82,22 @@ class UdpSocket(asyncio.DatagramProtocol):
             self._flushing = False
         if self._socket.is_closing():
             return
-        for data, address in self.endpoint.datagrams(self._loop.time()):
+        for data, address in self.endpoint.datagrams(monotonic()):
             self._socket.sendto(data, address)
         # Building datagrams can cause events too.
         self._deliver_all()
         due = self.endpoint.timer()
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = None if due is None else self._loop.call_at(due, self._timed)
+        self._timer = None if due is None else self._loop.call_at(due, self._on_timer)
 
     def _deliver_all(self) -> None:
         for event in self.endpoint.events():
             self._deliver(event)
 
-    def _timed(self) -> None:
+    def _on_timer(self) -> None:
         self._timer = None
-        self.endpoint.handle_timer(self._loop.time())
+        self.endpoint.handle_timer(monotonic())
         self.flush_soon()
 
 
@@ -117,8 +120,9 @@ class LiveNode:
             # Before any thread is created, because threads inherit the affinity.
             os.sched_setaffinity(0, job.processors)
         self._loop = asyncio.get_running_loop()
-        transport = job.open(identity, directory, self.addresses, folder)
-        self._udp = UdpSocket(transport) if registry.get(job.speaks(index)).endpoint else None
+        info = registry.get(job.transport_of(index))
+        transport = info.open(job.settings(identity, directory, self.addresses, folder))
+        self._udp = UdpSocket(transport) if info.endpoint else None
         self._listener: Listener = self._udp or transport
         self.node = job.node(index, transport, folder)
         # One thread, because a node's tasks are sequential. Codec and hashes release the
@@ -144,8 +148,8 @@ class LiveNode:
             return await self._listener.listen(host, port, self._deliver)
         except OSError as error:
             raise UsageError(
-                f"cannot listen on {host} port {port}: {error.strerror or error}; free the port, "
-                "choose an address of this machine, or raise the limit of open files (ulimit -n)"
+                f"cannot listen on {host} port {port}: {error.strerror or error}. Free the port, "
+                "choose an address of this machine, or raise the limit of open files (ulimit -n)."
             ) from error
 
     def start(self) -> None:
@@ -153,21 +157,21 @@ class LiveNode:
         # A full collection of modules and set-up data takes 50 ms in one turn of the loop.
         gc.freeze()
         self._started = True
-        self.node.start(self._loop.time())
+        self.node.start(monotonic())
         for event in self._early:
-            self.node.handle(event, self._loop.time())
-        self._next()
+            self.node.handle(event, monotonic())
+        self._advance()
 
     def begin(self) -> None:
         """Begin the node's work, once all nodes are connected."""
-        self.node.begin(self._loop.time())
-        self._next()
+        self.node.begin(monotonic())
+        self._advance()
 
-    async def shut(self) -> None:
+    async def shutdown(self) -> None:
         """Close everything; write the qlog file if one was requested."""
         if self._timer is not None:
             self._timer.cancel()
-        await self._listener.shut()
+        await self._listener.shutdown()
         self._workers.shutdown(wait=False, cancel_futures=True)
         if self._udp is not None and (log := self._udp.endpoint.qlog()) is not None:
             path = self._folder / f"node-{self.index}.qlog"
@@ -184,34 +188,34 @@ class LiveNode:
 
     def _deliver(self, event: Event) -> None:
         if self._started:
-            self.node.handle(event, self._loop.time())
-            self._next()
+            self.node.handle(event, monotonic())
+            self._advance()
             return
         self._early.append(event)
         if isinstance(event, Received):
             self._early_bytes += len(event.data)
             # Nothing reads these bytes before the start, so a peer could fill the memory.
-            if self._early_bytes > MOST_UNREAD_BYTES:
-                self._give_up(event.session)
+            if self._early_bytes > MAX_UNREAD_BYTES:
+                self._reject(event.session)
 
-    def _give_up(self, session: int) -> None:
+    def _reject(self, session: int) -> None:
         """Close a session that has sent too much before the start, and drop its events."""
-        self._transport.close(session, "too much before the start", now=self._loop.time())
+        self._transport.close(session, "too much data before the start", now=monotonic())
         self._early = [event for event in self._early if event.session != session]
         received = [event for event in self._early if isinstance(event, Received)]
         self._early_bytes = sum(len(event.data) for event in received)
 
-    def _next(self) -> None:
+    def _advance(self) -> None:
         """Run the next task, set the timer, and record when work begins and ends."""
         if (task := self.node.poll()) is not None:
-            self.node.started(self._loop.time())
+            self.node.started(monotonic())
             future = self._loop.run_in_executor(self._workers, task.outcome)
-            future.add_done_callback(self._finished)
+            future.add_done_callback(self._task_finished)
         if self.node.begun and math.isnan(self._cpu_begun):
             self._cpu_begun = time.process_time()
-        if self._steps and (grown := self.node.progress - self._progress) > 0:
-            self._cpu_steps += grown * [time.process_time() - self._cpu_begun]
-            self._progress += grown
+        if self._steps and (steps := self.node.progress - self._progress) > 0:
+            self._cpu_steps += steps * [time.process_time() - self._cpu_begun]
+            self._progress += steps
         if self.node.done and math.isnan(self._cpu_done):
             self._cpu_done = time.process_time()
         due = self.node.timer()
@@ -219,17 +223,17 @@ class LiveNode:
         if due is not None and due < self._due:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer, self._due = self._loop.call_at(due, self._timed), due
+            self._timer, self._due = self._loop.call_at(due, self._on_timer), due
         if self._udp is not None:
             self._udp.flush_soon()
         self.changed.set()
 
-    def _finished(self, future: asyncio.Future[object]) -> None:
+    def _task_finished(self, future: asyncio.Future[object]) -> None:
         if not future.cancelled():
-            self.node.finished(future.result(), self._loop.time())
-            self._next()
+            self.node.finished(future.result(), monotonic())
+            self._advance()
 
-    def _timed(self) -> None:
+    def _on_timer(self) -> None:
         self._timer, self._due = None, math.inf
-        self.node.handle_timer(self._loop.time())
-        self._next()
+        self.node.handle_timer(monotonic())
+        self._advance()

@@ -14,14 +14,14 @@ from pqchain.errors import PqchainError, Unsupported
 from pqchain.wire.drivers.link import Link
 
 _UNSHAPED_BITS = 5e9
-"""Rate from which a virtual cable is not shaped: shaping would cost more than it limits."""
+"""Rate from which a veth pair is not shaped: shaping would cost more than it limits."""
 
-_OWN_DELAY_SECONDS = 100e-6
-"""Approximate delay of a virtual cable itself; longer delays need netem."""
+_VETH_DELAY_SECONDS = 100e-6
+"""Approximate delay of a veth pair itself; longer delays need netem."""
 
 
-def reason() -> str:
-    """Return "" if namespaces can be created, else the reason why not."""
+def unavailable_reason() -> str:
+    """Return the reason why namespaces cannot be created here; "" if they can."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     missing = [tool for tool in ("ip", "tc") if shutil.which(tool) is None]
@@ -44,29 +44,29 @@ class Namespaces:
     """Context manager that creates one namespace per node and deletes them at the end."""
 
     def __init__(self, count: int, link: Link) -> None:
-        if why := reason():
-            raise Unsupported(f"netns cannot run here: {why}; use loopback or virtual")
+        if why := unavailable_reason():
+            raise Unsupported(f"netns cannot run here: {why}. Use loopback or virtual.")
         # All nodes have an address in 10.99.0.0/24.
         if count > 200:
             # `__exit__` is not called when `__enter__` fails; namespaces would be left over.
-            raise Unsupported(f"{count} namespaces are too many for one bridge; at most 200")
+            raise Unsupported(f"netns must have at most 200 nodes; got {count}. Use loopback.")
         self._count = count
         self._link = link
-        self._stem = f"pq{os.getpid()}"
-        self._made: list[str] = []
+        self._prefix = f"pq{os.getpid()}"
+        self._created: list[str] = []
 
     def __enter__(self) -> Namespaces:
         try:
-            self._make()
+            self._create()
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        for name in reversed(self._made):
+        for name in reversed(self._created):
             subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
-        self._made.clear()
+        self._created.clear()
 
     def host(self, index: int) -> str:
         """Return the IPv4 address of a node."""
@@ -77,29 +77,29 @@ class Namespaces:
         return ["ip", "netns", "exec", self._name(index)]
 
     def _name(self, index: int) -> str:
-        return f"{self._stem}-{index}"
+        return f"{self._prefix}-{index}"
 
-    def _make(self) -> None:
+    def _create(self) -> None:
         """Create a bridge in its own namespace, and a veth pair from every node to it."""
-        middle = f"{self._stem}-bridge"
-        self._add(middle)
-        _run(f"ip -n {middle} link add bridge type bridge")
-        _run(f"ip -n {middle} link set bridge up")
+        bridge = f"{self._prefix}-bridge"
+        self._add(bridge)
+        _run(f"ip -n {bridge} link add bridge type bridge")
+        _run(f"ip -n {bridge} link set bridge up")
         for index in range(self._count):
             name, port = self._name(index), f"port{index}"
             self._add(name)
-            _run(f"ip -n {name} link add eth0 type veth peer name {port} netns {middle}")
-            _run(f"ip -n {middle} link set {port} master bridge up")
+            _run(f"ip -n {name} link add eth0 type veth peer name {port} netns {bridge}")
+            _run(f"ip -n {bridge} link set {port} master bridge up")
             _run(f"ip -n {name} address add {self.host(index)}/24 dev eth0")
             _run(f"ip -n {name} link set lo up")
             _run(f"ip -n {name} link set eth0 up")
             # Both directions have the rate; delay and loss apply once, on the way from the node.
             self._shape(name, "eth0", delayed=True)
-            self._shape(middle, port, delayed=False)
+            self._shape(bridge, port, delayed=False)
 
     def _add(self, name: str) -> None:
         _run(f"ip netns add {name}")
-        self._made.append(name)
+        self._created.append(name)
 
     def _shape(self, name: str, device: str, *, delayed: bool) -> None:
         """Limit the rate of one direction; add delay and loss if `delayed`."""
@@ -110,19 +110,21 @@ class Namespaces:
             rate, limit = round(link.bits_per_second), link.queue_bytes
             burst = max(32_000, round(link.bits_per_second / 8 * 0.002))
             _run(f"{add} root handle 1: tbf rate {rate}bit burst {burst} limit {limit}")
-        if not delayed or (link.delay_seconds <= _OWN_DELAY_SECONDS and not link.loss):
+        if not delayed or (link.delay_seconds <= _VETH_DELAY_SECONDS and not link.loss):
             return
         delay, loss = round(link.delay_seconds * 1e6), link.loss * 100
         try:
             _run(f"{add} {parent} netem delay {delay}us loss {loss:g}%")
         except PqchainError as error:
             raise Unsupported(
-                f"delay and loss in namespaces need netem, which this kernel has not ({error}); "
-                "use virtual, or a link with neither"
+                f"delay and loss in namespaces need netem, which this kernel lacks ({error}). "
+                "Use virtual, or a link without delay and loss."
             ) from error
 
 
 def _run(command: str) -> None:
-    done = subprocess.run(command.split(), capture_output=True, text=True, timeout=20, check=False)
-    if done.returncode:
-        raise PqchainError(f"`{command}` failed: {done.stderr.strip()}")
+    process = subprocess.run(
+        command.split(), capture_output=True, text=True, timeout=20, check=False
+    )
+    if process.returncode:
+        raise PqchainError(f"`{command}` failed: {process.stderr.strip()}")

@@ -1,7 +1,6 @@
 """Driver with one process per node, on loopback or in network namespaces.
 
-On loopback a nursery forks the processes; one nursery can serve several jobs. Every wait has a
-timeout.
+On loopback a fork server forks the processes; it can serve several jobs. Every wait has a timeout.
 """
 
 from __future__ import annotations
@@ -14,13 +13,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
+from time import monotonic
 from typing import IO, Any
 
 from pqchain.errors import PqchainError, UsageError
-from pqchain.wire.drivers.child import LONGEST_LINE_BYTES
-from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike, decode, encode
+from pqchain.wire.drivers.child import MAX_LINE_BYTES
+from pqchain.wire.drivers.fork_server import ForkServer, Process
+from pqchain.wire.drivers.job import Job, NodeFailure, NodeResult, Progress, Result, decode, encode
 from pqchain.wire.drivers.namespaces import Namespaces
-from pqchain.wire.drivers.nursery import Nursery, Process
 from pqchain.wire.identity import Identity
 from pqchain.wire.transports import registry
 
@@ -30,8 +30,8 @@ _START_SECONDS = 60.0
 _QUIT_SECONDS = 10.0
 _FILES_PER_NODE = 8
 
-_LATE = {"listening": "did not start", "connected": "did not connect", "done": "did not end"}
-"""Reports expected of every process, and the error text for each that is late."""
+_REPORTS = {"listening": "did not start", "connected": "did not connect", "done": "did not end"}
+"""Reports that every process must send, and the error text if one is late."""
 
 
 @dataclass(eq=False)
@@ -41,13 +41,13 @@ class _Child:
     index: int
     process: Process
     reports: dict[str, asyncio.Future[Any]]
-    """Pending reports of `_LATE`: an error if the process ended before, None if it was killed."""
+    """Reports of `_REPORTS`: an error if the process ended before, None if it was killed."""
     reading: asyncio.Task[None] = field(init=False)
     dead: bool = False
 
-    def order(self, what: str, value: Any = None) -> None:
+    def request(self, kind: str, value: Any = None) -> None:
         """Send a request; it is lost if the process has ended."""
-        self.process.stdin.write(encode(what, value))
+        self.process.stdin.write(encode(kind, value))
 
     @property
     def result(self) -> NodeResult:
@@ -76,50 +76,50 @@ class _Mesh:
     identities: list[Identity]
     folder: Path
     namespaces: Namespaces | None
-    nursery: Nursery | None
+    fork_server: ForkServer | None
     """Set if and only if there are no namespaces."""
     progress: Progress
     children: dict[int, _Child] = field(default_factory=dict)
     begun: asyncio.Event = field(default_factory=asyncio.Event)
-    struck: dict[int, float] = field(default_factory=dict)
+    failure_times: dict[int, float] = field(default_factory=dict)
 
     async def run(self) -> Result:
         job, loop = self.job, asyncio.get_running_loop()
-        strikes: list[asyncio.Task[None]] = []
+        failures: list[asyncio.Task[None]] = []
         try:
             for index in range(job.nodes):
                 await self._spawn(index)
-            await self._all("listening", _START_SECONDS)
+            await self._wait_for_all("listening", _START_SECONDS)
             self._start(*self.children.values())
-            await self._all("connected", _START_SECONDS)
-            connected, ticks = loop.time(), _ticks()
+            await self._wait_for_all("connected", _START_SECONDS)
+            connected, ticks = monotonic(), _ticks()
             if job.begin:
                 for child in self.children.values():
-                    child.order("begin")
-            strikes = [loop.create_task(self._strike(strike)) for strike in job.strikes]
+                    child.request("begin")
+            failures = [loop.create_task(self._fail_node(failure)) for failure in job.failures]
             # Twice: nodes that were restarted after the first wait have new reports.
-            await self._all("done", job.limit_seconds)
-            await asyncio.gather(*strikes)
-            await self._all("done", job.limit_seconds)
+            await self._wait_for_all("done", job.limit_seconds)
+            await asyncio.gather(*failures)
+            await self._wait_for_all("done", job.limit_seconds)
             idle, total = (now - then for now, then in zip(_ticks(), ticks, strict=True))
         finally:
-            for task in strikes:
+            for task in failures:
                 task.cancel()
             await asyncio.gather(*(child.quit() for child in self.children.values()))
         return Result(
             nodes=tuple(self.children[index].result for index in range(job.nodes)),
             connected=connected,
-            struck=self.struck,
+            failure_times=self.failure_times,
             identity=self.identities[0].public.algorithm,
             machine_busy=1 - idle / total if total else math.nan,
         )
 
-    async def _all(self, what: str, seconds: float) -> None:
+    async def _wait_for_all(self, kind: str, seconds: float) -> None:
         """Wait for one kind of report from all nodes.
 
         Raises PqchainError if a process ends first, or after the given timeout in seconds.
         """
-        reports = {child.index: child.reports[what] for child in self.children.values()}
+        reports = {child.index: child.reports[kind] for child in self.children.values()}
         await asyncio.wait(reports.values(), timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
         late = [index for index, report in reports.items() if not report.done()]
         for report in reports.values():
@@ -127,8 +127,8 @@ class _Mesh:
                 report.result()
         if late:
             raise PqchainError(
-                f"nodes {late} {_LATE[what]} within {seconds:g} s; use smaller blocks or fewer "
-                "nodes, or see that nothing else keeps the processors busy"
+                f"nodes {late} {_REPORTS[kind]} within {seconds:g} s. Use smaller blocks or fewer "
+                "nodes, or stop other programs that keep the processors busy."
             )
 
     async def _spawn(self, index: int, port: int = 0) -> _Child:
@@ -136,76 +136,78 @@ class _Mesh:
         folder.mkdir(parents=True, exist_ok=True)
         host = "127.0.0.1"
         with (folder / "log").open("ab") as log:
-            if self.nursery is not None:
-                process = await self.nursery.start(log, LONGEST_LINE_BYTES)
+            if self.fork_server is not None:
+                process = await self.fork_server.start(log, MAX_LINE_BYTES)
             else:
                 assert self.namespaces is not None
                 host = self.namespaces.host(index)
-                process = await _executed(self.namespaces.prefix(index), log)
-        reports = {what: asyncio.get_running_loop().create_future() for what in _LATE}
+                process = await _execute(self.namespaces.prefix(index), log)
+        reports = {kind: asyncio.get_running_loop().create_future() for kind in _REPORTS}
         child = self.children[index] = _Child(index, process, reports)
         child.reading = asyncio.create_task(self._read(child, folder / "log"))
         directory = [identity.public for identity in self.identities]
-        child.order("setup", (self.job, folder, self.identities[index], directory, (host, port)))
+        child.request("setup", (self.job, folder, self.identities[index], directory, (host, port)))
         return child
 
     def _start(self, *children: _Child) -> None:
-        addresses = {at: child.reports["listening"].result() for at, child in self.children.items()}
+        addresses = {
+            index: child.reports["listening"].result() for index, child in self.children.items()
+        }
         for child in children:
-            child.order("start", addresses)
+            child.request("start", addresses)
 
     async def _read(self, child: _Child, log: Path) -> None:
         """Process the reports of one node until its process ends."""
         error = ""
         while line := await child.process.stdout.readline():
-            what, value = decode(line)
-            if what == "begun":
+            kind, value = decode(line)
+            if kind == "begun":
                 self.begun.set()
-            elif what == "progress":
+            elif kind == "progress":
                 self.progress(value)
-            elif what == "error":
+            elif kind == "error":
                 error = value
             else:
-                child.reports[what].set_result(value)
-        lines = log.read_text(errors="replace").splitlines()
-        why = error or (lines[-1] if lines else "it wrote nothing")
+                child.reports[kind].set_result(value)
+        log_lines = log.read_text(errors="replace").splitlines()
+        why = error or (log_lines[-1] if log_lines else "its log is empty")
         for report in child.reports.values():
             if report.done():
                 continue
             if child.dead:
                 report.set_result(None)
             else:
-                early = f"the process of node {child.index} ended early: {why}"
-                report.set_exception(PqchainError(early))
+                text = f"the process of node {child.index} ended early: {why}"
+                report.set_exception(PqchainError(text))
                 report.exception()  # mark as retrieved, else asyncio logs a warning
 
-    async def _strike(self, strike: Strike) -> None:
-        if strike.when == "begun":
+    async def _fail_node(self, failure: NodeFailure) -> None:
+        if failure.trigger == "begun":
             await self.begun.wait()
-        await asyncio.sleep(strike.after_seconds)
-        child = self.children[strike.node]
-        self.struck[strike.node] = asyncio.get_running_loop().time()
+        await asyncio.sleep(failure.after_seconds)
+        child = self.children[failure.node]
+        self.failure_times[failure.node] = monotonic()
         child.dead = True
         child.kill()
-        if strike.down_seconds is None:
+        if failure.down_seconds is None:
             return
-        await asyncio.sleep(strike.down_seconds)
+        await asyncio.sleep(failure.down_seconds)
         # The same port, because the other nodes keep the address.
-        fresh = await self._spawn(strike.node, child.reports["listening"].result()[1])
-        await asyncio.wait_for(fresh.reports["listening"], _START_SECONDS)
-        self._start(fresh)
+        restarted = await self._spawn(failure.node, child.reports["listening"].result()[1])
+        await asyncio.wait_for(restarted.reports["listening"], _START_SECONDS)
+        self._start(restarted)
         if self.job.begin:
-            fresh.order("begin")
+            restarted.request("begin")
 
 
-async def _executed(prefix: list[str], log: IO[bytes]) -> Process:
+async def _execute(prefix: list[str], log: IO[bytes]) -> Process:
     """Start a node's process by executing a command behind a prefix."""
     process = await asyncio.create_subprocess_exec(
         *(*prefix, sys.executable, "-m", "pqchain.wire.drivers.child"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=log,
-        limit=LONGEST_LINE_BYTES,
+        limit=MAX_LINE_BYTES,
         start_new_session=True,
     )
     assert process.stdin is not None
@@ -213,20 +215,19 @@ async def _executed(prefix: list[str], log: IO[bytes]) -> Process:
     return Process(process.stdin, process.stdout, process.pid, process)
 
 
-def nursery(*jobs: Job) -> Nursery:
-    """Return a nursery, not yet entered, with all modules that the nodes of these jobs import."""
+def open_fork_server(*jobs: Job) -> ForkServer:
+    """Return a fork server, not yet entered, with the modules that these jobs' nodes import."""
     modules = {"uvloop", "pqchain.wire.drivers.live"}
     for job in jobs:
         modules.add(job.factory.partition(":")[0])
-        rows = [registry.get(job.speaks(index)) for index in range(job.nodes)]
-        modules |= {f"{registry.__package__}.{row.module or row.name}" for row in rows}
+        infos = [registry.get(job.transport_of(index)) for index in range(job.nodes)]
+        modules |= {f"{registry.__package__}.{info.module or info.name}" for info in infos}
         # Unpickling a parameter imports the modules of its class and of its fields' classes.
         for value in job.parameters.values():
-            held = (
-                [getattr(value, each.name) for each in fields(value)] if is_dataclass(value) else []
-            )
-            modules |= {type(each).__module__ for each in (value, *held)}
-    return Nursery(tuple(sorted(modules)))
+            names = [field.name for field in fields(value)] if is_dataclass(value) else []
+            parts = [value, *(getattr(value, name) for name in names)]
+            modules |= {type(part).__module__ for part in parts}
+    return ForkServer(tuple(sorted(modules)))
 
 
 def _ticks() -> tuple[int, int]:
@@ -245,28 +246,28 @@ def run(
     *,
     shaped: bool = False,
     progress: Progress = lambda count: None,
-    using: Nursery | None = None,
+    fork_server: ForkServer | None = None,
 ) -> Result:
     """Run a job on sockets, in namespaces with its link if `shaped`; node i has `folder/i`.
 
-    `using` is an entered nursery, for several jobs in a row. Raises UsageError if the limit of open
-    files is too low, Unsupported if namespaces cannot be created, and PqchainError if a process
-    does not start or end in time.
+    `fork_server` is an entered one, for several jobs in a row. Raises UsageError if the limit of
+    open files is too low, Unsupported if namespaces cannot be created, and PqchainError if a
+    process does not start or end in time.
     """
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = max(job.nodes * _FILES_PER_NODE, 4 * job.nodes + 32)
-    if allowed != resource.RLIM_INFINITY and allowed < wanted:
+    needed = max(job.nodes * _FILES_PER_NODE, 4 * job.nodes + 32)
+    if allowed != resource.RLIM_INFINITY and allowed < needed:
         raise UsageError(
-            f"this process may open {allowed} files, {job.nodes} nodes need {wanted}; "
-            f"raise the limit: ulimit -n {wanted}"
+            f"the limit of open files must be at least {needed} for {job.nodes} nodes; got "
+            f"{allowed}. Raise it: ulimit -n {needed}"
         )
     with ExitStack() as stack:
         namespaces = stack.enter_context(Namespaces(job.nodes, job.link)) if shaped else None
         if shaped:
-            using = None
-        elif using is None:
-            using = stack.enter_context(nursery(job))
-        mesh = _Mesh(job, job.identities(), folder, namespaces, using, progress)
+            fork_server = None
+        elif fork_server is None:
+            fork_server = stack.enter_context(open_fork_server(job))
+        mesh = _Mesh(job, job.identities(), folder, namespaces, fork_server, progress)
         try:
             asyncio.get_running_loop()
         except RuntimeError:

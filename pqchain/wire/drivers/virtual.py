@@ -20,8 +20,8 @@ import numpy as np
 
 from pqchain.errors import PqchainError, Unsupported
 from pqchain.wire.drivers.datagrams import DatagramFabric
-from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result, Strike
-from pqchain.wire.drivers.link import Alarm, Clock
+from pqchain.wire.drivers.job import Job, NodeFailure, NodeResult, Progress, Result
+from pqchain.wire.drivers.link import Clock, Timer
 from pqchain.wire.node import Node, Task
 from pqchain.wire.session import Event, Fabric
 from pqchain.wire.transports import registry
@@ -46,87 +46,84 @@ class Model:
 class _Host:
     """One incarnation of a node, with its timer and running task."""
 
-    world: World
+    simulation: Simulation
     index: int
     node: Node = field(init=False)
     alive: bool = False
-    returns: bool = False
+    restarts: bool = False
     """Whether a restart follows."""
     reported: int = 0
-    working: Future[Any] | None = None
+    running: Future[Any] | None = None
     """The running task."""
 
     def __post_init__(self) -> None:
-        self.alarm = Alarm(self.world.clock, self.act)
+        self.timer = Timer(self.simulation.clock, self.act)
 
     def start(self) -> None:
         """Start the node; its folder is the only state from an earlier incarnation."""
-        world, folder = self.world, self.world.folder / str(self.index)
+        simulation, folder = self.simulation, self.simulation.folder / str(self.index)
         self.alive = True
-        transport = world.fabric.start(self.index)
-        self.node = world.job.node(self.index, transport, folder)
-        self.node.start(world.clock.now)
+        transport = simulation.fabric.start(self.index)
+        self.node = simulation.job.node(self.index, transport, folder)
+        self.node.start(simulation.clock.now)
         self.flush()
 
     def begin(self) -> None:
         if self.alive:
-            self.node.begin(self.world.clock.now)
+            self.node.begin(self.simulation.clock.now)
             self.flush()
 
-    def end(self) -> None:
+    def crash(self) -> None:
         """Crash the node, after its running task has ended."""
         # The task's writes complete first, else the files after a crash would depend on real time.
-        if self.working is not None:
-            wait([self.working])
+        if self.running is not None:
+            wait([self.running])
         self.alive = False
-        self.world.fabric.stop(self.index)
+        self.simulation.fabric.stop(self.index)
 
     def act(self) -> None:
         if not self.alive:
             return
-        now = self.world.clock.now
-        if (timer := self.node.timer()) is not None and timer <= now:
+        now = self.simulation.clock.now
+        if (due := self.node.timer()) is not None and due <= now:
             self.node.handle_timer(now)
         self.flush()
 
     def handle(self, events: list[Event]) -> None:
         for event in events:
-            self.node.handle(event, self.world.clock.now)
+            self.node.handle(event, self.simulation.clock.now)
         self.flush()
 
     def flush(self) -> None:
         """Start the next task, flush queued sends, report progress and set the timer."""
-        world = self.world
-        self.work()
-        world.fabric.settle(self.index)
+        simulation = self.simulation
+        self.start_task()
+        simulation.fabric.flush(self.index)
         if progress := self.node.progress - self.reported:
-            world.progress(progress)
+            simulation.progress(progress)
             self.reported += progress
-        if (timer := self.node.timer()) is not None:
-            self.alarm.set(timer)
+        if (due := self.node.timer()) is not None:
+            self.timer.set(due)
 
-    def work(self) -> None:
+    def start_task(self) -> None:
         """Run the node's next task on a thread, and schedule its modelled end."""
         if (task := self.node.poll()) is None:
             return
-        world, now = self.world, self.world.clock.now
+        simulation, now = self.simulation, self.simulation.clock.now
         self.node.started(now)
-        working = self.working = world.threads.submit(task.outcome)
-        # Otherwise the modelled network could write to the memory that the task uses.
-        if task.alone:
-            wait([working])
+        running = self.running = simulation.threads.submit(task.outcome)
 
         def end() -> None:
             # The node may have crashed after the task began.
             if self.alive:
-                self.working = None
-                self.node.finished(working.result(), world.clock.now)
+                self.running = None
+                self.node.finished(running.result(), simulation.clock.now)
                 self.flush()
 
-        world.clock.at(now + world.model.task_seconds(task), end)
+        simulation.clock.at(now + simulation.model.task_seconds(task), end)
 
 
-class World:
+class Simulation:
     """All nodes with their network and clock."""
 
     def __init__(
@@ -142,8 +139,8 @@ class World:
         self.identities = job.identities(seed=model.seed)
         self.directory = [identity.public for identity in self.identities]
         self.fabric = self._fabric()
-        self._struck: dict[int, float] = {}
-        self._later = [strike for strike in job.strikes if strike.when == "begun"]
+        self._failure_times: dict[int, float] = {}
+        self._unscheduled = [failure for failure in job.failures if failure.trigger == "begun"]
         """Failures that are scheduled once a node has begun."""
 
     def _fabric(self) -> Fabric:
@@ -152,14 +149,14 @@ class World:
         conditions = job.link.conditions(
             datagram_seconds=model.datagram_seconds, seed=model.seed, digest=model.digest
         )
-        places = [
-            job.place(identity, self.directory, addresses, self.folder / str(identity.index))
+        settings = [
+            job.settings(identity, self.directory, addresses, self.folder / str(identity.index))
             for identity in self.identities
         ]
-        if not job.row.endpoint:
-            fabric: Fabric = job.row.open_fabric(conditions, places)
+        if not job.info.endpoint:
+            fabric: Fabric = job.info.open_fabric(conditions, settings)
             return fabric
-        return DatagramFabric(conditions, addresses, lambda index: job.row.open(places[index]))
+        return DatagramFabric(conditions, addresses, lambda index: job.info.open(settings[index]))
 
     def run(self) -> Result:
         """Run until every living node is done. Raises PqchainError after the job's time limit."""
@@ -167,21 +164,22 @@ class World:
         # Stream 2 of the seed; losses draw from stream 1, so that neither affects the other.
         draws = np.random.default_rng([self.model.seed, 2])
         jitter = draws.uniform(0, self.model.jitter_seconds, job.nodes)
-        for host, late in zip(self.hosts, jitter, strict=True):
-            clock.at(float(late), host.start)
+        for host, delay in zip(self.hosts, jitter, strict=True):
+            clock.at(float(delay), host.start)
         while not all(host.alive and host.node.connected for host in self.hosts):
             self._step()
         connected = clock.now
         if job.begin:
-            for host, late in zip(self.hosts, jitter, strict=True):
-                clock.at(connected + float(late), host.begin)
-        self._await([strike for strike in job.strikes if strike.when == "connected"])
-        while not self._over():
+            for host, delay in zip(self.hosts, jitter, strict=True):
+                clock.at(connected + float(delay), host.begin)
+        self._schedule([failure for failure in job.failures if failure.trigger == "connected"])
+        while not self._is_over():
             self._step()
         if job.log:
             for host in self.hosts:
-                log = self.folder / f"node-{host.index}.qlog"
-                log.write_text(json.dumps(self.fabric.qlog(host.index)), encoding="utf-8")
+                if (log := self.fabric.qlog(host.index)) is not None:
+                    path = self.folder / f"node-{host.index}.qlog"
+                    path.write_text(json.dumps(log), encoding="utf-8")
         totals = self.fabric.totals()
         return Result(
             nodes=tuple(
@@ -191,7 +189,7 @@ class World:
                 for host in self.hosts
             ),
             connected=connected,
-            struck=self._struck,
+            failure_times=self._failure_times,
             identity=self.directory[0].algorithm,
             dropped_datagrams=totals.dropped,
             lost_datagrams=totals.lost,
@@ -201,44 +199,44 @@ class World:
     def _step(self) -> None:
         """Process the next event of the network or of the clock."""
         clock, limit = self.clock, self.job.limit_seconds
-        if happened := self.fabric.advance(min(clock.due, limit)):
+        if events := self.fabric.advance(min(clock.due, limit)):
             # Hosts advance with lookahead, so that one may be slightly ahead of another.
-            for (now, index), events in groupby(happened, key=lambda each: each[:2]):
+            for (now, index), simultaneous in groupby(events, key=lambda event: event[:2]):
                 clock.now = now
-                self.hosts[index].handle([event for *_, event in events])
+                self.hosts[index].handle([event for *_, event in simultaneous])
         elif clock.due > limit or not clock.step():
             raise PqchainError(
-                f"the run did not end within {limit} s of its own clock; "
-                "raise limit_seconds (--limit-seconds), or use a faster link"
+                f"the run did not end within {limit} s of its modelled clock. "
+                "Raise limit_seconds, or use a faster link."
             )
-        if self._later and any(host.alive and host.node.begun for host in self.hosts):
-            self._await(self._later)
-            self._later = []
+        if self._unscheduled and any(host.alive and host.node.begun for host in self.hosts):
+            self._schedule(self._unscheduled)
+            self._unscheduled = []
 
-    def _await(self, strikes: list[Strike]) -> None:
-        for strike in strikes:
-            self.clock.at(self.clock.now + strike.after_seconds, partial(self._strike, strike))
+    def _schedule(self, failures: list[NodeFailure]) -> None:
+        for failure in failures:
+            self.clock.at(self.clock.now + failure.after_seconds, partial(self._fail_node, failure))
 
-    def _strike(self, strike: Strike) -> None:
+    def _fail_node(self, failure: NodeFailure) -> None:
         """Crash a node, and schedule its restart if it has one."""
-        host = self.hosts[strike.node]
-        host.end()
-        self._struck[strike.node] = self.clock.now
-        if strike.down_seconds is None:
+        host = self.hosts[failure.node]
+        host.crash()
+        self._failure_times[failure.node] = self.clock.now
+        if failure.down_seconds is None:
             return
-        host.returns = True
+        host.restarts = True
 
-        def come_back() -> None:
-            host = self.hosts[strike.node] = _Host(self, strike.node)
+        def restart() -> None:
+            host = self.hosts[failure.node] = _Host(self, failure.node)
             host.start()
             if self.job.begin:
                 host.begin()
 
-        self.clock.at(self.clock.now + strike.down_seconds, come_back)
+        self.clock.at(self.clock.now + failure.down_seconds, restart)
 
-    def _over(self) -> bool:
-        ended = (host.node.done if host.alive else not host.returns for host in self.hosts)
-        return not self._later and all(ended)
+    def _is_over(self) -> bool:
+        ended = (host.node.done if host.alive else not host.restarts for host in self.hosts)
+        return not self._unscheduled and all(ended)
 
 
 def run(job: Job, folder: Path, model: Model, *, progress: Progress = lambda count: None) -> Result:
@@ -247,12 +245,12 @@ def run(job: Job, folder: Path, model: Model, *, progress: Progress = lambda cou
     Times of the result are seconds of the modelled clock. Raises Unsupported for a transport that
     needs sockets, and PqchainError if the nodes are not done within the job's time limit.
     """
-    if not job.row.virtual:
-        runs = ", ".join(registry.names(virtual=True))
-        raise Unsupported(f"{job.transport} needs sockets; a modelled clock runs {runs} only")
+    if not job.info.virtual:
+        virtual = " or ".join(registry.names(virtual=True))
+        raise Unsupported(f"transport must be {virtual} on a modelled clock; got {job.transport}.")
     with ThreadPoolExecutor() as threads:
-        world = World(job, folder, model, progress, threads)
+        simulation = Simulation(job, folder, model, progress, threads)
         try:
-            return world.run()
+            return simulation.run()
         finally:
-            world.fabric.close()
+            simulation.fabric.close()

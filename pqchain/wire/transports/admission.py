@@ -18,13 +18,13 @@ from typing import NamedTuple
 
 from pqchain.wire.session import Address
 
-MOST_UNKNOWN = 64
+MAX_UNVALIDATED = 64
 """Half-open connections with an unvalidated address. More nodes do not start at the same time."""
 
-MOST_HALF_OPEN = 512
+MAX_HALF_OPEN = 512
 """Half-open connections in total, unless a transport sets a lower limit."""
 
-MOST_OF_ONE_HOST = 128
+MAX_PER_HOST = 128
 """Half-open connections per host."""
 
 TOKEN_SECONDS = 15
@@ -33,40 +33,40 @@ TOKEN_SECONDS = 15
 _MAC_BYTES, _TIME_BYTES, _ID_BYTES = 16, 8, 8
 
 
-class Names(NamedTuple):
-    """Connection ids that the client used before, which the server must echo to it."""
+class ConnectionIds(NamedTuple):
+    """Connection ids that the client used before, which the server must send back."""
 
     original: bytes
-    retried: bytes | None
+    retry: bytes | None
     """Connection id of the Retry packet, or None if there was none."""
 
 
 class Admission:
-    """Count half-open connections, and create and check stateless Retry tokens."""
+    """Limit half-open connections, and create and check stateless Retry tokens."""
 
     def __init__(
-        self, most: int = MOST_HALF_OPEN, most_of_one_host: int = MOST_OF_ONE_HOST
+        self, max_half_open: int = MAX_HALF_OPEN, max_per_host: int = MAX_PER_HOST
     ) -> None:
-        self._most, self._most_of_one_host = most, most_of_one_host
+        self._max_half_open, self._max_per_host = max_half_open, max_per_host
         # A fresh key per endpoint: tokens are valid for seconds and need not survive a restart.
         self._key = os.urandom(32)
         self._half_open: dict[int, tuple[str, bool]] = {}
         """Half-open connections by session: the host, and whether its address is validated."""
 
-    def full(self, host: str) -> bool:
+    def is_full(self, host: str) -> bool:
         """Whether the total limit or the host's limit is reached."""
         hosts = self._hosts()
-        return hosts.total() >= self._most or hosts[host] >= self._most_of_one_host
+        return hosts.total() >= self._max_half_open or hosts[host] >= self._max_per_host
 
-    def crowded_out(self, host: str) -> int | None:
-        """Return the session to evict for a new connection of `host`; None if there is room.
+    def evict_for(self, host: str) -> int | None:
+        """Return the session to evict for a new connection of `host`; None below the limits.
 
         It is the oldest one of that host if the host is at its limit, else of the host with the
-        most.
+        most connections.
         """
         hosts = self._hosts()
-        if hosts[host] < self._most_of_one_host:
-            if hosts.total() < self._most:
+        if hosts[host] < self._max_per_host:
+            if hosts.total() < self._max_half_open:
                 return None
             ((host, _),) = hosts.most_common(1)
         # Dicts keep insertion order, so that the first match is the oldest.
@@ -77,15 +77,15 @@ class Admission:
         return Counter(host for host, _ in self._half_open.values())
 
     @property
-    def wants_tokens(self) -> bool:
+    def requires_token(self) -> bool:
         """Whether a new client must validate its address with a token first."""
-        return sum(not vouched for _, vouched in self._half_open.values()) >= MOST_UNKNOWN
+        return sum(not validated for _, validated in self._half_open.values()) >= MAX_UNVALIDATED
 
-    def entered(self, session: int, host: str, *, vouched: bool) -> None:
-        """Add a half-open connection; `vouched` tells whether its address is validated."""
-        self._half_open[session] = (host, vouched)
+    def add(self, session: int, host: str, *, validated: bool) -> None:
+        """Add a half-open connection; `validated` tells whether its address is."""
+        self._half_open[session] = (host, validated)
 
-    def left(self, session: int) -> None:
+    def remove(self, session: int) -> None:
         """Remove a connection that has ended or was authenticated."""
         self._half_open.pop(session, None)
 
@@ -94,26 +94,28 @@ class Admission:
 
         `original` is the connection id that the client chose first; `now` is in seconds.
         """
-        retried = os.urandom(_ID_BYTES)
+        retry = os.urandom(_ID_BYTES)
         # The token carries all state, authenticated, so that the server stores nothing per client.
-        content = int(now * 1000).to_bytes(_TIME_BYTES, "big") + retried + original
-        return self._mac(address, content) + content, retried
+        content = int(now * 1000).to_bytes(_TIME_BYTES, "big") + retry + original
+        return self._mac(address, content) + content, retry
 
-    def names(self, token: bytes, address: Address, named: bytes, now: float) -> Names | None:
+    def check_token(
+        self, token: bytes, address: Address, connection_id: bytes, now: float
+    ) -> ConnectionIds | None:
         """Return the connection ids of a valid token for that address, else None.
 
         A token is valid for `TOKEN_SECONDS`, from the same address, and on a connection with the id
         of the Retry packet.
         """
         mac, content = token[:_MAC_BYTES], token[_MAC_BYTES:]
-        made, rest = content[:_TIME_BYTES], content[_TIME_BYTES:]
-        retried, original = rest[:_ID_BYTES], rest[_ID_BYTES:]
-        genuine = hmac.compare_digest(mac, self._mac(address, content)) and retried == named
-        if not genuine or not 0 <= now - int.from_bytes(made, "big") / 1000 <= TOKEN_SECONDS:
+        created, ids = content[:_TIME_BYTES], content[_TIME_BYTES:]
+        retry, original = ids[:_ID_BYTES], ids[_ID_BYTES:]
+        genuine = hmac.compare_digest(mac, self._mac(address, content)) and retry == connection_id
+        if not genuine or not 0 <= now - int.from_bytes(created, "big") / 1000 <= TOKEN_SECONDS:
             return None
-        return Names(original, retried)
+        return ConnectionIds(original, retry)
 
     def _mac(self, address: Address, content: bytes) -> bytes:
         """Return the MAC of a token's content and the address."""
-        named = f"{address[0]} {address[1]}\0".encode()
-        return hmac.new(self._key, named + content, sha256).digest()[:_MAC_BYTES]
+        source = f"{address[0]} {address[1]}\0".encode()
+        return hmac.new(self._key, source + content, sha256).digest()[:_MAC_BYTES]

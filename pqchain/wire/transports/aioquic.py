@@ -12,13 +12,13 @@ from aioquic.quic.connection import QuicConnection
 from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
 from aioquic.quic.stream import QuicStream
 
-from pqchain.wire.transports.limits import MOST_AHEAD_BYTES
+from pqchain.wire.transports.limits import MAX_CREDIT_BYTES
 from pqchain.wire.transports.quic import ALPN, QuicEndpoint
 from pqchain.wire.transports.quic_connection import Library
 
 
-def _number(stream: QuicStream) -> int:
-    """Return the stream's number as its hash.
+def _stream_id(stream: QuicStream) -> int:
+    """Return the stream's id as its hash.
 
     aioquic requeues streams that shared a packet in the order of a set. Python's default hash is
     the memory address, which made the result for one seed vary when datagrams were lost.
@@ -26,10 +26,10 @@ def _number(stream: QuicStream) -> int:
     return stream.stream_id or 0
 
 
-QuicStream.__hash__ = _number  # type: ignore[assignment, method-assign]
+QuicStream.__hash__ = _stream_id  # type: ignore[assignment, method-assign]
 
 
-UNPROVEN_DATA_BYTES = 64 << 10
+UNAUTHENTICATED_DATA_BYTES = 64 << 10
 """Flow-control limit of an unauthenticated client, gaps included."""
 
 # These private methods are wrapped below, because they decide how aioquic's windows grow.
@@ -47,9 +47,11 @@ def _limit_connection(self: QuicConnection, builder: Any, space: Any) -> None:
     if data.value < self._configuration.max_data:
         if data.used * 2 > data.value:
             data.value //= 2  # aioquic is about to double it
-    elif data.used * 2 > data.value and data.value * 2 > MOST_AHEAD_BYTES:
+    elif data.used * 2 > data.value and data.value * 2 > MAX_CREDIT_BYTES:
         receivers = [stream.receiver for stream in self._streams.values()]
-        undelivered = sum(each.highest_offset - each._buffer_start for each in receivers)
+        undelivered = sum(
+            receiver.highest_offset - receiver._buffer_start for receiver in receivers
+        )
         data.value = _halved(data.value, data.used - undelivered)
     _write_connection_limits(self, builder, space)
 
@@ -64,7 +66,7 @@ def _limit_stream(self: QuicConnection, builder: Any, space: Any, stream: QuicSt
 
 def _halved(limit: int, delivered: int) -> int:
     """Return the value to which aioquic's doubling must be applied."""
-    return min(limit, max(limit, delivered + MOST_AHEAD_BYTES) // 2)
+    return min(limit, max(limit, delivered + MAX_CREDIT_BYTES) // 2)
 
 
 QuicConnection._write_connection_limits = _limit_connection  # type: ignore[method-assign]
@@ -85,13 +87,13 @@ def _forget(quic: QuicConnection) -> None:
         space.sent_packets.clear()
 
 
-def _limit_data(quic: QuicConnection, proven: bool) -> None:
+def _limit_data(quic: QuicConnection, authenticated: bool) -> None:
     """Set a client's flow-control limit before or after authentication."""
     data = quic._local_max_data
-    if proven:
+    if authenticated:
         data.value = max(data.value, quic._configuration.max_data)
     else:
-        data.value = data.sent = UNPROVEN_DATA_BYTES
+        data.value = data.sent = UNAUTHENTICATED_DATA_BYTES
 
 
 def _logger(clock: Callable[[], float]) -> QuicLogger:
@@ -110,7 +112,7 @@ def _logger(clock: Callable[[], float]) -> QuicLogger:
     return Log()
 
 
-_LENGTHENING = "-" * 255
+_PADDING_PROTOCOL = "-" * 255
 """Unused ALPN protocol that makes the client's first message longer.
 
 aioquic pads its first datagram with zeros after the packet. qh3 counts only the packet for the
@@ -121,7 +123,9 @@ exhausted") if its answer does not fit.
 LIBRARY = Library(
     package=aioquic,
     # Older versions encrypt in C with a buffer of one Ethernet frame.
-    longest_bytes=1500 if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3")) else 16_000,
+    max_datagram_bytes=1500
+    if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3"))
+    else 16_000,
     buffer=Buffer,
     buffered=_buffered,
     streams=lambda quic: quic._streams,
@@ -129,7 +133,7 @@ LIBRARY = Library(
     limit_data=_limit_data,
     settings=lambda congestion: {
         "congestion_control_algorithm": congestion,
-        "alpn_protocols": [ALPN, _LENGTHENING],
+        "alpn_protocols": [ALPN, _PADDING_PROTOCOL],
     },
     logger=_logger,
 )

@@ -17,9 +17,9 @@ import grpc.aio
 
 from pqchain.wire.identity import server_name
 from pqchain.wire.session import Address, Buffer, Closed, Deliver, Opened, Received
-from pqchain.wire.transports.limits import PIECE_BYTES, READS_NOTHING, Queued
-from pqchain.wire.transports.registry import Place
-from pqchain.wire.transports.sockets import Sockets
+from pqchain.wire.transports.limits import PEER_NOT_READING, PIECE_BYTES, Queued
+from pqchain.wire.transports.registry import TransportSettings
+from pqchain.wire.transports.sockets import SocketTransport
 
 _SERVICE, _METHOD = "pqchain.Node", "Channel"
 _MESSAGE_BYTES = 128 << 10
@@ -36,21 +36,21 @@ _OPTIONS = (
     ("grpc.so_reuseport", 0),
 )
 
-MOST_CONNECTIONS, MOST_CALLS = 512, 100
+MAX_CONNECTIONS, MAX_CALLS = 512, 100
 """Maximum connections of a server, and calls of a connection."""
 
 HANDSHAKE_SECONDS = 5.0
 """Timeout of a client's handshake in seconds."""
 
-MOST_HEADER_BYTES = 8 << 10
+MAX_HEADER_BYTES = 8 << 10
 
-MOST_OF_PEER = 6
+MAX_PER_PEER = 6
 """Maximum number of connections of one peer with calls; calls of a further one are rejected.
 
 A server cannot close a connection, and a call ends only when its last message was sent.
 """
 
-MOST_SENDING = 16
+MAX_SENDING = 16
 """Messages of a session that the library may buffer until they are sent: 2 MB, and its copy."""
 
 IDLE_SECONDS = 30.0
@@ -58,24 +58,24 @@ IDLE_SECONDS = 30.0
 
 LOG = logging.getLogger("pqchain.wire")
 
-LIMIT = (
-    f"gRPC counts connections and not hosts: one that opens {MOST_CONNECTIONS} every %g s keeps "
-    "others waiting; tcp-tls and QUIC do not let it"
+_WARNING = (
+    f"gRPC limits connections in total and not per host: a host that opens {MAX_CONNECTIONS} every "
+    "%g s blocks other nodes; the transports tcp-tls and native prevent this"
 )
 
 
-def _bounded() -> tuple[tuple[str, int], ...]:
+def _server_options() -> tuple[tuple[str, int], ...]:
     """Return a server's options, which limit the cost of unauthenticated clients and members."""
     return (
         *_OPTIONS,
-        ("grpc.max_allowed_incoming_connections", MOST_CONNECTIONS),
+        ("grpc.max_allowed_incoming_connections", MAX_CONNECTIONS),
         ("grpc.server_handshake_timeout_ms", int(HANDSHAKE_SECONDS * 1000)),
         ("grpc.http2.settings_timeout", int(HANDSHAKE_SECONDS * 1000)),
-        ("grpc.max_concurrent_streams", MOST_CALLS),
+        ("grpc.max_concurrent_streams", MAX_CALLS),
         ("grpc.max_connection_idle_ms", int(IDLE_SECONDS * 1000)),
         ("grpc.keepalive_time_ms", int(IDLE_SECONDS * 1000)),
-        ("grpc.max_metadata_size", MOST_HEADER_BYTES // 2),
-        ("grpc.absolute_max_metadata_size", MOST_HEADER_BYTES),
+        ("grpc.max_metadata_size", MAX_HEADER_BYTES // 2),
+        ("grpc.absolute_max_metadata_size", MAX_HEADER_BYTES),
     )
 
 
@@ -124,7 +124,7 @@ class _Session:
     channels: dict[int, _Channel] = field(default_factory=dict)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     queued: Queued = field(default_factory=Queued)
-    sending: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_SENDING))
+    sending: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_SENDING))
     count: int = 0
 
     def add_channel(self) -> tuple[int, _Channel]:
@@ -137,7 +137,7 @@ class _Session:
 
     def end(self) -> None:
         """Close the connection and its calls in the background."""
-        keep(self.owner.ending, self._end())
+        run_in_background(self.owner.ending, self._end())
 
     async def _end(self) -> None:
         for channel in [*self.channels.values()]:
@@ -147,12 +147,12 @@ class _Session:
             await self.connection.close()
 
 
-class Grpc(Sockets[_Session]):
+class Grpc(SocketTransport[_Session]):
     """gRPC server of one node, and its connections to other nodes."""
 
-    def __init__(self, place: Place) -> None:
-        super().__init__(place)
-        self._identity = place.identity
+    def __init__(self, settings: TransportSettings) -> None:
+        super().__init__(settings)
+        self._identity = settings.identity
         self._by_address: dict[str, _Session] = {}
         self._server: grpc.aio.Server | None = None
         self.ending: set[asyncio.Task[None]] = set()
@@ -164,15 +164,17 @@ class Grpc(Sockets[_Session]):
         """
         self.deliver = deliver
         if not host.startswith("127."):
-            LOG.warning(LIMIT, HANDSHAKE_SECONDS)
-        own = self._identity
+            LOG.warning(_WARNING, HANDSHAKE_SECONDS)
+        identity = self._identity
         credentials = grpc.ssl_server_credentials(
-            [(own.certificate_key_pem, own.public.certificate_pem)],
-            root_certificates=b"".join(each.certificate_pem for each in self.directory.values()),
+            [(identity.certificate_key_pem, identity.public.certificate_pem)],
+            root_certificates=b"".join(
+                public.certificate_pem for public in self.directory.values()
+            ),
             require_client_auth=True,
         )
-        self._server = grpc.aio.server(options=_bounded())
-        handler = grpc.stream_stream_rpc_method_handler(self._called)
+        self._server = grpc.aio.server(options=_server_options())
+        handler = grpc.stream_stream_rpc_method_handler(self._handle_call)
         self._server.add_generic_rpc_handlers(
             (grpc.method_handlers_generic_handler(_SERVICE, {_METHOD: handler}),)
         )
@@ -183,28 +185,28 @@ class Grpc(Sockets[_Session]):
         await self._server.start()
         return host, port
 
-    async def shut(self) -> None:
+    async def shutdown(self) -> None:
         """Close all sessions and stop the server."""
         self.close_all()
         await asyncio.gather(*self.ending)
         if self._server is not None:
             await self._server.stop(0)
 
-    async def _called(
+    async def _handle_call(
         self, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext[bytes, bytes]
     ) -> AsyncIterator[bytes]:
         # A client may start many calls at once.
         while self.turn.is_over:
             await asyncio.sleep(0)
-        shown = context.auth_context().get("x509_pem_cert", [b""])[0]
-        peer = self.by_certificate.get(ssl.PEM_cert_to_DER_cert(shown.decode())) if shown else None
+        pem = context.auth_context().get("x509_pem_cert", [b""])[0]
+        peer = self.by_certificate.get(ssl.PEM_cert_to_DER_cert(pem.decode())) if pem else None
         if peer is None:
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "no known certificate")
             return
         # gRPC does not expose connections; the client's address and port identify one.
         address = context.peer()
         if (session := self._by_address.get(address)) is None:
-            if sum(each.peer == peer for each in self._by_address.values()) >= MOST_OF_PEER:
+            if sum(other.peer == peer for other in self._by_address.values()) >= MAX_PER_PEER:
                 await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many connections")
                 return
             session = self._by_address[address] = _Session(self, next(self.numbers), peer)
@@ -212,7 +214,7 @@ class Grpc(Sockets[_Session]):
             self.deliver(Opened(session.number, peer, False))
         elif session.number not in self.sessions:
             # The server cannot close a client's connection; further calls on it are rejected.
-            await context.abort(grpc.StatusCode.UNAVAILABLE, "the session is over")
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "the session has ended")
             return
         number, channel = session.add_channel()
         reading = self.loop.create_task(self._read(session, number, requests))
@@ -225,7 +227,7 @@ class Grpc(Sockets[_Session]):
             if not session.channels:
                 self._by_address.pop(address, None)
                 if self.sessions.pop(session.number, None) is not None:
-                    self.deliver(Closed(session.number, peer, "the other side has ended it"))
+                    self.deliver(Closed(session.number, peer, "the peer has closed the session"))
 
     async def _read(self, session: _Session, number: int, messages: AsyncIterator[bytes]) -> None:
         """Deliver messages within the turn's time budget; nothing more is read meanwhile."""
@@ -239,15 +241,15 @@ class Grpc(Sockets[_Session]):
 
     async def connect(self, session: int, peer: int, address: Address) -> None:
         """Connect and deliver `Opened`. Raises OSError if the connection fails."""
-        own, name = self._identity, server_name(peer)
+        identity, name = self._identity, server_name(peer)
         credentials = grpc.ssl_channel_credentials(
             root_certificates=self.directory[peer].certificate_pem,
-            private_key=own.certificate_key_pem,
-            certificate_chain=own.public.certificate_pem,
+            private_key=identity.certificate_key_pem,
+            certificate_chain=identity.public.certificate_pem,
         )
         # gRPC would share one connection between sessions to the same address.
-        alone = ("grpc.use_local_subchannel_pool", 1)
-        options = (*_OPTIONS, ("grpc.ssl_target_name_override", name), alone)
+        unshared = ("grpc.use_local_subchannel_pool", 1)
+        options = (*_OPTIONS, ("grpc.ssl_target_name_override", name), unshared)
         host, port = address
         connection = grpc.aio.secure_channel(f"{host}:{port}", credentials, options=options)
         try:
@@ -264,7 +266,7 @@ class Grpc(Sockets[_Session]):
         """Start a call and return its channel number."""
         owner = self.sessions[session]
         number, channel = owner.add_channel()
-        keep(owner.tasks, self._call(owner, number, channel))
+        run_in_background(owner.tasks, self._call(owner, number, channel))
         return number
 
     async def _call(self, session: _Session, number: int, channel: _Channel) -> None:
@@ -288,12 +290,12 @@ class Grpc(Sockets[_Session]):
         if owner is not None and (call := owner.channels.get(channel)) is not None:
             call.put(data, end)
             if owner.queued.is_full:
-                for each in owner.channels.values():
-                    each.abandon()
-                self.close(session, READS_NOTHING, now=0.0)
-                over = Closed(session, owner.peer, READS_NOTHING)
+                for call in owner.channels.values():
+                    call.abandon()
+                self.close(session, PEER_NOT_READING, now=0.0)
+                closed = Closed(session, owner.peer, PEER_NOT_READING)
                 # Later, because the node is inside its own call of `send`.
-                self.loop.call_soon(self.deliver, over)
+                self.loop.call_soon(self.deliver, closed)
 
     def stop(self, session: int, channel: int) -> None:
         """Cancel the call of a channel."""
@@ -305,7 +307,7 @@ class Grpc(Sockets[_Session]):
                 stopped.call.cancel()
 
 
-def keep(tasks: set[asyncio.Task[None]], running: Coroutine[Any, Any, None]) -> None:
+def run_in_background(tasks: set[asyncio.Task[None]], running: Coroutine[Any, Any, None]) -> None:
     """Run a coroutine in the background, and keep its task in `tasks` until it ends."""
     task = asyncio.get_running_loop().create_task(running)
     tasks.add(task)

@@ -3,37 +3,37 @@
 Data that waits to be sent is counted in pieces, one per call of `send`. `bytes` also count by
 length, because the queue is their only owner; a `memoryview` refers to memory that the node keeps
 anyway, such as a cached chunk, and counts only as a piece. A session that exceeds a limit is closed
-with the reason `READS_NOTHING`.
+with the reason `PEER_NOT_READING`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-MOST_QUEUED = 1 << 15
+MAX_QUEUED = 1 << 15
 """Maximum number of pieces that wait on one session: 13 MB of small ones.
 
 An honest peer causes at most two for each of 10,000 chunks that it requests at once.
 """
 
-MOST_QUEUED_BYTES = 32 << 20
+MAX_QUEUED_BYTES = 32 << 20
 """Owned bytes that may wait on one session before the next piece closes it."""
 
-READS_NOTHING = "the other side reads nothing"
+PEER_NOT_READING = "the other side reads nothing"
 
-MOST_UNREAD_BYTES = 4 << 20
+MAX_UNREAD_BYTES = 4 << 20
 """Received bytes of one session that may wait for the node; nothing is read beyond that."""
 
-MOST_CHANNELS, MOST_UNPROVEN_CHANNELS = 1 << 14, 256
+MAX_CHANNELS, MAX_UNAUTHENTICATED_CHANNELS = 1 << 14, 256
 """Open QUIC streams per session, after and before authentication.
 
 A node that gathers 10,000 blocks at once opens 10,000.
 """
 
-MOST_HANDED_BYTES = 8 << 20
+MAX_LIBRARY_BYTES = 8 << 20
 """Bytes of a session that a QUIC library may copy and keep until they are acknowledged."""
 
-MOST_AHEAD_BYTES = 32 << 20
+MAX_CREDIT_BYTES = 32 << 20
 """Maximum flow-control credit of a QUIC peer beyond the data already delivered."""
 
 TURN_SECONDS = 0.01
@@ -58,7 +58,7 @@ class Queued:
     @property
     def is_full(self) -> bool:
         """Whether a limit is reached, so that the peer must be assumed not to read."""
-        return self.pieces >= MOST_QUEUED or self.owned_bytes >= MOST_QUEUED_BYTES
+        return self.pieces >= MAX_QUEUED or self.owned_bytes >= MAX_QUEUED_BYTES
 
     def add(self, view: memoryview) -> None:
         """Count a queued piece."""

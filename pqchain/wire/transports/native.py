@@ -21,19 +21,24 @@ import numpy as np
 
 from pqchain.errors import PqchainError
 from pqchain.wire.identity import Identity, PublicIdentity
-from pqchain.wire.session import Address, Deliver, Happened, Totals, Transport
+from pqchain.wire.session import Address, Deliver, TimedEvent, Totals, Transport
+from pqchain.wire.transports.authentication import UNAUTHENTICATED_BYTES, UNAUTHENTICATED_SECONDS
 from pqchain.wire.transports.limits import (
-    MOST_QUEUED,
-    MOST_QUEUED_BYTES,
-    MOST_UNREAD_BYTES,
+    MAX_QUEUED,
+    MAX_QUEUED_BYTES,
+    MAX_UNREAD_BYTES,
     PIECE_BYTES,
     TURN_SECONDS,
 )
 from pqchain.wire.transports.native_host import Host
-from pqchain.wire.transports.native_library import NEVER_NS, Mailbox, load, pointer
+from pqchain.wire.transports.native_library import NEVER_NS, EventReader, load, pointer
 from pqchain.wire.transports.native_memory import Memory, release
-from pqchain.wire.transports.proof import UNPROVEN_BYTES, UNPROVEN_SECONDS
-from pqchain.wire.transports.registry import CONGESTION, LONGEST_DATAGRAM_BYTES, Conditions, Place
+from pqchain.wire.transports.registry import (
+    CONGESTION,
+    MAX_DATAGRAM_BYTES,
+    Conditions,
+    TransportSettings,
+)
 
 _IDLE_SECONDS = 30.0
 _RECEIVE_WINDOW_BYTES = 16 << 20
@@ -43,7 +48,7 @@ When Python is slower than the peer, this much waits in the library per session;
 stops.
 """
 
-_MODELLED_UNREAD = (MOST_UNREAD_BYTES, 8 * MOST_UNREAD_BYTES)
+_MODELLED_UNREAD = (MAX_UNREAD_BYTES, 8 * MAX_UNREAD_BYTES)
 _LIVE_UNREAD = (128 << 10, 512 << 10)
 """Bytes of events that may wait for Python, per session and in total, before reading stops.
 
@@ -53,54 +58,54 @@ which 128 kB suffice. On a modelled clock nothing is delayed, and a limit that i
 changes no datagram.
 """
 
-_MOST_ROWS = 256
+_MAX_ROWS = 256
 """Maximum number of events that a host on a socket takes at once."""
 
 _NS = 1e9
 
-LIBRARY = SimpleNamespace(longest_bytes=LONGEST_DATAGRAM_BYTES)
+LIBRARY = SimpleNamespace(max_datagram_bytes=MAX_DATAGRAM_BYTES)
 
 
-def _settings(place: Place, unread: tuple[int, int]) -> tuple[int, ...]:
+def _numbers(settings: TransportSettings, unread: tuple[int, int]) -> tuple[int, ...]:
     return (
-        place.identity.index,
-        place.datagram_bytes,
-        CONGESTION.index(place.congestion),
+        settings.identity.index,
+        settings.datagram_bytes,
+        CONGESTION.index(settings.congestion),
         1,
-        place.window_bytes,
-        max(place.window_bytes, _RECEIVE_WINDOW_BYTES),
+        settings.window_bytes,
+        max(settings.window_bytes, _RECEIVE_WINDOW_BYTES),
         int(_IDLE_SECONDS * _NS),
-        int(UNPROVEN_SECONDS * _NS),
-        UNPROVEN_BYTES,
-        MOST_QUEUED,
-        MOST_QUEUED_BYTES,
+        int(UNAUTHENTICATED_SECONDS * _NS),
+        UNAUTHENTICATED_BYTES,
+        MAX_QUEUED,
+        MAX_QUEUED_BYTES,
         *unread,
     )
 
 
-def _packed(identity: Identity, directory: Sequence[PublicIdentity]) -> bytes:
+def _encode_identities(identity: Identity, directory: Sequence[PublicIdentity]) -> bytes:
     """Return an identity and a directory in the library's binary format."""
     body = identity.certificate_key_pem.decode().strip().splitlines()[1:-1]
     records = [(identity.index, base64.b64decode("".join(body)))]
     # The last record of an index is used, so that a host always shows its own certificate.
-    known = [*directory, identity.public]
-    records += [(public.index, public.certificate_der) for public in known]
-    heads = ((index.to_bytes(4, "little"), len(data).to_bytes(4, "little"), data)
+    publics = [*directory, identity.public]
+    records += [(public.index, public.certificate_der) for public in publics]
+    encoded = ((index.to_bytes(4, "little"), len(data).to_bytes(4, "little"), data)
              for index, data in records)  # fmt: skip
-    return b"".join(itertools.chain.from_iterable(heads))
+    return b"".join(itertools.chain.from_iterable(encoded))
 
 
 class NativeFabric:
     """All hosts of a modelled network, as a `Fabric`; all randomness but BBR's follows the seed."""
 
-    def __init__(self, conditions: Conditions, places: Sequence[Place]) -> None:
-        self._library, self._places = load(), places
-        self._seed, self._lives = conditions.seed, [0] * len(places)
-        self._digested = conditions.digest
+    def __init__(self, conditions: Conditions, settings: Sequence[TransportSettings]) -> None:
+        self._library, self._settings = load(), settings
+        self._seed, self._incarnations = conditions.seed, [0] * len(settings)
+        self._hashes_datagrams = conditions.digest
         self.handle = self._library.call(
             "network",
-            *self._library.numbers(
-                len(places),
+            *self._library.integers(
+                len(settings),
                 # Integers in the library's units: the time per byte is in picoseconds, and loss is
                 # a fraction of 2**53.
                 max(round(8e12 / conditions.bits_per_second), 1),
@@ -116,20 +121,20 @@ class NativeFabric:
         )
         self.memory = Memory()
         self._free = release(self, self._library, self.handle, self.memory)
-        self._mailbox = Mailbox(self._library, self.handle)
+        self._events = EventReader(self._library, self.handle)
         self.hosts: dict[int, Host] = {}
 
     def start(self, index: int) -> Transport:
         """Start an incarnation of a host and return its transport."""
-        place = self._places[index]
-        identity = _packed(place.identity, place.directory)
-        settings = self._library.numbers(*_settings(place, _MODELLED_UNREAD))
-        self._library.call("start", self.handle, *settings, identity, len(identity))
+        settings = self._settings[index]
+        identity = _encode_identities(settings.identity, settings.directory)
+        numbers = self._library.integers(*_numbers(settings, _MODELLED_UNREAD))
+        self._library.call("start", self.handle, *numbers, identity, len(identity))
         self.memory.drop(index)
-        self._lives[index] += 1
+        self._incarnations[index] += 1
         # A seed per incarnation, so that a restarted host draws other challenges.
-        draws = np.random.default_rng([self._seed, 3, index, self._lives[index]])
-        self.hosts[index] = Host(place, self._library, self.handle, draws.bytes, self.memory)
+        draws = np.random.default_rng([self._seed, 3, index, self._incarnations[index]])
+        self.hosts[index] = Host(settings, self._library, self.handle, draws.bytes, self.memory)
         return self.hosts[index]
 
     def stop(self, index: int) -> None:
@@ -139,23 +144,23 @@ class NativeFabric:
         self.memory.drop(index)
         del self.hosts[index]
 
-    def settle(self, index: int) -> None:
+    def flush(self, index: int) -> None:
         """Do nothing: `advance` sends what is queued first."""
 
-    def advance(self, until: float) -> list[Happened]:
+    def advance(self, until: float) -> list[TimedEvent]:
         """Advance until an event occurs, or until that time; return the events."""
         until_ns = NEVER_NS if math.isinf(until) else int(until * _NS)
         while True:
-            self._library.checked(self._library.run(self.handle, until_ns))
-            rows = self._mailbox.take()
-            happened = [
+            self._library.check(self._library.run(self.handle, until_ns))
+            rows = self._events.read()
+            events = [
                 (row[0] / _NS, row[3], event)
                 for row in rows
-                for event in self.hosts[row[3]].take(row)
+                for event in self.hosts[row[3]].handle(row)
             ]
             # Rows may cause no event for a node, such as those of a handshake; then continue.
-            if happened or not rows:
-                return happened
+            if events or not rows:
+                return events
 
     def qlog(self, index: int) -> Mapping[str, Any] | None:
         """Return None: the library writes no qlog."""
@@ -163,11 +168,11 @@ class NativeFabric:
 
     def totals(self) -> Totals:
         """Return the datagram counts so far."""
-        sent, dropped, lost, _ = self._library.filled("totals", self.handle, count=4)
+        sent, dropped, lost, _ = self._library.read_array("totals", self.handle, count=4)
         digest = bytearray(32)
-        if self._digested:
+        if self._hashes_datagrams:
             self._library.call("digest", self.handle, pointer(digest), len(digest))
-        text = digest.hex() if self._digested else ""
+        text = digest.hex() if self._hashes_datagrams else ""
         return Totals(sent=sent, dropped=dropped, lost=lost, digest=text)
 
     def close(self) -> None:
@@ -179,8 +184,8 @@ class NativeFabric:
 class NativeSocket:
     """One host on a socket, as a `Transport` and `Listener`; the library runs a thread."""
 
-    def __init__(self, place: Place) -> None:
-        self._library, self._place = load(), place
+    def __init__(self, settings: TransportSettings) -> None:
+        self._library, self._settings = load(), settings
         self._loop = asyncio.get_running_loop()
         self._deliver: Deliver = lambda event: None
         self._handle = 0
@@ -188,43 +193,43 @@ class NativeSocket:
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
         """Open the socket and return its address. Raises OSError if the address is unusable."""
         self._deliver = deliver
-        place, address = self._place, f"{host}:{port}".encode()
-        identity = _packed(place.identity, place.directory)
-        settings = self._library.numbers(*_settings(place, _LIVE_UNREAD))
-        bound = (*settings, identity, len(identity), address, len(address))
+        settings, address = self._settings, f"{host}:{port}".encode()
+        identity = _encode_identities(settings.identity, settings.directory)
+        numbers = self._library.integers(*_numbers(settings, _LIVE_UNREAD))
+        arguments = (*numbers, identity, len(identity), address, len(address))
         try:
-            self._handle = self._library.call("socket", *bound)
+            self._handle = self._library.call("socket", *arguments)
         except PqchainError as error:
             raise OSError(str(error)) from error
         memory = Memory()
         self._free = release(self, self._library, self._handle, memory)
-        self._host = Host(place, self._library, self._handle, os.urandom, memory)
-        self._mailbox = Mailbox(
-            self._library, self._handle, most=_MOST_ROWS, event_bytes=PIECE_BYTES
+        self._host = Host(settings, self._library, self._handle, os.urandom, memory)
+        self._events = EventReader(
+            self._library, self._handle, max_events=_MAX_ROWS, event_bytes=PIECE_BYTES
         )
         self._descriptor = self._library.call("descriptor", self._handle)
-        self._loop.add_reader(self._descriptor, self._news)
+        self._loop.add_reader(self._descriptor, self._deliver_events)
         return host, self._library.call("port", self._handle)
 
-    async def shut(self) -> None:
+    async def shutdown(self) -> None:
         """Close all sessions and the socket."""
         if self._handle:
             self._loop.remove_reader(self._descriptor)
             for session in list(self._host.sessions):
-                self._host.close(session, "the end", now=0.0)
+                self._host.close(session, "shutdown", now=0.0)
             self._free()
             self._handle = 0
 
-    def _news(self) -> None:
+    def _deliver_events(self) -> None:
         """Deliver events for at most `TURN_SECONDS`; the descriptor stays readable if more wait."""
         began = time.perf_counter()
         while True:
-            for row in self._mailbox.take():
-                for event in self._host.take(row):
+            for row in self._events.read():
+                for event in self._host.handle(row):
                     self._deliver(event)
-            if not self._mailbox.full or time.perf_counter() - began > TURN_SECONDS:
+            if not self._events.full or time.perf_counter() - began > TURN_SECONDS:
                 break
-        self._host.take_back()
+        self._host.release_lent()
 
     def __getattr__(self, name: str) -> Any:
         """Delegate to the host, which exists after `listen`."""

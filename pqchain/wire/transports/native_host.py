@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pqchain.errors import UsageError
 from pqchain.wire.session import Buffer, Closed, Event, Filled, Received
+from pqchain.wire.transports.authentication import Session, SessionOwner
 from pqchain.wire.transports.native_library import (
     CLOSED,
     DATA,
@@ -14,21 +15,20 @@ from pqchain.wire.transports.native_library import (
     END,
     FILLED,
     HELLO,
+    EventRow,
     Library,
-    Row,
     pointer,
 )
 from pqchain.wire.transports.native_memory import Memory
-from pqchain.wire.transports.proof import Owner, Proving
-from pqchain.wire.transports.registry import Place
+from pqchain.wire.transports.registry import TransportSettings
 
-_MOST_SESSIONS = 4
+_MAX_SESSIONS = 4
 """Maximum number of open sessions dialled by one member; a further one closes its oldest."""
 
 _LENT_BYTES = 16 << 10
 """Length from which bytes are lent to the library and not copied."""
 
-_RETURNED = 256
+_MAX_RETURNED = 256
 """Maximum number of tokens of lent memory returned per call."""
 
 _ONE_WAY = 2
@@ -36,29 +36,29 @@ _ONE_WAY = 2
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class _Session(Proving):
+class _Session(Session):
     """One connection."""
 
     owner: Host
 
     @property
-    def over(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether the session has ended for the node."""
         return self.session not in self.owner.sessions
 
-    def say(self, data: bytes) -> None:
+    def send_once(self, data: bytes) -> None:
         """Send data on a new unidirectional stream."""
         host = self.owner
         stream = host.call("open", self.session, 1)
         host.call("send", self.session, stream, data, len(data), 1)
 
-    def prove(self, *, early: bool = False) -> None:
+    def authenticate(self, *, early: bool = False) -> None:
         """Report the session to the node, and lift the library's limits for it."""
         if not self.opened and not self.dialled:
             assert self.peer is not None
-            self.owner.crowd_out(self.peer)
+            self.owner.evict_oldest(self.peer)
             self.owner.call("prove", self.session, self.peer)
-        Proving.prove(self, early=early)
+        Session.authenticate(self, early=early)
 
     def end(self, reason: str, code: int = 0) -> None:
         """Close the connection and release its memory."""
@@ -68,23 +68,23 @@ class _Session(Proving):
         self.owner.memory.drop(self.owner.index, self.session)
 
 
-class Host(Owner):
+class Host(SessionOwner):
     """All sessions of one node, as a `Transport`."""
 
     def __init__(
         self,
-        place: Place,
+        settings: TransportSettings,
         library: Library,
         handle: int,
         random: Callable[[int], bytes],
         memory: Memory,
     ) -> None:
         """Use `memory`, which all hosts of a handle share."""
-        directory = {public.index: public for public in place.directory}
-        super().__init__(place.identity, directory, random)
+        directory = {public.index: public for public in settings.directory}
+        super().__init__(settings.identity, directory, random)
         self.sessions: dict[int, _Session] = {}
-        self._library, self._handle, self.index = library, handle, place.identity.index
-        self._addresses = place.addresses
+        self._library, self._handle, self.index = library, handle, settings.identity.index
+        self._addresses = settings.addresses
         self.memory = memory
 
     def call(self, name: str, *arguments: int | bytes | None) -> int:
@@ -110,17 +110,17 @@ class Host(Owner):
         if session not in self.sessions:
             return
         length = data.nbytes if isinstance(data, memoryview) else len(data)
-        where = (self._handle, self.index, session, channel)
+        target = (self._handle, self.index, session, channel)
         if length < _LENT_BYTES:
-            self._library.checked(self._library.send(*where, bytes(data), length, end))
+            self._library.check(self._library.send(*target, bytes(data), length, end))
             return
         # Release what was sent already before more is lent.
-        self.take_back()
+        self.release_lent()
         owned = not isinstance(data, memoryview)
         at, token = pointer(data), self.memory.lend(data)
-        self._library.call("lend", *where, at, length, end, owned, token)
+        self._library.call("lend", *target, at, length, end, owned, token)
 
-    def place(
+    def receive_into(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
     ) -> None:
         """Write bytes of a channel to `memory`, which is kept until they have arrived.
@@ -132,15 +132,15 @@ class Host(Owner):
         view = None if memory is None else memoryview(memory)
         if view is not None and (view.readonly or view.nbytes < count):
             raise UsageError(
-                f"memory must be writable and hold {count} bytes; got {view.nbytes} bytes"
-                f"{', read-only' if view.readonly else ''}"
+                f"memory must be writable and have {count} bytes; got {view.nbytes} bytes"
+                f"{', read-only' if view.readonly else ''}."
             )
         at = None if view is None else pointer(view)
         # The new memory is kept before the library gets its address, and the replaced one until the
         # library has dropped it.
         key = (self.index, session, channel)
-        replaced = self.memory.placed.get(key)
-        self.memory.placed[key] = (view, count)
+        replaced = self.memory.registered.get(key)
+        self.memory.registered[key] = (view, count)
         self.call("place", session, channel, offset, at, count)
         del replaced
 
@@ -148,7 +148,7 @@ class Host(Owner):
         """Ask the sender to stop (STOP_SENDING)."""
         if session in self.sessions:
             self.call("stop", session, channel)
-            self.memory.placed.pop((self.index, session, channel), None)
+            self.memory.registered.pop((self.index, session, channel), None)
 
     def close(self, session: int, reason: str, *, now: float) -> None:
         """Send CONNECTION_CLOSE and forget the session."""
@@ -157,7 +157,7 @@ class Host(Owner):
 
     def queued_bytes(self) -> int:
         """Return the bytes in the library's queues, without those accepted by QUIC."""
-        return self._library.checked(self._library.queued(self._handle, self.index))
+        return self._library.check(self._library.queued(self._handle, self.index))
 
     def statistics(self) -> dict[str, int]:
         """Return counters since the start.
@@ -166,19 +166,19 @@ class Host(Owner):
         sending calls.
         """
         names = ("sent", "received", "bytes", "lost", "congestion", "calls")
-        values = self._library.filled("statistics", self._handle, self.index, count=len(names))
+        values = self._library.read_array("statistics", self._handle, self.index, count=len(names))
         return dict(zip(names, values, strict=True))
 
     # Events of the library.
 
-    def take(self, row: Row) -> list[Event]:
+    def handle(self, row: EventRow) -> list[Event]:
         """Return the node's events for one event of the library."""
         _, stream, count, _, kind, number, peer, flags, data = row
         session = self.sessions.get(number)
         if kind == DATA and session is not None and session.opened and not stream & _ONE_WAY:
             # The most frequent case: application data of an authenticated session.
             key = (self.index, number, stream)
-            if key in self.memory.placed:
+            if key in self.memory.registered:
                 self.memory.filled(key, len(data))
             return [Received(number, stream, data, bool(flags & END))]
         if kind == FILLED and session is not None:
@@ -189,9 +189,9 @@ class Host(Owner):
                 owner=self, session=number, dialled=False, peer=None if peer < 0 else peer
             )
             self.sessions[number] = session
-            session.negotiated()
+            session.challenge_client()
         elif session is not None and kind == EARLY:
-            session.prove(early=True)
+            session.authenticate(early=True)
         elif session is not None and kind == DATA:
             session.received(stream, data, bool(flags & END))
         elif session is not None and kind == CLOSED:
@@ -199,27 +199,27 @@ class Host(Owner):
             self.memory.drop(self.index, number)
             if session.peer is not None and (session.opened or session.dialled):
                 reason = data.decode(errors="replace")
-                self.happened.append(Closed(number, session.peer, reason))
-        happened, self.happened = self.happened, []
-        return happened
+                self.pending.append(Closed(number, session.peer, reason))
+        events, self.pending = self.pending, []
+        return events
 
-    def crowd_out(self, peer: int) -> None:
+    def evict_oldest(self, peer: int) -> None:
         """Close the oldest session that a member has dialled if it has too many."""
         dialled = [
-            each
-            for each in self.sessions.values()
-            if each.peer == peer and each.opened and not each.dialled
+            session
+            for session in self.sessions.values()
+            if session.peer == peer and session.opened and not session.dialled
         ]
-        if len(dialled) >= _MOST_SESSIONS:
+        if len(dialled) >= _MAX_SESSIONS:
             reason = "too many sessions"
             dialled[0].end(reason)
-            self.happened.append(Closed(dialled[0].session, peer, reason))
+            self.pending.append(Closed(dialled[0].session, peer, reason))
 
-    def take_back(self) -> None:
+    def release_lent(self) -> None:
         """Release lent memory whose bytes the library no longer needs."""
         while self.memory.lent:
-            tokens = self._library.filled("returned", self._handle, count=_RETURNED)
+            tokens = self._library.read_array("returned", self._handle, count=_MAX_RETURNED)
             for token in tokens:
                 self.memory.lent.pop(token, None)
-            if len(tokens) < _RETURNED:
+            if len(tokens) < _MAX_RETURNED:
                 return

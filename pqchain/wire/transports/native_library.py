@@ -20,7 +20,7 @@ from pqchain.wire.session import Buffer
 from pqchain.wire.transports.registry import NATIVE
 
 _ABI = 2
-"""Interface version in native/quic/src/lib.rs for which this module was written."""
+"""Interface version in native/quic/src/lib.rs that this module expects."""
 
 HELLO, EARLY, DATA, FILLED, CLOSED = range(1, 6)
 """Event kinds."""
@@ -67,7 +67,7 @@ _RECORD = np.dtype(
 )  # fmt: skip
 """Layout of the C structure `pqq_event`."""
 
-_MOST_EVENTS = 1024
+_MAX_EVENTS = 1024
 _EVENT_BYTES = 1 << 20
 """Default buffer of events in bytes, for all hosts of a modelled network; a host on a socket shares
 its event loop and takes less.
@@ -75,7 +75,7 @@ its event loop and takes less.
 
 _ERROR_BYTES = 1 << 12
 
-Row = tuple[int, int, int, int, int, int, int, int, bytes]
+EventRow = tuple[int, int, int, int, int, int, int, int, bytes]
 """An event: time in ns, stream, count, host, kind, session, peer, flags, data."""
 
 
@@ -85,17 +85,17 @@ def file() -> Path | None:
     return next(filter(Path.is_file, paths), None)
 
 
-_NEVER = "it is for processors"
+_UNSUPPORTED = "it is for processors"
 """Prefix of a reason that no rebuild can remove."""
 
 
-def absence() -> str:
+def missing_reason() -> str:
     """Return the reason why the library is missing, and what to do."""
     for folder in folders():
-        reason = folder / "_native/quic/reason.txt"
-        if reason.is_file():
-            said = reason.read_text(encoding="utf-8").strip()
-            return said if said.startswith(_NEVER) else f"{said}, and run make"
+        path = folder / "_native/quic/reason.txt"
+        if path.is_file():
+            reason = path.read_text(encoding="utf-8").strip()
+            return reason if reason.startswith(_UNSUPPORTED) else f"{reason}, and run make"
     return "it was not built: install cargo (Rust 1.85 or newer), and run make"
 
 
@@ -104,10 +104,12 @@ def load() -> Library:
     """Load the library once. Raises Unsupported with the reason if it is missing or outdated."""
     path = file()
     if path is None:
-        raise Unsupported(f"the transport native needs the QUIC library of pqchain; {absence()}")
+        raise Unsupported(
+            f"the transport native needs the QUIC library of pqchain; {missing_reason()}"
+        )
     handle = external_libraries.library(path, functions=_FUNCTIONS)
     if handle is None or handle.pqq_abi() != _ABI:
-        raise Unsupported(f"{path} does not speak interface {_ABI}; build it again: make -B")
+        raise Unsupported(f"{path} does not have interface version {_ABI}. Build it again: make -B")
     return Library(handle)
 
 
@@ -127,29 +129,29 @@ class Library:
 
     def call(self, name: str, *arguments: int | bytes | None) -> int:
         """Call a function and return its result. Raises UsageError or PqchainError on an error."""
-        return self.checked(getattr(self._handle, f"pqq_{name}")(*arguments))
+        return self.check(getattr(self._handle, f"pqq_{name}")(*arguments))
 
-    def checked(self, answer: int) -> int:
+    def check(self, answer: int) -> int:
         """Return a result, or raise the library's error if it is negative."""
         if answer >= 0:
             return answer
         text = bytearray(_ERROR_BYTES)
         length = self._handle.pqq_error(pointer(text), len(text))
-        said = text[:length].decode(errors="replace")
-        raise UsageError(said) if answer == -1 else PqchainError(said)
+        message = text[:length].decode(errors="replace")
+        raise UsageError(message) if answer == -1 else PqchainError(message)
 
-    def numbers(self, *values: int) -> tuple[bytes, int]:
+    def integers(self, *values: int) -> tuple[bytes, int]:
         """Return integers as an array for the library, with its length."""
         return np.array(values, np.uint64).tobytes(), len(values)
 
-    def filled(self, name: str, *arguments: int, count: int) -> list[int]:
+    def read_array(self, name: str, *arguments: int, count: int) -> list[int]:
         """Return the integers that a function writes to its output array of `count` elements."""
         out = np.zeros(count, np.uint64)
         used = self.call(name, *arguments, out.ctypes.data, count)
         return [int(value) for value in out[:used]]
 
 
-class Mailbox:
+class EventReader:
     """Reader of the events of one handle."""
 
     def __init__(
@@ -157,20 +159,20 @@ class Mailbox:
         library: Library,
         handle: int,
         *,
-        most: int = _MOST_EVENTS,
+        max_events: int = _MAX_EVENTS,
         event_bytes: int = _EVENT_BYTES,
     ) -> None:
-        """Read at most `most` events, with at most `event_bytes` bytes of data, per call."""
+        """Read at most `max_events` events, with at most `event_bytes` bytes of data, per call."""
         self._library, self._handle = library, handle
-        self._records: NDArray[np.void] = np.zeros(most, _RECORD)
+        self._records: NDArray[np.void] = np.zeros(max_events, _RECORD)
         self._data = memoryview(bytearray(event_bytes))
-        self._where = (self._records.ctypes.data, most, pointer(self._data), event_bytes)
+        self._buffers = (self._records.ctypes.data, max_events, pointer(self._data), event_bytes)
         self.full = False
         """Whether the last call filled a buffer, so that more events may wait."""
 
-    def take(self) -> list[Row]:
+    def read(self) -> list[EventRow]:
         """Return the next events, in order; more may wait."""
-        count = self._library.checked(self._library._events(self._handle, *self._where))
+        count = self._library.check(self._library._events(self._handle, *self._buffers))
         rows, begin = [], 0
         for *row, length in self._records[:count].tolist():
             rows.append((*row, bytes(self._data[begin : begin + length])))

@@ -23,7 +23,7 @@ class Memory:
     def __init__(self) -> None:
         self.lent: dict[int, memoryview] = {}
         """Lent buffers by token."""
-        self.placed: dict[tuple[int, int, int], tuple[memoryview | None, int]] = {}
+        self.registered: dict[tuple[int, int, int], tuple[memoryview | None, int]] = {}
         """Registered memory and missing bytes, by host, session and stream."""
         self._tokens = 0
 
@@ -35,14 +35,14 @@ class Memory:
 
     def filled(self, key: tuple[int, int, int], count: int) -> None:
         """Count received bytes, and release memory that is full."""
-        memory, left = self.placed.pop(key, (None, 0))
+        memory, left = self.registered.pop(key, (None, 0))
         if left > count:
-            self.placed[key] = (memory, left - count)
+            self.registered[key] = (memory, left - count)
 
     def drop(self, host: int, session: int | None = None) -> None:
         """Release the memory registered for a host, or for one of its sessions."""
-        for key in [key for key in self.placed if key[0] == host and session in (None, key[1])]:
-            del self.placed[key]
+        for key in [key for key in self.registered if key[0] == host and session in (None, key[1])]:
+            del self.registered[key]
 
 
 def release(owner: object, library: Library, handle: int, memory: Memory) -> Callable[[], None]:
@@ -53,11 +53,11 @@ def release(owner: object, library: Library, handle: int, memory: Memory) -> Cal
     """
     process = os.getpid()
 
-    def free(kept: Memory) -> None:
+    def free(memory: Memory) -> None:
         # A forked child has the handle's number but not its thread, which could never be joined.
         if os.getpid() == process:
             library.call("free", handle)
-        kept.lent.clear()
-        kept.placed.clear()
+        memory.lent.clear()
+        memory.registered.clear()
 
     return weakref.finalize(owner, free, memory)

@@ -16,7 +16,7 @@ from pqchain.wire.transports.quic_connection import Library
 LIBRARY = Library(
     package=qh3,
     # Largest size that was tested; packets come out 29 bytes shorter than requested.
-    longest_bytes=16_000,
+    max_datagram_bytes=16_000,
     buffer=Buffer,
     # Unsent bytes of a stream; qh3 does not count those that wait for acknowledgement.
     buffered=lambda quic, channel: int(quic.get_send_buffer_size(channel)),
@@ -24,7 +24,7 @@ LIBRARY = Library(
     streams=lambda quic: (),
     forget=lambda quic: setattr(quic, "_core", None),
     settings=lambda congestion: {"probe_datagram_size": False},
-    over=(qh3.quic.connection.QuicConnectionError,),
+    closed_errors=(qh3.quic.connection.QuicConnectionError,),
 )
 
 open_transport = partial(QuicEndpoint, library=LIBRARY)

@@ -20,22 +20,23 @@ from pqchain.errors import Unsupported
 from pqchain.wire.identity import server_name
 from pqchain.wire.session import Address, Buffer, Closed, Event
 from pqchain.wire.transports import registry
-from pqchain.wire.transports.admission import Admission, Names
+from pqchain.wire.transports.admission import Admission, ConnectionIds
 from pqchain.wire.transports.quic_connection import (
     WINDOW_BYTES,
     Connection,
     Library,
     QuicOwner,
-    remember,
+    add_recent,
 )
-from pqchain.wire.transports.registry import Place
+from pqchain.wire.transports.registry import TransportSettings
+from pqchain.wire.transports.tickets import Ticket, Tickets
 
 ALPN = "pqchain-reencode/1"
 _IDLE_SECONDS = 30.0
-_LEAST_INITIAL_BYTES = 1200
+_MIN_INITIAL_BYTES = 1200
 _CANCELLED = 0x102
 _VERSION_1 = 1
-"""QUIC version 1, RFC 9000."""
+"""QUIC version 1 (RFC 9000)."""
 
 _ENDED: tuple[type[Exception], ...] = (AssertionError, ValueError, RuntimeError)
 """Exceptions that a library raises if a stream has already ended."""
@@ -47,56 +48,54 @@ _SLACK_SECONDS = 1e-6
 class QuicEndpoint(QuicOwner):
     """All QUIC connections of one node, as an `Endpoint`."""
 
-    def __init__(self, place: Place, library: Library) -> None:
+    def __init__(self, settings: TransportSettings, library: Library) -> None:
         """Raise Unsupported if the library cannot send datagrams of the requested length."""
         package = library.package
-        if place.datagram_bytes > library.longest_bytes:
+        if settings.datagram_bytes > library.max_datagram_bytes:
             raise Unsupported(
-                f"datagrams of {place.datagram_bytes} bytes: {package.__name__} "
-                f"{package.__version__} sends at most {library.longest_bytes}; take shorter ones, "
-                "or aioquic 1.7 on Python 3.11"
+                f"datagram_bytes must be at most {library.max_datagram_bytes} with "
+                f"{package.__name__} {package.__version__}; got {settings.datagram_bytes}. Take "
+                "shorter datagrams, or aioquic 1.7 on Python 3.11."
             )
-        directory = {public.index: public for public in place.directory}
-        super().__init__(place.identity, directory, os.urandom, library)
+        directory = {public.index: public for public in settings.directory}
+        super().__init__(settings.identity, directory, os.urandom, library)
         self._quic, self._resumes = package.quic, registry.get(package.__name__).resumes
-        self._addresses = place.addresses
+        self._addresses = settings.addresses
         self._now = 0.0
         self._numbers = itertools.count(1)
-        self._log = library.logger(lambda: self._now) if library.logger and place.log else None
+        self._log = library.logger(lambda: self._now) if library.logger and settings.log else None
         self._common: dict[str, Any] = {
             "alpn_protocols": [ALPN],
             "idle_timeout": _IDLE_SECONDS,
             "max_data": 4 * WINDOW_BYTES,
             "max_stream_data": 4 * WINDOW_BYTES,
-            "max_datagram_size": place.datagram_bytes,
+            "max_datagram_size": settings.datagram_bytes,
             "supported_versions": [_VERSION_1],
             "quic_logger": self._log,
-            **library.settings(place.congestion),
+            **library.settings(settings.congestion),
         }
-        pem = place.identity.public.certificate_pem
+        pem = settings.identity.public.certificate_pem
         self._server = package.quic.configuration.QuicConfiguration(
             is_client=False,
             certificate=package.tls.load_pem_x509_certificates(pem)[0],
-            private_key=package.tls.load_pem_private_key(place.identity.certificate_key_pem),
+            private_key=package.tls.load_pem_private_key(settings.identity.certificate_key_pem),
             **self._common,
         )
-        self._by_name: dict[bytes, Connection] = {}
+        self._by_id: dict[bytes, Connection] = {}
         self._all: dict[int, Connection] = {}
-        self._given: dict[bytes, tuple[Any, int]] = {}
-        """Tickets issued to clients, with the client's index."""
+        self._issued_tickets = Tickets()
         self._admission = Admission()
         self._retries: list[tuple[bytes, Address]] = []
         """Retry packets to send, which belong to no connection."""
-        self._kept: dict[int, list[Any]] = {}
-        """Tickets received from peers."""
+        self._received_tickets = Tickets()
 
     # Calls of the node.
 
     def dial(self, peer: int, *, early: bool, now: float) -> int:
         """Start a session; `early` uses a ticket of an earlier session if there is one."""
         self._now = now
-        tickets = self._kept.setdefault(peer, [])
-        ticket = tickets.pop() if early and tickets else None
+        issued = self._received_tickets.pop_newest(peer, now) if early else None
+        ticket = None if issued is None else issued.ticket
         configuration = self._quic.configuration.QuicConfiguration(
             is_client=True,
             server_name=server_name(peer),
@@ -104,11 +103,15 @@ class QuicEndpoint(QuicOwner):
             session_ticket=ticket,
             **self._common,
         )
-        connection = self._added(configuration, peer, session_ticket_handler=tickets.append)
+
+        def keep(ticket: Any) -> None:
+            self._received_tickets.add(Ticket(ticket, peer, self._now))
+
+        connection = self._add(configuration, peer, session_ticket_handler=keep)
         connection.quic.connect(self._addresses[peer], now)
         self._collect(connection)
         if ticket is not None:
-            connection.prove(early=True)
+            connection.authenticate(early=True)
         return connection.session
 
     def open(self, session: int) -> int:
@@ -125,7 +128,7 @@ class QuicEndpoint(QuicOwner):
         if connection is not None and channel not in connection.stopped:
             connection.put(channel, data, end=end)
 
-    def place(
+    def receive_into(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
     ) -> None:
         """Do nothing: these libraries deliver data in buffers of their own."""
@@ -136,7 +139,7 @@ class QuicEndpoint(QuicOwner):
             return
         try:
             connection.quic.stop_stream(channel, _CANCELLED)
-        except _ENDED + self.library.over:
+        except _ENDED + self.library.closed_errors:
             return
         self.dirty[session] = connection
 
@@ -155,13 +158,15 @@ class QuicEndpoint(QuicOwner):
     def receive(self, datagram: bytes, address: Address, now: float) -> None:
         """Process one received datagram."""
         self._now = now
-        if (connection := self._addressed(datagram, address)) is not None:
+        if (connection := self._connection_of(datagram, address)) is not None:
             self.dirty[connection.session] = connection
             self._call(connection, connection.quic.receive_datagram, datagram, address, now)
 
     def timer(self) -> float | None:
         """Return the time at which `handle_timer` must be called, or None."""
-        timers = [each.timer for each in self._all.values() if each.timer is not None]
+        timers = [
+            connection.timer for connection in self._all.values() if connection.timer is not None
+        ]
         return min(timers) + _SLACK_SECONDS if timers else None
 
     def handle_timer(self, now: float) -> None:
@@ -175,24 +180,24 @@ class QuicEndpoint(QuicOwner):
     def datagrams(self, now: float) -> list[tuple[bytes, Address]]:
         """Return the datagrams to be sent now, each with its destination."""
         self._now = now
-        sent, self._retries = self._retries, []
+        datagrams, self._retries = self._retries, []
         dirty, self.dirty = self.dirty, {}
         for connection in dirty.values():
             connection.feed()
             flight = self._call(connection, connection.quic.datagrams_to_send, now)
             if flight is not None:
-                sent += flight
+                datagrams += flight
                 connection.timer = connection.quic.get_timer()
-                if connection.over and flight:
+                if connection.is_closed and flight:
                     # CONNECTION_CLOSE was sent; the library would keep the connection's buffers for
                     # a while.
-                    self._terminated(connection, "")
-        return sent
+                    self._remove(connection, "")
+        return datagrams
 
     def events(self) -> list[Event]:
         """Return the events since the last call."""
-        happened, self.happened = self.happened, []
-        return happened
+        events, self.pending = self.pending, []
+        return events
 
     def qlog(self) -> Mapping[str, Any] | None:
         """Return the qlog on the caller's clock, or None if it was not requested."""
@@ -204,58 +209,58 @@ class QuicEndpoint(QuicOwner):
         """Call the library and process its events; return None if the connection has ended."""
         try:
             answer = method(*arguments)
-        except self.library.over as error:
-            self._terminated(connection, str(error))
+        except self.library.closed_errors as error:
+            self._remove(connection, str(error))
             return None
         self._collect(connection)
         return answer
 
-    def _addressed(self, datagram: bytes, address: Address) -> Connection | None:
+    def _connection_of(self, datagram: bytes, address: Address) -> Connection | None:
         """Return the connection of a datagram; an Initial of a new client may create one."""
         if not datagram:
             return None
         if not datagram[0] & 0x80:
             # Short header: the connection id has the 8 bytes that this side chose.
-            return self._by_name.get(datagram[1:9])
+            return self._by_id.get(datagram[1:9])
         packet = self._quic.packet
         try:
             header = packet.pull_quic_header(self.library.buffer(data=datagram), host_cid_length=8)
         except ValueError:
             return None
-        connection = self._by_name.get(header.destination_cid)
+        connection = self._by_id.get(header.destination_cid)
         if (
             # Shorter first datagrams are dropped (RFC 9000, section 14.1), as are other versions.
             connection is None
             and header.packet_type == packet.QuicPacketType.INITIAL
-            and len(datagram) >= _LEAST_INITIAL_BYTES
+            and len(datagram) >= _MIN_INITIAL_BYTES
             and header.version == _VERSION_1
         ):
-            return self._admitted(header, address)
+            return self._admit(header, address)
         return connection
 
-    def _admitted(self, header: Any, address: Address) -> Connection | None:
+    def _admit(self, header: Any, address: Address) -> Connection | None:
         """Accept a new client, request address validation with a Retry, or drop the datagram."""
         admission, host = self._admission, str(address[0])
-        names = admission.names(header.token, address, header.destination_cid, self._now)
+        ids = admission.check_token(header.token, address, header.destination_cid, self._now)
         # Dropped silently; an honest client sends its Initial again.
-        if admission.full(host):
+        if admission.is_full(host):
             return None
-        if names is None and admission.wants_tokens:
-            token, retried = admission.token(address, header.destination_cid, self._now)
+        if ids is None and admission.requires_token:
+            token, retry_id = admission.token(address, header.destination_cid, self._now)
             retry = self._quic.packet.encode_quic_retry(
                 version=header.version,
-                source_cid=retried,
+                source_cid=retry_id,
                 destination_cid=header.source_cid,
                 original_destination_cid=header.destination_cid,
                 retry_token=token,
             )
             self._retries.append((retry, address))
             return None
-        connection = self._accepted(names or Names(header.destination_cid, None))
-        admission.entered(connection.session, host, vouched=names is not None)
+        connection = self._accept(ids or ConnectionIds(header.destination_cid, None))
+        admission.add(connection.session, host, validated=ids is not None)
         return connection
 
-    def _added(self, configuration: Any, peer: int | None = None, **more: Any) -> Connection:
+    def _add(self, configuration: Any, peer: int | None = None, **more: Any) -> Connection:
         """Create and register a connection; a `peer` marks a dialled one."""
         quic = self._quic.connection.QuicConnection(configuration=configuration, **more)
         session, dialled = next(self._numbers), peer is not None
@@ -264,29 +269,27 @@ class QuicEndpoint(QuicOwner):
         )
         for table in (self.sessions, self._all, self.dirty):
             table[session] = connection
-        self._by_name[quic.host_cid] = connection
+        self._by_id[quic.host_cid] = connection
         return connection
 
-    def _accepted(self, names: Names) -> Connection:
+    def _accept(self, ids: ConnectionIds) -> Connection:
         def fetch(label: bytes) -> Any:
-            # Removed at the first use, so that a replay of the same first flight finds no ticket.
-            ticket, peer = self._given.pop(label, (None, None))
-            if ticket is not None:
-                connection.peer = peer
-            return ticket
+            if (issued := self._issued_tickets.pop(label, self._now)) is None:
+                return None
+            connection.peer = issued.peer
+            return issued.ticket
 
-        def give(ticket: Any) -> None:
-            connection.tickets.append(ticket)
-
-        connection = self._added(
+        tickets: list[Any] = []
+        connection = self._add(
             self._server,
-            original_destination_connection_id=names.original,
-            retry_source_connection_id=names.retried,
+            original_destination_connection_id=ids.original,
+            retry_source_connection_id=ids.retry,
             session_ticket_fetcher=fetch if self._resumes else None,
-            session_ticket_handler=give if self._resumes else None,
+            session_ticket_handler=tickets.append if self._resumes else None,
         )
+        connection.tickets = tickets
         self.library.limit_data(connection.quic, False)
-        self._by_name[names.retried or names.original] = connection
+        self._by_id[ids.retry or ids.original] = connection
         return connection
 
     def _collect(self, connection: Connection) -> None:
@@ -294,18 +297,18 @@ class QuicEndpoint(QuicOwner):
         event: Any
         while (event := quic.next_event()) is not None:
             if isinstance(event, events.StreamDataReceived):
-                connection.take(event.stream_id, event.data, event.end_stream)
+                connection.handle(event.stream_id, event.data, event.end_stream)
             elif isinstance(event, events.ConnectionIdIssued):
-                self._by_name[event.connection_id] = connection
+                self._by_id[event.connection_id] = connection
             elif isinstance(event, events.ConnectionIdRetired):
-                self._by_name.pop(event.connection_id, None)
+                self._by_id.pop(event.connection_id, None)
             elif isinstance(event, events.ProtocolNegotiated):
-                connection.negotiated()
+                connection.challenge_client()
             elif isinstance(event, events.StopSendingReceived):
                 connection.drop(event.stream_id)
-                remember(connection.stopped, event.stream_id)
+                add_recent(connection.stopped, event.stream_id)
             elif isinstance(event, events.ConnectionTerminated):
-                self._terminated(connection, event.reason_phrase or f"error {event.error_code:#x}")
+                self._remove(connection, event.reason_phrase or f"error {event.error_code:#x}")
         connection.check_time(self._now)
         connection.check_streams()
         if connection.opened:
@@ -314,18 +317,17 @@ class QuicEndpoint(QuicOwner):
                 self.library.limit_data(connection.quic, True)
                 # Not before authentication, because a ticket identifies a client.
                 while connection.tickets:
-                    ticket = connection.tickets.pop()
-                    self._given[ticket.ticket] = (ticket, connection.peer)
-            self._admission.left(connection.session)
+                    issued = Ticket(connection.tickets.pop(), connection.peer, self._now)
+                    self._issued_tickets.add(issued)
+            self._admission.remove(connection.session)
 
-    def _terminated(self, connection: Connection, reason: str) -> None:
+    def _remove(self, connection: Connection, reason: str) -> None:
         """Forget a connection; report its end if the node knows the session or has dialled it."""
         session, peer = connection.session, connection.peer
-        self._admission.left(session)
-        for name in [name for name, each in self._by_name.items() if each is connection]:
-            del self._by_name[name]
+        self._admission.remove(session)
+        self._by_id = {key: other for key, other in self._by_id.items() if other is not connection}
         self._all.pop(session, None)
         self.library.forget(connection.quic)
         self.dirty.pop(session, None)
         if self.sessions.pop(session, None) is not None and peer is not None:
-            self.happened.append(Closed(session, peer, reason))
+            self.pending.append(Closed(session, peer, reason))

@@ -1,4 +1,4 @@
-"""One QUIC connection of an endpoint with its send queues; `proof` authenticates the peer."""
+"""One QUIC connection of an endpoint with its send queues; see `authentication`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pqchain.wire.session import Buffer, Closed
+from pqchain.wire.transports.authentication import (
+    REFUSED,
+    UNAUTHENTICATED_SECONDS,
+    Session,
+    SessionOwner,
+)
 from pqchain.wire.transports.limits import (
-    MOST_CHANNELS,
-    MOST_HANDED_BYTES,
-    MOST_UNPROVEN_CHANNELS,
-    READS_NOTHING,
+    MAX_CHANNELS,
+    MAX_LIBRARY_BYTES,
+    MAX_UNAUTHENTICATED_CHANNELS,
+    PEER_NOT_READING,
     Queued,
 )
-from pqchain.wire.transports.proof import REFUSED, UNPROVEN_SECONDS, Owner, Proving
 
 WINDOW_BYTES = 4 << 20
 """Unacknowledged bytes passed to one connection; aioquic itself accepts any amount."""
@@ -23,10 +28,10 @@ WINDOW_BYTES = 4 << 20
 SLICE_BYTES = 256 << 10
 
 
-def remember(streams: dict[int, None], stream: int) -> None:
+def add_recent(streams: dict[int, None], stream: int) -> None:
     """Add a stream, and drop the oldest entry above the number of concurrent streams."""
     streams[stream] = None
-    if len(streams) > MOST_CHANNELS:
+    if len(streams) > MAX_CHANNELS:
         del streams[next(iter(streams))]
 
 
@@ -35,7 +40,7 @@ class Library:
     """Adapter of aioquic, or of a fork whose modules have the same names."""
 
     package: Any
-    longest_bytes: int
+    max_datagram_bytes: int
     """Longest datagram in bytes that it sends."""
     buffer: Callable[..., Any]
     """Buffer type of its header parser."""
@@ -47,18 +52,18 @@ class Library:
     """Drops the buffers of an ended connection; its objects form reference cycles, so that they
     would otherwise last until a garbage collection.
     """
-    limit_data: Callable[[Any, bool], None] = lambda quic, proven: None
+    limit_data: Callable[[Any, bool], None] = lambda quic, authenticated: None
     """Sets the data limit of a client before or after authentication, where supported."""
     settings: Callable[[str], dict[str, Any]]
     """Additional configuration of the library for a congestion control."""
     logger: Callable[[Callable[[], float]], Any] | None = None
     """Creates a qlog logger on the caller's clock; None if unsupported."""
-    over: tuple[type[Exception], ...] = ()
+    closed_errors: tuple[type[Exception], ...] = ()
     """Exceptions raised on a connection that the peer closed, or the library after an error."""
 
 
 @dataclass(eq=False)
-class QuicOwner(Owner):
+class QuicOwner(SessionOwner):
     """State that an endpoint shares with its connections."""
 
     library: Library
@@ -69,7 +74,7 @@ class QuicOwner(Owner):
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Connection(Proving):
+class Connection(Session):
     """One connection, its send queues and its authentication."""
 
     owner: QuicOwner
@@ -78,7 +83,7 @@ class Connection(Proving):
     outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
     tickets: list[Any] = field(default_factory=list)
     """Session tickets of a client that is not authenticated yet."""
-    handed: set[int] = field(default_factory=set)
+    fed: set[int] = field(default_factory=set)
     """Channels of which the library may keep data."""
     stopped: dict[int, None] = field(default_factory=dict)
     """Recent streams on which the peer asked to stop sending."""
@@ -88,59 +93,59 @@ class Connection(Proving):
     queued: Queued = field(default_factory=Queued)
 
     @property
-    def over(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether the session has ended for the node."""
         return self.session not in self.owner.sessions
 
-    def say(self, data: bytes) -> None:
+    def send_once(self, data: bytes) -> None:
         """Send data on a new unidirectional stream."""
         stream = self.quic.get_next_available_stream_id(is_unidirectional=True)
         self.write(stream, data, end=True)
 
-    def take(self, stream: int, data: bytes, end: bool) -> None:
+    def handle(self, stream: int, data: bytes, end: bool) -> None:
         """Handle stream data; ignore repeated ends, which older library versions report."""
         if stream in self.ended:
             return
         if end:
-            remember(self.ended, stream)
+            add_recent(self.ended, stream)
         self.received(stream, data, end)
 
     def check_time(self, now: float) -> None:
         """Close the connection of a client that is not authenticated in time."""
-        unproven = not self.dialled and not self.opened and not self.over
-        if unproven and now > self.created + UNPROVEN_SECONDS:
+        unauthenticated = not self.dialled and not self.opened and not self.is_closed
+        if unauthenticated and now > self.created + UNAUTHENTICATED_SECONDS:
             self.end("no proof of identity in time", REFUSED)
 
     def check_streams(self) -> None:
         """Close a connection with too many open streams, which older libraries do not limit."""
         count = len(self.owner.library.streams(self.quic))
-        if self.over or count <= MOST_UNPROVEN_CHANNELS:
+        if self.is_closed or count <= MAX_UNAUTHENTICATED_CHANNELS:
             return
         if not self.opened:
             self.end("too many streams before a proof of identity", REFUSED)
-        elif count > MOST_CHANNELS:
-            self.cut_off("too many open streams")
+        elif count > MAX_CHANNELS:
+            self.close_and_report("too many open streams")
 
     def end(self, reason: str, code: int = 0) -> None:
         """Send CONNECTION_CLOSE and drop all queues."""
         self.owner.sessions.pop(self.session, None)
         self.owner.dirty[self.session] = self
         self.drop_queues()
-        self.waiting.clear()
+        self.early_data.clear()
         self.quic.close(error_code=code, reason_phrase=reason)
 
-    def cut_off(self, reason: str) -> None:
+    def close_and_report(self, reason: str) -> None:
         """Close the connection and report it to the node."""
         assert self.peer is not None
         self.end(reason)
-        self.owner.happened.append(Closed(self.session, self.peer, reason))
+        self.owner.pending.append(Closed(self.session, self.peer, reason))
 
     # Sending.
 
     def put(self, channel: int, data: Buffer, *, end: bool) -> None:
         """Queue bytes; close the session instead if its queue is full."""
         if self.queued.is_full:
-            self.cut_off(READS_NOTHING)
+            self.close_and_report(PEER_NOT_READING)
             return
         view = memoryview(data).cast("B")
         self.queued.add(view)
@@ -159,15 +164,15 @@ class Connection(Proving):
 
     def feed(self) -> None:
         """Pass queued bytes to the library until its buffers are full."""
-        if not self.outgoing or self.over:
+        if not self.outgoing or self.is_closed:
             return
         # Bytes passed before a dialled connection is open would not be sent with the 0-RTT keys
         # anyway.
         room = max(WINDOW_BYTES // len(self.outgoing), SLICE_BYTES)
-        held = self._held_bytes()
+        total = self._library_bytes()
         for channel, queue in list(self.outgoing.items()):
             # Every channel gets at least a slice, but the sum over many channels is bounded.
-            if held > MOST_HANDED_BYTES:
+            if total > MAX_LIBRARY_BYTES:
                 return
             buffered = self.owner.library.buffered(self.quic, channel)
             while queue and buffered < room:
@@ -178,17 +183,17 @@ class Connection(Proving):
                     self.queued.add(rest)
                     queue.appendleft((rest, end))
                 self.write(channel, part, end=end and not len(rest))
-                self.handed.add(channel)
+                self.fed.add(channel)
                 buffered += len(part)
-                held += len(part)
+                total += len(part)
             if not queue:
                 del self.outgoing[channel]
 
-    def _held_bytes(self) -> int:
+    def _library_bytes(self) -> int:
         """Return the bytes of all streams that the library keeps."""
-        held = {stream: self.owner.library.buffered(self.quic, stream) for stream in self.handed}
-        self.handed = {stream for stream, count in held.items() if count}
-        return sum(held.values())
+        counts = {stream: self.owner.library.buffered(self.quic, stream) for stream in self.fed}
+        self.fed = {stream for stream, count in counts.items() if count}
+        return sum(counts.values())
 
     def write(self, channel: int, data: Buffer, *, end: bool = False) -> None:
         """Pass bytes to the library; if the peer has closed, they are lost."""
@@ -196,5 +201,5 @@ class Connection(Proving):
         # aioquic appends to a bytearray, which takes any buffer.
         try:
             self.quic.send_stream_data(channel, data, end)
-        except self.owner.library.over:
+        except self.owner.library.closed_errors:
             return

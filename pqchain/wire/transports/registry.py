@@ -1,4 +1,4 @@
-"""Registry of transports: a row for each, and the only place that names their modules.
+"""Registry of transports, and the only module that names their modules.
 
 A transport's module is imported when it is opened or its availability is checked.
 """
@@ -18,7 +18,7 @@ from pqchain.wire.session import Address
 if TYPE_CHECKING:
     from pqchain.wire.identity import Identity, PublicIdentity
 
-LEAST_DATAGRAM_BYTES, LONGEST_DATAGRAM_BYTES = 1200, 16_000
+MIN_DATAGRAM_BYTES, MAX_DATAGRAM_BYTES = 1200, 16_000
 """Minimum of QUIC, and the maximum that aioquic 1.7.2 and qh3 send without errors."""
 
 CONGESTION = ("reno", "cubic", "bbr")
@@ -29,7 +29,7 @@ WINDOW_BYTES = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TransportSettings:
     """Arguments for opening a transport: identity, directory, addresses and settings."""
 
     identity: Identity
@@ -65,7 +65,7 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class TransportInfo:
     """Properties of a transport that are known without its library."""
 
     name: str
@@ -86,8 +86,7 @@ class Row:
     """
     resumes: bool = False
     """Whether sessions can be resumed with 0-RTT."""
-    logs: bool = False
-    """Whether it writes qlog."""
+    writes_qlog: bool = False
     congestion: tuple[str, ...] = ("reno", "cubic")
     """Congestion controls that can be selected."""
     streams_at_once: int | None = None
@@ -100,8 +99,8 @@ class Row:
     """Processor seconds per datagram on a modelled clock, its share of acknowledgements included.
     """
 
-    def reason(self) -> str:
-        """Return "" if the transport can be opened here, else the reason why not."""
+    def unavailable_reason(self) -> str:
+        """Return the reason why the transport cannot be opened here; "" if it can."""
         try:
             self.load()
         except Unsupported as error:
@@ -113,30 +112,32 @@ class Row:
         try:
             module = importlib.import_module(f"pqchain.wire.transports.{self.module or self.name}")
         except ImportError as error:
-            needs = f"{self.package} ({error}): pip install {self.package}"
-            raise Unsupported(f"the transport {self.name} needs {needs}") from error
+            raise Unsupported(
+                f"the transport {self.name} needs {self.package} ({error}): "
+                f"pip install {self.package}"
+            ) from error
         if hasattr(module, "load"):
             module.load()
         return module
 
-    def longest_datagram_bytes(self) -> int:
+    def max_datagram_bytes(self) -> int:
         """Return the longest datagram in bytes that the installed version sends.
 
         Raises Unsupported if the library is missing.
         """
-        return int(self.load().LIBRARY.longest_bytes)
+        return int(self.load().LIBRARY.max_datagram_bytes)
 
-    def open(self, place: Place) -> Any:
+    def open(self, settings: TransportSettings) -> Any:
         """Open and return the transport. Raises Unsupported if its library is missing or old."""
-        return self.load().open_transport(place)
+        return self.load().open_transport(settings)
 
-    def open_fabric(self, conditions: Conditions, places: Sequence[Place]) -> Any:
-        """Return the `Fabric` of a modelled network with one host per element of `places`."""
-        return self.load().open_fabric(conditions, places)
+    def open_fabric(self, conditions: Conditions, settings: Sequence[TransportSettings]) -> Any:
+        """Return the `Fabric` of a modelled network with one host per element of `settings`."""
+        return self.load().open_fabric(conditions, settings)
 
 
-_ROWS = (
-    Row(
+_TRANSPORTS = (
+    TransportInfo(
         name="native",
         endpoint=False,
         virtual=True,
@@ -146,48 +147,55 @@ _ROWS = (
         live_seconds=5e-6,
         virtual_seconds=4e-6,
     ),
-    Row(
+    TransportInfo(
         name="aioquic",
         package="aioquic",
         virtual=True,
         resumes=True,
-        logs=True,
+        writes_qlog=True,
         certificate_key="ed25519",
         live_seconds=250e-6,
         virtual_seconds=360e-6,
     ),
-    Row(name="qh3", package="qh3", congestion=("reno",), streams_at_once=100, live_seconds=80e-6),
-    Row(name="tcp-tls", module="tcp", datagrams=False, endpoint=False, live_seconds=5e-9),
-    Row(name="grpc", package="grpcio", datagrams=False, endpoint=False, live_seconds=4e-9),
+    TransportInfo(
+        name="qh3",
+        package="qh3",
+        congestion=("reno",),
+        streams_at_once=100,
+        live_seconds=80e-6,
+    ),
+    TransportInfo(name="tcp-tls", module="tcp", datagrams=False, endpoint=False, live_seconds=5e-9),
+    TransportInfo(
+        name="grpc", package="grpcio", datagrams=False, endpoint=False, live_seconds=4e-9
+    ),
 )
 NATIVE = "_native/quic/lib/libpqchain_quic.so"
 """Path of the native transport's library below a folder of the package."""
 
-TRANSPORTS: Mapping[str, Row] = {row.name: row for row in _ROWS}
-"""All rows by name."""
+TRANSPORTS: Mapping[str, TransportInfo] = {info.name: info for info in _TRANSPORTS}
+"""All transports by name."""
 
 
-def get(name: str) -> Row:
-    """Return the row of a transport, ignoring case. Raises UnknownName."""
-    folded = name.casefold() if isinstance(name, str) else name
-    if folded not in TRANSPORTS:
+def get(name: str) -> TransportInfo:
+    """Return the properties of a transport, ignoring case. Raises UnknownName."""
+    key = name.casefold() if isinstance(name, str) else name
+    if key not in TRANSPORTS:
         raise UnknownName("transport", name, TRANSPORTS)
-    return TRANSPORTS[folded]
+    return TRANSPORTS[key]
 
 
 def names(**traits: Any) -> list[str]:
     """Return the names of the transports with these properties: `names(virtual=True)`."""
-    return [row.name for row in _ROWS if traits.items() <= asdict(row).items()]
+    return [info.name for info in _TRANSPORTS if traits.items() <= asdict(info).items()]
 
 
 def default() -> str:
     """Return the name of the default transport: native where it was built, else aioquic."""
-    name = _ROWS[0].name
-    built = any((folder / NATIVE).is_file() for folder in folders())
-    return name if built else names(virtual=True)[1]
+    native, aioquic = names(virtual=True)
+    return native if any((folder / NATIVE).is_file() for folder in folders()) else aioquic
 
 
-def needed() -> str:
+def requirements() -> str:
     """Return which optional package each transport needs, as text."""
-    rows = [row for row in _ROWS if row.package and not row.virtual]
-    return ", ".join(f"{row.name} needs {row.package}" for row in rows)
+    optional = [info for info in _TRANSPORTS if info.package and not info.virtual]
+    return ", ".join(f"{info.name} needs {info.package}" for info in optional)

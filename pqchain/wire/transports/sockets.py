@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 
 from pqchain.wire.session import Address, Closed, Deliver
 from pqchain.wire.transports.limits import TURN_SECONDS
-from pqchain.wire.transports.registry import Place
+from pqchain.wire.transports.registry import TransportSettings
 
 _CONNECT_SECONDS = 10.0
 
@@ -47,13 +47,15 @@ class _Session(Protocol):
 SessionT = TypeVar("SessionT", bound=_Session)
 
 
-class Sockets(ABC, Generic[SessionT]):
+class SocketTransport(ABC, Generic[SessionT]):
     """Sessions of one node; a subclass adds listening and connecting."""
 
-    def __init__(self, place: Place) -> None:
-        self.addresses = place.addresses
-        self.directory = {public.index: public for public in place.directory}
-        self.by_certificate = {public.certificate_der: public.index for public in place.directory}
+    def __init__(self, settings: TransportSettings) -> None:
+        self.addresses = settings.addresses
+        self.directory = {public.index: public for public in settings.directory}
+        self.by_certificate = {
+            public.certificate_der: public.index for public in settings.directory
+        }
         self.sessions: dict[int, SessionT] = {}
         self.deliver: Deliver = lambda event: None
         self.loop = asyncio.get_running_loop()
@@ -88,7 +90,7 @@ class Sockets(ABC, Generic[SessionT]):
         if (task := self._dialling.pop(session, None)) is not None:
             task.cancel()
 
-    def place(
+    def receive_into(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
     ) -> None:
         """Do nothing: received data is in frames and is always reported as `Received`."""
@@ -96,7 +98,7 @@ class Sockets(ABC, Generic[SessionT]):
     def close_all(self) -> None:
         """Close all sessions and cancel all connection attempts."""
         for session in [*self.sessions, *self._dialling]:
-            self.close(session, "the end", now=0.0)
+            self.close(session, "shutdown", now=0.0)
 
     def queued_bytes(self) -> int:
         """Return the number of bytes that wait to be sent on all sessions."""

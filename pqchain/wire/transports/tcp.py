@@ -23,9 +23,9 @@ from typing import Any, cast
 from pqchain.wire.identity import PublicIdentity, server_name
 from pqchain.wire.session import Address, Buffer, Closed, Deliver, Opened, Received
 from pqchain.wire.transports.admission import Admission
-from pqchain.wire.transports.limits import PIECE_BYTES, READS_NOTHING, Queued
-from pqchain.wire.transports.registry import Place
-from pqchain.wire.transports.sockets import Sockets
+from pqchain.wire.transports.limits import PEER_NOT_READING, PIECE_BYTES, Queued
+from pqchain.wire.transports.registry import TransportSettings
+from pqchain.wire.transports.sockets import SocketTransport
 
 _HEADER = struct.Struct("!IIB")
 _FRAME_BYTES = 64 << 10
@@ -33,7 +33,7 @@ _FRAME_BYTES = 64 << 10
 HANDSHAKE_SECONDS = 5.0
 """Timeout of a client's TLS handshake in seconds."""
 
-MOST_HALF_OPEN, MOST_OF_ONE_HOST = 128, 64
+MAX_HALF_OPEN, MAX_PER_HOST = 128, 64
 """Unfinished handshakes in total and per host; each costs some 300 kB."""
 
 _ACCEPT_AGAIN_SECONDS = 0.1
@@ -41,7 +41,7 @@ _ACCEPT_AGAIN_SECONDS = 0.1
 
 
 @dataclass(eq=False)
-class _Line(asyncio.Protocol):
+class _Connection(asyncio.Protocol):
     """One TLS connection as an asyncio protocol."""
 
     owner: TcpTls
@@ -51,7 +51,7 @@ class _Line(asyncio.Protocol):
     channels: int = 0
     _transport: asyncio.Transport | None = None
     _paused: bool = False
-    _came: bytearray = field(default_factory=bytearray)
+    _received: bytearray = field(default_factory=bytearray)
     """Received bytes that were not delivered."""
     _frame: tuple[int, int, bool] | None = None
     """Current frame: channel, undelivered bytes, whether it is the channel's last."""
@@ -66,8 +66,8 @@ class _Line(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are asyncio's by behaviour, not by class.
         self._transport = cast(asyncio.Transport, transport)
-        shown = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
-        peer = self.owner.by_certificate.get(shown)
+        certificate = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        peer = self.owner.by_certificate.get(certificate)
         # The certificate itself is compared, in addition to TLS's verification of the chain.
         if peer is None or self.peer not in (None, peer):
             self.end()
@@ -80,14 +80,13 @@ class _Line(asyncio.Protocol):
         # Python 3.10 reports a transport as unclosed if only the peer has closed it.
         self.end()
         self._deliver_all()
-        known = self.owner.sessions.pop(self.session, None) is not None
-        if known and self.peer is not None:
-            reason = self._reason or (str(exc) if exc else "the other side has ended it")
+        if self.owner.sessions.pop(self.session, None) is not None and self.peer is not None:
+            reason = self._reason or (str(exc) if exc else "the peer has closed the session")
             self.owner.deliver(Closed(self.session, self.peer, reason))
 
     def data_received(self, data: bytes) -> None:
         """Deliver complete pieces of frames, as far as this turn's time budget allows."""
-        self._came += data
+        self._received += data
         self._deliver()
 
     def _deliver(self) -> None:
@@ -116,25 +115,25 @@ class _Line(asyncio.Protocol):
         if self.session not in self.owner.sessions:
             return None
         if self._frame is None:
-            if len(self._came) < _HEADER.size:
+            if len(self._received) < _HEADER.size:
                 return None
-            channel, length, last = _HEADER.unpack_from(self._came)
+            channel, length, last = _HEADER.unpack_from(self._received)
             if length > _FRAME_BYTES:
-                self._came.clear()
-                self._reason = f"a frame of {length} bytes; expected at most {_FRAME_BYTES}"
+                self._received.clear()
+                self._reason = f"a frame must have at most {_FRAME_BYTES} bytes; got {length}"
                 self.end()
                 return None
-            del self._came[: _HEADER.size]
+            del self._received[: _HEADER.size]
             self._frame = channel, length, bool(last)
         channel, left, last = self._frame
         count = min(left, PIECE_BYTES)
-        if len(self._came) < count:
+        if len(self._received) < count:
             return None
         # Through a view, so that the bytes are copied once. It is released before the buffer
         # shrinks.
-        with memoryview(self._came) as view:
+        with memoryview(self._received) as view:
             piece = bytes(view[:count])
-        del self._came[:count]
+        del self._received[:count]
         self._frame = (channel, left - count, last) if count < left else None
         return Received(self.session, channel, piece, last and count == left)
 
@@ -147,7 +146,7 @@ class _Line(asyncio.Protocol):
 
     def queue(self, channel: int, data: Buffer, end: bool) -> None:
         if self._reason:
-            return  # already closed, which the node has not been told
+            return  # already closed, but not yet reported to the node
         view = memoryview(data).cast("B")
         self._queued.add(view)
         self._queues.setdefault(channel, deque()).append((view, end))
@@ -155,7 +154,7 @@ class _Line(asyncio.Protocol):
         if self._queued.is_full:
             self._queues.clear()
             self._queued = Queued()
-            self._reason = READS_NOTHING
+            self._reason = PEER_NOT_READING
             self.end()
 
     def queued_bytes(self) -> int:
@@ -184,26 +183,28 @@ class _Line(asyncio.Protocol):
             self._transport.abort()
 
 
-class TcpTls(Sockets[_Line]):
+class TcpTls(SocketTransport[_Connection]):
     """TLS server and all connections of one node."""
 
-    def __init__(self, place: Place) -> None:
-        super().__init__(place)
-        identity = place.identity
-        self.admission = Admission(MOST_HALF_OPEN, MOST_OF_ONE_HOST)
+    def __init__(self, settings: TransportSettings) -> None:
+        super().__init__(settings)
+        identity = settings.identity
+        self.admission = Admission(MAX_HALF_OPEN, MAX_PER_HOST)
         self._listener: socket.socket | None = None
-        self._greeting: dict[int, asyncio.Task[None]] = {}
+        self._handshakes: dict[int, asyncio.Task[None]] = {}
         """Handshakes in progress."""
-        place.folder.mkdir(parents=True, exist_ok=True)
+        settings.folder.mkdir(parents=True, exist_ok=True)
         # `ssl` loads keys only from files. This one is readable by its owner alone and then
         # deleted.
-        with tempfile.NamedTemporaryFile(dir=place.folder) as file:
+        with tempfile.NamedTemporaryFile(dir=settings.folder) as file:
             file.write(identity.certificate_key_pem + identity.public.certificate_pem)
             file.flush()
-            self._accepting = self._context(ssl.PROTOCOL_TLS_SERVER, file.name, place.directory)
-            self._calling = {
+            self._server_context = self._context(
+                ssl.PROTOCOL_TLS_SERVER, file.name, settings.directory
+            )
+            self._client_contexts = {
                 public.index: self._context(ssl.PROTOCOL_TLS_CLIENT, file.name, [public])
-                for public in place.directory
+                for public in settings.directory
                 if public.index != identity.index
             }
 
@@ -220,9 +221,9 @@ class TcpTls(Sockets[_Line]):
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
         """Start to listen and return the bound address. Raises OSError if it cannot be bound."""
         self.deliver = deliver
-        (found, *_) = await self.loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        family, *_, where = found
-        self._listener = socket.create_server(where, family=family, backlog=socket.SOMAXCONN)
+        (info, *_) = await self.loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        family, *_, bind_address = info
+        self._listener = socket.create_server(bind_address, family=family, backlog=socket.SOMAXCONN)
         self._listener.setblocking(False)
         self._accepted = self.loop.create_task(self._accept(self._listener))
         name = self._listener.getsockname()
@@ -236,37 +237,37 @@ class TcpTls(Sockets[_Line]):
             except OSError:  # no file descriptor is free, or the client has disconnected
                 await asyncio.sleep(_ACCEPT_AGAIN_SECONDS)
                 continue
-            if (longest := self.admission.crowded_out(host)) is not None:
-                self.admission.left(longest)
-                self._greeting[longest].cancel()
+            if (oldest := self.admission.evict_for(host)) is not None:
+                self.admission.remove(oldest)
+                self._handshakes[oldest].cancel()
             session = next(self.numbers)
-            self.admission.entered(session, host, vouched=True)
-            self._greeting[session] = self.loop.create_task(self._greet(session, client))
+            self.admission.add(session, host, validated=True)
+            self._handshakes[session] = self.loop.create_task(self._handshake(session, client))
             await asyncio.sleep(0)  # let other callbacks run, however many clients connect
 
-    async def _greet(self, session: int, client: socket.socket) -> None:
+    async def _handshake(self, session: int, client: socket.socket) -> None:
         """Complete a client's TLS handshake; the connection itself delivers `Opened`."""
         try:
             await self.loop.connect_accepted_socket(
-                lambda: _Line(self, session, None),
+                lambda: _Connection(self, session, None),
                 client,
-                ssl=self._accepting,
+                ssl=self._server_context,
                 ssl_handshake_timeout=HANDSHAKE_SECONDS,
             )
         except OSError:
             pass  # not authenticated, or timed out
         finally:
-            self.admission.left(session)
-            del self._greeting[session]
+            self.admission.remove(session)
+            del self._handshakes[session]
 
-    async def shut(self) -> None:
+    async def shutdown(self) -> None:
         """Close all sessions, pending handshakes and the listener."""
         self.close_all()
         if self._listener is not None:
             self._accepted.cancel()
             # A task that is cancelled before its first step would not run its cleanup.
             await asyncio.sleep(0)
-            tasks = [self._accepted, *self._greeting.values()]
+            tasks = [self._accepted, *self._handshakes.values()]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -275,21 +276,21 @@ class TcpTls(Sockets[_Line]):
 
     async def connect(self, session: int, peer: int, address: Address) -> None:
         """Connect; the connection itself delivers `Opened`. Raises OSError if that fails."""
-        context, name = self._calling[peer], server_name(peer)
+        context, name = self._client_contexts[peer], server_name(peer)
         await self.loop.create_connection(
-            lambda: _Line(self, session, peer), *address, ssl=context, server_hostname=name
+            lambda: _Connection(self, session, peer), *address, ssl=context, server_hostname=name
         )
 
     def open(self, session: int) -> int:
         """Return the number of a new channel."""
-        line = self.sessions[session]
-        line.channels += 1
-        return line.channels
+        connection = self.sessions[session]
+        connection.channels += 1
+        return connection.channels
 
     def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
         """Queue bytes; do nothing if the session has ended."""
-        if (line := self.sessions.get(session)) is not None:
-            line.queue(channel, data, end)
+        if (connection := self.sessions.get(session)) is not None:
+            connection.queue(channel, data, end)
 
     def stop(self, session: int, channel: int) -> None:
         """Do nothing: TCP has no such signal; data that still arrives is discarded."""

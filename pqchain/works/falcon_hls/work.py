@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import algorithms
+from pqchain import algorithms, figures
 from pqchain.falcon import model, rtl
-from pqchain.figures import Kind
+from pqchain.figures import SECONDS, Kind
 from pqchain.results import Contract
 from pqchain.works import papers
 from pqchain.works.comparisons import ABOUT
@@ -56,7 +56,7 @@ class FalconHls(Work):
         return {"table3": table3, "engines": engines}
 
     def fact_names(self) -> Collection[str]:
-        """Return times of Falcon-512 in milliseconds, and cycles and cells of our RTL."""
+        """Return times of Falcon-512, and cycles and cells of our RTL."""
         times = ("printed_software", "printed_engine", "elsewhere", "quickest", "slowest")
         return [*times, *_DEVICE, "cycles"]
 
@@ -74,11 +74,11 @@ class FalconHls(Work):
             "quickest": min(schedules),
             "slowest": max(schedules),
         }
-        cells = {quantity: f"{_cells(quantity):,.0f}" for quantity in _DEVICE}
+        cells = {quantity: figures.integer(_cells(quantity)) for quantity in _DEVICE}
         engine = frames["engines"]
         cycles = engine.loc[engine["device"] == "xc7", "cycles_512"].iloc[0]
-        times = {name: f"{1e3 * seconds:.1f}" for name, seconds in texts.items()}
-        return {**times, **cells, "cycles": f"{cycles:,.0f}"}
+        times = {name: SECONDS.text(seconds) for name, seconds in texts.items()}
+        return {**times, **cells, "cycles": figures.integer(cycles)}
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
         """Read our parameters, our RTL, published times of an M4, and the modelled engine."""
@@ -87,7 +87,7 @@ class FalconHls(Work):
         yield Reader(Kind.SYNTHESISED, _synthesised, (*_DEVICE, *shares), decides=False)
         if "table3" in frames:
             seconds = _seconds(frames)
-            cited = partial(_elsewhere, seconds)
+            cited = partial(_cited, seconds)
             yield Reader(Kind.CITED, cited, ("sign_seconds",), decides=False)
             yield Reader(Kind.MODELLED, partial(_modelled, seconds), ("sign_seconds",))
 
@@ -178,7 +178,7 @@ def _few_resources() -> Verdict:
     """Judge by our engine, which has one unit of each kind like the paper's."""
     shares = {quantity: _synthesised("", f"{quantity}_percent", "") for quantity in _DEVICE}
     listed = ", ".join(
-        f"{_cells(quantity):,.0f} {quantity.replace('_', ' ')} ({share.value:.1f} %)"
+        f"{figures.integer(_cells(quantity))} {figures.humanize(quantity)} ({share})"
         for quantity, share in shares.items()
     )
     evidence = f"{listed} of an XC7A200T; 'few' is read as at most 10 %, our choice"
@@ -219,9 +219,7 @@ def _synthesised(name: str, quantity: str, implementation: str) -> Number:
     return Number(100 * _cells(base) / _DEVICE[base], unit="%", standing=_RTL)
 
 
-def _elsewhere(
-    seconds: Mapping[Any, float], name: str, quantity: str, implementation: str
-) -> Number:
+def _cited(seconds: Mapping[Any, float], name: str, quantity: str, implementation: str) -> Number:
     base, _, side = name.rpartition("/")
     if (side if base else implementation) != _SOFTWARE:
         raise Undecided(f"no time of {name} on {side or implementation} was published elsewhere")
@@ -237,11 +235,12 @@ def _modelled(
     side = side if base else implementation
     # The software alone was published by others; the model adds only the engine.
     if side == _SOFTWARE:
-        return _elsewhere(seconds, name, quantity, implementation)
+        return _cited(seconds, name, quantity, implementation)
     algorithm = algorithms.get(base or name).name
     times = [seconds[algorithm, model.split_row(engine)] for engine in model.SCHEDULES]
     spread = max(times) - min(times)
-    schedules = f"schedules from {1e3 * min(times):.1f} to {1e3 * max(times):.1f} ms are possible"
+    least, most = SECONDS.text(min(times)), SECONDS.text(max(times))
+    schedules = f"schedules from {least} to {most} are possible"
     return Number(times[0], spread, spread, "s", Standing(schedules))
 
 
@@ -287,18 +286,7 @@ def engines() -> pd.DataFrame:
     cells = [float(printed[quantity]) for quantity in _DEVICE]
     clock = float(printed["clock_megahertz"])
     times = [float(seconds[name]) for name in RING]
-    rows = [
-        [
-            "printed, with software",
-            Kind.PUBLISHED,
-            "Artix-7",
-            *cells,
-            clock,
-            unknown,
-            unknown,
-            *times,
-        ]
-    ]
+    rows = [[_PRINTED_ENGINE, Kind.PUBLISHED, "Artix-7", *cells, clock, unknown, unknown, *times]]
     routed = rtl.times().query("configuration == 'standard'").sort_values("degree")
     cycles = routed["cycles"].tolist()
     ours = [_cells(quantity) for quantity in _DEVICE]

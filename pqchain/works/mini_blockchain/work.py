@@ -53,8 +53,8 @@ class MiniBlockchain(Work):
         """
         if bench.measure_blocks is None:
             return {}
-        schemes = [name for name in algorithms.ALGORITHMS if name in self.schemes()]
-        blocks = bench.measure_blocks(schemes)
+        names = [name for name in algorithms.ALGORITHMS if name in self.algorithms()]
+        blocks = bench.measure_blocks(names)
         printed = self.printed(bench.measurements, {"blocks": blocks})
         compared = printed[printed["table"] == "blockchain"].reset_index(drop=True)
         compared.attrs["provenance"] = blocks.attrs.get("provenance", {})
@@ -72,12 +72,12 @@ class MiniBlockchain(Work):
         if claim in _VALIDATIONS and "blocks" in frames:
             names, column = _VALIDATIONS[claim]
             single = _single(results.check(frames["blocks"], BLOCK))
-            yield _validated(single, names or self.schemes(), column)
+            yield _validated(single, names or self.algorithms(), column)
 
     def fact_names(self) -> Collection[str]:
         """Return the facts about the blocks, two of each scheme."""
         names = ("schemes", "smallest", "smallest_bytes", "quickest", "quickest_verify", "tampered")
-        return [*names, *(f"{name} {fact}" for name in self.schemes() for fact in _FACTS)]
+        return [*names, *(f"{name} {fact}" for name in self.algorithms() for fact in _FACTS)]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
         """Return bytes and verification time per transaction of the blocks on one thread."""
@@ -137,7 +137,7 @@ _FACTS: dict[str, Callable[[Mapping[Any, Any]], str]] = {
 
 
 def _counts(single: Mapping[str, dict[Any, Any]]) -> Reader:
-    """Read what was counted: wallets, transactions, rounds, bytes."""
+    """Read counts: wallets, transactions, rounds, bytes."""
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         unit = "B" if quantity.endswith("_bytes") else ""

@@ -20,8 +20,8 @@ from pqchain import figures
 from pqchain.consensus.network import SerialLaw
 from pqchain.costs import CostTable, require_columns
 from pqchain.errors import DataError
-from pqchain.fitting import nonnegative
 from pqchain.results import Contract
+from pqchain.statistics import nonnegative
 
 LEFT_OUT = Contract.of(
     "pqdpol-left-out",

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import results
-from pqchain.figures import Kind
+from pqchain.figures import Kind, Unit
 from pqchain.works.paper import Paper
 from pqchain.works.pqdpol.measured import (
     ALL_VOTE,
@@ -22,12 +22,10 @@ from pqchain.works.pqdpol.measured import (
     TWO,
     VIRTUAL,
 )
+from pqchain.works.pqdpol.rebuilt import QUANTITIES
 from pqchain.works.readers import Number, Reader, Undecided, step
 from pqchain.works.verdicts import FAILS, HOLDS, MACHINE, OPEN, Standing, Verdict
 from pqchain.works.work import Frames
-
-UNITS = {"latency_seconds": "s", "throughput_per_second": "1/s"}
-"""Quantities of Tables 5 and 6."""
 
 
 def judge_runs(run: pd.DataFrame) -> Verdict:
@@ -89,9 +87,9 @@ def reader(paper: Paper, run: pd.DataFrame) -> Reader:
             raise Undecided(f"{name} was not run")
         row = rows[name]
         half = float(row[f"{quantity}_half_width"])
-        return Number(float(row[quantity]), half, half, UNITS[quantity], standing)
+        return Number(float(row[quantity]), half, half, Unit.of(quantity), standing)
 
-    return Reader(Kind.RUN, read, UNITS, steps=sorted(set(table["n"])))
+    return Reader(Kind.RUN, read, QUANTITIES.values(), steps=sorted(set(table["n"])))
 
 
 def parts(frames: Frames) -> dict[str, pd.DataFrame]:

@@ -18,24 +18,24 @@ import pandas as pd
 from tqdm import tqdm
 
 from pqchain.consensus.network import Network, named
+from pqchain.consensus.runs import Height, Run
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
 from pqchain.delegates import host, modes, service_times
-from pqchain.delegates.modes import Lap, Ran
 from pqchain.delegates.service_times import Computer
 from pqchain.errors import Unsupported
-from pqchain.fitting import linear, nonnegative, nonnegative_spread
-from pqchain.intervals import half_width
 from pqchain.results import Contract
+from pqchain.statistics import half_width, linear, nonnegative, nonnegative_spread
 from pqchain.works import papers
+from pqchain.works.pqdpol import rebuilt
 
-QUANTITIES: dict[str, Callable[[Lap], float]] = {
-    "latency_seconds": lambda lap: lap.latency_seconds,
-    "throughput_per_second": lambda lap: lap.transactions / lap.latency_seconds,
-    "messages": lambda lap: lap.messages,
-    "bytes": lambda lap: lap.bytes,
-    "cpu_seconds": lambda lap: lap.cpu_seconds,
-    "spread_seconds": lambda lap: lap.spread_seconds,
+QUANTITIES: dict[str, Callable[[Height], float]] = {
+    "latency_seconds": lambda height: height.latency_seconds,
+    "throughput_per_second": lambda height: height.block.transactions / height.latency_seconds,
+    "messages": lambda height: height.sent_messages,
+    "bytes": lambda height: height.sent_bytes,
+    "cpu_seconds": lambda height: height.cpu_seconds,
+    "spread_seconds": lambda height: height.spread_seconds,
 }
 """Quantities of a height; a run has the mean and the half width of each."""
 
@@ -133,20 +133,22 @@ def run(costs: CostTable, plan: Plan, *, progress: bool = False) -> dict[str, pd
     """
     orders = list(_orders(costs, plan))
     # Settings that coincide on this machine share one run.
-    known: dict[tuple[str, str], Ran] = {}
-    with modes.nursery(orders[0][1]) as using:
+    known: dict[tuple[str, str], Run] = {}
+    with modes.open_fork_server(orders[0][1]) as fork_server:
         try:
-            computer = service_times.calibrate(costs, using=using, progress=progress)
+            computer = service_times.calibrate(costs, fork_server=fork_server, progress=progress)
         except Unsupported:
             return {}
         for _, scenario, how in tqdm(orders, disable=not progress, unit="run"):
             if (case := (scenario.identifier, how["mode"])) not in known:
-                known[case] = computer.predicted(modes.run(scenario, **how, using=using))
+                known[case] = computer.predicted(
+                    modes.run(scenario, **how, fork_server=fork_server)
+                )
     runs = [(setting, known[scenario.identifier, how["mode"]]) for setting, scenario, how in orders]
     return frames(runs, computer)
 
 
-def frames(runs: Sequence[tuple[str, Ran]], computer: Computer) -> dict[str, pd.DataFrame]:
+def frames(runs: Sequence[tuple[str, Run]], computer: Computer) -> dict[str, pd.DataFrame]:
     """Return the frames of runs, each with its setting."""
     table = RUN.frame(row(setting, run) for setting, run in runs if setting)
     # Settings that coincide share a run, which counts once.
@@ -197,19 +199,19 @@ def _orders(costs: CostTable, plan: Plan) -> Iterator[Order]:
                 yield "", scenario(name, nodes, everywhere, **mix), live
 
 
-def settled(run: Ran) -> tuple[Lap, ...]:
+def settled(run: Run) -> list[Height]:
     """Return the heights without warm-up."""
     # The congestion window of QUIC still grows at the first height in virtual time; live runs
     # exclude that height themselves.
-    return run.laps[1:] if run.mode == "virtual" else run.laps
+    return run.final[1:] if run.mode == "virtual" else run.final
 
 
-def row(setting: str, run: Ran) -> dict[str, Any]:
+def row(setting: str, run: Run) -> dict[str, Any]:
     """Return a run as a row of RUN."""
-    scenario, laps = run.scenario, settled(run)
+    scenario, heights = run.scenario, settled(run)
     values: dict[str, Any] = {}
     for name, of in QUANTITIES.items():
-        samples = [float(of(lap)) for lap in laps]
+        samples = [float(of(height)) for height in heights]
         values[name] = _mean(samples)
         values[f"{name}_half_width"] = half_width(samples)
     predicted = run.predicted_seconds
@@ -224,8 +226,8 @@ def row(setting: str, run: Ran) -> dict[str, Any]:
         "nodes": scenario.nodes,
         "delegates": scenario.delegate_count,
         "processors": scenario.network.processors if is_live else scenario.nodes,
-        "heights": len(laps),
-        "transactions_per_block": _mean([lap.transactions for lap in laps]),
+        "heights": len(heights),
+        "transactions_per_block": _mean([height.block.transactions for height in heights]),
         "predicted_latency_seconds": predicted,
         "prediction_error_percent": 100 * (predicted / values["latency_seconds"] - 1),
         "scenario": scenario.identifier,
@@ -236,7 +238,7 @@ def _mean(samples: Sequence[float]) -> float:
     return float(np.mean(samples)) if samples else math.nan
 
 
-def growth(runs: Sequence[tuple[str, Ran]]) -> pd.DataFrame:
+def growth(runs: Sequence[tuple[str, Run]]) -> pd.DataFrame:
     """Return the exponents with which latency and processor time grow with N.
 
     All schemes of a setting share the exponent and have a constant each; each height is a sample.
@@ -245,7 +247,7 @@ def growth(runs: Sequence[tuple[str, Ran]]) -> pd.DataFrame:
     """
     rows = []
     for setting in (TABLES, ONE, TWO, EACH):
-        selected = [run for name, run in runs if name == setting and run.laps]
+        selected = [run for name, run in runs if name == setting and run.final]
         sizes = {run.scenario.nodes for run in selected}
         # An exponent needs at least two sizes.
         if len(sizes) < 2:
@@ -262,14 +264,14 @@ GROWING = {"latency": "latency_seconds", "processor time": "cpu_seconds"}
 """Quantities whose growth is fitted, by name."""
 
 
-def _exponent(runs: list[Ran], quantity: str) -> tuple[float, float]:
+def _exponent(runs: list[Run], quantity: str) -> tuple[float, float]:
     names = list(dict.fromkeys(run.scenario.algorithm for run in runs))
     matrix, values = [], []
     for run in runs:
         constants = [float(run.scenario.algorithm == name) for name in names]
-        for lap in settled(run):
+        for height in settled(run):
             matrix.append([math.log(run.scenario.nodes), *constants])
-            values.append(math.log(QUANTITIES[quantity](lap)))
+            values.append(math.log(QUANTITIES[quantity](height)))
     # A power law is linear in logarithms: log(value) = exponent * log(N) + constant of the scheme.
     coefficients, half = linear(np.array(matrix), np.array(values))
     return float(coefficients[0]), float(half[0])
@@ -285,18 +287,24 @@ AMOUNTS = {
 """The terms of processor time, and the units of their coefficients."""
 
 
-def amounts(scenario: Scenario, lap: Lap, costs: CostTable) -> list[float]:
+def amounts(scenario: Scenario, height: Height, costs: CostTable) -> list[float]:
     """Return the amounts of a height in the order of AMOUNTS; signatures in seconds."""
     cost, count = costs[scenario.algorithm], scenario.delegate_count
     # With "all-to-all" each delegate verifies the copies of all delegates, otherwise one block.
     blocks = count * (count if scenario.exchange == "all-to-all" else 1)
-    verified = blocks * lap.transactions
+    verified = blocks * height.block.transactions
     votes = scenario.phases * count
     bare = (verified + votes * (count - 1)) * cost.verify_seconds + votes * cost.sign_seconds
-    return [float(lap.messages), float(lap.bytes), float(verified), bare, float(count)]
+    return [
+        float(height.sent_messages),
+        float(height.sent_bytes),
+        float(verified),
+        bare,
+        float(count),
+    ]
 
 
-def shares(runs: Iterable[Ran], costs: CostTable) -> pd.DataFrame:
+def shares(runs: Iterable[Run], costs: CostTable) -> pd.DataFrame:
     """Return the shares of processor time: non-negative least squares of relative errors.
 
     A frame of the contract "pqdpol-shares": what, unit, price (the coefficient) with half of its
@@ -305,12 +313,12 @@ def shares(runs: Iterable[Ran], costs: CostTable) -> pd.DataFrame:
     rows: list[Any] = []
     largest, most = np.full(len(AMOUNTS), math.nan), 0
     for run in runs:
-        scenario, laps = run.scenario, run.laps
+        scenario, heights = run.scenario, run.final
         # Observers verify too, but do not count as delegates, so their work would be unexplained.
-        if not laps or scenario.delegate_count < scenario.nodes:
+        if not heights or scenario.delegate_count < scenario.nodes:
             continue
-        amount = np.mean([amounts(scenario, lap, costs) for lap in laps], axis=0)
-        seconds = float(np.mean([lap.cpu_seconds for lap in laps]))
+        amount = np.mean([amounts(scenario, height, costs) for height in heights], axis=0)
+        seconds = float(np.mean([height.cpu_seconds for height in heights]))
         # Dividing by the time makes the right-hand side 1 and the errors relative.
         rows.append(amount / seconds)
         is_single = scenario.algorithm == SINGLE and scenario.block_bytes == 50_000
@@ -334,13 +342,10 @@ def with_runs(cells: pd.DataFrame, run: pd.DataFrame) -> pd.DataFrame:
     New columns: run_latency_seconds, run_throughput_per_second, and the _half_width of each; NaN
     for cells without a run.
     """
-    names = [f"{name}{end}" for name in _OF_THE_TABLES for end in ("", "_half_width")]
+    names = [f"{name}{end}" for name in rebuilt.QUANTITIES.values() for end in ("", "_half_width")]
     ours = run.loc[run["setting"] == TABLES, ["algorithm", "n", *names]]
     return cells.merge(
         ours.rename(columns={name: f"run_{name}" for name in names}),
         on=["algorithm", "n"],
         how="left",
     )
-
-
-_OF_THE_TABLES = ("latency_seconds", "throughput_per_second")

@@ -13,15 +13,14 @@ from pqchain.consensus import landscape
 from pqchain.consensus.landscape import LANDSCAPE
 from pqchain.costs import CostTable, from_frame
 from pqchain.errors import DataError
-from pqchain.figures import COUNT, SECONDS, Kind
+from pqchain.figures import COUNT, SECONDS, Kind, Unit
 from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
 from pqchain.works import papers
 from pqchain.works.paper import Paper
 from pqchain.works.pqdpol import judging, measured, rebuilt
-from pqchain.works.pqdpol.judging import UNITS
 from pqchain.works.pqdpol.rebuilt import CELLS, QUANTITIES, errata
-from pqchain.works.readers import Number, Reader, Undecided, spoken, step
+from pqchain.works.readers import Number, Reader, Undecided, described, step
 from pqchain.works.verdicts import OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
@@ -99,7 +98,7 @@ class PqDpol(Work):
 
     def fact_names(self) -> Collection[str]:
         """Return the facts about the model of the paper's network, and about runs."""
-        return [*_FACT_NAMES, *judging.FACT_NAMES, *map(_per_block, self.schemes())]
+        return [*_FACT_NAMES, *judging.FACT_NAMES, *map(_per_block, self.algorithms())]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
         """Return the facts that the frames contain."""
@@ -173,7 +172,7 @@ def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> Reader:
     values = {
         (printed[row["algorithm"]] + step(row["n"]), quantity): row[quantity]
         for row in frame.to_dict("records")
-        for quantity in UNITS
+        for quantity in QUANTITIES.values()
     }
     # Every reading of the model is marked as fitted, so that it cannot confirm Tables 5 and 6.
     standing = Standing(
@@ -183,12 +182,13 @@ def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> Reader:
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         if (name, quantity) not in values:
-            raise Undecided(f"no model of the {spoken(quantity)} of {name} is given")
+            raise Undecided(f"no model of the {described(quantity)} of {name} is given")
         value = float(values[name, quantity])
         error = value * error_percent / 100
-        return Number(value, error, error, UNITS[quantity], standing)
+        return Number(value, error, error, Unit.of(quantity), standing)
 
-    return Reader(Kind.MODELLED, read, UNITS, fitted=UNITS)
+    names = QUANTITIES.values()
+    return Reader(Kind.MODELLED, read, names, fitted=names)
 
 
 def tables_5_and_6(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:

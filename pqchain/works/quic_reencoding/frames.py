@@ -7,11 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import results
+from pqchain import reencode, results
 from pqchain.errors import UsageError
 from pqchain.figures import Kind
-from pqchain.reencode import replay
-from pqchain.reencode.replay import CONTRAST, RUN
+from pqchain.reencode.replays import CONTRAST, RUN
 from pqchain.results import Contract
 from pqchain.works import papers
 
@@ -52,12 +51,12 @@ LIBRARIES = Contract.of(
 )
 
 IMPAIRED = Contract.of(
-    "reencode_trouble",
+    "reencode_impaired",
     ("str", "comparison streams sessions transport"),
     ("float64", "delay_seconds loss"),
     ("Int64", "blocks block_bytes repeat"),
     ("float64", "first_chunk_seconds mean_chunk_seconds transfer_seconds"),
-    ("str", "status"),
+    ("str", "status verdict"),
 )
 
 PHASES = {
@@ -97,10 +96,10 @@ def claimed_percent() -> float:
 
 
 def contrast(series: pd.DataFrame) -> pd.DataFrame:
-    """Compare streams at the largest number of blocks by `replay.contrast`; empty without pairs."""
+    """Compare streams at the largest number of blocks; empty without pairs."""
     most = series[series["blocks"] == series["blocks"].max()]
     try:
-        return replay.contrast(most, claimed_percent=claimed_percent())
+        return reencode.contrast(most, claimed_percent=claimed_percent())
     except UsageError:
         return CONTRAST.frame()
 
@@ -115,11 +114,11 @@ def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     status, note. Shares are comparable across sizes and machines; seconds are not.
     """
     paper = papers.paper(KEY)
-    regime = paper.regime
+    setting_of_paper = paper.setting
     printed = {row["printed_name"]: row for row in papers.table(paper, "table1").to_dict("records")}
     rows: list[list[Any]] = []
-    sizes = [regime[name] for name in ("nodes_left", "blocks", "block_bytes")]
-    payload = regime["blocks"] * regime["block_bytes"]
+    sizes = [setting_of_paper[name] for name in ("nodes_left", "blocks", "block_bytes")]
+    payload = setting_of_paper["blocks"] * setting_of_paper["block_bytes"]
     for phase, name in PHASES.items():
         row = printed[name]
         numbers = [float(row["duration_seconds"]), float(row["share_percent"])]
@@ -201,7 +200,7 @@ def impaired_links(runs: Sequence[tuple[Mapping[str, Any], pd.DataFrame]]) -> pd
     Columns: comparison (EARLY or LOSSY), streams, sessions ("full", "0-rtt" or "kept"), transport,
     delay_seconds (one way), loss (a probability), blocks, block_bytes, repeat,
     first_chunk_seconds and mean_chunk_seconds (from the start of a node until the first chunk is
-    complete, and the mean of all chunks; means over nodes), transfer_seconds, status.
+    complete, and the mean of all chunks; means over nodes), transfer_seconds, status, verdict.
     """
     names = [name for name in IMPAIRED.columns if name in RUN.columns]
     parts = [frame[names].assign(**conditions) for conditions, frame in runs]

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain.figures import BYTES, Kind
-from pqchain.intervals import half_width
+from pqchain.statistics import half_width
 from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works import papers
 from pqchain.works.quic_reencoding.frames import EARLY, KEY, LINK_ONLY, LOSSY, kind_of
@@ -25,9 +25,9 @@ def judge(claim: str, frames: Frames) -> Iterator[Verdict]:
     if claim == "chunks-restore-blocks":
         yield from _restored(frames["runs"], frames["table1"])
     if claim == "zero-rtt-starts-earlier":
-        yield from _starts_earlier(frames["trouble"])
+        yield from _starts_earlier(frames["impaired"])
     if claim == "streams-independent":
-        yield from _independent(frames["trouble"])
+        yield from _independent(frames["impaired"])
     if claim == "single-stream-first-chunk":
         yield from _earlier_chunks(frames["runs"])
     if claim in _BY_SHARES:
@@ -66,16 +66,16 @@ _BY_SHARES: dict[str, Callable[[pd.Series[float]], str]] = {
 
 def _standing(row: pd.Series[Any], nodes: int) -> Standing:
     """Return the standing of a run; `nodes` is the number of nodes in the paper."""
-    regime = papers.paper(KEY).regime
+    setting_of_paper = papers.paper(KEY).setting
     same = row["nodes"] == nodes
-    same = same and all(row[size] == regime[size] for size in ("blocks", "block_bytes"))
+    same = same and all(row[size] == setting_of_paper[size] for size in ("blocks", "block_bytes"))
     clock = "virtual clock" if row["mode"] == "virtual" else f"sockets ({row['mode']})"
     setting = (
         f"{row['nodes']} nodes, {row['blocks']} x {BYTES.text(row['block_bytes'], exact=True)},"
-        f" {regime['code']}, {row['transport']}, {clock}"
+        f" {setting_of_paper['code']}, {row['transport']}, {clock}"
     )
     if not same:
-        setting += f"; the paper's: {regime['words']}"
+        setting += f"; the paper's: {setting_of_paper['text']}"
     return Standing(setting, () if same else (SIZE,))
 
 
@@ -84,7 +84,7 @@ def _shares(judge: Callable[[pd.Series[float]], str], table: pd.DataFrame) -> It
 
     Runs on the virtual clock decode, encode and write at its rates, so they are fitted to it.
     """
-    left = papers.paper(KEY).regime["nodes_left"]
+    left = papers.paper(KEY).setting["nodes_left"]
     for run, group in table[table["kind"] != Kind.PUBLISHED].groupby("run", sort=False):
         if (group["status"] != "ok").any() or not TRANSPORTS[group["transport"].iloc[0]].datagrams:
             continue  # the statements are about QUIC
@@ -109,7 +109,7 @@ def _saving(contrast: pd.DataFrame, runs: pd.DataFrame, *, exactly: bool) -> Ite
             f"{row['saving_percent']:.2f} % saved, 95 % interval {low:.2f} to {high:.2f} % over "
             f"{row['repeats']} pairs; {row['verdict']}"
         )
-        nodes = papers.paper(KEY).regime["nodes"]
+        nodes = papers.paper(KEY).setting["nodes"]
         yield Verdict(outcome, evidence, kind_of(mode), _standing(group.iloc[0], nodes))
 
 
@@ -122,7 +122,7 @@ def _restored(runs: pd.DataFrame, table: pd.DataFrame) -> Iterator[Verdict]:
             f"{len(ran) - len(failed)} of {len(ran)} re-encodings ended with every block at every "
             "node, each checked against its hash"
         )
-        left = papers.paper(KEY).regime["nodes_left"]
+        left = papers.paper(KEY).setting["nodes_left"]
         outcome = FAILS if len(failed) else HOLDS
         first = table[table["run"] == LINK_ONLY].iloc[0]
         yield Verdict(outcome, evidence, Kind.RUN, _standing(first, left))
@@ -150,7 +150,7 @@ def _earlier_chunks(runs: pd.DataFrame) -> Iterator[Verdict]:
             f"a chunk is complete after {single:.3g} ms on average with a single stream, "
             f"{multiplexed:.3g} ms multiplexed; earlier in {earlier} of {len(paired)} pairs"
         )
-        nodes = papers.paper(KEY).regime["nodes"]
+        nodes = papers.paper(KEY).setting["nodes"]
         yield Verdict(outcome, evidence, kind_of(mode), _standing(group.iloc[0], nodes))
 
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import machine, results, scratch
+from pqchain import machine, results
 from pqchain.errors import PqchainError, UnknownName
-from pqchain.reencode import replay, scenario
-from pqchain.reencode.replay import RUN
+from pqchain.reencode import scenario
+from pqchain.reencode.replays import RUN, replay, unavailable_reason, unsupported
 from pqchain.reencode.scenario import Scenario
+from pqchain.results import scratch
 from pqchain.wire.transports import registry
 from pqchain.works.quic_reencoding.frames import (
     CALIBRATED,
@@ -112,9 +113,9 @@ Order = tuple[str, list[str], int]
 def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.DataFrame]:
     """Run every replay of a preset and return the frames.
 
-    They are runs, table1, figure1, contrast, libraries (aioquic and the native transport), trouble
-    (latency and loss) and transports. A run that is impossible here is a row with the reason.
-    Without the native transport aioquic replays all experiments at its smaller size. Raises
+    They are runs, table1, figure1, contrast, libraries (aioquic and the native transport),
+    impaired (latency and loss) and transports. A run that is impossible here is a row with the
+    reason. Without the native transport aioquic replays all experiments at its smaller size. Raises
     UnknownName for an unknown preset.
     """
     if preset not in PRESETS:
@@ -145,7 +146,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
         "figure1": figure1(series),
         "contrast": contrast(series),
         "libraries": libraries(reference),
-        "trouble": impaired_links(impaired),
+        "impaired": impaired_links(impaired),
         "transports": transports(shaped, SHAPED_BITS_PER_SECOND),
     }
     provenance = {**machine.provenance(), "preset": preset}
@@ -285,7 +286,7 @@ def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[st
             process = subprocess.run(command, capture_output=True, text=True, check=False)
             if process.returncode:
                 why = process.stderr.strip().rpartition("\n")[2]
-                frame = replay.unsupported(Scenario(), f"{' '.join(options)}: {why}")
+                frame = unsupported(Scenario(), f"{' '.join(options)}: {why}").frame
                 frame["status"] = "failed"
             else:
                 frame = results.load(file)
@@ -305,20 +306,20 @@ def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[st
 
 
 def _attempt(wanted: Scenario, **options: Any) -> pd.DataFrame:
-    reason = replay.check_possible(wanted)
+    reason = unavailable_reason(wanted)
     if reason:
-        return replay.unsupported(wanted, reason)
+        return unsupported(wanted, reason).frame
     try:
-        frame = replay.replay(wanted, **options)
+        frame = replay(wanted, **options).frame
     except PqchainError as error:
         # One failed replay must not discard the hour of the others.
-        return replay.unsupported(wanted, str(error)).assign(status="failed")
+        return unsupported(wanted, str(error)).frame.assign(status="failed")
     frame.attrs = {}
     return frame
 
 
 def _live_datagram_bytes() -> int:
-    return min(_LIVE_DATAGRAM_BYTES, registry.get("aioquic").longest_datagram_bytes())
+    return min(_LIVE_DATAGRAM_BYTES, registry.get("aioquic").max_datagram_bytes())
 
 
 def _live_pairs(count: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
@@ -358,9 +359,9 @@ def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
 
 
 @contextmanager
-def _progress_bar(total: int, shown: bool) -> Iterator[Callable[[], None]]:
+def _progress_bar(total: int, show: bool) -> Iterator[Callable[[], None]]:
     """Yield a function that advances the progress bar by one replay."""
     from tqdm import tqdm
 
-    with tqdm(total=total, unit="replay", disable=not shown, desc=KEY, leave=False) as bar:
+    with tqdm(total=total, unit="replay", disable=not show, desc=KEY, leave=False) as bar:
         yield lambda: bar.update() and None

@@ -25,7 +25,7 @@ from pqchain.works.quic_reencoding.frames import (
     TOTAL,
     claimed_percent,
 )
-from pqchain.works.readers import Number, Reader, Undecided, spoken
+from pqchain.works.readers import Number, Reader, Undecided, described
 from pqchain.works.verdicts import Verdict
 from pqchain.works.work import Bench, Frames, Work
 
@@ -64,7 +64,7 @@ class QuicReencoding(Work):
         counts = {
             ("Blocks of experiment 2", "block_count"): float(first["blocks"]),
             ("Block file", "block_megabytes"): size,
-            ("Chunk", "chunk_megabytes"): size / papers.paper(KEY).regime["data_chunks"],
+            ("Chunk", "chunk_megabytes"): size / papers.paper(KEY).setting["data_chunks"],
         }
         yield _reader(Kind.REPLAYED, values)
         yield _reader(Kind.RUN, counts)
@@ -111,8 +111,12 @@ class QuicReencoding(Work):
         return facts
 
     def failures(self, frames: Frames) -> Iterable[str]:
-        """Yield the runs of Table 1 that failed; its rows summarize those of `runs`."""
-        return super().failures({"table1": frames["table1"]} if frames else {})
+        """Yield every run that failed, once: the other frames summarize `runs` and `impaired`."""
+        for name in ("runs", "impaired") if frames else ():
+            for row in frames[name].query("status == 'failed'").to_dict("records"):
+                size = BYTES.text(row["block_bytes"], exact=True)
+                run = f"{row['blocks']} x {size}, {row['streams']}, {row['transport']}"
+                yield f"{self.key}, {name}: {run} failed: {row['verdict']}"
 
     def tables(self, frames: Frames) -> Iterable[Table]:
         """Return Table 1, streams and transports."""
@@ -142,7 +146,7 @@ def _reader(kind: Kind, values: Mapping[tuple[str, str], float]) -> Reader:
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         if (name, quantity) not in values or not math.isfinite(values[name, quantity]):
-            raise Undecided(f"this run has no {spoken(quantity)} of {name}")
+            raise Undecided(f"this run has no {described(quantity)} of {name}")
         return Number(values[name, quantity])
 
     return Reader(kind, read, decides=False)
@@ -190,7 +194,7 @@ def streams(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> Iterato
         row | {"remark": _remark(row, "note")} for row in frames["libraries"].to_dict("records")
     ]
     yield chapter.table(entries["libraries"], rows)
-    yield chapter.table(entries["trouble"], _means(frames["trouble"]))
+    yield chapter.table(entries["impaired"], _means(frames["impaired"]))
     if transports:
         entry, rate = entries["transports"], transports[0]["bits_per_second"] / 1e6
         rows = [

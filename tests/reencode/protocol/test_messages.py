@@ -45,12 +45,12 @@ def test_a_transport_fills_short_memory_too():
     reader, taken = Reader(), []
     window = memoryview(bytearray(4))
     reader.expect(6, window, full=lambda part: taken.append(bytes(part)))
-    assert (reader.free, reader.placed) == (4, False)
+    assert (reader.free, reader.registered) == (4, False)
     window[:4] = b"abcd"
-    reader.placed = True
+    reader.registered = True
     reader.filled(4)
-    assert (reader.free, reader.placed, taken) == (2, False, [b"abcd"])
-    with pytest.raises(DataError, match="3 bytes of a chunk that lacks 2"):
+    assert (reader.free, reader.registered, taken) == (2, False, [b"abcd"])
+    with pytest.raises(DataError, match="at most 2 bytes of a chunk are missing; got 3"):
         reader.filled(3)
 
 
@@ -82,5 +82,5 @@ def test_what_is_no_message_is_refused(wire):
 @pytest.mark.parametrize("length", [0, (1 << 20) - 3, 1 << 20, 2**32 - 1])
 def test_a_length_that_no_message_has_is_refused_at_once(length):
     """Four zeros made a reader go round forever."""
-    with pytest.raises(DataError, match=f"a message of {length} bytes; the longest has 1048576"):
+    with pytest.raises(DataError, match=f"must have 1 to 1048572 bytes; got {length}"):
         list(Reader().feed(length.to_bytes(4, "big") + b"more"))

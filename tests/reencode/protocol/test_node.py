@@ -5,8 +5,8 @@ import pytest
 from pqchain.reencode import runs
 from pqchain.reencode.protocol.messages import pack
 from pqchain.reencode.protocol.node import ReencodingNode
-from pqchain.reencode.protocol.peers import MOST_CHANNELS, MOST_SESSIONS
-from pqchain.reencode.protocol.server import MOST_WAITING
+from pqchain.reencode.protocol.peers import MAX_CHANNELS, MAX_SESSIONS
+from pqchain.reencode.protocol.server import MAX_WAITING
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.session import Closed, Opened, Received
 from tests.reencode.mesh import small
@@ -70,10 +70,10 @@ def test_what_it_does_not_have_it_says(mesh, request_):
 def test_who_breaks_the_protocol_is_cut_off_and_nobody_else(mesh, data):
     node, wire, _, _ = mesh
     node.handle(Received(101, 7, data, False), 0.02)
-    assert wire.closed == [(101, "protocol broken")]
+    assert wire.closed == [(101, "protocol violation")]
     assert node.error is None
     node.handle(Received(101, 7, b"more", False), 0.03)
-    assert wire.closed == [(101, "protocol broken")]
+    assert wire.closed == [(101, "protocol violation")]
 
 
 def gathering(mesh):
@@ -94,7 +94,7 @@ def test_a_chunk_of_another_length_is_not_taken_and_not_asked_for_again(mesh):
     assert set(asked(wire)) == {1, 2}
     session, channel = asked(wire)[1]
     node.handle(Received(session, channel, pack({"type": "chunk", "bytes": 5}), False), 0.03)
-    assert wire.closed == [(session, "protocol broken")]
+    assert wire.closed == [(session, "protocol violation")]
     assert set(asked(wire)) == {1, 2, 3}
     before = len(wire.said("get"))
     # It comes back, but is not trusted with this chunk any more, though 4 is gone.
@@ -149,17 +149,17 @@ def test_what_a_member_leaves_unfinished_or_waiting_is_bounded(mesh):
     half = (1_000_000).to_bytes(4, "big") + b"x" * 900_000
     for channel in range(100, 110):
         node.handle(Received(101, channel, half, False), 0.02)
-    assert wire.closed == [(101, "protocol broken")]
+    assert wire.closed == [(101, "protocol violation")]
     assert node._peers.readers.keys() <= {key for key in node._peers.readers if key[0] != 101}
     (manifest,) = ChunkStore(folder / "0").manifests()
-    for epoch in range(MOST_WAITING + 50):
+    for epoch in range(MAX_WAITING + 50):
         get = {"type": "get", "block": manifest.block_hash, "epoch": epoch, "index": 0}
         node.handle(Received(102, 7, pack(get), False), 0.02)
-    assert node._server.waiting == {2: MOST_WAITING}
+    assert node._server.waiting == {2: MAX_WAITING}
     assert len(wire.said("none")) == 50
     get = {"type": "get", "block": manifest.block_hash, "epoch": 1, "index": 0}
     node.handle(Received(103, 5, pack(get), False), 0.02)
-    assert node._server.waiting == {2: MOST_WAITING, 3: 1}  # one peer does not crowd out others
+    assert node._server.waiting == {2: MAX_WAITING, 3: 1}  # one peer does not crowd out others
     assert len(wire.said("none")) == 50
     stored = {f"{number:064x}": "0" * 16 for number in range(1000)}
     node.handle(Received(103, 7, beat(plan=PLAN) + beat(plan=PLAN, stored=stored), False), 0.02)
@@ -169,22 +169,22 @@ def test_what_a_member_leaves_unfinished_or_waiting_is_bounded(mesh):
 def test_open_channels_and_sessions_of_a_member_are_bounded(mesh):
     node, wire, _, folder = mesh
     before = len(node._peers.readers)
-    for channel in range(MOST_CHANNELS):
+    for channel in range(MAX_CHANNELS):
         node.handle(Received(101, channel, b"\0", False), 0.02)
-    assert len(node._peers.readers) == before + MOST_CHANNELS
-    node.handle(Received(101, MOST_CHANNELS, b"\0", False), 0.02)
-    assert wire.closed == [(101, "protocol broken")]
+    assert len(node._peers.readers) == before + MAX_CHANNELS
+    node.handle(Received(101, MAX_CHANNELS, b"\0", False), 0.02)
+    assert wire.closed == [(101, "protocol violation")]
     assert len(node._peers.readers) == before
     (manifest,) = ChunkStore(folder / "0").manifests()
     get = {"type": "get", "block": manifest.block_hash, "epoch": 1, "index": 0}
-    for channel in range(2 * MOST_CHANNELS):  # those that are ended do not count
+    for channel in range(2 * MAX_CHANNELS):  # those that are ended do not count
         node.handle(Received(102, channel, pack(get), True), 0.02)
-    assert wire.closed == [(101, "protocol broken")]
-    for session in range(1000, 1000 + 3 * MOST_SESSIONS):
+    assert wire.closed == [(101, "protocol violation")]
+    for session in range(1000, 1000 + 3 * MAX_SESSIONS):
         node.handle(Opened(session, 3, False), 0.02)
     closed = [session for session, reason in wire.closed if reason == "too many sessions"]
-    assert closed == [103, *range(1000, 1000 + 2 * MOST_SESSIONS)]
-    node.handle(Received(1000 + 3 * MOST_SESSIONS - 1, 0, beat(), False), 0.03)
+    assert closed == [103, *range(1000, 1000 + 2 * MAX_SESSIONS)]
+    node.handle(Received(1000 + 3 * MAX_SESSIONS - 1, 0, beat(), False), 0.03)
     assert wire.said("echo")
 
 
@@ -203,5 +203,5 @@ def test_a_second_request_on_a_channel_that_the_answer_ends_is_refused(tmp_path)
     assert len(wire.said("chunk")) == 2
     assert wire.closed == []
     node.handle(Received(101, 7, get, False), 0.02)
-    assert wire.closed == [(101, "protocol broken")]
+    assert wire.closed == [(101, "protocol violation")]
     assert len(wire.said("chunk")) == 2

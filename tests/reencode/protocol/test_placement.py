@@ -17,7 +17,7 @@ def test_a_placement_survives_json_and_nothing_else_is_one():
     placement = Placement(2, 1, (0, 1))
     assert Placement.from_plain(placement.plain()) == placement
     for other in (None, {}, {"epoch": "x", "leader": 0, "members": []}, [1, 2, 3]):
-        with pytest.raises(DataError, match="is no placement"):
+        with pytest.raises(DataError, match="is not a placement"):
             Placement.from_plain(other)
 
 

@@ -3,14 +3,14 @@
 import pytest
 
 from pqchain.errors import DataError
-from pqchain.reencode.protocol.work import Own
+from pqchain.reencode.protocol.work import NodeContext
 from pqchain.wire.node import Task
 from tests.reencode.mesh import small
 
 
 @pytest.fixture
 def own():
-    return Own(0, small(), store=None, transport=None)
+    return NodeContext(0, small(), store=None, transport=None)
 
 
 def task(kind):

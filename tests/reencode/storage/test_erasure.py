@@ -38,7 +38,7 @@ def test_no_program_is_started_to_look_for_an_engine(monkeypatch):
     """A compiler that is asked where a library is leaves files behind if it is killed."""
     monkeypatch.setattr(subprocess, "Popen", lambda *given, **named: pytest.fail("started"))
     erasure._isal.cache_clear()
-    assert erasure.available()["numpy"] == ""
+    assert erasure.unavailable_reason("numpy") == ""
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -113,7 +113,7 @@ def test_the_field_is_a_field(left, right, other):
 
 def test_auto_takes_the_fastest_and_says_which():
     assert ReedSolomon(7, 3).engine == "isal"
-    assert all(reason == "" for reason in erasure.available().values())
+    assert not any(map(erasure.unavailable_reason, erasure.ENGINES))
 
 
 def test_without_isal_auto_takes_numpy(monkeypatch):
@@ -125,7 +125,7 @@ def test_without_isal_auto_takes_numpy(monkeypatch):
 
 @pytest.mark.parametrize("code", [(0, 3), (3, 0), (253, 3), (-1, 3)])
 def test_impossible_codes_are_refused(code):
-    with pytest.raises(UsageError, match="at most 255 together"):
+    with pytest.raises(UsageError, match="at most 255 in total"):
         ReedSolomon(*code)
 
 
@@ -138,18 +138,18 @@ def test_too_few_chunks_are_named():
     codec = ReedSolomon(7, 3)
     chunks = encoded(codec, rows(7, 64))
     present = {at: chunks[at] for at in (0, 1, 2, 4, 6, 9)}
-    with pytest.raises(DataError, match=r"missing: \[3, 5, 7, 8\]"):
+    with pytest.raises(DataError, match=r"Missing: \[3, 5, 7, 8\]"):
         codec.recover(present, {3: np.zeros(64, np.uint8)})
 
 
 def test_chunks_of_wrong_length_are_refused():
     codec = ReedSolomon(7, 3)
     data = rows(7, 64)
-    with pytest.raises(BadLength, match="6 data chunks; this code needs 7"):
+    with pytest.raises(BadLength, match="data chunks must be 7; got 6"):
         codec.encode(data[:6], rows(3, 64))
-    with pytest.raises(BadLength, match="parity chunk 1 has 63 bytes, the others 64"):
+    with pytest.raises(BadLength, match=r"parity chunk 1 must have 64 bytes.*got 63"):
         codec.encode(data, [*rows(1, 64), *rows(1, 63), *rows(1, 64)])
-    with pytest.raises(UsageError, match="no contiguous row"):
+    with pytest.raises(UsageError, match="must be a contiguous"):
         codec.encode(data, [np.zeros(128, np.uint8)[::2] for _ in range(3)])
-    with pytest.raises(UsageError, match="chunk 10 is none"):
+    with pytest.raises(UsageError, match="index must be from 0 to 9; got 10"):
         codec.recover({10: data[0]}, {})

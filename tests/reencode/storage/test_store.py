@@ -1,16 +1,18 @@
 """Chunks as files: complete or absent, and checked on every read."""
 
 import json
+import os
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pqchain import checksum
 from pqchain.errors import BadLength, DataError, UsageError
 from pqchain.reencode.storage import store
 from pqchain.reencode.storage.erasure import ReedSolomon
 from pqchain.reencode.storage.store import ChunkStore, Manifest, encode_block
+from pqchain.results import checksum
 
 MEMBERS = tuple(range(5))
 CODE = ReedSolomon(3, 2)
@@ -40,9 +42,32 @@ def files(chunk_store):
 def test_what_is_stored_comes_back(stored):
     chunk_store, manifest, chunks = stored
     assert chunk_store.manifests() == [manifest]
-    assert chunk_store.held(manifest) == [2]
+    assert chunk_store.indices(manifest) == [2]
     assert np.array_equal(chunk_store.get(manifest, 2), chunks[2])
     assert files(chunk_store) == ["chunk-2", "manifest.json"]
+
+
+def test_synchronised_files_and_folders_are_on_disk_before_put_returns(
+    tmp_path, block, monkeypatch
+):
+    manifest, chunks = encode_block(block, CODE, epoch=1, members=MEMBERS)
+    synchronised = []
+    fsync = os.fsync
+
+    def record(descriptor):
+        synchronised.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", record)
+    ChunkStore(tmp_path, synchronise=True).put(manifest, 2, chunks[2])
+    assert [path.name for path in synchronised[:2]] == ["chunk-2", "manifest.json"]
+    # The new folder before its rename, then the two folders above it.
+    building, *above = synchronised[2:]
+    assert building.name.endswith(".tmp")
+    assert above == [tmp_path / manifest.block_hash, tmp_path]
+    synchronised.clear()
+    ChunkStore(tmp_path / "other").put(manifest, 2, chunks[2])
+    assert not synchronised
 
 
 def test_padding_is_recorded_and_removed(stored, block):
@@ -74,14 +99,14 @@ def test_a_cut_chunk_is_found_on_read(stored):
 
 def test_a_missing_chunk_is_named(stored):
     chunk_store, manifest, _ = stored
-    with pytest.raises(DataError, match=r"chunk 3 of block .* is not here"):
+    with pytest.raises(DataError, match=r"chunk 3 of block .* is missing"):
         chunk_store.get(manifest, 3)
 
 
 def test_a_chunk_of_wrong_length_or_content_leaves_nothing(stored):
     chunk_store, manifest, chunks = stored
     before = files(chunk_store)
-    with pytest.raises(BadLength, match="its manifest says"):
+    with pytest.raises(BadLength, match="as in its manifest"):
         chunk_store.put(replace(manifest, epoch=2), 2, chunks[2][:-1])
     with pytest.raises(DataError, match="damaged"):
         chunk_store.put(replace(manifest, epoch=2), 2, chunks[3])
@@ -101,7 +126,7 @@ def test_a_failing_disk_leaves_nothing(stored, monkeypatch):
         write(self, path, data)
 
     monkeypatch.setattr(ChunkStore, "_write", fail)
-    with pytest.raises(DataError, match=r"cannot store chunk 2 .* No space left on device; make"):
+    with pytest.raises(DataError, match=r"cannot store chunk 2 .* No space left on device\. Free"):
         chunk_store.put(replace(manifest, epoch=2), 2, chunks[2])
     assert files(chunk_store) == before
     assert not list(chunk_store.folder.rglob("*.tmp"))
@@ -113,9 +138,9 @@ def test_the_newest_epoch_counts_and_the_old_stays_until_removed(stored):
     newer = replace(manifest, epoch=2)
     chunk_store.put(newer, 2, chunks[2])
     assert chunk_store.manifests() == [newer]
-    assert chunk_store.held(manifest) == [2]
+    assert chunk_store.indices(manifest) == [2]
     chunk_store.remove(manifest.block_hash, 1)
-    assert chunk_store.held(manifest) == []
+    assert chunk_store.indices(manifest) == []
     assert chunk_store.manifests() == [newer]
     chunk_store.remove(manifest.block_hash, 1)
 
@@ -138,11 +163,11 @@ def test_fsync_stores_the_same(tmp_path, block):
     [
         ({"version": 1}, "version 1, but this pqchain reads 3"),
         ({"version": None}, "version None"),
-        ({"block_bytes": 999}, "contradicts itself"),
+        ({"block_bytes": 999}, "is inconsistent"),
         ({"block_bytes": "x"}, "wrong type"),
-        ({"block_hash": "../../etc"}, "contradicts itself"),
-        ({"chunk_hashes": ["00"] * 5}, "contradicts itself"),
-        ({"members": [0, 0]}, "contradicts itself"),
+        ({"block_hash": "../../etc"}, "is inconsistent"),
+        ({"chunk_hashes": ["00"] * 5}, "is inconsistent"),
+        ({"members": [0, 0]}, "is inconsistent"),
         ({"colour": "red"}, "has the fields"),
     ],
 )
@@ -174,5 +199,5 @@ def test_a_manifest_survives_its_json_and_its_digest_is_its_content(stored, tmp_
 
 
 def test_an_empty_block_is_refused():
-    with pytest.raises(UsageError, match="nothing to encode"):
+    with pytest.raises(UsageError, match="block_bytes must be at least 1; got 0"):
         store.encode_block(b"", CODE, epoch=1, members=MEMBERS)

@@ -16,7 +16,7 @@ from pqchain.wire.drivers.live import LiveNode
 from pqchain.wire.identity import generate
 from pqchain.wire.session import Opened, Received
 from pqchain.wire.transports import registry
-from pqchain.wire.transports.limits import MOST_UNREAD_BYTES
+from pqchain.wire.transports.limits import MAX_UNREAD_BYTES
 
 PROGRAM = """
 import asyncio, sys
@@ -56,13 +56,13 @@ def test_a_port_in_use_is_named(tmp_path):
             )
     lines = [line for line in done.stdout.splitlines() if line]
     assert len(lines) == 4, done.stderr
-    assert all(f"port {port}" in line and "free the port" in line for line in lines)
+    assert all(f"port {port}" in line and "Free the port" in line for line in lines)
 
 
 def test_namespaces_say_why_they_cannot_be_made(monkeypatch):
     monkeypatch.setattr(namespaces.os, "geteuid", lambda: 1000)
-    assert namespaces.reason() == "network namespaces need root"
-    with pytest.raises(Unsupported, match="need root; use loopback or virtual"):
+    assert namespaces.unavailable_reason() == "network namespaces need root"
+    with pytest.raises(Unsupported, match=r"need root\. Use loopback or virtual"):
         namespaces.Namespaces(5, Link())
 
 
@@ -72,7 +72,7 @@ class Silent:
     async def listen(self, host, port, deliver):
         return host, port
 
-    async def shut(self):
+    async def shutdown(self):
         pass
 
     def __getattr__(self, name):
@@ -80,7 +80,7 @@ class Silent:
 
 
 def test_sessions_that_come_before_the_start_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(registry.Row, "open", lambda row, place: Silent())
+    monkeypatch.setattr(registry.TransportInfo, "open", lambda info, settings: Silent())
     job = Job(
         nodes=2, factory="tests.wire.echo:build", parameters={"nodes": 2}, transport="tcp-tls"
     )
@@ -93,7 +93,7 @@ def test_sessions_that_come_before_the_start_are_kept(tmp_path, monkeypatch):
         assert not live.node.connected
         live.start()
         assert live.node.connected
-        await live.shut()
+        await live.shutdown()
 
     try:
         asyncio.run(main())
@@ -106,7 +106,7 @@ def test_what_a_member_sends_before_the_start_is_bounded(tmp_path, monkeypatch):
     closed = []
     silent = Silent()
     silent.close = lambda session, reason, *, now: closed.append((session, reason))
-    monkeypatch.setattr(registry.Row, "open", lambda row, place: silent)
+    monkeypatch.setattr(registry.TransportInfo, "open", lambda info, settings: silent)
     job = Job(
         nodes=3, factory="tests.wire.echo:build", parameters={"nodes": 3}, transport="tcp-tls"
     )
@@ -118,10 +118,10 @@ def test_what_a_member_sends_before_the_start_is_bounded(tmp_path, monkeypatch):
         live._deliver(Opened(7, 1, True))
         live._deliver(Opened(8, 2, True))
         live._deliver(Received(7, 1, b"kept", False))
-        for _ in range(MOST_UNREAD_BYTES >> 16):
+        for _ in range(MAX_UNREAD_BYTES >> 16):
             live._deliver(Received(8, 1, bytes(1 << 16), False))
-        assert closed == [(8, "too much before the start")]
+        assert closed == [(8, "too much data before the start")]
         assert [event.session for event in live._early] == [7, 7]
-        await live.shut()
+        await live.shutdown()
 
     asyncio.run(main())

@@ -27,7 +27,7 @@ async def connected():
     for identity, heard in zip(known, events, strict=True):
         nodes.append(
             row.open(
-                registry.Place(
+                registry.TransportSettings(
                     identity=identity,
                     directory=[each.public for each in known],
                     addresses=addresses,
@@ -52,7 +52,7 @@ async def main(use: str, end: str) -> None:
         while not any(isinstance(event, Received) for event in heard):
             await asyncio.sleep(0.001)
         memory = bytearray(LENGTH)
-        receiver.place(there, channel, memoryview(memory), LENGTH, offset=1)
+        receiver.receive_into(there, channel, memoryview(memory), LENGTH, offset=1)
         del memory
     data = bytearray(LENGTH)
     sender.send(here, channel, data)

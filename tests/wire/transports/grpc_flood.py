@@ -13,7 +13,7 @@ import grpc
 from pqchain.wire.identity import generate
 from pqchain.wire.session import Opened
 from pqchain.wire.transports import grpc as ours
-from pqchain.wire.transports.registry import Place
+from pqchain.wire.transports.registry import TransportSettings
 
 HEADER_BYTES = 100_000
 
@@ -60,8 +60,10 @@ async def main() -> None:
     events: list[object] = []
 
     def opened(index: int) -> ours.Grpc:
-        return ours.Grpc(Place(identity=known[index], directory=directory, addresses=addresses,
-                               folder=Path()))  # fmt: skip
+        settings = TransportSettings(
+            identity=known[index], directory=directory, addresses=addresses, folder=Path()
+        )
+        return ours.Grpc(settings)
 
     server, client = opened(1), opened(0)
     host, port = addresses[1] = await server.listen("127.0.0.1", 0, lambda event: None)
@@ -69,18 +71,18 @@ async def main() -> None:
     assert await dialled(client, events)
     refused = await endless_header(client)
     knocking = []
-    for _ in range(ours.MOST_CONNECTIONS + 50):
+    for _ in range(ours.MAX_CONNECTIONS + 50):
         knocking.append(socket.socket())
         knocking[-1].connect((host, port))
     await asyncio.sleep(0.3)
     held = connections(port)
     again = await dialled(client, events)
-    said = {"header": refused, "held": held, "most": ours.MOST_CONNECTIONS, "dialled": again}
+    said = {"header": refused, "held": held, "most": ours.MAX_CONNECTIONS, "dialled": again}
     sys.stdout.write(json.dumps(said))
-    await client.shut()
-    await server.shut()
+    await client.shutdown()
+    await server.shutdown()
 
 
 if __name__ == "__main__":
-    ours.MOST_CONNECTIONS, ours.HANDSHAKE_SECONDS = 40, 1.0
+    ours.MAX_CONNECTIONS, ours.HANDSHAKE_SECONDS = 40, 1.0
     asyncio.run(main())

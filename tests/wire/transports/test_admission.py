@@ -8,9 +8,9 @@ import pytest
 
 from pqchain.wire.session import Opened
 from pqchain.wire.transports.admission import (
-    MOST_HALF_OPEN,
-    MOST_OF_ONE_HOST,
-    MOST_UNKNOWN,
+    MAX_HALF_OPEN,
+    MAX_PER_HOST,
+    MAX_UNVALIDATED,
     TOKEN_SECONDS,
     Admission,
 )
@@ -23,8 +23,8 @@ HERE, THERE = ("127.0.0.1", 4433), ("127.0.0.2", 4433)
 def test_a_token_is_good_for_its_address_its_name_and_a_while() -> None:
     admission = Admission()
     token, retried = admission.token(HERE, b"original", 5.0)
-    assert admission.names(token, HERE, retried, 6.0) == (b"original", retried)
-    assert admission.names(token, HERE, retried, 5.0 + TOKEN_SECONDS) is not None
+    assert admission.check_token(token, HERE, retried, 6.0) == (b"original", retried)
+    assert admission.check_token(token, HERE, retried, 5.0 + TOKEN_SECONDS) is not None
     for other, address, named, now in (
         (token, THERE, retried, 6.0),
         (token, ("127.0.0.1", 4434), retried, 6.0),
@@ -35,40 +35,40 @@ def test_a_token_is_good_for_its_address_its_name_and_a_while() -> None:
         (token[:20], HERE, retried, 6.0),
         (b"", HERE, b"", 6.0),
     ):
-        assert admission.names(other, address, named, now) is None
-    assert Admission().names(token, HERE, retried, 6.0) is None
+        assert admission.check_token(other, address, named, now) is None
+    assert Admission().check_token(token, HERE, retried, 6.0) is None
 
 
 def test_who_is_half_open_is_counted_in_all_and_by_host() -> None:
     admission = Admission()
-    for session in range(MOST_UNKNOWN):
-        assert not admission.wants_tokens
-        admission.entered(session, f"host {session % 4}", vouched=False)
-    assert admission.wants_tokens
-    admission.left(0)
-    assert not admission.wants_tokens
-    for session in range(1000, 1000 + MOST_OF_ONE_HOST):
-        assert not admission.full("busy")
-        admission.entered(session, "busy", vouched=True)
-    assert admission.full("busy")
-    assert not admission.full("another")
-    assert not admission.wants_tokens
-    for session in range(2000, 2000 + MOST_HALF_OPEN):
-        admission.entered(session, f"{session}", vouched=True)
-    assert admission.full("another")
+    for session in range(MAX_UNVALIDATED):
+        assert not admission.requires_token
+        admission.add(session, f"host {session % 4}", validated=False)
+    assert admission.requires_token
+    admission.remove(0)
+    assert not admission.requires_token
+    for session in range(1000, 1000 + MAX_PER_HOST):
+        assert not admission.is_full("busy")
+        admission.add(session, "busy", validated=True)
+    assert admission.is_full("busy")
+    assert not admission.is_full("another")
+    assert not admission.requires_token
+    for session in range(2000, 2000 + MAX_HALF_OPEN):
+        admission.add(session, f"{session}", validated=True)
+    assert admission.is_full("another")
 
 
 def test_one_too_many_makes_the_oldest_of_the_busiest_host_go() -> None:
-    admission = Admission(most=6, most_of_one_host=4)
+    admission = Admission(max_half_open=6, max_per_host=4)
     for session, host in enumerate(("first", "busy", "busy", "busy", "quiet")):
-        assert admission.crowded_out(host) is None
-        admission.entered(session, host, vouched=True)
-    admission.entered(5, "busy", vouched=True)
-    assert admission.crowded_out("busy") == 1
-    assert admission.crowded_out("another") == 1
-    admission.left(1)
-    assert admission.crowded_out("another") is None
-    assert admission.crowded_out("busy") is None
+        assert admission.evict_for(host) is None
+        admission.add(session, host, validated=True)
+    admission.add(5, "busy", validated=True)
+    assert admission.evict_for("busy") == 1
+    assert admission.evict_for("another") == 1
+    admission.remove(1)
+    assert admission.evict_for("another") is None
+    assert admission.evict_for("busy") is None
 
 
 @pytest.fixture(params=["aioquic", "qh3"])
@@ -84,13 +84,13 @@ def pair(request: pytest.FixtureRequest) -> Pair:
 def test_a_flood_from_anywhere_keeps_little_and_nobody_out(pair: Pair) -> None:
     rng, server = random.Random(1), pair.endpoints[1]
     sent = 0
-    for number in range(MOST_UNKNOWN + 400):
+    for number in range(MAX_UNVALIDATED + 400):
         server.receive(forged(rng), (f"10.0.{number >> 8}.{number & 255}", 7), pair.now)
         sent += sum(len(data) for data, _ in server.datagrams(pair.now))
-    assert len(server.sessions) == MOST_UNKNOWN
-    assert len(server._by_name) <= 3 * MOST_UNKNOWN
+    assert len(server.sessions) == MAX_UNVALIDATED
+    assert len(server._by_id) <= 3 * MAX_UNVALIDATED
     assert server._retries == []
-    assert sent < 0.2 * 1200 * (MOST_UNKNOWN + 400)  # nothing for who floods somebody else
+    assert sent < 0.2 * 1200 * (MAX_UNVALIDATED + 400)  # nothing for who floods somebody else
     session = pair.endpoints[0].dial(1, early=False, now=pair.now)
     for _ in range(20):
         pair.carry()

@@ -17,11 +17,13 @@ from pathlib import Path
 from pqchain.wire.identity import generate
 from pqchain.wire.transports.grpc import Grpc
 from pqchain.wire.transports import sockets
-from pqchain.wire.transports.registry import Place
+from pqchain.wire.transports.registry import TransportSettings
 from pqchain.wire.session import Received
 
 def opened_at(identity, directory, addresses):
-    return Grpc(Place(identity=identity, directory=directory, addresses=addresses, folder=Path()))
+    return Grpc(TransportSettings(
+        identity=identity, directory=directory, addresses=addresses, folder=Path()
+    ))
 
 async def wait(events, kind):
     for _ in range(1000):
@@ -48,7 +50,7 @@ async def main():
         outside.send(session, outside.open(session), b"give me chunks", end=True)
         assert await wait(events, "Closed")
     strange = [type(event).__name__ for event in told]
-    await outside.shut()
+    await outside.shutdown()
 
     client, events = opened_at(known[0], directory, addresses), []
     await client.listen("127.0.0.1", 0, events.append)
@@ -61,9 +63,9 @@ async def main():
     opened = next(event for event in told if type(event).__name__ == "Opened")
     server.send(opened.session, 1, b"thanks", end=True)
     assert await wait(events, "Received")
-    await client.shut()
+    await client.shutdown()
     assert await wait(told, "Closed")
-    await server.shut()
+    await server.shutdown()
     answer = b"".join(event.data for event in events if isinstance(event, Received))
     print(json.dumps({"stranger": strange, "peer": opened.peer, "answer": answer.decode()}))
 
@@ -95,35 +97,39 @@ def test_a_flood_is_bounded_and_a_header_has_an_end():
 def test_what_it_cannot_bound_is_said_where_others_can_reach_it(tmp_path, caplog, monkeypatch):
     from pqchain.wire.identity import generate
     from pqchain.wire.transports import grpc
-    from pqchain.wire.transports.registry import Place
+    from pqchain.wire.transports.registry import TransportSettings
 
     monkeypatch.setattr(grpc.grpc, "ssl_server_credentials", lambda *_, **__: 1 / 0)
 
     async def listen(host):
         (known,) = generate(1, algorithm="Ed25519", certificate_key="p256")
-        place = Place(identity=known, directory=[known.public], addresses={}, folder=tmp_path)
+        settings = TransportSettings(
+            identity=known, directory=[known.public], addresses={}, folder=tmp_path
+        )
         with pytest.raises(ZeroDivisionError):
-            await grpc.Grpc(place).listen(host, 0, lambda event: None)
+            await grpc.Grpc(settings).listen(host, 0, lambda event: None)
 
     with caplog.at_level(logging.WARNING, logger="pqchain.wire"):
         asyncio.run(listen("127.0.0.1"))
         assert caplog.messages == []
         asyncio.run(listen("10.0.0.1"))
-    assert "counts connections and not hosts" in caplog.messages[0]
+    assert "in total and not per host" in caplog.messages[0]
 
 
 def test_a_member_that_reads_nothing_is_given_up(tmp_path, monkeypatch):
     from pqchain.wire.identity import generate
     from pqchain.wire.session import Closed
     from pqchain.wire.transports import grpc, limits
-    from pqchain.wire.transports.registry import Place
+    from pqchain.wire.transports.registry import TransportSettings
 
-    monkeypatch.setattr(limits, "MOST_QUEUED", 100)
+    monkeypatch.setattr(limits, "MAX_QUEUED", 100)
 
     async def main():
         (known,) = generate(1, algorithm="Ed25519", certificate_key="p256")
         node = grpc.Grpc(
-            Place(identity=known, directory=[known.public], addresses={}, folder=tmp_path)
+            TransportSettings(
+                identity=known, directory=[known.public], addresses={}, folder=tmp_path
+            )
         )
         told = []
         node.deliver = told.append
@@ -144,13 +150,15 @@ def run_with_node(tmp_path, check):
     """Run a coroutine with a node that listens nowhere."""
     from pqchain.wire.identity import generate
     from pqchain.wire.transports import grpc
-    from pqchain.wire.transports.registry import Place
+    from pqchain.wire.transports.registry import TransportSettings
 
     async def main():
         known = generate(2, algorithm="Ed25519", certificate_key="p256")
         directory = [each.public for each in known]
-        place = Place(identity=known[0], directory=directory, addresses={}, folder=tmp_path)
-        await asyncio.wait_for(check(grpc, grpc.Grpc(place)), 60)
+        settings = TransportSettings(
+            identity=known[0], directory=directory, addresses={}, folder=tmp_path
+        )
+        await asyncio.wait_for(check(grpc, grpc.Grpc(settings)), 60)
 
     asyncio.run(main())
 
@@ -158,7 +166,7 @@ def run_with_node(tmp_path, check):
 def test_the_library_holds_few_messages_of_a_session(tmp_path):
     async def check(grpc, node):
         session = grpc._Session(node, 7, peer=1)
-        channels = [session.add_channel()[1] for _ in range(3 * grpc.MOST_SENDING)]
+        channels = [session.add_channel()[1] for _ in range(3 * grpc.MAX_SENDING)]
         for channel in channels:
             channel.put(bytes(100), True)
         calls = [channel.messages() for channel in channels]
@@ -167,8 +175,8 @@ def test_the_library_holds_few_messages_of_a_session(tmp_path):
             for _ in range(10):
                 await asyncio.sleep(0)
             ready = [at for at, task in enumerate(sending) if task.done()]
-            assert len(ready) == count * grpc.MOST_SENDING
-            for at in ready[-grpc.MOST_SENDING :]:  # the library has sent them
+            assert len(ready) == count * grpc.MAX_SENDING
+            for at in ready[-grpc.MAX_SENDING :]:  # the library has sent them
                 with pytest.raises(StopAsyncIteration):
                     await calls[at].__anext__()
 
@@ -200,10 +208,10 @@ def test_connections_of_a_peer_are_bounded_and_calls_do_not_end_all_at_once(tmp_
         certificate = node.directory[1].certificate_pem
 
         def call(number):
-            called = node._called(requests(), Context(certificate, number))
+            called = node._handle_call(requests(), Context(certificate, number))
             return asyncio.ensure_future(called.__anext__())
 
-        most = grpc.MOST_OF_PEER
+        most = grpc.MAX_PER_PEER
         calls = [call(number) for number in range(most + 1) for _ in range(3)]
         refused, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_EXCEPTION)
         while len(refused := {task for task in calls if task.done()}) < 3:

@@ -14,7 +14,7 @@ from pqchain.wire.transports import native_library, registry
 from tests.wire.pair import NativePair
 
 ROOT = Path(__file__).parents[3]
-REASON = registry.get("native").reason()
+REASON = registry.get("native").unavailable_reason()
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 
 
@@ -105,7 +105,7 @@ def test_bytes_come_into_the_memory_that_was_named(pair):
     server.send(there, channel, b"head")
     pair.run()
     assert [event.data for event in client.events()] == [b"head"]
-    client.place(session, channel, row.data, len(row), offset=4)
+    client.receive_into(session, channel, row.data, len(row), offset=4)
     server.send(there, channel, chunk.data)
     server.send(there, channel, b"tail", end=True)
     pair.run()
@@ -114,8 +114,8 @@ def test_bytes_come_into_the_memory_that_was_named(pair):
     assert [each.data for each in came if isinstance(each, Received)] == [b"tail"]
     assert came[-1].end
     assert np.array_equal(row, chunk)
-    assert client.memory.placed == {}
-    server.take_back()
+    assert client.memory.registered == {}
+    server.release_lent()
     assert server.memory.lent == {}
 
 
@@ -139,7 +139,9 @@ def test_a_place_that_changes_midway_loses_count_of_nothing():
             pair.now += 0.003
             pair._advance(pair.now)
             into = None if count > size // 2 else memoryview(memory)[count:]
-            pair.endpoints[1].place(there, channel, into, size - count, offset=offset + count)
+            pair.endpoints[1].receive_into(
+                there, channel, into, size - count, offset=offset + count
+            )
     assert count == size
 
 
@@ -163,12 +165,12 @@ def test_hosts_that_lend_at_once_get_their_own_memory_back():
                 assert len(set(event.data)) == 1
                 came[event.data[0] - 1] = came.get(event.data[0] - 1, 0) + len(event.data)
         for at in (0, 1):
-            pair.endpoints[at].take_back()
+            pair.endpoints[at].release_lent()
         lent = pair.fabric.memory.lent.values()
         # What is still on its way is still held.
         assert came.get(1, 0) >= 900_000 or any(view.obj is held[1] for view in lent)
     pair.run()
-    pair.endpoints[0].take_back()
+    pair.endpoints[0].release_lent()
     assert not pair.fabric.memory.lent and came[0] == 100_000
 
 
@@ -183,7 +185,7 @@ def test_what_has_come_before_its_place_was_named_is_handed_over(pair):
     came = b"".join(event.data for event in client.events() if isinstance(event, Received))
     assert came == chunk[:50_000]
     row[: len(came)] = came
-    client.place(session, channel, memoryview(row), len(row), offset=0)
+    client.receive_into(session, channel, memoryview(row), len(row), offset=0)
     server.send(there, channel, chunk[50_000:], end=True)
     pair.run()
     assert sum(event.count for event in client.events() if isinstance(event, Filled)) == 154_800
@@ -193,24 +195,26 @@ def test_what_has_come_before_its_place_was_named_is_handed_over(pair):
 def test_a_place_that_is_given_up_is_not_touched_any_more(pair):
     client, session, server, there, channel = asked(pair)
     row = bytearray(1_000_000)
-    client.place(session, channel, memoryview(row), len(row), offset=0)
+    client.receive_into(session, channel, memoryview(row), len(row), offset=0)
     server.send(there, channel, b"\1" * 400_000)
     pair.run()
     assert sum(event.count for event in client.events()) <= 400_000
     before = bytes(row)
     assert before.count(1) == 400_000
-    client.place(session, channel, None, 600_000, offset=400_000)
+    client.receive_into(session, channel, None, 600_000, offset=400_000)
     server.send(there, channel, b"\2" * 600_000, end=True)
     pair.run()
     assert sum(event.count for event in client.events()) >= 600_000
     assert bytes(row) == before
     client.stop(session, channel)
-    assert client.memory.placed == {}
+    assert client.memory.registered == {}
 
 
 def test_who_proves_nothing_is_cut_off_in_time(monkeypatch):
     pair = NativePair(delay_seconds=0.1)
-    monkeypatch.setattr("pqchain.wire.transports.proof.Proving._answered", lambda *_: None)
+    monkeypatch.setattr(
+        "pqchain.wire.transports.authentication.Session._check_answer", lambda *_: None
+    )
     pair.endpoints[0].dial(1, early=False, now=0.0)
     pair.run(quiet_seconds=15)
     assert pair.endpoints[1].events() == []
@@ -222,7 +226,9 @@ def test_who_proves_nothing_is_cut_off_in_time(monkeypatch):
 
 def test_who_sends_much_before_a_proof_is_cut_off(monkeypatch):
     pair = NativePair()
-    monkeypatch.setattr("pqchain.wire.transports.proof.Proving._answered", lambda *_: None)
+    monkeypatch.setattr(
+        "pqchain.wire.transports.authentication.Session._check_answer", lambda *_: None
+    )
     client = pair.endpoints[0]
     session = client.dial(1, early=False, now=0.0)
     pair.carry()
@@ -290,21 +296,21 @@ def test_a_restart_is_heard_of_at_once(pair):
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
-        ("open", (10**6, 0, 1, 0), "1000000 is no handle"),
-        ("open", (None, 99, 1, 0), "host: 99; expected 0 to 3"),
-        ("open", (None, 0, 77, 0), "session 77 is over"),
+        ("open", (10**6, 0, 1, 0), "handle must be an open one; got 1000000"),
+        ("open", (None, 99, 1, 0), "host must be from 0 to 3; got 99"),
+        ("open", (None, 0, 77, 0), "session 77 has ended"),
         ("send", (None, 0, "session", 1, b"x", 1, 0), "stream 1 was not opened for writing"),
         ("send", (None, 0, "session", 4, b"x", 1, 0), "stream 4 was not opened for writing"),
         ("send", (None, 0, "session", 0, None, 5, 0), "null"),
-        ("place", (None, 0, "session", 0, 0, None, -1), "is no length"),
-        ("start", (None, b"", 0, b"", 0), "0 numbers instead of 13"),
-        ("start", (None, np.arange(13, dtype=np.uint64).tobytes(), 13, b"", 0), "datagram: 1; exp"),
-        ("network", (np.zeros(10, np.uint64).tobytes(), 10), "number of hosts: 0"),
-        ("prove", (None, 0, "session", 2**40), "peer: 1099511627776"),
-        ("close", (None, 0, "session", 2**33, None, 0), "code: 8589934592"),
-        ("port", (None,), "that of a modelled network"),
+        ("place", (None, 0, "session", 0, 0, None, -1), "length must be at most"),
+        ("start", (None, b"", 0, b"", 0), "numbers must have 13 entries; got 0"),
+        ("start", (None, np.arange(13, dtype=np.uint64).tobytes(), 13, b"", 0), "; got 1"),
+        ("network", (np.zeros(10, np.uint64).tobytes(), 10), "number of hosts must be from 1 to"),
+        ("prove", (None, 0, "session", 2**40), "got 1099511627776"),
+        ("close", (None, 0, "session", 2**33, None, 0), "got 8589934592"),
+        ("port", (None,), "must be that of a socket"),
         ("events", (None, None, 4, None, 4), "room for 4 events of 4 bytes"),
-        ("free", (123456,), "123456 is no handle"),
+        ("free", (123456,), "handle must be an open one; got 123456"),
     ],
 )  # fmt: skip
 def test_arguments_without_sense_are_refused(pair, name, arguments, message):
@@ -321,14 +327,14 @@ def test_arguments_without_sense_are_refused(pair, name, arguments, message):
 
 def test_a_handle_that_was_freed_is_none(pair):
     pair.fabric.close()
-    with pytest.raises(UsageError, match="no handle"):
+    with pytest.raises(UsageError, match="must be an open one"):
         pair.fabric.advance(1.0)
 
 
 def test_an_identity_that_is_none_is_refused(pair):
     library, settings = pair.fabric._library, np.array([0, 1452, 0, 1, 1, 1, 10**9, *[1] * 6], "u8")
     key = (0).to_bytes(4, "little") + (4).to_bytes(4, "little") + b"junk"
-    for identity, message in ((key, "host 0 has no certificate"), (key[:9], "cut short")):
+    for identity, message in ((key, "host 0 has no certificate"), (key[:9], "truncated")):
         with pytest.raises(UsageError, match=message):
             library.call(
                 "start", pair.fabric.handle, settings.tobytes(), 13, identity, len(identity)
@@ -346,18 +352,18 @@ def test_without_the_library_the_reason_is_said(monkeypatch, tmp_path):
     place = tmp_path / "_native/quic"
     place.mkdir(parents=True)
     (place / "reason.txt").write_text("it was built with PQCHAIN_QUIC=off\n")
-    assert registry.get("native").reason().endswith("PQCHAIN_QUIC=off, and run make")
+    assert registry.get("native").unavailable_reason().endswith("PQCHAIN_QUIC=off, and run make")
     monkeypatch.setattr(registry, "folders", lambda: [tmp_path])
     assert registry.default() == "aioquic"
     (place / "lib").mkdir()
     (place / "lib/libpqchain_quic.so").write_bytes(b"no library")
-    with pytest.raises(Unsupported, match="does not speak interface"):
+    with pytest.raises(Unsupported, match="does not have interface version"):
         native_library.load()
 
 
 def test_an_address_in_use_is_an_error_of_the_system():
     library = native_library.load()
-    with pytest.raises(PqchainError, match="no address and port"):
-        numbers = library.numbers(0, 1452, 0, 1, 1, 1, 10**9, *[1] * 6)
+    with pytest.raises(PqchainError, match="must be an IP address and a port"):
+        numbers = library.integers(0, 1452, 0, 1, 1, 1, 10**9, *[1] * 6)
         key = (0).to_bytes(8, "little")
         library.call("socket", *numbers, key, len(key), b"nowhere", 7)

@@ -17,12 +17,12 @@ import pytest
 from pqchain.errors import UsageError
 from pqchain.wire.session import Closed, Opened, Received
 from pqchain.wire.transports import limits, native, registry
-from pqchain.wire.transports.native_library import Mailbox
+from pqchain.wire.transports.native_library import EventReader
 from tests.wire.pair import NativePair
 from tests.wire.transports import dropped
 
 ROOT = Path(__file__).parents[3]
-REASON = registry.get("native").reason()
+REASON = registry.get("native").unavailable_reason()
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 
 
@@ -36,7 +36,8 @@ def test_a_node_that_is_dropped_without_shut_harms_nothing(use, end):
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     said = "BufferError " if use == "resized" else ""
-    said += "a mistake of the caller " if end == "raised" else r"\d+ is no handle \d+ is no handle "
+    closed = r"(handle must be an open one; got \d+ ){2}"
+    said += "a mistake of the caller " if end == "raised" else closed
     assert re.fullmatch(f"{said}end", done.stdout)
 
 
@@ -57,7 +58,7 @@ def test_a_forked_child_leaves_the_handle_alone():
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
         for node in nodes:
-            await node.shut()
+            await node.shutdown()
         assert ended == (child, 0)
 
     asyncio.run(forked())
@@ -76,9 +77,9 @@ def test_a_fabric_is_freed_with_its_owner_and_keeps_what_is_lent_until_then():
     del pair, client
     gc.collect()
     assert gone() is None
-    assert (memory.lent, memory.placed) == ({}, {})
+    assert (memory.lent, memory.registered) == ({}, {})
     data.clear()
-    with pytest.raises(UsageError, match="is no handle"):
+    with pytest.raises(UsageError, match="handle must be an open one"):
         library.call("totals", handle, None, 0)
 
 
@@ -92,7 +93,7 @@ def test_what_is_released_by_its_owner_stays_exported_while_it_is_lent():
     with pytest.raises(BufferError):
         data.append(0)
     pair.run()
-    client.take_back()
+    client.release_lent()
     data.append(0)
     come = b"".join(each.data for each in pair.endpoints[1].events() if isinstance(each, Received))
     assert come == b"x" * 50_000
@@ -104,9 +105,9 @@ def test_memory_must_be_writable_and_long_enough(memory):
     session = pair.endpoints[0].dial(1, early=False, now=0.0)
     pair.run()
     client = pair.endpoints[0]
-    with pytest.raises(UsageError, match="must be writable and hold 100 bytes; got"):
-        client.place(session, client.open(session), memoryview(memory), 100, offset=0)
-    assert client.memory.placed == {}
+    with pytest.raises(UsageError, match="must be writable and have 100 bytes; got"):
+        client.receive_into(session, client.open(session), memoryview(memory), 100, offset=0)
+    assert client.memory.registered == {}
 
 
 async def pause(condition):
@@ -114,7 +115,7 @@ async def pause(condition):
         if condition():
             return
         await asyncio.sleep(0.002)
-    raise AssertionError("it never happened")
+    raise AssertionError("it never pending")
 
 
 def test_what_python_does_not_read_stays_with_the_sender():
@@ -137,7 +138,7 @@ def test_what_python_does_not_read_stays_with_the_sender():
         assert native._RECEIVE_WINDOW_BYTES / 2 < taken < 40 << 20
         assert grown < 64 << 20
         # And it goes on when it is read.
-        asyncio.get_running_loop().add_reader(receiver._descriptor, receiver._news)
+        asyncio.get_running_loop().add_reader(receiver._descriptor, receiver._deliver_events)
 
         def come():
             return sum(len(event.data) for event in heard if isinstance(event, Received))
@@ -146,7 +147,7 @@ def test_what_python_does_not_read_stays_with_the_sender():
         pieces = [len(event.data) for event in heard if isinstance(event, Received)]
         assert max(pieces) <= limits.PIECE_BYTES
         for node in nodes:
-            await node.shut()
+            await node.shutdown()
 
     asyncio.run(flooded())
 
@@ -154,20 +155,20 @@ def test_what_python_does_not_read_stays_with_the_sender():
 def test_a_turn_of_the_loop_ends_in_time(monkeypatch):
     """However much has come: what takes long leaves the rest to the next turn."""
     taken = []
-    monkeypatch.setattr(Mailbox, "take", lambda box: taken.append(box) or [])
-    box, monotonic = Mailbox.__new__(Mailbox), iter(range(100))
+    monkeypatch.setattr(EventReader, "read", lambda box: taken.append(box) or [])
+    box, monotonic = EventReader.__new__(EventReader), iter(range(100))
     box.full = True
     node = native.NativeSocket.__new__(native.NativeSocket)
-    node._mailbox, node._host = box, type("Host", (), {"take_back": lambda self: None})()
+    node._events, node._host = box, type("Host", (), {"release_lent": lambda self: None})()
     monkeypatch.setattr(
         native.time, "perf_counter", lambda: next(monotonic) * limits.TURN_SECONDS / 4
     )
-    node._news()
+    node._deliver_events()
     assert len(taken) == 5
 
 
 def test_a_peer_that_reads_nothing_is_closed(monkeypatch):
-    monkeypatch.setattr(native, "MOST_QUEUED", 1000)
+    monkeypatch.setattr(native, "MAX_QUEUED", 1000)
     pair = NativePair()
     session = pair.endpoints[0].dial(1, early=False, now=0.0)
     pair.run()
@@ -184,9 +185,9 @@ def test_a_peer_that_reads_nothing_is_closed(monkeypatch):
     client.send(session, client.open(session), b"more")
     pair.step()
     assert [event.reason for event in client.events() if isinstance(event, Closed)] == [
-        limits.READS_NOTHING
+        limits.PEER_NOT_READING
     ]
-    client.take_back()
+    client.release_lent()
     assert client.memory.lent == {}
 
 

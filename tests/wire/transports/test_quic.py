@@ -38,7 +38,7 @@ def either(request):
 
 def native_pair(**changes):
     """Return a pair over our own library; skip where an install says that it was left out."""
-    if reason := registry.get("native").reason():
+    if reason := registry.get("native").unavailable_reason():
         pytest.skip(reason)
     return NativePair(**changes)
 
@@ -173,11 +173,14 @@ def test_a_replayed_first_flight_does_nothing(over):
 
 def test_a_ticket_is_good_for_one_session(pair):
     opened(pair)
-    tickets = pair.endpoints[0]._kept[1]
-    copy = tickets[0]
+    tickets = pair.endpoints[0]._received_tickets
+    copy = tickets.pop_newest(1, pair.now)
+    tickets.add(copy)
     opened(pair, early=True)
     assert pair.endpoints[1].early_sessions == 1
-    tickets[:] = [copy]
+    while tickets.pop_newest(1, pair.now):
+        pass
+    tickets.add(copy)
     opened(pair, early=True)
     # The copy was not accepted; the session came about by the challenge.
     assert pair.endpoints[1].early_sessions == 1
@@ -265,8 +268,8 @@ def test_streams_of_one_packet_go_on_in_an_order_that_memory_does_not_decide():
 
 
 def test_the_log_is_on_our_clock(pair):
-    place = pair.place(pair.identities[0], log=True, datagram_bytes=1200)
-    endpoint = QuicEndpoint(place, AIOQUIC)
+    settings = pair.settings(pair.identities[0], log=True, datagram_bytes=1200)
+    endpoint = QuicEndpoint(settings, AIOQUIC)
     pair.endpoints[0] = endpoint
     pair.now = 1000.0
     opened(pair)
@@ -278,9 +281,9 @@ def test_the_log_is_on_our_clock(pair):
 
 
 def test_too_long_datagrams_for_an_old_library_are_refused(pair):
-    old = replace(AIOQUIC, longest_bytes=1500)
-    with pytest.raises(Unsupported, match="sends at most 1500"):
-        QuicEndpoint(pair.place(pair.identities[0], datagram_bytes=8952), old)
+    old = replace(AIOQUIC, max_datagram_bytes=1500)
+    with pytest.raises(Unsupported, match="datagram_bytes must be at most 1500"):
+        QuicEndpoint(pair.settings(pair.identities[0], datagram_bytes=8952), old)
 
 
 def test_hundreds_of_channels_one_after_another(either):
@@ -302,7 +305,7 @@ def test_a_connection_that_qh3_breaks_ends_alone(monkeypatch):
     from pqchain.wire.transports.qh3 import LIBRARY as QH3
 
     def broken(now):
-        raise QH3.over[0](1, None, "packet builder capacity exhausted")
+        raise QH3.closed_errors[0](1, None, "packet builder capacity exhausted")
 
     pair = Pair(library=QH3)
     first, second = opened(pair), opened(pair)
@@ -323,7 +326,7 @@ def test_qh3_answers_a_hello_of_aioquic_that_is_long_enough(lengthened):
     from pqchain.wire.transports.qh3 import LIBRARY as QH3
 
     pair = Pair(library=QH3)
-    over = pair.endpoints[0] = QuicEndpoint(pair.place(pair.identities[0]), AIOQUIC)
+    over = pair.endpoints[0] = QuicEndpoint(pair.settings(pair.identities[0]), AIOQUIC)
     if not lengthened:
         over._common["alpn_protocols"] = [ALPN]
     over.dial(1, early=False, now=pair.now)
@@ -337,7 +340,7 @@ def test_sessions_of_qh3_are_not_resumed():
 
     pair = Pair(library=QH3)
     opened(pair)
-    assert pair.endpoints[0]._kept == {1: []}
+    assert pair.endpoints[0]._received_tickets.pop_newest(1, pair.now) is None
     opened(pair, early=True)
     assert pair.endpoints[1].early_sessions == 0
     assert len(events(pair, 1, Opened)) == 2

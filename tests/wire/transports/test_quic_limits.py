@@ -4,7 +4,7 @@ import pytest
 
 from pqchain.wire.session import Closed, Opened
 from pqchain.wire.transports import limits, quic_connection
-from pqchain.wire.transports.aioquic import UNPROVEN_DATA_BYTES
+from pqchain.wire.transports.aioquic import UNAUTHENTICATED_DATA_BYTES
 from tests.wire.pair import Pair
 
 
@@ -38,8 +38,8 @@ def events(pair, index, kind):
 @pytest.mark.parametrize("kind", ["pieces", "bytes"])
 def test_a_session_whose_peer_reads_nothing_is_closed(either, monkeypatch, kind):
     """What waits is counted: every piece, and of bytes those that only the queue has."""
-    monkeypatch.setattr(limits, "MOST_QUEUED", 1000)
-    monkeypatch.setattr(limits, "MOST_QUEUED_BYTES", 1 << 20)
+    monkeypatch.setattr(limits, "MAX_QUEUED", 1000)
+    monkeypatch.setattr(limits, "MAX_QUEUED_BYTES", 1 << 20)
     opened(either)
     server = either.endpoints[1]
     (there,) = events(either, 1, Opened)
@@ -52,15 +52,15 @@ def test_a_session_whose_peer_reads_nothing_is_closed(either, monkeypatch, kind)
         sent += 1
     assert sent == (1001 if kind == "pieces" else (1 << 20) // 10_000 + 2)
     assert server.queued_bytes() == 0
-    assert events(either, 1, Closed) == [Closed(there.session, 0, limits.READS_NOTHING)]
+    assert events(either, 1, Closed) == [Closed(there.session, 0, limits.PEER_NOT_READING)]
     server.send(there.session, 0, data)
     assert server.queued_bytes() == 0
     either.run()
-    assert [event.reason for event in events(either, 0, Closed)] == [limits.READS_NOTHING]
+    assert [event.reason for event in events(either, 0, Closed)] == [limits.PEER_NOT_READING]
 
 
 def test_what_is_handed_to_a_library_for_many_channels_is_bounded(pair, monkeypatch):
-    monkeypatch.setattr(quic_connection, "MOST_HANDED_BYTES", 1 << 20)
+    monkeypatch.setattr(quic_connection, "MAX_LIBRARY_BYTES", 1 << 20)
     monkeypatch.setattr(quic_connection, "SLICE_BYTES", 64 << 10)
     session = opened(pair)
     client = pair.endpoints[0]
@@ -69,14 +69,14 @@ def test_what_is_handed_to_a_library_for_many_channels_is_bounded(pair, monkeypa
         client.send(session, client.open(session), chunk, end=True)
     client.datagrams(pair.now)
     connection = client.sessions[session]
-    held = sum(pair.library.buffered(connection.quic, at) for at in connection.handed)
+    held = sum(pair.library.buffered(connection.quic, at) for at in connection.fed)
     assert 1 << 20 < held <= (1 << 20) + (64 << 10)
     assert client.queued_bytes() == 100 * len(chunk) - held
 
 
 def test_a_session_with_too_many_open_streams_is_closed(pair, monkeypatch):
-    monkeypatch.setattr(quic_connection, "MOST_UNPROVEN_CHANNELS", 50)
-    monkeypatch.setattr(quic_connection, "MOST_CHANNELS", 100)
+    monkeypatch.setattr(quic_connection, "MAX_UNAUTHENTICATED_CHANNELS", 50)
+    monkeypatch.setattr(quic_connection, "MAX_CHANNELS", 100)
     session = opened(pair)
     client = pair.endpoints[0]
     for _ in range(120):
@@ -107,7 +107,7 @@ def send_gaps(pair, client):
 
 
 def test_gaps_in_streams_are_bounded(pair, monkeypatch):
-    monkeypatch.setattr("pqchain.wire.transports.aioquic.MOST_AHEAD_BYTES", 20 << 20)
+    monkeypatch.setattr("pqchain.wire.transports.aioquic.MAX_CREDIT_BYTES", 20 << 20)
     opened(pair)
     (there,) = events(pair, 1, Opened)
     server = pair.endpoints[1].sessions[there.session].quic
@@ -118,17 +118,17 @@ def test_gaps_in_streams_are_bounded(pair, monkeypatch):
 
 def test_gaps_before_a_proof_of_identity_are_bounded(pair, monkeypatch):
     """A client that proves nothing may make the server hold 64 kB; one that has, what it may."""
-    answered = quic_connection.Connection._answered
-    monkeypatch.setattr(quic_connection.Connection, "_answered", lambda *_: None)
+    answered = quic_connection.Connection._check_answer
+    monkeypatch.setattr(quic_connection.Connection, "_check_answer", lambda *_: None)
     opened(pair)
     assert events(pair, 1, Opened) == []
     (server,) = pair.endpoints[1].sessions.values()
     (client,) = pair.endpoints[0].sessions.values()
     send_gaps(pair, client.quic)
     held = sum(len(each.receiver._buffer) for each in server.quic._streams.values())
-    assert 0 < held <= UNPROVEN_DATA_BYTES
-    assert client.quic._remote_max_data == UNPROVEN_DATA_BYTES
-    monkeypatch.setattr(quic_connection.Connection, "_answered", answered)
+    assert 0 < held <= UNAUTHENTICATED_DATA_BYTES
+    assert client.quic._remote_max_data == UNAUTHENTICATED_DATA_BYTES
+    monkeypatch.setattr(quic_connection.Connection, "_check_answer", answered)
     session = opened(pair)
     assert len(events(pair, 1, Opened)) == 1
     allowed = pair.endpoints[0].sessions[session].quic._remote_max_data

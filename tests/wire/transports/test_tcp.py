@@ -9,7 +9,7 @@ import pytest
 from pqchain.wire.identity import generate
 from pqchain.wire.session import Closed, Opened, Received
 from pqchain.wire.transports import limits, sockets, tcp
-from pqchain.wire.transports.registry import Place
+from pqchain.wire.transports.registry import TransportSettings
 from pqchain.wire.transports.tcp import TcpTls
 
 
@@ -24,7 +24,11 @@ async def wait_for(events, kind, count=1):
 
 def opened(identity, directory, addresses, folder):
     """Return the transport of a node."""
-    return TcpTls(Place(identity=identity, directory=directory, addresses=addresses, folder=folder))
+    return TcpTls(
+        TransportSettings(
+            identity=identity, directory=directory, addresses=addresses, folder=folder
+        )
+    )
 
 
 async def connected(folder, known, callers):
@@ -68,9 +72,9 @@ def test_both_sides_know_each_other_and_channels_take_turns(tmp_path, identities
         assert ends == [second, first]
         size = sum(len(e.data) for e in told if isinstance(e, Received) and e.channel == first)
         assert size == 32_000_000
-        await client.shut()
+        await client.shutdown()
         assert (await wait_for(told, Closed))[0].peer == 0
-        await server.shut()
+        await server.shutdown()
 
     asyncio.run(main())
 
@@ -82,8 +86,8 @@ def test_a_stranger_gets_nothing(tmp_path, identities):
         server, told, [(client, _, events)] = await connected(tmp_path, identities, [stranger])
         await wait_for(events, Closed)
         assert told == []
-        await client.shut()
-        await server.shut()
+        await client.shutdown()
+        await server.shutdown()
 
     asyncio.run(main())
 
@@ -136,16 +140,16 @@ def test_clients_that_say_nothing_are_few_and_keep_nobody_out(tmp_path, identiti
         clients, expected = [], 0
         for host in ("127.0.0.2", "127.0.0.3", "127.0.0.4"):
             clients += knocked(client.addresses[1], host, 100)
-            expected = min(expected + tcp.MOST_OF_ONE_HOST, tcp.MOST_HALF_OPEN)
+            expected = min(expected + tcp.MAX_PER_HOST, tcp.MAX_HALF_OPEN)
             await until(lambda: turned_away(clients) == len(clients) - expected)  # noqa: B023
-            assert len(server._greeting) == expected
+            assert len(server._handshakes) == expected
             assert len(server.admission._half_open) == expected
         session = client.dial(1, early=False, now=0.0)
         assert (await wait_for(events, Opened, 2))[1] == Opened(session, 1, True)
         await until(lambda: len(server.sessions) == 2)  # TLS: the client is done first
-        await client.shut()
-        await server.shut()
-        assert server._greeting == {}
+        await client.shutdown()
+        await server.shutdown()
+        assert server._handshakes == {}
         await until(lambda: turned_away(clients) == len(clients))
         for each in clients:
             each.close()
@@ -162,9 +166,9 @@ def test_who_takes_too_long_to_prove_itself_is_forgotten(tmp_path, identities, m
         for each in clients[:2]:
             each.send(bytes.fromhex("1603010200010001fc0303"))
         # A client may see the end before the server has put its books in order.
-        await until(lambda: turned_away(clients) == 4 and not server._greeting)
-        assert (server._greeting, server.admission._half_open, told) == ({}, {}, [])
-        await server.shut()
+        await until(lambda: turned_away(clients) == 4 and not server._handshakes)
+        assert (server._handshakes, server.admission._half_open, told) == ({}, {}, [])
+        await server.shutdown()
         for each in clients:
             each.close()
 
@@ -172,7 +176,7 @@ def test_who_takes_too_long_to_prove_itself_is_forgotten(tmp_path, identities, m
 
 
 def test_a_member_that_reads_nothing_is_given_up(tmp_path, identities, monkeypatch):
-    monkeypatch.setattr(limits, "MOST_QUEUED", 1000)
+    monkeypatch.setattr(limits, "MAX_QUEUED", 1000)
 
     async def main():
         server, told, [(client, session, events)] = await connected(
@@ -183,14 +187,14 @@ def test_a_member_that_reads_nothing_is_given_up(tmp_path, identities, monkeypat
         client.sessions[session]._transport.pause_reading()
         line = server.sessions[there]
         most, data = 0, memoryview(bytearray(60_000))
-        while there in server.sessions and most <= limits.MOST_QUEUED:
+        while there in server.sessions and most <= limits.MAX_QUEUED:
             server.send(there, 1, data)
             most = max(most, line._queued.pieces)
             await asyncio.sleep(0)
         assert line.queued_bytes() == 0
-        assert (await wait_for(told, Closed))[0] == Closed(there, 0, limits.READS_NOTHING)
-        await client.shut()
-        await server.shut()
+        assert (await wait_for(told, Closed))[0] == Closed(there, 0, limits.PEER_NOT_READING)
+        await client.shutdown()
+        await server.shutdown()
 
     asyncio.run(main())
 
@@ -205,8 +209,8 @@ def test_a_frame_without_end_ends_the_session(tmp_path, identities, length):
         client.sessions[session]._transport.write(struct.pack("!IIB", 1, length, 0))
         await wait_for(told, Closed)
         assert not any(isinstance(event, Received) for event in told)
-        await client.shut()
-        await server.shut()
+        await client.shutdown()
+        await server.shutdown()
 
     asyncio.run(main())
 
@@ -255,7 +259,7 @@ def test_a_flood_is_delivered_over_many_turns_and_not_read_meanwhile(
             now[0] += 1.0
 
         owner.deliver = deliver
-        lines = [tcp._Line(owner, session, None) for session in (1, 2)]
+        lines = [tcp._Connection(owner, session, None) for session in (1, 2)]
         connections = [Pausable(directory[0].certificate_der) for _ in lines]
         for line, connection in zip(lines, connections, strict=True):
             line.connection_made(connection)

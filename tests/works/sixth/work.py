@@ -28,7 +28,7 @@ class Sixth(Work):
         """Return `flight`."""
         metres = 1e4
         times = [metres / METRES_PER_SECOND, metres / LIGHT_METRES_PER_SECOND]
-        return {"flight": FLIGHT.frame([[name, metres, *times] for name in self.schemes()])}
+        return {"flight": FLIGHT.frame([[name, metres, *times] for name in self.algorithms()])}
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
         """Read the time of a flight."""

@@ -1,5 +1,5 @@
 #!/bin/sh -e
-# Run in a copy of this folder. The module cache and its checksums are Go's own.
+# Run in a copy of this folder. Go manages the module cache and its checksums.
 go build -mod=readonly -trimpath -o conform-go .
 library=$(go env GOROOT)/src/crypto
 if [ -d "$library/internal/fips140/mldsa" ]; then

@@ -1,4 +1,4 @@
-// Command conform-go answers for circl.
+// Command conform-go is the adapter of circl.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Answers for Bouncy Castle's lightweight interface, over lines of JSON.
+// Adapter of Bouncy Castle's lightweight interface, with requests and answers as JSON lines.
 
 import java.io.BufferedReader;
 import java.io.IOException;
@@ -31,7 +31,7 @@ public final class Conform {
 
     private final Map<String, String> fields = new java.util.HashMap<>();
 
-    /** Reads a flat object of strings without escapes and of whole numbers, which all requests are. */
+    /** Parses a flat object of strings without escapes and of integers, the form of all requests. */
     private Conform(String line) {
         Matcher field = FIELD.matcher(line);
         while (field.find()) {
@@ -58,7 +58,7 @@ public final class Conform {
             }
             if (FALCON.containsKey(algorithm) && context.length == 0) {
                 var parameters = FALCON.get(algorithm);
-                // The class takes h alone: the header and the length are the caller's to check.
+                // The class takes h only: the caller has to check the header and the length.
                 if (key.length != 1 + 14 * (1 << parameters.getLogN()) / 8 || key[0] != parameters.getLogN()) {
                     return "refuse";
                 }

@@ -1,4 +1,4 @@
-// Answers for @noble/post-quantum, over lines of JSON.
+// Adapter of @noble/post-quantum, with requests and answers as JSON lines.
 import { createInterface } from 'node:readline';
 import { falcon1024, falcon1024padded, falcon512, falcon512padded } from '@noble/post-quantum/falcon.js';
 import { ml_dsa44, ml_dsa65, ml_dsa87 } from '@noble/post-quantum/ml-dsa.js';

@@ -1,22 +1,22 @@
-//! What has happened at a host, and how it is handed to the caller: records and their bytes.
+//! Events of a host, and their transfer to the caller as records and bytes.
 use std::collections::{HashMap, VecDeque};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(u32)]
 pub enum Kind {
-    /// A client's hello was understood; `peer` says who it is if it has resumed, else -1.
+    /// A client's hello was parsed; `peer` is the resumed peer, else -1.
     Hello = 1,
     /// A session that was dialled may send 0-RTT data.
     Early = 2,
     /// Bytes of a stream.
     Data = 3,
-    /// Bytes of a stream came into the memory that was named for them.
+    /// Bytes of a stream were written to the memory named for them.
     Filled = 4,
-    /// A session is over; the bytes say why.
+    /// A session has ended; the bytes are the reason.
     Closed = 5,
 }
 
-/// The last bytes of their stream.
+/// Flag: the last bytes of their stream.
 pub const END: u32 = 1;
 
 #[derive(Debug)]
@@ -35,22 +35,22 @@ impl Event {
     }
 }
 
-/// What a waiting event costs besides its bytes: itself, its place in the queue, an allocation.
+/// Overhead of a waiting event in bytes: the event, its queue entry, an allocation.
 const EVENT_BYTES: usize = 128;
 
-/// Events that wait for the caller, with their cost in bytes by session.
+/// Events waiting for the caller, with their cost in bytes by session.
 ///
-/// Those of one session stay in order. With two lines, sessions of clients without proof stand in one
-/// of their own, and the lines take turns: a client that dials does not wait behind all that members
-/// have sent. On a modelled clock there is one line, in order of time.
+/// The events of one session stay in order. With two queues, sessions of unauthenticated clients
+/// have a separate queue, and the queues alternate: a dialling client does not wait for all events
+/// of members. On a modelled clock there is one queue, in order of time.
 ///
-/// The caller may be slower than its peers. A session whose events cost more than `session_bytes`,
-/// or any session while all together cost more than `host_bytes`, is not read any further, so that
+/// The caller may be slower than its peers. Reading stops for a session whose events cost more than
+/// `session_bytes`, and for every session while all events cost more than `host_bytes`, so that
 /// QUIC's flow control stops the sender.
 pub struct Events {
     lines: Vec<VecDeque<Event>>,
     turn: usize,
-    /// What waits of each session, and in which line.
+    /// Waiting cost of each session, and its queue.
     by_session: HashMap<u32, (usize, usize)>,
     bytes: usize,
     session_bytes: usize,
@@ -68,12 +68,12 @@ impl Events {
         }
     }
 
-    /// Add an event, of a client that has not proven who it is if it is `unproven`.
+    /// Add an event; `unproven` if the client is not authenticated yet.
     pub fn push(&mut self, event: Event, unproven: bool) {
         let cost = event.data.len() + EVENT_BYTES;
         self.bytes += cost;
         let line = usize::from(unproven).min(self.lines.len() - 1);
-        // Once proven, a session changes its line when nothing of it waits.
+        // Once authenticated, a session changes its queue when no event of it is waiting.
         let (waiting, line) = self.by_session.entry(event.session).or_insert((0, line));
         *waiting += cost;
         self.lines[*line].push_back(event);
@@ -87,26 +87,26 @@ impl Events {
         self.lines.iter().all(VecDeque::is_empty)
     }
 
-    /// The line whose turn it is, if an event waits in any.
+    /// The queue to take from next, if any event is waiting.
     fn line(&mut self) -> Option<usize> {
         let count = self.lines.len();
         let line = (0..count).map(|step| (self.turn + step) % count);
         line.into_iter().find(|&line| !self.lines[line].is_empty())
     }
 
-    /// Cost of all events that wait.
+    /// Cost of all waiting events in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Bytes that may still be read from a session; 0 stops reading.
+    /// Number of bytes that may still be read from a session; 0 stops reading.
     pub fn room(&self, session: u32) -> usize {
         let waiting = self.by_session.get(&session).map_or(0, |(waiting, _)| *waiting);
         let of_session = self.session_bytes.saturating_sub(waiting);
         of_session.min(self.host_bytes.saturating_sub(self.bytes))
     }
 
-    /// Whether reading a session is worth a turn again: half of its bound is free.
+    /// Whether to resume reading a session: half of its limit is free.
     pub fn may_resume(&self, session: u32) -> bool {
         self.room(session) >= self.session_bytes.min(self.host_bytes).div_ceil(2)
     }
@@ -137,7 +137,7 @@ pub struct Record {
     pub length: u32,
 }
 
-/// Where records and their bytes are put.
+/// Buffers of the caller for records and their bytes.
 pub struct Room<'a> {
     pub records: &'a mut [Record],
     pub data: &'a mut [u8],
@@ -149,7 +149,7 @@ impl<'a> Room<'a> {
         Room { records, data, used: 0, filled: 0 }
     }
 
-    /// Move events here; return whether all found room. Data that finds too little is divided.
+    /// Move events here; return whether all fitted. Data that does not fit is divided.
     pub fn take(&mut self, events: &mut Events, host: u32, time_ns: u64) -> bool {
         while let Some(line) = events.line() {
             let Some(event) = events.lines[line].front_mut() else { break };

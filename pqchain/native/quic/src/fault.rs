@@ -1,12 +1,12 @@
-//! Why a call could not be done, for the caller of the C interface.
+//! Error codes and texts for the caller of the C interface.
 use std::cell::RefCell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// An argument is not what it must be.
+/// An argument is invalid.
 pub const BAD_ARGUMENT: i64 = -1;
-/// The system, or a library, could not do it.
+/// The system or a library failed.
 pub const FAILED: i64 = -2;
-/// A bug of ours; what the call belongs to is not used any more.
+/// A bug in this library; the object of the call is not used any more.
 pub const BROKEN: i64 = -3;
 
 #[derive(Debug)]
@@ -30,12 +30,12 @@ thread_local! {
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// The text of the last fault on this thread.
+/// Text of the last fault on this thread.
 pub fn last() -> String {
     LAST.with(|last| last.borrow().clone())
 }
 
-/// Run a call; a fault or a panic becomes its code, and its text is kept.
+/// Run a call; turn a fault or a panic into its code and store its text.
 pub fn guard(call: impl FnOnce() -> Result<i64, Fault>) -> i64 {
     let fault = match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(value)) => return value,
@@ -46,7 +46,7 @@ pub fn guard(call: impl FnOnce() -> Result<i64, Fault>) -> i64 {
     fault.code
 }
 
-/// What a panic said.
+/// Message of a panic.
 pub fn said(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

@@ -20,33 +20,33 @@ use std::sync::atomic::AtomicU64;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Clients that may be about to prove who they are at a time; more are turned away.
+/// Maximum number of clients that are authenticating at a time; others are refused.
 const MOST_UNPROVEN: usize = 512;
-/// Of these, those that come from one host.
+/// Maximum number of these from one address.
 const MOST_OF_ONE_HOST: usize = 128;
-/// With so many, a new address must show first that it hears us (Retry, RFC 9000, section 8.1.2):
-/// anybody can send a first datagram in anybody's name.
+/// From this number on, a new address must first be validated (Retry, RFC 9000, section 8.1.2):
+/// the source address of a first datagram can be forged.
 const MOST_UNKNOWN: usize = 64;
-/// With so many events that wait, no client is let in: each hello is one, too.
+/// With this many waiting events no client is accepted, because each hello is an event too.
 const MOST_EVENTS: usize = 1 << 14;
-/// What leaves in one call of the system.
+/// Maximum number of bytes sent in one system call.
 const BURST_BYTES: usize = 65_000;
 const MOST_SEGMENTS: usize = 64;
 
-/// Takes datagrams: how they are sent, and their bytes, which it may take out. False if there is no
-/// room for more.
+/// Sink of datagrams: takes the transmit information and the bytes, which it may move out. Returns
+/// false if it has no room for more.
 pub type Sink<'a> = dyn FnMut(&Transmit, &mut Vec<u8>) -> bool + 'a;
 
 pub struct Host {
     pub settings: Settings,
     pub events: Events,
-    /// Datagrams that leave at once.
+    /// Number of datagrams sent at once.
     pub segments: usize,
     endpoint: Endpoint,
     links: Vec<Option<Box<Link>>>,
     by_session: HashMap<u32, usize>,
     dirty: Vec<usize>,
-    /// Sessions that are not read any further, the longest waiting first.
+    /// Sessions whose reading is paused, the longest waiting first.
     paused: VecDeque<u32>,
     client: ClientConfig,
     given: Arc<GivenTickets>,
@@ -59,7 +59,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host, on a modelled clock if there is one to read.
+    /// Create a host, on a modelled clock if one is given.
     pub fn new(
         settings: Settings,
         identity: &Identity,
@@ -115,7 +115,8 @@ impl Host {
         })
     }
 
-    // What the caller asks for. A session that is over is no error: it may not have heard of it yet.
+    // Calls of the caller. A closed session is not an error: the caller may not have seen its end
+    // yet.
 
     pub fn dial(
         &mut self,
@@ -142,9 +143,9 @@ impl Host {
         let known = (1..=self.sessions).contains(&session);
         match self.link(session) {
             Some(link) => Ok(link.open(kind)),
-            // It may have ended since the caller last looked; what is sent there is dropped.
+            // The session may have ended since the last event was read; data sent on it is dropped.
             None if known => Ok(0),
-            None => Err(Fault::argument(format!("session {session} is over"))),
+            None => Err(Fault::argument(format!("session {session} has ended"))),
         }
     }
 
@@ -171,8 +172,8 @@ impl Host {
         Ok(())
     }
 
-    /// Hand events to the caller; return whether all found room. What was not read because of them
-    /// is read with the next flush.
+    /// Hand events to the caller; return whether all fitted. Data whose reading was paused because
+    /// of them is read with the next flush.
     pub fn take(&mut self, room: &mut Room<'_>, time_ns: u64) -> bool {
         let all = room.take(&mut self.events, self.settings.index, time_ns);
         for _ in 0..self.paused.len() {
@@ -233,7 +234,7 @@ impl Host {
         all
     }
 
-    // What a socket, or a model of the network, tells.
+    // Input from a socket or a modelled network.
 
     pub fn receive(
         &mut self,
@@ -257,7 +258,7 @@ impl Host {
                 }
             }
             Some(DatagramEvent::NewConnection(incoming)) if self.is_full(from) => {
-                // Not a word: who is turned away tries again, and a forged address is spared it.
+                // No answer: a refused client retries, and a forged address receives nothing.
                 self.endpoint.ignore(incoming);
             }
             Some(DatagramEvent::NewConnection(incoming))
@@ -296,7 +297,7 @@ impl Host {
         self.answer = answer;
     }
 
-    /// Whether nobody more is let in, or nobody of that host.
+    /// Whether no client, or no client of that address, is accepted.
     fn is_full(&self, from: SocketAddr) -> bool {
         let of_host = || {
             let unproven = self.links.iter().flatten().filter(|link| link.deadline.is_some());
@@ -332,7 +333,7 @@ impl Host {
         !self.dirty.is_empty()
     }
 
-    /// Let events and datagrams out, at most so many bursts of each connection; return whether the
+    /// Flush events and datagrams, at most `bursts` bursts of each connection; return whether the
     /// sink had room for all.
     pub fn flush(&mut self, now: Instant, bursts: usize, sink: &mut Sink<'_>) -> bool {
         let (dirty, mut room) = (std::mem::take(&mut self.dirty), true);
@@ -376,7 +377,7 @@ impl Host {
         room
     }
 
-    // What happens inside.
+    // Internal processing.
 
     fn add(&mut self, handle: usize, link: Link) {
         if self.links.len() <= handle {
@@ -413,13 +414,13 @@ impl Host {
         Ok(())
     }
 
-    /// Forget the number of a session that was closed from here.
+    /// Remove the number of a session that was closed locally.
     fn settle(&mut self, session: u32) {
         self.by_session.remove(&session);
         self.unproven = self.links.iter().flatten().filter(|link| link.deadline.is_some()).count();
     }
 
-    /// Exchange events between connection, endpoint and caller until there are none.
+    /// Exchange events between connection, endpoint and caller until none are left.
     fn pump(&mut self, handle: usize, link: &mut Link, now: Instant) {
         if link.has_unread() && self.events.room(link.session) > 0 {
             link.read_on(now, &mut self.events);
@@ -454,7 +455,7 @@ impl Host {
     }
 }
 
-/// Close a connection from here, and tell the caller.
+/// Close a connection locally and notify the caller.
 fn end(link: &mut Link, now: Instant, code: u32, reason: &str, events: &mut Events) {
     let data = reason.as_bytes().to_vec();
     link.close(now, code, &data);

@@ -1,7 +1,7 @@
-//! QUIC for pqchain: whole worlds on a modelled clock, and hosts on sockets, behind the C interface
-//! that quic.h describes. No panic leaves it, and no call trusts its arguments: a handle is a number
-//! that is looked up, and what has no sense is refused with a reason. Pointers are to as many
-//! elements as the length beside them says; quic.h says what else a caller has to keep.
+//! QUIC for pqchain: modelled networks of hosts, and hosts on sockets, behind the C interface of
+//! quic.h. No panic crosses it, and no argument is trusted: handles are looked up, and invalid
+//! arguments are rejected with a reason. Pointers refer to as many elements as the adjacent length
+//! gives; quic.h has the other obligations of a caller.
 #![allow(clippy::missing_safety_doc)] // it would be that sentence, at every function
 pub mod context;
 pub mod event;
@@ -33,7 +33,7 @@ use std::sync::Mutex;
 use world::World;
 
 const ABI: i64 = 2;
-/// Of the buffer for events: no closing reason is longer.
+/// Size of the event buffer: no closing reason is longer.
 const LEAST_EVENT_BYTES: usize = 1 << 12;
 
 fn session_of(session: u64) -> u32 {
@@ -42,7 +42,9 @@ fn session_of(session: u64) -> u32 {
 
 fn parsed(address: &[u8]) -> Result<SocketAddr, Fault> {
     let text = String::from_utf8_lossy(address);
-    text.parse().map_err(|_| Fault::argument(format!("{text:?} is no address and port")))
+    text.parse().map_err(|_| {
+        Fault::argument(format!("address must be an IP address and a port; got {text:?}"))
+    })
 }
 
 #[no_mangle]
@@ -342,7 +344,7 @@ pub extern "C" fn pqq_tap(handle: i64, on: u64) -> i64 {
     })
 }
 
-/// The first datagram that was tapped: time, sender, receiver, and its bytes; its length, or 0.
+/// The first tapped datagram: time, sender, receiver and bytes. Returns its length, or 0.
 #[no_mangle]
 pub unsafe extern "C" fn pqq_tapped(
     handle: i64,

@@ -1,4 +1,4 @@
-//! One connection: its streams, what waits to be sent on them, and where what comes is put.
+//! One connection: its streams, its send queues, and the destinations of received bytes.
 use crate::event::{Event, Events, Kind, END};
 use crate::settings::Settings;
 use bytes::{Buf, Bytes};
@@ -9,23 +9,23 @@ use quinn_proto::{
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-/// What one stream hands to QUIC before it is another's turn.
+/// Maximum number of bytes that a stream passes to QUIC before the next stream.
 const SLICE_BYTES: usize = 256 << 10;
-/// Chunks wait for messages.
+/// Chunks have a lower priority than messages.
 const BULK_PRIORITY: i32 = -1;
-/// When the caller hears of bytes that come into its memory that is not full yet: four times, in steps
-/// of at least and at most that many bytes, and some time after it last heard.
+/// Notification of bytes received into memory that is not full yet: four times, in steps of at
+/// least and at most these numbers of bytes, and some time after the last notification.
 const FILLED_TIMES: usize = 4;
 const FILLED_BYTES: (usize, usize) = (16 << 10, 1 << 20);
 const FILLED_EVERY: Duration = Duration::from_millis(250);
 pub const CANCELLED: u32 = 0x102;
 pub const REFUSED: u32 = 0x101;
-/// Code and reason of a session whose peer lets too much wait.
+/// Code and reason for closing a session with too much unsent data.
 pub const READS_NOTHING: (u32, &str) = (0, "the other side reads nothing");
-/// Longer reasons of a peer are cut.
+/// Longer reasons of a peer are truncated.
 const REASON_BYTES: usize = 1 << 10;
 
-/// Memory of the caller that the next bytes of a stream belong in; null throws them away.
+/// Memory of the caller for the next bytes of a stream; null discards them.
 struct Place {
     at: *mut u8,
     left: usize,
@@ -33,17 +33,17 @@ struct Place {
     step: usize,
     told: Option<Instant>,
 }
-// The caller keeps the memory until the place is filled or given up, and touches it from one thread.
+// The caller keeps the memory until it is filled or released, and uses it from one thread.
 unsafe impl Send for Place {}
 
-/// What was sent in one call and waits.
+/// Data of one send call in the queue.
 #[derive(Clone)]
 pub struct Piece {
     pub data: Bytes,
     pub end: bool,
-    /// Its bytes if they wait for nothing else; 0 for memory that the caller keeps anyway.
+    /// Bytes kept for this transmission only; 0 for memory that the caller keeps anyway.
     pub owned: usize,
-    /// It waits for messages.
+    /// Whether it yields to messages.
     pub bulk: bool,
 }
 
@@ -57,31 +57,31 @@ pub struct Link {
     pub quic: Connection,
     pub session: u32,
     pub dialled: bool,
-    /// Whom we have dialled, or who has resumed or proven; else -1.
+    /// The dialled, resumed or authenticated peer; else -1.
     pub peer: i32,
-    /// By when a client has to prove who it is.
+    /// Deadline for the client's authentication.
     pub deadline: Option<Instant>,
     pub over: bool,
     pub dirty: bool,
     pub timer: Option<Instant>,
-    /// Bytes that wait in our queues, those that nothing else keeps, and pieces.
+    /// Queued bytes, queued bytes kept for nothing else, and queued pieces.
     pub queued: usize,
     owned: usize,
     pieces: usize,
-    /// Bytes that a client has sent without proof.
+    /// Bytes received from an unauthenticated client.
     unproven: u64,
     outgoing: BTreeMap<u64, Queue>,
     places: HashMap<u64, Place>,
-    /// Streams that have more to read, left to QUIC while too many events wait.
+    /// Streams with more data, left in QUIC while too many events are waiting.
     unread: VecDeque<StreamId>,
-    /// How many bytes of each stream the caller was told of.
+    /// Number of bytes of each stream reported to the caller.
     told: HashMap<u64, u64>,
-    /// Streams of ours, two-way and one-way: how many are wanted, and how many QUIC has opened.
+    /// Local streams, two-way and one-way: requested and opened by QUIC.
     wanted: [u64; 2],
     opened: [u64; 2],
-    /// Two-way streams that the peer has opened.
+    /// Two-way streams opened by the peer.
     accepted: u64,
-    /// All that was sent in 0-RTT: it is sent again if the server refuses that.
+    /// Data sent in 0-RTT, which is sent again if the server rejects it.
     early: Option<Vec<(u64, Piece)>>,
 }
 
@@ -135,14 +135,14 @@ impl Link {
         self.early.is_some()
     }
 
-    /// The number of a new stream of ours; QUIC opens it when the peer allows.
+    /// Return the number of a new local stream; QUIC opens it when the peer allows.
     pub fn open(&mut self, kind: Dir) -> u64 {
         let index = self.wanted[kind as usize];
         self.wanted[kind as usize] += 1;
         index << 2 | (kind as u64) << 1 | !self.dialled as u64
     }
 
-    /// Whether a number is that of a stream that we may write on.
+    /// Whether a number is that of a writable stream.
     pub fn writable(&self, stream: u64) -> bool {
         let ours = (stream & 1 == 0) == self.dialled;
         let kind = kind_of(stream);
@@ -153,7 +153,7 @@ impl Link {
         }
     }
 
-    /// Whether more waits already than may.
+    /// Whether the send queue exceeds its limits.
     pub fn is_deaf(&self, settings: &Settings) -> bool {
         self.pieces >= settings.queued_pieces || self.owned >= settings.queued_bytes
     }
@@ -174,9 +174,9 @@ impl Link {
         queue.pieces.push_back(piece);
     }
 
-    /// Put the bytes from `offset` on into memory. What the caller has been told of since is its own
-    /// to place: it comes in events that it has not looked at yet. What came into memory that was named
-    /// before, and was not told of, is told of with what follows.
+    /// Write the bytes from `offset` on to memory. Bytes reported since then are left to the
+    /// caller, because they are in events that it has not read yet. Bytes received into previously
+    /// named memory and not reported are reported with the next bytes.
     pub fn place(&mut self, stream: u64, offset: u64, at: *mut u8, length: usize) {
         let since = self.places.remove(&stream).map_or(0, |place| place.since);
         let came = self.told.get(&stream).copied().unwrap_or(0);
@@ -193,7 +193,7 @@ impl Link {
     pub fn stop(&mut self, stream: u64) {
         self.places.remove(&stream);
         self.told.remove(&stream);
-        // It may have ended by itself.
+        // The stream may have ended already.
         let _ = self.quic.recv_stream(id_of(stream)).stop(VarInt::from_u32(CANCELLED));
     }
 
@@ -202,14 +202,14 @@ impl Link {
         self.quic.close(now, VarInt::from_u32(code), Bytes::copy_from_slice(reason));
     }
 
-    /// Touch the caller's memory no more, and give back what it has lent.
+    /// Stop using memory of the caller, and return what it has lent.
     fn end(&mut self) {
         self.over = true;
         self.deadline = None;
         self.clear_queues();
         self.places.clear();
-        // QUIC would keep what was not read until the connection has drained: up to a window for
-        // each session that a member opens and has closed.
+        // QUIC would keep unread data until the connection has drained: up to a window for each
+        // session that a member opens and closes.
         for id in std::mem::take(&mut self.unread) {
             let _ = self.quic.recv_stream(id).stop(VarInt::from_u32(CANCELLED));
         }
@@ -221,7 +221,7 @@ impl Link {
         self.outgoing.clear();
     }
 
-    /// Take in what QUIC tells; return why the connection is to be closed, if it is.
+    /// Process the events of QUIC; return the reason to close the connection, if any.
     pub fn told(
         &mut self,
         event: QuicEvent,
@@ -266,7 +266,7 @@ impl Link {
             .then_some("too much before a proof of identity")
     }
 
-    /// The handshake is complete; say all again that was said in 0-RTT if the server did not listen.
+    /// The handshake is complete; send 0-RTT data again if the server rejected it.
     fn connected(&mut self) {
         let Some(early) = self.early.take() else { return };
         if self.quic.accepted_0rtt() {
@@ -289,7 +289,7 @@ impl Link {
         }
     }
 
-    /// Hand to QUIC what it takes, a slice of each stream in turn; return whether it took any.
+    /// Pass data to QUIC, a slice of each stream in turn; return whether it accepted any.
     pub fn feed(&mut self) -> bool {
         if self.over || (self.outgoing.is_empty() && self.opened == self.wanted) {
             return false;
@@ -357,12 +357,12 @@ impl Link {
         took
     }
 
-    /// Whether streams were left unread.
+    /// Whether streams have unread data.
     pub fn has_unread(&self) -> bool {
         !self.unread.is_empty()
     }
 
-    /// Go on with the streams that were left unread; return whether there were any.
+    /// Continue with unread streams; return whether there were any.
     pub fn read_on(&mut self, now: Instant, events: &mut Events) -> bool {
         let unread = std::mem::take(&mut self.unread);
         for &id in &unread {
@@ -371,8 +371,8 @@ impl Link {
         !unread.is_empty()
     }
 
-    /// Take in what has come on a stream, as far as there is room; QUIC keeps the rest, and lets the
-    /// peer send no more than its windows allow. A client without proof is bounded otherwise.
+    /// Read a stream as far as there is room; QUIC keeps the rest, and its windows limit the peer.
+    /// An unauthenticated client has a separate limit.
     fn read(&mut self, id: StreamId, now: Instant, events: &mut Events) {
         let stream = VarInt::from(id).into_inner();
         let unproven = self.deadline.is_some();
@@ -398,7 +398,7 @@ impl Link {
                     if let Some(place) = place.as_deref_mut() {
                         let count = rest.len().min(place.left);
                         if !place.at.is_null() {
-                            // The place has room for `left` bytes.
+                            // The destination has room for `left` bytes.
                             unsafe {
                                 std::ptr::copy_nonoverlapping(rest.as_ptr(), place.at, count)
                             };
@@ -422,7 +422,7 @@ impl Link {
             }
         }
         let cut = place.as_ref().map_or(0, |place| place.left) == 0 && loose.len() == room;
-        let _ = chunks.finalize(); // what it asks to send leaves with the next datagrams
+        let _ = chunks.finalize(); // the frames that it requests leave with the next datagrams
         if unproven {
             self.unproven += came;
         }

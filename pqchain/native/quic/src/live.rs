@@ -1,5 +1,5 @@
-//! A host on a UDP socket: a thread of its own that sends bursts (GSO) and receives them (GRO), and
-//! an event descriptor that tells the caller's loop of events.
+//! A host on a UDP socket: a thread that sends bursts (GSO) and receives them (GRO), and an event
+//! descriptor that notifies the event loop of the caller.
 use crate::event::Room;
 use crate::fault::{said, Fault};
 use crate::host::Host;
@@ -17,17 +17,17 @@ use std::sync::{Arc, LockResult, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Of the socket, each way; the system may give less.
+/// Socket buffer size in each direction; the system may grant less.
 const SOCKET_BYTES: usize = 4 << 20;
-/// The longest that one receiving call gives for one peer.
+/// Maximum number of bytes of one peer per receiving call.
 const RECEIVED_BYTES: usize = 1 << 16;
-/// Calls that receive, and bursts of each connection, before the other side of the work has its turn.
+/// Receiving calls, and bursts of each connection, before the other direction gets its turn.
 const RECEIVING_CALLS: usize = 4;
 const BURSTS: usize = 4;
-/// After holding the host for so long the thread lets waiting callers have it first.
+/// After holding the host for this time, the thread lets waiting callers have it first.
 const TURN: Duration = Duration::from_millis(1);
 
-/// What wakes the caller: readable from the first `tell` on until the next `hear`.
+/// Wakes the caller: readable from the first `tell` until the next `hear`.
 pub struct News {
     signal: Signal,
     told: AtomicBool,
@@ -39,13 +39,14 @@ impl News {
     pub fn descriptor(&self) -> i32 {
         self.signal.0.as_raw_fd()
     }
-    /// Tell that there is something to look at, which is there already.
+    /// Signal that events are available.
     pub fn tell(&self) {
         if !self.told.swap(true, Ordering::AcqRel) {
             self.signal.set();
         }
     }
-    /// Begin to look. In this order: what is told in between is set again, or looked at anyway.
+    /// Begin to read events. In this order, a concurrent signal is set again or its event is read
+    /// anyway.
     pub fn hear(&self) {
         self.signal.clear();
         self.told.store(false, Ordering::SeqCst);
@@ -60,7 +61,7 @@ impl Signal {
         if descriptor < 0 {
             return Err(Fault::failed(std::io::Error::last_os_error()));
         }
-        // It is ours alone.
+        // No other code owns the descriptor.
         Ok(Signal(unsafe { OwnedFd::from_raw_fd(descriptor) }))
     }
     fn set(&self) {
@@ -73,8 +74,8 @@ impl Signal {
     }
 }
 
-/// A mutex of one thread and its callers. The standard one is not fair: a thread that locks it
-/// again at once keeps callers waiting for many of its turns.
+/// A mutex of one thread and its callers. The standard mutex is not fair: a thread that locks it
+/// again at once delays callers for many of its turns.
 pub struct FairMutex<T> {
     mutex: Mutex<T>,
     callers: AtomicUsize,
@@ -97,7 +98,7 @@ impl<T> FairMutex<T> {
     pub fn callers(&self) -> usize {
         self.callers.load(Ordering::Acquire)
     }
-    /// Wait until no caller waits for the mutex, but not for longer than `patience`.
+    /// Wait until no caller waits for the mutex, but no longer than `patience`.
     pub fn hand_over(&self, patience: Duration) {
         let began = Instant::now();
         while self.callers() > 0 && began.elapsed() < patience {
@@ -131,7 +132,7 @@ impl Live {
     ) -> Result<Self, Fault> {
         let socket = UdpSocket::bind(address).map_err(Fault::failed)?;
         let state = UdpSocketState::new(UdpSockRef::from(&socket)).map_err(Fault::failed)?;
-        // It may give less, which is no failure.
+        // The system may grant less, which is not an error.
         let _ = state.set_recv_buffer_size(UdpSockRef::from(&socket), SOCKET_BYTES);
         let _ = state.set_send_buffer_size(UdpSockRef::from(&socket), SOCKET_BYTES);
         let name = format!("quic-{}", settings.index);
@@ -162,12 +163,12 @@ impl Live {
         self.shared.socket.local_addr().map_err(Fault::failed)
     }
 
-    /// What is readable when there are events.
+    /// Descriptor that is readable when there are events.
     pub fn descriptor(&self) -> i32 {
         self.shared.news.descriptor()
     }
 
-    /// Let the host do something now, and send what follows from it.
+    /// Run a function on the host now, and send the resulting datagrams.
     pub fn with<T>(
         &self,
         act: impl FnOnce(&mut Host, Instant) -> Result<T, Fault>,
@@ -227,7 +228,7 @@ impl Shared {
             segment_size: transmit.segment_size,
             src_ip: None,
         };
-        // Other errors are as good as a loss; QUIC finds out by itself.
+        // Other errors are treated as loss, which QUIC detects.
         !matches!(self.state.send(UdpSockRef::from(&self.socket), &burst),
             Err(error) if error.kind() == ErrorKind::WouldBlock)
     }
@@ -272,13 +273,14 @@ impl Shared {
                 self.host.hand_over(TURN);
             }
         }
-        // Say goodbye to whom it concerns, as far as the socket takes it.
+        // Send the closing frames, as far as the socket accepts them.
         if let Ok(mut host) = self.host.lock() {
             host.flush(Instant::now(), 1, &mut |transmit, buffer| self.send(transmit, buffer));
         }
     }
 
-    /// Wait for the socket, a wake-up or the time; return whether there is something to receive.
+    /// Wait for the socket, a wake-up or the deadline; return whether there is something to
+    /// receive.
     fn wait(&self, full: bool, patience: Option<Duration>) -> bool {
         let events = libc::POLLIN | if full { libc::POLLOUT } else { 0 };
         let mut polled = [
@@ -290,7 +292,7 @@ impl Shared {
             tv_nsec: time.subsec_nanos() as _,
         });
         let limit = patience.as_ref().map_or(std::ptr::null(), |limit| limit as *const _);
-        // Milliseconds, as poll counts them, would be too coarse for QUIC's timers.
+        // The milliseconds of poll() would be too coarse for QUIC's timers.
         unsafe { libc::ppoll(polled.as_mut_ptr(), polled.len() as _, limit, std::ptr::null()) };
         if polled[1].revents != 0 {
             self.wake.clear();
@@ -312,8 +314,8 @@ impl Shared {
             for (slice, meta) in slices.iter().zip(&metas[..count]) {
                 let ecn = meta.ecn.and_then(|mark| EcnCodepoint::from_bits(mark as u8));
                 for datagram in slice[..meta.len].chunks(meta.stride.max(1)) {
-                    // Each in memory of its own: QUIC may keep some bytes of it for long, and would
-                    // keep all that came with it.
+                    // A separate buffer for each datagram: QUIC may keep some bytes of it for long,
+                    // and would otherwise keep all datagrams received with it.
                     let data = BytesMut::from(datagram);
                     host.receive(now, meta.addr, ecn, data, &mut |transmit, buffer| {
                         self.send(transmit, buffer)

@@ -1,23 +1,23 @@
-//! Memory of the caller: what it points to, and what it lends.
-#![allow(clippy::missing_safety_doc)] // lib.rs says it
+//! Memory of the caller: pointers of calls, and lent memory.
+#![allow(clippy::missing_safety_doc)] // as described in lib.rs
 use crate::fault::Fault;
 use std::sync::{Arc, Mutex};
 
-/// Tokens of what was lent and is not needed any more.
+/// Tokens of lent memory that is no longer needed.
 pub type Tokens = Arc<Mutex<Vec<u64>>>;
 
-/// Memory of the caller, which keeps it until its token is returned.
+/// Memory of the caller, who keeps it until its token is returned.
 pub struct Lent {
     pub at: *const u8,
     pub length: usize,
     pub token: u64,
     pub returned: Tokens,
 }
-// It is only read, and the caller changes it no more.
+// It is only read, and the caller does not change it any more.
 unsafe impl Send for Lent {}
 impl AsRef<[u8]> for Lent {
     fn as_ref(&self) -> &[u8] {
-        // `slice` has checked both.
+        // `slice` has checked pointer and length.
         unsafe { std::slice::from_raw_parts(self.at, self.length) }
     }
 }
@@ -44,12 +44,12 @@ pub fn check<T>(at: *const T, length: usize) -> Result<(), Fault> {
         return Err(Fault::argument("a pointer is null or not aligned"));
     }
     if length.checked_mul(size_of::<T>()).is_none_or(|bytes| bytes > isize::MAX as usize) {
-        return Err(Fault::argument(format!("a length of {length} is no length")));
+        return Err(Fault::argument(format!("length must be at most isize::MAX; got {length}")));
     }
     Ok(())
 }
 
-/// Copy values to the caller, and say how many.
+/// Copy values to the caller; return their number.
 pub fn fill<T: Copy>(out: &mut [T], values: &[T]) -> Result<i64, Fault> {
     if out.len() < values.len() {
         return Err(Fault::argument(format!(

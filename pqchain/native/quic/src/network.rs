@@ -1,4 +1,4 @@
-//! What a modelled network is like, checked, and how a datagram passes a port of it.
+//! Parameters of a modelled network, and the passage of a datagram through a port.
 use crate::fault::Fault;
 use crate::settings::within;
 use std::net::SocketAddr;
@@ -27,11 +27,11 @@ pub struct Network {
     pub hosts: usize,
     pub ps_per_byte: u64,
     pub delay_ns: u64,
-    /// In units of 2^-53.
+    /// Loss probability in units of 2^-53.
     pub loss: f64,
     pub queue_bytes: u64,
     pub coalescing_ns: u64,
-    /// Processor time of each datagram that is sent or received.
+    /// Processor time per datagram sent or received.
     pub datagram_ns: u64,
     pub overhead_bytes: u64,
     pub seed: u64,
@@ -43,7 +43,10 @@ impl Network {
     pub fn read(numbers: &[u64]) -> Result<Self, Fault> {
         let [hosts, ps_per_byte, delay_ns, loss, queue_bytes, coalescing_ns, datagram_ns, overhead_bytes, seed, digested] =
             *<&[u64; NUMBERS]>::try_from(numbers).map_err(|_| {
-                Fault::argument(format!("{} numbers instead of {NUMBERS}", numbers.len()))
+                Fault::argument(format!(
+                    "numbers must have {NUMBERS} entries; got {}",
+                    numbers.len()
+                ))
             })?;
         within("number of hosts", hosts, 1, MOST_HOSTS)?;
         within("picoseconds per byte", ps_per_byte, 1, 1 << 50)?;
@@ -72,12 +75,12 @@ impl Network {
     }
 }
 
-/// When a port has sent what it holds, in picoseconds.
+/// Time at which a port will have sent its queue, in picoseconds.
 #[derive(Clone, Copy, Default)]
 pub struct Port(u64);
 
 impl Network {
-    /// When the last bit has left a port, or nothing if its queue is full.
+    /// Time at which the last bit leaves the port, or None if the queue is full.
     pub fn pass(&self, port: &mut Port, size: u64, now: u64) -> Option<u64> {
         if port.0.saturating_sub(now) > self.queue_bytes.saturating_mul(self.ps_per_byte) {
             return None;
@@ -87,7 +90,7 @@ impl Network {
     }
 }
 
-/// The least of some times and the first that has it.
+/// The earliest of some times and its first index.
 pub fn least(times: &[u64]) -> (u64, usize) {
     let mut best = (NEVER, 0);
     for (at, &time) in times.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! How QUIC is spoken: windows, timers, congestion control, and the secrets of a host.
+//! QUIC parameters: windows, timers, congestion control, and the secrets of a host.
 use crate::fault::Fault;
 use crate::settings::{Congestion, Identity, Settings};
 use quinn_proto::congestion::{BbrConfig, CubicConfig, NewRenoConfig};
@@ -10,11 +10,11 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-/// Streams that a peer may have open at a time; what it opens beyond waits at its side. quinn makes
-/// a place for each at once, so that more would slow every handshake.
+/// Maximum number of open streams of a peer; further ones wait at the peer. quinn allocates an
+/// entry for each at once, so a larger number would slow every handshake.
 const MOST_STREAMS: u32 = 256;
-/// What a round trip is taken for before one was seen; as aioquic. A first flight that meets nobody
-/// is repeated after twice that.
+/// Initial estimate of the round-trip time, as in aioquic. A first flight without answer is
+/// repeated after twice that time.
 const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(100);
 pub fn transport(settings: &Settings) -> Result<TransportConfig, Fault> {
     let window = |bytes: u64| VarInt::from_u64(bytes).map_err(Fault::argument_of);
@@ -32,8 +32,8 @@ pub fn transport(settings: &Settings) -> Result<TransportConfig, Fault> {
         .min_mtu(datagram_bytes)
         .mtu_discovery_config(None)
         .enable_segmentation_offload(settings.segmentation);
-    // As aioquic: ten datagrams whatever their length. quinn would stay at 14720 bytes, and never
-    // send longer ones.
+    // As in aioquic: ten datagrams of any length. quinn would stay at 14720 bytes, and never send
+    // longer ones.
     let initial = 10 * datagram_bytes as u64;
     match settings.congestion {
         Congestion::NewReno => {
@@ -61,7 +61,7 @@ impl Fault {
     }
 }
 
-/// A secret of a host that outlives a restart, so that peers hear of one at once.
+/// A secret of a host that survives a restart, so that peers detect the restart at once.
 pub fn lasting_secret(identity: &Identity, purpose: &[u8]) -> [u8; 32] {
     let mut secret = [0; 32];
     let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, b"pqchain quic");
@@ -74,10 +74,10 @@ pub fn lasting_secret(identity: &Identity, purpose: &[u8]) -> [u8; 32] {
     secret
 }
 
-/// Tokens by which a client shows that its address was validated before, each good once: without one
-/// a server may answer 0-RTT with no more than three times what has come.
+/// Single-use tokens that show that a client's address was validated before. Without one, a server
+/// may answer 0-RTT with at most three times the received bytes.
 struct Once(Mutex<HashSet<u128>>);
-/// No more are remembered; then none is good any more.
+/// Maximum number of remembered tokens; beyond it, none is valid any more.
 const MOST_TOKENS: usize = 1 << 16;
 const TOKENS_PER_SESSION: u32 = 2;
 

@@ -1,7 +1,7 @@
-//! Randomness of a modelled world: one generator decides every byte, none comes from the system.
+//! Randomness of a modelled network: one generator determines every byte.
 //!
-//! rustls wants its sources for the life of the process, so they are constants here, and draw from
-//! the generator of the world that is being run on this thread.
+//! rustls requires sources with static lifetime, so they are constants here, and draw from the
+//! generator of the network that is being run on this thread.
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, TimeSource};
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -20,17 +20,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use x25519_dalek::{PublicKey, StaticSecret};
 
 const CONNECTION_ID_BYTES: usize = 8;
-/// The beginning of a modelled clock, 2026-01-01: certificates are valid then.
+/// Start of a modelled clock, 2026-01-01, when certificates are valid.
 const EPOCH_SECONDS: u64 = 1_767_225_600;
 
 thread_local! {
     static CURRENT: RefCell<Option<ChaCha20Rng>> = const { RefCell::new(None) };
 }
 
-/// A generator, for as long as its world is not being run.
+/// A generator whose network is not being run.
 pub struct Generator(Option<ChaCha20Rng>);
 
-/// While it lives, randomness on this thread comes from one generator.
+/// While this guard lives, randomness on this thread comes from one generator.
 pub struct Drawing<'a>(&'a mut Generator);
 
 impl Generator {
@@ -56,7 +56,7 @@ impl Drop for Drawing<'_> {
     }
 }
 
-/// Fill with the current generator's bytes; false if no world is being run.
+/// Fill with bytes of the current generator; return false if no network is being run.
 pub fn draw(out: &mut [u8]) -> bool {
     CURRENT.with(|current| match current.borrow_mut().as_mut() {
         Some(rng) => {
@@ -94,7 +94,7 @@ impl SecureRandom for Seeded {
     }
 }
 
-/// X25519 whose secrets are drawn here; ring's own would ask the system.
+/// X25519 with secrets drawn here; ring would draw them from the system.
 #[derive(Debug)]
 struct SeededX25519;
 struct Exchange {
@@ -131,7 +131,7 @@ impl ActiveKeyExchange for Exchange {
     }
 }
 
-/// TLS 1.3 only; with randomness from the system, or from the world that is being run.
+/// TLS 1.3 only; with randomness from the system, or from the network that is being run.
 pub fn provider(seeded: bool) -> CryptoProvider {
     let mut provider = default_provider();
     provider.cipher_suites = vec![

@@ -1,9 +1,9 @@
-//! What a host is told at its start, checked: numbers, its identity, whom it knows.
+//! Checked settings of a host: numbers, identity, and certificates of its peers.
 use crate::fault::Fault;
 use std::collections::BTreeMap;
 
 pub const LEAST_DATAGRAM_BYTES: u64 = 1200;
-/// Above 16383 quinn-proto ends the process.
+/// quinn-proto panics above 16383.
 pub const LONGEST_DATAGRAM_BYTES: u64 = 16_000;
 const LARGEST_WINDOW_BYTES: u64 = 1 << 40;
 
@@ -19,21 +19,21 @@ pub struct Settings {
     pub index: u32,
     pub datagram_bytes: u16,
     pub congestion: Congestion,
-    /// Whether several datagrams may leave in one call of the system.
+    /// Whether several datagrams may leave in one system call.
     pub segmentation: bool,
-    /// What a peer may be sent ahead of its acknowledgements.
+    /// Send window: unacknowledged bytes to a peer.
     pub send_window: u64,
-    /// What a peer may send ahead of our reading.
+    /// Receive window: unread bytes of a peer.
     pub receive_window: u64,
     pub idle_ns: u64,
-    /// How long a client may take to prove who it is.
+    /// Time limit for the authentication of a client.
     pub proof_ns: u64,
-    /// What it may send before.
+    /// Limit on the bytes of an unauthenticated client.
     pub unproven_bytes: u64,
-    /// What may wait to be sent on a session: pieces, and bytes that nothing else keeps.
+    /// Limits on the send queue of a session: pieces, and bytes kept for nothing else.
     pub queued_pieces: usize,
     pub queued_bytes: usize,
-    /// What events that wait for the caller may cost, of a session and of all.
+    /// Limits on the cost of waiting events, for a session and for all.
     pub unread_bytes: usize,
     pub host_unread_bytes: usize,
 }
@@ -44,7 +44,10 @@ impl Settings {
     pub fn read(numbers: &[u64]) -> Result<Self, Fault> {
         let [index, datagram_bytes, congestion, segmentation, send_window, receive_window, idle_ns, proof_ns, unproven_bytes, queued_pieces, queued_bytes, unread_bytes, host_unread_bytes] =
             *<&[u64; NUMBERS]>::try_from(numbers).map_err(|_| {
-                Fault::argument(format!("{} numbers instead of {NUMBERS}", numbers.len()))
+                Fault::argument(format!(
+                    "numbers must have {NUMBERS} entries; got {}",
+                    numbers.len()
+                ))
             })?;
         within("index of a host", index, 0, u32::MAX as u64 - 1)?;
         within(
@@ -69,7 +72,11 @@ impl Settings {
             0 => Congestion::NewReno,
             1 => Congestion::Cubic,
             2 => Congestion::Bbr,
-            other => return Err(Fault::argument(format!("{other} is no congestion control"))),
+            other => {
+                return Err(Fault::argument(format!(
+                    "congestion control must be 0, 1 or 2; got {other}"
+                )))
+            }
         };
         Ok(Settings {
             index: index as u32,
@@ -89,14 +96,14 @@ impl Settings {
     }
 }
 
-/// The key of a host, and everyone's certificate.
+/// The key of a host, and the certificates of all hosts.
 pub struct Identity {
     pub key: Vec<u8>,
     pub certificates: BTreeMap<u32, Vec<u8>>,
 }
 
 impl Identity {
-    /// Records of an index, a length, and as many bytes; the first is the key of its host.
+    /// Parse records of an index, a length, and the bytes; the first is the key of the host.
     pub fn read(mut bytes: &[u8]) -> Result<Self, Fault> {
         let mut records = Vec::new();
         while !bytes.is_empty() {
@@ -115,12 +122,12 @@ impl Identity {
 }
 
 fn cut() -> Fault {
-    Fault::argument("an identity is cut short")
+    Fault::argument("an identity is truncated")
 }
 
 pub fn within(what: &str, value: u64, least: u64, most: u64) -> Result<(), Fault> {
     if (least..=most).contains(&value) {
         return Ok(());
     }
-    Err(Fault::argument(format!("{what}: {value}; expected {least} to {most}")))
+    Err(Fault::argument(format!("{what} must be from {least} to {most}; got {value}")))
 }

@@ -1,10 +1,10 @@
-//! What a host has sent and received.
+//! Counters of a host's traffic.
 use quinn_proto::ConnectionStats;
 
-/// Datagrams sent, received, bytes sent, packets lost, congestion events, calls that sent.
+/// Datagrams sent, received, bytes sent, packets lost, congestion events, sending calls.
 pub type Statistics = [u64; 6];
 
-/// Add those of one connection.
+/// Add the counters of one connection.
 pub fn tally(all: &mut Statistics, one: &ConnectionStats) {
     let (sent, path) = (&one.udp_tx, &one.path);
     let these = [

@@ -1,9 +1,9 @@
-//! TLS of a host: pinned certificates, and tickets that are good once and know whose they are.
+//! TLS of a host: pinned certificates, and single-use tickets that identify the client.
 //!
-//! A server shows its certificate; a client proves itself above, by its signature of a challenge.
-//! A ticket belongs to the client that had proven itself on the session it was given on, so that
-//! whoever resumes with it is that client. It is taken out at its first use: a replayed first
-//! flight finds none, and its 0-RTT data is not decrypted.
+//! A server authenticates by its certificate; a client by its signature of a challenge, one layer
+//! above. A ticket belongs to the client that was authenticated on the session on which it was
+//! issued, so a resuming client is that client. It is removed at its first use: a replayed first
+//! flight finds no ticket, and its 0-RTT data is not decrypted.
 use crate::fault::Fault;
 use crate::randomness::provider;
 use crate::settings::Identity;
@@ -24,11 +24,11 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 const ALPN: &[u8] = b"pqchain-reencode/1";
-/// Tickets that are kept at a time, given and received; the oldest go first.
+/// Maximum number of stored tickets, issued and received; the oldest are dropped first.
 const MOST_TICKETS: usize = 4096;
 const TICKETS_PER_SESSION: usize = 1;
 
-/// The name under which a node is dialled.
+/// The server name used to dial a node.
 pub fn server_name(index: u32) -> String {
     format!("node-{index}.pqchain.invalid")
 }
@@ -38,7 +38,7 @@ fn index_of(name: &ServerName<'_>) -> Option<u32> {
     name.as_ref().strip_prefix("node-")?.strip_suffix(".pqchain.invalid")?.parse().ok()
 }
 
-/// Accepts from each node exactly the certificate that the directory has.
+/// Verifier that accepts only the certificate of the directory for each node.
 #[derive(Debug)]
 struct Pinned {
     certificates: BTreeMap<u32, Vec<u8>>,
@@ -66,7 +66,7 @@ impl ServerCertVerifier for Pinned {
         _: &CertificateDer<'_>,
         _: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        Err(Error::General("only TLS 1.3 is spoken here".into()))
+        Err(Error::General("TLS version must be 1.3".into()))
     }
     fn verify_tls13_signature(
         &self,
@@ -81,37 +81,37 @@ impl ServerCertVerifier for Pinned {
     }
 }
 
-/// What a server remembers of the tickets that it gave.
+/// Issued tickets of a server.
 #[derive(Debug, Default)]
 struct Given {
-    /// By ticket: its content, and on which session it was given.
+    /// Content of each ticket, and the session on which it was issued.
     tickets: HashMap<Vec<u8>, (Vec<u8>, u32)>,
     oldest: VecDeque<Vec<u8>>,
-    /// Who has proven to be at the other end of a session.
+    /// Authenticated peer of each session.
     proven: HashMap<u32, u32>,
-    /// The session whose handshake is being read.
+    /// The session whose handshake is being processed.
     current: u32,
-    /// Who has resumed the current session.
+    /// The peer that has resumed the current session.
     resumed: Option<u32>,
 }
 
 #[derive(Debug, Default)]
 pub struct GivenTickets(Mutex<Given>);
 impl GivenTickets {
-    /// What follows concerns that session.
+    /// Make a session the current one.
     pub fn enter(&self, session: u32) {
         let mut given = self.0.lock().unwrap();
         given.current = session;
         given.resumed = None;
     }
-    /// Who has resumed since `enter`.
+    /// The peer that has resumed since `enter`.
     pub fn resumed(&self) -> Option<u32> {
         self.0.lock().unwrap().resumed
     }
     pub fn prove(&self, session: u32, peer: u32) {
         self.0.lock().unwrap().proven.insert(session, peer);
     }
-    /// A session is over: if no ticket of it is left, nobody asks for it again.
+    /// A session has ended: forget its peer unless a ticket of it is left.
     pub fn forget(&self, session: u32) {
         let mut given = self.0.lock().unwrap();
         if !given.tickets.values().any(|(_, of)| *of == session) {
@@ -133,7 +133,7 @@ impl StoresServerSessions for GivenTickets {
         true
     }
     fn get(&self, _: &[u8]) -> Option<Vec<u8>> {
-        None // only TLS 1.2 asks without taking
+        None // used by TLS 1.2 only
     }
     fn take(&self, ticket: &[u8]) -> Option<Vec<u8>> {
         let mut given = self.0.lock().unwrap();
@@ -149,11 +149,11 @@ impl StoresServerSessions for GivenTickets {
 #[derive(Debug, Default)]
 struct Kept {
     tickets: HashMap<u32, VecDeque<Tls13ClientSessionValue>>,
-    /// Whether the dialling that goes on wants to resume.
+    /// Whether the current dial may resume a session.
     wanted: bool,
 }
 
-/// What a client keeps of the tickets that peers gave it.
+/// Tickets that a client has received from peers.
 #[derive(Debug, Default)]
 pub struct KeptTickets(Mutex<Kept>);
 impl KeptTickets {
@@ -196,7 +196,7 @@ pub struct Tls {
     pub kept: Arc<KeptTickets>,
 }
 
-/// Both sides of a host's TLS; on a modelled clock if a time is given.
+/// Client and server configuration of a host, on a modelled clock if a time is given.
 pub fn configure(
     index: u32,
     identity: &Identity,

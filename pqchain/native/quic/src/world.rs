@@ -1,12 +1,14 @@
 //! Hosts on a modelled clock and network: ports with rate and queue, delay and loss. The model is
-//! that of wire/drivers/link.py: a datagram waits for its sender's port, takes its time on the wire,
-//! travels, and waits for its receiver's port, who looks at it a little later with those behind it.
+//! that of wire/drivers/link.py: a datagram waits for the port of its sender, takes its
+//! transmission time and the delay of the link, and waits for the port of its receiver, which
+//! processes it a little later together with those behind it.
 //!
-//! Whole nanoseconds for hosts, picoseconds for ports, and no order that is left to chance: the same
-//! calls give the same bytes.
+//! Times are whole nanoseconds for hosts and picoseconds for ports, and every order is determined:
+//! the same calls give the same bytes.
 //!
-//! A host that something has happened to waits for its caller. The others go on meanwhile, for as long
-//! as nothing that it will say can reach them, so that the caller hears of many hosts at a time.
+//! A host with events waits for its caller. The others advance meanwhile as long as no data that it
+//! may still send can reach them (conservative lookahead), so that the caller gets events of many
+//! hosts.
 use crate::event::Room;
 use crate::fault::Fault;
 use crate::host::Host;
@@ -22,37 +24,38 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const COPIED_BYTES: usize = 4096;
-/// The modelled clock begins so long after the real one's now: QUIC looks back a little.
+/// Offset of the modelled clock to its origin, because QUIC computes slightly earlier times.
 const HEADROOM: Duration = Duration::from_secs(1 << 20);
-/// What a host may be ahead of one that waits, however long the network's delay is: the caller's own
-/// clock has no more than that to make up for.
+/// Maximum lookahead of a host over one that waits, for any delay of the network: the clock of the
+/// caller can lag by this much.
 const MOST_AHEAD_NS: u64 = 100_000;
 const ENTROPY: u64 = 1;
 const LOSS: u64 = 2;
 
-/// A datagram on its way; its last bit is at the receiver's port at that time, in picoseconds.
+/// A datagram in flight, with the time in picoseconds when its last bit reaches the receiver's
+/// port.
 struct Flight {
     at: u64,
     to: u32,
     data: BytesMut,
 }
 
-/// A host's place in the network. Datagrams leave it in order, so that no heap is needed.
+/// The ports of a host. Datagrams leave in order, so no heap is needed.
 struct Seat {
     host: Option<Box<Host>>,
-    /// What has come, with the nanosecond at which its last bit was in.
+    /// Received datagrams, with the nanosecond at which the last bit arrived.
     inbox: VecDeque<(u64, u32, BytesMut)>,
     flights: VecDeque<Flight>,
     out: Port,
     into: Port,
     busy_until: u64,
-    /// When it last did something: it may be ahead of the others.
+    /// Time of the last activity, which may be ahead of other hosts.
     time: u64,
-    /// Whether it has events that were not taken, or has done nothing since they were.
+    /// Whether it has events that were not taken, or has not been active since they were.
     told: bool,
 }
 
-/// A datagram that was sent, kept to be looked at.
+/// A sent datagram that was recorded.
 pub struct Tapped {
     pub time_ns: u64,
     pub from: u32,
@@ -63,10 +66,10 @@ pub struct Tapped {
 pub struct World {
     network: Network,
     seats: Vec<Seat>,
-    /// When each host looks next, in nanoseconds, and when its next flight lands, in picoseconds.
+    /// Next activity of each host in nanoseconds, and arrival of its next datagram in picoseconds.
     wakes: Vec<u64>,
     landings: Vec<u64>,
-    /// No host is behind it.
+    /// Lower bound on the time of all hosts.
     now: u64,
     clock: Arc<AtomicU64>,
     base: Instant,
@@ -130,7 +133,7 @@ impl World {
         Ok(())
     }
 
-    /// A host falls silent and hears nothing more; what it has sent goes on.
+    /// Stop a host; datagrams that it has sent stay in flight.
     pub fn stop(&mut self, host: u64) -> Result<(), Fault> {
         let at = self.known(host)?;
         let seat = &mut self.seats[at];
@@ -142,7 +145,7 @@ impl World {
         Ok(())
     }
 
-    /// Let a host do something now.
+    /// Run a function on a host now.
     pub fn with<T>(
         &mut self,
         host: u64,
@@ -158,7 +161,7 @@ impl World {
         act(living, now)
     }
 
-    /// Send bytes as if they came from that host.
+    /// Send bytes in the name of a host.
     pub fn inject(&mut self, from: u64, to: u64, data: &[u8]) -> Result<(), Fault> {
         let (from, to) = (self.known(from)?, self.known(to)? as u32);
         let at = (self.now + self.network.delay_ns) * 1000;
@@ -166,21 +169,22 @@ impl World {
         Ok(())
     }
 
-    /// Go on until hosts have events, or until that time; return the time of the first.
+    /// Advance until hosts have events, or until the given time; return the time of the first
+    /// event.
     pub fn run(&mut self, until: u64) -> u64 {
         if let Some(first) = self.first_told() {
             return first;
         }
         for at in 0..self.seats.len() {
             let seat = &self.seats[at];
-            // Those whose events were taken have been waiting.
+            // Hosts whose events were taken have been waiting.
             if seat.told || seat.host.as_ref().is_some_and(|host| host.is_dirty()) {
                 self.flush(at, seat.time.max(self.now));
             }
         }
         let mut first = self.first_told();
         loop {
-            // What a host says that waits since then lands no earlier than that.
+            // A datagram that a waiting host sends from then on arrives no earlier than this.
             let ahead = self.network.delay_ns.min(MOST_AHEAD_NS);
             let alone = first.map_or(NEVER, |first| first.saturating_add(ahead));
             let (landing, by) = least(&self.landings);
@@ -204,7 +208,7 @@ impl World {
         self.now
     }
 
-    /// Hand out what has happened, in order of time.
+    /// Hand out events in order of time.
     pub fn events(&mut self, room: &mut Room<'_>) {
         let mut order: Vec<usize> =
             (0..self.seats.len()).filter(|at| self.has_events(*at)).collect();
@@ -222,7 +226,7 @@ impl World {
         self.seats[at].host.as_ref().is_some_and(|host| !host.events.is_empty())
     }
 
-    /// When something first happened that the caller has not taken yet.
+    /// Time of the first event that the caller has not taken yet.
     fn first_told(&self) -> Option<u64> {
         let seats = self.seats.iter().enumerate();
         seats.filter(|(at, _)| self.has_events(*at)).map(|(_, seat)| seat.time).min()
@@ -233,7 +237,7 @@ impl World {
         Ok(host as usize)
     }
 
-    /// That time as QUIC sees it, and as TLS does from here on.
+    /// Convert a time to QUIC's, and set the clock of TLS to it.
     fn instant(&self, time: u64) -> Instant {
         self.clock.store(time, Ordering::Relaxed);
         self.base + Duration::from_nanos(time)
@@ -241,13 +245,13 @@ impl World {
 
     fn fly(&mut self, from: usize, flight: Flight) {
         let flights = &mut self.seats[from].flights;
-        // What was injected has waited for no port, and may be ahead of others.
+        // Injected datagrams have not waited for a port, and may be ahead of others.
         let place = flights.iter().rposition(|each| each.at <= flight.at).map_or(0, |at| at + 1);
         flights.insert(place, flight);
         self.landings[from] = flights[0].at;
     }
 
-    /// Put datagrams on their way.
+    /// Put datagrams in flight.
     fn send(&mut self, from: usize, transmit: &Transmit, mut burst: BytesMut) {
         let Some(to) = host_at(transmit.destination).filter(|to| (*to as usize) < self.seats.len())
         else {
@@ -288,7 +292,7 @@ impl World {
         }
     }
 
-    /// The first flight of a host is at its receiver's port.
+    /// The first datagram of a host arrives at the port of its receiver.
     fn land(&mut self, from: usize) {
         let flights = &mut self.seats[from].flights;
         let Some(flight) = flights.pop_front() else { return };
@@ -299,7 +303,7 @@ impl World {
             return;
         }
         let size = flight.data.len() as u64 + self.network.overhead_bytes;
-        // It could pass the port while its first bits came in: only the queue costs time.
+        // It could pass the port while its first bits arrived: only the queue costs time.
         let first_bit = flight.at.saturating_sub(size * self.network.ps_per_byte);
         let Some(through) = self.network.pass(&mut seat.into, size, first_bit) else {
             self.dropped += 1;
@@ -313,7 +317,7 @@ impl World {
         }
     }
 
-    /// A host takes in what has come, and does what is due.
+    /// Let a host process received datagrams and expired timers.
     fn look(&mut self, at: usize, time: u64) {
         self.wakes[at] = NEVER;
         let now = self.instant(time);
@@ -343,7 +347,7 @@ impl World {
         self.flush(at, time);
     }
 
-    /// Send what a host has to send, and set its next look; it waits if it has events.
+    /// Send the datagrams of a host and set its next activity; it waits if it has events.
     fn flush(&mut self, at: usize, time: u64) {
         let now = self.instant(time);
         self.seats[at].time = time;
@@ -374,8 +378,8 @@ impl World {
     }
 }
 
-/// What is to be sent: a large buffer itself, of which every datagram becomes a part, or a copy that
-/// is no longer than it must be.
+/// The bytes of a transmission: the large buffer itself, of which every datagram becomes a part, or
+/// an exact copy.
 fn taken(transmit: &Transmit, buffer: &mut Vec<u8>) -> BytesMut {
     if transmit.size < COPIED_BYTES {
         return BytesMut::from(&buffer[..transmit.size]);

@@ -36,7 +36,7 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Judge says what a verdict is called.
+// Judge returns the name of a verdict.
 func Judge(valid bool) string {
 	if valid {
 		return "accept"
@@ -53,7 +53,7 @@ func guarded(verify func(*Case) string, c *Case) (verdict string) {
 	return verify(c)
 }
 
-// Serve answers until stdin ends.
+// Serve answers requests until stdin ends.
 func Serve(verify func(*Case) string) {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(make([]byte, 1<<20), 1<<26)

@@ -1,4 +1,4 @@
-//! `conform-rust NAME` answers for one crate; NAME is that of `adapters.toml`.
+//! `conform-rust NAME` is the adapter of one crate; NAME is its name in `adapters.toml`.
 
 mod protocol;
 
@@ -55,14 +55,14 @@ macro_rules! pqclean {
     }};
 }
 
-/// PQClean's portable code, which the crate has but offers only to who calls C.
+/// PQClean's portable code, which the crate exposes only through its C functions.
 macro_rules! pqclean_portable {
     ($verify:ident, $key_bytes:expr, $case:expr) => {{
         if $case.public_key.len() != $key_bytes {
             return Refuse;
         }
         let c = $case;
-        // The lengths are those of the slices, and that of the key has been checked.
+        // The lengths are those of the slices, and the length of the key has been checked.
         let said = unsafe {
             pqcrypto_mldsa::ffi::$verify(
                 c.signature.as_ptr(), c.signature.len(), c.message.as_ptr(), c.message.len(),
@@ -75,7 +75,7 @@ macro_rules! pqclean_portable {
 
 fn aws_lc(set: &'static aws_lc_rs::signature::PqdsaVerificationAlgorithm, case: &Case) -> Verdict {
     if !case.context.is_empty() {
-        return Unsupported; // the crate's interface has no context
+        return Unsupported; // the interface of the crate has no context
     }
     let key = aws_lc_rs::signature::UnparsedPublicKey::new(set, &case.public_key);
     judge(key.verify(&case.message, &case.signature).is_ok())

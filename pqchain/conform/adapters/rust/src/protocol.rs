@@ -1,11 +1,11 @@
-//! Cases come as lines of JSON on stdin, answers go as lines of JSON to stdout.
+//! Requests are JSON lines on stdin, answers are JSON lines on stdout.
 
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-/// What a verifier said. `Refuse`: the interface raised an error instead of judging.
+/// Verdict of a verifier. `Refuse`: the interface raised an error instead of a verdict.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -50,7 +50,7 @@ pub fn judge(valid: bool) -> Verdict {
     }
 }
 
-/// Answer until stdin ends.
+/// Answer requests until stdin ends.
 pub fn serve(verify: fn(&str, &Case) -> Verdict) {
     let name = std::env::args().nth(1).expect("expected the name of an implementation");
     std::panic::set_hook(Box::new(|_| {}));

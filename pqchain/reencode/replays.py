@@ -7,21 +7,21 @@ import math
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pqchain import checksum, machine, results, scratch
-from pqchain.checks import whole
+from pqchain import machine, results
+from pqchain.checks import integer
 from pqchain.errors import DataError, UsageError
-from pqchain.installation import MOST_JSON_BYTES, read_bytes
-from pqchain.intervals import half_width
+from pqchain.installation import MAX_JSON_BYTES, read_bytes
 from pqchain.reencode import runs
 from pqchain.reencode.runs import Outcome, scenario_row
-from pqchain.reencode.scenario import MOST_REPEATS, SCHEMA_VERSION, Scenario
-from pqchain.results import Contract
+from pqchain.reencode.scenario import MAX_REPEATS, SCHEMA_VERSION, Scenario
+from pqchain.results import Contract, checksum, scratch
+from pqchain.statistics import half_width
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.drivers.job import Progress
 from pqchain.wire.transports import registry
@@ -83,11 +83,21 @@ def estimate_seconds(scenario: Scenario, *, processors: int = 4) -> float:
     return 8.0 + count * row.live_seconds / processors
 
 
-def check_possible(scenario: Scenario) -> str:
+def unavailable_reason(scenario: Scenario) -> str:
     """Return "" if the scenario can run here, else the reason why not."""
-    if scenario.mode == "netns" and (reason := namespaces.reason()):
+    if scenario.mode == "netns" and (reason := namespaces.unavailable_reason()):
         return reason
-    return registry.get(scenario.transport).reason()
+    return registry.get(scenario.transport).unavailable_reason()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """Result of one or several replays of a scenario."""
+
+    frame: pd.DataFrame
+    """Row of each run, see `RUN`; its `attrs["provenance"]` says what was executed and modelled."""
+    nodes: pd.DataFrame
+    """Row of each node of each run, see `NODE`."""
 
 
 def replay(
@@ -96,26 +106,28 @@ def replay(
     streams: Sequence[str] = (),
     repeats: int = 1,
     progress: bool = False,
-    resume: Path | None = None,
-    logs: Path | None = None,
-) -> pd.DataFrame:
-    """Run a scenario `repeats` times for each kind of `streams`; return one row per run.
+    store: Path | None = None,
+    log: Path | None = None,
+) -> Replay:
+    """Run a scenario `repeats` times for each kind of `streams`.
 
     The seed of repeat r is that of the scenario plus r. The order of the kinds alternates, so that
-    a drift of the machine's speed affects them equally. Columns: see `RUN`; times are in seconds,
-    and those of phases are means over the working nodes. On the virtual clock, sequential blocks
-    have one row each. `attrs["nodes"]` is the frame of all nodes, see `NODE`.
+    a drift of the machine's speed affects them equally. Times in the frames are in seconds, and
+    those of phases are means over the working nodes. On the virtual clock, sequential blocks have
+    one row each.
 
-    With `resume`, a folder, finished virtual rows are stored there and not run again. With `logs`,
-    a folder, each node's qlog is written there. Raises UsageError, Unsupported, ChunksLost with the
-    missing chunks, and PqchainError if a run does not end.
+    Finished virtual runs are kept in the folder `store` and not run again. Each node's qlog is
+    written to the folder `log`. Raises UsageError, Unsupported, ChunksLost with the missing chunks,
+    and PqchainError if a run does not end.
     """
     from tqdm import tqdm
 
-    whole("repeats", repeats, least=1, most=MOST_REPEATS)
-    if logs is not None and not registry.get(scenario.transport).logs:
-        writing = " and ".join(registry.names(logs=True))
-        raise UsageError(f"{scenario.transport} writes no qlog; take {writing}")
+    integer("repeats", repeats, least=1, most=MAX_REPEATS)
+    if log is not None and not registry.get(scenario.transport).writes_qlog:
+        raise UsageError(
+            f"the transport must be {' or '.join(registry.names(writes_qlog=True))} to write qlog; "
+            f"got {scenario.transport}."
+        )
     kinds = list(streams) or [scenario.streams]
     plans = [
         (repeat, block, part)
@@ -133,24 +145,25 @@ def replay(
         scratch.folder() as origins,
     ):
         for repeat, block, part in plans:
-            # Only virtual runs are resumed: they are deterministic, measured ones are not.
-            kept = resume / f"{part.id}-{block}.json" if resume and part.mode == "virtual" else None
-            found = _remembered(kept) if kept is not None else None
-            if found is not None:
+            # Only virtual runs are stored: they are deterministic, measured ones are not.
+            path = store / f"{part.id}-{block}.json" if store and part.mode == "virtual" else None
+            stored = _stored(path) if path is not None else None
+            if stored is not None:
                 bar.update(part.transfer_bytes)
             else:
-                origin = _prepare(part, block, origins)
-                outcome = _run(part, origin, bar.update, logs)
-                # Repeat and block are added below; a stored run does not contain its place in the
-                # plan.
-                row, of_nodes = outcome.run_row(), outcome.node_rows()
-                found = {"schema_version": SCHEMA_VERSION, "row": row, "nodes": of_nodes}
-                if kept is not None:
-                    kept.parent.mkdir(parents=True, exist_ok=True)
-                    results.write_atomically(kept, checksum.dumps(found, indent=1, allow_nan=True))
-            at = {"repeat": repeat, "block": block}
-            rows.append({**found["row"], **at})
-            nodes += [{**row, **at} for row in found["nodes"]]
+                outcome = _run(part, _prepare(part, block, origins), bar.update, log)
+                stored = {
+                    "schema_version": SCHEMA_VERSION,
+                    "row": outcome.run_row(),
+                    "nodes": outcome.node_rows(),
+                }
+                if path is not None:
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    results.write_atomically(path, checksum.dumps(stored, indent=1, allow_nan=True))
+            # Not stored, because the same run may have another position in another plan.
+            position = {"repeat": repeat, "block": block}
+            rows.append({**stored["row"], **position})
+            nodes += [{**row, **position} for row in stored["nodes"]]
     frame = RUN.frame(rows)
     # A virtual run does not depend on the machine.
     provenance = {} if scenario.mode == "virtual" else machine.provenance()
@@ -160,8 +173,7 @@ def replay(
         modelled = "the clock; the link; how long decoding, encoding, hashing and files take"
     about = {"scenario_id": scenario.id, "repeats": repeats, "run": run, "modelled": modelled}
     frame.attrs["provenance"] = provenance | about
-    frame.attrs["nodes"] = NODE.frame(nodes)
-    return frame
+    return Replay(frame=frame, nodes=NODE.frame(nodes))
 
 
 def _parts(scenario: Scenario) -> list[tuple[int, Scenario]]:
@@ -185,16 +197,16 @@ def _prepare(scenario: Scenario, block: int, folder: Path) -> Path:
     return origin
 
 
-def _run(scenario: Scenario, origin: Path, progress: Progress, logs: Path | None) -> Outcome:
+def _run(scenario: Scenario, origin: Path, progress: Progress, log: Path | None) -> Outcome:
     """Run once in a temporary folder. Raises the error of a failed node."""
-    with scratch.folder() as place:
+    with scratch.folder() as temporary:
         # Hard links suffice as copies, because stores replace files and never modify one.
-        folder = Path(shutil.copytree(origin, place / "nodes", copy_function=os.link))
-        outcome = runs.run(scenario, folder, progress=progress, log=logs is not None)
-        if logs is not None:
-            logs.mkdir(parents=True, exist_ok=True)
+        folder = Path(shutil.copytree(origin, temporary / "nodes", copy_function=os.link))
+        outcome = runs.run(scenario, folder, progress=progress, log=log is not None)
+        if log is not None:
+            log.mkdir(parents=True, exist_ok=True)
             for path in folder.rglob("*.qlog"):
-                results.write_atomically(logs / f"{scenario.id}-{path.name}", path.read_bytes())
+                results.write_atomically(log / f"{scenario.id}-{path.name}", path.read_bytes())
     if outcome.result.failure is not None:
         raise outcome.result.failure
     # Nodes and transports form reference cycles, and the next run needs their memory.
@@ -202,23 +214,24 @@ def _run(scenario: Scenario, origin: Path, progress: Progress, logs: Path | None
     return outcome
 
 
-def _remembered(place: Path) -> dict[str, Any] | None:
+def _stored(path: Path) -> dict[str, Any] | None:
     """Return the stored rows of an earlier run, or None. Raises DataError for a damaged file."""
     try:
-        text = read_bytes(place, MOST_JSON_BYTES)
+        text = read_bytes(path, MAX_JSON_BYTES)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise DataError(f"cannot read {place}: {error}; delete it to run it again") from error
+        raise DataError(f"cannot read {path}: {error}. Delete it to run it again.") from error
     version = ("schema_version", SCHEMA_VERSION)
-    return checksum.loads(text, str(place), "delete it to run it again", version=version)
+    return checksum.loads(text, str(path), "delete it to run it again", version=version)
 
 
-def unsupported(scenario: Scenario, reason: str) -> pd.DataFrame:
-    """Return the row of a scenario that cannot run here, with the reason as its verdict."""
+def unsupported(scenario: Scenario, reason: str) -> Replay:
+    """Return the result of a scenario that cannot run here; its verdict is the reason."""
     numbers = {column: 0 for column, kind in RUN.columns.items() if kind == "Int64"}
-    words = {"engine": "", "identity": "", "status": "unsupported", "verdict": reason}
-    return RUN.frame([{**numbers, "block": -1, **scenario_row(scenario), **words}])
+    texts = {"engine": "", "identity": "", "status": "unsupported", "verdict": reason}
+    frame = RUN.frame([{**numbers, "block": -1, **scenario_row(scenario), **texts}])
+    return Replay(frame=frame, nodes=NODE.frame())
 
 
 def contrast(frame: pd.DataFrame, *, claimed_percent: float) -> pd.DataFrame:
@@ -231,9 +244,8 @@ def contrast(frame: pd.DataFrame, *, claimed_percent: float) -> pd.DataFrame:
     interval, Student's t), claimed_percent, verdict. Raises UsageError if no group has 2 pairs.
     """
     rows = []
-    fine = frame[frame["status"] == "ok"]
     keys = ["experiment", "mode", "transport"]
-    for group, group_runs in fine.groupby(keys, sort=False):
+    for group, group_runs in frame[frame["status"] == "ok"].groupby(keys, sort=False):
         # Both runs of a pair have the same seed.
         pairs = group_runs.pivot_table(
             index=["repeat", "block"], columns="streams", values="transfer_seconds"
@@ -245,23 +257,22 @@ def contrast(frame: pd.DataFrame, *, claimed_percent: float) -> pd.DataFrame:
         mean, margin = float(saving.mean()), half_width(saving)
         low, high = mean - margin, mean + margin
         times = (len(pairs), float(single.mean()), float(multiplexed.mean()))
-        verdict = _resolved(low, high, claimed_percent)
+        verdict = _verdict(low, high, claimed_percent)
         rows.append((*group, *times, mean, low, high, claimed_percent, verdict))
     if not rows:
         raise UsageError(
-            "no pair of repeats with single and with multiplexed streams; run "
-            "--streams single,multiplexed --repeats 10"
+            "a comparison needs at least 2 repeats with single and multiplexed streams. Run "
+            "--streams single,multiplexed --repeats 10."
         )
     return CONTRAST.frame(rows)
 
 
-def _resolved(low: float, high: float, claimed: float) -> str:
+def _verdict(low: float, high: float, claimed: float) -> str:
     # Deterministic runs without variation have an interval of width 0, which shows nothing.
     if low == high:
-        return "every repeat is the same: nothing varies here; add loss or more nodes"
-    inside = low <= claimed <= high
+        return "all repeats are equal: nothing varies here; add loss or more nodes"
+    claim = f"{'contains' if low <= claimed <= high else 'excludes'} the claimed {claimed:g} %"
     if low <= 0 <= high:
-        holds = f"the interval holds 0; it {'holds' if inside else 'does not hold'}"
-        return f"no difference can be resolved: {holds} the claimed {claimed:g} %"
-    what = "multiplexing is faster" if low > 0 else "a single stream is faster"
-    return f"{what}; the claimed {claimed:g} % lies {'in' if inside else 'outside'} the interval"
+        return f"no significant difference: the interval contains 0 and {claim}"
+    faster = "multiplexing is faster" if low > 0 else "a single stream is faster"
+    return f"{faster}; the interval {claim}"

@@ -28,13 +28,13 @@ def folder(
     suffix that killed processes of this user have left there are removed first.
     """
     parent = parent or Path(tempfile.gettempdir())
-    for place in parent.glob(f"{glob.escape(prefix)}*{glob.escape(suffix)}"):
-        _sweep(place)
-    place, lock = _locked(parent, prefix, suffix)
+    for path in parent.glob(f"{glob.escape(prefix)}*{glob.escape(suffix)}"):
+        _sweep(path)
+    path, lock = _locked(parent, prefix, suffix)
     try:
-        yield place
+        yield path
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(path, ignore_errors=True)
         os.close(lock)
 
 
@@ -42,27 +42,27 @@ def _locked(parent: Path, prefix: str, suffix: str) -> tuple[Path, int]:
     """Create and lock a folder; return its path and the descriptor that has the lock."""
     # Between creation and lock, another process may remove the folder as abandoned.
     while True:
-        place = Path(tempfile.mkdtemp(suffix, prefix, parent))
+        path = Path(tempfile.mkdtemp(suffix, prefix, parent))
         try:
-            lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+            lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
         except FileNotFoundError:
             continue
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if place.exists():
-            return place, lock
+        if path.exists():
+            return path, lock
         os.close(lock)
 
 
-def _sweep(place: Path) -> None:
+def _sweep(path: Path) -> None:
     """Remove a folder of this user that is not locked."""
     try:
-        lock = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
         return  # removed meanwhile, not a folder, or not readable for this user
     try:
         if os.fstat(lock).st_uid == os.getuid():
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(path, ignore_errors=True)
     except OSError:
         pass  # locked: in use
     finally:

@@ -35,14 +35,14 @@ _FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Lever:
-    """An input and the values that a slider offers, the plan's own among them."""
+class InputRange:
+    """An input and the values that a slider offers, the plan's current value among them."""
 
     name: str
     values: tuple[Any, ...]
     """Ascending numbers, or a choice of names or truth values."""
-    place: int
-    """The index of the plan's own value."""
+    start: int
+    """The index of the current value."""
 
     @property
     def is_choice(self) -> bool:
@@ -65,31 +65,32 @@ class Lever:
         return tuple(_label(value, INPUTS[self.name].unit) for value in self.values)
 
 
-def levers(
+def input_ranges(
     plan: Plan, outputs: Iterable[str] = OUTPUTS, factors: Sequence[float] = FINE
-) -> tuple[Lever, ...]:
+) -> tuple[InputRange, ...]:
     """Return the inputs on which any of these figures depends, in the order of a plan.
 
     An input that is 0, for something that the chain does not have, is left out.
     """
     needed = frozenset[str]().union(*(QUANTITIES[name].needs for name in outputs))
-    found = (lever(plan, name, factors) for name in INPUTS if name in needed)
-    return tuple(each for each in found if each is not None)
+    ranges = (input_range(plan, name, factors) for name in INPUTS if name in needed)
+    return tuple(filter(None, ranges))
 
 
-def lever(plan: Plan, name: str, factors: Sequence[float] = FINE) -> Lever | None:
+def input_range(plan: Plan, name: str, factors: Sequence[float] = FINE) -> InputRange | None:
     """Return the values that an input can have alone; None if it cannot change."""
     if name in plan.unused or not getattr(plan, _REQUIRES.get(name, "nodes")):
         return None
-    own = getattr(plan, name)
-    values = _choices(plan, name) if isinstance(own, (str, bool)) else _steps(name, own, factors)
+    start = getattr(plan, name)
+    is_choice = isinstance(start, (str, bool))
+    values = _choices(plan, name) if is_choice else _multiples(name, start, factors)
     # A slider must not lead to an impossible plan, so every value is tried.
-    values = tuple(value for value in values if value == own or _possible(plan, {name: value}))
-    return Lever(name, values, values.index(own)) if len(values) > 1 else None
+    values = tuple(value for value in values if value == start or _possible(plan, {name: value}))
+    return InputRange(name, values, values.index(start)) if len(values) > 1 else None
 
 
 def _choices(plan: Plan, name: str) -> tuple[Any, ...]:
-    """Return the choices of an input that apply to a plan, its own value among them."""
+    """Return the choices of an input that apply to a plan, its current value among them."""
     names: Iterable[Any] = ()
     if isinstance(getattr(plan, name), bool):
         names = (False, True)
@@ -97,7 +98,7 @@ def _choices(plan: Plan, name: str) -> tuple[Any, ...]:
         names = INPUTS[name].choices
     elif name == "law":
         names = networks.NAMES
-    elif name == "signer" and any(plan.scheme(each).family == "Falcon" for each in plan.names):
+    elif name == "signer" and any(plan.algorithm(key).family == "Falcon" for key in plan.names):
         names = SIGNERS
     elif name == "vote_aggregation" and plan.votes_per_block:
         names = AGGREGATIONS
@@ -120,22 +121,24 @@ def _bundles(plan: Plan, how: str) -> bool:
     return plan.with_(transaction_aggregation=how).bundled in plan.names
 
 
-def _steps(name: str, own: Any, factors: Sequence[float]) -> tuple[Any, ...]:
+def _multiples(name: str, start: Any, factors: Sequence[float]) -> tuple[Any, ...]:
     """Return a number and its multiples within the bounds of the input."""
-    if isinstance(own, (tuple, type(None))) or not isinstance(own, (int, float)):
-        return (own,)
-    row, is_whole = INPUTS[name], isinstance(own, int)
+    if not isinstance(start, (int, float)):
+        return (start,)
+    row, is_whole = INPUTS[name], isinstance(start, int)
     # Multiples of a small count would leave most of its values out.
     if is_whole and row.most - row.least < _FEW:
         return tuple(range(int(row.least), int(row.most) + 1))
-    moved = {own}
-    for factor in (each for each in factors if each != 1):
+    values = {start}
+    for factor in factors:
+        value = start * factor
         # Halves and doubles are exact; other multiples are rounded to three digits.
-        value = own * factor if float(own * factor).is_integer() else float(f"{own * factor:.3g}")
+        if factor != 1 and not float(value).is_integer():
+            value = float(f"{value:.3g}")
         value = round(value) if is_whole else value
         if row.least <= value <= row.most and value > 0:
-            moved.add(value)
-    return tuple(sorted(moved))
+            values.add(value)
+    return tuple(sorted(values))
 
 
 def _label(value: Any, unit: str) -> str:

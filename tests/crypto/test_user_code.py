@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import pqchain as pq
-from pqchain import algorithms, isolation
-from pqchain.commands.native import FOLDER, build
-from pqchain.crypto import isolated
+from pqchain import algorithms
+from pqchain.commands.native import FOLDER, build_command
+from pqchain.crypto import isolated, isolation
 from pqchain.errors import CryptoFailure, UsageError
 
 SCHEME = """
@@ -120,8 +120,8 @@ def write(folder: Path, name: str, after: str = "", inserted: str = "") -> str:
 
 
 @pytest.fixture(autouse=True)
-def forgetting() -> Iterator[None]:
-    with algorithms.forgetting():
+def temporary_registrations() -> Iterator[None]:
+    with algorithms.temporary_registrations():
         yield
 
 
@@ -178,7 +178,7 @@ def test_gas_of_code_that_fails_late_is_a_failed_row(tmp_path: Path) -> None:
     late = write(tmp_path, "late", "def verify", after)
     words = ["--scheme", late, "--scheme", write(tmp_path, "fine"), "--algorithm", "Ed25519"]
     done = command("gas", *words, "--rounds", "3", "--json")
-    rows = {row["scheme"]: row for row in json.loads(done.stdout)["gas"]}
+    rows = {row["algorithm"]: row for row in json.loads(done.stdout)["gas"]}
     assert done.returncode == 1
     assert [rows[name]["status"] for name in ("Ed25519", "fine", "late")] == ["ok", "ok", "failed"]
     assert "late.py:18" in rows["late"]["reason"]
@@ -201,7 +201,7 @@ def test_two_files_with_one_name_of_a_class_are_told_apart(tmp_path: Path) -> No
     (tmp_path / "other").mkdir()
     pq.register(write(tmp_path, "Same"))
     with pytest.raises(
-        UsageError, match=r"own/Same is the code at .*Same\.py:Same already; rename"
+        UsageError, match=r"own/Same already names the code at .*Same\.py:Same; rename"
     ):
         pq.register(write(tmp_path / "other", "Same"))
 
@@ -243,6 +243,16 @@ def test_a_call_whose_result_json_cannot_hold_is_a_failure() -> None:
         isolation.call("builtins:complex", limit_seconds=20.0)
     with pytest.raises(isolation.CallTimeout, match="no result within 1 s"):
         isolation.call("signal:pause", limit_seconds=1.0)
+
+
+def test_an_empty_module_path_entry_is_not_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "planted.py").write_text("def answer():\n    return 1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", *filter(None, sys.path)])
+    with pytest.raises(CryptoFailure, match="No module named 'planted'"):
+        isolation.call("planted:answer", limit_seconds=20.0)
 
 
 C_STARTS = "static void mix("
@@ -293,7 +303,9 @@ def library(folder: Path, name: str, old: str = "", new: str = "") -> Path:
     assert not old or text.count(old) == 1
     source, built = folder / f"{name}.c", folder / f"lib{name}.so"
     source.write_text(text.replace(old, new) if old else text, encoding="utf-8")
-    subprocess.run(shlex.split(build(str(source), str(built)).replace("-O3", "-O1")), check=True)
+    subprocess.run(
+        shlex.split(build_command(str(source), str(built)).replace("-O3", "-O1")), check=True
+    )
     return built
 
 

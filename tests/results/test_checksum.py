@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from pqchain import checksum
 from pqchain.errors import DataError
+from pqchain.results import checksum
 
 CONTENT = {"version": 1, "row": {"a": 1.5, "b": None, "c": "µ"}, "list": [1, "2"]}
 
@@ -36,7 +36,7 @@ def test_the_checksum_is_that_of_the_compact_sorted_text() -> None:
     ("text", "said"),
     [
         ("", "it cannot be read"),
-        ("[1]", "it cannot be read: it is a list; expected names and values"),
+        ("[1]", "it cannot be read: expected a JSON object; got a list"),
         ("[" * 100_000, "it cannot be read"),
         (b"\xff", "it cannot be read"),
         ("{}", "it has the version None, but this pqchain reads 1; use the pqchain that"),

@@ -17,10 +17,12 @@ from pqchain.wire.session import Event, Opened, Received
 ANSWER, CHALLENGE = 2, 3
 """Ids of the first unidirectional streams of the client and of the server."""
 
-UNPROVEN_BYTES = 64 << 10
+UNAUTHENTICATED_BYTES = 64 << 10
 """Bytes that an unauthenticated client may send before the connection is closed."""
 
-UNPROVEN_SECONDS = 10.0
+UNAUTHENTICATED_SECONDS = 10.0
+"""Time after which the connection of an unauthenticated client is closed."""
+
 REFUSED = 0x101
 """QUIC error code of a connection that was closed before authentication."""
 
@@ -31,97 +33,98 @@ _EVENT_BYTES = 16
 
 
 @dataclass(eq=False)
-class Owner:
+class SessionOwner:
     """State that an endpoint shares with its sessions."""
 
     identity: Identity
     directory: Mapping[int, PublicIdentity]
     random: Callable[[int], bytes]
     """Source of random bytes, for challenges."""
-    happened: list[Event] = field(default_factory=list, init=False)
+    pending: list[Event] = field(default_factory=list, init=False)
+    """Events that the node has not received."""
 
 
 @dataclass(slots=True, eq=False)
-class Proving(ABC):
+class Session(ABC):
     """Session that is reported to the node once both sides are authenticated."""
 
-    owner: Owner
+    owner: SessionOwner
     session: int
     dialled: bool
     peer: int | None = None
     opened: bool = False
     challenge: bytes = b""
     answer: bytearray = field(default_factory=bytearray)
-    waiting: list[Received] = field(default_factory=list)
+    early_data: list[Received] = field(default_factory=list)
     """Data received before authentication."""
-    waiting_bytes: int = 0
+    early_bytes: int = 0
 
     @property
     @abstractmethod
-    def over(self) -> bool:
+    def is_closed(self) -> bool:
         """Whether the session has ended for the node."""
 
     @abstractmethod
-    def say(self, data: bytes) -> None:
+    def send_once(self, data: bytes) -> None:
         """Send data on a new unidirectional stream."""
 
     @abstractmethod
     def end(self, reason: str, code: int = 0) -> None:
         """Close the connection with an error code and a reason."""
 
-    def negotiated(self) -> None:
+    def challenge_client(self) -> None:
         """Challenge a client after its first message, unless a ticket identifies it."""
         if self.dialled:
             return
         if self.peer is not None:
-            self.prove(early=True)
+            self.authenticate(early=True)
         else:
             self.challenge = self.owner.random(_CHALLENGE_BYTES)
-            self.say(self.challenge)
+            self.send_once(self.challenge)
 
     def received(self, stream: int, data: bytes, end: bool) -> None:
         """Handle stream data: the proof itself, or application data, which waits for the proof."""
-        if self.over:
+        if self.is_closed:
             return
         if stream == (CHALLENGE if self.dialled else ANSWER):
             self.answer += data
-            if len(self.answer) > UNPROVEN_BYTES:
-                self.end("too long an answer", REFUSED)
+            if len(self.answer) > UNAUTHENTICATED_BYTES:
+                self.end("the proof of identity is too long", REFUSED)
             elif end:
-                self._answered(bytes(self.answer))
+                self._check_answer(bytes(self.answer))
             return
         event = Received(self.session, stream, data, end)
         # Streams may overtake the proof; what they carry is kept, within a bound.
         if self.opened:
-            self.owner.happened.append(event)
+            self.owner.pending.append(event)
             return
-        self.waiting.append(event)
-        self.waiting_bytes += len(data) + _EVENT_BYTES
-        if self.waiting_bytes > UNPROVEN_BYTES:
+        self.early_data.append(event)
+        self.early_bytes += len(data) + _EVENT_BYTES
+        if self.early_bytes > UNAUTHENTICATED_BYTES:
             self.end("too much before a proof of identity", REFUSED)
 
-    def _answered(self, answer: bytes) -> None:
-        own, directory = self.owner.identity, self.owner.directory
+    def _check_answer(self, answer: bytes) -> None:
+        identity, directory = self.owner.identity, self.owner.directory
         if self.dialled:
             assert self.peer is not None
-            proof = own.sign(answer, directory[self.peer])
-            self.say(own.index.to_bytes(4, "big") + proof)
-            self.prove()
+            proof = identity.sign(answer, directory[self.peer])
+            self.send_once(identity.index.to_bytes(4, "big") + proof)
+            self.authenticate()
             return
         # The answer is the client's index (4 bytes, big-endian) and its signature.
         client = directory.get(int.from_bytes(answer[:4], "big"))
         if (
             self.opened  # an open session cannot be authenticated a second time
             or client is None
-            or client.index == own.index
-            or not verify(answer[4:], self.challenge, client=client, server=own.public)
+            or client.index == identity.index
+            or not verify(answer[4:], self.challenge, client=client, server=identity.public)
         ):
             self.end("no known identity was proven", REFUSED)
             return
         self.peer = client.index
-        self.prove()
+        self.authenticate()
 
-    def prove(self, *, early: bool = False) -> None:
+    def authenticate(self, *, early: bool = False) -> None:
         """Report the session to the node, and then the data received before the proof.
 
         `early` marks a 0-RTT session.
@@ -130,6 +133,6 @@ class Proving(ABC):
             return
         assert self.peer is not None
         self.opened = True
-        self.owner.happened.append(Opened(self.session, self.peer, self.dialled, early))
-        self.owner.happened += self.waiting
-        self.waiting.clear()
+        self.owner.pending.append(Opened(self.session, self.peer, self.dialled, early))
+        self.owner.pending += self.early_data
+        self.early_data.clear()

@@ -68,16 +68,16 @@ class Late(Breaks):
 
 
 def job(factory, **more):
-    return Job(nodes=2, factory=f"tests.wire.drivers.test_nursery:{factory}", begin=True,
+    return Job(nodes=2, factory=f"tests.wire.drivers.test_fork_server:{factory}", begin=True,
                transport="tcp-tls", identity="Ed25519", limit_seconds=30, **more)  # fmt: skip
 
 
 def children():
-    """Return the living processes that a nursery of ours made."""
+    """Return the living processes that a fork_server of ours made."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if b"pqchain.wire.drivers.nursery" in path.read_bytes():
+            if b"pqchain.wire.drivers.fork_server" in path.read_bytes():
                 environment = path.with_name("environ").read_bytes()
                 if f"PQCHAIN_TEST={os.getpid()}".encode() in environment:
                     found.append(int(path.parent.name))
@@ -98,7 +98,7 @@ def wait(condition, seconds=60):
     [
         ("fails_at_once", "ended early: node 0 has no wish to live"),
         ("breaks_at_once", "ended early: RuntimeError: nobody foresaw this"),
-        ("Breaks", "ended early: ZeroDivisionError: a mistake; its log says where"),
+        ("Breaks", "ended early: ZeroDivisionError: a mistake. See its log"),
     ],
 )
 def test_a_node_that_dies_is_one_message_and_nothing_is_left(factory, why, tmp_path, monkeypatch):
@@ -117,15 +117,15 @@ def test_timers_that_are_due_already_ring(tmp_path):
     assert [node.report for node in result.nodes] == [{"rings": 5}] * 2
 
 
-def test_one_nursery_serves_several_jobs_and_says_when_it_is_gone(tmp_path):
+def test_one_fork_server_runs_several_jobs_and_its_end_is_reported(tmp_path):
     one = job("Late")
-    with processes.nursery(one) as nursery:
+    with processes.open_fork_server(one) as fork_server:
         for _ in range(2):
-            assert processes.run(one, tmp_path, using=nursery).failure is None
-        nursery._process.kill()
-        nursery._process.wait()
-        with pytest.raises(PqchainError, match="the process that starts nodes is gone"):
-            processes.run(one, tmp_path, using=nursery)
+            assert processes.run(one, tmp_path, fork_server=fork_server).failure is None
+        fork_server._process.kill()
+        fork_server._process.wait()
+        with pytest.raises(PqchainError, match="the fork server has ended"):
+            processes.run(one, tmp_path, fork_server=fork_server)
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,14 @@ import io
 import os
 import uuid
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqchain import checksum
 from pqchain.errors import DataError, MachineMismatch, UsageError
-from pqchain.installation import MOST_JSON_BYTES, MOST_TABLE_BYTES, read_bytes
+from pqchain.installation import MAX_JSON_BYTES, MAX_TABLE_BYTES, read_bytes
+from pqchain.results import checksum
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,8 +76,8 @@ def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
     columns, kind = contract.columns, contract.name
     if sorted(map(str, frame.columns)) != sorted(columns):
         raise DataError(
-            f"a {kind} frame has the columns {list(columns)}, but this one has "
-            f"{list(frame.columns)}; add or drop columns until they agree"
+            f"a {kind} frame must have the columns {list(columns)}; got {list(frame.columns)}. "
+            "Add or drop columns"
         )
     ordered = frame[list(columns)].reset_index(drop=True)
     ordered.attrs = {}  # pandas would deep-copy them with every column
@@ -136,7 +137,7 @@ def save(
             "use text, finite numbers, lists and dictionaries only"
         ) from error
     path.parent.mkdir(parents=True, exist_ok=True)
-    _check_ours(path)
+    _check_written_by_save(path)
     # Sidecar first: if the process ends in between, it still marks both files as pqchain's.
     write_atomically(path.with_suffix(".json"), text + "\n")
     write_atomically(path, table)
@@ -153,22 +154,22 @@ def load(path: str | Path) -> pd.DataFrame:
 
     path = _csv_path(path)
     try:
-        table = read_bytes(path, MOST_TABLE_BYTES)
+        table = read_bytes(path, MAX_TABLE_BYTES)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
     sidecar = _sidecar(path)
     if hashlib.sha256(table).hexdigest() != sidecar.get("csv_sha256"):
         raise DataError(
-            f"{path} was changed after its sidecar was written, so its provenance no longer holds; "
-            "restore both files or make the numbers again"
+            f"{path} was changed after its sidecar was written, so its provenance is not valid; "
+            "restore both files, or run the measurement again"
         )
     contract = _contract(sidecar.get("contract"), sidecar.get("columns"), f"the sidecar of {path}")
     columns = contract.columns
     printed = pd.read_csv(io.BytesIO(table), dtype=str, keep_default_na=False)
     if list(printed.columns) != list(columns):
         raise DataError(
-            f"{path} should have the columns {list(columns)}, but has {list(printed.columns)}; "
-            f"save it again as a {contract.name} frame"
+            f"{path} must have the columns {list(columns)}; got {list(printed.columns)}. "
+            f"Save it again as a {contract.name} frame"
         )
     parsed = {
         name: pd.Series([_PARSERS[dtype](text) for text in printed[name]], dtype=object)
@@ -186,22 +187,22 @@ def merge(frames: Iterable[pd.DataFrame], *, contract: Contract | None = None) -
     of `attrs["provenance"]`; the rest is per frame in its list "runs". Raises MachineMismatch for
     frames of different machines, and DataError if a frame has no `machine_id` or there are none.
     """
-    given = list(frames)
-    if not given:
+    frames = list(frames)
+    if not frames:
         raise DataError("no frames to merge; give at least one")
-    contract = contract or contract_of(given[0])
-    checked = [check(frame, contract) for frame in given]
+    contract = contract or contract_of(frames[0])
+    checked = [check(frame, contract) for frame in frames]
     provenances: list[dict[str, Any]] = [frame.attrs.get("provenance", {}) for frame in checked]
     machines = [str(provenance.get("machine_id", "")) for provenance in provenances]
     if "" in machines:
         raise DataError(
-            f"frame {machines.index('') + 1} of {len(machines)} does not say on which machine it "
-            "was made; load frames with pqchain.results.load or set attrs['provenance']"
+            f"frame {machines.index('') + 1} of {len(machines)} has no machine_id in its "
+            "provenance; load frames with pqchain.results.load or set attrs['provenance']"
         )
     if len(set(machines)) > 1:
         raise MachineMismatch(
-            f"measurements of different machines do not mix: {sorted(set(machines))}; "
-            "compare them side by side, or measure again on one machine"
+            f"measurements to merge must be of one machine; got {sorted(set(machines))}. "
+            "Use `pqchain compare`, or measure again on one machine"
         )
     merged = joined(checked, contract)
     merged.attrs["provenance"] = _merged_provenance(provenances)
@@ -216,7 +217,7 @@ def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o666) -> 
     temporary file elsewhere.
     """
     data = content.encode() if isinstance(content, str) else content
-    _check_place(path)
+    _check_regular(path)
     if _written_unnamed(path, data, mode):
         return
     temporary = _temporary(path, mode)
@@ -257,33 +258,31 @@ def _written_unnamed(path: Path, data: bytes, mode: int) -> bool:
 def check_writable(path: str | Path) -> None:
     """Raise UsageError if `write_atomically` could not write the file.
 
-    To be called before the work for it is done. Creates and deletes a temporary file.
+    To be called before the work that the file is for. Creates and deletes a temporary file.
     """
     _temporary(Path(path)).unlink()
 
 
 def check_table(path: Path) -> None:
-    """Raise UsageError if `save` would refuse the path, before the work for it is done."""
-    for place in (path, path.with_suffix(".json")):
-        check_writable(place)
-    _check_ours(path)
+    """Raise UsageError if `save` could not write the path."""
+    for file in (path, path.with_suffix(".json")):
+        check_writable(file)
+    _check_written_by_save(path)
 
 
-def _check_ours(path: Path) -> None:
+def _check_written_by_save(path: Path) -> None:
     """Raise UsageError if the table or its sidecar exists without a sidecar written by `save`."""
-    beside = path.with_suffix(".json")
-    if found := [place for place in (path, beside) if place.exists()]:
-        try:
-            ours = "csv_sha256" in checksum.loads(read_bytes(beside, MOST_JSON_BYTES), "", "")
-        except (OSError, DataError):
-            ours = False
-        if not ours:
-            raise UsageError(f"{found[-1]} was not written by pqchain; name another file")
+    sidecar = path.with_suffix(".json")
+    if existing := [file for file in (path, sidecar) if file.exists()]:
+        with suppress(OSError, DataError):
+            if "csv_sha256" in checksum.loads(read_bytes(sidecar, MAX_JSON_BYTES), "", ""):
+                return
+        raise UsageError(f"{existing[-1]} was not written by pqchain; name another file")
 
 
 def _temporary(path: Path, mode: int = 0o666) -> Path:
     """Create an empty file of a new name next to `path`. Raises UsageError if that fails."""
-    _check_place(path)
+    _check_regular(path)
     try:
         temporary = _temporary_name(path)
         temporary.touch(mode=mode, exist_ok=False)
@@ -301,17 +300,17 @@ def _unwritable(path: Path, error: Exception) -> UsageError:
     return UsageError(f"{path} cannot be written: {reason}; name another file")
 
 
-def _check_place(path: Path) -> None:
+def _check_regular(path: Path) -> None:
     """Raise UsageError if the path is not a regular file, or its folder does not exist."""
     try:
         if path.is_dir():
-            raise UsageError(f"{path} is a folder; expected the name of a file")
+            raise UsageError(f"{path} must be a file; it is a folder")
         if path.exists() and not path.is_file():
-            raise UsageError(f"{path} is no ordinary file, and would be replaced; name another")
+            raise UsageError(f"{path} must be a regular file; name another")
         if not path.parent.is_dir():
             raise UsageError(
-                f"{path} cannot be written: there is no folder {path.parent}; make it, or name a "
-                "file in another one"
+                f"{path} cannot be written: the folder {path.parent} does not exist; create it, or "
+                "name another file"
             )
     except (OSError, ValueError) as error:
         raise _unwritable(path, error) from error
@@ -323,15 +322,15 @@ def contract_of(frame: pd.DataFrame) -> Contract:
     return _contract(plain.get("name"), plain.get("columns"), "attrs['contract'] of this frame")
 
 
-def _contract(name: object, columns: Any, what: str) -> Contract:
+def _contract(name: object, columns: Any, source: str) -> Contract:
     """Return a contract from plain data. Raises DataError."""
     known = isinstance(columns, dict) and all(
         isinstance(dtype, str) and dtype in _PARSERS for dtype in columns.values()
     )
     if not isinstance(name, str) or not known:
         raise DataError(
-            f"{what} does not say which columns there are; give contract=..., or make the numbers "
-            "again"
+            f"{source} must have a name and columns of a contract; give contract=..., or run the "
+            "measurement again"
         )
     return Contract(name, columns)
 
@@ -340,28 +339,28 @@ def _csv_path(path: str | Path) -> Path:
     """Return the path. Raises DataError unless it ends in .csv: the sidecar ends in .json."""
     path = Path(path)
     if path.suffix != ".csv":
-        raise DataError(f"{path} is not the name of a table; it should end in .csv")
+        raise DataError(f"the name of a table must end in .csv; got {path}")
     return path
 
 
 def _sidecar(path: Path) -> dict[str, Any]:
     """Return the sidecar of a CSV file. Raises DataError, also for another schema version."""
-    beside = path.with_suffix(".json")
-    remedy = "restore it, or make the numbers again"
+    sidecar = path.with_suffix(".json")
+    remedy = "restore it, or run the measurement again"
     try:
-        text = read_bytes(beside, MOST_JSON_BYTES)
+        text = read_bytes(sidecar, MAX_JSON_BYTES)
     except FileNotFoundError:
         raise DataError(
-            f"{path} has no sidecar {beside.name}, so nobody knows where its numbers come from; "
-            "restore it, or write the table with pqchain.results.save"
+            f"{path} has no sidecar {sidecar.name} with its provenance; restore it, or write the "
+            "table with pqchain.results.save"
         ) from None
     except OSError as error:
-        raise DataError(f"cannot read the sidecar {beside}: {error}; {remedy}") from error
+        raise DataError(f"cannot read the sidecar {sidecar}: {error}; {remedy}") from error
     version = ("schema_version", SCHEMA_VERSION)
-    return checksum.loads(text, f"the sidecar {beside}", remedy, version=version)
+    return checksum.loads(text, f"the sidecar {sidecar}", remedy, version=version)
 
 
-def _cast(column: pd.Series[Any], dtype: str, what: str) -> pd.Series[Any]:
+def _cast(column: pd.Series[Any], dtype: str, name: str) -> pd.Series[Any]:
     """Return the column as that dtype, without parsing text or rounding. Raises DataError."""
     import numpy as np
 
@@ -375,12 +374,12 @@ def _cast(column: pd.Series[Any], dtype: str, what: str) -> pd.Series[Any]:
     fits = fits.astype(bool)
     wrong = column[~fits]
     if not wrong.empty:
-        raise DataError(f"{what} holds {wrong.iloc[0]!r}; expected {_EXPECTED[dtype]} in every row")
+        raise DataError(f"{name} must have {_EXPECTED[dtype]} in every row; got {wrong.iloc[0]!r}")
     target: Any = dtype
     try:
         cast: pd.Series[Any] = column.astype(target)
     except (TypeError, ValueError) as error:
-        raise DataError(f"{what} is not {dtype}: {error}") from error
+        raise DataError(f"{name} is not {dtype}: {error}") from error
     return cast
 
 

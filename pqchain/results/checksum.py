@@ -23,34 +23,34 @@ def dumps(content: Mapping[str, Any], *, indent: int | None = None, allow_nan: b
     `allow_nan` allows NaN and infinite numbers, which Python reads although JSON has none. Raises
     TypeError or ValueError for content that is not plain JSON.
     """
-    whole = {**content, FIELD: _checksum(content)}
-    return json.dumps(whole, indent=indent, ensure_ascii=False, allow_nan=allow_nan)
+    document = {**content, FIELD: _checksum(content)}
+    return json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=allow_nan)
 
 
 def loads(
-    text: str | bytes, what: str, remedy: str, *, version: tuple[str, int] | None = None
+    text: str | bytes, name: str, remedy: str, *, version: tuple[str, int] | None = None
 ) -> dict[str, Any]:
     """Return the content that `dumps` wrote, without its checksum.
 
     `version` is the key of the format version and its expected value. Raises DataError for any
-    other text or version; the message has `what`, a name of the document, and `remedy`.
+    other text or version; the message has the document's `name` and `remedy`.
     """
     try:
         content = json.loads(text)
         if not isinstance(content, dict):
-            raise ValueError(f"it is a {type(content).__name__}; expected names and values")
+            raise ValueError(f"expected a JSON object; got a {type(content).__name__}")
         if version is not None and content.get(version[0]) != version[1]:
-            field, read = version
+            key, expected = version
             raise DataError(
-                f"{what} has the {field.replace('_', ' ')} {content.get(field)!r}, but this "
-                f"pqchain reads {read}; use the pqchain that wrote it, or {remedy}"
+                f"{name} has the {key.replace('_', ' ')} {content.get(key)!r}, but this pqchain "
+                f"reads {expected}; use the pqchain that wrote it, or {remedy}"
             )
-        written = content.pop(FIELD, None)
-        if written != _checksum(content):
-            state = "has no checksum" if written is None else "was changed after it was written"
-            raise DataError(f"{what} {state}; {remedy}")
+        stored = content.pop(FIELD, None)
+        if stored != _checksum(content):
+            state = "has no checksum" if stored is None else "was changed after it was written"
+            raise DataError(f"{name} {state}; {remedy}")
     except (ValueError, RecursionError) as error:  # RecursionError: brackets nested too deeply
-        raise DataError(f"{what} cannot be read: {error}; {remedy}") from error
+        raise DataError(f"{name} cannot be read: {error}; {remedy}") from error
     return content
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain.checks import whole
+from pqchain.checks import integer
 from pqchain.errors import PqchainError, UnknownName, UsageError
-from pqchain.reencode import replay
-from pqchain.reencode.scenario import MOST_REPEATS, Link, Scenario
+from pqchain.reencode import replays
+from pqchain.reencode.scenario import MAX_REPEATS, Link, Scenario
 from pqchain.results import Contract
 from pqchain.wire.transports import registry
 
@@ -32,21 +32,19 @@ SWEEP = Contract.of(
     ("str", "status note"),
 )
 
-_QUIC = registry.names(virtual=True)[0]
-
 WAYS: Mapping[str, Mapping[str, str]] = {
     "tcp": {"transport": "tcp-tls"},
-    "quic": {"transport": _QUIC},
-    "quic-one-stream": {"transport": _QUIC, "streams": "single"},
-    "quic-cubic": {"transport": _QUIC, "congestion": "cubic"},
-    "quic-bbr": {"transport": _QUIC, "congestion": "bbr"},
-    "quic-fresh": {"transport": _QUIC, "sessions": "full"},
-    "quic-0-rtt": {"transport": _QUIC, "sessions": "0-rtt"},
+    "quic": {},
+    "quic-one-stream": {"streams": "single"},
+    "quic-cubic": {"congestion": "cubic"},
+    "quic-bbr": {"congestion": "bbr"},
+    "quic-fresh": {"sessions": "full"},
+    "quic-0-rtt": {"sessions": "0-rtt"},
 }
-"""Configurations: fields of a scenario by name.
+"""Configurations: changed fields of a scenario, by name.
 
-The default is one stream per chunk on existing sessions, with NewReno. Fresh sessions are opened
-for the chunks, with a full or a 0-RTT handshake.
+Those of QUIC use the scenario's transport. "quic" has one stream per chunk on existing sessions,
+with NewReno; fresh sessions are opened for the chunks, with a full or a 0-RTT handshake.
 """
 
 SMALL = Scenario(
@@ -86,7 +84,12 @@ def sweep(
     for way in ways:
         if way not in WAYS:
             raise UnknownName("way", way, WAYS)
-    whole("repeats", repeats, least=1, most=MOST_REPEATS)
+    if not registry.get(base.transport).datagrams:
+        raise UsageError(
+            f"the transport must be {' or '.join(registry.names(datagrams=True))}; got "
+            f"{base.transport}. For TCP add 'tcp' to the ways."
+        )
+    integer("repeats", repeats, least=1, most=MAX_REPEATS)
     conditions = [
         Link(bits_per_second=rate, delay_seconds=delay, loss=lost)
         for rate, delay, lost in itertools.product(bits_per_second, delay_seconds, loss)
@@ -95,14 +98,14 @@ def sweep(
     total = len(conditions) * len(ways)
     with tqdm(total=total, disable=not progress, desc="links", leave=False) as bar:
         for link in conditions:
-            found = []
+            configurations = []
             for way in ways:
-                found.append(_row(replace(base, link=link), way, repeats))
+                configurations.append(_row(replace(base, link=link), way, repeats))
                 bar.update()
             # Infinite where a configuration did not run, so that it is never the best; NaN in the
             # frame.
-            best = min(row["transfer_seconds"] for row in found)
-            rows += [row | {"over_best": row["transfer_seconds"] / best} for row in found]
+            best = min(row["transfer_seconds"] for row in configurations)
+            rows += [row | {"over_best": row["transfer_seconds"] / best} for row in configurations]
     frame = SWEEP.frame(rows).replace(math.inf, math.nan)
     frame.attrs["provenance"] = {"scenario_id": base.id, "repeats": repeats}
     return frame
@@ -116,10 +119,10 @@ def _row(base: Scenario, way: str, repeats: int) -> dict[str, Any]:
     row |= {"way": way, **WAYS[way], "repeats": 0}
     row |= {name: getattr(base.link, name) for name in ("bits_per_second", "delay_seconds", "loss")}
     try:
-        one = replace(base, **dict[str, Any](WAYS[way]))
-        if reason := replay.check_possible(one):
+        scenario = replace(base, **dict[str, Any](WAYS[way]))
+        if reason := replays.unavailable_reason(scenario):
             return row | {"status": "unsupported", "note": reason}
-        frame = replay.replay(one, repeats=repeats)
+        frame = replays.replay(scenario, repeats=repeats).frame
     # One configuration that fails must not end the sweep.
     except PqchainError as error:
         status = "unsupported" if isinstance(error, UsageError) else "failed"

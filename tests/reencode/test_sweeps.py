@@ -7,22 +7,22 @@ import pytest
 
 from pqchain import results
 from pqchain.errors import PqchainError, UnknownName, UsageError
-from pqchain.reencode import replay, sweep
+from pqchain.reencode import replays, sweep, sweeps
 from pqchain.wire.transports import registry
 from tests import frames
 
-REASON = registry.get("native").reason()
+REASON = registry.get("native").unavailable_reason()
 built = pytest.mark.skipif(bool(REASON), reason=REASON)
-TINY = replace(sweep.SMALL, block_bytes=20_000, blocks=2)
+TINY = replace(sweeps.SMALL, block_bytes=20_000, blocks=2)
 
 
 @built
 def test_0_rtt_saves_a_round_trip_and_loss_costs_time():
     ways = ("quic-fresh", "quic-0-rtt")
-    frame = sweep.sweep(
+    frame = sweep(
         TINY, bits_per_second=(1e9,), delay_seconds=(0.02,), loss=(0.0, 0.05), ways=ways, repeats=1
     )
-    results.check(frame, sweep.SWEEP)
+    results.check(frame, sweeps.SWEEP)
     assert frame["way"].tolist() == [*ways] * 2
     assert set(frame["status"]) == {"ok"}
     fine, lossy = (group.set_index("way") for _, group in frame.groupby("loss"))
@@ -31,16 +31,16 @@ def test_0_rtt_saves_a_round_trip_and_loss_costs_time():
     assert 0.02 < fresh - early < 0.045
     assert (lossy["transfer_seconds"] > fine["transfer_seconds"]).all()
     assert frame.groupby("loss")["over_best"].min().tolist() == [1, 1]
-    again = sweep.sweep(
+    again = sweep(
         TINY, bits_per_second=(1e9,), delay_seconds=(0.02,), loss=(0.0, 0.05), ways=ways, repeats=1
     )
     assert again.equals(frame)
 
 
 def test_tcp_on_the_virtual_clock_is_a_row_that_says_why(monkeypatch):
-    monkeypatch.setattr(replay, "replay", lambda one, **_: frames.replay_runs({}))
-    monkeypatch.setattr(replay, "check_possible", lambda one: "")
-    frame = sweep.sweep(TINY, bits_per_second=(1e9,), delay_seconds=(0.0,), loss=(0.0,),
+    monkeypatch.setattr(replays, "replay", lambda one, **_: frames.replay_result({}))
+    monkeypatch.setattr(replays, "unavailable_reason", lambda one: "")
+    frame = sweep(TINY, bits_per_second=(1e9,), delay_seconds=(0.0,), loss=(0.0,),
                         ways=("tcp", "quic"))  # fmt: skip
     tcp, quic = frame.to_dict("records")
     assert tcp["status"] == "unsupported" and "needs sockets" in tcp["note"]
@@ -48,19 +48,31 @@ def test_tcp_on_the_virtual_clock_is_a_row_that_says_why(monkeypatch):
     assert (quic["status"], quic["over_best"]) == ("ok", 1)
 
 
+def test_quic_uses_the_transport_of_the_scenario():
+    base, once = replace(TINY, transport="aioquic"), {"bits_per_second": (1e9,), "loss": (0.0,)}
+    frame = sweep(
+        base, **once, delay_seconds=(1e-4,), ways=("quic", "quic-one-stream", "quic-bbr"), repeats=1
+    )
+    assert frame["transport"].tolist() == ["aioquic"] * 3
+    assert frame["status"].tolist() == ["ok", "ok", "unsupported"]
+    tcp = replace(TINY, transport="tcp-tls", mode="netns")
+    with pytest.raises(UsageError, match="transport must be native or aioquic or qh3; got tcp-tls"):
+        sweep(tcp)
+
+
 def test_a_run_that_fails_is_a_row_that_says_why(monkeypatch):
     def fail(one, **_):
         raise PqchainError("no end")
 
-    monkeypatch.setattr(replay, "replay", fail)
-    monkeypatch.setattr(replay, "check_possible", lambda one: "")
-    frame = sweep.sweep(TINY, bits_per_second=(1e9,), delay_seconds=(0.0,), loss=(0.0,),
+    monkeypatch.setattr(replays, "replay", fail)
+    monkeypatch.setattr(replays, "unavailable_reason", lambda one: "")
+    frame = sweep(TINY, bits_per_second=(1e9,), delay_seconds=(0.0,), loss=(0.0,),
                         ways=("quic",))  # fmt: skip
     assert frame["status"].tolist() == ["failed"] and frame["note"].tolist() == ["no end"]
 
 
 def test_what_makes_no_sense_is_refused():
     with pytest.raises(UnknownName, match="unknown way 'quick'"):
-        sweep.sweep(ways=("quick",))
-    with pytest.raises(UsageError, match="repeats is 0"):
-        sweep.sweep(repeats=0)
+        sweep(ways=("quick",))
+    with pytest.raises(UsageError, match=r"repeats must be .* got 0"):
+        sweep(repeats=0)

@@ -25,9 +25,9 @@ from pqchain.errors import PqchainError
 from pqchain.wire.drivers import child
 
 _QUIT_SECONDS = 10.0
-_NUMBER_BYTES = 8
+_PID_BYTES = 8
 
-_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+_ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
 """OpenBLAS, which numpy loads, would start a thread per processor."""
 
 
@@ -40,7 +40,7 @@ class Process:
     """Reaches end of file when the process ends."""
     pid: int
     executed: asyncio.subprocess.Process | None = None
-    """The asyncio process if the node was executed and not forked by a nursery."""
+    """The asyncio process if the node was executed and not forked by a fork server."""
 
     async def wait(self) -> None:
         """Reap the process after `stdout` has ended; nothing to do for a forked one."""
@@ -55,7 +55,7 @@ class Process:
 
 
 @dataclass(eq=False)
-class Nursery:
+class ForkServer:
     """Context manager that starts nodes' processes."""
 
     modules: tuple[str, ...]
@@ -63,15 +63,15 @@ class Nursery:
     _socket: socket.socket = field(init=False)
     _process: subprocess.Popen[bytes] = field(init=False)
 
-    def __enter__(self) -> Nursery:
-        self._socket, theirs = socket.socketpair()
-        with theirs:
+    def __enter__(self) -> ForkServer:
+        self._socket, other_end = socket.socketpair()
+        with other_end:
             # In a session of its own: Ctrl-C reaches only the parent, which then stops the nodes.
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "pqchain.wire.drivers.nursery", *self.modules],
-                stdin=theirs.fileno(),
+                [sys.executable, "-m", "pqchain.wire.drivers.fork_server", *self.modules],
+                stdin=other_end.fileno(),
                 stdout=subprocess.DEVNULL,
-                env={**os.environ, **_ONE_THREAD},
+                env={**os.environ, **_ENVIRONMENT},
                 start_new_session=True,
             )
         return self
@@ -87,61 +87,61 @@ class Nursery:
     async def start(self, log: IO[Any], limit_bytes: int) -> Process:
         """Start a node's process that writes its errors to `log`; return its handle.
 
-        `limit_bytes` bounds a line of its output. Raises PqchainError if the nursery has ended.
+        `limit_bytes` bounds a line of its output. Raises PqchainError if the fork server has ended.
         """
         loop = asyncio.get_running_loop()
-        theirs_in, ours_in = os.pipe()
-        ours_out, theirs_out = os.pipe()
-        reader, writer = os.fdopen(ours_out, "rb"), os.fdopen(ours_in, "wb")
+        node_stdin, stdin = os.pipe()
+        stdout, node_stdout = os.pipe()
+        reader, writer = os.fdopen(stdout, "rb"), os.fdopen(stdin, "wb")
         try:
-            # On a thread, because the nursery's answer would block the event loop.
-            pid = await asyncio.to_thread(self._fork, (theirs_in, theirs_out, log.fileno()))
+            # On a thread, because the fork server's answer would block the event loop.
+            pid = await asyncio.to_thread(self._fork, (node_stdin, node_stdout, log.fileno()))
         except BaseException:
             reader.close()
             writer.close()
             raise
         finally:
-            os.close(theirs_in)
-            os.close(theirs_out)
-        stdout = asyncio.StreamReader(limit_bytes)
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stdout), reader)
+            os.close(node_stdin)
+            os.close(node_stdout)
+        output = asyncio.StreamReader(limit_bytes)
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(output), reader)
         transport, protocol = await loop.connect_write_pipe(
             lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), writer
         )
         if hasattr(os, "sched_setaffinity"):
-            # The nursery may have been started with another affinity than this process has now.
+            # The fork server may have been started with another affinity than this process has now.
             os.sched_setaffinity(pid, os.sched_getaffinity(0))
-        return Process(asyncio.StreamWriter(transport, protocol, None, loop), stdout, pid)
+        return Process(asyncio.StreamWriter(transport, protocol, None, loop), output, pid)
 
     def _fork(self, files: tuple[int, ...]) -> int:
         try:
             socket.send_fds(self._socket, [b"\0"], files)
-            answer = self._socket.recv(_NUMBER_BYTES, socket.MSG_WAITALL)
+            answer = self._socket.recv(_PID_BYTES, socket.MSG_WAITALL)
         except OSError:
             answer = b""
-        if len(answer) < _NUMBER_BYTES:
-            raise PqchainError("the process that starts nodes is gone; see whether memory is short")
+        if len(answer) < _PID_BYTES:
+            raise PqchainError("the fork server has ended. Check whether memory is short.")
         return int.from_bytes(answer, "big")
 
 
 def _serve(modules: Iterable[str]) -> bool:
-    """Fork for each request; return True in a node, and False at the end of the requests."""
+    """Fork for each request; return True in a forked node, and False after the last request."""
     for name in modules:
         with suppress(ImportError):
             importlib.import_module(name)
     # Collections would write to the imported objects and so copy their shared pages.
     gc.freeze()
-    own = socket.socket(fileno=os.dup(0))
+    requests = socket.socket(fileno=os.dup(0))
     # The system reaps the nodes, so that none remains a zombie.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        _, files, _, _ = socket.recv_fds(own, 1, 3)
+        _, files, _, _ = socket.recv_fds(requests, 1, 3)
         if not files:
             return False
         pid = os.fork()
         if not pid:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            own.close()
+            requests.close()
             for number, file in enumerate(files):
                 os.dup2(file, number)
                 os.close(file)
@@ -149,7 +149,7 @@ def _serve(modules: Iterable[str]) -> bool:
         for file in files:
             os.close(file)
         try:
-            own.sendall(pid.to_bytes(_NUMBER_BYTES, "big"))
+            requests.sendall(pid.to_bytes(_PID_BYTES, "big"))
         except OSError:
             return False  # the parent has ended; the node notices the end of its stdin
 

@@ -1,11 +1,28 @@
-"""Fits that are known in closed form."""
+"""Coverage of intervals, and fits that are known in closed form."""
 
-from __future__ import annotations
+import math
 
 import numpy as np
 import pytest
 
-from pqchain.fitting import linear, nonnegative, nonnegative_spread, power
+from pqchain.statistics import half_width, linear, nonnegative, nonnegative_spread, power
+
+
+def test_intervals_cover_as_often_as_they_say():
+    drawn = np.random.default_rng(1).normal(10.0, 2.0, size=(2000, 6))
+    covered = [abs(row.mean() - 10.0) <= half_width(row) for row in drawn]
+    # Four standard errors of 0.0049 around 0.95.
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.02)
+
+
+def test_many_samples_are_as_good_as_normal():
+    expected = 1.96 * np.arange(100.0).std(ddof=1) / 10
+    assert half_width(np.arange(100.0)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("samples", [[], [1.0]])
+def test_too_few_samples_have_none(samples):
+    assert math.isnan(half_width(samples))
 
 
 def test_prices_are_found_and_none_is_negative():

@@ -172,15 +172,14 @@ def describe(error: BaseException) -> str:
         text = " ".join(str(error).split())[:_MAX_TEXT]
     except BaseException:  # noqa: BLE001 - the __str__ of an exception of the user is user code
         text = ""
-    where = ""
     if isinstance(error, SyntaxError) and error.filename:
-        where = f"{Path(error.filename).name}:{error.lineno or 0}: "
+        prefix = f"{Path(error.filename).name}:{error.lineno or 0}: "
         text = " ".join(str(error.msg).split())[:_MAX_TEXT]
     else:
         frames = traceback.extract_tb(error.__traceback__)
-        where = _first_user_frame((frame.filename, frame.lineno or 0) for frame in frames[::-1])
+        prefix = _first_user_frame((frame.filename, frame.lineno or 0) for frame in frames[::-1])
     name = type(error).__name__
-    return f"{where}{name}: {text}" if text else f"{where}{name}"
+    return f"{prefix}{name}: {text}" if text else f"{prefix}{name}"
 
 
 def _first_user_frame(frames: Any) -> str:
@@ -216,10 +215,10 @@ def call(
         caller.child.end()
         return result
     with _lock:
-        _kept.append((key, caller))
+        _idle.append((key, caller))
         # The least recently used children are ended.
-        surplus = _kept[:-_MAX_CHILDREN]
-        del _kept[: len(surplus)]
+        surplus = _idle[:-_MAX_CHILDREN]
+        del _idle[: len(surplus)]
     _end(surplus)
     return result
 
@@ -227,23 +226,23 @@ def call(
 def forget(scheme: str) -> None:
     """End the idle children with that scheme, because its file may have changed."""
     with _lock:
-        stale = [row for row in _kept if scheme in row[0]]
-        _kept[:] = [row for row in _kept if row not in stale]
+        stale = [row for row in _idle if scheme in row[0]]
+        _idle[:] = [row for row in _idle if row not in stale]
     _end(stale)
 
 
 def _take(key: tuple[object, ...]) -> _Caller | None:
     """Remove and return an idle child with that key, or return None."""
     with _lock:
-        for index, (other, caller) in enumerate(_kept):
+        for index, (other, caller) in enumerate(_idle):
             if other == key:
-                del _kept[index]
+                del _idle[index]
                 return caller
     return None
 
 
 _lock = threading.Lock()
-_kept: list[tuple[tuple[object, ...], _Caller]] = []
+_idle: list[tuple[tuple[object, ...], _Caller]] = []
 """Idle children by key: id of the process that started it (a fork must not use it), schemes."""
 
 
@@ -255,7 +254,7 @@ def _end(rows: Sequence[tuple[tuple[object, ...], _Caller]]) -> None:
 
 @atexit.register
 def _end_all() -> None:
-    _end(_kept)
+    _end(_idle)
 
 
 class _Caller:
@@ -263,11 +262,14 @@ class _Caller:
 
     def __init__(self, schemes: Sequence[str], limit_seconds: float) -> None:
         # Same module path as here; without PYTHONSAFEPATH, -m would put the current folder first.
-        path = os.pathsep.join(str(Path(each).absolute()) for each in sys.path)
+        # An empty entry means the current folder too, whose files must not be imported.
+        path = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path if entry)
         environment = {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1"}
-        self.child = Child([sys.executable, "-m", "pqchain.isolation"], environment=environment)
+        self.child = Child(
+            [sys.executable, "-m", "pqchain.crypto.isolation"], environment=environment
+        )
         for scheme in schemes:
-            self.call("pqchain.schemes:register", limit_seconds, {"own_scheme": scheme})
+            self.call("pqchain.schemes:register", limit_seconds, {"user_scheme": scheme})
 
     def call(self, function: str, limit_seconds: float, arguments: dict[str, Any]) -> Any:
         # Only an answer with the token is accepted: user code that exits with code 0, or writes to
@@ -302,10 +304,10 @@ class _Caller:
         """End the child and raise the reason, with the line that ran if it is known."""
         code = self.child.end(0.0 if limit_seconds is not None else _GRACE_SECONDS)
         frames = _FRAME.findall(self.child.stderr_tail)
-        where = _first_user_frame(frames)
+        prefix = _first_user_frame(frames)
         if limit_seconds is not None:
-            raise CallTimeout(f"{where}no result within {limit_seconds:g} s")
-        raise CryptoFailure(f"{where}the process ended by {exit_reason(code)}")
+            raise CallTimeout(f"{prefix}no result within {limit_seconds:g} s")
+        raise CryptoFailure(f"{prefix}the process ended by {exit_reason(code)}")
 
 
 _ERRORS: dict[str, type[PqchainError]] = {
@@ -359,6 +361,6 @@ def _perform(request: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     # Run the imported module and not `__main__`: other modules read `isolation.is_child`.
-    from pqchain import isolation
+    from pqchain.crypto import isolation
 
     isolation.serve()

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pqchain import checksum, outputs
 from pqchain.errors import UsageError
+from pqchain.results import checksum, outputs
 
 REFUSED = "must be new, empty or written by pqchain"
 
 
 def fill(folder: Path, *names: str, text: str = "ours", keep: bool = False) -> None:
-    with outputs.filled(folder, keep=keep) as building:
+    with outputs.staged(folder, keep=keep) as building:
         for name in names:
             (building / name).parent.mkdir(parents=True, exist_ok=True)
             (building / name).write_text(text)
@@ -35,7 +35,7 @@ def test_a_folder_is_filled_again_and_nothing_stale_stays(tmp_path: Path) -> Non
     fill(folder, "a/b.csv", text="again")
     assert files(folder) == {"a/b.csv": "again", "mine.txt": "mine"}
     assert not (folder / "d").exists()
-    assert outputs.listed(folder) == [Path("a/b.csv")]
+    assert outputs.manifest_files(folder) == [Path("a/b.csv")]
     assert [path.name for path in folder.parent.iterdir()] == ["results"]
 
 
@@ -49,7 +49,7 @@ def test_what_an_earlier_run_wrote_may_be_kept(tmp_path: Path) -> None:
 
 def test_nothing_is_moved_if_filling_fails(tmp_path: Path) -> None:
     fill(tmp_path, "a.csv")
-    with pytest.raises(ZeroDivisionError), outputs.filled(tmp_path) as building:
+    with pytest.raises(ZeroDivisionError), outputs.staged(tmp_path) as building:
         (building / "a.csv").write_text("half")
         1 / 0  # noqa: B018
     assert files(tmp_path) == {"a.csv": "ours"}

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pqchain import checksum, results, scratch
+from pqchain import results
 from pqchain.errors import DataError, UsageError
-from pqchain.installation import MOST_TEXT_BYTES, read_bytes
+from pqchain.installation import MAX_TEXT_BYTES, read_bytes
+from pqchain.results import checksum, scratch
 
 MANIFEST = "files.json"
 """Name of the manifest: the list of written files, with a checksum."""
@@ -23,20 +24,20 @@ _FIRST_PAGE = Path("index.html")
 
 
 def claim(folder: Path) -> None:
-    """Create an output folder with a manifest, before the work for it is done.
+    """Create an output folder with a manifest, before the work that it is for.
 
     Raises UsageError if it cannot be written, or if it has no manifest and contains anything but
     output folders and empty folders.
     """
     try:
         if folder.exists() and not folder.is_dir():
-            raise UsageError(f"{folder} is a file; expected a folder")
+            raise UsageError(f"{folder} must be a folder; it is a file")
         if (folder / MANIFEST).exists():
-            listed(folder)
+            manifest_files(folder)
         elif (other := _foreign(folder)) is not None:
             raise UsageError(
-                f"{folder} must be new, empty or written by pqchain; it holds {other.name}. Name "
-                "another folder"
+                f"{folder} must be new, empty or written by pqchain; it contains {other.name}. "
+                "Name another folder"
             )
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, ValueError) as error:
@@ -45,11 +46,11 @@ def claim(folder: Path) -> None:
     if (folder / MANIFEST).exists():
         results.check_writable(folder / MANIFEST)
     else:
-        _list(folder, [])
+        _write_manifest(folder, [])
 
 
 @contextmanager
-def filled(folder: Path, *, keep: bool = False) -> Iterator[Path]:
+def staged(folder: Path, *, keep: bool = False) -> Iterator[Path]:
     """Yield a temporary folder whose files are moved to `folder` if the block succeeds.
 
     Files of an earlier run that this run has not written are removed, unless `keep` is set. Raises
@@ -65,14 +66,14 @@ def filled(folder: Path, *, keep: bool = False) -> Iterator[Path]:
         _move(building, folder, sorted(paths, key=lambda file: (file == _FIRST_PAGE, file)), keep)
 
 
-def listed(folder: Path) -> list[Path]:
+def manifest_files(folder: Path) -> list[Path]:
     """Return the files in the manifest of a folder, relative to it.
 
     Raises UsageError if the manifest is missing or invalid. Paths outside the folder are left out.
     """
     manifest = folder / MANIFEST
     try:
-        text = read_bytes(manifest, MOST_TEXT_BYTES)
+        text = read_bytes(manifest, MAX_TEXT_BYTES)
         names = checksum.loads(text, str(manifest), "name another folder")["files"]
         files = [Path(name) for name in names]
     except (OSError, DataError, TypeError, KeyError) as error:
@@ -91,7 +92,7 @@ def _foreign(folder: Path) -> Path | None:
             return path
         try:
             if (path / MANIFEST).exists():
-                listed(path)
+                manifest_files(path)
             elif _foreign(path) is not None:
                 return path
         except (OSError, UsageError):
@@ -100,37 +101,37 @@ def _foreign(folder: Path) -> Path | None:
 
 
 def _move(building: Path, folder: Path, files: list[Path], keep: bool) -> None:
-    earlier = listed(folder)
+    earlier = manifest_files(folder)
     for file in files:
         if file not in earlier and (folder / file).exists():
             raise UsageError(
                 f"{folder / file} was not written by pqchain, and would be replaced; move it away, "
                 "or name another folder"
             )
-    others = sorted(set(earlier) - set(files))
+    stale = sorted(set(earlier) - set(files))
     # The manifest lists the files of both runs until the earlier ones are removed, so that none is
     # left unlisted by an interruption.
-    _list(folder, [*files, *others])
+    _write_manifest(folder, [*files, *stale])
     for file in files:
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         os.replace(building / file, folder / file)  # noqa: PTH105
     if not keep:
-        for file in others:
+        for file in stale:
             _remove(folder, file)
-        _list(folder, files)
+        _write_manifest(folder, files)
 
 
-def _list(folder: Path, files: Iterable[Path]) -> None:
+def _write_manifest(folder: Path, files: Iterable[Path]) -> None:
     names = sorted(file.as_posix() for file in files)
     results.write_atomically(folder / MANIFEST, checksum.dumps({"files": names}, indent=2) + "\n")
 
 
 def _remove(folder: Path, file: Path) -> None:
     """Remove a file of an earlier run, and its subfolder if that becomes empty."""
-    place = folder / file
+    path = folder / file
     # A symbolic link in the path could lead to a file outside the folder.
-    if place.parent.resolve() != folder / file.parent or place.is_dir():
+    if path.parent.resolve() != folder / file.parent or path.is_dir():
         return
-    place.unlink(missing_ok=True)
-    if place.parent != folder and place.parent.is_dir() and not any(place.parent.iterdir()):
-        place.parent.rmdir()
+    path.unlink(missing_ok=True)
+    if path.parent != folder and path.parent.is_dir() and not any(path.parent.iterdir()):
+        path.parent.rmdir()

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from pqchain import scratch
+from pqchain.results import scratch
 
 PROGRAM = """
 import sys, time
 from pathlib import Path
-from pqchain import scratch
+from pqchain.results import scratch
 with scratch.folder(Path(sys.argv[1]), prefix="x[1].", suffix=".tmp") as place:
     (place / "deep").mkdir()
     (place / "deep" / "file").write_bytes(b"data")

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pqchain import checksum, results
+from pqchain import results
 from pqchain.costs import MEASUREMENT
 from pqchain.errors import DataError, MachineMismatch, PqchainError, UsageError
-from pqchain.results import Contract
+from pqchain.results import Contract, checksum
 
 PROVENANCE = {"machine_id": "amd-epyc-01234567", "load_avg_1min": 0.25, "native": {"a": ["b"]}}
 
@@ -88,7 +88,7 @@ def test_a_frame_knows_its_contract_and_is_saved_by_it(tmp_path: Path) -> None:
 
 
 def test_a_frame_without_a_contract_needs_one(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="does not say which columns there are; give contract="):
+    with pytest.raises(DataError, match="name and columns of a contract; give contract="):
         results.save(measurement(), tmp_path / "a.csv")
 
 
@@ -215,7 +215,7 @@ def test_a_table_with_other_columns_than_its_sidecar_says_is_refused(tmp_path: P
         beside.write_text(text)
         results.load(path)
     beside.write_text(anew(json.loads(text)))
-    with pytest.raises(DataError, match=r"columns \[.*'step'.*but has \['algorithm'"):
+    with pytest.raises(DataError, match=r"columns \[.*'step'.*got \['algorithm'"):
         results.load(path)
 
 
@@ -225,7 +225,7 @@ def test_a_sidecar_with_columns_of_no_known_type_is_refused(tmp_path: Path, colu
     beside = path.with_suffix(".json")
     sidecar = json.loads(beside.read_text(encoding="utf-8"))
     beside.write_text(anew(sidecar | {"columns": json.loads(columns)}), encoding="utf-8")
-    with pytest.raises(DataError, match="does not say which columns there are"):
+    with pytest.raises(DataError, match="must have a name and columns of a contract"):
         results.load(path)
 
 
@@ -274,9 +274,9 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
     ("name", "said"),
     [
         (".", "is a folder"),
-        ("none/a.csv", "there is no folder .*none; make it"),
-        ("file/a.csv", "there is no folder .*file; make it"),
-        ("/dev/null", "no ordinary file"),
+        ("none/a.csv", "folder .*none does not exist; create it"),
+        ("file/a.csv", "folder .*file does not exist; create it"),
+        ("/dev/null", "must be a regular file"),
         ("a" * 300, "File name too long"),
     ],
 )
@@ -352,7 +352,7 @@ def test_merge_refuses_two_machines() -> None:
 def test_merge_refuses_frames_from_nowhere() -> None:
     nowhere = measurement()
     nowhere.attrs = {}
-    with pytest.raises(DataError, match="frame 2 of 2 does not say"):
+    with pytest.raises(DataError, match="frame 2 of 2 has no machine_id"):
         results.merge([made_on("a"), nowhere])
     with pytest.raises(DataError, match="no frames"):
         results.merge([])

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from pqchain.consensus import Faults, metrics, model, named, over_seeds, sweep
+from pqchain.consensus import Faults, model, named, over_seeds, runs, sweep
 from pqchain.errors import DataError, UsageError
 from tests.consensus.scenarios import scenario
 
@@ -15,14 +15,14 @@ from tests.consensus.scenarios import scenario
 def test_a_record_says_what_ran_and_what_came_out() -> None:
     case = scenario(network=named("gossip"), nodes=64, delegates=7, seed=3)
     result = model.run(case)
-    row = metrics.record(result)
-    assert tuple(row) == tuple(metrics.CONSENSUS.columns)
+    row = result.record(runs.SWEEP)
+    assert tuple(row) == tuple(runs.SWEEP.columns)
     assert row["scenario"] == case.identifier and row["costs"] == "test"
     assert (row["nodes"], row["delegates"], row["network"]) == (64, 7, "gossip")
     assert row["latency_seconds"] == result.latency_seconds
     assert row["messages"] == 64 * 8 + 7 * 6
     assert row["spread_seconds"] > 0 and row["is_live"] and row["reason"] == ""
-    assert math.isnan(metrics.record(model.run(scenario()))["spread_seconds"])
+    assert math.isnan(model.run(scenario()).record(runs.SWEEP)["spread_seconds"])
 
 
 def test_what_is_not_live_says_who_lacks_what() -> None:
@@ -30,7 +30,7 @@ def test_what_is_not_live_says_who_lacks_what() -> None:
         network=named("mesh"), faults=Faults(crashed=(0, 1, 2)), view_timeout_seconds=1.0,
         max_views=4, blocks=3,
     )  # fmt: skip
-    row = metrics.record(model.run(stuck))
+    row = model.run(stuck).record()
     assert (row["is_live"], row["is_safe"], row["final_blocks"], row["views"]) == (
         False,
         True,
@@ -42,8 +42,8 @@ def test_what_is_not_live_says_who_lacks_what() -> None:
 
 
 def test_what_an_engine_refuses_is_a_row_with_its_reason() -> None:
-    row = metrics.failed(scenario(), UsageError("too large"))
-    frame = metrics.frame([row, metrics.record(model.run(scenario()))])
+    row = runs.failed(scenario(), UsageError("too large"))
+    frame = runs.SWEEP.frame([row, model.run(scenario()).record(runs.SWEEP)])
     assert frame["status"].tolist() == ["unsupported", "ok"]
     assert frame["reason"].tolist() == ["too large", ""]
 

@@ -1,0 +1,302 @@
+"""Results of runs, modelled or executed: one class, and one row per run in frames."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import pandas as pd
+
+from pqchain import results
+from pqchain.consensus.builder import Block
+from pqchain.consensus.network import SECOND
+from pqchain.consensus.scenario import Scenario
+from pqchain.consensus.view import NEVER, Array, ArrayEqMixin, Outcome
+from pqchain.errors import PqchainError
+from pqchain.figures import Kind
+from pqchain.results import Contract
+from pqchain.statistics import half_width
+
+Mode = Literal["model", "virtual", "loopback", "netns"]
+
+MODES: tuple[Mode, ...] = get_args(Mode)
+"""model: computed by `model.run`; the others are executed by `pqchain.delegates.run`."""
+
+KINDS = {
+    "model": Kind.MODELLED,
+    "virtual": Kind.REPLAYED,
+    "loopback": Kind.MEASURED,
+    "netns": Kind.MEASURED,
+}
+"""Kind of the numbers of a run, by mode."""
+
+SWEEP = Contract.of(
+    "consensus",
+    ("str", "scenario costs algorithm"),
+    ("Int64", "nodes delegates"),
+    ("str", "network exchange"),
+    ("Int64", "vote_phases"),
+    ("str", "proposal"),
+    ("Int64", "seed"),
+    ("float64", "transactions_per_block latency_seconds throughput_per_second spread_seconds"),
+    ("Int64", "final_blocks views messages rivals"),
+    ("bool", "is_safe is_live"),
+    ("str", "status reason"),
+)
+"""Rows of modelled runs.
+
+Columns: scenario (SHA-256 of everything that determines the row), costs (their source), algorithm,
+nodes, delegates, network, exchange, vote_phases, proposal, seed, transactions_per_block (modelled:
+the mean number that fills a block; executed: the mean of the final blocks), latency_seconds (mean
+over transactions, from appearance to the last live honest delegate's final block),
+throughput_per_second, spread_seconds (until the last node received the block, or for executed runs
+the final block; NaN in models other than gossip), final_blocks, views, messages (per block without
+faults), rivals (Proof of Luck: other released blocks), is_safe, is_live, status, reason.
+"""
+
+RUNS = Contract(
+    "consensus_runs",
+    {
+        **SWEEP.columns,
+        **Contract.of(
+            "",
+            ("str", "mode kind transport datagram_sha256"),
+            ("Int64", "sent_messages sent_bytes"),
+            ("float64", "cpu_seconds latency_half_width_seconds"),
+            ("float64", "predicted_latency_seconds prediction_error_percent"),
+            ("float64", "plain_latency_seconds over_plain_percent"),
+        ).columns,
+    },
+)
+"""Rows of runs in any mode.
+
+Columns: those of "consensus"; mode, kind (modelled, replayed or measured), transport, sent_messages
+and sent_bytes (in the whole run; empty if modelled), cpu_seconds (of all nodes; NaN unless
+measured), latency_half_width_seconds (of the 95 % interval of the mean over the heights; NaN if
+modelled or for one height), predicted_latency_seconds (by the law "host" for measured runs; else
+NaN), prediction_error_percent (its relative error), plain_latency_seconds (of the same over plain,
+for a run over a transport in virtual time; else NaN), over_plain_percent (relative cost of the
+transport) and datagram_sha256 (of all datagrams over native in virtual time, equal for equal
+scenarios; else empty).
+"""
+
+GROUP = ("algorithm", "nodes", "delegates", "network", "exchange", "vote_phases", "proposal")
+"""Columns that are equal for runs that differ in the seed only."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Height(ArrayEqMixin):
+    """Result of one height; equality compares all fields, times to the nanosecond."""
+
+    block: Block
+    """Contents of the first proposed block, and when it could be proposed."""
+    ended_ns: int
+    """When the last live honest delegate had a final block; NEVER if one never did."""
+    final_ns: Array
+    """[delegate]: when it had a final block, in nanoseconds; NEVER if it did not."""
+    blocks: frozenset[int]
+    """Values of the different blocks that honest delegates finalized. Over a transport only the
+    last height has them, as each block contains the hash of the one before."""
+    views: int
+    rivals: int = 0
+    """Proof of Luck: blocks released by delegates other than the winner."""
+    spread_seconds: float = math.nan
+    """From the start until the last node had the block (gossip), or until the last node, observers
+    included, had the final block (over a transport); otherwise NaN."""
+    sent_messages: float = math.nan
+    """Messages and bytes sent by all delegates during the height; NaN unless over a transport."""
+    sent_bytes: float = math.nan
+    cpu_seconds: float = math.nan
+    """Processor time of all nodes; NaN unless measured."""
+    outcomes: tuple[Outcome, ...] = ()
+    """One outcome per view, in order; empty over a transport."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether every live honest delegate has a final block."""
+        return self.ended_ns < NEVER
+
+    @property
+    def latency_seconds(self) -> float:
+        """Mean time from a transaction's appearance to finality."""
+        return (self.ended_ns - self.block.appeared_ns) / SECOND
+
+
+def modelled_height(
+    block: Block,
+    outcomes: list[Outcome],
+    *,
+    final_ns: Array,
+    honest: Any,
+    blocks: set[int],
+    rivals: int,
+) -> Height:
+    """Return the result of a height from the outcomes of its views; `honest` is per delegate."""
+    reached = outcomes[0].reached_ns
+    received = reached[reached < NEVER]
+    spread = float((received.max() - block.starts_ns) / SECOND) if len(received) else math.nan
+    return Height(
+        block=block,
+        ended_ns=int(final_ns[honest].max()) if honest.any() else NEVER,
+        final_ns=final_ns,
+        blocks=frozenset(blocks),
+        views=len(outcomes),
+        rivals=rivals,
+        spread_seconds=spread,
+        outcomes=tuple(outcomes),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Run(ArrayEqMixin):
+    """Results of one scenario in any mode; all engines of the model return equal runs."""
+
+    scenario: Scenario
+    heights: tuple[Height, ...]
+    mode: Mode = "model"
+    transport: str = ""
+    sent_messages: int | None = None
+    """Messages and bytes sent in the run; None unless over a transport."""
+    sent_bytes: int | None = None
+    cpu_seconds: float = math.nan
+    """Processor time of all nodes; NaN unless measured."""
+    predicted_seconds: float = math.nan
+    """Latency predicted by the law "host"; see `delegates.service_times`."""
+    plain_seconds: float = math.nan
+    """Latency of the same over plain, for a run over a transport in virtual time."""
+    datagram_sha256: str = ""
+    """Digest of all datagrams and their times, over native in virtual time."""
+
+    @property
+    def final(self) -> list[Height]:
+        """The heights at which every live honest delegate had a final block."""
+        return [height for height in self.heights if height.is_final]
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether no two honest delegates finalized different blocks of one height."""
+        return all(len(height.blocks) <= 1 for height in self.heights)
+
+    @property
+    def is_live(self) -> bool:
+        """Whether every live honest delegate finalized a block at all heights of the scenario."""
+        return len(self.final) == len(self.heights) == self.scenario.blocks
+
+    @property
+    def views(self) -> int:
+        """Number of views of all heights."""
+        return sum(height.views for height in self.heights)
+
+    @property
+    def transactions(self) -> int:
+        """Number of transactions in final blocks."""
+        return sum(height.block.transactions for height in self.final)
+
+    @property
+    def latency_seconds(self) -> float:
+        """Mean time from a transaction's appearance to finality; NaN without a final block."""
+        if not self.final:
+            return math.nan
+        total = sum((h.ended_ns - h.block.appeared_ns) * h.block.transactions for h in self.final)
+        return total / self.transactions / SECOND
+
+    @property
+    def half_width_seconds(self) -> float:
+        """Half width of the 95 % interval of the mean latency over the heights; NaN if modelled."""
+        if self.mode == "model":
+            return math.nan
+        return half_width(height.latency_seconds for height in self.final)
+
+    @property
+    def error_percent(self) -> float:
+        """Relative error of the predicted latency in percent."""
+        return 100 * (self.predicted_seconds / self.latency_seconds - 1)
+
+    @property
+    def throughput_per_second(self) -> float:
+        """Final transactions divided by the duration of the run; 0 without a final block."""
+        last = max((height.ended_ns for height in self.final), default=0)
+        return self.transactions * SECOND / last if last else 0.0
+
+    @property
+    def kind(self) -> Kind:
+        """Kind of its numbers: modelled, replayed or measured."""
+        return KINDS[self.mode]
+
+    @property
+    def reason(self) -> str:
+        """Why the run is not live; empty if it is live or has no heights."""
+        if self.is_live or not self.heights:
+            return ""
+        last = self.heights[-1]
+        return (
+            f"not live: {len(self.final)} of {self.scenario.blocks} blocks became final; after "
+            f"{last.views} views {int((last.final_ns >= NEVER).sum())} of "
+            f"{self.scenario.delegate_count} delegates, faulty ones included, lack the last one"
+        )
+
+    def record(self, contract: Contract = RUNS) -> dict[str, Any]:
+        """Return the results as a row of the contract, `RUNS` or `SWEEP`."""
+        scenario, final = self.scenario, len(self.final)
+        of_scenario = ("algorithm", "nodes", "exchange", "proposal", "seed")
+        row = {name: getattr(scenario, name) for name in of_scenario}
+        row |= {name: getattr(self, name) for name in RUNS.columns if hasattr(self, name)}
+        spreads = (height.spread_seconds for height in self.heights)
+        per_block = self.transactions / final if final else math.nan
+        row |= {
+            "scenario": scenario.identifier,
+            "costs": scenario.costs.origin(scenario.algorithm),
+            "delegates": scenario.delegate_count,
+            "network": scenario.network.law,
+            "vote_phases": scenario.phases,
+            "transactions_per_block": (
+                scenario.transactions_per_block() if self.mode == "model" else per_block
+            ),
+            "spread_seconds": max(filter(math.isfinite, spreads), default=math.nan),
+            "final_blocks": final,
+            "messages": scenario.messages(),
+            "rivals": sum(height.rivals for height in self.heights),
+            "status": "ok",
+            "kind": str(self.kind),
+            "latency_half_width_seconds": self.half_width_seconds,
+            "predicted_latency_seconds": self.predicted_seconds,
+            "prediction_error_percent": self.error_percent,
+            "plain_latency_seconds": self.plain_seconds,
+            "over_plain_percent": 100 * (self.latency_seconds / self.plain_seconds - 1),
+        }
+        return {name: row[name] for name in contract.columns}
+
+
+def frame(runs: Iterable[Run]) -> pd.DataFrame:
+    """Return runs of any mode as a frame of the contract "consensus_runs", one row per run."""
+    return RUNS.frame(run.record() for run in runs)
+
+
+def failed(scenario: Scenario, error: PqchainError) -> dict[str, Any]:
+    """Return the row of a scenario that cannot run here, with the error as its reason."""
+    row = Run(scenario=scenario, heights=()).record(SWEEP)
+    reason = {"status": "unsupported", "reason": str(error)}
+    return row | {"throughput_per_second": math.nan} | reason
+
+
+def over_seeds(sweep: pd.DataFrame) -> pd.DataFrame:
+    """Return mean and 95 % confidence interval of each group of runs that differ by seed only.
+
+    Columns: those of GROUP and costs, seeds (number of runs), live (share of live runs),
+    latency_seconds and throughput_per_second (means of live runs), and for both a column with the
+    suffix _half_width: Student's t times the standard error; NaN for fewer than two live runs.
+    """
+    checked = results.check(sweep, SWEEP)
+    rows = []
+    for keys, group in checked.groupby([*GROUP, "costs"], sort=False):
+        # The latency of a run that stopped early covers its first heights only.
+        live = group[group["is_live"]]
+        row = dict(zip([*GROUP, "costs"], keys, strict=True))
+        row |= {"seeds": len(group), "live": float(group["is_live"].mean())}
+        for name in ("latency_seconds", "throughput_per_second"):
+            row[name] = float(live[name].mean())
+            row[f"{name}_half_width"] = half_width(live[name])
+        rows.append(row)
+    return pd.DataFrame(rows)
