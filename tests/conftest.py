@@ -1,4 +1,4 @@
-"""Shared by all tests: reproducible examples, no deadlines, and what a pure install cannot run."""
+"""Shared by all tests: reproducible examples, no deadlines, skipped native tests."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 import pytest
 from hypothesis import settings
 
-# The same examples for everyone, and no verdict that depends on how busy the machine is.
+# Equal examples everywhere, and no result that depends on the load of the machine.
 settings.register_profile("pqchain", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("pqchain")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the markers: what a pure install cannot run, and what `make test` leaves out."""
+    """Register the markers of native and optional tests."""
     config.addinivalue_line("markers", "native: needs the native libraries")
     config.addinivalue_line("markers", "jupyter: runs notebooks in JupyterLab (make test-jupyter)")
     config.addinivalue_line("markers", "long: seconds each on one core (make test-long)")
@@ -21,7 +21,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip native tests only on request: a build that broke must fail, not fall silent."""
+    """Skip native tests only on request: a broken build must fail, not be skipped."""
     if os.environ.get("PQCHAIN_NATIVE", "").casefold() != "off":
         return
     skip = pytest.mark.skip(reason="PQCHAIN_NATIVE=off: this install has no native libraries")

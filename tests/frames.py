@@ -1,4 +1,4 @@
-"""Synthetic frames that keep the contracts, so that a test needs no native code and no clock."""
+"""Synthetic frames that match the contracts, for tests without native code or clock."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def times() -> pd.DataFrame:
 def blocks(names: list[str] | None = None) -> pd.DataFrame:
     """Build a block frame: one and four threads, of which four are three times as fast.
 
-    Hawk stands for what cannot run, whatever this build holds.
+    Hawk represents unsupported schemes, independent of the build.
     """
     rows = []
     for name in names or ["Falcon-512", "ML-DSA-44", "Hawk-512"]:
@@ -168,7 +168,7 @@ def replay_run(**changes: object) -> dict[str, object]:
 
 
 def replay_runs(*rows: dict[str, object]) -> pd.DataFrame:
-    """Build a "reencode" frame of rows that differ from `replay_run` in what is given."""
+    """Build a "reencode" frame of rows that differ from `replay_run` in given columns."""
     return results.check(pd.DataFrame([replay_run(**row) for row in rows]), RUN)
 
 
@@ -180,7 +180,7 @@ def replay_result(*rows: dict[str, object]) -> Replay:
 def exchanges(
     savings: tuple[float, ...], *, mode: str = "virtual", blocks: int = 10
 ) -> pd.DataFrame:
-    """Build pairs of exchanges, of which the multiplexed one takes so many percent less."""
+    """Build pairs of exchanges; the multiplexed one is faster by given percentages."""
     rows = []
     for repeat, saving in enumerate(savings):
         for streams, factor, mean in (
@@ -198,7 +198,7 @@ def exchanges(
 
 
 def shaped() -> pd.DataFrame:
-    """Build runs of two transports between namespaces; the third could not run."""
+    """Build runs of two transports between namespaces; the third is unsupported."""
     seconds = {"aioquic": 0.6, "tcp-tls": 0.5}
     rows: list[dict[str, object]] = [
         {"mode": "netns", "transport": name, "repeat": repeat,
@@ -232,7 +232,7 @@ def troubled() -> list[tuple[dict[str, object], pd.DataFrame]]:
 
 
 def replays() -> dict[str, pd.DataFrame]:
-    """Build what `pqchain.works.quic_reencoding.replays.reproduce` returns."""
+    """Build a result of `pqchain.works.quic_reencoding.replays.reproduce`."""
     from pqchain.works.quic_reencoding import frames as reencoding
 
     loopback = {"mode": "loopback", "transfer_seconds": 8e-3, "total_seconds": 1.4e-2}

@@ -1,8 +1,8 @@
-"""Four threads in native code while the interpreter switches and collects as often as it can.
+"""Four threads in native code under frequent thread switches and garbage collections.
 
     PYTHONMALLOC=debug python -m tests.stress --seconds 60
 
-Each thread takes the next job again and again: an operation of one implementation, a batch, a
+Each thread repeatedly takes the next job: an operation of one implementation, a batch, a
 block, an erasure code, a run of delegates over QUIC. Results are compared with expected ones.
 """
 
@@ -61,7 +61,7 @@ def signer_jobs(name: str, implementation: str) -> Iterator[Job]:
 
 
 def kem_jobs(name: str, implementation: str) -> Iterator[Job]:
-    """Yield the exchange of a secret."""
+    """Yield the key exchange of a KEM."""
     kem = open_kem(name, implementation)
 
     def exchange() -> bool:
@@ -104,7 +104,7 @@ def jobs() -> list[Job]:
 
 
 def main() -> int:
-    """Run until the time is over and every job was done; return 1 if a result was wrong."""
+    """Run for a time and at least every job once; return 1 if a result was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
     options = parser.parse_args()

@@ -42,7 +42,7 @@ DATA = installation.data("algorithms")
 
 
 def letters(name: str) -> str:
-    """Reduce a name to what all spellings of it share."""
+    """Normalise a name."""
     return "".join(character for character in name.casefold() if character.isalnum())
 
 
@@ -50,7 +50,7 @@ EACH = pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=ALGORITHMS)
 
 
 @EACH
-def test_sizes_fit_the_kind(algorithm: Algorithm) -> None:
+def test_sizes_match_the_kind_of_scheme(algorithm: Algorithm) -> None:
     assert algorithm.public_key_bytes > 0
     assert algorithm.secret_key_bytes > 0
     signature = (algorithm.signature_bytes, algorithm.signature_max_bytes)
@@ -77,14 +77,14 @@ def test_family_level_and_implementations_are_known(algorithm: Algorithm) -> Non
 
 
 @EACH
-def test_every_spelling_leads_to_the_algorithm(algorithm: Algorithm) -> None:
+def test_every_alias_resolves_to_its_algorithm(algorithm: Algorithm) -> None:
     for spelling in (algorithm.name, *algorithm.aliases):
         assert algorithms.get(spelling) is algorithm
         assert algorithms.get(spelling.upper()) is algorithm
         assert algorithms.get(spelling.lower()) is algorithm
 
 
-def test_no_two_algorithms_share_a_spelling() -> None:
+def test_aliases_are_unique() -> None:
     spellings = [
         spelling
         for algorithm in ALGORITHMS.values()
@@ -93,7 +93,7 @@ def test_no_two_algorithms_share_a_spelling() -> None:
     assert sorted(spellings) == sorted(set(spellings))
 
 
-def test_no_row_of_the_tables_is_shadowed_by_another_of_the_same_name() -> None:
+def test_registry_names_are_unique() -> None:
     rows = [
         line.partition(",")[0]
         for file in ("signatures.csv", "kems.csv")
@@ -107,7 +107,7 @@ def test_only_unpadded_falcon_signatures_vary_in_length() -> None:
     assert varying == {"Falcon-512", "Falcon-1024"}
 
 
-def test_every_family_is_used_and_says_where_its_status_comes_from() -> None:
+def test_every_family_is_used_and_cites_its_status() -> None:
     assert {algorithm.family for algorithm in ALGORITHMS.values()} == set(FAMILIES)
     for name, family in FAMILIES.items():
         assert family.name == name
@@ -117,7 +117,7 @@ def test_every_family_is_used_and_says_where_its_status_comes_from() -> None:
         assert family.security_source
 
 
-def test_status_of_the_families_that_must_not_be_used() -> None:
+def test_status_of_broken_families() -> None:
     bad = {name: family.security_status for name, family in FAMILIES.items()}
     assert bad["Rainbow"] == "broken"
     assert bad["Hawk"] == "withdrawn"
@@ -126,12 +126,12 @@ def test_status_of_the_families_that_must_not_be_used() -> None:
     }  # fmt: skip
 
 
-def test_the_correction_of_the_avx2_verifier_is_told_for_both_families_it_concerns() -> None:
+def test_avx2_verifier_correction_is_noted_for_both_families() -> None:
     corrected = {name for name, family in FAMILIES.items() if family.avx2_corrected}
     assert corrected == {"Dilithium", "ML-DSA"}
 
 
-def test_a_context_is_taken_by_ml_dsa_only() -> None:
+def test_only_ml_dsa_takes_a_context() -> None:
     assert {name: f.context_bytes for name, f in FAMILIES.items() if f.context_bytes} == {
         "ML-DSA": 255
     }
@@ -159,13 +159,13 @@ def test_default_build_is_what_the_native_build_compiles(release, build, expecte
     assert ours == expected
     lines = (SOURCES / release / "algorithms.txt").read_text(encoding="utf-8").splitlines()
     built = [line.partition("_")[2] for line in lines if not line.startswith("#")]
-    # liboqs's build says saber_lightsaber for LightSaber-KEM.
+    # The build of liboqs names LightSaber-KEM saber_lightsaber.
     spelled = [letters(name).replace("lightsaberkem", "saberlightsaber") for name in ours]
     assert sorted(map(letters, built)) == sorted(spelled)
 
 
 @pytest.mark.parametrize("release", ["liboqs-0.13.0", "liboqs-0.7.1"])
-def test_the_licences_of_every_family_in_the_build_are_gathered(release) -> None:
+def test_licences_of_every_built_family_are_listed(release) -> None:
     recipe = (SOURCES / release / "release.cmake").read_text(encoding="utf-8")
     families = re.search(r'set\(licences "(.+)"\)', recipe)
     assert families is not None
@@ -175,7 +175,7 @@ def test_the_licences_of_every_family_in_the_build_are_gathered(release) -> None
         assert line.startswith("#") or re.match(families[1], f"{kind.lower()}/{name}"), line
 
 
-def test_sizes_differ_where_a_library_has_another_version() -> None:
+def test_sizes_differ_between_library_versions() -> None:
     mceliece = algorithms.get("Classic-McEliece-348864")
     assert (mceliece.secret_key_bytes, mceliece.ciphertext_bytes) == (6492, 96)
     for variant in ("avx2", "ref"):
@@ -187,7 +187,7 @@ def test_sizes_differ_where_a_library_has_another_version() -> None:
         assert (falcon.signature_bytes, falcon.signature_max_bytes) == (657, 690)
 
 
-def test_other_sizes_and_notes_are_of_what_the_registry_offers() -> None:
+def test_size_overrides_and_notes_name_registry_entries() -> None:
     offers = installation.read_toml(DATA / "offers.toml")
     for name, libraries in offers["sizes"].items():
         offered = ALGORITHMS[name].implementations
@@ -197,14 +197,14 @@ def test_other_sizes_and_notes_are_of_what_the_registry_offers() -> None:
         assert set(notes) <= set(ALGORITHMS[name].implementations)
 
 
-def test_a_column_of_rainbow_that_is_not_avx2_says_so() -> None:
+def test_rainbow_variant_without_avx2_is_noted() -> None:
     rainbow = algorithms.get("Rainbow-I-Classic")
     assert "portable code" in rainbow.note("liboqs-0.7.1/avx2")
     assert "key generation is portable code" in rainbow.note("rainbow/avx2")
     assert rainbow.note("liboqs-0.7.1/ref") == ""
 
 
-def test_every_finalist_of_the_third_round_says_what_became_of_it() -> None:
+def test_every_round_3_finalist_states_its_outcome() -> None:
     became = {
         "Classic-McEliece": "HQC", "Kyber": "ML-KEM", "NTRU": "NIST chose Kyber",
         "Saber": "NIST chose Kyber", "Dilithium": "ML-DSA", "Falcon": "FN-DSA",
@@ -238,7 +238,7 @@ def test_names_filters_by_kind_family_and_build() -> None:
         ("ed25518", "Ed25519"),
     ],
 )
-def test_a_typo_is_answered_with_the_name_that_was_meant(typo: str, meant: str) -> None:
+def test_misspelt_name_suggests_the_nearest(typo: str, meant: str) -> None:
     with pytest.raises(UnknownAlgorithm) as caught:
         algorithms.get(typo)
     assert repr(typo) in str(caught.value)
@@ -247,25 +247,25 @@ def test_a_typo_is_answered_with_the_name_that_was_meant(typo: str, meant: str) 
 
 
 @pytest.mark.parametrize("name", [None, 512, b"Falcon-512", ["Falcon-512"], ""])
-def test_a_name_of_another_type_is_an_unknown_algorithm(name: object) -> None:
+def test_name_of_a_wrong_type_is_an_unknown_algorithm(name: object) -> None:
     with pytest.raises(UnknownAlgorithm):
         algorithms.get(name)  # type: ignore[arg-type]
 
 
 @given(st.text())
-def test_any_text_is_an_algorithm_or_an_error_of_ours(name: str) -> None:
+def test_any_text_is_an_algorithm_or_a_pqchain_error(name: str) -> None:
     try:
         assert isinstance(algorithms.get(name), Algorithm)
     except UnknownAlgorithm as error:
         assert error.name == name
 
 
-def test_an_unknown_implementation_suggests_the_nearest() -> None:
+def test_unknown_implementation_suggests_the_nearest() -> None:
     assert algorithms.implementation("liboqs-0.13/ref") is IMPLEMENTATIONS["liboqs-0.13/ref"]
     with pytest.raises(UnknownImplementation, match=r"did you mean .*'liboqs-0\.13/avx2'"):
         algorithms.implementation("liboqs/avx2")
 
 
-def test_rows_cannot_be_changed() -> None:
+def test_registry_rows_are_immutable() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         algorithms.get("Falcon-512").nist_level = 5  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Declared fields: what they refuse, and that the dataclasses that declare them refuse the same."""
+"""Declared fields and the dataclasses that use them reject invalid values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Example:
     plain: int = -1
 
     def __post_init__(self) -> None:
-        """Refuse what the declarations do not allow."""
+        """Reject values outside the declarations."""
         checks.check_declared(self, prefix="example.")
 
 
@@ -48,17 +48,17 @@ class Example:
         ({"phases": 3}, "example.phases must be a whole number from 0 to 2.* got 3"),
     ],
 )
-def test_values_outside_their_bounds_are_refused(changes, message):
+def test_values_outside_their_bounds_are_rejected(changes, message):
     with pytest.raises(UsageError, match=message):
         Example(**changes)
 
 
-def test_none_of_the_choices_is_refused_with_the_nearest():
+def test_unknown_choice_suggests_the_nearest():
     with pytest.raises(UnknownName, match=r"unknown example.law 'mash'; did you mean 'mesh'\?"):
         Example(law="mash")
 
 
-def test_what_is_declared_is_allowed():
+def test_values_within_their_bounds_are_accepted():
     assert Example(blocks=10, seconds=2, phases=None, law="star", slow=(1,)).plain == -1
     kinds = {name: checks.value_type(each) for name, (each, _) in checks.meanings(Example).items()}
     assert kinds == {
@@ -88,7 +88,7 @@ DECLARED = [
 @pytest.mark.parametrize(
     ("instance", "name"), DECLARED, ids=lambda each: each if isinstance(each, str) else ""
 )
-def test_a_dataclass_refuses_what_its_help_does_not_name(instance, name):
+def test_dataclass_rejects_undeclared_choices(instance, name):
     each, meaning = checks.meanings(type(instance))[name]
     kind = checks.value_type(each)
     wrong: list[object] = ["nonsense"] if meaning.choices else []

@@ -1,4 +1,4 @@
-"""Costs: the numbers that models take, and where they come from."""
+"""Costs of schemes and their sources."""
 
 import dataclasses
 import pickle
@@ -79,12 +79,12 @@ def all_three(algorithm: str, implementation: str, median: float, status: str = 
         ("verify_seconds", float("inf"), "verify_seconds of Falcon-512 must be .* got inf"),
     ],
 )
-def test_impossible_costs_are_refused(field, value, message):
+def test_invalid_costs_are_rejected(field, value, message):
     with pytest.raises(UsageError, match=message):
         dataclasses.replace(FALCON, **{field: value})
 
 
-def test_unknown_algorithm_is_refused():
+def test_unknown_algorithm_is_rejected():
     with pytest.raises(UnknownAlgorithm, match="did you mean 'Falcon-512'"):
         dataclasses.replace(FALCON, algorithm="Falcon512")
 
@@ -92,7 +92,7 @@ def test_unknown_algorithm_is_refused():
 # A table
 
 
-def test_table_is_a_mapping_in_the_order_of_the_registry():
+def test_table_is_a_mapping_in_registry_order():
     table = CostTable(rows=(FALCON, DILITHIUM), source="test")
     assert list(table) == ["Dilithium2", "Falcon-512"]
     assert dict(table) == {"Dilithium2": DILITHIUM, "Falcon-512": FALCON}
@@ -113,7 +113,7 @@ def test_table_is_identified_by_its_content():
     assert pickle.loads(pickle.dumps(one)) == one
 
 
-def test_missing_algorithm_says_why():
+def test_missing_algorithm_states_the_reason():
     table = CostTable(rows=(FALCON,), source="test", gaps=(("Hawk-512", "sign failed"),))
     with pytest.raises(MissingCosts) as caught:
         table["Hawk-512"]
@@ -128,7 +128,7 @@ def test_missing_algorithm_says_why():
         table["Falcon512"]
 
 
-def test_one_algorithm_twice_is_refused():
+def test_duplicate_algorithm_is_rejected():
     with pytest.raises(UsageError, match="must have one row per algorithm"):
         CostTable(rows=(FALCON, FALCON), source="test")
 
@@ -173,7 +173,7 @@ def test_from_frame_falls_back_where_avx2_cannot_run():
     assert costs.from_frame(frame)["Falcon-512"].source == "liboqs-0.13/ref on test-machine"
 
 
-def test_from_frame_leaves_out_what_is_incomplete_and_remembers_why():
+def test_from_frame_omits_incomplete_rows_with_the_reason():
     frame = measurements(
         *all_three("Falcon-512", "liboqs-0.13/ref", 0.1),
         *all_three("Dilithium2", "liboqs-0.13/avx2", float("nan"), "unsupported"),
@@ -190,7 +190,7 @@ def test_from_frame_leaves_out_what_is_incomplete_and_remembers_why():
         table["Dilithium2"]
 
 
-def test_what_was_not_measured_is_missed_only_by_who_needs_it():
+def test_unmeasured_operations_fail_only_where_needed():
     row = costs.from_frame(measurements(("Falcon-512", "liboqs-0.13/ref", "verify", 0.1, "ok")))
     falcon = row["Falcon-512"]
     assert falcon.require("verify").verify_seconds == 0.1
@@ -198,7 +198,7 @@ def test_what_was_not_measured_is_missed_only_by_who_needs_it():
         falcon.require("sign", "verify")
 
 
-def test_from_frame_with_nothing_complete():
+def test_from_frame_without_complete_rows_is_empty():
     frame = measurements(("Falcon-512", "liboqs-0.13/ref", "generate_keypair", 0.1, "ok"))
     with pytest.raises(DataError, match=r"no signature scheme has sign or verify .*not measured"):
         costs.from_frame(frame)
@@ -206,7 +206,7 @@ def test_from_frame_with_nothing_complete():
         costs.from_frame(frame, "hawk/ref")
 
 
-def test_from_frame_without_provenance():
+def test_from_frame_needs_provenance():
     frame = measurements(*all_three("Falcon-512", "liboqs-0.13/ref", 0.1))
     frame.attrs = {}
     assert costs.from_frame(frame).source == "measured:unknown machine"
@@ -218,7 +218,7 @@ def test_from_frame_names_missing_columns():
         costs.from_frame(frame.drop(columns="reason"))
 
 
-def test_an_operation_measured_twice_is_refused():
+def test_operation_measured_twice_is_rejected():
     row = ("Falcon-512", "liboqs-0.13/ref", "sign", 0.1, "ok")
     with pytest.raises(DataError, match=r"have sign of Falcon-512 with liboqs-0\.13/ref twice"):
         costs.choose(measurements(row, row), "Falcon-512")
@@ -227,7 +227,7 @@ def test_an_operation_measured_twice_is_refused():
 # The choice of an implementation
 
 
-def test_choose_by_variant_and_by_name():
+def test_choose_accepts_variant_and_name():
     frame = measurements(
         *all_three("Falcon-512", "liboqs-0.13/ref", 0.1),
         *all_three("Falcon-512", "liboqs-0.13/avx2", 0.2),

@@ -1,4 +1,4 @@
-"""The examples in docstrings say what the code does."""
+"""The examples in docstrings are correct."""
 
 import configparser
 import doctest
@@ -15,16 +15,16 @@ WITH_EXAMPLES = sorted(
 )
 
 
-def test_there_are_examples():
+def test_docstring_examples_exist():
     assert len(WITH_EXAMPLES) >= 8
 
 
 @pytest.mark.parametrize("path", WITH_EXAMPLES, ids=lambda path: path.stem)
-def test_examples_give_what_they_say(path):
+def test_docstring_examples_are_correct(path):
     name = ".".join(("pqchain", *path.relative_to(ROOT).with_suffix("").parts))
-    done = doctest.testmod(importlib.import_module(name), raise_on_error=False)
-    assert done.attempted
-    assert done.failed == 0
+    result = doctest.testmod(importlib.import_module(name), raise_on_error=False)
+    assert result.attempted
+    assert result.failed == 0
 
 
 def test_architecture_names_every_package():

@@ -1,4 +1,4 @@
-"""Errors share one root, say what to do, and survive a trip between processes."""
+"""Errors share one root, state the remedy, and can be pickled."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ KNOWN = ("Falcon-512", "Falcon-1024", "Dilithium2")
 
 
 def make(kind: type[PqchainError]) -> PqchainError:
-    """Build one error of that kind."""
+    """Build an error of a class."""
     if issubclass(kind, UnknownName):
         return kind("algorithm", "Falcon512", KNOWN, "`pqchain algorithms`.")
     return kind("it is 3; expected 4; use 4")
 
 
 @pytest.mark.parametrize("kind", CLASSES)
-def test_every_error_has_one_root_and_says_what_it_is_for(kind: type[PqchainError]) -> None:
+def test_errors_share_a_root_and_have_docstrings(kind: type[PqchainError]) -> None:
     assert issubclass(kind, PqchainError)
     assert inspect.getdoc(kind)
 
@@ -41,7 +41,7 @@ def test_every_error_survives_pickling(kind: type[PqchainError]) -> None:
     assert vars(copy) == vars(error)
 
 
-def test_an_unknown_name_suggests_the_nearest_and_says_where_to_look() -> None:
+def test_unknown_name_suggests_the_nearest() -> None:
     error = make(errors.UnknownAlgorithm)
     assert str(error) == (
         "unknown algorithm 'Falcon512'; did you mean 'Falcon-512' or 'Falcon-1024'? "
@@ -50,17 +50,17 @@ def test_an_unknown_name_suggests_the_nearest_and_says_where_to_look() -> None:
     assert error.name == "Falcon512"  # type: ignore[attr-defined]
 
 
-def test_an_unknown_name_far_from_all_others_suggests_nothing() -> None:
+def test_distant_name_suggests_nothing() -> None:
     error = UnknownName("paper", "xyzzy", KNOWN, "`pqchain papers`.")
     assert str(error) == "unknown paper 'xyzzy'. See `pqchain papers`."
 
 
 @pytest.mark.parametrize("name", [None, 7, b"Falcon-512", ("a",), ""])
-def test_a_name_need_not_be_text(name: object) -> None:
+def test_name_need_not_be_text(name: object) -> None:
     assert repr(name) in str(UnknownName("algorithm", name, KNOWN, "the list."))
 
 
-def test_known_names_may_come_from_an_iterator_or_be_none() -> None:
+def test_known_names_may_be_an_iterator_or_empty() -> None:
     assert "did you mean 'Dilithium2'" in str(
         UnknownName("algorithm", "dilithium", iter(KNOWN), "the list.")
     )
@@ -69,7 +69,7 @@ def test_known_names_may_come_from_an_iterator_or_be_none() -> None:
     )
 
 
-def test_values_of_any_size_are_shown() -> None:
+def test_large_values_are_shown_shortened() -> None:
     assert errors.short_repr(-(10**4000)) == "a whole number of 13288 bits"
     assert errors.short_repr([10**5000]) == "a list of numbers too long to print"
     assert errors.short_repr("x" * 10**6) == f"'{'x' * 199} ..."

@@ -42,9 +42,7 @@ from pqchain.figures import MISSING, NARROW_SPACE, Figure, Kind, Unit
         (9.996, "", "10.0"),
     ],
 )
-def test_a_value_has_three_digits_and_the_prefix_that_fits(
-    value: float, unit: str, text: str
-) -> None:
+def test_value_has_three_digits_and_a_fitting_prefix(value: float, unit: str, text: str) -> None:
     assert Unit(unit).text(value) == text.replace(" ", NARROW_SPACE)
 
 
@@ -60,12 +58,12 @@ def test_a_value_has_three_digits_and_the_prefix_that_fits(
         (8.61, "lookup_tables_percent", "%", "8.61 %"),
     ],
 )
-def test_a_published_value_keeps_its_digits(value: float, name: str, unit: str, text: str) -> None:
+def test_published_value_keeps_its_digits(value: float, name: str, unit: str, text: str) -> None:
     assert Unit.of(name, unit).text(value, exact=True) == text.replace(" ", NARROW_SPACE)
 
 
 @pytest.mark.parametrize("unit", ["", "s", "B", "tx/s", "×", "%", "share", "gas"])
-def test_a_missing_value_is_a_dash(unit: str) -> None:
+def test_missing_value_is_a_dash(unit: str) -> None:
     assert {Unit(unit).text(math.nan), Unit(unit).text(math.inf, exact=True)} == {MISSING}
 
 
@@ -84,11 +82,11 @@ def test_a_missing_value_is_a_dash(unit: str) -> None:
         ("generate_keypair", "", "generate key pair"),
     ],
 )
-def test_a_name_states_its_unit_and_its_title(name: str, unit: str, title: str) -> None:
+def test_name_determines_unit_and_title(name: str, unit: str, title: str) -> None:
     assert (Unit.of(name), figures.title(name)) == (unit, title)
 
 
-def test_an_interval_is_written_where_its_ends_differ() -> None:
+def test_interval_is_shown_where_its_ends_differ() -> None:
     point = Figure.point(73.1, "tx/s", Kind.MODELLED, "")
     assert point.text() == f"73.1{NARROW_SPACE}tx/s"
     assert point.within(73.1, 73.08, 73.12).text() == point.text()
@@ -98,7 +96,7 @@ def test_an_interval_is_written_where_its_ends_differ() -> None:
     assert mixed.text().replace(NARROW_SPACE, " ") == "1.20 s (900 µs to 1.50 s)"
 
 
-def test_every_kind_is_its_label_and_has_a_meaning() -> None:
+def test_every_kind_equals_its_label_and_has_a_meaning() -> None:
     assert all(kind == str(kind) == kind.value and kind.meaning for kind in Kind)
     with pytest.raises(ValueError, match="guessed"):
         Kind("guessed")

@@ -12,7 +12,7 @@ from tests import frames
 
 
 @pytest.mark.parametrize("inside", [True, False])
-def test_data_is_found_in_an_installation_and_in_a_checkout(tmp_path, monkeypatch, inside):
+def test_data_is_read_from_an_installation_and_from_a_checkout(tmp_path, monkeypatch, inside):
     package = tmp_path / "pqchain"
     folder = (package if inside else tmp_path) / "data" / "papers"
     folder.mkdir(parents=True)
@@ -20,13 +20,13 @@ def test_data_is_found_in_an_installation_and_in_a_checkout(tmp_path, monkeypatc
     assert installation.data("papers") == folder
 
 
-def test_missing_data_says_where_it_was_sought(tmp_path, monkeypatch):
+def test_missing_data_names_the_searched_folders(tmp_path, monkeypatch):
     monkeypatch.setattr(installation, "HOME", tmp_path / "pqchain")
     with pytest.raises(DataError, match=r"neither .* nor .* is a folder; install pqchain again"):
         installation.data("papers")
 
 
-def test_names_are_fetched_at_first_use():
+def test_names_are_imported_at_first_use():
     package = types.ModuleType("tests.package")
     get, listed = installation.lazy_exports("tests", {"frames": "measurements", "sixth": ""})
     with pytest.MonkeyPatch.context() as patch:
@@ -41,7 +41,7 @@ def test_names_are_fetched_at_first_use():
             get("frame")
 
 
-def test_a_package_that_is_missing_is_named_with_the_command_that_installs_it(monkeypatch):
+def test_package_that_is_missing_is_named_with_the_command_that_installs_it(monkeypatch):
     package = types.ModuleType("tests.package")
     get, _ = installation.lazy_exports("tests", {"frames": "measurements"})
     monkeypatch.setitem(sys.modules, "tests.package", package)
@@ -61,14 +61,12 @@ def test_a_package_that_is_missing_is_named_with_the_command_that_installs_it(mo
         ("armv7l", "simpy", "pip install simpy"),
     ],
 )
-def test_packages_that_pip_would_compile_come_from_the_system(
-    machine, package, command, monkeypatch
-):
+def test_packages_without_wheels_come_from_the_system(machine, package, command, monkeypatch):
     monkeypatch.setattr(installation.platform, "machine", lambda: machine)
     assert installation.install_command(package) == command
 
 
-def test_a_module_of_ours_that_is_missing_is_a_fault_and_no_remedy():
+def test_missing_pqchain_module_is_not_an_install_hint():
     error = ModuleNotFoundError("No module named 'pqchain.lost'", name="pqchain.lost")
     with pytest.raises(ModuleNotFoundError, match="lost"):
         installation.missing(error)

@@ -1,4 +1,4 @@
-"""Provenance says enough to judge a number and nothing about whose machine it is."""
+"""Provenance describes the machine without identifying its owner."""
 
 from __future__ import annotations
 
@@ -59,31 +59,32 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_provenance_is_plain_json_with_the_promised_keys() -> None:
-    told = machine.provenance()
+    provenance = machine.provenance()
     promised = {
         "machine_id", "cpu_model", "cpu_count", "cpu_flags", "platform", "python", "pqchain",
         "commit", "native", "date", "load_average",
     }  # fmt: skip
-    assert promised <= set(told)
-    assert json.loads(json.dumps(told, allow_nan=False)) == told
-    assert told["pqchain"] == pqchain.__version__
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", told["date"])
+    assert promised <= set(provenance)
+    assert json.loads(json.dumps(provenance, allow_nan=False)) == provenance
+    assert provenance["pqchain"] == pqchain.__version__
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", provenance["date"])
 
 
 def test_provenance_names_no_person_host_or_folder() -> None:
-    told = machine.provenance()
-    assert not {"hostname", "python_executable", "python_config_args"} & set(told)
+    provenance = machine.provenance()
+    assert not {"hostname", "python_executable", "python_config_args"} & set(provenance)
     values = [
         str(value)
-        for key, value in told.items()
-        if key not in ("native", "timer")  # tested where they are written; "CLOCK_..." is no path
+        for key, value in provenance.items()
+        if key
+        not in ("native", "timer")  # tested where they are written; "CLOCK_..." is not a path
     ]
     assert not any("/" in value for value in values)
     assert platform.node() not in values
     assert getpass.getuser() not in values
 
 
-def test_machine_id_does_not_change_from_one_call_to_the_next() -> None:
+def test_machine_id_is_stable() -> None:
     first, second = machine.provenance(), machine.provenance()
     assert first["machine_id"] == second["machine_id"]
 
@@ -105,7 +106,7 @@ def test_machine_id_is_a_readable_slug(model: str, slug: str) -> None:
     assert re.fullmatch(rf"{re.escape(slug)}-[0-9a-f]{{8}}", name)
 
 
-def test_machine_id_tells_different_machines_apart() -> None:
+def test_machine_ids_of_different_machines_differ() -> None:
     names = {
         machine.machine_id(cpu_model=model, cpu_count=count, system=system)
         for model in ("AMD EPYC (model 1)", "AMD EPYC (model 17)")
@@ -118,15 +119,15 @@ def test_machine_id_tells_different_machines_apart() -> None:
 @pytest.mark.usefixtures("skylake")
 def test_flags_and_model_come_from_the_first_processor() -> None:
     assert machine.cpu_flags() == {"fpu", "sse2", "popcnt", "avx2"}
-    told = machine.provenance()
-    assert told["cpu_model"] == (
+    provenance = machine.provenance()
+    assert provenance["cpu_model"] == (
         "Intel(R) Core(TM) i7-6700 CPU @ 3.40GHz (cpu family 6, model 94, stepping 3)"
     )
-    assert told["cpu_flags"] == ["avx2", "popcnt"]
+    assert provenance["cpu_flags"] == ["avx2", "popcnt"]
 
 
 @pytest.mark.usefixtures("skylake")
-def test_missing_flags_keeps_the_order_of_the_registry() -> None:
+def test_missing_flags_are_in_registry_order() -> None:
     assert machine.missing_flags(IMPLEMENTATIONS["liboqs-0.13/avx2"]) == ("bmi2",)
     assert machine.missing_flags(IMPLEMENTATIONS["liboqs-0.13/ref"]) == ()
     needs = Implementation("a/b", "", cpu_flags=("z", "avx2", "a"))
@@ -137,9 +138,9 @@ def test_missing_flags_keeps_the_order_of_the_registry() -> None:
 def test_without_cpuinfo_no_flag_is_known_and_provenance_still_works() -> None:
     assert machine.cpu_flags() == frozenset()
     assert machine.missing_flags(IMPLEMENTATIONS["liboqs-0.13/avx2"])
-    told = machine.provenance()
-    assert told["cpu_flags"] == []
-    assert told["cpu_model"]
+    provenance = machine.provenance()
+    assert provenance["cpu_flags"] == []
+    assert provenance["cpu_model"]
 
 
 def test_native_builds_are_found_in_every_package_folder(
@@ -158,14 +159,12 @@ def test_native_builds_are_found_in_every_package_folder(
     }
 
 
-def test_a_pure_install_has_no_native_builds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pure_install_has_no_native_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "folders", lambda: [tmp_path])
     assert machine.native_builds() == {}
 
 
-def test_a_broken_build_file_says_how_to_mend_it(
+def test_damaged_build_file_names_the_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / "_native" / "one"
@@ -176,13 +175,13 @@ def test_a_broken_build_file_says_how_to_mend_it(
         machine.native_builds()
 
 
-def test_native_builds_of_this_install_tell_all_the_facts() -> None:
+def test_native_builds_have_all_facts() -> None:
     for facts in machine.native_builds().values():
         assert set(BUILD) <= set(facts)
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """Run git as a fixed author and without anyone's settings."""
+    """Run git with a fixed author and without user settings."""
     settings = [
         "user.name=t",
         "user.email=t@example.org",
@@ -190,8 +189,8 @@ def git(folder: Path, *arguments: str) -> str:
         "core.hooksPath=",
     ]
     command = ["git", *(word for setting in settings for word in ("-c", setting)), *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    completed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return completed.stdout.strip()
 
 
 def test_commit_of_a_checkout_and_whether_it_was_changed(tmp_path: Path) -> None:
@@ -215,15 +214,15 @@ def test_commit_is_unknown_without_git(tmp_path: Path, monkeypatch: pytest.Monke
     assert machine._commit(tmp_path) == ""
 
 
-def test_the_load_is_a_share_of_the_processors(monkeypatch):
+def test_load_is_a_share_of_the_processors(monkeypatch):
     monkeypatch.setattr(machine.os, "getloadavg", lambda: (3.0, 0.0, 0.0))
     monkeypatch.setattr(machine.os, "cpu_count", lambda: 4)
     assert machine.load_share() == 0.75
 
 
-def test_without_pyperf_provenance_still_says_which_machine_it_is(monkeypatch) -> None:
+def test_provenance_without_pyperf_has_the_machine_id(monkeypatch) -> None:
     whole = machine.provenance()
     monkeypatch.setitem(sys.modules, "pyperf", None)
-    told = machine.provenance()
-    assert told["machine_id"] == whole["machine_id"]
-    assert "load_average" not in told
+    provenance = machine.provenance()
+    assert provenance["machine_id"] == whole["machine_id"]
+    assert "load_average" not in provenance

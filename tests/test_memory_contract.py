@@ -1,4 +1,4 @@
-"""Every pointer that goes to native code has its owner in docs/design/memory-contract.md."""
+"""Every pointer passed to native code has an owner in docs/design/memory-contract.md."""
 
 import ast
 import copy
@@ -28,24 +28,24 @@ RAW = re.compile(
 
 @cache
 def declarations() -> dict[str, list[str]]:
-    """Return the pointer parameters of every function that our sources declare."""
-    found: dict[str, list[str]] = {}
+    """Return the pointer parameters of every function declared in the native sources."""
+    results: dict[str, list[str]] = {}
     folders = (PACKAGE / "native", ROOT / "hls_kernels/rtl/bench")
     files = [path for folder in folders for path in folder.rglob("*")]
-    # Headers last, as they have the names that count.
+    # Headers last: their parameter names take precedence.
     for path in sorted(files, key=lambda path: (path.suffix == ".h", path)):
         if path.suffix not in (".c", ".cpp", ".h") or "example" in path.name:
             continue
         text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", path.read_text(encoding="utf-8"), flags=re.S)
         for name, parameters in re.findall(r"\b(\w+)\s*\(([^(){};]*)\)\s*[;{]", text):
-            found[name] = pointers(parameters.split(","))
+            results[name] = pointers(parameters.split(","))
         for body, name in re.findall(r"typedef struct \{([^{}]*)\} (\w+);", text):
-            found[name] = pointers(body.split(";"))
-    return found
+            results[name] = pointers(body.split(";"))
+    return results
 
 
 def pointers(parameters: list[str]) -> list[str]:
-    """Return the names of those that are pointers."""
+    """Return the names of pointer parameters."""
     named = [each.strip() for each in parameters if "*" in each or "_fn " in each]
     return [match[0] for each in named if (match := re.search(r"\w+$", each))]
 
@@ -61,16 +61,16 @@ def sources() -> dict[str, ast.Module]:
 
 
 def mentioned(tree: ast.Module) -> set[str]:
-    """Return native functions that a module names: as attributes, or as text."""
-    found = set()
+    """Return the native functions that a module names as attributes or as text."""
+    results = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
-            found.add(node.attr)
+            results.add(node.attr)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value)
+            results.add(node.value)
         elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-            found |= {f"{prefix}{node.args[0].value}" for prefix in PREFIXES}
-    return {name for name in found & {*declarations(), *EXTERNAL} if CALLED.fullmatch(name)}
+            results |= {f"{prefix}{node.args[0].value}" for prefix in PREFIXES}
+    return {name for name in results & {*declarations(), *EXTERNAL} if CALLED.fullmatch(name)}
 
 
 def page() -> tuple[str, str]:
@@ -81,24 +81,24 @@ def page() -> tuple[str, str]:
 
 
 def rows() -> dict[str, list[str]]:
-    """Return pointer arguments by function, as the page has them."""
-    found = {}
+    """Return the documented pointer arguments by function."""
+    results = {}
     for line in page()[0].splitlines():
         cells = line.split("|")
         if len(cells) != 5 or "(" not in cells[1]:
             continue
         for name, names in re.findall(r"`(\w+)\(([^()]*)\)`", cells[1]):
-            assert name not in found, f"{name} has two rows"
+            assert name not in results, f"{name} has two rows"
             assert cells[2].strip() and cells[3].strip(), f"{name} has no owner, or no end"
-            found[name] = [each.strip() for each in names.split(",")]
-    return found
+            results[name] = [each.strip() for each in names.split(",")]
+    return results
 
 
 def test_every_pointer_argument_has_an_owner() -> None:
     stated = rows()
     used = set().union(*map(mentioned, sources().values()))
     assert {"pq_sign", "pqb_read", "pqq_lend", "bls_aggregate", "falcon_run_request"} <= used
-    used |= {"pq_batch", "pqb_columns"}  # structures of pointers, which functions take
+    used |= {"pq_batch", "pqb_columns"}  # structures of pointers, passed to functions
     missing = {}
     for name in sorted(used - EXTERNAL.keys()):
         if (expected := declarations()[name]) and stated.get(name) != expected:
@@ -110,7 +110,7 @@ def test_every_pointer_argument_has_an_owner() -> None:
 
 
 def test_every_prototype_agrees_with_the_page() -> None:
-    """Also those that are called by a name that is put together."""
+    """Includes functions called by a composed name."""
     from pqchain.chain import bulk
     from pqchain.crypto import abi
     from pqchain.wire.transports import native_library
@@ -118,7 +118,9 @@ def test_every_prototype_agrees_with_the_page() -> None:
     stated = rows()
     for name, (_, parameters) in abi.PROTOTYPES.items():
         plain = (abi.SIZE, abi.NUMBER)
-        assert len(stated.get(name, [])) == sum(each not in plain for each in parameters), name
+        assert len(stated.get(name, [])) == sum(
+            parameter not in plain for parameter in parameters
+        ), name
     for table in (bulk._FUNCTIONS, native_library._FUNCTIONS):
         for name, letters in table.items():
             assert len(stated.get(name, [])) == letters.count("p"), name
@@ -126,19 +128,19 @@ def test_every_prototype_agrees_with_the_page() -> None:
     assert stated["pq_batch"] == fields
 
 
-def test_modules_that_handle_addresses_are_known() -> None:
+def test_modules_that_handle_addresses_are_listed() -> None:
     listed = set(re.findall(r"`([\w/]+\.py)`", page()[1]))
-    found = {
+    results = {
         name
         for name, tree in sources().items()
         if RAW.search((PACKAGE / name).read_text(encoding="utf-8"))
         if RAW.search(ast.unparse(without_texts(tree)))
     }
-    assert found == listed
+    assert results == listed
 
 
 def without_texts(tree: ast.Module) -> ast.AST:
-    """Return the code alone: texts may speak of ctypes."""
+    """Return the code without texts, which may mention ctypes."""
 
     class Drop(ast.NodeTransformer):
         def visit_Constant(self, node: ast.Constant) -> ast.Constant:
@@ -148,7 +150,7 @@ def without_texts(tree: ast.Module) -> ast.AST:
 
 
 @pytest.mark.parametrize("added", ["uint8_t *stray", "const uint64_t *table, size_t count"])
-def test_a_new_pointer_is_noticed(monkeypatch: pytest.MonkeyPatch, added: str) -> None:
+def test_undocumented_pointer_is_detected(monkeypatch: pytest.MonkeyPatch, added: str) -> None:
     known = {**declarations(), "pq_keypair": [*declarations()["pq_keypair"], *pointers([added])]}
     monkeypatch.setattr("tests.test_memory_contract.declarations", lambda: known)
     with pytest.raises(AssertionError, match="pq_keypair"):

@@ -1,4 +1,4 @@
-"""The front door: which names it offers, that it is cheap to open, and that versions agree."""
+"""The public interface: its names, fast import, and consistent versions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ HEAVY = ("numpy", "pandas", "matplotlib", "oqs", "coincurve", "cryptography", "C
 
 
 def run(code: str) -> str:
-    """Run the code in a fresh interpreter and return what it prints."""
+    """Run code in a new interpreter and return its output."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
     )
@@ -45,7 +45,7 @@ def run(code: str) -> str:
     return done.stdout
 
 
-def test_the_public_names_are_these() -> None:
+def test_public_names_are_pinned() -> None:
     assert sorted(pq.__all__) == PUBLIC
 
 
@@ -63,16 +63,16 @@ def test_dir_shows_the_public_names() -> None:
 
 
 @pytest.mark.parametrize("name", PUBLIC)
-def test_every_public_name_is_there(name: str) -> None:
+def test_every_public_name_resolves(name: str) -> None:
     assert getattr(pq, name) is not None
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_a_public_module_is_the_module_itself(name: str) -> None:
+def test_public_module_is_the_module_itself(name: str) -> None:
     assert getattr(pq, name) is importlib.import_module(f"pqchain.{name}")
 
 
-def test_shortcuts_lead_to_the_functions_of_the_modules() -> None:
+def test_shortcuts_are_the_module_functions() -> None:
     assert pq.measure is pq.bench.measure
     assert pq.preset is pq.bench.preset
     assert pq.measure_blocks is pq.bench.measure_blocks
@@ -87,13 +87,13 @@ def test_every_public_function_is_documented() -> None:
         assert inspect.getdoc(getattr(pq, name))
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
+def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = pq.no_such_name
 
 
 @pytest.mark.parametrize("name", ["tests", "pqchain", "benchmarks"])
-def test_the_checkout_around_the_package_is_no_part_of_it(name: str) -> None:
+def test_checkout_folders_are_not_attributes(name: str) -> None:
     assert importlib.util.find_spec(f"pqchain.{name}") is None
 
 
@@ -102,8 +102,8 @@ def test_importing_the_package_prints_nothing_and_loads_nothing_heavy() -> None:
     assert not set(HEAVY) & set(loaded.split())
 
 
-def test_no_help_loads_what_takes_long() -> None:
-    """Neither for a command nor for all of them: who asks for help should not wait."""
+def test_help_loads_no_heavy_module() -> None:
+    """Help of the program and of each command is fast."""
     loaded = run(
         "import sys; from pqchain.commands import main\n"
         "for name in main.COMMANDS: main.parser(name)\n"
@@ -114,7 +114,7 @@ def test_no_help_loads_what_takes_long() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs Linux's /proc")
-def test_importing_the_package_maps_no_native_library_of_ours() -> None:
+def test_import_maps_no_native_library() -> None:
     maps = run("import pathlib, pqchain; print(pathlib.Path('/proc/self/maps').read_text())")
     assert "_native" not in maps
     assert "liboqs" not in maps
@@ -125,15 +125,13 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("ut
 
 @pytest.mark.native
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda code: code.split("\n")[2])
-def test_the_examples_of_the_readme_run(
-    example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_readme_examples_run(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with algorithms.temporary_registrations():
         exec(example, {})
 
 
-def test_the_version_is_the_same_wherever_it_is_written() -> None:
+def test_version_is_consistent() -> None:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.findall(r'^version = "(.*)"$', project, re.MULTILINE) == [pq.__version__]

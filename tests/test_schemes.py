@@ -1,4 +1,4 @@
-"""Schemes of the user's own: by numbers, as a library in C, as a Python class."""
+"""User-defined schemes: by numbers, as a C library, as a Python class."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MINE = pq.Costs.given(
 
 
 class Hashed:
-    """Hashes with a shared key, which is no signature scheme, as the example in C."""
+    """Keyed hashes as in the C example; not a signature scheme."""
 
     name = "Hashed"
     public_key_bytes = secret_key_bytes = 32
@@ -67,7 +67,7 @@ def mine() -> str:
     return name
 
 
-def test_numbers_stand_in_every_frame_and_say_so(mine: str, tmp_path: Path) -> None:
+def test_user_scheme_is_labelled_in_every_frame(mine: str, tmp_path: Path) -> None:
     frame = pq.measure([mine, "Ed25519"], ["generate_keypair", "verify"], preset="quick", rounds=1)
     rows = frame[frame["algorithm"] == "Mine"].set_index("operation")
     assert (rows["implementation"] == "given").all()
@@ -82,7 +82,7 @@ def test_numbers_stand_in_every_frame_and_say_so(mine: str, tmp_path: Path) -> N
     assert table.origin("mine") == MINE.source
 
 
-def test_a_file_is_read_where_the_scheme_is_not_known(tmp_path: Path) -> None:
+def test_scheme_file_is_read_for_an_unknown_name(tmp_path: Path) -> None:
     with algorithms.temporary_registrations():
         pq.register(Hashed)
         results.save(pq.measure("Hashed", rounds=1), tmp_path / "mine.csv")
@@ -96,7 +96,7 @@ def test_a_file_is_read_where_the_scheme_is_not_known(tmp_path: Path) -> None:
     assert plot_tradeoff(frame).get_xlabel()
 
 
-def test_ones_own_is_replaced_but_not_by_another_kind(mine: str) -> None:
+def test_user_scheme_can_be_replaced_by_the_same_kind_only(mine: str) -> None:
     """In a notebook a cell is run again, with other numbers."""
     pq.register("Mine,public_key=999,signature=200,sign=2ms,verify=0.1ms")
     assert pq.chain.encoding.encoded_size("Mine") == 1399 - 101
@@ -106,7 +106,7 @@ def test_ones_own_is_replaced_but_not_by_another_kind(mine: str) -> None:
         pq.register(type("Other", (Hashed,), {"name": "Mine"}))
 
 
-def test_names_ignore_case_and_the_same_may_be_added_twice(mine: str) -> None:
+def test_names_ignore_case_and_readding_is_allowed(mine: str) -> None:
     assert pq.register(MINE) == ["Mine"]
     assert algorithms.get("MINE").public_key_bytes == 1000
     assert algorithms.names("signature")[-1] == "Mine"
@@ -129,25 +129,25 @@ def test_names_ignore_case_and_the_same_may_be_added_twice(mine: str) -> None:
         ("pqchain.schemes:register", "is not a signature scheme: it lacks generate_keypair"),
     ],
 )
-def test_what_cannot_be_added_is_refused(mine: str, text: str, message: str) -> None:
+def test_invalid_schemes_are_rejected(mine: str, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         pq.register(text)
 
 
-def test_costs_of_the_registry_are_not_given() -> None:
+def test_registry_schemes_have_no_given_costs() -> None:
     with pytest.raises(UsageError, match=r"must be made by Costs\.given"):
         pq.register(pq.papers.costs("pqdpol")["Falcon-512"])
 
 
-def test_consensus_models_it_and_says_that_it_is_given() -> None:
+def test_consensus_labels_given_costs() -> None:
     table = pq.papers.costs("pqdpol").plus(MINE)
     scenario = Scenario(algorithm="mine", costs=table, nodes=8, network=named("star"))
     assert run(scenario).record()["costs"] == MINE.source
 
 
 @pytest.mark.native
-def test_hashes_stand_in_where_bytes_are_enough() -> None:
-    """In virtual time the delegates take as long as the model says, and carry its bytes."""
+def test_hashes_replace_signatures_where_only_bytes_matter() -> None:
+    """In virtual time the delegates take the modelled times and send the modelled bytes."""
     table = pq.papers.costs("pqdpol").plus(MINE)
     scenario = Scenario(algorithm="Mine", costs=table, nodes=4, network=named("star"))
     ran, modelled = delegates.run(scenario, mode="virtual"), run(scenario)
@@ -157,7 +157,7 @@ def test_hashes_stand_in_where_bytes_are_enough() -> None:
         delegates.run(scenario, mode="loopback")
 
 
-def test_a_model_that_needs_no_signing_time_takes_measurements_without_it() -> None:
+def test_missing_signing_time_is_accepted_where_unused() -> None:
     frame = frames.measurements(["Falcon-512"]).query("operation == 'verify'")
     table = costs.from_frame(frame)
     shared = {"algorithm": "Falcon-512", "costs": table, "nodes": 8}
@@ -168,7 +168,7 @@ def test_a_model_that_needs_no_signing_time_takes_measurements_without_it() -> N
         Scenario(network=named("star"), **shared)
 
 
-def test_a_block_has_its_sizes_and_no_times(mine: str) -> None:
+def test_given_scheme_has_block_sizes_but_no_times(mine: str) -> None:
     frame = pq.measure_blocks([mine, f"{mine}+Ed25519"], transactions=3, threads=1)
     size = pq.chain.encoding.encoded_size("Mine")
     assert frame.loc[0, "block_bytes"] == pq.chain.encoding.header_bytes() + 3 * size
@@ -188,7 +188,7 @@ def test_gas_is_the_given_time_over_the_anchors(mine: str) -> None:
     assert row["reason"] == MINE.source
 
 
-def test_plots_draw_it_and_label_it(mine: str) -> None:
+def test_plots_label_a_user_scheme(mine: str) -> None:
     given = pq.measure(mine)
     assert "Mine (given)" in _labels(plot_speed(given))
     assert "Mine (given)" in _labels(plot_sizes(["Falcon-512", mine]))
@@ -199,7 +199,7 @@ def _labels(axes: object) -> list[str]:
     return [label.get_text() for label in axes.get_yticklabels()]  # type: ignore[attr-defined]
 
 
-def test_a_class_signs_blocks_and_is_measured() -> None:
+def test_class_signs_blocks_and_is_measured() -> None:
     assert pq.register(Hashed) == ["Hashed"]
     signer = pq.open_signer("hashed")
     public_key, secret_key = signer.generate_keypair()
@@ -214,7 +214,7 @@ def test_a_class_signs_blocks_and_is_measured() -> None:
 
 
 @pytest.mark.native
-def test_delegates_sign_with_code_of_ones_own_in_this_process() -> None:
+def test_delegates_sign_with_user_code() -> None:
     pq.register(Hashed)
     table = costs.from_frame(pq.measure("Hashed", rounds=1))
     scenario = Scenario(algorithm="Hashed", costs=table, nodes=4, network=named("star"))
@@ -232,7 +232,9 @@ def test_delegates_sign_with_code_of_ones_own_in_this_process() -> None:
         ("verify", 1, "must return True or False; got a value of type int"),
     ],
 )
-def test_a_class_that_breaks_its_word_is_told(method: str, answer: object, message: str) -> None:
+def test_class_that_breaks_its_declaration_is_rejected(
+    method: str, answer: object, message: str
+) -> None:
     wrong = type("Wrong", (Hashed,), {"name": "Wrong", method: lambda *_: answer})
     pq.register(wrong)
     signer = pq.open_signer("Wrong")
@@ -242,7 +244,7 @@ def test_a_class_that_breaks_its_word_is_told(method: str, answer: object, messa
         signer.verify(b"", bytes(64), bytes(32))
 
 
-def test_a_class_comes_from_a_file(tmp_path: Path) -> None:
+def test_class_is_loaded_from_a_file(tmp_path: Path) -> None:
     source = Path(__file__).read_text(encoding="utf-8")
     body = source[source.index("class Hashed:") : source.index("@pytest.fixture(autouse")]
     (tmp_path / "mine.py").write_text(f"import hashlib, os\n\n{body}", encoding="utf-8")
@@ -263,7 +265,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def common(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Compile once what every library has in common."""
+    """Compile the common part of all libraries once."""
     folder = tmp_path_factory.mktemp("common")
     for name in ("common", "no_kem"):
         file = str(FOLDER / f"{name}.c")
@@ -272,7 +274,7 @@ def common(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def changed(folder: Path, common: list[Path], *changes: tuple[str, str]) -> Path:
-    """Build the example with some of its text changed."""
+    """Build the example with a change in its source."""
     text = (FOLDER / "example.c").read_text(encoding="utf-8")
     for old, new in changes:
         assert text.count(old) == 1
@@ -284,7 +286,7 @@ def changed(folder: Path, common: list[Path], *changes: tuple[str, str]) -> Path
     return library
 
 
-def test_a_library_is_measured_and_signs_blocks(built: Path) -> None:
+def test_library_is_measured_and_signs_blocks(built: Path) -> None:
     assert pq.register(built) == ["Example-300"]
     frame = pq.measure("Example-300", rounds=1)
     assert frame["status"].tolist() == ["ok"] * 3
@@ -297,7 +299,7 @@ def test_a_library_is_measured_and_signs_blocks(built: Path) -> None:
     assert blocks["loop_median_seconds"].notna().all()
 
 
-def test_a_library_may_be_another_implementation_of_a_known_scheme(
+def test_library_may_be_another_implementation_of_a_known_scheme(
     tmp_path: Path, common: list[Path]
 ) -> None:
     row = algorithms.get("Ed25519")
@@ -315,7 +317,7 @@ def test_a_library_may_be_another_implementation_of_a_known_scheme(
             pq.register(library)
 
 
-def test_the_example_passes_every_check(built: Path) -> None:
+def test_example_library_passes_every_check(built: Path) -> None:
     findings = list(library_check.check_library(built, first_use_seconds=30.0))
     assert [finding.check for finding in findings] == list(library_check.CHECKS)
     assert all(finding.passed for finding in findings), findings
@@ -337,7 +339,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_every_mistake_is_found(mistake: str, tmp_path: Path, common) -> None:
+def test_every_library_mistake_is_found(mistake: str, tmp_path: Path, common) -> None:
     change, check, message = MISTAKES[mistake]
     library = changed(tmp_path, common, change)
     if check == "flipped bits":  # not the bit of the first use
@@ -350,7 +352,7 @@ def test_every_mistake_is_found(mistake: str, tmp_path: Path, common) -> None:
     assert message in failed.detail
 
 
-def test_what_is_no_library_of_ours_says_so(tmp_path: Path) -> None:
+def test_invalid_library_is_rejected(tmp_path: Path) -> None:
     (tmp_path / "none.c").write_text("int nothing;")
     subprocess.run(
         ["cc", "-shared", "-fPIC", tmp_path / "none.c", "-o", tmp_path / "none.so"], check=True

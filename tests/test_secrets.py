@@ -1,4 +1,4 @@
-"""What holds secret keys does not show them: a repr ends up in logs and tracebacks."""
+"""Objects with secret keys do not show them: a repr ends up in logs and tracebacks."""
 
 import pytest
 

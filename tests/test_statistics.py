@@ -8,33 +8,33 @@ import pytest
 from pqchain.statistics import half_width, linear, nonnegative, nonnegative_spread, power
 
 
-def test_intervals_cover_as_often_as_they_say():
+def test_intervals_have_their_nominal_coverage():
     drawn = np.random.default_rng(1).normal(10.0, 2.0, size=(2000, 6))
     covered = [abs(row.mean() - 10.0) <= half_width(row) for row in drawn]
     # Four standard errors of 0.0049 around 0.95.
     assert np.mean(covered) == pytest.approx(0.95, abs=0.02)
 
 
-def test_many_samples_are_as_good_as_normal():
+def test_many_samples_approach_the_normal_interval():
     expected = 1.96 * np.arange(100.0).std(ddof=1) / 10
     assert half_width(np.arange(100.0)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("samples", [[], [1.0]])
-def test_too_few_samples_have_none(samples):
+def test_too_few_samples_have_no_interval(samples):
     assert math.isnan(half_width(samples))
 
 
-def test_prices_are_found_and_none_is_negative():
+def test_fitted_prices_are_recovered_and_not_negative():
     matrix = np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]])
     assert nonnegative(matrix, matrix @ [3.0, 5.0]) == pytest.approx([3.0, 5.0])
-    # Best with a negative second price, so that one is 0 and the first alone comes closest.
-    found = nonnegative(matrix, matrix @ [3.0, -1.0])
-    assert found[1] == 0
-    assert found[0] == pytest.approx(float(matrix[:, 0] @ (matrix @ [3.0, -1.0])) / 6)
+    # The best second price is negative, so it is 0 and only the first is fitted.
+    result = nonnegative(matrix, matrix @ [3.0, -1.0])
+    assert result[1] == 0
+    assert result[0] == pytest.approx(float(matrix[:, 0] @ (matrix @ [3.0, -1.0])) / 6)
 
 
-def test_the_true_price_lies_in_its_interval_and_one_at_zero_has_none_below():
+def test_true_price_lies_in_its_interval():
     random, within = np.random.default_rng(2), 0
     matrix = np.column_stack([np.ones(30), np.linspace(1, 4, 30)])
     for _ in range(40):
@@ -47,21 +47,21 @@ def test_the_true_price_lies_in_its_interval_and_one_at_zero_has_none_below():
     assert np.isinf(nonnegative_spread(np.ones((1, 1)), np.ones(1))[0])
 
 
-def test_what_nothing_needs_has_no_price():
+def test_unused_column_has_no_price():
     assert nonnegative(np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([2.0, 4.0])).tolist() == [2, 0]
 
 
-def test_an_interval_is_that_of_a_mean():
+def test_interval_equals_that_of_a_mean():
     values = np.array([1.0, 2.0, 3.0])
     found, half = linear(np.ones((3, 1)), values)
     assert (found[0], half[0]) == (pytest.approx(2.0), pytest.approx(4.303 / np.sqrt(3)))
 
 
-def test_without_more_rows_than_prices_nothing_is_sure():
+def test_too_few_rows_give_no_interval():
     assert linear(np.ones((1, 1)), np.ones(1))[1].tolist() == [np.inf]
 
 
-def test_the_true_exponent_lies_in_its_interval_nineteen_times_of_twenty():
+def test_exponent_interval_covers_95_percent():
     random, within = np.random.default_rng(1), 0
     sizes = np.repeat([2.0, 4.0, 8.0, 16.0], 3)
     for _ in range(400):

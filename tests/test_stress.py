@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run Python with its debug allocator, which notices the use of memory that was freed."""
+    """Run Python with its debug allocator, which detects use after free."""
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT, env=os.environ | {"PYTHONMALLOC": "debug"}, capture_output=True, text=True,
@@ -23,10 +23,10 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_four_threads_collect_and_switch_as_often_as_they_can() -> None:
-    done = run("-m", "tests.stress", "--seconds", "20")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.endswith(" calls, 0 wrong\n")
+def test_four_threads_pass_under_stress() -> None:
+    completed = run("-m", "tests.stress", "--seconds", "20")
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    assert completed.stdout.endswith(" calls, 0 wrong\n")
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,6 @@ def test_four_threads_collect_and_switch_as_often_as_they_can() -> None:
         "tests/wire/transports/test_native.py tests/chain/test_bulk.py",
     ],
 )
-def test_what_hands_memory_to_c_passes_under_the_debug_allocator(tests: str) -> None:
-    done = run("-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", *tests.split())
-    assert done.returncode == 0, done.stdout[-2000:]
+def test_c_calls_pass_under_the_debug_allocator(tests: str) -> None:
+    completed = run("-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", *tests.split())
+    assert completed.returncode == 0, completed.stdout[-2000:]

@@ -1,4 +1,4 @@
-"""Aggregates measured: what comes out, not how long it took."""
+"""Measurements of aggregates: results, not durations."""
 
 import math
 
@@ -9,7 +9,7 @@ from pqchain.costs import AggregateCosts
 
 
 @pytest.mark.native
-def test_every_time_is_measured(monkeypatch):
+def test_every_aggregate_time_is_measured(monkeypatch):
     monkeypatch.setattr("pqchain.bench.aggregates.SIGNERS", 8)
     monkeypatch.setattr("pqchain.bench.aggregates.REPEATED", 2)
     monkeypatch.setattr("pqchain.bench.aggregates.ROUNDS", 3)

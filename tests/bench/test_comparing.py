@@ -1,4 +1,4 @@
-"""Runs beside each other: ratios, intervals, names, histories."""
+"""Comparison of runs: ratios, intervals, names, histories."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tests import frames
 
 
 def machine(name: str, factor: float = 1.0, **about: object) -> pd.DataFrame:
-    """Return measurements of a machine that takes that many times as long."""
+    """Return measurements of a machine slower by a factor."""
     frame = frames.measurements(["Falcon-512"])
-    seconds = [each for each in frame.columns if each.endswith("_seconds")]
+    seconds = [column for column in frame.columns if column.endswith("_seconds")]
     frame[[*seconds, "median_cycles"]] *= factor
     frame.attrs["provenance"] = {**frames.PROVENANCE, "machine_id": name, "rounds": 3, **about}
     return frame
 
 
 def with_samples(frame: pd.DataFrame, seed: int, *, drift: float = 0.0) -> pd.DataFrame:
-    """Add samples of three rounds around the medians; a round may be slower as a whole."""
+    """Add samples of three rounds around the medians; a whole round may be slower."""
     rng = np.random.default_rng(seed)
     parts = []
     for row in frame.to_dict("records"):
@@ -45,7 +45,7 @@ def with_samples(frame: pd.DataFrame, seed: int, *, drift: float = 0.0) -> pd.Da
     return frame
 
 
-def test_what_is_alike_is_no_difference_and_what_is_not_is() -> None:
+def test_only_separated_intervals_are_a_difference() -> None:
     base = with_samples(machine("a"), 1)
     for factor, verdict in ((1.0, "no difference"), (1.1, "slower"), (0.9, "faster")):
         compared = pq.bench.compare_runs([base, with_samples(machine("b", factor), 2)])
@@ -58,7 +58,7 @@ def test_what_is_alike_is_no_difference_and_what_is_not_is() -> None:
 
 
 def test_rounds_that_drift_widen_the_interval() -> None:
-    """Samples of one round are not independent; a bootstrap of samples alone would not see it."""
+    """Samples of one round are not independent; a bootstrap of single samples would miss it."""
     widths = [
         (lambda row: row["high"] - row["low"])(
             pq.bench.compare_runs(
@@ -70,7 +70,7 @@ def test_rounds_that_drift_widen_the_interval() -> None:
     assert widths[1] > 5 * widths[0]
 
 
-def test_without_samples_the_spread_is_that_of_the_mad() -> None:
+def test_spread_without_samples_comes_from_the_mad() -> None:
     compared = pq.bench.compare_runs(machine("a"), machine("b", 1.01))
     assert set(compared["interval"]) == {"MAD"}
     assert set(compared["verdict"]) == {"no difference"}
@@ -80,7 +80,7 @@ def test_without_samples_the_spread_is_that_of_the_mad() -> None:
     assert set(pq.bench.compare_runs(machine("a"), machine("b", 2))["verdict"]) == {"slower"}
 
 
-def test_what_one_run_lacks_has_a_row_that_says_so() -> None:
+def test_missing_operation_is_a_row_with_a_note() -> None:
     less = machine("b").query("operation == 'verify'")
     less.attrs = machine("b").attrs
     compared = pq.bench.compare_runs(machine("a"), less)
@@ -112,7 +112,7 @@ def test_samples_beside_a_file_are_found(tmp_path: Path) -> None:
     assert set(compared["interval"]) == {"bootstrap"}
 
 
-def test_a_history_is_as_many_runs_as_were_added(tmp_path: Path) -> None:
+def test_history_has_every_added_run(tmp_path: Path) -> None:
     path = tmp_path / "history.csv"
     for day in (1, 2, 3):
         whole = comparing.append(machine("m", day, date=f"2026-11-0{day}", commit="abc"), path)
@@ -142,7 +142,7 @@ def test_intervals_of_a_history_count_the_rounds_of_its_preset(
 
 def test_two_machines_are_never_drawn_alike() -> None:
     both = pq.bench.concat_runs({"laptop": machine("a"), "board": machine("b", 9)})
-    labels = [each.get_text() for each in pq.plots.plot_speed(both).get_yticklabels()]
+    labels = [label.get_text() for label in pq.plots.plot_speed(both).get_yticklabels()]
     assert labels == ["Falcon-512: laptop", "Falcon-512: board"]
     colours = {
         str(line.get_label()): line.get_color() for line in pq.plots.plot_tradeoff(both).lines
@@ -163,15 +163,16 @@ def test_what_cannot_be_compared_is_refused(given: list[pd.DataFrame], message: 
 
 def test_quartiles_are_those_of_the_counted_samples() -> None:
     samples = with_samples(machine("a"), 1).attrs["samples"]
-    found = operations.quartiles(samples)
+    result = operations.quartiles(samples)
     one = samples[
         (samples["operation"] == "sign")
-        & (samples["implementation"] == found.loc[1, "implementation"])
+        & (samples["implementation"] == result.loc[1, "implementation"])
         & ~samples["warmup"]
     ]
-    row = found[
-        (found["operation"] == "sign") & (found["implementation"] == found.loc[1, "implementation"])
+    row = result[
+        (result["operation"] == "sign")
+        & (result["implementation"] == result.loc[1, "implementation"])
     ].iloc[0]
     expected = np.quantile(one["cycles"], (0.25, 0.5, 0.75))
     assert row[["q1_cycles", "median_cycles", "q3_cycles"]].tolist() == pytest.approx(expected)
-    assert "25 %" in tables.quartile_table(found).text()
+    assert "25 %" in tables.quartile_table(result).text()

@@ -1,4 +1,4 @@
-"""Prices of verifications: arithmetic of ratios, and one real run."""
+"""Gas prices of verifications: arithmetic of ratios, and one real run."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def priced(worst, anchor_gas=None):
     return _row("X", gas.ANCHORS[0], worst, prepared, {}, anchor_gas)
 
 
-def test_gas_is_the_ratio_of_one_round_times_the_anchor():
+def test_gas_equals_the_time_ratio_times_the_anchor():
     row = priced({"X": [2.0, 4.0, 6.0], "ecrecover": [1.0, 2.0, 3.0]})
     assert (row["low"], row["gas"], row["high"]) == pytest.approx((1682, 1682, 1682))
     assert row["calldata_gas"] == 1600
@@ -22,13 +22,13 @@ def test_gas_is_the_ratio_of_one_round_times_the_anchor():
     assert spread["low"] < spread["gas"] < spread["high"]
 
 
-def test_the_slowest_signature_counts():
+def test_slowest_signature_counts():
     calls = (lambda: True, lambda: sum(range(20_000)) >= 0)
     both = _rounds({"X": _Timed(calls, 1), "fast": _Timed(calls[:1], 1)}, 3, {})
     assert min(both["X"]) > max(both["fast"])
 
 
-def test_what_cannot_run_is_a_row():
+def test_unsupported_schemes_are_rows():
     errors = {"ecrecover": PackageMissing("no coincurve")}
     row = _row("X", gas.ANCHORS[0], {}, {}, errors, None)
     assert (row["status"], row["reason"]) == ("unsupported", "no coincurve")
@@ -37,7 +37,7 @@ def test_what_cannot_run_is_a_row():
 
 
 @pytest.mark.native
-def test_a_run_prices_every_scheme_in_every_unit():
+def test_every_scheme_has_gas_in_every_unit():
     frame = gas.measure_gas(["ECDSA-P256"], rounds=2)
     assert set(frame["unit"]) == {"evm", "near", "solana"}
     assert (frame["status"] == "ok").all()
@@ -49,7 +49,7 @@ def test_a_run_prices_every_scheme_in_every_unit():
     assert "not measured" in gas.check_anchor(frame[frame["algorithm"] == "Ed25519"])
 
 
-def test_the_check_of_the_anchor_says_why_it_is_missed():
+def test_missed_anchor_check_states_the_reason():
     frame = gas.GAS.frame(
         {
             "algorithm": name, "unit": "evm", "anchor": "ecrecover", "anchor_gas": 841.0,
@@ -74,7 +74,7 @@ def test_the_check_of_the_anchor_says_why_it_is_missed():
         ({"rounds": 2.5}, "rounds must be .* got 2.5"),
     ],
 )
-def test_wrong_use_is_refused(given, message):
+def test_wrong_use_is_rejected(given, message):
     with pytest.raises(UsageError, match=message):
         gas.measure_gas(["ECDSA-P256"], **given)
 

@@ -1,4 +1,4 @@
-"""The benchmark: the frame it promises, what cannot run, and what goes wrong."""
+"""The benchmark of operations: its frame, unsupported schemes and failures."""
 
 import dataclasses
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def test_frame_and_provenance() -> None:
+def test_frame_matches_its_contract_and_has_provenance() -> None:
     frame = bench.measure("ML-DSA-44", implementations="liboqs-0.13/ref", keep_samples=True)
     assert list(frame.columns) == list(MEASUREMENT.columns)
     assert list(frame["operation"]) == ["generate_keypair", "sign", "verify"]
@@ -38,7 +38,7 @@ def test_frame_and_provenance() -> None:
         assert row.mad_seconds == np.median(np.abs(seconds - np.median(seconds)))
 
 
-def test_kem_and_classical_rows() -> None:
+def test_kem_and_classical_schemes_have_rows() -> None:
     frame = bench.measure(["ML-KEM-512", "Ed25519"], "generate_keypair")
     rows = frame.set_index(["algorithm", "implementation"])
     assert rows.loc[("ML-KEM-512", "liboqs-0.13/ref"), "status"] == "ok"
@@ -53,7 +53,7 @@ def test_default_implementation_can_be_measured_by_name() -> None:
     assert list(frame["reason"].unique()) == [bench.TIMED_IN_PYTHON]
 
 
-def test_what_cannot_run_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_schemes_are_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "cpu_flags", lambda: frozenset())
     lacking = dataclasses.replace(ALGORITHMS["Hawk-512"], implementations=())
     monkeypatch.setitem(ALGORITHMS, "Hawk-512", lacking)
@@ -67,7 +67,7 @@ def test_what_cannot_run_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rows[("Hawk-512", "")].status == "unsupported"
 
 
-def test_a_note_of_the_registry_stands_in_the_row() -> None:
+def test_registry_notes_are_in_the_row() -> None:
     build = "liboqs-0.7.1/ref"
     frame = bench.measure("NTRU-HPS-2048-509", "decapsulate", build)
     assert list(frame["status"]) == ["ok"]
@@ -75,7 +75,7 @@ def test_a_note_of_the_registry_stands_in_the_row() -> None:
     assert "PQClean" in frame["reason"][0]
 
 
-def test_a_failed_operation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_operation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(self: native.Library, name: str, plan: native.Plan) -> None:
         raise CryptoFailure("an operation gave a wrong result")
 
@@ -85,7 +85,7 @@ def test_a_failed_operation_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(frame["reason"]) == ["an operation gave a wrong result"]
 
 
-def test_wrong_use_is_refused() -> None:
+def test_wrong_use_is_rejected() -> None:
     with pytest.raises(UnknownAlgorithm, match="did you mean 'Falcon-512'"):
         bench.measure("Falcon512")
     with pytest.raises(UnknownImplementation):
@@ -112,7 +112,7 @@ def test_wrong_use_is_refused() -> None:
         ),
     ],
 )
-def test_nothing_to_measure_is_refused(arguments: tuple[object, ...], said: str) -> None:
+def test_empty_selection_is_rejected(arguments: tuple[object, ...], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         bench.measure(*arguments)  # type: ignore[arg-type]
 
@@ -128,7 +128,7 @@ def test_preset_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.native
-def test_rounds_stand_for_those_of_the_preset():
+def test_rounds_override_the_preset():
     frame = bench.measure("ECDSA-secp256k1", "verify", rounds=1)
     assert frame.attrs["provenance"]["rounds"] == 1
     with pytest.raises(UsageError, match=r"rounds must be .* got 0"):

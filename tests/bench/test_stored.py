@@ -1,4 +1,4 @@
-"""Runs that come with pqchain: found by machine, refused if they are not what they say."""
+"""Bundled runs: found by machine, rejected if they contradict their provenance."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return results.save(frame, tmp_path / MACHINE / stored.FILE, provenance=about)
 
 
-def test_a_run_is_found_by_its_machine(kept: Path) -> None:
+def test_run_is_found_by_its_machine(kept: Path) -> None:
     assert stored.machines() == [MACHINE]
     assert stored.load().equals(stored.load(MACHINE.upper()))
     with pytest.raises(UnknownName, match="unknown machine 'other'"):
         stored.load("other")
 
 
-def test_a_run_of_another_machine_or_version_is_refused(kept: Path) -> None:
+def test_run_of_another_machine_or_version_is_rejected(kept: Path) -> None:
     results.save(frames.measurements(["Falcon-512"]), kept)
     with pytest.raises(DataError, match=r"got \('test-machine-00000000', '0\.0\.0'\)"):
         stored.load()
 
 
-def test_without_any_it_says_how_to_make_one(tmp_path: Path, monkeypatch) -> None:
+def test_missing_runs_name_the_command(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(stored, "folder", lambda: tmp_path)
     with pytest.raises(DataError, match="make measurements"):
         stored.load()
 
 
-def test_every_run_that_comes_along_is_what_it_says() -> None:
+def test_bundled_runs_match_their_provenance() -> None:
     for machine in stored.machines():
         frame = stored.load(machine)
         assert frame.attrs["provenance"]["preset"] == "paper"

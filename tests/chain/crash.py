@@ -1,6 +1,6 @@
-"""Append blocks and end without warning; run by test_ledger.py in a process of its own.
+"""Append blocks and end without warning; test_ledger_crashes.py runs it as a process.
 
-python -m tests.chain.crash write FILE    append until killed, saying each height when it is stored
+python -m tests.chain.crash write FILE    append until killed, printing each stored height
 python -m tests.chain.crash steps FILE    end a child after 1, 2, 3, ... steps of one append
 python -m tests.chain.crash limits FILE   the system ends a child at each write of one append
 python -m tests.chain.crash starts FILE   the system ends a child at each write of a new ledger
@@ -16,18 +16,10 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from pqchain.chain import Block, Ledger
-from tests.chain.wallets import alice, bob, proposer
-
-ALICE, BOB, PROPOSER = alice(), bob(), proposer()
+from pqchain.chain import Ledger
+from tests.chain.ledgers import ALICE, next_block
 
 ENDED_EARLY = 9
-
-
-def next_block(ledger: Ledger) -> Block:
-    state = ledger.state
-    payment = ALICE.transfer(BOB.address, 1, nonce=state.account(ALICE.address).nonce)
-    return state.propose([payment], proposer=PROPOSER, timestamp=state.height)
 
 
 def write(path: Path) -> None:
@@ -40,7 +32,7 @@ def write(path: Path) -> None:
 
 
 def append_and_end(path: Path, steps: int) -> None:
-    """Append one block; end the process at that step of SQLite's virtual machine."""
+    """Append one block; end the process at a given step of SQLite's virtual machine."""
     ledger = Ledger.open(path)
     block = next_block(ledger)
     left = steps
@@ -74,7 +66,7 @@ def limit_files(limit: int) -> None:
 
 
 def starts(path: Path) -> None:
-    """Let a child end at each write of a new ledger; the same once more makes it."""
+    """Let a child end at each write of a new ledger; a second attempt must create it."""
     balances, ended = {ALICE.address: 1000}, 0
     for limit in range(0, 100_000, 512):
         copy = path.with_name(f"start{limit}")
@@ -98,7 +90,7 @@ def starts(path: Path) -> None:
 
 
 def sweep(path: Path, append: Callable[[Path, int], None], values: Iterable[int]) -> None:
-    """Let a child end at one place after the other, until one gets through; say what was left."""
+    """Let children end at successive points until one completes; print what was stored."""
     with Ledger.open(path) as ledger:
         before = ledger.state.height
     tally = {"early": 0, "absent": 0, "present": 0}
@@ -112,7 +104,7 @@ def sweep(path: Path, append: Callable[[Path, int], None], values: Iterable[int]
         code = os.waitstatus_to_exitcode(status)
         with Ledger.open(copy) as ledger:
             height = ledger.state.height
-            # What is there must be of use: the next block goes on top of it.
+            # A recovered ledger must accept the next block.
             ledger.append(next_block(ledger))
         if code not in (0, ENDED_EARLY, -signal.SIGXFSZ) or height - before not in (0, 1):
             raise AssertionError(f"place {value}: code {code}, height {height}")
@@ -126,7 +118,7 @@ def sweep(path: Path, append: Callable[[Path, int], None], values: Iterable[int]
 
 
 def main() -> None:
-    """Do what the command line says."""
+    """Run the command line."""
     path = Path(sys.argv[2])
     if sys.argv[1] == "write":
         write(path)

@@ -1,9 +1,9 @@
-"""Damage encoded blocks in many ways and see that the decoder answers each with Malformed.
+"""Damage encoded blocks in many ways and check that the decoder raises only Malformed.
 
     python tests/chain/fuzz.py 1000000
 
-Whatever does decode must encode to the very bytes it came from, and so must its fields: what is
-read keeps its bytes, so each transaction is made anew from what it says.
+Decoded blocks must encode to the bytes they came from, and so must their fields: decoded
+objects keep their bytes, so each transaction is rebuilt from its fields.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def damaged(rng: random.Random, seeds: Sequence[bytes]) -> bytes:
     if kind == 1:
         return bytes(data[: rng.randrange(len(data))])
     for _ in range(rng.randrange(1, 4)):
-        # Structure sits at the front of things, so that half of the damage goes there.
+        # Structure is at the front of an encoding, so half of the damage goes there.
         reach = len(data) if rng.random() < 0.5 else min(len(data), 260)
         at = rng.randrange(reach)
         if kind in (2, 3):
@@ -51,9 +51,12 @@ def damaged(rng: random.Random, seeds: Sequence[bytes]) -> bytes:
     return bytes(data)
 
 
-def made_anew(block: Block) -> Block:
-    """Return a block of the same fields that knows no bytes but those that it makes of them."""
-    transactions = [Transaction(each.payment, each.credentials) for each in block.transactions]
+def rebuilt(block: Block) -> Block:
+    """Return a block rebuilt from the fields, without cached bytes."""
+    transactions = [
+        Transaction(transaction.payment, transaction.credentials)
+        for transaction in block.transactions
+    ]
     for old, new in zip(block.transactions, transactions, strict=True):
         if old.message != new.message:
             raise AssertionError(f"two messages of one transaction: {old.encoded.hex()}")
@@ -61,7 +64,7 @@ def made_anew(block: Block) -> Block:
 
 
 def fuzz(seeds: Sequence[bytes], *, inputs: int, seed: int) -> Counts:
-    """Decode damaged blocks; any error but Malformed, or a second encoding, is raised."""
+    """Decode damaged blocks; raise any error other than Malformed, and any second encoding."""
     rng = random.Random(seed)
     counts = Counts()
     for _ in range(inputs):
@@ -72,14 +75,14 @@ def fuzz(seeds: Sequence[bytes], *, inputs: int, seed: int) -> Counts:
         except Malformed:
             counts.malformed += 1
             continue
-        if block.encode() != data or made_anew(block).encode() != data:
+        if block.encode() != data or rebuilt(block).encode() != data:
             raise AssertionError(f"two encodings of one block: {data.hex()}")
         counts.decoded += 1
     return counts
 
 
 def main() -> None:
-    """Fuzz as many inputs as the command line says."""
+    """Fuzz the number of inputs given on the command line."""
     from test_block import _falcon_block, golden_block
 
     seeds = [golden_block().encode(), _falcon_block().encode()]

@@ -1,4 +1,4 @@
-"""Blocks: known bytes, exact packing, and a decoder that nothing upsets."""
+"""Blocks: known bytes, exact packing, and a robust decoder."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def golden_block() -> Block:
     return golden_state().propose(transactions, proposer=proposer(), timestamp=1_700_000_000)
 
 
-def test_the_bytes_are_those_written_down() -> None:
+def test_block_encoding_is_pinned() -> None:
     golden = json.loads(GOLDEN.read_text())
     block, state = golden_block(), golden_state()
     assert block.encode().hex() == golden["block"]
@@ -69,7 +69,7 @@ def test_lengths_are_known_without_encoding() -> None:
     )
 
 
-def test_a_cut_block_is_malformed_wherever_it_is_cut() -> None:
+def test_truncated_blocks_are_malformed() -> None:
     data = golden_block().encode()
     for length in range(len(data)):
         with pytest.raises(Malformed):
@@ -78,7 +78,7 @@ def test_a_cut_block_is_malformed_wherever_it_is_cut() -> None:
         Block.decode(data + b"\0")
 
 
-def test_a_claim_of_a_million_transactions_costs_nothing() -> None:
+def test_claimed_transaction_count_allocates_nothing() -> None:
     header = golden_block().header.encode()
     claim = (header + bytes(2) + (10**6).to_bytes(4, "big")).ljust(111 + 100, b"\0")
     tracemalloc.start()
@@ -89,13 +89,13 @@ def test_a_claim_of_a_million_transactions_costs_nothing() -> None:
     assert peak < 100_000
 
 
-def test_another_version_is_named() -> None:
+def test_other_version_is_named() -> None:
     data = golden_block().encode()
     with pytest.raises(Malformed, match="the version of a block must be 1; got 2"):
         Block.decode(b"\x02" + data[1:])
 
 
-def test_headers_and_seals_that_cannot_be_encoded_are_malformed() -> None:
+def test_unencodable_headers_and_seals_are_malformed() -> None:
     for arguments in (
         (-1, bytes(32), bytes(32), 0, bytes(32)),
         (0, bytes(31), bytes(32), 0, bytes(32)),
@@ -109,7 +109,7 @@ def test_headers_and_seals_that_cannot_be_encoded_are_malformed() -> None:
         Block(golden_block().header, (), Credential(1, KeyForm.REGISTERED, b"", b"s"))
 
 
-def test_the_root_is_the_same_for_any_number_of_threads_and_differs_for_any_other_list() -> None:
+def test_root_depends_on_the_list_and_not_on_threads() -> None:
     wallet = alice()
     many = [wallet.transfer(bytes(32), 1, nonce=i) for i in range(3 * GROUP + 1)]
     roots = {transactions_root(many, threads=threads) for threads in (1, 2, 7)}
@@ -119,13 +119,13 @@ def test_the_root_is_the_same_for_any_number_of_threads_and_differs_for_any_othe
 
 
 @pytest.mark.native
-def test_the_decoder_survives_fuzzing() -> None:
+def test_decoder_survives_fuzzing() -> None:
     seeds = [golden_block().encode(), _falcon_block().encode()]
     counts = fuzz(seeds, inputs=15_000, seed=1)
     assert isinstance(counts, Counts)
     assert counts.inputs == 15_000
     assert counts.malformed > 5_000
-    # Bits of keys and signatures mean nothing to the decoder; such blocks come back unchanged.
+    # The decoder does not interpret bits of keys and signatures; such blocks are unchanged.
     assert counts.decoded > 1_000
     assert counts.inputs == counts.malformed + counts.decoded
 
@@ -149,7 +149,7 @@ def _falcon_block() -> Block:
         ("SPHINCS+-SHA2-128f-simple", 2),
     ],
 )
-def test_a_real_block_of_the_pqdpol_paper_holds_its_count(name: str, count: int) -> None:
+def test_pqdpol_block_has_the_implied_transaction_count(name: str, count: int) -> None:
     wallet = fresh(name)
     data = bytes(DATA_BYTES)
     offered = (wallet.transfer(bytes(32), 1, nonce=i, data=data) for i in range(30))
@@ -160,7 +160,7 @@ def test_a_real_block_of_the_pqdpol_paper_holds_its_count(name: str, count: int)
 
 
 @pytest.mark.native
-def test_falcon_512_fills_a_block_of_the_pqdpol_paper_with_a_mean_near_29_42() -> None:
+def test_falcon_512_block_fill_is_near_29_42() -> None:
     wallet = fresh("Falcon-512")
     data = bytes(DATA_BYTES)
     pool = [wallet.transfer(bytes(32), 1, nonce=i, data=data) for i in range(3000)]
@@ -172,7 +172,7 @@ def test_falcon_512_fills_a_block_of_the_pqdpol_paper_with_a_mean_near_29_42() -
     assert sum(counts) / len(counts) == pytest.approx(29.42, abs=0.2)
 
 
-def test_packing_stops_before_the_limit_and_reads_one_transaction_more() -> None:
+def test_packing_stops_before_the_limit() -> None:
     wallet = alice()
     endless = iter([wallet.transfer(bytes(32), 1, nonce=i) for i in range(10)])
     each = encoded_size("Ed25519")
@@ -190,7 +190,7 @@ def test_packing_stops_before_the_limit_and_reads_one_transaction_more() -> None
 
 
 @pytest.mark.parametrize("limit", [float("nan"), 50_000.0, True, None, "50000"])
-def test_a_limit_is_a_whole_number(limit: object) -> None:
+def test_limit_must_be_an_integer(limit: object) -> None:
     with pytest.raises(UsageError, match=r"limit_bytes must be a.* got .*"):
         pack([alice().transfer(bytes(32), 1, nonce=0)], limit)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""Blocks checked in bulk have the same fate, word for word, as those checked one by one."""
+"""Bulk verification of blocks gives exactly the results of single verification."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LENGTHS = st.sampled_from([0, 1, 87, 88, 89, 111, 112, 113, 135, 136, 137, 271, 
 
 
 @given(prefix=LENGTHS, parts=st.lists(st.tuples(st.integers(0, 50), LENGTHS), max_size=20))
-def test_many_strings_are_hashed_as_each_alone(prefix, parts):
+def test_bulk_hashes_equal_single_hashes(prefix, parts):
     data = random.Random(1).randbytes(1100)
     starts = np.array([start for start, _ in parts], np.uint64)
     ends = starts + np.array([length for _, length in parts], np.uint64)
@@ -39,7 +39,7 @@ def test_many_strings_are_hashed_as_each_alone(prefix, parts):
 
 @cache
 def chain(senders: int, algorithm: str = "Falcon-512") -> tuple[State, Block]:
-    """A state, and a valid block on it in which so many wallets pay each other and strangers."""
+    """A state and a valid block in which wallets pay each other and new addresses."""
     wallets = [fresh(algorithm, number) for number in range(senders)]
     state = State.genesis({wallet.address: 10**6 for wallet in wallets} | {bytes(32): 2**63})
     payments = []
@@ -52,7 +52,7 @@ def chain(senders: int, algorithm: str = "Falcon-512") -> tuple[State, Block]:
 
 
 def fate(state, block, **options):
-    """Return the state after the block, or why there is none."""
+    """Return the state after the block, or the error."""
     try:
         return state.apply(block, **options)
     except BlockRejected as error:
@@ -60,7 +60,7 @@ def fate(state, block, **options):
 
 
 def fates(state, block, monkeypatch, **options):
-    """Return it in bulk and one by one."""
+    """Return the results of bulk and single verification."""
     with monkeypatch.context() as patch:
         patch.setattr(states, "LEAST_IN_BULK", 10**9)
         one_by_one = fate(state, block, **options)
@@ -68,14 +68,14 @@ def fates(state, block, monkeypatch, **options):
 
 
 def in_bulk(state, data):
-    """Return whether the block passes through C up to its signatures."""
+    """Return whether C accepts the block up to its signatures."""
     read = bulk.read(data, state.rules.chain)
     return read is not None and read.settle(state.account) is not None
 
 
 @pytest.mark.parametrize("senders", [1, 3, COUNT])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_state_after_a_block_is_the_same(senders, threads, monkeypatch):
+def test_bulk_state_equals_the_python_state(senders, threads, monkeypatch):
     state, block = chain(senders)
     data = block.encode()
     assert in_bulk(state, data)
@@ -93,12 +93,12 @@ def test_state_after_a_block_is_the_same(senders, threads, monkeypatch):
 
 
 def sealed(state, transactions):
-    """Return the bytes of a block that a dishonest proposer made of these."""
+    """Return the bytes of a block that a dishonest proposer seals."""
     return state.propose(transactions, proposer=proposer(), timestamp=5).encode()
 
 
 def exchanged(transactions, index, **changes):
-    """Change what a transaction says, under the signature that it has."""
+    """Change fields of a transaction and keep its signature."""
     old = transactions[index]
     new = Transaction(replace(old.payment, **changes), old.credentials)
     return (*transactions[:index], new, *transactions[index + 1 :])
@@ -143,7 +143,7 @@ NAMES = [name for name, _ in cases(chain(1)[1].transactions)] if bulk.library() 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("all_wrong", [False, True])
-def test_refusals_are_the_same_word_for_word(name, all_wrong, monkeypatch):
+def test_bulk_errors_equal_the_python_errors(name, all_wrong, monkeypatch):
     state, block = chain(1)
     data = sealed(state, dict(cases(block.transactions))[name])
     found, expected = fates(state, data, monkeypatch, all_wrong=all_wrong)
@@ -155,7 +155,7 @@ def test_refusals_are_the_same_word_for_word(name, all_wrong, monkeypatch):
 
 
 @pytest.mark.parametrize("repaired", [False, True])
-def test_any_bit_flipped_has_the_same_fate(repaired, monkeypatch):
+def test_flipped_bits_give_equal_results(repaired, monkeypatch):
     state, block = chain(3)
     data, rng = block.encode(), random.Random(3)
     for _ in range(12):
@@ -168,13 +168,13 @@ def test_any_bit_flipped_has_the_same_fate(repaired, monkeypatch):
         if repaired:
             try:
                 hostile = sealed(state, Block.decode(hostile).transactions)
-            except (Malformed, ValueError):  # no block: tried as it is, unrepaired
+            except (Malformed, ValueError):  # not a block: tried without repair
                 continue
         found, expected = fates(state, hostile, monkeypatch)
         assert found == expected
 
 
-def test_wrong_place_seal_and_root_are_found_before_transactions(monkeypatch):
+def test_header_errors_precede_transaction_errors(monkeypatch):
     state, block = chain(1)
     header = block.header
     for change in ({"height": 9}, {"previous": bytes(32)}, {"root": bytes(32)}, {"timestamp": 6}):
@@ -188,8 +188,8 @@ def test_wrong_place_seal_and_root_are_found_before_transactions(monkeypatch):
     assert again == expected
 
 
-def test_what_is_read_in_bulk_is_well_formed():
-    """Whatever C takes, Python decodes to the same columns; damage is random, and at every cut."""
+def test_bulk_decoder_checks_the_encoding():
+    """Bytes that C accepts decode in Python to the same columns, after any damage or truncation."""
     state, block = chain(3)
     short = replace(block, transactions=block.transactions[:3])
     data, rng = short.encode(), random.Random(5)
@@ -199,23 +199,25 @@ def test_what_is_read_in_bulk_is_well_formed():
         for _ in range(rng.randrange(3)):
             if hostile:
                 hostile[rng.randrange(min(len(hostile), 400))] ^= 1 << rng.randrange(8)
-        found = bulk.read(bytes(hostile), state.rules.chain)
-        if found is None:
+        result = bulk.read(bytes(hostile), state.rules.chain)
+        if result is None:
             continue
         seen += 1
         transactions = Block.decode(bytes(hostile)).transactions
-        messages, at = bytes(found.messages), found.message_offsets.tolist()
-        assert [messages[a:b] for a, b in pairwise(at)] == [each.message for each in transactions]
-        signatures, at = bytes(found.signatures), found.signature_offsets.tolist()
-        expected = [each.credentials[0].signature for each in transactions]
+        messages, at = bytes(result.messages), result.message_offsets.tolist()
+        assert [messages[a:b] for a, b in pairwise(at)] == [
+            transaction.message for transaction in transactions
+        ]
+        signatures, at = bytes(result.signatures), result.signature_offsets.tolist()
+        expected = [transaction.credentials[0].signature for transaction in transactions]
         assert [signatures[a:b] for a, b in pairwise(at)] == expected
     assert seen > 100
 
 
-def test_lengths_that_pass_the_end_are_refused():
+def test_lengths_beyond_the_end_are_rejected():
     state, block = chain(1)
     data = block.encode()
-    start = data.index(block.transactions[0].encoded)  # which has no free data
+    start = data.index(block.transactions[0].encoded)  # this transaction carries no data
     for offset, width in ((85, 2), (91, 4), (91 + 4 + 897, 4)):
         for value in (2 ** (8 * width) - 1, 2 ** (8 * width - 1), 1):
             hostile = bytearray(data)
@@ -223,8 +225,8 @@ def test_lengths_that_pass_the_end_are_refused():
             assert bulk.read(bytes(hostile), state.rules.chain) is None
 
 
-def test_accounts_that_share_a_place_in_the_table_are_told_apart(monkeypatch):
-    """With seeds of zero the NH hash is known, and addresses that collide are easily made."""
+def test_colliding_accounts_are_kept_apart(monkeypatch):
+    """With zero seeds the NH hash is known, and colliding addresses are easily made."""
     monkeypatch.setattr(bulk.secrets, "token_bytes", bytes)
     payer = fresh("Falcon-512", 0)
     state = State.genesis({payer.address: 10**6})
@@ -235,15 +237,15 @@ def test_accounts_that_share_a_place_in_the_table_are_told_apart(monkeypatch):
     assert sum(found.account(each).balance for each in to) == COUNT - 1
 
 
-def test_without_the_library_blocks_are_checked_one_by_one(monkeypatch):
+def test_blocks_are_verified_in_python_without_the_library(monkeypatch):
     state, block = chain(1)
     monkeypatch.setattr(bulk, "library", lambda: None)
     assert bulk.read(block.encode(), 1) is None
     assert state.apply(block).height == 1
 
 
-def test_a_scheme_of_ones_own_sees_every_signature():
-    """Only native libraries take signatures side by side; others are asked one by one."""
+def test_user_scheme_verifies_every_signature():
+    """Only native libraries verify batches; other implementations verify singly."""
     state = State.genesis({alice().address: COUNT})
     payments = [alice().transfer(bytes(32), 1, nonce=number) for number in range(COUNT)]
     data = sealed(state, payments)

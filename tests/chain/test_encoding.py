@@ -23,13 +23,13 @@ from pqchain.works.pqdpol import DATA_BYTES
 SCHEMES = algorithms.names("signature", everything=True)
 
 
-def test_identifiers_of_all_schemes_differ_and_none_is_zero() -> None:
+def test_scheme_identifiers_are_unique_and_not_zero() -> None:
     identifiers = {algorithm_identifier(name) for name in SCHEMES}
     assert len(identifiers) == len(SCHEMES)
     assert 0 not in identifiers
 
 
-def test_identifiers_are_pinned_because_they_are_written_into_blocks() -> None:
+def test_scheme_identifiers_are_pinned() -> None:
     assert algorithm_identifier("Falcon-512") == FALCON_512
     assert algorithm_identifier("falcon 512") == FALCON_512
     assert algorithm_of(FALCON_512) is algorithms.get("Falcon-512")
@@ -65,7 +65,7 @@ def test_sizes_are_the_sum_of_the_documented_fields() -> None:
         ("SPHINCS+-SHA2-128f-simple", 2),
     ],
 )
-def test_fifty_thousand_bytes_hold_what_the_pqdpol_tables_imply(name: str, count: int) -> None:
+def test_block_of_50_000_bytes_matches_the_pqdpol_tables(name: str, count: int) -> None:
     room = 50_000 - header_bytes()
     assert room // encoded_size(name, data_bytes=DATA_BYTES) == count
     assert Layout().data_bytes == DATA_BYTES
@@ -85,17 +85,17 @@ def test_fifty_thousand_bytes_hold_what_the_pqdpol_tables_imply(name: str, count
         {"algorithm": "Falcon-512", "kind": "seal", "data_bytes": 1},
     ],
 )
-def test_sizes_that_cannot_be_are_refused(arguments: dict[str, object]) -> None:
+def test_invalid_sizes_are_rejected(arguments: dict[str, object]) -> None:
     with pytest.raises(UsageError):
         encoded_size(**arguments)  # type: ignore[arg-type]
 
 
-def test_an_unknown_scheme_is_an_unknown_algorithm() -> None:
+def test_unknown_scheme_is_an_unknown_algorithm() -> None:
     with pytest.raises(UnknownAlgorithm, match="Falcon-512"):
         encoded_size("Falcon512")
 
 
-def test_the_reader_never_reads_past_the_end() -> None:
+def test_reader_never_reads_past_the_end() -> None:
     reader = Reader(b"\x00\x00\x00\x02abc")
     assert reader.length_prefixed("a field") == b"ab"
     with pytest.raises(Malformed, match=r"the amount needs 8 bytes at byte 6, but 1 remain"):
@@ -105,7 +105,7 @@ def test_the_reader_never_reads_past_the_end() -> None:
     assert issubclass(Malformed, PqchainError)
 
 
-def test_importing_it_loads_no_cryptography() -> None:
+def test_import_loads_no_cryptography() -> None:
     program = (
         "import sys, pqchain.chain.encoding\n"
         "bad = {'ctypes', 'oqs', 'Crypto', 'coincurve', 'pqchain.crypto', 'numpy'}\n"
@@ -114,6 +114,6 @@ def test_importing_it_loads_no_cryptography() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_every_form_says_whether_it_carries_the_key() -> None:
+def test_key_modes_state_whether_they_carry_the_key() -> None:
     carried = [form.name for form in encoding.KeyForm if form.carries_key]
     assert carried == ["INLINE", "REGISTERING"]

@@ -1,4 +1,4 @@
-"""The ledger's rules: each broken one has its reason, and money is conserved."""
+"""The rules of the ledger: each violation has its reason, and balances are conserved."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def resealed(state: State, *transactions: Transaction, **header: object) -> Bloc
     return Block(changed, block.transactions, PROPOSER.seal(changed.seal_message))
 
 
-def test_valid_blocks_move_money_and_count_transactions() -> None:
+def test_valid_blocks_update_balances_and_nonces() -> None:
     state = start()
     first = state.propose([pay(30, nonce=0), pay(1, nonce=1)], proposer=PROPOSER, timestamp=10)
     after = state.apply(first)
@@ -64,7 +64,7 @@ def test_valid_blocks_move_money_and_count_transactions() -> None:
     assert (after.height, after.tip, after.timestamp) == (1, first.hash(), 10)
     assert after.total == state.total == 150
     assert state.account(ALICE.address).balance == 100
-    # Money that came in the same block can be spent in it, and a payment to oneself is one.
+    # Funds received in a block can be spent in it, and a payment to oneself is valid.
     back = BOB.transfer(ALICE.address, 81, nonce=0)
     again = ALICE.transfer(ALICE.address, 150, nonce=2)
     last = after.apply(after.propose([back, again], proposer=PROPOSER, timestamp=10).encode())
@@ -72,7 +72,7 @@ def test_valid_blocks_move_money_and_count_transactions() -> None:
     assert last.account(BOB.address).balance == 0
 
 
-def test_an_empty_block_is_valid_and_an_unknown_address_owns_nothing() -> None:
+def test_empty_block_is_valid_and_unknown_address_has_no_balance() -> None:
     state = start().apply(start().propose([], proposer=PROPOSER, timestamp=0))
     assert state.height == 1
     assert state.account(bytes(32)).balance == 0
@@ -147,7 +147,7 @@ def test_every_broken_rule_has_its_reason(breach: str) -> None:
     assert isinstance(error, PqchainError)
 
 
-def test_the_last_block_again_is_a_duplicate_and_an_older_one_has_a_wrong_height() -> None:
+def test_repeated_block_is_a_duplicate_or_has_a_wrong_height() -> None:
     state = start()
     first = state.propose([], proposer=PROPOSER, timestamp=5)
     state = state.apply(first)
@@ -157,13 +157,13 @@ def test_the_last_block_again_is_a_duplicate_and_an_older_one_has_a_wrong_height
     assert refused(state, first).reason is Reason.WRONG_HEIGHT
 
 
-def test_time_does_not_run_backwards() -> None:
+def test_timestamps_must_not_decrease() -> None:
     state = start().apply(start().propose([], proposer=PROPOSER, timestamp=100))
     early = state.propose([], proposer=PROPOSER, timestamp=99)
     assert refused(state, early).reason is Reason.BAD_TIMESTAMP
 
 
-def test_size_is_looked_at_before_anything_else() -> None:
+def test_block_size_is_checked_first() -> None:
     block = start().propose([pay(1, nonce=0)], proposer=PROPOSER, timestamp=0)
     exact = start(limit_bytes=block.encoded_bytes)
     fitting = exact.propose([pay(1, nonce=0)], proposer=PROPOSER, timestamp=0)
@@ -174,7 +174,7 @@ def test_size_is_looked_at_before_anything_else() -> None:
     assert refused(tight, b"\xff" * 10).reason is Reason.MALFORMED
 
 
-def test_a_chain_may_allow_some_algorithms_only() -> None:
+def test_chain_may_restrict_algorithms() -> None:
     rules = {"algorithms": frozenset({"Ed25519"})}
     state = start(**rules)
     state = state.apply(resealed(state, pay(1, nonce=0)))
@@ -185,7 +185,7 @@ def test_a_chain_may_allow_some_algorithms_only() -> None:
     assert refused(state, sealed_by_bob).reason is Reason.UNKNOWN_ALGORITHM
 
 
-def test_unsealed_chains_take_blocks_of_any_proposer() -> None:
+def test_unsealed_chains_accept_any_proposer() -> None:
     state = start(sealed=False)
     assert state.apply(state.propose([], proposer=bytes(32), timestamp=0)).height == 1
     assert state.apply(state.propose([], proposer=PROPOSER, timestamp=0)).height == 1
@@ -195,7 +195,7 @@ def test_unsealed_chains_take_blocks_of_any_proposer() -> None:
 
 @pytest.mark.parametrize("mode", ["inline", "registered", "recovered"])
 @pytest.mark.parametrize("make", [alice, bob, hybrid])
-def test_every_way_to_give_the_key_is_accepted_over_several_blocks(
+def test_all_key_modes_are_accepted_over_several_blocks(
     make: Callable[..., Wallet], mode: str
 ) -> None:
     if mode == "recovered" and make is alice:
@@ -212,7 +212,7 @@ def test_every_way_to_give_the_key_is_accepted_over_several_blocks(
     assert bool(state.account(wallet.address).keys) == (mode == "registered")
 
 
-def test_a_key_is_registered_once() -> None:
+def test_key_is_registered_once() -> None:
     wallet = alice(key_mode="registered")
     state = State.genesis({wallet.address: 10})
     state = state.apply(resealed(state, wallet.transfer(bytes(32), 1, nonce=0)))
@@ -223,7 +223,7 @@ def test_a_key_is_registered_once() -> None:
     assert refused(state, resealed(state, again)).reason is Reason.DUPLICATE
 
 
-def test_half_a_hybrid_is_not_enough() -> None:
+def test_one_signature_of_a_hybrid_is_rejected() -> None:
     wallet = hybrid()
     state = State.genesis({wallet.address: 10})
     good = wallet.transfer(bytes(32), 1, nonce=0)
@@ -233,7 +233,7 @@ def test_half_a_hybrid_is_not_enough() -> None:
         credentials[position] = other.credentials[position]
         forged = Transaction(good.payment, tuple(credentials))
         assert refused(state, resealed(state, forged)).reason is Reason.BAD_SIGNATURE
-    # One who holds only one of the keys is somebody else.
+    # Holding only one of the two keys gives another address.
     alone = BOB.sign(Payment(wallet.address, bytes(32), 1, 0))
     assert refused(state, resealed(state, alone)).reason is Reason.BAD_SIGNATURE
 
@@ -241,7 +241,7 @@ def test_half_a_hybrid_is_not_enough() -> None:
 @pytest.mark.parametrize(
     "name", ["ECDSA-secp256k1", pytest.param("Falcon-recovery-512", marks=pytest.mark.native)]
 )
-def test_somebody_elses_signature_recovers_somebody_elses_key(name: str) -> None:
+def test_foreign_signature_recovers_a_foreign_key(name: str) -> None:
     owner, thief = (Wallet(name, key_mode="recovered") for _ in range(2))
     state = State.genesis({owner.address: 100})
     spent, stolen = (one.sign(Payment(owner.address, bytes(32), 50, 0)) for one in (owner, thief))
@@ -250,7 +250,7 @@ def test_somebody_elses_signature_recovers_somebody_elses_key(name: str) -> None
 
 
 @pytest.mark.native
-def test_a_block_of_many_algorithms_names_its_wrong_signatures() -> None:
+def test_invalid_signatures_of_a_mixed_block_are_listed() -> None:
     wallets = [fresh(n, i) for i in range(3) for n in ("Falcon-512", "ML-DSA-44", "Ed25519")]
     wallets += [bob(key_mode="recovered"), hybrid()]
     state = State.genesis({wallet.address: 10 for wallet in wallets})
@@ -271,7 +271,7 @@ def test_a_block_of_many_algorithms_names_its_wrong_signatures() -> None:
         assert (first.reason, first.indices) == (Reason.BAD_SIGNATURE, wrong[:1])
 
 
-def test_what_cannot_run_here_is_no_verdict() -> None:
+def test_unsupported_algorithm_gives_no_verdict() -> None:
     verifier = Verifier(implementations={"Ed25519": "coincurve/libsecp256k1"})
     with pytest.raises(Unsupported, match="the implementation of Ed25519 must be"):
         start().apply(resealed(start(), pay(1, nonce=0)), verifier=verifier)
@@ -282,12 +282,12 @@ def test_what_cannot_run_here_is_no_verdict() -> None:
     [{bytes(31): 1}, {"Alice": 1}, {bytes(32): -1}, {bytes(32): 1.5},
      {bytes(32): 2**63, b"\x01" * 32: 2**63}],
 )  # fmt: skip
-def test_impossible_beginnings_are_refused(balances: dict[bytes, int]) -> None:
+def test_invalid_genesis_is_rejected(balances: dict[bytes, int]) -> None:
     with pytest.raises(UsageError):
         State.genesis(balances)
 
 
-def test_impossible_rules_are_refused() -> None:
+def test_invalid_rules_are_rejected() -> None:
     for rules in ({"chain": -1}, {"chain": 2**32}, {"limit_bytes": 0}):
         with pytest.raises(UsageError):
             Rules(**rules)
@@ -304,7 +304,7 @@ def test_impossible_rules_are_refused() -> None:
             Rules(algorithms=names)  # type: ignore[arg-type]
 
 
-def test_the_genesis_depends_on_every_rule_and_the_balances() -> None:
+def test_genesis_depends_on_every_rule_and_the_balances() -> None:
     rules: dict[str, object] = {
         "chain": 2,
         "limit_bytes": 10**6,
@@ -324,7 +324,7 @@ def test_the_genesis_depends_on_every_rule_and_the_balances() -> None:
     assert State.genesis({BOB.address: 50, ALICE.address: 100}).tip == start().tip
 
 
-def test_the_genesis_hash_is_that_of_these_bytes() -> None:
+def test_genesis_hash_is_pinned() -> None:
     named = Rules(chain=7, limit_bytes=2**40, algorithms=frozenset({"Ed25519"}), sealed=False)
     for rules, encoded in (
         (Rules(), "0000000100000000003d09000100"),
@@ -343,12 +343,12 @@ blocks = st.lists(moves, max_size=4)
 
 
 @given(st.lists(st.tuples(blocks, st.booleans()), max_size=6))
-def test_money_is_conserved_whatever_blocks_come(
+def test_total_balance_is_conserved(
     history: list[tuple[list[tuple[int, int, int, int]], bool]],
 ) -> None:
     balances = {wallet.address: 50 + 10 * i for i, wallet in enumerate(WALLETS)}
     state = State.genesis(balances)
-    # A model of three lines, kept beside the ledger.
+    # A three-line reference model of balances.
     money, nonces = [50, 60, 70], [0, 0, 0]
     for listed, honest in history:
         transactions = []
@@ -383,7 +383,7 @@ def _flipped(header: Header) -> Header:
     return dataclasses.replace(header, root=root)
 
 
-def test_states_cannot_be_changed_from_outside() -> None:
+def test_states_are_immutable() -> None:
     state = start()
     with pytest.raises(TypeError):
         state.accounts[bytes(32)] = None  # type: ignore[index]

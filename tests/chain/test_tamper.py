@@ -1,7 +1,7 @@
-"""Flip any single bit: the block is refused, with the reason that the field gives.
+"""Flip any single bit: the block is rejected with the reason of the field.
 
-First as an eavesdropper would, who cannot repair the header. Then as a dishonest proposer would,
-who flips a bit of a transaction, hashes the transactions anew and seals the block again.
+First as an eavesdropper, who cannot repair the header. Then as a dishonest proposer,
+who flips a bit of a transaction, recomputes the root and seals the block again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HEADER = (
     ("height", 4, {Reason.WRONG_HEIGHT}),
     ("previous", 32, {Reason.WRONG_PREVIOUS_HASH}),
     ("root", 32, {Reason.WRONG_ROOT}),
-    # Earlier than the last block, or later than what the seal says.
+    # Earlier than the last block, or later than the sealed time.
     ("timestamp", 4, {Reason.BAD_TIMESTAMP, SIGNATURE}),
     ("proposer", 32, {SIGNATURE}),
 )
@@ -44,7 +44,7 @@ def wallets() -> tuple[Wallet, ...]:
 
 @cache
 def chain() -> tuple[State, Block]:
-    """A state with history, and a valid block of every form of key on top of it."""
+    """A state with history, and a valid next block with every key mode."""
     falcon, registered, recovered, both = wallets()
     state = State.genesis({wallet.address: 10**6 for wallet in wallets()})
     first = registered.transfer(falcon.address, 1, nonce=0)
@@ -59,17 +59,17 @@ def chain() -> tuple[State, Block]:
 
 
 def fields(transaction: Transaction) -> Iterator[tuple[str, int, set[Reason]]]:
-    """Yield name, length and the reasons that fit, of each field in the order of its bytes.
+    """Yield name, length and permitted rejection reasons of each field in byte order.
 
-    A flip of a length, a count, an identifier or a form either breaks the structure, or leaves
-    something else that has a reason of its own.
+    A flip of a length, a count, an identifier or a key mode breaks the structure or leaves
+    another structure with its own reason.
     """
     data = len(transaction.payment.data)
     yield "version", 1, {MALFORMED}
     yield "chain", 4, {Reason.WRONG_CHAIN}
     registered = any(c.form is KeyForm.REGISTERED for c in transaction.credentials)
     nobody = Reason.UNKNOWN_KEY if registered else None
-    # An address that nobody holds has nonce 0 and owns nothing.
+    # An unknown address has nonce 0 and no balance.
     empty = Reason.OVERSPEND if transaction.payment.nonce == 0 else Reason.BAD_NONCE
     yield "sender", 32, {nobody or empty}
     yield "recipient", 32, {SIGNATURE}
@@ -100,14 +100,14 @@ def reason_of(state: State, block: Block | bytes) -> Reason:
     return caught.value.reason
 
 
-def test_every_bit_of_a_block_is_guarded_by_header_root_and_seal() -> None:
+def test_every_flipped_block_bit_is_rejected() -> None:
     state, block = chain()
     data = block.encode()
     assert state.apply(data).height == 2
     assert block.seal is not None
     spans = [(name, length, set(reasons)) for name, length, reasons in HEADER]
     spans += [
-        # No seal at all leaves 104 bytes where transactions are counted: another structure.
+        # Without a seal the transaction count is read 104 bytes earlier: another structure.
         ("seal algorithm", 2, {Reason.UNKNOWN_ALGORITHM}),
         ("seal key length", 4, {MALFORMED}),
         ("seal key", 32, {SIGNATURE}),
@@ -131,7 +131,7 @@ def test_every_bit_of_a_block_is_guarded_by_header_root_and_seal() -> None:
     assert found["transactions"] == {MALFORMED, Reason.WRONG_ROOT}
 
 
-def test_a_dishonest_proposer_cannot_change_a_transaction() -> None:
+def test_dishonest_proposer_cannot_change_a_transaction() -> None:
     state, block = chain()
     rng = random.Random(3)
     mutations = 0
@@ -155,7 +155,7 @@ def test_a_dishonest_proposer_cannot_change_a_transaction() -> None:
 
 
 def reason_after(state: State, block: Block, position: int, damaged: bytes) -> Reason:
-    """Return why the block is refused once it holds the damaged transaction, sealed anew."""
+    """Return the rejection reason of the resealed block with the damaged transaction."""
     try:
         transaction = Transaction.decode(damaged)
     except Malformed:

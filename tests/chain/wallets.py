@@ -1,4 +1,4 @@
-"""Fixed wallets for known answers, and cheap ones for the rest."""
+"""Fixed wallets for known answers, and cheap ones for other tests."""
 
 from __future__ import annotations
 

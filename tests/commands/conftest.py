@@ -1,4 +1,4 @@
-"""What tests of several commands share: stand-ins for what measures, and how wrong use ends."""
+"""Shared by tests of commands: replacements of measurements, and the check of usage errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests import frames
 
 @pytest.fixture
 def measured(monkeypatch):
-    """Stand in for the benchmark; remembers how it was called."""
+    """Replace the benchmark and record its calls."""
     calls = []
 
     def measure(names, operations, implementations, *, preset, progress, keep_samples):
@@ -37,7 +37,7 @@ def measured(monkeypatch):
 
 @pytest.fixture
 def blocks(monkeypatch):
-    """Stand in for the measurement of blocks; remembers how it was called."""
+    """Replace the measurement of blocks and record its calls."""
     calls = []
 
     def measure(names, **options):
@@ -53,7 +53,7 @@ def blocks(monkeypatch):
 
 @pytest.fixture
 def refused(capsys) -> Callable[[Sequence[str], str], None]:
-    """Check that a command line ends with 2, says what to do and writes nothing to stdout."""
+    """Check that a command exits with 2, states the remedy and writes nothing to stdout."""
 
     def check(arguments: Sequence[str], message: str) -> None:
         assert main(arguments) == 2

@@ -9,7 +9,7 @@ import pytest
 from pqchain.commands.main import main
 
 
-def test_algorithms_as_json_is_the_registry(capsys):
+def test_json_output_equals_the_registry(capsys):
     assert main(["algorithms", "--json", "--all", "--kind", "signature"]) == 0
     records = {record["name"]: record for record in json.loads(capsys.readouterr().out)}
     falcon = records["Falcon-512"]
@@ -21,7 +21,7 @@ def test_algorithms_as_json_is_the_registry(capsys):
     assert "Kyber512" not in records
 
 
-def test_algorithms_as_text_is_aligned_and_talks_to_stderr(capsys):
+def test_text_output_is_aligned_with_notes_on_stderr(capsys):
     assert main(["algorithms", "--family", "Falcon"]) == 0
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
@@ -31,7 +31,7 @@ def test_algorithms_as_text_is_aligned_and_talks_to_stderr(capsys):
     assert "Sizes in bytes" in captured.err
 
 
-def test_implementations_say_whether_they_run_here(capsys):
+def test_implementations_show_their_availability(capsys):
     assert main(["algorithms", "--implementations", "--json"]) == 0
     records = json.loads(capsys.readouterr().out)
     assert all(record["available"] == (record["reason"] == "") for record in records)
@@ -48,5 +48,5 @@ def test_implementations_say_whether_they_run_here(capsys):
         (["algorithms", "--implementations", "--all"], "--all selects algorithms"),
     ],
 )
-def test_selections_that_make_no_sense_are_refused(arguments, message, refused):
+def test_invalid_selections_are_rejected(arguments, message, refused):
     refused(arguments, message)

@@ -1,4 +1,4 @@
-"""`pqchain bench`: what is measured, shown and saved."""
+"""`pqchain bench`: measurements, output and saved files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_bench_saves_with_provenance_and_samples(measured, tmp_path, capsys):
     assert "times-samples.csv" in capsys.readouterr().err
 
 
-def test_a_failed_operation_is_1(monkeypatch, capsys):
+def test_failed_operation_exits_1(monkeypatch, capsys):
     frame = frames.measurements(["Falcon-512"])
     frame.attrs["provenance"] |= {"preset": "quick"}
     frame.loc[0, "status"] = "failed"
@@ -57,7 +57,7 @@ def test_a_failed_operation_is_1(monkeypatch, capsys):
     assert main(["bench"]) == 1
 
 
-def test_the_place_of_the_samples_is_looked_at_too(measured, tmp_path, capsys):
+def test_samples_path_is_checked(measured, tmp_path, capsys):
     (tmp_path / "a-samples.csv").mkdir()
     assert main(["bench", "--output", str(tmp_path / "a.csv"), "--samples"]) == 2
     assert "a-samples.csv must be a file" in capsys.readouterr().err
@@ -75,5 +75,5 @@ def test_the_place_of_the_samples_is_looked_at_too(measured, tmp_path, capsys):
         (["bench", "--output", "times.txt"], "must end in .csv"),
     ],
 )
-def test_wrong_use_of_bench_is_2(arguments, message, refused):
+def test_usage_errors_of_bench_exit_2(arguments, message, refused):
     refused(arguments, message)

@@ -1,4 +1,4 @@
-"""What commands read is bounded: a longer file is refused, and no more of it than that is read."""
+"""Inputs of commands are bounded: longer files are rejected after a bounded read."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ READERS = {
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_file_that_is_too_long_is_refused(name: str, tmp_path: Path) -> None:
+def test_file_that_is_too_long_is_rejected(name: str, tmp_path: Path) -> None:
     read, most = READERS[name]
     path = tmp_path / name
-    path.with_suffix(".csv").touch()  # the table of the sidecar
+    path.with_suffix(".csv").touch()  # the table next to the sidecar
     with path.open("wb") as file:
-        file.truncate(1 << 40)  # without a byte on the disk, and more than there is memory
+        file.truncate(1 << 40)  # sparse, and larger than the memory
     with pytest.raises(DataError, match=f"{path} must have at most {most} bytes"):
         read(path)
 
 
-def test_no_more_is_read_than_may_be_there(tmp_path: Path) -> None:
+def test_reads_are_bounded(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(100))
     assert installation.read_bytes(path, 100) == bytes(100)
@@ -76,10 +76,10 @@ NAMED_FILES = {
 @pytest.mark.native
 @pytest.mark.parametrize("kind", NOT_REGULAR)
 @pytest.mark.parametrize("named", NAMED_FILES)
-def test_a_file_that_is_not_regular_is_refused_at_once(
+def test_special_file_is_rejected_at_once(
     named: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
-    """A device may have no end, and opening a pipe would wait for a writer."""
+    """A device may be endless, and opening a pipe would wait for a writer."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "pipe"
     os.mkfifo(path)
@@ -100,7 +100,7 @@ def test_a_file_that_is_not_regular_is_refused_at_once(
     assert len(said.err.strip().splitlines()) <= 2
 
 
-def test_a_store_without_end_of_line_is_not_read_whole(tmp_path: Path) -> None:
+def test_store_without_newlines_is_not_read_completely(tmp_path: Path) -> None:
     path = tmp_path / "store"
     with path.open("wb") as file:
         file.truncate(1 << 40)
@@ -111,7 +111,7 @@ def test_a_store_without_end_of_line_is_not_read_whole(tmp_path: Path) -> None:
     assert list(installation.read_lines(path, 7)) == [b"a\n", b"longer\n", b"\n", b"rest"]
 
 
-def test_a_file_that_is_replaced_by_a_pipe_is_not_waited_for(
+def test_file_replaced_by_a_pipe_does_not_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, regular = tmp_path / "file", os.stat_result(Path(__file__).stat())
@@ -141,7 +141,7 @@ TOO_MANY = (
         )
         for option in options.split()
         for value in ("1e300", "-1e300", "1e-300", "nan", "inf", "1e400", "9" * 4001)
-        # A delay of nothing, a loss of nothing and no processor time are fine.
+        # Zero delay, zero loss and zero processor time are valid.
         if value != "1e-300" or option == "--bits-per-second"
     ),
     *(
@@ -153,7 +153,7 @@ TOO_MANY = (
 
 
 @pytest.mark.parametrize("line", TOO_MANY, ids=lambda line: line[:60])
-def test_numbers_beyond_their_bounds_are_refused_at_once(line: str, capsys) -> None:
+def test_numbers_out_of_bounds_are_rejected_at_once(line: str, capsys) -> None:
     before = time.monotonic()
     assert main(line.split()) == 2
     assert time.monotonic() - before < 20
@@ -164,7 +164,7 @@ def test_numbers_beyond_their_bounds_are_refused_at_once(line: str, capsys) -> N
     "value", ["9" * 4000, "9" * 5000, f"0x{'f' * 9000}", f"[0x{'f' * 9000}]", "1e400", "nan", "-1"]
 )
 @pytest.mark.parametrize("name", ["block_bytes", "nodes", "law", "transactions_per_second"])
-def test_hostile_numbers_in_a_plan_are_refused(name: str, value: str, tmp_path: Path, capsys):
+def test_hostile_numbers_in_a_plan_are_rejected(name: str, value: str, tmp_path: Path, capsys):
     text, count = re.subn(rf"(?m)^{name} = [^\n]*", f"{name} = {value}", ready("pqdpol"), count=1)
     assert count == 1
     path = tmp_path / "plan.toml"
@@ -196,7 +196,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("line", PLACES)
-def test_a_place_that_cannot_be_written_is_refused_before_the_work(
+def test_unwritable_output_is_rejected_before_the_work(
     line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -212,7 +212,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(
 
 @pytest.mark.parametrize("place", ["/", "/etc", "mine"])
 @pytest.mark.parametrize("line", [line for line, place in PLACES.items() if place == "/dev/null"])
-def test_folders_of_others_are_refused_before_the_work(
+def test_foreign_folders_are_rejected_before_the_work(
     line: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -223,7 +223,7 @@ def test_folders_of_others_are_refused_before_the_work(
     assert [path.read_text() for path in (tmp_path / "mine").iterdir()] == ["mine"]
 
 
-def test_a_scheduler_that_does_not_answer_is_given_up_soon(capsys) -> None:
+def test_unresponsive_scheduler_times_out(capsys) -> None:
     pytest.importorskip("dask.distributed")
     before = time.monotonic()
     words = ["consensus", "--nodes", "4", "--blocks", "1"]

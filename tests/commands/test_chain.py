@@ -10,7 +10,7 @@ from pqchain import results
 from pqchain.commands.main import main
 
 
-def test_chain_tells_one_block_in_words_and_many_in_a_table(blocks, capsys):
+def test_one_block_is_text_and_many_are_a_table(blocks, capsys):
     assert main(["chain"]) == 0
     assert "Falcon-512" in capsys.readouterr().out.splitlines()[0]
     assert main(["chain", "--algorithm", "all", "--threads", "1,4", "--transactions", "7"]) == 0
@@ -22,7 +22,7 @@ def test_chain_tells_one_block_in_words_and_many_in_a_table(blocks, capsys):
     assert (options["threads"], options["transactions"]) == ([1, 4], 7)
 
 
-def test_chain_as_json_and_as_a_file(blocks, tmp_path, capsys):
+def test_chain_writes_json_and_files(blocks, tmp_path, capsys):
     output = tmp_path / "blocks.csv"
     assert main(["chain", "--algorithm", "Hawk-512", "--json", "--output", str(output)]) == 1
     found = json.loads(capsys.readouterr().out)
@@ -45,5 +45,5 @@ def test_chain_as_json_and_as_a_file(blocks, tmp_path, capsys):
         (["--algorithm", "Falcon-512+Falcon-512"], "distinct algorithms"),
     ],
 )
-def test_wrong_use_of_chain_is_2(arguments, said, refused):
+def test_usage_errors_of_chain_exit_2(arguments, said, refused):
     refused(["chain", *arguments], said)

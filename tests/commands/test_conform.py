@@ -1,4 +1,4 @@
-"""`pqchain conform`: files that others can take, verdicts, and what is refused."""
+"""`pqchain conform`: exported files, verdicts and usage errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pqchain.conform.mutants import ml_dsa
 pytestmark = pytest.mark.native
 
 
-def test_vectors_are_written_in_both_forms_with_their_digests(tmp_path, capsys):
+def test_vectors_are_written_in_both_formats_with_digests(tmp_path, capsys):
     folder = tmp_path / "new" / "vectors"
     assert main(["conform", "vectors", "--algorithm", "ML-DSA-44", "--output", str(folder)]) == 0
     shown = capsys.readouterr()
@@ -28,14 +28,14 @@ def test_vectors_are_written_in_both_forms_with_their_digests(tmp_path, capsys):
     assert (folder / "acvp_sigver.schema.json").is_file()
 
 
-def test_other_bytes_than_committed_are_a_failed_check(tmp_path, capsys, monkeypatch):
+def test_changed_vectors_exit_1(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(suite, "digests", dict)
     arguments = ["conform", "vectors", "--algorithm", "ML-DSA-44", "--output", str(tmp_path)]
     assert main([*arguments, "--json"]) == 1
     assert len(json.loads(capsys.readouterr().out)["different"]) == 2
 
 
-def test_wrong_use_is_refused(tmp_path, refused):
+def test_wrong_use_is_rejected(tmp_path, refused):
     file = tmp_path / "file"
     file.write_text("")
     vectors = ["conform", "vectors", "--output"]
@@ -48,7 +48,7 @@ def run_fake(kind: str, *more: str) -> list[str]:
     return ["conform", "run", *more, "--", sys.executable, str(fakes), kind]
 
 
-def test_a_verifier_of_ones_own_is_asked_and_judged(tmp_path, capsys):
+def test_user_verifier_is_judged(tmp_path, capsys):
     file = tmp_path / "some.json"
     file.write_text(formats.text(formats.wycheproof(generate("ML-DSA-44")[::40])))
     assert main(run_fake("right", "--vectors", str(file))) == 0
@@ -63,7 +63,7 @@ def test_a_verifier_of_ones_own_is_asked_and_judged(tmp_path, capsys):
     assert "pqchain conform explain" in capsys.readouterr().err
 
 
-def test_the_numbers_that_decide_a_vector_are_shown(capsys):
+def test_deciding_numbers_of_a_vector_are_shown(capsys):
     wanted = next(v for v in generate("ML-DSA-44") if v.probe == "z[0][255] = 130995")
     assert main(["conform", "explain", wanted.ident]) == 0
     shown = capsys.readouterr().out
@@ -75,14 +75,14 @@ def test_the_numbers_that_decide_a_vector_are_shown(capsys):
     assert answer["signature"] == wanted.signature.hex()
 
 
-def test_verifiers_are_listed_with_what_stands_in_the_way(capsys):
+def test_verifiers_are_listed_with_missing_requirements(capsys):
     assert main(["conform", "list", "--json"]) == 0
     rows = {row["verifier"]: row for row in json.loads(capsys.readouterr().out)["verifiers"]}
     assert rows["pqchain liboqs-0.13/ref"]["status"] == "ok"
     assert set(rows) == set(registry.verifiers())
 
 
-def test_builds_that_cannot_be_made_say_so(capsys, monkeypatch):
+def test_failed_builds_state_the_reason(capsys, monkeypatch):
     found = {"rust": ("unsupported", "no cargo on the path"), "go": ("cached", "")}
     monkeypatch.setattr(registry, "build", lambda folders: found)
     assert main(["conform", "build", "--json"]) == 0
@@ -95,14 +95,14 @@ def test_builds_that_cannot_be_made_say_so(capsys, monkeypatch):
     assert "because" in capsys.readouterr().out
 
 
-def test_wrong_use_of_run_and_explain_is_refused(refused):
+def test_wrong_use_of_run_and_explain_is_rejected(refused):
     refused(["conform", "run", "--verifier", "circl", "--", "./mine"], "exclude each other")
     refused(["conform", "run", "--timeout", "0"], "--timeout must be at least 1; got 0")
     refused(["conform", "explain", "Hawk-512:1"], "Hawk-512")
     refused(["conform", "explain", "ML-DSA-44:99999"], "unknown vector")
 
 
-def test_mutants_are_shown_beside_the_vectors_of_others(tmp_path, capsys, monkeypatch):
+def test_mutants_are_compared_with_other_vector_sets(tmp_path, capsys, monkeypatch):
     few = dict(list(ml_dsa.MUTANTS.items())[::15])
     monkeypatch.setattr(ml_dsa, "MUTANTS", few)
     file = tmp_path / "theirs.json"

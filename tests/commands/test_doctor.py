@@ -1,4 +1,4 @@
-"""The doctor: what it finds, and when an install counts as broken."""
+"""`pqchain doctor`: its checks, and when an installation counts as broken."""
 
 import json
 from importlib import metadata
@@ -16,11 +16,11 @@ from pqchain.works import papers
 
 
 def found(name):
-    """Examine, and return the finding of that name."""
+    """Run all checks and return the one of that name."""
     return next(finding for finding in doctor.examine() if finding.name == name)
 
 
-def test_everything_is_looked_at():
+def test_doctor_checks_everything():
     names = {finding.name for finding in doctor.examine()}
     rows = algorithms.IMPLEMENTATIONS.values()
     libraries = {row.name for row in rows if row.library}
@@ -29,13 +29,13 @@ def test_everything_is_looked_at():
     assert {"numpy", "coincurve", "liboqs-python", "pynq", "cmake", "published tables"} < names
 
 
-def test_whatever_is_missing_says_what_it_disables():
+def test_missing_parts_state_what_they_disable():
     for finding in doctor.examine():
         assert finding.detail
         assert finding.state == "present" or finding.disables
 
 
-def test_a_missing_board_is_no_illness(monkeypatch):
+def test_missing_board_is_not_a_failure(monkeypatch):
     def version(name):
         raise metadata.PackageNotFoundError(name)
 
@@ -49,7 +49,7 @@ def test_a_missing_board_is_no_illness(monkeypatch):
     assert found("numpy").healthy
 
 
-def test_every_library_of_the_package_is_looked_for_with_a_command_that_works(monkeypatch):
+def test_every_library_has_a_working_install_command(monkeypatch):
     def version(name):
         raise metadata.PackageNotFoundError(name)
 
@@ -66,7 +66,7 @@ def test_every_library_of_the_package_is_looked_for_with_a_command_that_works(mo
     assert not any("pqchain" in finding.fix for finding in findings.values())
 
 
-def test_missing_libraries_are_healthy_and_name_the_command(monkeypatch):
+def test_missing_optional_libraries_are_not_a_failure(monkeypatch):
     monkeypatch.setattr(builds, "library_path", lambda stem: None)
     monkeypatch.setattr(machine, "missing_flags", lambda row: ())
     finding = found("liboqs-0.13/ref")
@@ -74,7 +74,7 @@ def test_missing_libraries_are_healthy_and_name_the_command(monkeypatch):
     assert finding.fix.startswith("make")
 
 
-def test_a_quic_library_that_was_left_out_says_why(monkeypatch, tmp_path):
+def test_missing_quic_library_states_the_reason(monkeypatch, tmp_path):
     place = tmp_path / "_native/quic"
     place.mkdir(parents=True)
     (place / "reason.txt").write_text("cargo was not found when it was built: install Rust\n")
@@ -87,7 +87,7 @@ def test_a_quic_library_that_was_left_out_says_why(monkeypatch, tmp_path):
     assert finding.fix.startswith("make")
 
 
-def test_a_processor_without_avx2_is_told(monkeypatch):
+def test_missing_avx2_is_reported(monkeypatch):
     monkeypatch.setattr(machine, "cpu_flags", lambda: frozenset({"popcnt"}))
     finding = found("CPU flags")
     assert finding.state == "missing"
@@ -98,7 +98,7 @@ def test_a_processor_without_avx2_is_told(monkeypatch):
 
 
 @pytest.mark.parametrize("error", [CryptoFailure("wrong"), OSError("file too short")])
-def test_a_library_that_does_not_work_is_broken(monkeypatch, error):
+def test_failing_library_is_broken(monkeypatch, error):
     def fail(implementation):
         raise error
 
@@ -117,14 +117,14 @@ def test_unreadable_data_is_broken(monkeypatch):
 
 
 @pytest.mark.native
-def test_every_library_signs_and_says_what_was_corrected():
+def test_every_library_signs_and_lists_corrections():
     finding = found("liboqs-0.13/ref")
     assert finding.state == "present"
     assert "ML-DSA-44 signs and verifies" in finding.detail
     assert "1 algorithm, " in found("rainbow/avx2").detail
 
 
-def test_doctor_is_1_only_if_something_essential_is_broken(monkeypatch, capsys):
+def test_doctor_exits_1_only_if_an_essential_part_is_broken(monkeypatch, capsys):
     optional = doctor.Finding("Group", "pynq", "missing", "absent", disables="boards")
     broken = doctor.Finding("Group", "library", "broken", "bad", disables="x", fix="make")
     monkeypatch.setattr(doctor, "examine", lambda: [optional])

@@ -1,4 +1,4 @@
-"""`pqchain falcon ...`: files in, files out, exit codes."""
+"""`pqchain falcon`: input files, output files, exit codes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def keys(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("backend", ["auto", "reference", "kernel"])
-def test_what_is_signed_verifies(keys: Path, backend: str, capsys) -> None:
+def test_signed_message_verifies(keys: Path, backend: str, capsys) -> None:
     sign = ["falcon", "sign", str(keys / "note"), "--secret-key", str(keys / "sk")]
     assert cli.main([*sign, "--output", str(keys / "sig"), "--backend", backend, "--json"]) == 0
     out = json.loads(capsys.readouterr().out)
@@ -37,7 +37,7 @@ def test_what_is_signed_verifies(keys: Path, backend: str, capsys) -> None:
     assert "WRONG" in capsys.readouterr().err
 
 
-def test_a_secret_key_is_for_its_owner_and_never_overwritten(keys: Path, capsys) -> None:
+def test_secret_key_file_is_private_and_never_overwritten(keys: Path, capsys) -> None:
     assert (keys / "sk").stat().st_mode & 0o077 == 0
     before = (keys / "sk").read_bytes()
     code = cli.main(
@@ -49,7 +49,7 @@ def test_a_secret_key_is_for_its_owner_and_never_overwritten(keys: Path, capsys)
 
 
 @pytest.mark.parametrize("target", ["nowhere", "link"])
-def test_a_key_does_not_replace_a_link_that_leads_nowhere(
+def test_key_does_not_replace_a_dangling_link(
     tmp_path: Path, monkeypatch, target: str, capsys
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -61,7 +61,7 @@ def test_a_key_does_not_replace_a_link_that_leads_nowhere(
     assert (tmp_path / "link").readlink() == Path(target)
 
 
-def test_a_loop_of_links_is_an_error_and_no_traceback(keys: Path, monkeypatch, capsys) -> None:
+def test_link_loop_is_an_error_without_traceback(keys: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(keys)
     (keys / "loop").symlink_to("loop")
     words = ["falcon", "sign", "note", "--secret-key", "sk", "--output", "loop/signature"]
@@ -70,7 +70,7 @@ def test_a_loop_of_links_is_an_error_and_no_traceback(keys: Path, monkeypatch, c
 
 
 @pytest.mark.parametrize("same", ["same", "./same", "folder/../same", "link/same"])
-def test_both_keys_in_one_file_are_refused(tmp_path: Path, monkeypatch, same: str, capsys) -> None:
+def test_both_keys_in_one_file_are_rejected(tmp_path: Path, monkeypatch, same: str, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path)
@@ -88,7 +88,7 @@ def test_both_keys_in_one_file_are_refused(tmp_path: Path, monkeypatch, same: st
         ("none/sig", "the folder none does not exist"),
     ],
 )
-def test_a_signature_goes_where_nothing_is_lost(
+def test_signature_output_overwrites_nothing(
     keys: Path, monkeypatch, output: str, said: str, capsys
 ) -> None:
     monkeypatch.chdir(keys)
@@ -98,7 +98,7 @@ def test_a_signature_goes_where_nothing_is_lost(
     assert {path.name: path.read_bytes() for path in keys.iterdir()} == before
 
 
-def test_wrong_use_says_what_is_needed(keys: Path, capsys) -> None:
+def test_usage_errors_name_the_remedy(keys: Path, capsys) -> None:
     sign = ["falcon", "sign", str(keys / "note"), "--output", str(keys / "sig")]
     assert cli.main([*sign, "--secret-key", str(keys / "pk")]) == 2
     assert "1281 or 2305" in capsys.readouterr().err
@@ -107,7 +107,7 @@ def test_wrong_use_says_what_is_needed(keys: Path, capsys) -> None:
     assert not (keys / "sig").exists()
 
 
-def test_the_profile_is_shown(capsys) -> None:
+def test_profile_is_shown(capsys) -> None:
     assert cli.main(["falcon", "profile", "--degree", "1024", "--json"]) == 0
     steps = json.loads(capsys.readouterr().out)["steps"]
     assert {row["where"] for row in steps} == {"software", "engine"}
@@ -115,7 +115,7 @@ def test_the_profile_is_shown(capsys) -> None:
     assert "SamplerZ" in capsys.readouterr().out
 
 
-def test_the_model_labels_every_row(capsys) -> None:
+def test_model_labels_every_row(capsys) -> None:
     assert cli.main(["falcon", "model", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert {row["kind"] for row in data["table3"]} == {
@@ -131,7 +131,7 @@ def test_the_model_labels_every_row(capsys) -> None:
     assert "assumed" in shown.err
 
 
-def test_the_doctor_tries_every_backend(capsys) -> None:
+def test_doctor_tries_every_backend(capsys) -> None:
     assert cli.main(["falcon", "doctor", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["backends"]
     assert [row["backend"] for row in rows] == ["reference", "kernel", "simboard", "overlay"]
@@ -140,7 +140,7 @@ def test_the_doctor_tries_every_backend(capsys) -> None:
     assert "ok  kernel" in capsys.readouterr().out
 
 
-def test_published_and_modelled_meet_in_rows_of_one_kind() -> None:
+def test_every_row_has_one_kind() -> None:
     frame = registry.get("falcon-hls").models()["table3"]()
     assert list(frame.columns) == list(PRINTED.columns)
     printed = frame[frame["kind"] == "published"]
@@ -149,7 +149,7 @@ def test_published_and_modelled_meet_in_rows_of_one_kind() -> None:
     assert ((schedule["ratio"] - 1).abs() < 0.15).all()
 
 
-def test_the_figures_of_the_engine_in_rtl(capsys) -> None:
+def test_rtl_figures_are_shown(capsys) -> None:
     assert cli.main(["falcon", "rtl", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     totals = [row for row in data["cycles"] if row["phase"] == "total"]

@@ -1,4 +1,4 @@
-"""`pqchain gas`: prices beside what is stated."""
+"""`pqchain gas`: measured prices compared with stated ones."""
 
 import json
 
@@ -8,7 +8,7 @@ from pqchain.commands import main as cli
 
 
 @pytest.mark.native
-def test_prices_stand_beside_what_drafts_state(capsys, tmp_path):
+def test_gas_prices_are_compared_with_drafts(capsys, tmp_path):
     saved = tmp_path / "gas.csv"
     assert (
         cli.main(["gas", "--algorithm", "ECDSA-P256", "--rounds", "2", "--output", str(saved)]) == 0
@@ -31,13 +31,13 @@ def test_prices_stand_beside_what_drafts_state(capsys, tmp_path):
         (["--algorithm", "Falcon-500"], "Falcon-500"),
     ],
 )  # fmt: skip
-def test_wrong_use_says_what_is_needed(arguments, message, capsys):
+def test_usage_errors_name_the_remedy(arguments, message, capsys):
     assert cli.main(["gas", *arguments]) == 2
     assert message in capsys.readouterr().err
 
 
 @pytest.mark.native
-def test_a_scheme_that_fails_is_a_failed_check(capsys, tmp_path):
+def test_scheme_that_fails_is_a_failed_check(capsys, tmp_path):
     (tmp_path / "broken.py").write_text(
         "class Broken:\n"
         "    name = 'Broken'\n"

@@ -1,4 +1,4 @@
-"""The command line: what goes where, and which exit code answers."""
+"""The command line: output streams and exit codes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pqchain.falcon import BACKENDS
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command as a process of its own."""
+    """Run the command as a process."""
     return subprocess.run(
         [sys.executable, "-m", "pqchain", *arguments], capture_output=True, text=True, check=False
     )
@@ -41,7 +41,7 @@ NESTED = [
 
 
 @pytest.mark.parametrize("arguments", [[], *([name] for name in cli.COMMANDS), *NESTED])
-def test_help_teaches_by_examples(arguments, capsys):
+def test_help_has_examples(arguments, capsys):
     assert main([*arguments, "--help"]) == 0
     shown = capsys.readouterr().out
     assert "examples:\n" in shown
@@ -57,12 +57,12 @@ def test_help_teaches_by_examples(arguments, capsys):
         ("reproduce", "4 to 5 minutes for all works on 2 idle cores"),
     ],
 )
-def test_the_help_says_how_long_that_command_takes(command, said, capsys):
+def test_help_states_the_duration(command, said, capsys):
     assert main([command, "--help"]) == 0
     assert said in " ".join(capsys.readouterr().out.split())
 
 
-def test_version(capsys):
+def test_version_is_printed(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("pqchain ")
 
@@ -75,12 +75,12 @@ def test_version(capsys):
         ["chain", "--algorithm", "Falcon-512", "--key-mode", "recovered"],
     ],
 )
-def test_a_table_in_which_nothing_ran_is_1_and_says_why(arguments, capsys):
+def test_table_without_successful_rows_exits_1(arguments, capsys):
     assert main(arguments) == 1
     assert "unsupported" in capsys.readouterr().out
 
 
-def test_an_error_of_ours_is_1_and_one_line(monkeypatch, capsys):
+def test_pqchain_error_exits_1_with_one_line(monkeypatch, capsys):
     def fail(*given, **named):
         raise CryptoFailure("the key may be damaged")
 
@@ -90,9 +90,7 @@ def test_an_error_of_ours_is_1_and_one_line(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("command", ["bench", "chain", "reencode", "consensus"])
-def test_an_output_that_cannot_be_written_is_refused_before_the_work(
-    command, measured, blocks, tmp_path, capsys
-):
+def test_unwritable_output_is_rejected_before_the_work(command, measured, blocks, tmp_path, capsys):
     (tmp_path / "a.json").mkdir()
     for name, said in (("none/a.csv", "does not exist"), ("a.csv", "a.json must be a file")):
         assert main([command, "--output", str(tmp_path / name)]) == 2
@@ -103,7 +101,7 @@ def test_an_output_that_cannot_be_written_is_refused_before_the_work(
     assert [child.name for child in tmp_path.iterdir()] == ["a.json"]
 
 
-def test_interruption_is_130(monkeypatch, capsys):
+def test_interruption_exits_130(monkeypatch, capsys):
     def interrupt(*given, **named):
         raise KeyboardInterrupt
 
@@ -122,7 +120,7 @@ def test_stdout_of_a_process_is_clean_json(arguments):
     json.loads(done.stdout)
 
 
-def test_a_terminal_without_unicode_is_served(monkeypatch):
+def test_ascii_terminal_is_supported(monkeypatch):
     buffer = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(buffer, encoding="ascii"))
     assert main(["papers", "pqdpol", "table4"]) == 0
@@ -132,7 +130,7 @@ def test_a_terminal_without_unicode_is_served(monkeypatch):
     assert json.loads("{" + text)["title_korean"].startswith("HLS 를")
 
 
-def test_a_reader_that_leaves_early_is_no_error():
+def test_closed_pipe_is_not_an_error():
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
@@ -146,7 +144,7 @@ def test_a_reader_that_leaves_early_is_no_error():
 @pytest.mark.parametrize(
     ("closed", "code", "said"), [(">&-", 2, "stdout is closed"), ("2>&-", 0, "")]
 )
-def test_a_closed_stream_is_no_traceback(closed, code, said):
+def test_closed_stream_gives_no_traceback(closed, code, said):
     done = subprocess.run(
         ["sh", "-c", f'exec "$0" -m pqchain algorithms --family Falcon {closed}', sys.executable],
         capture_output=True, text=True, check=False,
@@ -169,7 +167,7 @@ def test_help_loads_nothing_heavy():
     assert done.returncode == 0, done.stderr
 
 
-def test_too_little_memory_is_said_in_a_line(monkeypatch, capsys):
+def test_memory_error_is_one_line(monkeypatch, capsys):
     def run(arguments):
         raise MemoryError("Unable to allocate 9 TiB")
 
@@ -179,17 +177,17 @@ def test_too_little_memory_is_said_in_a_line(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [([], "COMMAND"), (["--jsn"], "COMMAND")])
-def test_no_command_is_refused(arguments, message, refused):
+def test_missing_command_is_rejected(arguments, message, refused):
     refused(arguments, message)
 
 
 @pytest.mark.parametrize("arguments", [["bnech"], ["bnech", "--help"], ["--", "bnech"]])
-def test_an_unknown_command_is_refused_with_near_names(arguments, refused):
+def test_unknown_command_suggests_near_names(arguments, refused):
     refused(arguments, "unknown command 'bnech'; did you mean 'bench'?")
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
-def test_every_command_builds_and_only_its_module_is_imported(name):
+def test_commands_import_only_their_module(name):
     probe = (
         "import sys; from pqchain.commands.main import COMMANDS, parser; "
         f"parser({name!r}); loaded = {{each.rpartition('.')[2] for each in sys.modules "
@@ -244,7 +242,7 @@ def test_help_shows_the_defaults_and_bounds_of_the_dataclass(module, number, cap
         assert meaning.bounds in about
 
 
-def test_options_name_the_choices_of_the_code():
+def test_options_list_the_choices_of_the_code():
     assert described("consensus")["--engine"]["choices"] == list(ENGINES)
     assert described("chain")["--key-mode"]["choices"] == list(get_args(KeyMode))
     assert ", ".join(OPERATIONS) in described("bench")["--operation"]["help"]
@@ -269,7 +267,7 @@ def test_doctor_works_where_pandas_does_not():
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_help_that_cannot_be_written_is_1_and_one_line(unbuffered):
+def test_unwritable_help_exits_1_with_one_line(unbuffered):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "pqchain", "--help"],
@@ -283,7 +281,7 @@ def test_help_that_cannot_be_written_is_1_and_one_line(unbuffered):
     assert done.stderr == "pqchain: cannot read or write: No space left on device\n"
 
 
-def test_wrong_use_is_2_where_nobody_can_be_told():
+def test_usage_error_exits_2_with_closed_stderr():
     with Path("/dev/full").open("w") as full:
         words = [sys.executable, "-m", "pqchain", "--nonsense"]
         assert subprocess.run(words, stderr=full, check=False).returncode == 2

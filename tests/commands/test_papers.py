@@ -1,4 +1,4 @@
-"""`pqchain papers`: works, their tables as printed, their findings."""
+"""`pqchain papers`: works, their published tables, their findings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_papers_are_listed_and_shown(capsys):
     assert json.loads(capsys.readouterr().out)["title_korean"].startswith("HLS")
 
 
-def test_a_table_is_shown_as_printed(capsys):
+def test_table_is_shown_as_printed(capsys):
     assert main(["papers", "pqdpol", "table4"]) == 0
     captured = capsys.readouterr()
     assert "11.444\N{NARROW NO-BREAK SPACE}ms" in captured.out
@@ -51,7 +51,7 @@ def test_numbers_without_a_value_are_null(capsys):
         (["papers", "pqdpol", "--findings", "--coverage"], "exclude each other"),
     ],
 )
-def test_an_unknown_work_or_table_is_refused(arguments, message, refused):
+def test_unknown_work_or_table_is_rejected(arguments, message, refused):
     refused(arguments, message)
 
 
@@ -63,7 +63,7 @@ def test_coverage_counts_every_printed_number(capsys):
     assert counts["all"][0] == len(papers.published())
 
 
-def test_coverage_of_a_work_says_why_there_is_none(capsys):
+def test_uncovered_numbers_have_a_reason(capsys):
     assert main(["papers", "falcon-hls", "--coverage"]) == 0
     assert "placed for no device of this family" in capsys.readouterr().out
     assert main(["papers", "falcon-hls", "--coverage", "--json"]) == 0

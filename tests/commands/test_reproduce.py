@@ -1,4 +1,4 @@
-"""`pqchain reproduce`: the page, what is printed beside it, and which exit code answers."""
+"""`pqchain reproduce`: the page, the printed tables and exit codes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import pytest
 from pqchain import bench, plots, report
 from pqchain.commands.main import main
 from pqchain.works.quic_reencoding import replays
-from tests.report.test_reproduce import blank, fake_measure, fake_replays
+from tests.report.fakes import blank_figure, fake_measure, fake_replays
 from tests.works import studies
 
 
 @pytest.fixture(autouse=True)
 def blank_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw nothing: what the pictures show is tested with the plots and the report."""
-    monkeypatch.setattr(plots, "figure_bytes", blank)
+    """Draw nothing; figures are tested with the plots and the report."""
+    monkeypatch.setattr(plots, "figure_bytes", blank_figure)
 
 
 @pytest.fixture
 def once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the first reproduction of a test serve its later commands, too: they only print it."""
+    """Let later commands of a test print its first reproduction."""
     monkeypatch.setattr(report, "reproduce", _kept(report.reproduce))
 
 
@@ -38,7 +38,7 @@ def _kept(reproduce: Callable[..., report.Reproduction]) -> Callable[..., report
     return keep
 
 
-def test_reproduce_writes_the_page_and_says_where(tmp_path, monkeypatch, capsys):
+def test_reproduce_writes_the_page_and_prints_its_path(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", fake_measure())
     output = tmp_path / "results"
     assert main(["reproduce", "--output", str(output), "--only", "falcon-hls"]) == 0
@@ -116,7 +116,7 @@ def test_reproduce_fails_on_a_failed_computation_only(tmp_path, monkeypatch, cap
     assert shown["claims_checked_with_the_papers_numbers"]["holds"] > 0
 
 
-def test_a_folder_that_cannot_be_made_is_wrong_use(tmp_path, monkeypatch, capsys):
+def test_uncreatable_folder_is_a_usage_error(tmp_path, monkeypatch, capsys):
     occupied = tmp_path / "file"
     occupied.touch()
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
@@ -124,5 +124,5 @@ def test_a_folder_that_cannot_be_made_is_wrong_use(tmp_path, monkeypatch, capsys
     assert "cannot be written" in capsys.readouterr().err
 
 
-def test_an_unknown_work_is_refused(refused):
+def test_unknown_work_is_rejected(refused):
     refused(["reproduce", "--only", "nobody"], "unknown paper 'nobody'")

@@ -1,4 +1,4 @@
-"""`pqchain study`: lists, answers, writes, refuses."""
+"""`pqchain study`: lists, figures, pages and usage errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_studies_are_listed(capsys) -> None:
     assert json.loads(capsys.readouterr().out)["pqdpol"] == load("pqdpol").title
 
 
-def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> None:
+def test_preset_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> None:
     assert cli.main(["study", "pqdpol", "--show"]) == 0
     shown = capsys.readouterr().out
     assert shown.strip() == ready("pqdpol").strip()
@@ -44,7 +44,7 @@ def test_a_ready_study_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> N
     assert set(given["source"]) == {"given: the command line"}
 
 
-def test_the_network_can_be_set_too(capsys) -> None:
+def test_network_can_be_set(capsys) -> None:
     change = ["--set", "law=gossip", "--set", "peers=4", "--set", "world=true"]
     assert cli.main(["study", "pqdpol", "--draws", "1", "--json", *change]) == 0
     sources = {row["source"] for row in json.loads(capsys.readouterr().out)["figures"]}
@@ -62,7 +62,7 @@ def test_inputs_are_listed_with_units_and_help_names_every_figure(capsys) -> Non
     assert all(output in told for output in OUTPUTS)
 
 
-def test_everything_that_cannot_be_set_is_told_at_once(capsys) -> None:
+def test_all_invalid_settings_are_reported_at_once(capsys) -> None:
     changes = ["nodes=abc", "block_bytes=-1", "zz=1", "peers=4", "law"]
     assert cli.main(["study", "pqdpol", *(f"--set={change}" for change in changes)]) == 2
     told = capsys.readouterr().err
@@ -104,7 +104,7 @@ def test_inputs_can_be_set(capsys) -> None:
         (["pqdpol", "--page", "x.txt"], "must end in .html"),
     ],
 )
-def test_wrong_use_says_what_is_needed(arguments, message, capsys, tmp_path, monkeypatch) -> None:
+def test_usage_errors_name_the_remedy(arguments, message, capsys, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("pqchain.study.run", lambda *given, **named: pytest.fail("computed"))
     assert cli.main(["study", *arguments]) == 2

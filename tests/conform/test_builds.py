@@ -55,14 +55,14 @@ def test_verification_is_exact_at_every_boundary(name, implementation):
 
 
 @pytest.mark.parametrize("name", ["ML-DSA-65", "ML-DSA-87", "Dilithium2"])
-def test_the_model_agrees_with_what_its_forger_expects(name):
+def test_model_gives_the_expected_verdicts(name):
     assert misjudged(name, oracles.model(name).verify) == []
     verdicts = [vector.expected for vector in vectors(name)]
     assert min(verdicts.count("valid"), verdicts.count("invalid")) > 100
 
 
 @pytest.mark.parametrize("name", [name for name, row in PARAMETER_SETS.items() if row.standard])
-def test_openssl_agrees(name):
+def test_openssl_gives_the_expected_verdicts(name):
     verify = openssl.verifier(name)
     if verify is None:
         pytest.skip("this OpenSSL has no ML-DSA")

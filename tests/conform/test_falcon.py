@@ -32,7 +32,7 @@ def test_honest_signatures_are_valid_and_changed_ones_are_not(name):
 
 
 @given(st.lists(st.integers(-5000, 5000), min_size=4, max_size=4))
-def test_coefficients_read_as_they_were_written(s2):
+def test_encoded_coefficients_decode_to_themselves(s2):
     bits = model.compress(s2)
     decoded = model.decompress(4, model.to_bytes(bits))
     assert decoded.s2 == s2
@@ -41,20 +41,20 @@ def test_coefficients_read_as_they_were_written(s2):
 
 
 @given(st.binary(min_size=1, max_size=40))
-def test_what_can_be_read_is_written_as_it_was(data):
+def test_decoded_bytes_encode_to_themselves(data):
     decoded = model.decompress(4, data)
     if len(decoded.s2) == 4 and not decoded.minus_zeros:
         assert model.to_bits(data)[: decoded.used_bits] == model.compress(decoded.s2)
 
 
 @given(st.lists(st.integers(0, 16383), min_size=8, max_size=8))
-def test_keys_read_as_they_were_written(values):
+def test_encoded_keys_decode_to_themselves(values):
     key = model.encode_key(values)
     assert key[0] == 3
     assert model.decode_key(key[1:]).tolist() == values
 
 
-def test_products_are_those_modulo_x_to_the_n_plus_1():
+def test_products_are_reduced_modulo_x_to_the_n_plus_1():
     x = np.eye(8, dtype=np.int64)
     for i in range(8):
         for j in range(8):

@@ -48,7 +48,7 @@ def test_builds_agree_on_damaged_vectors(program, algorithm, implementations):
     assert rejected > 1000
 
 
-def test_builds_that_differ_are_noticed(program):
+def test_differing_builds_are_detected(program):
     """Falcon of the second round has a greater bound."""
     libraries = shipped(["liboqs-0.13/ref", "liboqs-0.7.1/ref"])
     process = fuzz.fuzz(program, 2000, "Falcon-512", libraries)

@@ -25,7 +25,7 @@ WYCHEPROOF = (
 
 @pytest.mark.native
 @pytest.mark.parametrize("name", STANDARD)
-def test_keys_and_signatures_are_those_of_portable_c(name):
+def test_keys_and_signatures_equal_portable_c(name):
     seed = bytes(range(32))
     build = native.library("liboqs-0.13/ref")
     with build.randomness(lambda count: seed):
@@ -41,7 +41,7 @@ def test_keys_and_signatures_are_those_of_portable_c(name):
         assert not MLDSAVerifier(name).verify(message + b".", signature, public_key, context)
 
 
-def test_every_vector_of_project_wycheproof_is_judged_as_it_says():
+def test_wycheproof_verdicts_are_reproduced():
     if not WYCHEPROOF.is_file():
         pytest.skip(f"{WYCHEPROOF.name} is not in shared/kats/wycheproof beside the checkout")
     verifier = MLDSAVerifier("ML-DSA-65")
@@ -63,7 +63,7 @@ def test_products_are_exact():
 
 
 @pytest.mark.parametrize("name", STANDARD)
-def test_high_and_low_parts_make_the_value_again(name):
+def test_high_and_low_parts_recompose(name):
     p = model.PARAMETER_SETS[name]
     values = np.concatenate([np.arange(0, model.Q, 997), np.arange(model.Q - 300_000, model.Q)])
     high, low = model.decompose(p, values)
@@ -74,7 +74,7 @@ def test_high_and_low_parts_make_the_value_again(name):
 
 
 @pytest.mark.parametrize("name", STANDARD)
-def test_hints_read_as_they_were_written(name):
+def test_encoded_hints_decode_to_themselves(name):
     p = model.PARAMETER_SETS[name]
     random = np.random.default_rng(2)
     for count in (0, 1, p.omega):
@@ -89,7 +89,7 @@ def test_hints_read_as_they_were_written(name):
         assert not checker.padding_faults(data)
 
 
-def test_lengths_are_those_of_the_registry():
+def test_lengths_equal_the_registry():
     from pqchain import algorithms
 
     for name, p in model.PARAMETER_SETS.items():

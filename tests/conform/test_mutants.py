@@ -42,19 +42,19 @@ def test_every_mutant_is_caught_by_the_families_of_its_rule(name):
     assert survivors == []
 
 
-def test_there_are_as_many_as_promised():
+def test_mutant_counts_are_pinned():
     assert len(ml_dsa.MUTANTS) >= 25
     assert len(falcon.MUTANTS) >= 15
 
 
-def test_the_right_verifier_survives():
+def test_correct_verifier_passes():
     from pqchain.conform.oracles import model
 
     assert mutants.survives(model("ML-DSA-44"), generate("ML-DSA-44"))
     assert mutants.survives(model("Falcon-512"), generate("Falcon-512"))
 
 
-def test_counts_say_which_family_catches_what():
+def test_counts_name_the_catching_family():
     vectors = generate("ML-DSA-44")
     bound = [v for v in vectors if v.family == "z-bound"][:40]
     rest = [replace(v, family="theirs") for v in vectors if v.family == "message"]
@@ -71,7 +71,7 @@ def test_counts_say_which_family_catches_what():
     assert [column.name for column in table.columns][-1] == "theirs"
 
 
-def test_what_is_left_open_catches_nothing():
+def test_undecided_vectors_catch_nothing():
     open_cases = [v for v in generate("Falcon-512") if v.expected == "acceptable"]
     frame = mutants.caught({"ours": open_cases})
     assert frame.empty

@@ -15,7 +15,7 @@ NAME = "ML-DSA-44"
 
 
 @pytest.mark.native
-def test_signatures_of_the_model_are_those_of_the_standard():
+def test_model_signatures_equal_the_standard():
     model, portable = ModelSigner(NAME), open_signer(NAME, "liboqs-0.13/ref")
     public_key, secret_key = model.generate_keypair()
     signature = model.sign(b"message", secret_key, b"context")
@@ -26,7 +26,7 @@ def test_signatures_of_the_model_are_those_of_the_standard():
 
 @pytest.mark.native
 @pytest.mark.parametrize(("edge", "valid"), [(-1, True), (0, False), (1, False)])
-def test_an_edge_is_where_it_says(edge, valid):
+def test_edge_vectors_lie_at_their_bound(edge, valid):
     hostile, portable = ModelSigner(NAME, edge=edge), open_signer(NAME, "liboqs-0.13/ref")
     public_key, secret_key = hostile.generate_keypair()
     signature = hostile.sign(b"message", secret_key)
@@ -39,7 +39,7 @@ def test_an_edge_is_where_it_says(edge, valid):
     assert at_the_bound.verify(b"message", signature, public_key) == (edge < 1)
 
 
-def test_one_wrong_bound_splits_a_chain():
+def test_wrong_bound_makes_verifiers_disagree():
     mallory, proposer = Wallet(NAME, signers=[ModelSigner(NAME, edge=0)]), Wallet("Ed25519")
     state = State.genesis({mallory.address: 9})
     payment = mallory.transfer(bytes(32), 9, nonce=0)
@@ -52,13 +52,13 @@ def test_one_wrong_bound_splits_a_chain():
     assert caught.value.reason is Reason.BAD_SIGNATURE
 
 
-def test_a_signer_of_another_scheme_is_refused():
+def test_signer_of_another_scheme_is_rejected():
     verifier = Verifier(implementations={"ML-DSA-65": ModelSigner(NAME)})
     with pytest.raises(UsageError, match="the signer of ML-DSA-65 is for ML-DSA-44"):
         verifier.signer("ML-DSA-65")
 
 
-def test_wrong_names_and_edges_are_refused():
+def test_wrong_names_and_edges_are_rejected():
     with pytest.raises(UnknownName, match="Falcon-512"):
         ModelSigner("Falcon-512")
     with pytest.raises(UnknownName, match="z: no limit"):

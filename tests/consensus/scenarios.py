@@ -1,4 +1,4 @@
-"""Scenarios for the tests: costs that no scheme needs to have, every network, every fault."""
+"""Random scenarios for tests: any costs, every network, every fault."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def table(
     key: int = 1312,
     algorithm: str = "Dilithium2",
 ) -> CostTable:
-    """Costs of Dilithium2, or whatever a test makes of them."""
+    """Costs of Dilithium2 with changes."""
     row = Costs(
         algorithm=algorithm,
         public_key_bytes=key,
@@ -41,7 +41,7 @@ def table(
 
 
 def scenario(**changes: Any) -> Scenario:
-    """A small scenario with some of it changed."""
+    """A small scenario with changes."""
     return Scenario(**({"algorithm": "Dilithium2", "costs": table(), "nodes": 8} | changes))
 
 
@@ -74,7 +74,7 @@ def networks(draw: st.DrawFn) -> Network:
 
 
 def _pairs(ones: list[float], others: list[float]) -> st.SearchStrategy[tuple[float, float]]:
-    """One of each list, or 0 for both."""
+    """One element of each list, or 0 for both."""
     some = st.tuples(st.sampled_from(ones), st.sampled_from(others))
     return st.one_of(st.just((0.0, 0.0)), some, some)
 
@@ -85,7 +85,7 @@ def faults(draw: st.DrawFn, delegates: int) -> Faults:
     if draw(st.integers(0, 2)) == 0:
         return Faults()
     ranks = st.lists(st.integers(0, delegates - 1), max_size=3, unique=True).map(tuple)
-    # What does something only together with something else comes in pairs.
+    # Fields that have an effect only together are drawn in pairs.
     slow = draw(ranks)
     late = draw(_pairs([0.2, 1.0], [1e-9, 0.05, 3.0]))
     partitioned = draw(_pairs([0.3, 0.5, 1.0], [0.01, 0.3, 1e3]))
@@ -113,7 +113,7 @@ SCHEMES = {
 
 @st.composite
 def _contents(draw: st.DrawFn, runs: bool) -> dict[str, Any]:
-    """A scheme with any costs, and blocks of any sizes, or of such as can be run."""
+    """A scheme with any costs, and blocks of any sizes, or of executable sizes."""
     sign, verify = draw(_SECONDS), draw(_SECONDS)
     if not runs:
         costs = table(sign=sign, verify=verify, signature=draw(st.integers(1, 20_000)))
@@ -133,7 +133,7 @@ def _contents(draw: st.DrawFn, runs: bool) -> dict[str, Any]:
 
 @st.composite
 def scenarios(draw: st.DrawFn, max_nodes: int = 64, *, runs: bool = False) -> Scenario:
-    """Any scenario of up to `max_nodes` nodes, or any that delegates can run."""
+    """Any scenario of up to `max_nodes` nodes, or any that executed delegates support."""
     few = st.integers(1, 8)
     nodes = draw(st.one_of(few, few, st.integers(1, max_nodes)))
     some = st.integers(1, nodes)
@@ -143,7 +143,7 @@ def scenarios(draw: st.DrawFn, max_nodes: int = 64, *, runs: bool = False) -> Sc
     exchange = draw(st.sampled_from(exchanges.get(network.law, ["all-to-all", "broadcast"])))
     wrong = draw(faults(delegates))
     if runs and network.law == "gossip":
-        wrong = dataclasses.replace(wrong, equivocating=())  # refused, as no gossip can do it
+        wrong = dataclasses.replace(wrong, equivocating=())  # rejected, as gossip cannot do it
     return Scenario(
         **draw(_contents(runs)),
         nodes=nodes,

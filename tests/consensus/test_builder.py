@@ -1,4 +1,4 @@
-"""Which transactions a block holds, and who is elected."""
+"""Transactions of a block, and the election of delegates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_without_arrivals_every_block_is_full() -> None:
         assert block.starts_ns == block.appeared_ns == height
 
 
-def test_a_block_waits_for_its_first_transaction_and_takes_what_has_appeared() -> None:
+def test_block_waits_for_its_first_transaction() -> None:
     load = Load(scenario(arrivals_per_second=100.0, blocks=3))
     arrivals = load.arrivals.copy()
     first = load.take(0, now=0)
@@ -35,7 +35,7 @@ def test_a_block_waits_for_its_first_transaction_and_takes_what_has_appeared() -
     assert np.diff(arrivals).mean() == pytest.approx(SECOND / 100, rel=0.5)
 
 
-def test_when_all_have_been_taken_there_is_no_block() -> None:
+def test_no_block_without_pending_transactions() -> None:
     load = Load(scenario(arrivals_per_second=1e9))
     end = int(load.arrivals[-1])
     taken = 0
@@ -45,7 +45,7 @@ def test_when_all_have_been_taken_there_is_no_block() -> None:
 
 
 @pytest.mark.parametrize("voting", ["plurality", "approval", "weighted"])
-def test_the_most_voted_are_delegates(voting: Any) -> None:
+def test_nodes_with_most_votes_are_delegates(voting: Any) -> None:
     votes = tally(voting, nodes=500, seed=3)
     elected = delegates(voting, nodes=500, count=21, seed=3)
     assert len(set(elected.tolist())) == 21

@@ -1,4 +1,4 @@
-"""Random numbers by counter: alike in Python, numpy and compiled code."""
+"""Counter-based random numbers: equal in Python, numpy and compiled code."""
 
 from __future__ import annotations
 

@@ -20,11 +20,11 @@ QUIET = settings(suppress_health_check=list(HealthCheck))
 
 
 # 2,100 scenarios in seven parts, so that they can run side by side: one in `make test`, the others
-# in `make test-long`. Each part on its own has every network, every rule and every fault, or fails.
+# in `make test-long`. Each part has every network, every rule and every fault, or fails.
 @pytest.mark.parametrize(
     "part", [0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, 7))]
 )
-def test_reference_and_fast_engine_agree_in_every_nanosecond(part: int) -> None:
+def test_reference_and_fast_engine_agree_to_the_nanosecond(part: int) -> None:
     tried: dict[str, Scenario] = {}
 
     @seed(part)
@@ -36,7 +36,7 @@ def test_reference_and_fast_engine_agree_in_every_nanosecond(part: int) -> None:
 
     agree()
     cases = tried.values()
-    assert len(cases) >= 286  # of 300: 2,002 in all, none twice
+    assert len(cases) >= 286  # of 300: 2,002 distinct scenarios in all parts
     assert {case.network.law for case in cases} == set(NAMES)
     assert {case.proposal for case in cases} == {"votes", "luck", "dpos"}
     assert {case.voting for case in cases} == {"plurality", "approval", "weighted"}
@@ -56,7 +56,7 @@ def test_without_numba_the_result_is_the_same(case: Scenario) -> None:
 
 @pytest.mark.parametrize("law", [name for name in NAMES if name != "paper-serial"])
 @pytest.mark.parametrize("phases", [1, 2])
-def test_engines_agree_where_votes_crowd_before_the_block(law: str, phases: int) -> None:
+def test_engines_agree_when_votes_precede_the_block(law: str, phases: int) -> None:
     # Slow verification and a fast network: votes queue before most delegates have the block.
     link = {} if law == "regions" else {"rate_bits_per_second": 1e8, "latency_seconds": 0.05}
     if law == "host":
@@ -75,7 +75,7 @@ def test_engines_agree_where_votes_crowd_before_the_block(law: str, phases: int)
     assert reference.is_live
 
 
-def test_engines_agree_beyond_the_size_where_rows_are_played_in_parallel() -> None:
+def test_engines_agree_at_sizes_computed_in_parallel() -> None:
     large = scenario(nodes=300, network=named("regions"))
     assert large.nodes > rows._PARALLEL_ROWS
     assert model.run(large, engine="simpy") == model.run(large, engine="fast")
@@ -111,26 +111,26 @@ def test_gossip_agrees_on_a_larger_graph_with_delays_and_a_partition(world: bool
     ],
     ids=["descending", "equal", "crowded", "few", "none"],
 )
-def test_the_bucket_sort_sorts(values: Any) -> None:
+def test_bucket_sort_sorts(values: Any) -> None:
     mine = values.astype(np.int64)
     scratch, heads = np.empty(len(mine), dtype=np.int64), np.empty(len(mine) + 1, dtype=np.int64)
     rows.sort(mine, scratch, heads)
     assert np.array_equal(mine, np.sort(values))
 
 
-def test_the_reference_refuses_what_would_take_it_minutes() -> None:
+def test_reference_engine_rejects_large_scenarios() -> None:
     large = scenario(nodes=2048, network=named("mesh"))
     with pytest.raises(UsageError, match=r"got 4194304\. Use engine='fast' \(--engine fast\)"):
         simulate.play(single_view(large))
 
 
-def test_an_unknown_engine_is_refused() -> None:
+def test_unknown_engine_is_rejected() -> None:
     with pytest.raises(UnknownName, match=r"'simpi'; did you mean 'simpy'"):
         model.run(scenario(), engine="simpi")
 
 
-def test_without_numba_numpy_serves() -> None:
-    # A process of its own, because what is compiled is decided at import.
+def test_numpy_is_used_without_numba() -> None:
+    # A separate process, because compilation is decided at import.
     program = (
         "import sys; sys.modules['numba'] = None\n"
         "from pqchain.consensus.engines import compiled, fast\n"
@@ -148,17 +148,17 @@ def test_without_numba_numpy_serves() -> None:
     assert "PqchainError: compiled must be False where numba is not installed" in completed.stderr
 
 
-def test_a_fixed_point_that_is_not_found_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_fixed_point_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast, "_MAX_PASSES", 0)
     with pytest.raises(PqchainError, match=r"not stable after 0 passes\. Use engine='simpy'"):
         fast.play(single_view(scenario(network=named("mesh"))))
 
 
-def test_layout_of_the_tests_counts_signatures_and_keys_only() -> None:
+def test_test_layout_counts_signatures_and_keys_only() -> None:
     assert SIZES.transaction_bytes(table()["Dilithium2"], 2420) == 2420 + 1312
 
 
-def test_kernels_are_compiled_where_no_folder_can_keep_them(monkeypatch) -> None:
+def test_kernels_compile_without_a_cache_folder(monkeypatch) -> None:
     numba = pytest.importorskip("numba")
     monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
 

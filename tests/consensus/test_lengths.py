@@ -8,7 +8,7 @@ from pqchain import algorithms
 from pqchain.consensus import lengths
 
 
-def test_mean_fill_is_what_counting_gives() -> None:
+def test_mean_fill_equals_the_enumerated_mean() -> None:
     # Lengths 1 or 2, room for 4: by hand over all sequences, 2 + 1/2 + ... = 2.6875.
     shares = {1: 1, 2: 1}
     expected = 1 + 1 + (1 - 4 / 8) + 1 / 16  # P(S1<=4), P(S2<=4), P(S3<=4) = 4/8, P(S4<=4)
@@ -34,12 +34,12 @@ def test_signature_lengths_are_those_of_liboqs() -> None:
         assert round(mean) == algorithms.get(name).signature_bytes
 
 
-def test_the_mean_weighs_lengths_by_their_counts() -> None:
+def test_mean_weighs_lengths_by_their_counts() -> None:
     assert lengths.mean({10: 3, 20: 1}) == 12.5
     assert lengths.mean(lengths.distribution("Dilithium2", 2420)) == 2420
 
 
-def test_the_same_block_draws_the_same_lengths() -> None:
+def test_equal_blocks_draw_equal_lengths() -> None:
     counted = lengths.LENGTHS["Falcon-512"]
     first, same, other = (lengths.sample(counted, count=50, seed=1, block=n) for n in (0, 0, 1))
     assert first.tolist() == same.tolist() != other.tolist()

@@ -1,4 +1,4 @@
-"""Which builds of liboqs the tests compare, and what may be skipped."""
+"""The builds of liboqs that tests compare, and permitted skips."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IMPLEMENTATIONS = (*BUILDS, None)
 
 
 def need(implementation: str | None, name: str) -> None:
-    """Skip what this processor or this build cannot have; what should be there may only fail."""
+    """Skip a build that this processor cannot run; a missing expected build fails."""
     row = algorithms.implementation(implementation or "liboqs-0.13/dispatch")
     if missing := machine.missing_flags(row):
         pytest.skip(f"{row.name} needs {', '.join(missing)}")

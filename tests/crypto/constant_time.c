@@ -1,7 +1,7 @@
-/* Secrets followed through signing: to be run under valgrind's memcheck.
+/* Check of constant-time signing, to be run under valgrind's memcheck.
  *
- *     valgrind --error-exitcode=9 constant_time NUMBER     so many signatures
- *     valgrind --error-exitcode=9 constant_time leak       must be found: a branch on a secret
+ *     valgrind --error-exitcode=9 constant_time NUMBER     number of signatures
+ *     valgrind --error-exitcode=9 constant_time leak       must fail: a branch on a secret
  *
  * Secret keys and the randomness of signing are marked as undefined. Memcheck then reports each
  * branch and each address that depends on them, through whatever was computed in between. What
@@ -40,7 +40,7 @@ static void make_public(void *memory, size_t bytes) { (void)VALGRIND_MAKE_MEM_DE
 
 #ifdef RAINBOW
 
-/* Any bytes are a key; whether the signature verifies, other tests say. */
+/* Any bytes are a key; other tests check that signatures verify. */
 static void sign_once(void) {
     static rainbow_secret_key key;
     uint8_t message[33], signature[SIGNATURE_BYTES];
@@ -70,7 +70,7 @@ static void sign_with(const hawk_set *set) {
     if (!hawk_keypair(set, public_key, key, draw)) {
         stop("no key");
     }
-    /* The hash of the public key at the end of the secret key is no secret. */
+    /* The hash of the public key at the end of the secret key is not secret. */
     make_secret(key, set->secret_key_bytes - set->public_hash_bytes);
     if (!hawk_sign(set, signature, message, sizeof message, key, draw_secret)) {
         stop("no signature");
@@ -91,7 +91,7 @@ static void sign_once(void) {
 
 #endif
 
-/* Memcheck must see this one, or it sees nothing. */
+/* A control: memcheck must report this branch. */
 static int leak(void) {
     volatile uint8_t secret = 1;
     make_secret((void *)&secret, sizeof secret);

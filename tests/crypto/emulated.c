@@ -1,13 +1,13 @@
-/* A native library of another processor, driven through pipes: run it under qemu-user.
+/* Driver of a native library of another processor through pipes, run under qemu-user.
  *
  * Usage: emulated <library> <algorithm>. It prints pq_sizes_t, then answers commands from stdin:
  *   K                 key pair            -> D, code, public key, secret key
- *   S message, secret key                 -> D, code, length, signature of the greatest length
+ *   S message, secret key                 -> D, code, length, signature padded to the maximum length
  *   V message, signature, public key      -> D, code
  *   E public key                          -> D, code, ciphertext, shared secret
  *   C ciphertext, secret key              -> D, code, shared secret
  * Messages and signatures follow their length in 8 bytes; codes are 8 bytes; little-endian
- * throughout. Whenever the library wants random bytes it prints R and how many, and reads them.
+ * throughout. When the library draws random bytes, it prints R and their number, and reads them.
  */
 #include <dlfcn.h>
 #include <stdio.h>

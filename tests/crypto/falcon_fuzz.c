@@ -1,9 +1,9 @@
 /* Hostile signatures for Falcon with key recovery, to be built with sanitizers:
  *
- *     falcon_fuzz 1000000     so many random, damaged or well-formed signatures
+ *     falcon_fuzz 1000000     number of random, damaged or well-formed signatures
  *
- * Inputs lie in blocks of the heap of exactly their size, so that reading past an end is noticed.
- * Whatever gives a key must be the one encoding of its halves. The sequence is the same in every
+ * Inputs are in heap blocks of exactly their size, so that reads past the end are detected.
+ * A signature that gives a key must be the unique encoding of its halves. The sequence is the same in every
  * run.
  */
 #include "../../pqchain/native/falcon/falcon_host.h"
@@ -29,7 +29,7 @@ static void write_halves(uint8_t *signature, unsigned size, unsigned logn) {
     }
 }
 
-/* True if the halves, decoded and encoded again, are the same bytes. */
+/* True if the decoded halves encode to the same bytes. */
 static int is_canonical(const uint8_t *signature, unsigned logn) {
     const size_t head = 1 + FALCON_NONCE_BYTES, room = half_bytes(logn);
     uint8_t again[1 + FALCON_NONCE_BYTES + 2 * 1239];

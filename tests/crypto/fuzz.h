@@ -1,5 +1,5 @@
-/* What the fuzzers here draw from: one sequence, the same in every run, and blocks of the heap of
- * exactly their size, so that reading past an end is noticed. */
+/* Input of the fuzzers: one sequence, the same in every run, and heap blocks of
+ * exactly their size, so that reads past the end are detected. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
-/* Hostile inputs and many round trips for our Hawk.
+/* Hostile inputs and round trips for Hawk.
  *
  *     hawk_fuzz fuzz 1000000     damaged signatures and public keys through decoders and verifier
- *     hawk_fuzz rounds 10000     so many fresh keys of each size, each signing and verifying
+ *     hawk_fuzz rounds 10000     number of new keys of each size, each signing and verifying
  *
- * To be built with sanitizers for the first. Inputs lie in blocks of the heap of exactly their size.
- * What decodes must encode to the very bytes it came from, and no damaged input may verify. The
+ * Build with sanitizers for the first. Inputs are in heap blocks of exactly their size.
+ * Decoded inputs must encode to the same bytes, and no damaged input may verify. The
  * sequence is the same in every run.
  */
 #include "../../pqchain/native/hawk/hawk.h"
@@ -42,7 +42,7 @@ static void make(const hawk_set *set, signed_message *to) {
     free(secret_key);
 }
 
-/* Small values as a rule, now and then anything that the code can hold. */
+/* Mostly small values, sometimes any value that the code can represent. */
 static int32_t coefficient(unsigned low, unsigned high) {
     const unsigned bits = draw() % 64 == 0 ? high : low;
     const int32_t value = (int32_t)(draw() & ((1u << bits) - 1));

@@ -1,4 +1,4 @@
-"""Hawk's keys and verification in Python, by exact integers, from the specification alone.
+"""Hawk's keys and verification in Python with exact integers, written from the specification.
 
 Slow and independent of the C code: polynomials are lists of integers, products are made by one big
 multiplication, and quotients come from floating point and are multiplied back to check them.
@@ -14,7 +14,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """What the model needs of a parameter set."""
+    """A parameter set."""
 
     n: int
     public_key_bytes: int
@@ -62,17 +62,17 @@ def add(a: Poly, b: Poly) -> Poly:
 
 
 def bits_of(data: bytes) -> list[int]:
-    """Return the bits, the lowest of each byte first."""
+    """Return the bits, lowest bit of each byte first."""
     return [int(bit) for bit in np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")]
 
 
 def number(bits: list[int]) -> int:
-    """Return the number with these bits, lowest first."""
+    """Return the integer with these bits, lowest first."""
     return sum(bit << i for i, bit in enumerate(bits))
 
 
 def decompress(bits: list[int], count: int, low: int, high: int) -> tuple[Poly, int]:
-    """Read `count` Golomb-Rice codes; return them and where they end."""
+    """Read `count` Golomb-Rice codes; return the values and the end position."""
     at, values = count * (low + 1), []
     for i in range(count):
         end = bits.index(1, at)
@@ -106,7 +106,7 @@ def regenerate(of: Set, seed: bytes) -> tuple[Poly, Poly]:
 
 
 def key_is_right(name: str, public_key: bytes, secret_key: bytes) -> bool:
-    """Whether a key pair is one: q00 by its definition, q11 whole, f G - g F odd, the hash."""
+    """Return whether a key pair is valid: q00, integral q11, odd f G - g F, the hash."""
     of = SETS[name]
     n = of.n
     q00, q01 = decode_public(of, public_key)
@@ -138,7 +138,7 @@ def coefficients(at_roots: np.ndarray) -> np.ndarray:
 
 
 def verify(name: str, message: bytes, signature: bytes, public_key: bytes) -> bool:
-    """Verify a well-formed signature; the norm in exact integers."""
+    """Verify a well-formed signature with exact integers."""
     of = SETS[name]
     n = of.n
     q00, q01 = decode_public(of, public_key)

@@ -1,5 +1,5 @@
-/* int128.h as a processor of 32 bits has it, against the compiler's own numbers of 128 bits:
- * `int128 <count>` tries so many random cases, many of them at the edges. */
+/* int128.h for 32-bit processors compared with the compiler's 128-bit integers:
+ * `int128 <count>` tests a number of random cases, many of them at the bounds. */
 #define PQ_WITHOUT_INT128
 #include "int128.h"
 

@@ -1,11 +1,11 @@
-/* Hostile calls of our C interface, to be built with sanitizers like the library:
+/* Hostile calls of the C interface, to be built with sanitizers like the library:
  *
  *     native_fuzz NUMBER LIBRARY [ALGORITHM]...
  *
  * LIBRARY is a shared object with the interface of pq_native.h. For each of its signature schemes, or
- * those named, so many inputs: signing with damaged secret keys, and batches of damaged messages,
+ * those named, NUMBER inputs: signing with damaged secret keys, and batches of damaged messages,
  * signatures and public keys on one to four threads, whose verdicts must be those of single calls.
- * Every input lies in a block of the heap of exactly its size. Randomness comes from a generator, so
+ * Every input is in a heap block of exactly its size. Randomness comes from a generator, so
  * that the sequence is the same in every run; the digest that is printed covers all inputs and
  * outcomes.
  */
@@ -103,7 +103,7 @@ static void make(const library *l, const pq_scheme *scheme, const pq_sizes_t *si
     }
 }
 
-/* Sign with a damaged key: a code, or a signature of a length that can be. */
+/* Sign with a damaged key: an error code, or a signature of a valid length. */
 static int sign_damaged(const library *l, const pq_scheme *scheme, const pq_sizes_t *sizes,
                         const pair *p) {
     uint8_t *key = block(sizes->secret_key_bytes), *signature = block(sizes->signature_max_bytes);
@@ -122,7 +122,7 @@ static int sign_damaged(const library *l, const pq_scheme *scheme, const pq_size
     return code == PQ_OK;
 }
 
-/* A batch of damaged cases: its verdicts are those of single calls. Returns how many it held. */
+/* A batch of damaged cases: its verdicts are those of single calls. Returns their number. */
 static size_t verify_damaged(const library *l, const pq_scheme *scheme, const pq_sizes_t *sizes,
                              const pair *pairs) {
     const size_t count = draw() % (MOST_IN_BATCH + 1), key_bytes = sizes->public_key_bytes;

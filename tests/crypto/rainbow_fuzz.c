@@ -1,9 +1,9 @@
-/* Hostile inputs for our Rainbow, to be built with sanitizers:
+/* Hostile inputs for Rainbow, to be built with sanitizers:
  *
- *     rainbow_fuzz 1000000     so many random or damaged signatures, messages and keys
+ *     rainbow_fuzz 1000000     number of random or damaged signatures, messages and keys
  *
- * Inputs lie in blocks of the heap of exactly their size, so that reading past an end is noticed.
- * Any bytes are a key, so signing takes any; what it signs with a key is not checked here. The
+ * Inputs are in heap blocks of exactly their size, so that reads past the end are detected.
+ * Any bytes are a key, so signing accepts any; its signatures are not checked here. The
  * sequence is the same in every run.
  */
 #include "../../pqchain/native/rainbow/rainbow.h"

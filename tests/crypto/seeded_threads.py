@@ -3,8 +3,8 @@
     python -m tests.crypto.seeded_threads --processes 200
 
 Four threads sign and make keys from seeds, while two others make keys from the system's randomness.
-Every seeded result must be the one that its seed gives alone, and no unseeded key may come twice or
-be a seeded one. A process that dies is a failure.
+Every seeded result must equal that of its seed alone, and no unseeded key may repeat or
+equal a seeded one. A process that dies is a failure.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SEEDED, UNSEEDED = 4, 2
 
 
 def results(signer: Signer, secret_key: bytes, thread: int, rounds: int) -> Iterator[bytes]:
-    """Yield what one seeded thread computes: keys if its number is odd, signatures if even."""
+    """Yield the results of one seeded thread: keys for odd numbers, signatures for even ones."""
     library = native.library(signer.implementation)
     for number in range(rounds):
         with library.randomness(stream(b"%d %d" % (thread, number))):
@@ -51,7 +51,7 @@ def results(signer: Signer, secret_key: bytes, thread: int, rounds: int) -> Iter
 
 
 def race(name: str, implementation: str, rounds: int) -> str:
-    """Let the threads run; return what went wrong, or ""."""
+    """Run the threads; return the failure, or ""."""
     signer = open_signer(name, implementation)
     _, secret_key = signer.generate_keypair()
     expected = [list(results(signer, secret_key, thread, rounds)) for thread in range(SEEDED)]
@@ -96,7 +96,7 @@ def run_here(repeat: int) -> int:
 
 
 def main() -> int:
-    """Run in processes of their own, one after the other; return the exit code."""
+    """Run in sequential separate processes; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--processes", type=int, default=0, help="0: only this one")
     parser.add_argument("--repeat", type=int, default=1, help="multiply the rounds")

@@ -1,8 +1,8 @@
-"""BLS12-381 by blst: known answers of two other implementations, aggregates, hostile points.
+"""BLS12-381 by blst: known answers of two implementations, aggregates, invalid points.
 
 The digests of NIST's response format and those of aggregates were made with py_ecc 8.0.0, which
 shares no code with blst: its KeyGen, Sign, Aggregate and PopProve of the suite
-BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_, fed as `test_known_answers` feeds ours. The keys,
+BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_, with the inputs of `test_known_answers`. The keys,
 messages and aggregates of Ethereum are those of ethereum/bls12-381-tests (sign, aggregate).
 """
 
@@ -104,7 +104,7 @@ def test_signatures_of_ethereum():
     assert sha256(aggregate).hexdigest() == ETHEREUM_AGGREGATE
 
 
-def test_an_aggregate_holds_for_its_signers_alone():
+def test_aggregate_is_valid_for_its_signers_only():
     signer, rows = opened(), first_eight()
     aggregate = of_one_message(b"vote")
     assert signer.fast_aggregate_verify(b"vote", aggregate, keys())
@@ -121,8 +121,8 @@ def test_an_aggregate_holds_for_its_signers_alone():
 
 @settings(max_examples=20, deadline=None, database=None)
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=12), st.randoms(use_true_random=False))
-def test_aggregates_of_any_signers_in_any_order(signers, random: Random):
-    """Adding up does not depend on order, nor on how parts were added up first."""
+def test_aggregation_is_order_independent(signers, random: Random):
+    """Aggregation depends neither on order nor on partial sums."""
     signer, rows = opened(), first_eight()
     signatures = [signer.sign(b"vote", rows[i][1]) for i in signers]
     whole = signer.aggregate(signatures)
@@ -135,8 +135,8 @@ def test_aggregates_of_any_signers_in_any_order(signers, random: Random):
     assert signer.aggregate_verify([b"vote"] * len(signers), whole, checked)
 
 
-def test_a_key_and_its_negative_sign_nothing():
-    """Their sum is infinity, for which the infinite signature would hold."""
+def test_key_and_its_negative_do_not_verify_the_infinite_signature():
+    """Their sum is infinity, for which the infinite signature would be valid."""
     signer, public_key = opened(), first_eight()[0][0]
     negative = bytes([public_key[0] ^ 0x20]) + public_key[1:]
     both = signer.checked_keys([public_key, negative])
@@ -144,27 +144,27 @@ def test_a_key_and_its_negative_sign_nothing():
     assert not signer.verify(b"vote", INFINITE_SIGNATURE, public_key)
 
 
-def test_a_rogue_key_passes_unless_possession_is_asked_for():
-    """Whoever takes the sum of others' keys out of his own signs for all; a proof stops it."""
+def test_rogue_key_attack_needs_missing_possession_proofs():
+    """A key minus the sum of the others signs for all; a proof of possession prevents it."""
     signer, (public_key, *_) = opened(), first_eight()[0]
     mine = first_eight()[1]
     negative = bytes([public_key[0] ^ 0x20]) + public_key[1:]
-    # The key "mine - theirs" is nobody's: its aggregate with theirs is mine alone.
+    # Nobody knows the secret of "mine - theirs", but its aggregate with theirs is mine.
     three = signer.checked_keys([public_key, negative, mine[0]])
     assert signer.fast_aggregate_verify(b"vote", signer.sign(b"vote", mine[1]), three)
     assert not signer.verify_possession(negative, signer.prove_possession(first_eight()[0][1]))
 
 
 @pytest.mark.parametrize("wrong", [INFINITE_KEY, bytes(48), b"\xff" * 48, b"\x80" + bytes(47)])
-def test_keys_that_are_no_points_of_the_group_are_refused(wrong):
+def test_public_keys_outside_the_group_are_rejected(wrong):
     signer, (_, _, message, signature) = opened(), first_eight()[0]
     assert not signer.verify(message, signature, wrong)
     with pytest.raises(CryptoFailure, match="not in its group"):
         signer.checked_keys([first_eight()[0][0], wrong])
 
 
-def test_signatures_outside_the_group_are_refused():
-    """A point on the curve that is not in G2: most x-coordinates give one."""
+def test_signatures_outside_the_group_are_rejected():
+    """Most x-coordinates give a point on the curve that is not in G2."""
     signer, (public_key, _, message, _) = opened(), first_eight()[0]
     for last in range(16):
         point = b"\x80" + bytes(94) + bytes([last])
@@ -173,7 +173,7 @@ def test_signatures_outside_the_group_are_refused():
             signer.aggregate([point])
 
 
-def test_secret_keys_outside_their_range_are_refused():
+def test_secret_keys_outside_their_range_are_rejected():
     signer = opened()
     order = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
     for secret in (0, order, 2**256 - 1):
@@ -199,7 +199,7 @@ def test_counts_and_lengths_are_checked():
         signer.verify_possession(bytes(47), bytes(96))
 
 
-def test_what_the_build_left_out_says_why(monkeypatch, tmp_path):
+def test_missing_bls_build_states_the_reason(monkeypatch, tmp_path):
     place = tmp_path / "_native" / "blst-assembly" / "reason.txt"
     place.parent.mkdir(parents=True)
     place.write_text("it was built with PQCHAIN_BLST=off\n", encoding="utf-8")

@@ -1,8 +1,8 @@
 """The wheels for ARM in dist/, their libraries run by QEMU.
 
 `make test-aarch64` runs those of 64 bits, `make test-armv7l` those of 32 bits. Algorithms of liboqs
-must give the digests of NIST's known answers. Those of our own libraries must give the bytes that
-they give here: keys, signatures and verdicts.
+must give the digests of NIST's known answers. pqchain's libraries must give the bytes that
+they give on this machine: keys, signatures and verdicts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @dataclass(frozen=True, slots=True)
 class Processor:
-    """How programs of another processor are made and run, as Debian has it."""
+    """Compiler and emulator of another processor, as packaged by Debian."""
 
     name: str
     triplet: str
@@ -40,13 +40,13 @@ class Processor:
 
     @property
     def command(self) -> list[str]:
-        """What stands before a program; Debian puts the other C library there."""
+        """Return the emulator command with the path of Debian's C library for the processor."""
         return [*self.emulator, "-L", f"/usr/{self.triplet}"]
 
 
 PROCESSORS = (
     Processor("aarch64", "aarch64-linux-gnu", ["qemu-aarch64"]),
-    # The processor of a PYNQ-Z2: no fused multiply-add, so that whoever needs one fails.
+    # The processor of a PYNQ-Z2 lacks fused multiply-add: code that uses it fails.
     Processor("armv7l", "arm-linux-gnueabihf", ["qemu-arm", "-cpu", "cortex-a9"]),
 )
 
@@ -58,7 +58,7 @@ OWN = ("hawk/ref", "falcon/kernel", "blst/assembly")
 
 
 class Emulated:
-    """One algorithm of a library, in a process of the other processor; see emulated.c."""
+    """One algorithm of a library in an emulated process; see emulated.c."""
 
     def __init__(self, command: list[str | Path]) -> None:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -78,7 +78,7 @@ class Emulated:
         return struct.unpack("<q", self.read(8))[0]
 
     def send(self, *parts: bytes) -> int:
-        """Send a command, serve the randomness that it asks for, and return its code."""
+        """Send a command, serve its requests for randomness, and return its code."""
         self.process.stdin.write(b"".join(parts))
         self.process.stdin.flush()
         while self.read(1) == b"R":
@@ -87,7 +87,7 @@ class Emulated:
         return self.number()
 
     def close(self) -> None:
-        """Let the process end by itself, or else end it."""
+        """Let the process end, or kill it."""
         self.process.stdin.close()
         self.process.stdout.close()
         ended = self.process.wait(LIMIT_SECONDS)
@@ -128,10 +128,10 @@ def counted(data: bytes) -> bytes:
 
 
 @pytest.fixture(scope="module", params=PROCESSORS, ids=lambda processor: processor.name)
-def emulate(
+def open_emulated(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str, str], Emulated]:
-    """Unpack the wheel, compile the driver, and return what opens an algorithm of a library."""
+    """Unpack the wheel, compile the driver, and return a function that opens an algorithm."""
     processor: Processor = request.param
     wheels = sorted((ROOT / "dist").glob(f"*{processor.name}.whl"))
     if not wheels:
@@ -170,15 +170,15 @@ def cells(kind: str) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("signature"))
-def test_first_signature_vector(emulate, name, implementation, expected):
-    there = emulate(implementation, name)
+def test_first_signature_vector_is_reproduced(open_emulated, name, implementation, expected):
+    there = open_emulated(implementation, name)
     assert digest(signature_text(name, there, there, 1)) == expected
     there.close()
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("kem"))
-def test_first_kem_vector(emulate, name, implementation, expected):
-    there = emulate(implementation, name)
+def test_first_kem_vector_is_reproduced(open_emulated, name, implementation, expected):
+    there = open_emulated(implementation, name)
     assert digest(kem_text(there, there, 1)) == expected
     there.close()
 
@@ -192,9 +192,9 @@ def test_first_kem_vector(emulate, name, implementation, expected):
         if implementation in algorithm.implementations
     ],
 )
-def test_our_libraries_compute_the_same(emulate, name, implementation):
+def test_libraries_give_equal_results_on_other_processors(open_emulated, name, implementation):
     here, library = open_signer(name, implementation), native.library(implementation)
-    there = emulate(implementation, name)
+    there = open_emulated(implementation, name)
     message = b"the same bytes on every processor"
     made = []
     for signer, owner in ((here, library), (there, there)):

@@ -1,4 +1,4 @@
-"""What is claimed to be constant time, under valgrind: no branch and no address from a secret."""
+"""Constant-time claims under valgrind: no secret-dependent branch or address."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CODE = {
 
 
 def checked(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Build the driver for a signer with the package's own flags, and run it under memcheck."""
+    """Build the driver for a signer with the package's flags and run it under memcheck."""
     compiler, valgrind = shutil.which("cc"), shutil.which("valgrind")
     if compiler is None or valgrind is None or not Path("/usr/include/valgrind").is_dir():
         pytest.skip("needs a C compiler and valgrind with its headers (Debian: valgrind)")
@@ -61,13 +61,13 @@ def checked(folder: Path, name: str, *arguments: str) -> subprocess.CompletedPro
 
 
 @pytest.mark.parametrize("name", CODE)
-def test_no_branch_and_no_address_of_signing_depends_on_a_secret(name: str, tmp_path: Path) -> None:
-    done = checked(tmp_path, name, "2")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "2 rounds\n"
+def test_signing_has_no_secret_dependent_branches_or_addresses(name: str, tmp_path: Path) -> None:
+    completed = checked(tmp_path, name, "2")
+    assert (completed.returncode, completed.stderr) == (0, "")
+    assert completed.stdout == "2 rounds\n"
 
 
-def test_a_branch_on_a_secret_is_seen(tmp_path: Path) -> None:
-    done = checked(tmp_path, "hawk-ref", "leak")
-    assert done.returncode == 9
-    assert "Conditional jump or move depends on uninitialised value" in done.stderr
+def test_secret_dependent_branch_is_detected(tmp_path: Path) -> None:
+    completed = checked(tmp_path, "hawk-ref", "leak")
+    assert completed.returncode == 9
+    assert "Conditional jump or move depends on uninitialised value" in completed.stderr

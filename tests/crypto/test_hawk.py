@@ -1,4 +1,4 @@
-"""Our Hawk: the official vectors, a model in Python, the sampler's tables, both variants alike."""
+"""Hawk: official vectors, a Python model, the sampler's tables, equal variants."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ def digest(data: bytes) -> str:
 
 @cache
 def pair(name: str) -> tuple[bytes, bytes]:
-    """Return one key pair, the same in every run."""
+    """Return a fixed key pair."""
     with native.library("hawk/ref").randomness(NistDrbg(b"pair".ljust(48))):
         return open_signer(name, "hawk/ref").generate_keypair()
 
 
 @pytest.mark.parametrize(("name", "variant"), CASES)
-def test_every_vector_is_reproduced_from_the_seed_of_its_key(name: str, variant: str) -> None:
+def test_vectors_are_reproduced_from_the_key_seed(name: str, variant: str) -> None:
     need(variant)
     signer, library = open_signer(name, variant), native.library(variant)
     seed_bytes = model.SETS[name].seed_bytes
@@ -91,7 +91,7 @@ def test_every_vector_is_reproduced_from_the_seed_of_its_key(name: str, variant:
 
 
 @pytest.mark.parametrize(("name", "variant"), SLOW)
-def test_the_whole_program_gives_the_vectors_but_for_those_named(name: str, variant: str) -> None:
+def test_reference_program_reproduces_all_but_the_named_vectors(name: str, variant: str) -> None:
     need(variant)
     signer, library = open_signer(name, variant), native.library(variant)
     for count, ((seed, _), expected) in enumerate(zip(inputs(), VECTORS[name], strict=True)):
@@ -113,7 +113,7 @@ def test_the_whole_program_gives_the_vectors_but_for_those_named(name: str, vari
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_model_agrees_on_keys_and_verdicts(name: str) -> None:
+def test_model_agrees_on_keys_and_verdicts(name: str) -> None:
     public_key, secret_key = pair(name)
     assert model.key_is_right(name, public_key, secret_key)
     broken = bytearray(secret_key)
@@ -127,7 +127,7 @@ def test_the_model_agrees_on_keys_and_verdicts(name: str) -> None:
         assert not model.verify(name, b"other", signature, public_key)
 
 
-def test_both_variants_give_the_same_bytes() -> None:
+def test_portable_and_avx2_give_equal_bytes() -> None:
     for variant in VARIANTS:
         need(variant)
     for name in NAMES:
@@ -152,7 +152,7 @@ def test_fresh_keys_and_signatures_verify(name: str, variant: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "variant"), SLOW)
-def test_every_flipped_bit_is_refused(name: str, variant: str) -> None:
+def test_every_flipped_bit_is_rejected(name: str, variant: str) -> None:
     need(variant)
     public_key, secret_key = pair(name)
     signer, message = open_signer(name, variant), bytes(range(64))
@@ -169,7 +169,7 @@ def test_every_flipped_bit_is_refused(name: str, variant: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "variant"), CASES)
-def test_a_damaged_secret_key_does_not_sign(name: str, variant: str) -> None:
+def test_damaged_secret_key_does_not_sign(name: str, variant: str) -> None:
     need(variant)
     public_key, secret_key = pair(name)
     signer = open_signer(name, variant)
@@ -180,12 +180,12 @@ def test_a_damaged_secret_key_does_not_sign(name: str, variant: str) -> None:
         if at < len(secret_key) - hash_bytes:
             with pytest.raises(CryptoFailure, match="the key may be damaged"):
                 signer.sign(b"m", bytes(changed))
-        else:  # only the hash of the public key: the verifier notices
+        else:  # only the hash of the public key: the verifier rejects
             assert not signer.verify(b"m", signer.sign(b"m", bytes(changed)), public_key)
 
 
 @pytest.mark.parametrize(("name", "variant"), CASES)
-def test_malformed_keys_and_signatures_are_refused(name: str, variant: str) -> None:
+def test_malformed_keys_and_signatures_are_rejected(name: str, variant: str) -> None:
     need(variant)
     public_key, secret_key = pair(name)
     signer = open_signer(name, variant)
@@ -202,13 +202,13 @@ def test_malformed_keys_and_signatures_are_refused(name: str, variant: str) -> N
         signer.sign(b"m", secret_key, context=b"c")
 
 
-def test_a_context_string_is_refused_by_the_registry() -> None:
+def test_context_string_is_rejected() -> None:
     assert algorithms.get("Hawk-512").family_facts.context_bytes == 0
 
 
 @cache
 def steps(name: str) -> list[list[int]]:
-    """Return the specification's tables from their definition: 2^78 P(|x| > 2 k + parity)."""
+    """Compute the specification's tables by definition: 2^78 P(|x| > 2 k + parity)."""
     getcontext().prec = 60
     deviation = 2 * Decimal({"Hawk-512": "1.278", "Hawk-1024": "1.299"}[name])
     tables = []
@@ -228,7 +228,7 @@ def steps(name: str) -> list[list[int]]:
 
 
 def sampled(name: str, variant: str, uniform: list[int], signs, parities) -> np.ndarray:
-    """Return what the sampler makes of 2n numbers below 2^78, with signs and parities."""
+    """Return the samples of 2n numbers below 2^78 with signs and parities."""
     n = model.SETS[name].n
     words = np.zeros((2 * n // 16, 5, 4), dtype=np.uint64)
     for i, value in enumerate(uniform):
@@ -246,7 +246,7 @@ def sampled(name: str, variant: str, uniform: list[int], signs, parities) -> np.
 
 
 @pytest.mark.parametrize(("name", "variant"), CASES)
-def test_the_sampler_steps_exactly_where_the_tables_say(name: str, variant: str) -> None:
+def test_sampler_steps_at_the_table_thresholds(name: str, variant: str) -> None:
     need(variant)
     n = model.SETS[name].n
     wanted = []
@@ -265,7 +265,7 @@ def test_the_sampler_steps_exactly_where_the_tables_say(name: str, variant: str)
 
 
 @pytest.mark.parametrize(("name", "variant"), CASES)
-def test_samples_are_distributed_as_the_specification_says(name: str, variant: str) -> None:
+def test_samples_have_the_specified_distribution(name: str, variant: str) -> None:
     need(variant)
     n = model.SETS[name].n
     random = np.random.default_rng(7)
@@ -279,7 +279,7 @@ def test_samples_are_distributed_as_the_specification_says(name: str, variant: s
             library.call("hawk_study_sample", n.bit_length() - 1, out, packed, words)
             drawn.append(np.frombuffer(bytes(out), np.int8))
         values = np.concatenate(drawn)
-        # From cumulative counts to cells: both tails with an expectation below 10 in one.
+        # Cells of cumulative counts; tails with an expectation below 10 are merged.
         tail = [float(Decimal(step) / 2**78) for step in steps(name)[parity]]
         magnitude = [1 - tail[0], *(a - b for a, b in pairwise(tail))]
         observed, expected = [], []

@@ -1,4 +1,4 @@
-"""PQCHAIN_HAWK_SOURCE: the build takes the authors' code, here a stand-in with its interface."""
+"""PQCHAIN_HAWK_SOURCE builds the authors' code; here a substitute with its interface."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ int hawk_verify_finish(unsigned logn, const void *sig, size_t sig_len, const sha
 
 
 def configure(folder: Path, build: Path) -> subprocess.CompletedProcess[str]:
-    """Configure Hawk's part of the native build alone, with the authors' code from a folder."""
+    """Configure only Hawk's part of the native build, with the authors' code from a folder."""
     listing = build.parent / "project" / "CMakeLists.txt"
     listing.parent.mkdir(exist_ok=True)
     listing.write_text(
@@ -102,7 +102,7 @@ def configure(folder: Path, build: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def tools() -> None:
-    """Skip where the build's tools are not."""
+    """Skip without the build tools."""
     lacking = [tool for tool in ("cmake", "make", "cc") if shutil.which(tool) is None]
     if lacking:
         pytest.skip(f"{', '.join(lacking)} not found")
@@ -112,7 +112,7 @@ def tools() -> None:
 
 @pytest.mark.native
 @pytest.mark.parametrize("inside", ["", "src"])
-def test_the_authors_interface_is_built_into_a_library_of_ours(
+def test_authors_hawk_code_builds_into_a_library(
     tools: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: str
 ) -> None:
     code = tmp_path / "authors" / inside
@@ -146,7 +146,7 @@ def test_the_authors_interface_is_built_into_a_library_of_ours(
 
 
 @pytest.mark.native
-def test_a_folder_without_the_code_is_refused_by_name(tools: None, tmp_path: Path) -> None:
+def test_folder_without_hawk_code_is_rejected(tools: None, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     done = configure(tmp_path / "empty", tmp_path / "build")
     assert done.returncode != 0
@@ -155,7 +155,7 @@ def test_a_folder_without_the_code_is_refused_by_name(tools: None, tmp_path: Pat
     assert "hawk.h, hawk_kgen.c, hawk_sign.c, hawk_vrfy.c" in told
 
 
-def test_what_is_built_on_request_is_not_measured_unasked() -> None:
+def test_optional_builds_are_not_measured_by_default() -> None:
     if not unavailable_reason(AUTHORS):
         pytest.skip("this install was built with the authors' code")
     assert "only `PQCHAIN_HAWK_SOURCE=<folder> make -B install` builds it" in unavailable_reason(

@@ -1,4 +1,4 @@
-"""Numbers of 128 bits where a compiler has none, against one that has them."""
+"""128-bit integers in portable C compared with the compiler's type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.skipif(sys.maxsize < 2**32, reason="this compiler has no numbers of 128 bits")
-def test_the_same_results_as_the_compilers(tmp_path):
+def test_int128_agrees_with_the_compiler(tmp_path):
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("needs a C compiler")

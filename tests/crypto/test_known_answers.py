@@ -1,4 +1,4 @@
-"""liboqs's own known answers through our wrapper, and both builds byte for byte.
+"""Known answers of liboqs through the wrapper, and byte-for-byte equality of builds.
 
 The digests are of the text that liboqs's kat_sig and kat_kem print, which is the format of NIST's
 response files. The text is built here, with the generator of NIST's test programs as the source
@@ -35,7 +35,7 @@ FAST = ("Dilithium", "ML-DSA", "Falcon", "MAYO", "Kyber", "ML-KEM", "Classic-McE
 
 
 def pairs(kind: str) -> list[tuple[str, tuple[str, str]]]:
-    """Return every algorithm of the kind with the two builds that have an answer for it."""
+    """Return every algorithm of a kind with the two builds that have a known answer."""
     return [(name, builds) for builds, answers in ANSWERS.items() for name in answers[kind]]
 
 
@@ -47,7 +47,7 @@ SLOWEST = ("SPHINCS+-SHA2-192s-simple", "SPHINCS+-SHA2-256s-simple")
 
 
 def cells(kind: str, which: str) -> list[Any]:
-    """Return algorithm, build and digest of every answer of the kind that is quick to check."""
+    """Return algorithm, build and digest of every quick known answer of a kind."""
     return [
         pytest.param(name, build, answers[kind][name][which], marks=marks(name, build, which))
         for builds, answers in ANSWERS.items()
@@ -58,13 +58,13 @@ def cells(kind: str, which: str) -> list[Any]:
 
 
 def marks(name: str, build: str, which: str) -> list[pytest.MarkDecorator]:
-    """Return how a test of these vectors is marked."""
+    """Return the pytest marks of these vectors."""
     slow = (which == "all" and name.startswith(SLOW)) or name in SLOWEST
     return [pytest.mark.long] if slow and build.endswith("/ref") else []
 
 
 def signed_message(name: str, message: bytes, signature: bytes) -> bytes:
-    """Return message and signature in one, in the layout that each submission chose."""
+    """Return the signed message in the layout of the submission."""
     if name in ("Falcon-512", "Falcon-1024"):
         length = len(signature) - 40
         header = b"\x29" if name == "Falcon-512" else b"\x2a"
@@ -90,7 +90,7 @@ def signature_response(name: str, implementation: str, counts: int) -> str:
 
 
 def signature_text(name: str, signer: Any, library: Any, counts: int) -> str:
-    """Return the same for anything that signs, and takes its randomness from `library`."""
+    """Return the response text of any signer that draws its randomness from `library`."""
     drbg = NistDrbg(bytes(range(48)))
     texts = []
     for count in range(counts):
@@ -122,7 +122,7 @@ def kem_response(name: str, implementation: str, counts: int) -> str:
 
 
 def kem_text(kem: Any, library: Any, counts: int) -> str:
-    """Return the same for anything that encapsulates, and takes its randomness from `library`."""
+    """Return the response text of any KEM that draws its randomness from `library`."""
     drbg = NistDrbg(bytes(range(48)))
     texts = []
     for count in range(counts):
@@ -146,25 +146,25 @@ def digest(text: str) -> str:
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("signature", "single"))
-def test_first_signature_vector(name, implementation, expected):
+def test_first_signature_vector_is_reproduced(name, implementation, expected):
     need(implementation, name)
     assert digest(signature_response(name, implementation, 1)) == expected
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("signature", "all"))
-def test_every_signature_vector(name, implementation, expected):
+def test_every_signature_vector_is_reproduced(name, implementation, expected):
     need(implementation, name)
     assert digest(signature_response(name, implementation, 100)) == expected
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("kem", "single"))
-def test_first_kem_vector(name, implementation, expected):
+def test_first_kem_vector_is_reproduced(name, implementation, expected):
     need(implementation, name)
     assert digest(kem_response(name, implementation, 1)) == expected
 
 
 @pytest.mark.parametrize(("name", "implementation", "expected"), cells("kem", "all"))
-def test_every_kem_vector(name, implementation, expected):
+def test_every_kem_vector_is_reproduced(name, implementation, expected):
     need(implementation, name)
     counts = 10 if name.startswith("Classic-McEliece") else 100
     assert digest(kem_response(name, implementation, counts)) == expected
@@ -177,7 +177,7 @@ def test_every_kem_vector(name, implementation, expected):
         for pair in pairs("signature")
     ],
 )
-def test_builds_sign_alike(name, builds):
+def test_builds_give_equal_signatures(name, builds):
     """Keys, signatures and verdicts agree, with a context where the scheme has one."""
     made, signers = [], []
     for implementation in builds:
@@ -197,8 +197,8 @@ def test_builds_sign_alike(name, builds):
 
 
 @pytest.mark.parametrize(("name", "builds"), pairs("kem"))
-def test_builds_encapsulate_alike(name, builds):
-    """Keys, ciphertexts and secrets agree, also the secret that a forged ciphertext gives."""
+def test_builds_give_equal_ciphertexts(name, builds):
+    """Keys, ciphertexts and secrets agree, including the secret of a forged ciphertext."""
     made = []
     for implementation in builds:
         need(implementation, name)

@@ -1,4 +1,4 @@
-"""Lengths that C takes for granted: stated wrongly, they are an error before C reads or writes."""
+"""Lengths passed to C: wrong ones are an error before C reads or writes."""
 
 from array import array
 from dataclasses import replace

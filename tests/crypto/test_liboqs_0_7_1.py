@@ -1,6 +1,6 @@
-"""liboqs 0.7.1: its own sizes, implicit rejection, one encoding of a signature, and both versions.
+"""liboqs 0.7.1: sizes, implicit rejection, unique signature encodings, and both versions.
 
-Known answers, boundaries of Dilithium and stacks are in the files of those names.
+Known answers, boundaries of Dilithium and stacks are tested in the files of those names.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MESSAGE = b"round 3"
 
 
 def seeded(implementation: str):
-    """Return a context in which the library draws the same randomness in every run."""
+    """Return a context in which the library draws fixed randomness."""
     return native.library(implementation).randomness(NistDrbg(bytes(range(48))))
 
 
@@ -51,7 +51,7 @@ def test_every_corrupted_ciphertext_gives_another_secret(name, implementation):
 
 @pytest.mark.parametrize("implementation", ROUND3_BUILDS)
 @pytest.mark.parametrize("name", KEMS)
-def test_wrong_lengths_never_reach_the_kems(name, implementation):
+def test_wrong_lengths_are_rejected_before_the_library(name, implementation):
     need(implementation, name)
     kem = open_kem(name, implementation)
     sizes = algorithms.get(name).sized_for(implementation)
@@ -67,7 +67,7 @@ def test_wrong_lengths_never_reach_the_kems(name, implementation):
             kem.decapsulate(bytes(sizes.ciphertext_bytes), bytes(wrong))
 
 
-def test_mceliece_of_the_two_versions_cannot_be_mixed_up():
+def test_mceliece_versions_are_not_interchangeable():
     for build in (BUILDS[1], ROUND3_BUILDS[1]):
         need(build, "Classic-McEliece-348864")
     newer, older = (
@@ -116,7 +116,7 @@ OLDER_BOUND, NEWER_BOUND = 43_533_782, 34_034_726
 
 
 def squared_norm(message: bytes, signature: bytes, public_key: bytes) -> int:
-    """Compute what a verifier of Falcon-512 compares with its bound."""
+    """Compute the squared norm that a verifier of Falcon-512 compares with its bound."""
     bits = [byte >> shift & 1 for byte in signature[41:] for shift in range(7, -1, -1)]
     position, second = 0, []
     for _ in range(512):
@@ -142,7 +142,7 @@ def test_falcon_of_the_older_version_has_a_wider_bound(older):
     need(newer, "Falcon-512")
     need(older, "Falcon-512")
     one, other = open_signer("Falcon-512", newer), open_signer("Falcon-512", older)
-    # The builds sign alike, so the faster one makes them where it can.
+    # The builds give equal signatures, so the faster one signs where available.
     maker = next(each for each in ROUND3_BUILDS if not unavailable_reason(each))
     signer = open_signer("Falcon-512", maker)
     with native.library(maker).randomness(NistDrbg(bytes(range(1, 49)))):
@@ -173,7 +173,7 @@ def test_falcon_of_the_newer_version_verifies_in_the_older(older):
 
 @pytest.mark.parametrize("implementation", ROUND3_BUILDS)
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_every_flipped_byte_of_a_signature_is_refused(name, implementation):
+def test_every_flipped_signature_byte_is_rejected(name, implementation):
     need(implementation, name)
     signer = open_signer(name, implementation)
     with seeded(implementation):
@@ -192,10 +192,10 @@ def test_every_flipped_byte_of_a_signature_is_refused(name, implementation):
 
 
 def respelled(signature: bytes, *, minus_zero: bool) -> bytes | None:
-    """Write a Falcon signature in another way that decodes to the same polynomial, if there is one.
+    """Return another encoding of a Falcon signature with the same polynomial, if one exists.
 
-    Each coefficient is a sign, seven low bits, and the high part in unary, ended by a 1; what is
-    left of the last byte is zero (Falcon specification 1.2, section 3.11.2).
+    Each coefficient is a sign, seven low bits, and the high part in unary, ended by a 1; the
+    rest of the last byte is zero (Falcon specification 1.2, section 3.11.2).
     """
     bits = [byte >> shift & 1 for byte in signature[41:] for shift in range(7, -1, -1)]
     position = 0
@@ -214,7 +214,7 @@ def respelled(signature: bytes, *, minus_zero: bool) -> bytes | None:
 
 
 def spellings(signer: Signer, secret_key: bytes, *, minus_zero: bool):
-    """Yield messages with a signature that is written in another way."""
+    """Yield messages with a re-encoded signature."""
     for index in range(60):
         message = b"%d" % index
         other = respelled(signer.sign(message, secret_key), minus_zero=minus_zero)
@@ -224,13 +224,13 @@ def spellings(signer: Signer, secret_key: bytes, *, minus_zero: bool):
 
 @pytest.mark.parametrize("minus_zero", [True, False], ids=["minus-zero", "unused-bits"])
 @pytest.mark.parametrize("implementation", [*BUILDS, *ROUND3_BUILDS])
-def test_a_falcon_signature_has_one_encoding(implementation, minus_zero):
+def test_falcon_signature_has_one_encoding(implementation, minus_zero):
     need(implementation, "Falcon-512")
     signer = open_signer("Falcon-512", implementation)
     with seeded(implementation):
         public_key, secret_key = signer.generate_keypair()
         made = list(spellings(signer, secret_key, minus_zero=minus_zero))
     assert len(made) > 10
-    # They decode to short vectors, as the originals do: it is the encoding that is refused.
+    # They decode to short vectors, as the originals do: the encoding is rejected.
     assert all(squared_norm(*pair, public_key) <= OLDER_BOUND for pair in made[:3])
     assert not any(signer.verify(message, other, public_key) for message, other in made)

@@ -1,4 +1,4 @@
-"""Our C interface: what it lists, states, refuses, and how it behaves under threads."""
+"""The C interface: its algorithms, sizes, errors, and use by threads."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +35,7 @@ def any_build(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def test_holds_exactly_the_algorithms_that_the_registry_promises(any_build: str) -> None:
+def test_library_has_exactly_the_registry_algorithms(any_build: str) -> None:
     library = native.library(any_build)
     everything = library.build_facts()["algorithms"] == "all"
     promised = [
@@ -46,7 +46,7 @@ def test_holds_exactly_the_algorithms_that_the_registry_promises(any_build: str)
     assert sorted(library.names()) == sorted(promised)
 
 
-def test_states_the_sizes_of_the_registry(any_build: str) -> None:
+def test_library_sizes_equal_the_registry(any_build: str) -> None:
     library = native.library(any_build)
     for name in library.names():
         row = algorithms.get(name).sized_for(any_build)
@@ -95,7 +95,7 @@ def test_nominal_signature_length_is_the_mean(name: str, builds: tuple[str, str]
     signer = open_signer(name, build)
     _, secret_key = signer.generate_keypair()
     lengths = [len(signer.sign(b"%d" % i, secret_key)) for i in range(150)]
-    # The lengths spread by about 2.3 bytes, so the mean of 150 is good to 0.2.
+    # The standard deviation is about 2.3 bytes, that of a mean of 150 is 0.2.
     assert sum(lengths) / len(lengths) == pytest.approx(signer.algorithm.signature_bytes, abs=1.5)
     assert max(lengths) <= signer.algorithm.signature_max_bytes
 
@@ -105,12 +105,12 @@ def test_unknown_scheme_says_how_to_get_it(build: str) -> None:
         native.library(build).scheme("No-Such-Scheme")
 
 
-def test_unknown_implementation_suggests() -> None:
+def test_unknown_implementation_suggests_the_nearest() -> None:
     with pytest.raises(UnknownImplementation, match=r"did you mean 'liboqs-0\.13/avx2'"):
         unavailable_reason("liboqs-0.13/avx")
 
 
-def test_processor_without_avx2_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_avx2_is_reported_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "cpu_flags", lambda: frozenset({"popcnt"}))
     assert unavailable_reason("liboqs-0.13/avx2") == (
         "this processor lacks avx2, bmi2, which liboqs-0.13/avx2 needs"
@@ -119,14 +119,14 @@ def test_processor_without_avx2_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> 
         open_signer("ML-DSA-44", "liboqs-0.13/avx2")
 
 
-def test_missing_library_is_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_is_reported_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builds, "library_path", lambda stem: None)
     assert "is not installed: build it with `make`" in unavailable_reason("liboqs-0.13/ref")
     with pytest.raises(NativeLibraryMissing):
         native.library("liboqs-0.13/ref")
 
 
-def test_a_foreign_library_is_refused(tmp_path: Path) -> None:
+def test_foreign_library_is_rejected(tmp_path: Path) -> None:
     libc = next(iter(Path("/lib").glob("*/libc.so.6")), None) or Path("/lib64/libc.so.6")
     if not libc.exists():
         pytest.skip("no libc.so.6 where this test looks")
@@ -149,7 +149,7 @@ def test_measure_stops_at_the_limit_but_not_before_the_minimum(build: str) -> No
     assert len(nanoseconds) == 3
 
 
-def test_measure_refuses_an_operation_of_the_other_kind(build: str) -> None:
+def test_measure_rejects_operations_of_the_other_kind(build: str) -> None:
     plan = native.Plan(operation=3, samples=1, pool=1)
     with pytest.raises(CryptoFailure, match="no such operation"):
         native.library(build).measure("ML-DSA-44", plan)

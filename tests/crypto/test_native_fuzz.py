@@ -1,4 +1,4 @@
-"""A small part of `make fuzz-native`, on the shipped builds: hostile calls of our C interface."""
+"""A small part of `make fuzz-native` on the packaged builds: hostile calls of the C interface."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DIGESTS = {
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the driver, itself under the sanitizers."""
+    """Return the driver, compiled with the sanitizers."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler to build the driver with")
@@ -40,18 +40,20 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("implementation", "name"), DIGESTS)
-def test_hostile_keys_and_batches_give_what_they_always_gave(
+def test_fuzzed_keys_and_batches_give_pinned_results(
     program: Path, implementation: str, name: str
 ) -> None:
     need(implementation, name)
-    done = subprocess.run(
+    completed = subprocess.run(
         [program, "300", native.library(implementation).path, name],
         capture_output=True,
         text=True,
         check=False,
         env={"ASAN_OPTIONS": "detect_leaks=0"},
     )
-    assert done.returncode == 0, done.stderr
-    found = re.fullmatch(rf"{name}: \d+ damaged keys, .*; digest ([0-9a-f]{{16}})\n", done.stdout)
-    assert found, done.stdout
-    assert found[1] == DIGESTS[implementation, name]
+    assert completed.returncode == 0, completed.stderr
+    match = re.fullmatch(
+        rf"{name}: \d+ damaged keys, .*; digest ([0-9a-f]{{16}})\n", completed.stdout
+    )
+    assert match, completed.stdout
+    assert match[1] == DIGESTS[implementation, name]

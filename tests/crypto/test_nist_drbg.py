@@ -1,4 +1,4 @@
-"""The generator of NIST's known-answer tests, against the first bytes of any response file."""
+"""The generator of NIST's known-answer tests compared with response files."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ SECOND_SEED_OF_KEMS = bytes.fromhex(
 )
 
 
-def test_begins_like_every_response_file_of_signatures():
+def test_first_seeds_equal_the_signature_response_files():
     drbg = NistDrbg(ENTROPY)
     assert drbg.random_bytes(48) == FIRST_SEED
     assert drbg.random_bytes(33) == FIRST_MESSAGE
     assert drbg.random_bytes(48) == SECOND_SEED_OF_SIGNATURES
 
 
-def test_begins_like_every_response_file_of_kems():
+def test_first_seeds_equal_the_kem_response_files():
     drbg = NistDrbg(ENTROPY)
     assert [drbg(48), drbg(48)] == [FIRST_SEED, SECOND_SEED_OF_KEMS]
 
 
-def test_every_request_counts():
+def test_every_request_advances_the_state():
     joined, split = NistDrbg(ENTROPY), NistDrbg(ENTROPY)
     assert joined(32) != split(16) + split(16)
     assert NistDrbg(ENTROPY)(48) == FIRST_SEED
@@ -44,7 +44,7 @@ def test_every_request_counts():
     assert empty(48) != FIRST_SEED
 
 
-def test_saved_state_continues_after_a_detour():
+def test_restored_state_continues_the_stream():
     drbg = NistDrbg(ENTROPY)
     drbg(48)
     state = drbg.save()
@@ -54,7 +54,7 @@ def test_saved_state_continues_after_a_detour():
     assert drbg(33) == FIRST_MESSAGE
 
 
-def test_copy_advances_on_its_own():
+def test_copies_advance_independently():
     drbg = NistDrbg(ENTROPY)
     drbg(48)
     twin = drbg.copy()
@@ -71,7 +71,7 @@ def test_counter_wraps_at_128_bits():
     assert drbg(32) == before_and_after[16:]
 
 
-def test_refuses_what_is_no_seed_and_no_count():
+def test_invalid_seeds_and_counts_are_rejected():
     with pytest.raises(BadLength, match="48 bytes; got 47"):
         NistDrbg(bytes(47))
     with pytest.raises(BadType, match="str"):

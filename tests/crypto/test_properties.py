@@ -1,4 +1,4 @@
-"""What must hold for every algorithm of the default build, through the default implementation."""
+"""Properties of every algorithm of the default build."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Encapsulated(NamedTuple):
 
 
 def reproducible(implementation: str):
-    """Return a context in which a native library draws the same randomness in every run."""
+    """Return a context in which a native library draws fixed randomness."""
     if not algorithms.implementation(implementation).library:
         return nullcontext()
     return native.library(implementation).randomness(NistDrbg(b"reproducible".ljust(48)))
@@ -109,8 +109,8 @@ def for_each_flip(name: str, data: bytes, check) -> None:
     settings(max_examples=60, database=None)(given(position=positions, mask=masks)(flip))()
 
 
-def refuses(function, good: tuple, wrong: object) -> None:
-    """Check that each argument in turn is refused if it is no bytes."""
+def assert_rejects(function, good: tuple, wrong: object) -> None:
+    """Check that each argument is rejected if it is not bytes."""
     for index in range(len(good)):
         arguments = [*good[:index], wrong, *good[index + 1 :]]
         with pytest.raises(BadType, match=f"must be bytes.* got {type(wrong).__name__}"):
@@ -118,7 +118,7 @@ def refuses(function, good: tuple, wrong: object) -> None:
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_a_changed_signature_is_wrong(name):
+def test_changed_signature_is_invalid(name):
     case = signed(name)
 
     def check(position, changed):
@@ -128,7 +128,7 @@ def test_a_changed_signature_is_wrong(name):
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_a_changed_message_is_wrong(name):
+def test_changed_message_is_invalid(name):
     case = signed(name)
 
     def check(position, changed):
@@ -140,11 +140,11 @@ def test_a_changed_message_is_wrong(name):
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_a_changed_public_key_is_wrong(name):
+def test_changed_public_key_is_invalid(name):
     case = signed(name)
 
     def check(position, changed):
-        # BIP 340 knows a key by its x alone: the parity in the first byte does not matter.
+        # BIP 340 keys are x-only: the parity in the first byte does not matter.
         ignored = name == "Schnorr-secp256k1" and position == 0
         valid = case.signer.verify(MESSAGE, case.signature, changed)
         # A coefficient of Rainbow's polynomials does not matter where the signature has a zero.
@@ -154,7 +154,7 @@ def test_a_changed_public_key_is_wrong(name):
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_a_signature_of_another_length_is_wrong(name):
+def test_signature_of_another_length_is_invalid(name):
     signer, public_key, _, signature = signed(name)
     padded = {"Falcon-512": 666, "Falcon-1024": 1280}.get(name, 0)
     maximum = signer.algorithm.signature_max_bytes
@@ -163,14 +163,14 @@ def test_a_signature_of_another_length_is_wrong(name):
     longer = {*range(len(signature) + 1, len(signature) + 40), maximum + 1, 2 * maximum}
     assert padded in {0, *longer}
     for length in longer:
-        # liboqs takes the padded form of a Falcon signature for the unpadded scheme as well.
+        # liboqs accepts padded Falcon signatures in the unpadded scheme as well.
         expected = length == padded
         assert signer.verify(MESSAGE, signature.ljust(length, b"\0"), public_key) is expected
         assert signer.verify(MESSAGE, signature.ljust(length, b"\1"), public_key) is False
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_noise_is_no_signature_and_no_key(name):
+def test_random_bytes_are_not_valid(name):
     signer, public_key, _, signature = signed(name)
     random = Random(name)
     for noise in (bytes, lambda n: b"\xff" * n, random.randbytes, random.randbytes):
@@ -181,7 +181,7 @@ def test_noise_is_no_signature_and_no_key(name):
 
 @pytest.mark.parametrize("message", [b"", MEBIBYTE], ids=["empty", "1-MiB"])
 @pytest.mark.parametrize("name", SIGNATURES)
-def test_messages_of_extreme_length(name, message):
+def test_empty_and_long_messages_round_trip(name, message):
     signer, public_key, secret_key, _ = signed(name)
     signature = signer.sign(message, secret_key)
     assert signer.verify(message, signature, public_key) is True
@@ -193,8 +193,8 @@ def test_messages_of_extreme_length(name, message):
 def test_signers_check_types(name):
     signer, public_key, secret_key, signature = signed(name)
     for wrong in NOT_BYTES:
-        refuses(signer.sign, (MESSAGE, secret_key, b""), wrong)
-        refuses(signer.verify, (MESSAGE, signature, public_key, b""), wrong)
+        assert_rejects(signer.sign, (MESSAGE, secret_key, b""), wrong)
+        assert_rejects(signer.verify, (MESSAGE, signature, public_key, b""), wrong)
     views = (bytearray(MESSAGE), memoryview(signature), bytearray(public_key), memoryview(b""))
     assert signer.verify(*views) is True
 
@@ -216,7 +216,7 @@ def test_signers_check_lengths(name):
 
 
 @pytest.mark.parametrize("name", CONTEXTS)
-def test_a_context_is_bound_to_the_signature(name):
+def test_context_is_bound_to_the_signature(name):
     signer, public_key, secret_key, without = signed(name)
     for context in (b"c", bytes(1), bytes(range(255))):
         signature = signer.sign(MESSAGE, secret_key, context)
@@ -228,7 +228,7 @@ def test_a_context_is_bound_to_the_signature(name):
 
 
 @pytest.mark.parametrize("name", KEMS)
-def test_a_changed_ciphertext_carries_another_secret(name):
+def test_changed_ciphertext_gives_another_secret(name):
     case = encapsulated(name)
 
     def check(position, changed):
@@ -240,7 +240,7 @@ def test_a_changed_ciphertext_carries_another_secret(name):
 
 
 @pytest.mark.parametrize("name", KEMS)
-def test_encapsulation_is_fresh_each_time(name):
+def test_encapsulation_is_randomised(name):
     case = encapsulated(name)
     again = [case.kem.encapsulate(bytearray(case.public_key)) for _ in range(2)]
     assert len({case.ciphertext, *(ciphertext for ciphertext, _ in again)}) == 3
@@ -252,8 +252,8 @@ def test_encapsulation_is_fresh_each_time(name):
 def test_kems_check_types_and_lengths(name):
     kem, public_key, secret_key, ciphertext, _ = encapsulated(name)
     for wrong in NOT_BYTES:
-        refuses(kem.encapsulate, (public_key,), wrong)
-        refuses(kem.decapsulate, (ciphertext, secret_key), wrong)
+        assert_rejects(kem.encapsulate, (public_key,), wrong)
+        assert_rejects(kem.decapsulate, (ciphertext, secret_key), wrong)
     for change in (lambda data: b"", lambda data: data[:-1], lambda data: data + b"\0"):
         with pytest.raises(BadLength, match="the public key of"):
             kem.encapsulate(change(public_key))

@@ -1,4 +1,4 @@
-"""Our Rainbow: the known answers, and byte for byte what liboqs's portable code gives."""
+"""Rainbow: known answers, and equality with the portable code of liboqs."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ NAME, OURS, PORTABLE = "Rainbow-I-Classic", "rainbow/avx2", "liboqs-0.7.1/ref"
 
 @pytest.fixture(autouse=True)
 def runs_here() -> None:
-    """Skip on a processor that cannot have it."""
+    """Skip on a processor that cannot run it."""
     need(OURS, NAME)
 
 
 @cache
 def pair(number: int) -> tuple[bytes, bytes]:
-    """Return a key pair, the same in every run."""
+    """Return a fixed key pair."""
     with native.library(PORTABLE).randomness(NistDrbg(bytes([number]) * 48)):
         return open_signer(NAME, PORTABLE).generate_keypair()
 
 
-def test_the_known_answers_come_from_our_signer() -> None:
+def test_rainbow_known_answers_are_reproduced() -> None:
     expected = ANSWERS[ROUND3_BUILDS]["signature"][NAME]["single"]
     assert digest(signature_response(NAME, OURS, 1)) == expected
 
@@ -58,7 +58,7 @@ def test_signatures_and_verdicts_are_those_of_the_portable_code(number: int) -> 
         assert not portable.verify(message, changed, public_key)
 
 
-def test_every_flipped_bit_of_message_and_signature_is_refused() -> None:
+def test_every_flipped_bit_of_message_and_signature_is_rejected() -> None:
     public_key, secret_key = pair(0)
     signer, message = open_signer(NAME, OURS), bytes(range(40))
     signature = signer.sign(message, secret_key)
@@ -72,7 +72,7 @@ def test_every_flipped_bit_of_message_and_signature_is_refused() -> None:
         assert not signer.verify(message, changed, public_key)
 
 
-def test_flipped_bits_of_the_public_key_count_where_the_signature_is_not_zero() -> None:
+def test_public_key_bits_matter_where_the_signature_is_not_zero() -> None:
     public_key, secret_key = pair(1)
     ours, portable = open_signer(NAME, OURS), open_signer(NAME, PORTABLE)
     signature = ours.sign(b"key", secret_key)
@@ -89,7 +89,7 @@ def test_flipped_bits_of_the_public_key_count_where_the_signature_is_not_zero() 
             assert portable.verify(b"key", signature, bytes(changed)) is not matters
 
 
-def test_any_keys_and_signatures_get_the_verdict_of_the_portable_code() -> None:
+def test_random_keys_and_signatures_get_the_portable_verdict() -> None:
     ours, portable = open_signer(NAME, OURS), open_signer(NAME, PORTABLE)
     sizes, rng = ours.algorithm, Random(9)
     zero = bytes(sizes.signature_bytes)
@@ -99,12 +99,12 @@ def test_any_keys_and_signatures_get_the_verdict_of_the_portable_code() -> None:
         for candidate in (signature, zero):
             assert ours.verify(b"m", candidate, public_key) is False
             assert portable.verify(b"m", candidate, public_key) is False
-    for _ in range(10):  # whatever bytes are taken for a secret key, both do the same with them
+    for _ in range(10):  # both treat any bytes as a secret key in the same way
         secret_key = rng.randbytes(sizes.secret_key_bytes)
         assert ours.sign(b"m", secret_key) == portable.sign(b"m", secret_key)
 
 
-def test_a_key_without_a_solution_is_an_error() -> None:
+def test_key_without_a_solution_is_an_error() -> None:
     signer = open_signer(NAME, OURS)
     with pytest.raises(CryptoFailure):
         signer.sign(b"m", bytes(signer.algorithm.secret_key_bytes))
@@ -124,7 +124,7 @@ def test_keys_need_no_alignment() -> None:
         assert code == 0
 
 
-def test_wrong_lengths_are_refused() -> None:
+def test_wrong_lengths_are_rejected() -> None:
     public_key, secret_key = pair(0)
     signer = open_signer(NAME, OURS)
     signature = signer.sign(b"m", secret_key)

@@ -1,4 +1,4 @@
-"""Replaced randomness: one source per thread, nested blocks, errors, blocks that end wrongly."""
+"""Seeded randomness: one source per thread, nested blocks, errors, misused blocks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def opened(implementation: str) -> tuple[native.Library, Callable[[], Any]]:
 
 
 def in_thread(call: Callable[[], Any], *, stack_bytes: int = 0) -> Any:
-    """Return what the call returns in a thread of its own, with a stack of that size."""
+    """Run the call in a new thread with a stack of that size and return its result."""
     results: list[Any] = []
     before = threading.stack_size(stack_bytes)
     try:
@@ -52,14 +52,14 @@ def in_thread(call: Callable[[], Any], *, stack_bytes: int = 0) -> Any:
 
 
 def seeded(library: native.Library, draw: Callable[[], Any]) -> Any:
-    """Return what is drawn from one seed."""
+    """Return the bytes drawn from one seed."""
     with library.randomness(stream(b"seed")):
         return draw()
 
 
 @pytest.mark.parametrize("processes", [1, pytest.param(20, marks=pytest.mark.long)])
 def test_every_thread_draws_from_its_own_source(processes: int) -> None:
-    """In processes of their own: the callback of another thread, once freed, ended the process."""
+    """Runs in separate processes: a freed callback of another thread once ended the process."""
     command = [sys.executable, "-m", "tests.crypto.seeded_threads", f"--processes={processes}"]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=280
@@ -68,14 +68,14 @@ def test_every_thread_draws_from_its_own_source(processes: int) -> None:
     assert (done.returncode, done.stdout) == (0, expected), done.stderr
 
 
-def test_randomness_is_reproducible_and_given_back(implementation: str) -> None:
+def test_seeded_block_is_reproducible_and_restores_the_source(implementation: str) -> None:
     library, draw = opened(implementation)
     assert seeded(library, draw) == seeded(library, draw)
     fresh = [draw() for _ in range(2)]
     assert len({*fresh, seeded(library, draw)}) == 3
 
 
-def test_an_inner_block_gives_the_outer_source_back(implementation: str) -> None:
+def test_inner_block_restores_the_outer_source(implementation: str) -> None:
     library, draw = opened(implementation)
     with library.randomness(stream(b"outer")):
         expected = [draw(), draw()]
@@ -88,8 +88,8 @@ def test_an_inner_block_gives_the_outer_source_back(implementation: str) -> None
     assert draw() != draw()
 
 
-def test_the_source_follows_onto_a_larger_stack(implementation: str) -> None:
-    """Where a thread's stack is short, liboqs runs on a thread that the library starts."""
+def test_seeded_source_is_used_on_a_larger_stack(implementation: str) -> None:
+    """On a short stack, liboqs runs in a thread that the library starts."""
     library, draw = opened(implementation)
     assert in_thread(lambda: seeded(library, draw), stack_bytes=256 << 10) == seeded(library, draw)
 
@@ -102,7 +102,7 @@ def test_another_thread_draws_from_the_system(implementation: str) -> None:
     assert fresh != expected == seeded(library, draw)
 
 
-def test_an_error_of_the_source_is_raised_at_the_end(implementation: str) -> None:
+def test_source_error_is_raised_at_the_end_of_the_block(implementation: str) -> None:
     library, draw = opened(implementation)
     results = []
 
@@ -117,11 +117,11 @@ def test_an_error_of_the_source_is_raised_at_the_end(implementation: str) -> Non
         library.randomness(lambda count: b"x"),
     ):
         results.append(draw())
-    # No zeros: what was drawn meanwhile came from the system.
+    # Not zeros: bytes drawn meanwhile came from the system.
     assert len(set(results)) == 3
 
 
-def test_a_block_that_ends_in_another_thread_leaves_nothing_seeded(implementation: str) -> None:
+def test_block_ended_in_another_thread_leaves_no_seed(implementation: str) -> None:
     library, draw = opened(implementation)
     block = library.randomness(stream(b"seed"))
 
@@ -139,7 +139,7 @@ def test_a_block_that_ends_in_another_thread_leaves_nothing_seeded(implementatio
     assert len({*elsewhere, *here, seeded(library, draw)}) == 5
 
 
-def test_blocks_that_cross_are_refused(implementation: str) -> None:
+def test_interleaved_blocks_are_rejected(implementation: str) -> None:
     library, draw = opened(implementation)
     first, second = (library.randomness(stream(b"%d" % number)) for number in range(2))
     first.__enter__()
@@ -156,7 +156,7 @@ def test_blocks_that_cross_are_refused(implementation: str) -> None:
     assert seeded(library, draw) == seeded(library, draw)
 
 
-def test_a_batch_draws_as_its_caller() -> None:
+def test_batch_uses_the_callers_source() -> None:
     """Threads of a batch do not disturb the source of their caller."""
     signer = open_signer("ML-DSA-44")
     library = native.library(signer.implementation)
@@ -168,7 +168,7 @@ def test_a_batch_draws_as_its_caller() -> None:
         assert signer.generate_keypair() == expected
 
 
-def test_daemon_threads_may_draw_while_the_interpreter_ends() -> None:
+def test_daemon_threads_may_draw_at_interpreter_exit() -> None:
     code = """
 import threading, time
 from pqchain.crypto import open_signer
@@ -188,7 +188,7 @@ time.sleep(0.05)
         assert done.returncode == 0
 
 
-def test_seeds_give_streams_of_their_own() -> None:
+def test_seeds_give_distinct_streams() -> None:
     one, same, other = stream(b"a", b"b"), stream(b"a", b"b"), stream(b"a\0b", b"c")
     first = [one(32), one(32)]
     assert first == [same(32), same(32)]

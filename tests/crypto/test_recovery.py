@@ -1,4 +1,4 @@
-"""Falcon with key recovery: its key is the hash of liboqs's, its second half signs there too."""
+"""Falcon with key recovery: its key hashes the liboqs key, its second half verifies there."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def opened(degree: int) -> RecoverableSigner:
 
 
 def plain_key(degree: int, secret_key: bytes) -> bytes:
-    """Return the public key that plain Falcon has with that secret key."""
+    """Return the plain Falcon public key of a secret key."""
     return kernel.public_key(algorithms.get(f"Falcon-{degree}"), secret_key)
 
 
@@ -46,7 +46,7 @@ def half_bytes(degree: int) -> int:
     return algorithms.get(f"Falcon-padded-{degree}").signature_bytes - HEAD
 
 
-def test_the_recovered_key_is_the_hash_of_plain_falcons(degree: int) -> None:
+def test_recovered_key_hashes_the_falcon_public_key(degree: int) -> None:
     signer, random = opened(degree), Random(degree)
     for _ in range(5):
         public_key, secret_key = signer.generate_keypair()
@@ -60,8 +60,8 @@ def test_the_recovered_key_is_the_hash_of_plain_falcons(degree: int) -> None:
             assert signer.verify(message, signature, public_key)
 
 
-def test_the_second_half_is_a_padded_signature_that_liboqs_takes(degree: int) -> None:
-    """Header, nonce and s2 are all that plain Falcon has; only s1 is added."""
+def test_second_half_is_a_valid_padded_liboqs_signature(degree: int) -> None:
+    """Plain Falcon has header, nonce and s2; recovery adds only s1."""
     signer, theirs = opened(degree), open_signer(f"Falcon-padded-{degree}", BUILDS[1])
     _, secret_key = signer.generate_keypair()
     plain = plain_key(degree, secret_key)
@@ -75,10 +75,10 @@ def test_the_second_half_is_a_padded_signature_that_liboqs_takes(degree: int) ->
         assert not theirs.verify(message + b"x", rebuilt, plain)
 
 
-def test_sizes_are_those_of_the_registry_and_a_seventh_less_than_padded_falcons(
+def test_sizes_equal_the_registry_and_save_a_seventh(
     degree: int,
 ) -> None:
-    """The specification says about 15 % less for key and signature together."""
+    """The specification states about 15 % less for key and signature together."""
     signer = opened(degree)
     public_key, secret_key = signer.generate_keypair()
     lengths = {len(signer.sign(bytes([i]), secret_key)) for i in range(50)}
@@ -89,7 +89,7 @@ def test_sizes_are_those_of_the_registry_and_a_seventh_less_than_padded_falcons(
 
 
 def attempts(secret_key: bytes, random: Random, degree: int) -> int:
-    """Sign with given randomness; return how many attempts it took."""
+    """Sign with fixed randomness; return the number of attempts."""
     signature = bytearray(HEAD + 2 * half_bytes(degree))
     facts = memoryview(bytearray(16)).cast("Q")
     nonce, seed, message = random.randbytes(40), random.randbytes(48), b"message"
@@ -103,7 +103,7 @@ def attempts(secret_key: bytes, random: Random, degree: int) -> int:
     return facts[0]
 
 
-def test_halves_without_an_inverse_are_signed_again(degree: int) -> None:
+def test_non_invertible_halves_are_resampled(degree: int) -> None:
     """All n values of s2 under the transform must differ from 0: (1 - 1 / q)^n of attempts."""
     with native.library(kernel.IMPLEMENTATION).randomness(NistDrbg(bytes(48))):
         _, secret_key = opened(degree).generate_keypair()
@@ -116,7 +116,7 @@ def test_halves_without_an_inverse_are_signed_again(degree: int) -> None:
     assert total > signatures
 
 
-def test_a_half_that_is_zero_gives_no_key(degree: int) -> None:
+def test_zero_half_recovers_no_key(degree: int) -> None:
     """(0, 0) is short; were it taken, it would be a signature of every message."""
     signer = opened(degree)
     bits = "000000001" * degree
@@ -127,9 +127,9 @@ def test_a_half_that_is_zero_gives_no_key(degree: int) -> None:
     assert not signer.verify(b"message", forged, bytes(signer.algorithm.public_key_bytes))
 
 
-def test_a_signature_has_one_encoding(degree: int) -> None:
+def test_signature_has_one_encoding(degree: int) -> None:
     signer = opened(degree)
-    # Given randomness, since one half in some hundreds of degree 1024 leaves no padding.
+    # Fixed randomness, since one in some hundred halves of degree 1024 has no padding.
     with native.library(kernel.IMPLEMENTATION).randomness(NistDrbg(bytes(range(48)))):
         _, secret_key = signer.generate_keypair()
         signature = signer.sign(b"m", secret_key)
@@ -152,7 +152,7 @@ def test_a_signature_has_one_encoding(degree: int) -> None:
     edits=st.lists(st.tuples(st.integers(0, 2518), st.integers(1, 255)), min_size=1, max_size=40),
     cut=st.integers(0, 3) | st.just(2519),
 )
-def test_damaged_signatures_never_give_the_key(
+def test_damaged_signatures_never_recover_the_key(
     degree: int, edits: list[tuple[int, int]], cut: int
 ) -> None:
     signer = opened(degree)
@@ -177,7 +177,7 @@ def _signed(degree: int) -> tuple[bytes, bytes]:
     return _MADE[degree]
 
 
-def test_noise_behind_a_good_header_is_decoded_without_harm(degree: int) -> None:
+def test_random_bytes_after_a_valid_header_are_rejected(degree: int) -> None:
     signer, random = opened(degree), Random(degree)
     header = bytes([0x70 + int(math.log2(degree))])
     for _ in range(2000):
@@ -185,7 +185,7 @@ def test_noise_behind_a_good_header_is_decoded_without_harm(degree: int) -> None
         assert signer.recover(b"m", noise) is None
 
 
-def test_wrong_arguments_are_refused(degree: int) -> None:
+def test_wrong_arguments_are_rejected(degree: int) -> None:
     signer = opened(degree)
     _, secret_key = signer.generate_keypair()
     with pytest.raises(BadLength):

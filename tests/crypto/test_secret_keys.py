@@ -1,4 +1,4 @@
-"""Secret keys that no key generation makes are refused, by every implementation."""
+"""Every implementation rejects secret keys that key generation cannot produce."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ def implementations(*names: str) -> list[tuple[str, str]]:
 
 
 def packed(key: bytes, first_bit: int, bits: int, number: int) -> bytes:
-    """Return the key with other bits; bits are numbered as FIPS 204 packs them."""
+    """Return the key with changed bits, numbered as FIPS 204 packs them."""
     mask = ((1 << bits) - 1) << first_bit
     value = int.from_bytes(key, "little") & ~mask | number << first_bit
     return value.to_bytes(len(key), "little")
 
 
 @pytest.mark.parametrize(("name", "implementation"), implementations(*MODULES))
-def test_coefficients_of_s1_and_s2_out_of_range_are_refused(name: str, implementation: str) -> None:
+def test_coefficients_of_s1_and_s2_out_of_range_are_rejected(
+    name: str, implementation: str
+) -> None:
     need(implementation, name)
     signer = open_signer(name, implementation)
     public_key, secret_key = signer.generate_keypair()
@@ -59,7 +61,7 @@ def test_coefficients_of_s1_and_s2_out_of_range_are_refused(name: str, implement
                 CryptoFailure, match="one that no key generation makes; the key may be"
             ):
                 signer.sign(b"message", damaged)
-    for place in places:  # -eta and eta are in range, and what stands beside s1 and s2 is free
+    for place in places:  # -eta and eta are in range; other fields are unrestricted
         for number in (0, 2 * eta):
             signer.sign(b"message", packed(secret_key, before * 8 + place * bits, bits, number))
     for first_bit in (before * 8 - 8, before * 8 + count * bits):
@@ -67,7 +69,7 @@ def test_coefficients_of_s1_and_s2_out_of_range_are_refused(name: str, implement
 
 
 def f_of(secret_key: bytes, degree: int) -> bytes:
-    """Return f of a key of Falcon, a byte for each coefficient, as F is encoded."""
+    """Return f of a Falcon key, one byte per coefficient."""
     bits = 6 if degree == 512 else 5
     packed = int.from_bytes(secret_key[1 : 1 + degree * bits // 8], "big")
     values = [packed >> bits * (degree - 1 - place) & (1 << bits) - 1 for place in range(degree)]
@@ -78,10 +80,10 @@ def f_of(secret_key: bytes, degree: int) -> bytes:
     ("name", "implementation"),
     implementations("Falcon-512", "Falcon-1024", "Hawk-512", "Hawk-1024"),
 )
-def test_damaged_keys_of_ntru_lattices_are_refused(name: str, implementation: str) -> None:
-    """Falcon's f, g and F, and Hawk's seed, F and G, fit together, or there is no signature.
+def test_damaged_keys_of_ntru_lattices_are_rejected(name: str, implementation: str) -> None:
+    """Inconsistent f, g, F of Falcon or seed, F, G of Hawk give no signature.
 
-    Hawk's key ends with a hash of the public key, which nothing in the key can be compared with.
+    Hawk's key ends with a hash of the public key, which the key alone cannot confirm.
     """
     try:
         signer = open_signer(name, implementation)
@@ -95,7 +97,7 @@ def test_damaged_keys_of_ntru_lattices_are_refused(name: str, implementation: st
         flipped = bytearray(secret_key)
         flipped[place] ^= 1 << rng.randrange(8)
         damaged.append(bytes(flipped))
-    if name.startswith("Falcon"):  # G is short then too; liboqs would search forever
+    if name.startswith("Falcon"):  # G is short then as well; liboqs would loop forever
         degree = int(name.rpartition("-")[2])
         coefficients = degree * (6 if degree == 512 else 5) // 8
         f_and_g = secret_key[: 1 + 2 * coefficients]

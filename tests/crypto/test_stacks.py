@@ -1,6 +1,6 @@
-"""No thread is too small for any operation: what needs more stack gets one of its own.
+"""Operations that need more stack than the thread has run on a larger one.
 
-Without that a process would die without a word, so these tests run in one of their own. McEliece of
+Otherwise the process would crash, so these tests run in separate processes. McEliece of
 liboqs 0.7.1 makes keys on 3 MiB, MAYO and CROSS sign and verify on up to 1 MiB.
 """
 
@@ -30,7 +30,7 @@ LARGE = [
 
 
 def run(code: str) -> None:
-    """Run Python code in a fresh process, which must end well and say nothing."""
+    """Run Python code in a new process, which must exit with 0 and print nothing."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         capture_output=True, text=True, check=False, timeout=120,
@@ -39,7 +39,7 @@ def run(code: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "implementation"), LARGE)
-def test_sixteen_threads_make_large_keys_at_once(name: str, implementation: str) -> None:
+def test_sixteen_threads_generate_large_keys(name: str, implementation: str) -> None:
     if reason := unavailable_reason(implementation):
         pytest.skip(reason)
     run(f"""

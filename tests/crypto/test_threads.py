@@ -1,4 +1,4 @@
-"""The driver of `make sanitize`, on the example library: it finds a source that threads share."""
+"""The driver of `make sanitize` on the example library finds a shared random source."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("is_shared", [False, True])
-def test_a_source_that_threads_share_is_found(tmp_path: Path, driver: Path, is_shared: bool):
+def test_shared_random_source_is_detected(tmp_path: Path, driver: Path, is_shared: bool):
     text = (FOLDER / "common.c").read_text(encoding="utf-8")
     assert text.count("static __thread pq_random_source") == 1
     if is_shared:
@@ -40,6 +40,6 @@ def test_a_source_that_threads_share_is_found(tmp_path: Path, driver: Path, is_s
     (tmp_path / "common.c").write_text(text, encoding="utf-8")
     sources = (FOLDER / "example.c", FOLDER / "no_kem.c", tmp_path / "common.c")
     library = compiled(tmp_path / "example.so", "-shared", "-fPIC", *sources)
-    done = subprocess.run([driver, "20", library], capture_output=True, text=True, check=False)
-    assert (done.returncode != 0) is is_shared, done.stdout + done.stderr
-    assert ("data race" in done.stderr) is is_shared
+    completed = subprocess.run([driver, "20", library], capture_output=True, text=True, check=False)
+    assert (completed.returncode != 0) is is_shared, completed.stdout + completed.stderr
+    assert ("data race" in completed.stderr) is is_shared

@@ -1,4 +1,4 @@
-"""User code that crashes, exits, hangs, prints or lies costs its caller one sentence or one row."""
+"""User code that crashes, exits, hangs, prints or returns wrong values gives one error or row."""
 
 from __future__ import annotations
 
@@ -97,18 +97,18 @@ FAILS = {
 def command(
     *words: str, seconds: float = 100.0, user_code: str = "20"
 ) -> subprocess.CompletedProcess[str]:
-    """Run pqchain in a process of its own, which must end in time and without a traceback."""
-    done = subprocess.run(
+    """Run pqchain in a new process, which must end in time and without a traceback."""
+    completed = subprocess.run(
         [sys.executable, "-m", "pqchain", *words], capture_output=True, text=True, check=False,
         timeout=seconds, env=os.environ | {isolated.LIMIT_VARIABLE: user_code},
     )  # fmt: skip
-    assert "Traceback" not in done.stderr, done.stderr
-    assert done.returncode >= 0
-    return done
+    assert "Traceback" not in completed.stderr, completed.stderr
+    assert completed.returncode >= 0
+    return completed
 
 
 def write(folder: Path, name: str, after: str = "", inserted: str = "") -> str:
-    """Write SCHEME under that name, with a line after another; return its place."""
+    """Write SCHEME to a file with an inserted line; return its path."""
     lines = []
     for line in SCHEME.replace("NAME", name).splitlines():
         lines.append(line)
@@ -126,65 +126,65 @@ def temporary_registrations() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kind", NOT_LOADED)
-def test_code_that_cannot_be_loaded_is_wrong_use(kind: str, tmp_path: Path) -> None:
+def test_unloadable_code_is_a_usage_error(kind: str, tmp_path: Path) -> None:
     text, line, message = NOT_LOADED[kind]
     (tmp_path / f"{kind}.py").write_text(f"{text}\n", encoding="utf-8")
     limit = "3" if kind == "loops" else "20"
-    done = command("bench", "--json", "--scheme", f"{tmp_path / kind}.py:X", user_code=limit)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    [sentence] = done.stderr.strip().splitlines()
+    completed = command("bench", "--json", "--scheme", f"{tmp_path / kind}.py:X", user_code=limit)
+    assert completed.returncode == 2
+    assert completed.stdout == ""
+    [sentence] = completed.stderr.strip().splitlines()
     assert message in sentence
     assert (f"{kind}.py:{line}" if line is not None else f"{kind}.py:") in sentence
 
 
 @pytest.mark.parametrize("place", ARGUMENTS)
-def test_a_place_without_a_scheme_is_wrong_use(place: str) -> None:
-    done = command("chain", "--json", "--scheme", place)
-    assert (done.returncode, done.stdout) == (2, "")
-    [sentence] = done.stderr.strip().splitlines()
+def test_code_without_a_scheme_is_a_usage_error(place: str) -> None:
+    completed = command("chain", "--json", "--scheme", place)
+    assert (completed.returncode, completed.stdout) == (2, "")
+    [sentence] = completed.stderr.strip().splitlines()
     assert ARGUMENTS[place] in sentence
 
 
-def test_code_that_fails_is_one_row_with_its_line_and_the_others_stay(tmp_path: Path) -> None:
+def test_failing_code_is_one_row_with_its_line_number(tmp_path: Path) -> None:
     places = [write(tmp_path, kind, *FAILS[kind][:2]) for kind in FAILS]
     places.append(write(tmp_path, "prints", "def sign", "print('{' * 1000); os.system('echo x')"))
     words = [word for place in places for word in ("--scheme", place)]
     words += ["--algorithm", "Ed25519", "--operation", "sign", "--json"]
-    done = command("bench", *words, seconds=300.0, user_code="3")
-    assert done.returncode == 1
-    rows = {row["algorithm"]: row for row in json.loads(done.stdout)["measurements"]}
+    completed = command("bench", *words, seconds=300.0, user_code="3")
+    assert completed.returncode == 1
+    rows = {row["algorithm"]: row for row in json.loads(completed.stdout)["measurements"]}
     assert {name for name, row in rows.items() if row["status"] == "ok"} == {"Ed25519", "prints"}
     for kind, (after, _, message) in FAILS.items():
         reason = rows[kind]["reason"]
         assert message in reason, kind
-        # What ends the pipes ends the process in our own code.
+        # Closing the pipes ends the process in the code of pqchain.
         line = r"" if kind == "pipes" else ":"
         assert f"{kind}.py{line}" in reason, (kind, after)
 
 
-def test_a_block_with_code_that_crashes_is_one_row(tmp_path: Path) -> None:
+def test_crashing_code_is_one_failed_block_row(tmp_path: Path) -> None:
     late = write(tmp_path, "late", *FAILS["crashes_late"][:2])
     words = ["--scheme", late, "--scheme", write(tmp_path, "fine"), "--algorithm", "Ed25519"]
-    done = command("chain", *words, "--transactions", "30", "--threads", "1", "--json")
-    assert done.returncode == 1
-    rows = {row["algorithm"]: row for row in json.loads(done.stdout)["blocks"]}
+    completed = command("chain", *words, "--transactions", "30", "--threads", "1", "--json")
+    assert completed.returncode == 1
+    rows = {row["algorithm"]: row for row in json.loads(completed.stdout)["blocks"]}
     assert [rows[name]["status"] for name in ("Ed25519", "fine", "late")] == ["ok", "ok", "failed"]
     assert "late.py:15: the process ended by SIGSEGV" in rows["late"]["reason"]
 
 
-def test_gas_of_code_that_fails_late_is_a_failed_row(tmp_path: Path) -> None:
+def test_late_failure_is_a_failed_gas_row(tmp_path: Path) -> None:
     after = "type(self).count += 1; self.count > 200 and ctypes.string_at(0)"
     late = write(tmp_path, "late", "def verify", after)
     words = ["--scheme", late, "--scheme", write(tmp_path, "fine"), "--algorithm", "Ed25519"]
-    done = command("gas", *words, "--rounds", "3", "--json")
-    rows = {row["algorithm"]: row for row in json.loads(done.stdout)["gas"]}
-    assert done.returncode == 1
+    completed = command("gas", *words, "--rounds", "3", "--json")
+    rows = {row["algorithm"]: row for row in json.loads(completed.stdout)["gas"]}
+    assert completed.returncode == 1
     assert [rows[name]["status"] for name in ("Ed25519", "fine", "late")] == ["ok", "ok", "failed"]
     assert "late.py:18" in rows["late"]["reason"]
 
 
-def test_signatures_are_made_in_a_child_and_batches_name_the_wrong_ones(tmp_path: Path) -> None:
+def test_child_process_signs_and_verifies_batches(tmp_path: Path) -> None:
     pq.register(write(tmp_path, "Remote"))
     assert "pqchain_user_Remote" not in sys.modules
     signer = pq.open_signer("remote")
@@ -197,7 +197,7 @@ def test_signatures_are_made_in_a_child_and_batches_name_the_wrong_ones(tmp_path
     assert signer.verify_batch([b"pay"] * 3, signatures, publics, threads=2) == [1]
 
 
-def test_two_files_with_one_name_of_a_class_are_told_apart(tmp_path: Path) -> None:
+def test_equal_class_names_in_two_files_stay_distinct(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     pq.register(write(tmp_path, "Same"))
     with pytest.raises(
@@ -206,7 +206,7 @@ def test_two_files_with_one_name_of_a_class_are_told_apart(tmp_path: Path) -> No
         pq.register(write(tmp_path / "other", "Same"))
 
 
-def test_a_file_that_was_changed_is_loaded_anew(tmp_path: Path) -> None:
+def test_changed_file_is_reloaded(tmp_path: Path) -> None:
     place = write(tmp_path, "Changing", "def sign", "raise ValueError")
     pq.register(place)
     with pytest.raises(CryptoFailure, match=r"Changing\.py:15: ValueError"):
@@ -216,7 +216,7 @@ def test_a_file_that_was_changed_is_loaded_anew(tmp_path: Path) -> None:
     assert len(pq.open_signer("Changing").sign(b"", bytes(32))) == 64
 
 
-def test_an_object_that_exits_in_this_process_is_a_failure() -> None:
+def test_system_exit_in_user_code_is_a_failure() -> None:
     namespace: dict[str, type] = {}
     exec(SCHEME.replace("NAME", "Here"), namespace)
     exits = type("Exits", (namespace["Here"],), {"sign": lambda *_: sys.exit(0)})
@@ -227,7 +227,7 @@ def test_an_object_that_exits_in_this_process_is_a_failure() -> None:
         pq.open_signer("Here").sign(b"", bytes(32))
 
 
-def test_no_process_is_left_of_a_call(tmp_path: Path) -> None:
+def test_calls_leave_no_process(tmp_path: Path) -> None:
     marker = tmp_path / "late"
     started = f"subprocess.Popen(['sh', '-c', 'sleep 1; touch {marker}'])"
     place = write(tmp_path, "starts", "def sign", f"import subprocess; {started}; 1 / 0")
@@ -238,14 +238,14 @@ def test_no_process_is_left_of_a_call(tmp_path: Path) -> None:
     assert not marker.exists()
 
 
-def test_a_call_whose_result_json_cannot_hold_is_a_failure() -> None:
+def test_result_that_is_not_json_is_a_failure() -> None:
     with pytest.raises(CryptoFailure, match="TypeError"):
         isolation.call("builtins:complex", limit_seconds=20.0)
     with pytest.raises(isolation.CallTimeout, match="no result within 1 s"):
         isolation.call("signal:pause", limit_seconds=1.0)
 
 
-def test_an_empty_module_path_entry_is_not_passed_on(
+def test_empty_module_path_entry_is_not_passed_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "planted.py").write_text("def answer():\n    return 1\n")
@@ -310,7 +310,7 @@ def library(folder: Path, name: str, old: str = "", new: str = "") -> Path:
 
 
 @pytest.mark.parametrize("kind", C_MISTAKES)
-def test_a_library_is_checked_where_it_can_do_no_harm(kind: str, tmp_path: Path) -> None:
+def test_library_is_checked_in_a_child_process(kind: str, tmp_path: Path) -> None:
     old, new, code, message = C_MISTAKES[kind]
     path = library(tmp_path, kind, old, new)
     limit = "3" if "hang" in kind else "20"
@@ -320,21 +320,21 @@ def test_a_library_is_checked_where_it_can_do_no_harm(kind: str, tmp_path: Path)
     if kind not in ("count", "loads_exit", "signs_exit", "overruns"):
         return
     words = ["--scheme", str(path), "--algorithm", "Ed25519", "--operation", "sign", "--json"]
-    done = command("bench", *words, user_code=limit)
+    completed = command("bench", *words, user_code=limit)
     if "cannot be loaded" in message or kind == "count":
-        assert (done.returncode, done.stdout) == (2, "")
+        assert (completed.returncode, completed.stdout) == (2, "")
         return
-    rows = {row["algorithm"]: row for row in json.loads(done.stdout)["measurements"]}
-    assert done.returncode == 1
+    rows = {row["algorithm"]: row for row in json.loads(completed.stdout)["measurements"]}
+    assert completed.returncode == 1
     assert (rows["Ed25519"]["status"], rows["Example-300"]["status"]) == ("ok", "failed")
     assert f"lib{kind}.so" in rows["Example-300"]["reason"]
 
 
-def test_a_truncated_library_is_refused(tmp_path: Path) -> None:
-    whole = library(tmp_path, "whole").read_bytes()
+def test_truncated_library_is_rejected(tmp_path: Path) -> None:
+    original = library(tmp_path, "whole").read_bytes()
     path = tmp_path / "libhalf.so"
-    path.write_bytes(whole[: len(whole) // 2])
+    path.write_bytes(original[: len(original) // 2])
     for words, code in ((["native", "--check"], 1), (["bench", "--scheme"], 2)):
-        done = command(*words, str(path))
-        assert done.returncode == code
-        assert "libhalf.so cannot be loaded: " in done.stderr
+        completed = command(*words, str(path))
+        assert completed.returncode == code
+        assert "libhalf.so cannot be loaded: " in completed.stderr

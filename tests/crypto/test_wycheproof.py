@@ -1,7 +1,7 @@
-"""Wycheproof's vectors for verification with ML-DSA-65, through our interface.
+"""Wycheproof vectors of ML-DSA-65 verification.
 
-The file (C2SP/wycheproof, testvectors_v1, Apache 2.0) is too large to keep here; it is looked for
-beside the checkout, in ../shared/kats/wycheproof.
+The file (C2SP/wycheproof, testvectors_v1, Apache 2.0) is too large for the repository; it is read
+from ../shared/kats/wycheproof, next to the checkout.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ def cases() -> list[tuple[bytes, dict[str, Any]]]:
     if not FILE.is_file():
         pytest.skip(f"{FILE.name} is not in {'/'.join(FILE.parts[-4:-1])} beside the checkout")
     content = json.loads(FILE.read_text(encoding="utf-8"))
-    found = [
+    results = [
         (bytes.fromhex(group["publicKey"]), test)
         for group in content["testGroups"]
         for test in group["tests"]
     ]
-    assert len(found) == content["numberOfTests"]
-    return found
+    assert len(results) == content["numberOfTests"]
+    return results
 
 
 def verdict(signer, public_key: bytes, test: dict[str, Any]) -> str:
-    """Return Wycheproof's word for what our interface answers."""
+    """Return the result in Wycheproof's terms."""
     message, signature, context = (
         bytes.fromhex(test.get(key, "")) for key in ("msg", "sig", "ctx")
     )
@@ -63,14 +63,14 @@ def test_every_vector_has_the_expected_result(implementation):
     need(implementation, "ML-DSA-65")
     signer = open_signer("ML-DSA-65", implementation)
     wrong = [
-        f"{test['tcId']}: {found} instead of {test['result']} ({test['comment']})"
+        f"{test['tcId']}: {result} instead of {test['result']} ({test['comment']})"
         for public_key, test in cases()
-        if (found := verdict(signer, public_key, test)) != test["result"]
+        if (result := verdict(signer, public_key, test)) != test["result"]
     ]
     assert wrong == []
 
 
-def test_the_file_holds_what_it_is_taken_for():
+def test_vector_file_has_the_expected_groups():
     flags = {flag for _, test in cases() for flag in test["flags"]}
     assert {"InfinityNormViolation", "InvalidHintsEncoding", "BoundaryCondition", *LENGTHS} <= flags
     assert any(test.get("ctx") for _, test in cases() if test["result"] == "valid")

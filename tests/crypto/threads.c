@@ -3,7 +3,7 @@
  * Usage: threads ROUNDS LIBRARY [ALGORITHM]...
  *
  * For each signature scheme of the library, or for those named that it has: two threads with sources of randomness of their own, one of them on a
- * short stack, must compute what their sources give alone; two threads without draw from the system;
+ * short stack, must give the results of their sources alone; two threads without draw from the system;
  * each of the four also verifies a batch with threads that the library starts.
  */
 #include "fuzz.h"
@@ -35,7 +35,7 @@ static void *symbol(void *library, const char *name) {
     return found;
 }
 
-/* A source of randomness: the sequence of fuzz.h, with a state of its own. */
+/* A source of randomness: the sequence of fuzz.h with a separate state. */
 static void from_context(void *context, uint8_t *buffer, size_t bytes) {
     uint64_t *own = context;
     for (size_t i = 0; i < bytes; i++) {
@@ -146,7 +146,7 @@ static int race(pq_scheme *scheme, const char *name, long rounds) {
     int fine = 1;
     for (size_t i = 0; i < THREADS; i++) {
         for (size_t k = 0; k < i; k++) {
-            /* What does not draw when it signs still has other keys. */
+            /* Deterministic signers still have different keys. */
             fine = fine && jobs[i].digest != jobs[k].digest;
         }
         fine = fine && (i >= SEEDED || jobs[i].digest == expected[i].digest);

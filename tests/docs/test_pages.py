@@ -1,4 +1,4 @@
-"""What the pages and the README tell a reader to type: it runs, and gives what they say."""
+"""Commands and examples of the pages and the README run with the stated output."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page: Path, *kinds: str) -> list[str]:
-    """Return what stands in the fenced blocks of these kinds."""
+    """Return the contents of the fenced blocks of these kinds."""
     found = FENCED.findall(page.read_text(encoding="utf-8"))
     return [text.replace("\\\n", " ") for kind, text in found if kind in kinds]
 
@@ -39,17 +39,17 @@ def with_examples() -> list[Path]:
     return [page for page in PAGES if blocks(page, "python", "pycon") and page.stem != "gallery"]
 
 
-def test_the_task_pages_have_examples() -> None:
+def test_task_pages_have_examples() -> None:
     names = {page.stem for page in with_examples()}
     assert names >= {"start", "own-scheme", "two-machines", "own-chain", "own-network", "board"}
 
 
 @pytest.mark.native
 @pytest.mark.parametrize("page", with_examples(), ids=lambda page: page.stem)
-def test_the_examples_of_a_page_give_what_it_says(
+def test_page_examples_give_the_stated_output(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The blocks of a page follow each other, as whoever types them would have it."""
+    """The blocks of a page run in sequence."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
@@ -72,8 +72,8 @@ def test_the_examples_of_a_page_give_what_it_says(
 @pytest.mark.long
 @pytest.mark.native
 @pytest.mark.parametrize("name", ["own-scheme", "two-machines"])
-def test_the_commands_of_a_page_do_what_it_says(name: str, tmp_path: Path) -> None:
-    """Typed one after the other in an empty folder, with the files that the page shows."""
+def test_page_commands_give_the_stated_output(name: str, tmp_path: Path) -> None:
+    """Commands run in sequence in an empty folder with the files that the page shows."""
     page = (DOCS / "tasks" / f"{name}.md").read_text(encoding="utf-8")
     with_ours = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = os.environ | {"PATH": with_ours}
@@ -112,12 +112,12 @@ def commands() -> list[str]:
     return [line.removeprefix("$ ") for line in lines if re.match(r"(\$ )?pqchain ", line)]
 
 
-def test_there_are_commands() -> None:
+def test_pages_contain_commands() -> None:
     assert len(commands()) > 20
 
 
 @pytest.mark.parametrize("line", commands())
-def test_every_command_is_one(line: str) -> None:
+def test_every_documented_command_exists(line: str) -> None:
     words = shlex.split(line, comments=True)
     ends = [words.index(sign) for sign in (">", "|") if sign in words]
     words = words[1 : min(ends, default=None)]
@@ -129,7 +129,7 @@ def test_every_command_is_one(line: str) -> None:
      for line in block.split("\n") if line.startswith("$ make ") and "-C" not in line
      for word in line.split()[2:3]}
 ))  # fmt: skip
-def test_every_target_is_one(target: str) -> None:
+def test_every_documented_make_target_exists(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
@@ -137,7 +137,7 @@ def gallery() -> list[str]:
     return blocks(DOCS / "gallery.md", "{code-cell} ipython3", "python")
 
 
-def test_the_gallery_shows_every_plot() -> None:
+def test_gallery_shows_every_plot() -> None:
     lines = [cell for cell in gallery() if "%" not in cell]
     drawn = {
         node.attr
@@ -148,7 +148,7 @@ def test_the_gallery_shows_every_plot() -> None:
     assert drawn == {name for name in plots.__all__ if name.startswith("plot_")}
 
 
-def test_pages_have_one_title_and_say_nothing_of_this_machine() -> None:
+def test_pages_have_one_title_and_no_machine_paths() -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         if "{include}" not in text:
@@ -158,7 +158,7 @@ def test_pages_have_one_title_and_say_nothing_of_this_machine() -> None:
 
 
 def checks() -> ModuleType:
-    """Return what the build does beyond Sphinx, where Sphinx is installed."""
+    """Return the checks of the documentation build, if Sphinx is installed."""
     pytest.importorskip("sphinx", reason="`make docs` installs it")
     place = importlib.util.spec_from_file_location("site_checks", DOCS / "site_checks.py")
     assert place is not None and place.loader is not None
@@ -167,7 +167,7 @@ def checks() -> ModuleType:
     return module
 
 
-def test_a_page_that_would_fetch_something_is_noticed(tmp_path: Path) -> None:
+def test_page_with_external_resources_is_detected(tmp_path: Path) -> None:
     (tmp_path / "a.html").write_text(
         '<a href="https://example.org/">fine</a><link rel="canonical" href="https://example.org/">'
         '<img src="own.png"><script src="https://example.org/x.js"></script>'
@@ -178,7 +178,7 @@ def test_a_page_that_would_fetch_something_is_noticed(tmp_path: Path) -> None:
     assert found == ["x.js", "y.css", "z.css"]
 
 
-def test_an_example_in_a_docstring_becomes_code() -> None:
+def test_example_in_a_docstring_becomes_code() -> None:
     lines = [
         "Words.",
         "",
@@ -196,7 +196,7 @@ def test_an_example_in_a_docstring_becomes_code() -> None:
     assert shown[-1] == "    two"
 
 
-def test_the_page_of_frames_has_every_contract() -> None:
+def test_frames_page_lists_every_contract() -> None:
     extension = checks()
     found = extension.contracts()
     assert {"measurement", "compared-runs", "published", "consensus", "study"} <= set(found)

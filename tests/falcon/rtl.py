@@ -1,4 +1,4 @@
-"""The engine in RTL for tests: made once, by whichever worker comes first."""
+"""The RTL engine for tests, built once by the first worker."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def need_netlist(target: str = "rtl") -> tuple[Path, str]:
-    """Return the netlist's library and what make said; skip where there is no Verilator."""
+    """Return the netlist's library and the output of make; skip without Verilator."""
     if shutil.which("verilator") is None:
         pytest.skip("verilator is not installed (Debian: apt-get install verilator)")
     build = ROOT / "hls_kernels" / "build"

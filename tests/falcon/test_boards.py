@@ -1,4 +1,4 @@
-"""The way to a board as far as it goes without Vivado: scripts run against mocked commands."""
+"""Vivado scripts of the boards, run with mocked commands."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def run_tcl(script: str, *arguments: str) -> list[str]:
 
 @pytest.mark.parametrize("board", BOARDS)
 @pytest.mark.parametrize("how", [(), ("packaged",)])
-def test_an_overlay_is_built_for_every_board(board: str, how: tuple[str, ...]) -> None:
+def test_every_board_has_an_overlay_build(board: str, how: tuple[str, ...]) -> None:
     calls = run_tcl("vitis/build_overlay.tcl", f"boards/{board}", *how)
     assert any(call.startswith("create_bd_cell") and "falcon_sign:1.0" in call for call in calls)
     assert any(call.startswith("launch_runs impl_1") for call in calls)
@@ -58,7 +58,7 @@ def test_an_overlay_is_built_for_every_board(board: str, how: tuple[str, ...]) -
     assert any("falcon_sign.hwh" in call for call in calls)
 
 
-def test_the_package_holds_every_source_and_register() -> None:
+def test_package_holds_every_source_and_register() -> None:
     calls = run_tcl("rtl/boards/package_ip.tcl", "xc7z020clg400-1", "/images")
     copied = " ".join(call for call in calls if call.startswith("file copy"))
     for path in (HLS / "rtl" / "core").glob("*.sv"):
@@ -69,20 +69,20 @@ def test_the_package_holds_every_source_and_register() -> None:
 
 
 @pytest.mark.parametrize("board", BOARDS)
-def test_the_engine_is_placed_by_itself(board: str) -> None:
+def test_engine_is_synthesised_separately(board: str) -> None:
     calls = run_tcl("rtl/boards/out_of_context.tcl", f"boards/{board}", "/images")
     (synthesis,) = [call for call in calls if call.startswith("synth_design")]
     assert '-mode out_of_context -generic ROM="/images/"' in synthesis
     assert "route_design" in calls
 
 
-def test_a_missing_argument_is_an_error() -> None:
+def test_missing_argument_is_an_error() -> None:
     tkinter = pytest.importorskip("tkinter")
     with pytest.raises(tkinter.TclError, match=r"package_ip\.tcl <part>"):
         run_tcl("rtl/boards/package_ip.tcl", "xc7z020clg400-1")
 
 
-def test_the_core_has_the_identity_and_registers_of_the_driver() -> None:
+def test_core_identity_and_registers_match_the_driver() -> None:
     """The offsets of control.sv; simboard has them too, but needs pynq."""
     assert hwh.identity() == "xilinx.com:hls:falcon_sign:1.0"
     verilog = (HLS / "rtl" / "core" / "control.sv").read_text(encoding="utf-8")

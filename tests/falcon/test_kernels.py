@@ -1,4 +1,4 @@
-"""The kernels to the last bit, the sampler against recorded answers and its distribution."""
+"""Bit-exact kernels, and the sampler's recorded answers and distribution."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def bits(values):
 
 
 def root(k: int) -> complex:
-    """Return the root of unity of entry k of the table, by another way than the table's."""
+    """Compute the root of unity of table entry k independently of the table."""
     m = 1 << k.bit_length()
     exponent = int(format(m + k - m // 2, "010b")[::-1], 2)
     return complex(math.cos(math.pi * exponent / 1024), math.sin(math.pi * exponent / 1024))
@@ -60,7 +60,7 @@ def roots() -> list[tuple[float, float]]:
 ROOTS = roots()
 
 
-def test_the_roots_are_roots() -> None:
+def test_fft_roots_are_correct() -> None:
     assert len(ROOTS) == 512
     for k in range(1, 512):
         assert abs(complex(*ROOTS[k]) - root(k)) < 1e-15
@@ -86,7 +86,7 @@ def forward(f):
 
 
 @pytest.mark.parametrize("logn", range(1, 11))
-def test_the_forward_transform_has_the_bits_of_numpy(logn: int) -> None:
+def test_forward_transform_equals_numpy_bit_for_bit(logn: int) -> None:
     rng = np.random.default_rng(logn)
     n = 1 << logn
     for _ in range(20):
@@ -94,21 +94,21 @@ def test_the_forward_transform_has_the_bits_of_numpy(logn: int) -> None:
         assert (bits(run(memory, FORWARD, logn)[:n]) == bits(forward(memory[:n]))).all()
 
 
-def test_the_transform_evaluates_the_polynomial() -> None:
-    """At the odd powers of exp(i pi / n), one of each conjugate pair, whatever their order."""
+def test_transform_evaluates_the_polynomial() -> None:
+    """At the odd powers of exp(i pi / n), one of each conjugate pair, in any order."""
     rng = np.random.default_rng(3)
     memory = rng.normal(size=MEMORY)
     n = 64
     values = run(memory, FORWARD, 6)[:n]
-    found = np.sort_complex(np.round(values[: n // 2] + 1j * values[n // 2 :], 9))
+    result = np.sort_complex(np.round(values[: n // 2] + 1j * values[n // 2 :], 9))
     at = np.exp(1j * np.pi * (2 * np.arange(n) + 1) / n)
     expected = np.polyval(memory[:n][::-1], at)
-    both = np.sort_complex(np.round(np.concatenate([found, found.conj()]), 9))
+    both = np.sort_complex(np.round(np.concatenate([result, result.conj()]), 9))
     assert np.allclose(both, np.sort_complex(np.round(expected, 9)), atol=1e-8)
 
 
 @pytest.mark.parametrize("logn", range(1, 11))
-def test_the_inverse_undoes_the_transform_and_merge_undoes_split(logn: int) -> None:
+def test_inverse_and_merge_undo_transform_and_split(logn: int) -> None:
     memory = np.random.default_rng(logn).normal(size=MEMORY)
     n = 1 << logn
     back = run(run(memory, FORWARD, logn), INVERSE, logn)
@@ -126,7 +126,7 @@ def test_multiplication_rounds_twice() -> None:
     assert run(memory, MULTIPLY, 1, 0, 2)[0] == 0.0
 
 
-def test_the_decomposition_is_one() -> None:
+def test_ldl_decomposition_recomposes() -> None:
     rng = np.random.default_rng(9)
     memory = np.zeros(MEMORY)
     n, half = 256, 128
@@ -148,15 +148,13 @@ def test_the_decomposition_is_one() -> None:
         pytest.param("Falcon-1024", 100, "all", marks=pytest.mark.long),
     ],
 )
-def test_the_known_answers_of_liboqs_come_from_our_signer(
-    name: str, count: int, which: str
-) -> None:
+def test_liboqs_known_answers_are_reproduced(name: str, count: int, which: str) -> None:
     text = signature_response(name, kernel.IMPLEMENTATION, count)
     assert digest(text) == ANSWERS[BUILDS]["signature"][name][which]
 
 
 @pytest.mark.parametrize(("degree", "count"), [(512, 512), (1024, 1024)])
-def test_the_sampler_gives_the_recorded_samples(degree: int, count: int) -> None:
+def test_sampler_reproduces_recorded_samples(degree: int, count: int) -> None:
     path = HLS / "csim" / "vectors" / f"samplerz_{degree}.txt"
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) == count
@@ -184,7 +182,7 @@ def chi_square_limit(freedom: int) -> float:
     [(0.0, 1.2779, 512), (0.5, 1.5, 512), (-91.904711, 1.7038, 512), (7.25, 1.8204, 1024),
      (0.999, 1.2983, 1024)],
 )  # fmt: skip
-def test_a_million_samples_are_gaussian(centre: float, deviation: float, degree: int) -> None:
+def test_million_samples_are_gaussian(centre: float, deviation: float, degree: int) -> None:
     count = 1_000_000
     samples = np.zeros(count, dtype=np.int32)
     seed = random.Random(str((centre, deviation))).randbytes(56)
@@ -197,37 +195,37 @@ def test_a_million_samples_are_gaussian(centre: float, deviation: float, degree:
     support = np.arange(middle - 12, middle + 13)
     weights = np.exp(-((support - centre) ** 2) / (2 * deviation**2))
     expected = count * weights / weights.sum()
-    found = np.array([(samples == value).sum() for value in support])
-    assert found.sum() == count
+    result = np.array([(samples == value).sum() for value in support])
+    assert result.sum() == count
     enough = expected >= 10
-    tail_expected, tail_found = expected[~enough].sum(), found[~enough].sum()
-    statistic = (((found - expected) ** 2 / expected)[enough]).sum()
+    tail_expected, tail_found = expected[~enough].sum(), result[~enough].sum()
+    statistic = (((result - expected) ** 2 / expected)[enough]).sum()
     freedom = int(enough.sum()) - 1
     if tail_expected > 1:
         statistic += (tail_found - tail_expected) ** 2 / tail_expected
         freedom += 1
     assert statistic < chi_square_limit(freedom)
-    # The test has teeth: a deviation one percent off fails it.
+    # The test is sensitive: a standard deviation off by one percent fails it.
     wrong = np.exp(-((support - centre) ** 2) / (2 * (deviation * 1.01) ** 2))
     wrong *= count / wrong.sum()
-    assert (((found - wrong) ** 2 / wrong)[enough]).sum() > chi_square_limit(freedom)
+    assert (((result - wrong) ** 2 / wrong)[enough]).sum() > chi_square_limit(freedom)
 
 
 def make(target: str, *needed: str, folder: Path) -> str:
-    """Run a target of hls_kernels/Makefile in a folder of its own; skip without its tools."""
+    """Run a target of hls_kernels/Makefile in a new folder; skip without its tools."""
     missing = [tool for tool in ("make", "g++", *needed) if shutil.which(tool) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)} not installed")
-    done = subprocess.run(
+    completed = subprocess.run(
         ["make", "-C", str(HLS), target, f"BUILD={folder}"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    return completed.stdout
 
 
 @pytest.mark.long
-def test_the_benches_pass_with_a_compiler_alone(tmp_path: Path) -> None:
+def test_hls_testbenches_pass_with_a_c_compiler(tmp_path: Path) -> None:
     output = make("csim", folder=tmp_path)
     assert "512 of 512" in output
     assert "1024 of 1024" in output
@@ -243,15 +241,15 @@ def test_the_benches_pass_with_a_compiler_alone(tmp_path: Path) -> None:
         ("armhf", ("arm-linux-gnueabihf-g++", "qemu-arm")),
     ],
 )
-def test_the_bits_are_the_same_on_other_processors(
+def test_kernels_give_equal_bits_on_other_processors(
     target: str, tools: tuple[str, ...], tmp_path: Path
 ) -> None:
     output = make(target, *tools, folder=tmp_path)
     assert "92 digests of 1000 inputs each, all equal" in output
 
 
-def test_contraction_would_be_noticed(tmp_path: Path) -> None:
-    """The same bench, compiled so that products are fused into sums, must give other bits."""
+def test_fma_contraction_is_detected(tmp_path: Path) -> None:
+    """The bench compiled with fused multiply-add must give other bits."""
     from pqchain import machine
 
     if "fma" not in machine.cpu_flags():
@@ -259,6 +257,6 @@ def test_contraction_would_be_noticed(tmp_path: Path) -> None:
     assert "digests differ, as required" in make("contraction", folder=tmp_path)
 
 
-def test_every_variant_of_falcon_is_offered() -> None:
+def test_every_falcon_variant_is_offered() -> None:
     for name in algorithms.names("signature", family="Falcon"):
         assert kernel.IMPLEMENTATION in algorithms.get(name).implementations

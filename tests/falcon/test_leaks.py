@@ -24,14 +24,14 @@ def made(shift: int, rest: int = 300_000, count: int = 2000) -> list[leaks.Attem
     ]
 
 
-def test_the_closed_form_of_t() -> None:
+def test_welch_t_equals_its_closed_form() -> None:
     # means 2 and 4, variances 1 and 4, three values each
     assert leaks.welch([1, 2, 3], [2, 4, 6]) == pytest.approx(-2 / math.sqrt(5 / 3))
     assert leaks.welch([5, 5], [5, 5]) == 0
     assert leaks.welch([6, 6], [5, 5]) == math.inf
 
 
-def test_a_difference_between_keys_is_seen() -> None:
+def test_key_dependent_timing_is_detected() -> None:
     same, other = leaks.judge(made(0), 512), leaks.judge(made(400), 512)
     assert not leaks.leaks(same)
     assert leaks.leaks(other)
@@ -39,14 +39,14 @@ def test_a_difference_between_keys_is_seen() -> None:
     assert other["least_difference"] < 400
 
 
-def test_one_cycle_outside_the_sampler_is_seen() -> None:
+def test_one_cycle_outside_the_sampler_is_detected() -> None:
     attempts = made(0)
     assert leaks.leaks(leaks.judge([*attempts, *made(0, rest=300_001, count=2)], 512))
 
 
 @pytest.mark.native
 @pytest.mark.timeout(600)
-def test_a_few_signatures_of_both_keys_on_the_netlist() -> None:
+def test_netlist_signatures_of_two_keys_show_no_leak() -> None:
     attempts = leaks.attempts(need_netlist()[0], 512, chunk=0, count=6)
     assert [each.key for each in attempts] == [0, 1, 0, 1, 0, 1]
     assert len({each.rest for each in attempts}) == 1
@@ -54,7 +54,7 @@ def test_a_few_signatures_of_both_keys_on_the_netlist() -> None:
 
 
 @pytest.mark.parametrize("degree", [512, 1024])
-def test_a_hundred_keys_take_the_same_time_outside_the_sampler(degree: int) -> None:
+def test_hundred_keys_take_equal_time_outside_the_sampler(degree: int) -> None:
     """The known answers have a key each: every other phase takes one number of cycles."""
     frame = rtl.cycles().query(f"configuration == 'standard' and degree == {degree}")
     assert (frame["attempts"] >= 100).all()
@@ -62,7 +62,7 @@ def test_a_hundred_keys_take_the_same_time_outside_the_sampler(degree: int) -> N
     assert (frame["least"] == frame["greatest"]).all()
 
 
-def test_what_was_recorded_shows_no_leak() -> None:
+def test_recorded_cycles_show_no_leak() -> None:
     """What `make -C hls_kernels leaks` records."""
     found = rtl.timing_leakage().to_dict("records")
     assert [row["degree"] for row in found] == [512]

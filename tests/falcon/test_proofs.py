@@ -1,4 +1,4 @@
-"""What yosys proves of queue, registers and bus; skipped where there is no yosys."""
+"""Proofs by yosys of queue, registers and bus; skipped without yosys."""
 
 from __future__ import annotations
 
@@ -49,12 +49,14 @@ def test_every_property_is_proved(proof: proofs.Proof, yosys: str) -> None:
     ids=lambda value: value.module if isinstance(value, proofs.Proof) else value[0][:20],
 )
 @pytest.mark.timeout(300)
-def test_a_fault_is_not_proved(proof: proofs.Proof, broken: tuple[str, str], yosys: str) -> None:
+def test_injected_fault_is_not_proved(
+    proof: proofs.Proof, broken: tuple[str, str], yosys: str
+) -> None:
     proved, _ = proofs.prove(proof, yosys, broken=broken)
     assert not proved
 
 
-def test_faults_stand_in_the_source() -> None:
+def test_faults_match_the_source() -> None:
     for proof in proofs.PROOFS:
         for broken in BROKEN[proof.module]:
             assert proofs.with_properties(proof, "", broken=broken)

@@ -25,7 +25,7 @@ SIGNING = [
 
 
 @pytest.mark.parametrize(("configuration", "degree"), SIGNING)
-def test_the_phases_add_up_to_an_attempt(configuration: str, degree: int) -> None:
+def test_phases_add_up_to_an_attempt(configuration: str, degree: int) -> None:
     frame = phases(degree, configuration)
     total = frame.loc["total"]
     assert frame.drop("total")["mean"].sum() == pytest.approx(total["mean"], abs=4)
@@ -35,7 +35,7 @@ def test_the_phases_add_up_to_an_attempt(configuration: str, degree: int) -> Non
 
 
 @pytest.mark.parametrize("degree", [512, 1024])
-def test_the_transforms_take_what_the_microcode_says(degree: int) -> None:
+def test_transform_cycles_equal_the_microcode(degree: int) -> None:
     """Eleven transforms of logn - 1 passes, each of n/4 iterations of 6 cycles and a tail."""
     found = phases(degree)["mean"]["transforms"]
     forward = next(kernel for kernel in kernels.all_kernels() if kernel.name == "forward")
@@ -45,7 +45,7 @@ def test_the_transforms_take_what_the_microcode_says(degree: int) -> None:
     assert found == passes * (forward.interval * degree // 4 + tail)
 
 
-def test_the_figures_are_of_this_source() -> None:
+def test_recorded_figures_match_the_source() -> None:
     """The leaves run once per node: their cycles are the lengths of their kernels."""
     lengths = {kernel.name: kernel.length for kernel in kernels.all_kernels()}
     once = lengths["open_leaf"] + lengths["turn_leaf"] + lengths["close_leaf"]
@@ -54,7 +54,7 @@ def test_the_figures_are_of_this_source() -> None:
         assert found == once * degree // 2
 
 
-def test_the_model_and_the_netlist_agree_phase_by_phase() -> None:
+def test_model_and_the_netlist_agree_phase_by_phase() -> None:
     """Where kernels are what the model has; the netlist gains where it fuses and speculates."""
     frame = rtl.compare_with_model().set_index(["degree", "phase"])["ratio"]
     for degree in (512, 1024):
@@ -63,7 +63,7 @@ def test_the_model_and_the_netlist_agree_phase_by_phase() -> None:
         assert 0.4 < frame[degree, "leaves and sampler"] < 0.8
 
 
-def test_the_engine_of_the_model_has_the_latencies_of_the_units() -> None:
+def test_model_engine_has_the_unit_latencies() -> None:
     engine = rtl.ENGINE
     latencies = engine.adder_latency, engine.multiplier_latency, engine.integer_latency
     assert latencies == (LATENCY["add"], LATENCY["multiply"], LATENCY["horner"])
@@ -115,7 +115,7 @@ def test_cells_are_summed_by_module() -> None:
     assert (counts["bank"]["lutram"], counts["bank"]["block_ram_36k"]) == (20, 1.5)
 
 
-def test_schedules_keep_their_promises() -> None:
+def test_schedules_respect_dependencies() -> None:
     """What one kernel leaves to the next, and what the datapath cannot do twice at once."""
     for kernel in kernels.all_kernels():
         slots, writes = set(), set()
@@ -144,7 +144,7 @@ def test_schedules_keep_their_promises() -> None:
     assert len(times) == len(kernels.LANES)
 
 
-def test_the_program_is_whole() -> None:
+def test_microprogram_is_complete() -> None:
     names = [kernel.name for kernel in kernels.all_kernels()]
     words = program.assemble(names)
     marks = program.labels()
@@ -155,7 +155,7 @@ def test_the_program_is_whole() -> None:
     assert all(0 <= word < 1 << 32 for word in words)
 
 
-def test_the_engine_stays_small() -> None:
+def test_engine_area_is_bounded() -> None:
     """The size that was aimed at, for xc7 after synthesis."""
     frame = rtl.cells().query("family == 'xc7' and configuration == 'standard'")
     frame = frame.set_index("module")
@@ -168,7 +168,7 @@ def test_the_engine_stays_small() -> None:
 
 
 @pytest.mark.parametrize("degree", [512, 1024])
-def test_the_clock_of_the_proxy_is_what_was_aimed_at(degree: int) -> None:
+def test_signing_time_at_the_routed_clock_meets_its_target(degree: int) -> None:
     """4.8 and 10 ms, as cycles over the routed clock."""
     times = rtl.times().query(f"configuration == 'standard' and degree == {degree}")
     assert times["seconds"].item() <= {512: 4.8e-3, 1024: 10e-3}[degree]
@@ -189,7 +189,7 @@ def test_two_dividers_are_quicker_and_larger() -> None:
     assert cells.loc["512 only", "block_ram_36k"] < 0.7 * cells.loc["standard", "block_ram_36k"]
 
 
-def test_two_dividers_are_never_given_more_than_they_hold() -> None:
+def test_two_dividers_are_never_overfilled() -> None:
     one, two = kernels.decompose(1).schedule(), kernels.decompose(2).schedule()
     assert two.interval < 0.7 * one.interval
     for kernel, dividers in ((one, 1), (two, 2)):
@@ -198,7 +198,7 @@ def test_two_dividers_are_never_given_more_than_they_hold() -> None:
         assert len(set(used)) == dividers
 
 
-def test_every_mutant_has_its_place(tmp_path) -> None:
+def test_every_mutant_matches_the_source(tmp_path) -> None:
     """That the benches notice them is `make -C hls_kernels mutants`; here each can be made."""
     listed = mutants.write(tmp_path)
     assert [number for number, _, _ in listed] == list(range(1, len(listed) + 1))

@@ -1,7 +1,7 @@
-"""The notebooks as a person runs them: a real JupyterLab, a real browser, Run All Cells, no error.
+"""Run All Cells in JupyterLab and a real browser gives no error in any notebook.
 
 `make test-jupyter` runs this; pictures of the notebooks go to build/screenshots. Everything stays
-on the loopback interface, and the server ends with the module, whatever happens.
+on the loopback interface, and the server always ends with the module.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Lab:
     folder: Path
 
     def ask(self, path: str, method: str = "GET") -> Any:
-        """Call the server's own interface."""
+        """Call the server's REST interface."""
         headers = {"Authorization": f"token {self.token}"}
         request = urllib.request.Request(f"{self.address}/api/{path}", None, headers, method=method)
         with urllib.request.urlopen(request, timeout=10) as answer:
@@ -90,13 +90,13 @@ class Lab:
         return session is not None and session["kernel"]["execution_state"] == "idle"
 
     def code_cells(self, name: str) -> list[dict[str, Any]]:
-        """Return the code cells of the saved notebook that hold anything."""
+        """Return the non-empty code cells of the saved notebook."""
         cells = json.loads((self.folder / name).read_text())["cells"]
         return [c for c in cells if c["cell_type"] == "code" and "".join(c["source"]).strip()]
 
 
 def free_port() -> int:
-    """Return a port on the loopback interface that nothing listens on."""
+    """Return a free port on the loopback interface."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
@@ -105,7 +105,7 @@ def free_port() -> int:
 
 @pytest.fixture(scope="module")
 def lab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """Start JupyterLab on copies of the notebooks without outputs, once there is a browser."""
+    """Start JupyterLab on copies of the notebooks without outputs, if there is a browser."""
     pytest.importorskip("jupyterlab", reason="JupyterLab is not installed: make test-jupyter")
     home = tmp_path_factory.mktemp("jupyter")
     folder = home / "notebooks"
@@ -197,7 +197,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def page(browser: Any) -> Iterator[Any]:
-    """Open a window of its own, with empty storage."""
+    """Open a new window with empty storage."""
     context = browser.new_context(viewport={"width": 1280, "height": 1000})
     context.set_default_timeout(START_SECONDS * 1000)
     try:
@@ -207,14 +207,14 @@ def page(browser: Any) -> Iterator[Any]:
 
 
 def errors(cells: list[dict[str, Any]]) -> list[str]:
-    """Return what went wrong in the cells, as a reader of the notebook sees it."""
+    """Return the errors shown in the cells."""
     outputs = [output for cell in cells for output in cell["outputs"]]
     raised = [f"{o['ename']}: {o['evalue']}" for o in outputs if o["output_type"] == "error"]
     return raised + ["".join(o["text"]) for o in outputs if o.get("name") == "stderr"]
 
 
 def show(lab: Lab, page: Any, name: str) -> None:
-    """Open a notebook in a workspace of its own and wait until its kernel is ready."""
+    """Open a notebook in a new workspace and wait until its kernel is ready."""
     workspace = name.removesuffix(".ipynb")
     page.goto(f"{lab.address}/lab/workspaces/{workspace}/tree/{name}?token={lab.token}")
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
@@ -234,8 +234,8 @@ def run_all(lab: Lab, page: Any, name: str) -> list[dict[str, Any]]:
         time.sleep(1)
         page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
         cells = lab.code_cells(name)
-        done = lab.idle(name) and all(cell["execution_count"] for cell in cells)
-        if done or errors(cells):
+        result = lab.idle(name) and all(cell["execution_count"] for cell in cells)
+        if result or errors(cells):
             return cells
         if time.monotonic() > limit:
             counts = [cell["execution_count"] for cell in cells]
@@ -268,8 +268,8 @@ def test_notebook_runs_in_jupyterlab(lab: Lab, page: Any, path: Path) -> None:
     assert shown.count() == 0
 
 
-def test_an_error_in_a_cell_is_found(lab: Lab, page: Any) -> None:
-    """The check itself: a notebook that fails must be told from one that does not."""
+def test_cell_error_is_detected(lab: Lab, page: Any) -> None:
+    """Checks the check: a failing notebook must be detected."""
     name = "failing.ipynb"
     notebook = json.loads(NOTEBOOKS[0].read_text())
     cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
@@ -279,7 +279,7 @@ def test_an_error_in_a_cell_is_found(lab: Lab, page: Any) -> None:
     assert errors(run_all(lab, page, name)) == ["ZeroDivisionError: division by zero"]
 
 
-def test_a_slider_that_is_moved_changes_the_figure(lab: Lab, page: Any) -> None:
+def test_slider_changes_the_figure(lab: Lab, page: Any) -> None:
     """The explorer of notebook 09: keys move the slider, and figure and command follow."""
     name = "explorer.ipynb"
     notebook = json.loads((lab.folder / "09_explore.ipynb").read_text())
@@ -309,4 +309,4 @@ def test_a_slider_that_is_moved_changes_the_figure(lab: Lab, page: Any) -> None:
     page.wait_for_timeout(1000)
     page.screenshot(path=SCREENSHOTS / "explorer.png")
     (SCREENSHOTS / "explorer.txt").write_text(f"the figure followed after {followed:.2f} s\n")
-    assert followed < 10  # about half a second; a machine that does other work is slower
+    assert followed < 10  # about half a second; longer on a busy machine

@@ -1,4 +1,4 @@
-"""The committed notebooks: executed, in order, short, and free of what only one machine knows."""
+"""The committed notebooks: executed in order, short, and without machine-specific paths."""
 
 import ast
 import json
@@ -12,12 +12,12 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
 def code_cells(path: Path) -> list[dict]:
-    """Return the code cells that hold anything."""
+    """Return the non-empty code cells."""
     cells = json.loads(path.read_text())["cells"]
     return [c for c in cells if c["cell_type"] == "code" and "".join(c["source"]).strip()]
 
 
-def test_there_are_notebooks() -> None:
+def test_notebooks_exist() -> None:
     assert [path.name[:2] for path in NOTEBOOKS][:2] == ["00", "01"]
 
 
@@ -45,5 +45,5 @@ def test_notebook_defines_nothing_and_reads_the_preset(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_names_no_folder_of_a_machine(path: Path) -> None:
+def test_notebook_contains_no_absolute_path(path: Path) -> None:
     assert not re.search(r"(?<![\w.])/(home|root|tmp|work|Users)/", path.read_text())

@@ -1,9 +1,9 @@
-"""Install the wheel where nothing can be compiled, for every Python there is, and use it.
+"""Install and use the wheel without a compiler, for every available Python.
 
     python tests/clean_install.py dist/pqchain-....whl
 
 Each supported version gets a new virtual environment outside the checkout, with the pinned
-packages, wheels only, and with a PATH that leads nowhere: no cargo, no cmake, no compiler. There,
+packages, wheels only, and with an empty PATH: no cargo, no cmake, no compiler. There,
 `pqchain doctor` must find nothing broken and `pqchain reproduce --preset quick` must succeed. Where
 there is a compiler here, the commands that `pqchain native` prints must build and check a scheme.
 Interpreters are looked for in PQCHAIN_PYTHONS (files, separated by colons), on PATH, and where
@@ -37,7 +37,7 @@ LIMIT_SECONDS = 1800
 
 
 def candidates(version: str) -> Iterator[Path]:
-    """Yield the files that may be a Python of that version."""
+    """Yield candidate executables of that Python version."""
     for file in filter(None, os.environ.get("PQCHAIN_PYTHONS", "").split(os.pathsep)):
         yield Path(file)
     for folder in os.get_exec_path():
@@ -49,9 +49,9 @@ def candidates(version: str) -> Iterator[Path]:
 
 
 def interpreter(version: str) -> Path | None:
-    """Return a Python of that version that starts and can make environments, or None.
+    """Return a working Python of that version that can make environments, or None.
 
-    What is on PATH may be a script that looks for the real one; only that works without a PATH.
+    An executable on PATH may be a wrapper; only the real interpreter works without PATH.
     """
     ask = "import sys, venv; print('%d.%d' % sys.version_info[:2], sys.executable)"
     for file in candidates(version):
@@ -64,8 +64,8 @@ def interpreter(version: str) -> Path | None:
 
 
 def run(command: list[str | Path], *, environment: dict[str, str], folder: Path) -> str:
-    """Run one step and return its stdout; a step that fails ends the program with its output."""
-    done = subprocess.run(
+    """Run one step and return its stdout; exit with its output if it fails."""
+    completed = subprocess.run(
         command,
         env=environment,
         cwd=folder,
@@ -74,15 +74,15 @@ def run(command: list[str | Path], *, environment: dict[str, str], folder: Path)
         timeout=LIMIT_SECONDS,
         check=False,
     )
-    if done.returncode:
-        sys.stderr.write(f"{done.stdout}\n{done.stderr}\n")
+    if completed.returncode:
+        sys.stderr.write(f"{completed.stdout}\n{completed.stderr}\n")
         words = " ".join(str(word) for word in command)
-        raise SystemExit(f"failed with {done.returncode}: {words}")
-    return done.stdout
+        raise SystemExit(f"failed with {completed.returncode}: {words}")
+    return completed.stdout
 
 
 def use(wheel: Path, python: Path, folder: Path) -> str:
-    """Install the wheel in a new environment in `folder`, run it, and return what it did."""
+    """Install the wheel in a new environment in `folder`, run it, and return a summary."""
     nowhere, home, place = folder / "path", folder / "home", folder / "venv"
     nowhere.mkdir()
     home.mkdir()
@@ -100,7 +100,7 @@ def use(wheel: Path, python: Path, folder: Path) -> str:
     )
     bare = {"PATH": str(nowhere), "HOME": str(home), "LANG": "C.UTF-8"}
     command = place / "bin" / "pqchain"
-    told = json.loads(run([command, "doctor", "--json"], environment=bare, folder=folder))
+    report = json.loads(run([command, "doctor", "--json"], environment=bare, folder=folder))
     # The QUIC library is in the wheel, and loads.
     quic = ["reencode", "--transport", "native", "--block-bytes", "70000", "--json"]
     ran = json.loads(run([command, *quic], environment=bare, folder=folder))["runs"]
@@ -120,14 +120,14 @@ def use(wheel: Path, python: Path, folder: Path) -> str:
     )
     seconds = time.monotonic() - begin
     page = (results / "index.html").stat().st_size
-    present = sum(row["state"] == "present" for row in told["findings"] if "/" in row["name"])
+    present = sum(row["state"] == "present" for row in report["findings"] if "/" in row["name"])
     return (
         f"{present} implementations work, reproduced in {seconds:.0f} s, page of {page // 1000} kB"
     )
 
 
 def main() -> None:
-    """Try every supported version and say of each what happened."""
+    """Try every supported version and print each result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("wheel", type=Path)
     parser.add_argument("--all", action="store_true", help="fail if a version is not found")

@@ -1,6 +1,6 @@
 """The wheel for 32-bit ARM in a Python of that processor, under QEMU: `make test-armv7l` runs this.
 
-The Python has numpy and pandas as Debian has them, and no other package that is compiled.
+The Python has Debian's numpy and pandas, and no other compiled package.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LIMIT_SECONDS = 800
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Return what runs a program there, after the wheel, and returns what it printed."""
+    """Return a function that runs a program with the wheel there and returns its output."""
     wheels = sorted((ROOT / "dist").glob("*armv7l.whl"))
     if not wheels or not (SYSTEM / ".unpacked").is_file() or not shutil.which("qemu-arm"):
         pytest.skip("needs the wheel, a Python for it and qemu-arm: make test-armv7l")
@@ -67,7 +67,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     return run
 
 
-def test_it_is_a_processor_of_32_bits_as_the_markers_of_the_packages_have_it(python):
+def test_processor_is_armv7l(python):
     said = python("-c", "import platform, sys; print(platform.machine(), sys.maxsize)")
     assert said.split() == ["armv7l", str(2**31 - 1)]
 
@@ -127,7 +127,7 @@ for i in range(3):
 
 
 @pytest.mark.parametrize("backend", ["kernel", "reference"])
-def test_falcon_signer_gives_the_bytes_that_it_gives_here(python, backend):
+def test_falcon_signer_gives_the_same_bytes_as_on_the_host(python, backend):
     here = subprocess.run(
         [sys.executable, "-c", SIGN, backend], capture_output=True, text=True, check=True
     )
@@ -136,7 +136,7 @@ def test_falcon_signer_gives_the_bytes_that_it_gives_here(python, backend):
     assert signatures == here.stdout.split()
 
 
-def test_bench_runs_with_what_the_system_has(python):
+def test_bench_runs_with_system_packages(python):
     words = [
         "-m",
         "pqchain",
@@ -155,13 +155,13 @@ def test_bench_runs_with_what_the_system_has(python):
     assert measured["liboqs-0.13/ref"] > 0
 
 
-def test_a_block_is_read_hashed_and_settled_in_c(python):
+def test_blocks_are_verified_in_c(python):
     words = ["-m", "pqchain", "chain", "--algorithm", "Falcon-512", "--transactions", "3", "--json"]
     told = json.loads(python(*words))
     assert '"valid": "yes"' in json.dumps(told)
 
 
-def test_a_scheme_of_ones_own_is_built_from_what_is_in_the_wheel_and_loads(python, tmp_path):
+def test_user_library_builds_from_the_wheel_and_loads(python, tmp_path):
     compiler = shutil.which("arm-linux-gnueabihf-gcc")
     assert compiler, "the wheel was built by it"
     folder = json.loads(python("-m", "pqchain", "native", "--json"))["folder"]
@@ -169,13 +169,13 @@ def test_a_scheme_of_ones_own_is_built_from_what_is_in_the_wheel_and_loads(pytho
     library = tmp_path / "libmine.so"
     flags = ["-O3", "-shared", "-fPIC", f"-I{folder}", "-o", library, *parts, "-lpthread"]
     subprocess.run([compiler, *flags], check=True, timeout=LIMIT_SECONDS)
-    # `pqchain native --check` starts a process, which needs more of the emulator than it has here.
+    # `pqchain native --check` starts a process, which this emulator does not support.
     program = "import pathlib, sys; from pqchain.crypto.native import Library; "
     program += "print(*Library(pathlib.Path(sys.argv[1])).names())"
     assert python("-c", program, str(library)).strip()
 
 
-def test_what_lacks_a_package_says_which_and_how_it_is_installed(python):
+def test_missing_packages_are_named_with_the_install_command(python):
     said = python("-m", "pqchain", "plot", "sizes", code=1)
     assert said.strip().endswith(
         "matplotlib, which is not installed: apt-get install python3-matplotlib"

@@ -1,6 +1,6 @@
-"""Fetched sources: a tree that differs from the pinned one in anything a build reads is refused.
+"""Fetched sources: a tree that differs from the pinned one is rejected.
 
-Each of the three ways to a source is tried with a small tree and programs that stand in for cargo
+Each of the three fetch methods is tested with a small tree and substitutes for cargo
 and git, so that nothing is fetched.
 """
 
@@ -53,7 +53,7 @@ cp -R "$TREE" "$last"
 
 
 def run_cmake(script: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run a script with the functions of the build, for releases in `folder`."""
+    """Run a CMake script with the functions of the build, for releases in `folder`."""
     (folder / "script.cmake").write_text(
         f'set(PQCHAIN_NATIVE_DIR "{folder}")\n'
         + "".join(
@@ -72,8 +72,8 @@ def run_cmake(script: str, folder: Path, **variables: str) -> subprocess.Complet
     )
 
 
-def said(done: subprocess.CompletedProcess[str]) -> str:
-    """Return a message of CMake, which breaks lines anywhere, in one line."""
+def unwrapped(done: subprocess.CompletedProcess[str]) -> str:
+    """Return a message of CMake without its line breaks."""
     return " ".join(done.stderr.split())
 
 
@@ -86,8 +86,8 @@ def digest_of(tree: Path, folder: Path) -> str:
     return printed.stderr.strip()
 
 
-def grown(folder: Path) -> Path:
-    """Make a tree, a release that pins it, and programs that fetch it."""
+def make_sources(folder: Path) -> Path:
+    """Create a tree, a release that pins it, and programs that fetch it."""
     tree = folder / "tree"
     for name, text in TREE.items():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ def grown(folder: Path) -> Path:
     return tree
 
 
-def fetched(way: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def fetch(way: str, folder: Path) -> subprocess.CompletedProcess[str]:
     tree = folder / "tree"
     programs = {
         "cargo": f'set(PQCHAIN_CARGO "{folder}/cargo")\nset(PQCHAIN_GIT FALSE)\n',
@@ -138,12 +138,12 @@ CHANGES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("way", ["folder", "cargo", "git"])
-def test_the_pinned_tree_is_taken_and_nothing_besides(way: str, tmp_path: Path) -> None:
-    tree = grown(tmp_path)
+def test_only_the_pinned_tree_is_used(way: str, tmp_path: Path) -> None:
+    tree = make_sources(tmp_path)
     (tree / "tests").mkdir()
     (tree / "tests" / "unpinned.c").touch()
-    done = fetched(way, tmp_path)
-    assert done.returncode == 0, done.stderr
+    completed = fetch(way, tmp_path)
+    assert completed.returncode == 0, completed.stderr
     taken = tmp_path / "cache" / "small"
     assert {
         path.relative_to(taken).as_posix() for path in taken.rglob("*") if path.is_file()
@@ -152,23 +152,23 @@ def test_the_pinned_tree_is_taken_and_nothing_besides(way: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("way", ["folder", "cargo", "git"])
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_changed_tree_is_refused(way: str, change: str, tmp_path: Path) -> None:
-    CHANGES[change](grown(tmp_path))
-    done = fetched(way, tmp_path)
-    assert done.returncode == 1
-    assert "is not the pinned one" in said(done)
+def test_changed_tree_is_rejected(way: str, change: str, tmp_path: Path) -> None:
+    CHANGES[change](make_sources(tmp_path))
+    completed = fetch(way, tmp_path)
+    assert completed.returncode == 1
+    assert "is not the pinned one" in unwrapped(completed)
     assert not (tmp_path / "cache" / "small").exists()
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_tree_that_was_changed_in_the_cache_is_refused(change: str, tmp_path: Path) -> None:
-    tree = grown(tmp_path)
+def test_tree_changed_in_the_cache_is_rejected(change: str, tmp_path: Path) -> None:
+    tree = make_sources(tmp_path)
     script = f'pqchain_check_source(liboqs-small ON "{tree}")'
     assert run_cmake(script, tmp_path).returncode == 0
     CHANGES[change](tree)
-    done = run_cmake(script, tmp_path)
-    assert done.returncode == 1
-    assert "Delete that folder; the next build fetches it again." in said(done)
+    completed = run_cmake(script, tmp_path)
+    assert completed.returncode == 1
+    assert "Delete that folder; the next build fetches it again." in unwrapped(completed)
 
 
 @pytest.mark.parametrize("release", ["liboqs-0.13.0", "liboqs-0.7.1"])
@@ -182,16 +182,14 @@ def test_every_build_checks_its_source(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", ["liboqs-0.13.0", "liboqs-0.7.1"])
-def test_a_planted_definition_in_the_header_of_liboqs_is_refused(
-    release: str, tmp_path: Path
-) -> None:
-    """The tree in this machine's cache, and the same with one line in what becomes a header."""
+def test_changed_liboqs_header_is_rejected(release: str, tmp_path: Path) -> None:
+    """The cached tree, and the same with one changed line in a header template."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     cache = Path(os.environ.get("PQCHAIN_CACHE") or f"{home}/pqchain")
     script = f'pqchain_check_source({release} ON "{tmp_path}/tree")'
     (tmp_path / "sources").symlink_to(NATIVE / "sources")
     for place in sorted(cache.glob(f"sources/{release}-*/ORIGIN")):
-        # Hard links: what is edited below gets a file of its own first.
+        # Hard links: the file edited below is copied first.
         shutil.rmtree(tmp_path / "tree", ignore_errors=True)
         shutil.copytree(place.parent, tmp_path / "tree", copy_function=os.link)
         if run_cmake(script, tmp_path).returncode == 0:
@@ -202,6 +200,6 @@ def test_a_planted_definition_in_the_header_of_liboqs_is_refused(
     text = header.read_text()
     header.unlink()
     header.write_text(text + "#define OQS_randombytes(p, n) memset((p), 0, (n))\n")
-    done = run_cmake(script, tmp_path)
-    assert done.returncode == 1
-    assert "is not the pinned one" in said(done)
+    completed = run_cmake(script, tmp_path)
+    assert completed.returncode == 1
+    assert "is not the pinned one" in unwrapped(completed)

@@ -1,4 +1,4 @@
-"""What lies in dist/: every wheel there, and the sdist. `make test-wheel` runs this."""
+"""Every wheel and the sdist in dist/; run by `make test-wheel`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def metadata(path: Path, name: str) -> bytes:
 
 
 def needed(library: bytes) -> list[bytes]:
-    """Return the libraries that an ELF file asks for, and its search paths."""
+    """Return the needed libraries and search paths of an ELF file."""
     where, at_byte, section, entry = LAYOUT[32 * library[4]]
     sections, size, count, names = struct.unpack_from(where, library, at_byte)
     assert size == struct.calcsize(section)
@@ -80,28 +80,28 @@ def needed(library: bytes) -> list[bytes]:
     return wanted
 
 
-def test_name_says_any_python_3_and_manylinux(path):
+def test_wheel_tag_is_py3_manylinux(path):
     pattern = rf"pqchain-{re.escape(pqchain.__version__)}-py3-none-manylinux_2_\d+_\w+\.whl"
     assert re.fullmatch(pattern, path.name)
     tags = BytesParser().parsebytes(metadata(path, "WHEEL")).get_all("Tag")
     assert tags == [path.stem.split("-", 2)[2]]
 
 
-def test_libraries_are_for_the_named_processor_and_need_only_the_c_library(path):
+def test_libraries_match_the_processor_and_need_only_libc(path):
     processor = next(name for name in MACHINES if path.stem.endswith(name))
-    found = libraries(path)
-    assert set(found) >= EVERYWHERE
-    assert any(name.endswith("-avx2") for name in found) == (processor == "x86_64")
-    for name, library in found.items():
+    result = libraries(path)
+    assert set(result) >= EVERYWHERE
+    assert any(name.endswith("-avx2") for name in result) == (processor == "x86_64")
+    for name, library in result.items():
         assert library[:4] == b"\x7fELF"
         assert (32 * library[4], *struct.unpack_from("<H", library, 18)) == MACHINES[processor]
         for wanted in needed(library):
-            # Rust unwinds a panic with the compiler's library, which every manylinux has.
+            # Rust unwinds panics with libgcc_s, which every manylinux platform has.
             unwinding = name == "quic" and wanted == b"libgcc_s.so.1"
             assert unwinding or SYSTEM.fullmatch(wanted), f"{name} needs {wanted.decode()}"
 
 
-def test_libraries_say_how_they_were_built(path):
+def test_libraries_have_build_facts(path):
     with zipfile.ZipFile(path) as wheel:
         for name in libraries(path):
             build = json.loads(wheel.read(f"pqchain/_native/{name}/build.json"))
@@ -109,7 +109,7 @@ def test_libraries_say_how_they_were_built(path):
             assert name.endswith(build["variant"])
 
 
-def test_no_name_of_the_machine_that_built_it_is_inside(path):
+def test_build_machine_is_not_named(path):
     places = [str(ROOT).encode(), str(Path.home()).encode() + b"/"]
     with zipfile.ZipFile(path) as wheel:
         for name in wheel.namelist():
@@ -117,7 +117,7 @@ def test_no_name_of_the_machine_that_built_it_is_inside(path):
             assert not [place for place in places if place in text], name
 
 
-def test_licences_of_all_code_are_inside(path):
+def test_licences_of_all_code_are_included(path):
     with zipfile.ZipFile(path) as wheel:
         files = [name.partition(".dist-info/licenses/")[2] for name in wheel.namelist()]
     releases = {
@@ -138,14 +138,14 @@ def test_licences_of_all_code_are_inside(path):
     assert metadata(path, "licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
     for release in releases:
         text = metadata(path, f"licenses/LICENSE-{release}.txt").decode()
-        # MIT of liboqs itself, and a notice of code that it took from elsewhere.
+        # MIT of liboqs, and a notice of third-party code in it.
         assert "Permission is hereby granted, free of charge" in text
         assert "Thomas Pornin" in text
     if "quic" in libraries(path):
         text = metadata(path, "licenses/LICENSE-quic.txt").decode()
         crates, library = text.split("The Rust standard library", 1)
         assert "quinn-proto" in crates
-        # Its notices and the text of a licence, not only the licence's name.
+        # Notices and the full licence text, not only its name.
         assert "The Rust Project Developers" in library
         assert "Permission is hereby granted, free of charge" in library
 
@@ -156,7 +156,7 @@ def json_builds(path: Path) -> list[dict[str, str]]:
         return [json.loads(wheel.read(n)) for n in wheel.namelist() if n.endswith("/build.json")]
 
 
-def test_package_is_whole_and_its_sources_of_c_stay_out(path):
+def test_package_is_complete_without_c_sources(path):
     with zipfile.ZipFile(path) as wheel:
         inside = {name for name in wheel.namelist() if not name.endswith("/")}
     modules = {
@@ -178,7 +178,7 @@ def test_package_is_whole_and_its_sources_of_c_stay_out(path):
 
 
 def test_dependencies_are_those_of_pyproject(path):
-    """auditwheel rewrites the wheel; what it must not lose is what the project asks for."""
+    """auditwheel rewrites the wheel and must keep the project's dependencies."""
     told = BytesParser().parsebytes(metadata(path, "METADATA"))
     assert told["Requires-Python"] == ">=3.10"
     names = {re.split(r"[^\w-]", line)[0] for line in told.get_all("Requires-Dist")}
@@ -188,7 +188,7 @@ def test_dependencies_are_those_of_pyproject(path):
     assert asked <= names
 
 
-def test_sdist_has_what_a_build_and_the_tests_need():
+def test_sdist_contains_build_and_test_files():
     assert [path.name for path in SDISTS] == [f"pqchain-{pqchain.__version__}.tar.gz"]
     with tarfile.open(SDISTS[0]) as archive:
         inside = {name.partition("/")[2] for name in archive.getnames()}

@@ -1,4 +1,4 @@
-"""Plots of the consensus: what is drawn, not how it looks."""
+"""Plots of the consensus: content, not appearance."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def lines(axes: Axes) -> dict[str, tuple[list[float], list[float]]]:
 
 @pytest.fixture(scope="module")
 def runs() -> pd.DataFrame:
-    """Return runs of both tables and of fewer processors, as they would be."""
+    """Return synthetic runs of both tables and of fewer processors."""
     return studies.runs(PAPER)["run"]
 
 
 @pytest.mark.parametrize("quantity", ["latency", "throughput"])
-def test_cells_that_were_run_stand_beside_with_their_intervals(cells, runs, quantity):
+def test_measured_cells_are_plotted_with_intervals(cells, runs, quantity):
     axes = plots.plot_cells(measured.with_runs(cells, runs), quantity)
     assert axes.get_xlabel().endswith("(hollow: printed, lines: modelled, filled: run)")
     column = {"latency": "latency_seconds", "throughput": "throughput_per_second"}[quantity]
@@ -69,7 +69,7 @@ def test_cells_that_were_run_stand_beside_with_their_intervals(cells, runs, quan
     assert any(np.allclose(sorted(bar[:, 1]), ends[0]) for bar in bars)
 
 
-def test_computers_are_lines_with_what_the_law_says_dashed(runs):
+def test_runs_are_solid_lines_and_predictions_dashed(runs):
     where = runs[runs["setting"].isin((measured.ONE, measured.TWO, measured.EACH))]
     axes = plots.plot_computers(where)
     assert set(lines(axes)) == {measured.ONE, measured.TWO, measured.EACH}
@@ -84,7 +84,7 @@ def test_computers_are_lines_with_what_the_law_says_dashed(runs):
 
 
 @pytest.mark.parametrize("quantity", ["latency", "throughput"])
-def test_cells_are_markers_where_printed_and_lines_where_modelled(cells, quantity):
+def test_printed_cells_are_markers_and_modelled_ones_lines(cells, quantity):
     axes = plots.plot_cells(cells, quantity)
     column = {"latency": "latency_seconds", "throughput": "throughput_per_second"}[quantity]
     one = cells[cells["algorithm"] == "Falcon-1024"]
@@ -109,7 +109,7 @@ def test_cells_per_pair_are_divided_by_n_squared(cells):
     assert "N²" in axes.get_ylabel()
 
 
-def test_networks_tell_delegates_by_dashes_and_name_every_line(laws):
+def test_delegate_counts_have_distinct_dashes_and_labels(laws):
     axes = plots.plot_networks(laws)
     styles = {str(line.get_label()): line.get_linestyle() for line in axes.get_lines()}
     assert {name for name, style in styles.items() if style == "--"} == set(
@@ -122,7 +122,7 @@ def test_networks_tell_delegates_by_dashes_and_name_every_line(laws):
     assert len(axes.collections) == 2
 
 
-def test_networks_leave_out_what_did_not_run(laws):
+def test_networks_omit_unsupported_rows(laws):
     broken = laws.assign(status=laws["status"].where(laws["setting"] != "star", "unsupported"))
     assert "star" not in lines(plots.plot_networks(broken))
     with pytest.raises(UsageError, match="must have rows"):
@@ -146,20 +146,20 @@ def test_every_square_names_its_winner_and_lead(won):
     ]  # fmt: skip
 
 
-def test_a_tie_names_the_runner_up_in_place_of_a_lead(won):
+def test_tie_names_the_runner_up_instead_of_a_lead(won):
     tie = won.assign(lead=1.004, runner_up="SPHINCS+-SHA2-128f-simple").iloc[:1]
     assert plots.plot_winners(tie).axes[0].texts[0].get_text() == "Falcon-512\n≈ SPHINCS+"
     alone = plots.plot_winners(won.assign(lead=np.nan, runner_up="").iloc[:1])
     assert alone.axes[0].texts[0].get_text() == "Falcon-512"
 
 
-def test_an_odd_number_of_questions_leaves_no_empty_frame(won):
+def test_odd_number_of_panels_leaves_no_empty_axes(won):
     three = pd.concat([won, won[won["question"] == "50000 B"].assign(question="9 B")])
     figure = plots.plot_winners(three)
     assert [axes.axison for axes in figure.axes] == [True, True, True, False]
 
 
-def test_wrong_frames_are_refused(cells, won):
+def test_wrong_frames_are_rejected(cells, won):
     with pytest.raises(UsageError, match="must be one of latency, throughput"):
         plots.plot_cells(cells, "speed")
     with pytest.raises(DataError, match="published_latency_seconds"):
@@ -172,7 +172,7 @@ def test_wrong_frames_are_refused(cells, won):
         plots.plot_winners(won.iloc[:0])
 
 
-def test_figures_are_drawn_into_the_callers_axes_and_are_the_same_twice(cells, won):
+def test_figures_use_the_callers_axes_and_are_deterministic(cells, won):
     axes = plots.plot_cells(cells)
     assert plots.plot_cells(cells, "throughput", ax=axes) is axes
     pictures = [plots.figure_bytes(plots.plot_winners(won), "svg") for _ in range(2)]

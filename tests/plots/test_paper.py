@@ -1,4 +1,4 @@
-"""Plots for a column of a paper: inside, not collapsed, fonts embedded, text that LaTeX takes."""
+"""Plots for a column of a paper: size, embedded fonts, text that LaTeX accepts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NARROWEST = 0.25
 """Share of the figure's width that is left for the data, where rows have long names."""
 
 
-def test_there_is_a_sample_of_every_kind() -> None:
+def test_every_plot_has_a_sample() -> None:
     offered = {name.removeprefix("plot_") for name in plots.__all__ if name.startswith("plot_")}
     assert set(KINDS) == offered
 
@@ -38,7 +38,7 @@ SOON = ("blocks", "operation", "plane")
     "kind",
     [pytest.param(kind, marks=[] if kind in SOON else pytest.mark.long) for kind in KINDS],
 )
-def test_everything_is_inside_a_column_of_3_5_inches(kind: str) -> None:
+def test_plots_fit_a_column_of_3_5_inches(kind: str) -> None:
     with plots.style("paper", width="single"):
         figure = figure_of(KINDS[kind]())
     assert figure.get_size_inches()[0] == 3.5
@@ -57,19 +57,19 @@ def test_everything_is_inside_a_column_of_3_5_inches(kind: str) -> None:
 
 
 def boxes(figure: Figure) -> list[tuple[str, Bbox]]:
-    """Return what has to be inside: labels of axes and ticks, titles, texts, legends."""
-    found = []
+    """Return the boxes of axis and tick labels, titles, texts and legends."""
+    results = []
     for axes in figure.axes:
         texts = [axes.xaxis.label, axes.yaxis.label, axes.title, *axes.texts]
         texts += [*paper.drawn_labels(axes.xaxis), *paper.drawn_labels(axes.yaxis)]
-        found += [
+        results += [
             (text.get_text(), text.get_window_extent())
             for text in texts
             if text.get_text() and text.get_visible()
         ]
         legends = [each for each in axes.get_children() if isinstance(each, Legend)]
-        found += [("legend", each.get_window_extent()) for each in legends]
-    return found
+        results += [("legend", each.get_window_extent()) for each in legends]
+    return results
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,12 @@ def test_widths(width: float | str, expected: float) -> None:
 
 
 @pytest.mark.parametrize("width", ["wide", "1in", "-3in", "100in", "3.5 miles", 0, "1.2.3"])
-def test_a_width_that_cannot_be_is_refused(width: float | str) -> None:
+def test_invalid_width_is_rejected(width: float | str) -> None:
     with pytest.raises(UsageError, match="must be single, double"), plots.style(width=width):
         pass
 
 
-def test_the_style_ends_with_its_block_and_leaves_axes_of_others_alone() -> None:
+def test_style_is_local_to_its_block() -> None:
     wide = figure_of(plots.plot_sizes(["Falcon-512"])).get_size_inches()[0]
     with plots.style(), pytest.raises(ZeroDivisionError):
         own = Figure(figsize=(5, 2)).subplots()
@@ -108,7 +108,7 @@ def lightness(colour: str) -> float:
     return 116 * luminance ** (1 / 3) - 16
 
 
-def test_colours_survive_grey_print() -> None:
+def test_colours_differ_in_greyscale() -> None:
     steps = sorted(map(lightness, (*paper.GREYS.values(), INK)))
     assert min(after - before for before, after in pairwise(steps)) > 9
     assert steps[-1] < 88
@@ -118,7 +118,7 @@ def test_colours_survive_grey_print() -> None:
     assert drawn <= {*paper.GREYS.values(), MUTED}
 
 
-def test_pgf_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_pgf_requirements_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pgf.shutil, "which", lambda name: None)
     with pytest.raises(Unsupported, match="Install texlive"):
         plots.figure_bytes(plots.plot_sizes(["Falcon-512"]), "pgf")
@@ -140,6 +140,6 @@ def test_pgf_is_compiled_by_pdflatex(tmp_path: Path) -> None:
     (tmp_path / "plot.pgf").write_text(content)
     (tmp_path / "page.tex").write_text(DOCUMENT)
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
+    completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stdout[-2000:]
     assert (tmp_path / "page.pdf").stat().st_size > 5000

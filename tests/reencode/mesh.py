@@ -38,7 +38,7 @@ def run(one: Scenario, folder: Path) -> Outcome:
 
 
 def stored(folder: Path, node: int) -> list[tuple[int, list[int]]]:
-    """Return epoch and chunks of every block that a node holds; every chunk is checked."""
+    """Return epoch and chunks of every block that a node stores; every chunk is checked."""
     chunk_store = ChunkStore(folder / str(node))
     found = []
     for manifest in chunk_store.manifests():

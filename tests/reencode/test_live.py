@@ -1,4 +1,4 @@
-"""The same node on sockets, a process each: it completes, and what is stored is what should be."""
+"""Nodes in processes on sockets complete and store the right chunks."""
 
 import os
 import subprocess
@@ -16,13 +16,13 @@ from tests.reencode.mesh import LARGE, small, stored
 
 @pytest.fixture(autouse=True)
 def compiled(monkeypatch, tmp_path_factory):
-    """Let all processes share compiled modules: where none are kept, each would compile its own."""
+    """Let all processes share byte code; otherwise each would compile it again."""
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.getbasetemp() / "compiled"))
 
 
 def assert_survived(one, folder, dead):
-    """Every living node holds its own chunk of the new epoch, and nothing else."""
+    """Check that every running node stores its chunk of the new epoch and nothing else."""
     living = [node for node in range(one.nodes) if node not in dead]
     assert [stored(folder, node) for node in living] == [[(2, [n])] for n in range(len(living))]
 
@@ -33,7 +33,7 @@ def run(one, folder):
 
 
 def live(**changes):
-    """Return a scenario with patience for a busy machine."""
+    """Return a scenario with timeouts for a busy machine."""
     values = {"mode": "loopback", "timeout_seconds": 2.0, "stall_seconds": 10.0,
               "give_up_seconds": 10.0, "limit_seconds": 90.0, **changes}  # fmt: skip
     return small(**values)
@@ -45,7 +45,7 @@ def three(**changes):
 
 
 @pytest.mark.parametrize("transport", registry.TRANSPORTS)
-def test_a_mesh_of_processes_re_encodes(transport, tmp_path):
+def test_mesh_of_processes_reencodes(transport, tmp_path):
     if reason := registry.get(transport).unavailable_reason():
         pytest.skip(reason)
     one = three(transport=transport, block_bytes=300_000)
@@ -57,14 +57,14 @@ def test_a_mesh_of_processes_re_encodes(transport, tmp_path):
         assert node.record.verified_blocks == 1
         assert node.cpu_seconds > 0
         assert node.record.wall_seconds == pytest.approx(node.record.ended - node.record.begun)
-    # The leader plans because it has noticed; the other may be done by its plan before it notices.
+    # The leader has noticed the loss; the other may finish its plan before noticing.
     leader, follower = outcome.working
     assert leader.noticed_seconds > 1
     assert not follower.noticed_seconds <= 1
     assert outcome.verdict.startswith("bound by")
 
 
-def test_a_restarted_process_catches_up_while_another_corrupts(tmp_path):
+def test_restarted_process_catches_up_while_another_corrupts(tmp_path):
     one = live(
         block_bytes=3_000_000, datagram_bytes=LARGE, streams="single",
         faults=(Fault(node=1, kind="restart", down_seconds=0.2), Fault(node=2, kind="corrupt")),
@@ -74,7 +74,7 @@ def test_a_restarted_process_catches_up_while_another_corrupts(tmp_path):
     assert_survived(one, tmp_path, {4})
 
 
-def test_processes_that_die_and_stall_in_the_exchange(tmp_path):
+def test_exchange_survives_dead_and_stalling_processes(tmp_path):
     faults = (Fault(node=1, kind="die", after_seconds=0.01), Fault(node=2, kind="stall"))
     one = live(
         nodes=6, before=(2, 4), after=(1, 3), failed_node=5, faults=faults, stall_seconds=1.0,
@@ -84,7 +84,7 @@ def test_processes_that_die_and_stall_in_the_exchange(tmp_path):
     assert [stored(tmp_path, node) for node in (0, 2, 3)] == [[(2, [n])] for n in (0, 2, 3)]
 
 
-def test_three_kinds_of_quic_re_encode_in_one_mesh(tmp_path):
+def test_three_quic_libraries_reencode_in_one_mesh(tmp_path):
     """Three nodes of each, and one more that dies."""
     kinds = ("native", "aioquic", "qh3")
     for name in kinds:
@@ -100,18 +100,18 @@ def test_three_kinds_of_quic_re_encode_in_one_mesh(tmp_path):
     assert_survived(one, tmp_path, {9})
 
 
-def test_everyone_asks_everyone_over_grpc(tmp_path):
+def test_all_nodes_exchange_over_grpc(tmp_path):
     outcome = run(three(experiment="exchange", transport="grpc", blocks=2), tmp_path)
     assert [len(node.record.arrivals) for node in outcome.nodes] == [4] * 3
 
 
-def test_too_few_files_are_refused_before_anything_starts(tmp_path, monkeypatch):
+def test_too_few_file_descriptors_are_rejected_before_the_start(tmp_path, monkeypatch):
     monkeypatch.setattr(processes.resource, "getrlimit", lambda which: (20, 20))
     with pytest.raises(UsageError, match=r"at least 52 for 5 nodes; got 20.*ulimit -n 52"):
         runs.run(live(), tmp_path)
 
 
-def test_a_process_that_cannot_start_says_why(tmp_path):
+def test_process_start_failure_states_the_reason(tmp_path):
     one = three()
     runs.prepare(one, tmp_path)
     (manifest,) = (tmp_path / "1").glob("*/1/manifest.json")
@@ -123,7 +123,7 @@ def test_a_process_that_cannot_start_says_why(tmp_path):
 @pytest.mark.skipif(
     bool(namespaces.unavailable_reason()), reason=f"netns: {namespaces.unavailable_reason()}"
 )
-def test_namespaces_come_and_go(tmp_path):
+def test_namespaces_are_created_and_removed(tmp_path):
     one = three(mode="netns", transport="tcp-tls")
     assert run(one, tmp_path).result.failure is None
     assert_survived(one, tmp_path, {2})

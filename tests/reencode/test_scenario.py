@@ -1,4 +1,4 @@
-"""Scenarios: what cannot be run is refused, and equal ones share an id."""
+"""Scenarios: invalid ones are rejected, and equal ones share an id."""
 
 import json
 from dataclasses import asdict, replace
@@ -58,7 +58,7 @@ from pqchain.wire.transports import registry
         ({"faults": (Fault(node=12, kind="die"),)}, "must be from 0 to 9"),
     ],
 )
-def test_what_cannot_run_is_refused(changes, message):
+def test_invalid_scenarios_are_rejected(changes, message):
     with pytest.raises(UsageError, match=message):
         preset("quick", **changes)
 
@@ -68,26 +68,26 @@ def test_what_cannot_run_is_refused(changes, message):
     [{"streams": "many"}, {"sources": "far"}, {"mode": "real"}, {"transport": "udp"},
      {"congestion": "vegas"}, {"experiment": "third"}, {"sessions": "none"}, {"colour": 1}],
 )  # fmt: skip
-def test_unknown_names_are_refused(changes):
+def test_unknown_names_are_rejected(changes):
     with pytest.raises(UnknownName):
         preset("quick", **changes)
 
 
-def test_unknown_presets_and_faults_are_refused():
+def test_unknown_presets_and_faults_are_rejected():
     with pytest.raises(UnknownName, match="did you mean 'paper'"):
         preset("papr")
     with pytest.raises(UnknownName, match="fault"):
         Fault(node=1, kind="sing")
 
 
-def test_impossible_work_is_refused():
+def test_invalid_work_is_rejected():
     with pytest.raises(UsageError):
         Compute(decode_bytes_per_second=0.0)
     with pytest.raises(UsageError):
         Compute(datagram_seconds=-1.0)
 
 
-def test_a_scenario_names_the_transport_that_it_means(monkeypatch):
+def test_scenario_resolves_its_transport(monkeypatch):
     monkeypatch.setattr(registry, "default", lambda: "aioquic")
     one = Scenario()
     assert one.transport == "aioquic"
@@ -97,26 +97,26 @@ def test_a_scenario_names_the_transport_that_it_means(monkeypatch):
     assert replace(one, seed=1).transport == "aioquic"
 
 
-def test_ids_tell_scenarios_apart_and_nothing_else():
+def test_ids_depend_on_scenario_fields_only():
     quick = preset("quick")
     assert quick.id == Scenario().id == preset("quick").id
     others = [preset("quick", seed=1), preset("quick", link=Link(loss=0.01)), preset("paper")]
     assert len({quick.id, *(other.id for other in others)}) == 4
 
 
-def test_scenarios_survive_json():
+def test_scenarios_round_trip_through_json():
     scenario = preset("paper", faults=(Fault(node=3, kind="stall"),), link=Link(loss=0.05))
     again = from_plain(json.loads(json.dumps(asdict(scenario))))
     assert again == scenario
     assert again.id == scenario.id
 
 
-def test_the_paper_preset_is_that_of_the_work():
+def test_paper_preset_equals_the_work():
     paper = PRESETS["paper"]
     assert (paper.nodes, paper.before, paper.after) == (10, (7, 3), (6, 3))
     assert (paper.blocks, paper.block_bytes) == (10, 64_000_000)
     assert paper.link.bits_per_second == 10e9
-    # Everyone of 9 asks 8 others for a chunk of each block: 6.6 GB, 0.59 s of each port.
+    # Each of 9 nodes requests a chunk per block from 8 others: 6.6 GB, 0.59 s per port.
     assert paper.transfer_bytes == 9 * 8 * 10 * paper.chunk_bytes
     seconds = paper.transfer_bytes / 9 * 8 / paper.link.bits_per_second
     assert seconds == pytest.approx(0.585, rel=0.01)

@@ -1,4 +1,4 @@
-"""A transport for one node that notes what it wants, and what is said to a node."""
+"""A recording transport for one node."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pqchain.reencode.protocol.messages import Reader, pack
 
 
 class Wire:
-    """A transport that notes what the node wants."""
+    """A transport that records the actions of its node."""
 
     def __init__(self):
         self.dialled, self.sent, self.closed, self.stopped = {}, [], [], []
@@ -54,7 +54,7 @@ def beat(**changes):
 
 
 def works(node, now):
-    """Do all tasks of a node."""
+    """Run all tasks of a node."""
     while (task := node.poll()) is not None:
         node.started(now)
         node.finished(task.outcome(), now)

@@ -1,4 +1,4 @@
-"""The building blocks of the report."""
+"""HTML elements of pages."""
 
 from html.parser import HTMLParser
 
@@ -11,13 +11,13 @@ class Reader(HTMLParser):
     """Collects tags with their attributes."""
 
     def __init__(self, text: str) -> None:
-        """Read the whole text."""
+        """Parse a text."""
         super().__init__()
         self.tags: list[tuple[str, dict[str, str]]] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Remember a tag."""
+        """Record a tag."""
         self.tags.append((tag, {name: value or "" for name, value in attrs}))
 
     def all(self, tag: str) -> list[dict[str, str]]:
@@ -46,7 +46,7 @@ def test_every_verdict_has_a_word_and_a_sign():
     assert "unseen" in html.badge("equal", short=True)
 
 
-def test_two_figures_share_no_identifier_and_take_the_colours_of_the_page():
+def test_figures_have_distinct_identifiers_and_page_colours():
     svg = plots.figure_bytes(plots.plot_sizes(["Falcon-512", "Kyber512"]), "svg")
     figures = [
         html.figure(svg, identifier=name, description="Dots.", caption="C.")
@@ -66,7 +66,7 @@ def test_two_figures_share_no_identifier_and_take_the_colours_of_the_page():
         assert reference["xlink:href"].removeprefix("#") in used[0]
 
 
-def test_document_is_complete_and_asks_nobody():
+def test_document_is_complete_and_loads_nothing_external():
     text = html.document("T & U", [("a", "First")], html.section("a", "First", "body"))
     reader = Reader(text)
     assert text.startswith("<!doctype html>")

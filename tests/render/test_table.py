@@ -1,4 +1,4 @@
-"""One table for all who read it: terminal, page, Markdown, records."""
+"""One table in all formats: terminal, HTML, Markdown, LaTeX, records."""
 
 import json
 import math
@@ -36,7 +36,7 @@ def table(**changes: object) -> Table:
     return Table.of(FRAME, COLUMNS, **(about | changes))
 
 
-def test_text_shows_groups_aligns_numbers_and_says_a_repeated_header_once():
+def test_text_table_aligns_numbers_and_merges_repeated_headers():
     lines = table(notes=("Read it so.",)).text().replace("\u202f", " ").splitlines()
     assert lines == [
         "C. [measured]",
@@ -51,8 +51,8 @@ def test_text_shows_groups_aligns_numbers_and_says_a_repeated_header_once():
     ]
 
 
-def test_a_row_wider_than_the_terminal_takes_several_lines():
-    """No column is lost, and none is cut."""
+def test_wide_row_wraps():
+    """No column is lost or truncated."""
     lines = table(caption="", remark="").text(width=24).replace("\u202f", " ").splitlines()
     assert lines[:5] == [
         "",
@@ -65,7 +65,7 @@ def test_a_row_wider_than_the_terminal_takes_several_lines():
     assert max(map(len, lines)) <= 24
 
 
-def test_a_single_long_cell_is_broken_between_words():
+def test_long_cell_wraps_between_words():
     rows = [["Falcon-512", "897", "a remark of many words, longer than a line"]]
     columns = [Column("name"), Column("bytes", numeric=True), Column("remark")]
     lines = Table(columns=columns, rows=rows).text(width=26).splitlines()
@@ -94,7 +94,7 @@ def test_latex_is_booktabs_in_ascii_with_rules_under_groups():
     ]
 
 
-def test_letters_without_meaning_in_latex_lose_their_accents():
+def test_latex_drops_unsupported_accents():
     assert latex.escaped("Gagné, 한국_1") == r"Gagne, ??\_1"
 
 
@@ -104,11 +104,11 @@ def test_latex_is_compiled_by_pdflatex(tmp_path):
     body = "\n" + table(caption="Times_of 5 %").latex() + "\n"
     (tmp_path / "page.tex").write_text(page.replace("%s", body))
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout[-2000:]
+    completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert completed.returncode == 0, completed.stdout[-2000:]
 
 
-def test_records_are_plain_json_with_the_values_not_their_looks():
+def test_records_are_json_with_unformatted_values():
     records = table().records()
     assert records[0] == {
         "algorithm": "Falcon-512", "from": "avx2", "sign_seconds": 0.0002, "verify_seconds": 4e-5,
@@ -117,26 +117,26 @@ def test_records_are_plain_json_with_the_values_not_their_looks():
     json.dumps(records, allow_nan=False)
 
 
-def test_a_column_without_a_key_is_named_by_its_headings():
+def test_column_without_a_key_is_named_by_its_headings():
     one = Table(columns=[Column("printed", "public key", True)], rows=[[897]])
     assert one.records() == [{"public key printed": 897}]
 
 
-def test_markdown_escapes_what_would_end_a_cell():
+def test_markdown_cells_are_escaped():
     one = Table(columns=[Column("a"), Column("b", "group", True)], rows=[["x | y", "1\n2"]])
     assert one.markdown().splitlines() == ["| a | group b |", "|---|--:|", "| x \\| y | 1 2 |"]
 
 
-def test_headings_of_a_page_have_a_scope():
+def test_html_headings_have_a_scope():
     columns = [Column("name"), Column("a", "group", True), Column("b", "group", True)]
     written = Table(columns=columns, rows=[["x", "1", "2"]], caption="S.", source=("measured",))
     cells = Reader(written.html()).all("th")
-    assert [each["scope"] for each in cells] == ["col", "colgroup", "col", "col", "row"]
+    assert [cell["scope"] for cell in cells] == ["col", "colgroup", "col", "col", "row"]
     assert cells[0]["rowspan"] == "2"
     assert cells[1]["colspan"] == "2"
 
 
-def test_a_page_says_where_the_numbers_come_from():
+def test_html_table_states_its_source():
     written = Table(
         columns=[Column("x")], rows=[["1"]], caption="C.", source=("published", "measured")
     ).html()
@@ -145,14 +145,14 @@ def test_a_page_says_where_the_numbers_come_from():
     assert Reader(written).all("div")[0]["aria-label"] == "C."
 
 
-def test_equal_row_headers_of_a_page_share_a_cell_that_covers_remarks():
+def test_equal_html_row_headers_share_a_cell():
     written = table().html()
     spanning = [attributes for attributes in Reader(written).all("th") if "rowspan" in attributes]
     assert {"scope": "rowgroup", "rowspan": "3"} in spanning
     assert '<tr class="remark"><td colspan="3">slow</td></tr>' in written
 
 
-def test_cells_are_escaped_and_may_have_looks_of_their_own():
+def test_html_cells_are_escaped_and_may_have_classes():
     rows = [["<b>", Shown(1.0, "one", html.element("i", "1"))]]
     one = Table(columns=[Column("a"), Column("b", numeric=True)], rows=rows)
     assert "&lt;b&gt;" in one.html()
@@ -161,7 +161,7 @@ def test_cells_are_escaped_and_may_have_looks_of_their_own():
     assert one.records() == [{"a": "<b>", "b": 1.0}]
 
 
-def test_a_verdict_and_a_number_of_ours_are_words_for_a_terminal_and_marked_in_a_page():
+def test_verdicts_are_text_in_a_terminal_and_marked_in_html():
     rows = [[verdict("holds"), ours(4e-5)]]
     one = Table(columns=[Column("verdict"), Column("time", numeric=True)], rows=rows)
     assert one.text().splitlines()[-1] == "holds    40.0\u202fµs"
@@ -170,7 +170,7 @@ def test_a_verdict_and_a_number_of_ours_are_words_for_a_terminal_and_marked_in_a
     assert one.records() == [{"verdict": "holds", "time": 4e-5}]
 
 
-def test_a_table_without_rows_is_a_table():
+def test_empty_table_renders():
     empty = Table.of(FRAME.iloc[:0], COLUMNS, caption="C.")
     assert empty.records() == []
     assert len(empty.text().splitlines()) == 4

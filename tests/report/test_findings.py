@@ -1,4 +1,4 @@
-"""The pages of docs/papers: made by the code, and still what it makes."""
+"""The generated pages of docs/papers are up to date."""
 
 from pathlib import Path
 
@@ -12,22 +12,22 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "papers"
 
 
 @pytest.mark.parametrize("key", papers.keys())
-def test_the_committed_page_is_what_the_code_writes(key):
+def test_committed_page_is_up_to_date(key):
     assert (FOLDER / f"{key}.md").read_text(encoding="utf-8") == findings.page(key).rstrip() + "\n"
 
 
-def test_there_is_a_page_for_each_work_and_no_other():
+def test_every_work_has_one_page():
     assert sorted(path.stem for path in FOLDER.glob("*.md")) == sorted(papers.keys())
 
 
 @pytest.mark.parametrize("key", papers.keys())
-def test_every_statement_is_there(key):
-    found = findings.judged(registry.get(key))
+def test_every_statement_is_listed(key):
+    result = findings.judged(registry.get(key))
 
-    assert set(found["claim_id"]) >= set(registry.get(key).claims()["claim_id"])
-    assert not found.duplicated(["claim_id", "source"]).any()
+    assert set(result["claim_id"]) >= set(registry.get(key).claims()["claim_id"])
+    assert not result.duplicated(["claim_id", "source"]).any()
 
 
-def test_the_command_writes_a_page(capsys):
+def test_command_writes_a_page(capsys):
     assert cli.main(["papers", "round3", "--findings"]) == 0
     assert capsys.readouterr().out == (FOLDER / "round3.md").read_text(encoding="utf-8")

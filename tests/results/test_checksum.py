@@ -1,4 +1,4 @@
-"""Checksummed JSON: equal content passes, however it is spaced; all else is refused."""
+"""Checksummed JSON: equal content passes with any spacing; other content is rejected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pqchain.results import checksum
 CONTENT = {"version": 1, "row": {"a": 1.5, "b": None, "c": "µ"}, "list": [1, "2"]}
 
 
-def test_what_was_written_comes_back_however_it_is_spaced_and_ordered() -> None:
+def test_document_round_trips_with_any_spacing_and_order() -> None:
     text = checksum.dumps(CONTENT)
     assert checksum.loads(text, "it", "x") == CONTENT
     assert checksum.loads(text.encode(), "it", "x", version=("version", 1)) == CONTENT
@@ -25,7 +25,7 @@ def test_what_was_written_comes_back_however_it_is_spaced_and_ordered() -> None:
     assert checksum.loads(json.dumps(shuffled, indent=3), "it", "x") == CONTENT
 
 
-def test_the_checksum_is_that_of_the_compact_sorted_text() -> None:
+def test_checksum_covers_the_compact_sorted_text() -> None:
     """SHA-256 of {"a":1}, made with sha256sum."""
     assert json.loads(checksum.dumps({"a": 1}))["sha256"] == (
         "015abd7f5cc57a2dd94b7590f04ad8084273905ee33ec5cebeae62276a97f862"
@@ -33,7 +33,7 @@ def test_the_checksum_is_that_of_the_compact_sorted_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "it cannot be read"),
         ("[1]", "it cannot be read: expected a JSON object; got a list"),
@@ -47,6 +47,6 @@ def test_the_checksum_is_that_of_the_compact_sorted_text() -> None:
         ('{"version": 1, "a": "\\ud800", "sha256": "00"}', "it was changed"),
     ],
 )
-def test_all_else_is_refused(text: str | bytes, said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_invalid_documents_are_rejected(text: str | bytes, message: str) -> None:
+    with pytest.raises(DataError, match=message):
         checksum.loads(text, "it", "mend it", version=("version", 1))

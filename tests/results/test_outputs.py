@@ -1,4 +1,4 @@
-"""Folders of ours: what somebody else has put anywhere is neither replaced nor removed."""
+"""Output folders: foreign files are neither replaced nor removed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def files(folder: Path) -> dict[str, str]:
     }
 
 
-def test_a_folder_is_filled_again_and_nothing_stale_stays(tmp_path: Path) -> None:
+def test_refilled_folder_has_no_stale_files(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "results"
     fill(folder, "index.html", "a/b.csv", "a/c.csv", "d/e.csv")
     assert files(folder) == dict.fromkeys(["index.html", "a/b.csv", "a/c.csv", "d/e.csv"], "ours")
@@ -39,7 +39,7 @@ def test_a_folder_is_filled_again_and_nothing_stale_stays(tmp_path: Path) -> Non
     assert [path.name for path in folder.parent.iterdir()] == ["results"]
 
 
-def test_what_an_earlier_run_wrote_may_be_kept(tmp_path: Path) -> None:
+def test_files_of_an_earlier_run_may_be_kept(tmp_path: Path) -> None:
     fill(tmp_path / "vectors", "one.json")
     fill(tmp_path / "vectors", "two.json", keep=True)
     assert set(files(tmp_path / "vectors")) == {"one.json", "two.json"}
@@ -47,7 +47,7 @@ def test_what_an_earlier_run_wrote_may_be_kept(tmp_path: Path) -> None:
     assert files(tmp_path / "vectors") == {"two.json": "again"}
 
 
-def test_nothing_is_moved_if_filling_fails(tmp_path: Path) -> None:
+def test_failed_fill_changes_nothing(tmp_path: Path) -> None:
     fill(tmp_path, "a.csv")
     with pytest.raises(ZeroDivisionError), outputs.staged(tmp_path) as building:
         (building / "a.csv").write_text("half")
@@ -56,7 +56,7 @@ def test_nothing_is_moved_if_filling_fails(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["index.html", ".hidden", "folder/file"])
-def test_a_folder_with_files_of_others_is_refused(tmp_path: Path, name: str) -> None:
+def test_folder_with_foreign_files_is_rejected(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("mine")
     with pytest.raises(UsageError, match=REFUSED):
@@ -65,24 +65,24 @@ def test_a_folder_with_files_of_others_is_refused(tmp_path: Path, name: str) -> 
 
 
 @pytest.mark.parametrize("place", ["/", "/etc", "/usr", "/proc", "/dev"])
-def test_folders_of_the_system_are_refused(place: str) -> None:
+def test_system_folders_are_rejected(place: str) -> None:
     with pytest.raises(UsageError):
         outputs.claim(Path(place))
     assert not Path(place, outputs.MANIFEST).exists()
 
 
 @pytest.mark.parametrize(
-    ("place", "said"),
+    ("place", "message"),
     [("/dev/null", "is a file"), ("file", "is a file"), ("file/below", "cannot be written"),
      ("a" * 300, "cannot be written"), ("nul\0", "cannot be written")],
 )  # fmt: skip
-def test_what_cannot_be_a_folder_is_refused(tmp_path: Path, place: str, said: str) -> None:
+def test_invalid_folder_is_rejected(tmp_path: Path, place: str, message: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         outputs.claim(tmp_path / place)
 
 
-def test_folders_of_ours_may_lie_in_one_that_is_claimed_later(tmp_path: Path) -> None:
+def test_output_folders_may_lie_in_a_later_one(tmp_path: Path) -> None:
     fill(tmp_path / "conform" / "vectors", "one.json")
     fill(tmp_path / "conform", "index.html")
     fill(tmp_path, "index.html")
@@ -93,7 +93,7 @@ def test_folders_of_ours_may_lie_in_one_that_is_claimed_later(tmp_path: Path) ->
         outputs.claim(tmp_path / "link")
 
 
-def test_a_file_of_somebody_else_in_a_folder_of_ours_is_kept(tmp_path: Path) -> None:
+def test_foreign_file_in_an_output_folder_is_kept(tmp_path: Path) -> None:
     fill(tmp_path, "a.csv")
     (tmp_path / "b.csv").write_text("mine")
     with pytest.raises(UsageError, match=r"b\.csv was not written by pqchain"):
@@ -105,14 +105,14 @@ def test_a_file_of_somebody_else_in_a_folder_of_ours_is_kept(tmp_path: Path) -> 
     "text", ["", "[1", "{}", '{"files": []}', checksum.dumps({"files": None}),
              checksum.dumps({"files": [7]}), checksum.dumps({"other": []})]
 )  # fmt: skip
-def test_a_manifest_of_another_program_is_refused(tmp_path: Path, text: str) -> None:
+def test_manifest_of_another_program_is_rejected(tmp_path: Path, text: str) -> None:
     (tmp_path / outputs.MANIFEST).write_text(text)
     with pytest.raises(UsageError, match=REFUSED):
         outputs.claim(tmp_path)
     assert (tmp_path / outputs.MANIFEST).read_text() == text
 
 
-def test_a_manifest_names_no_file_elsewhere(tmp_path: Path) -> None:
+def test_manifest_with_outside_paths_is_rejected(tmp_path: Path) -> None:
     folder, mine = tmp_path / "results", tmp_path / "mine.csv"
     mine.write_text("mine")
     fill(folder, "a.csv")

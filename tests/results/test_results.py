@@ -1,4 +1,4 @@
-"""Frames keep their contracts, and files give back every bit and where the numbers came from."""
+"""Frames match their contracts, and files restore every bit and the provenance."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 
 
 def measurement(**changes: object) -> pd.DataFrame:
-    """One honest row of a measurement frame."""
+    """One valid row of a measurement frame."""
     row: dict[str, object] = {
         "algorithm": "Falcon-512",
         "implementation": "liboqs-0.13/avx2",
@@ -52,7 +52,7 @@ def measurement(**changes: object) -> pd.DataFrame:
 
 @st.composite
 def frames(draw: st.DrawFn) -> tuple[Contract, pd.DataFrame]:
-    """Any frame of any contract, empty ones too."""
+    """Any frame of any contract, including empty ones."""
     names = draw(st.lists(st.from_regex(r"[a-z]{1,9}", fullmatch=True), min_size=1, unique=True))
     dtypes = st.sampled_from(sorted(VALUES))
     contract = Contract("drawn", {name: draw(dtypes) for name in names})
@@ -67,7 +67,7 @@ def frames(draw: st.DrawFn) -> tuple[Contract, pd.DataFrame]:
 
 @settings(max_examples=50, deadline=None)
 @given(frames())
-def test_a_saved_frame_comes_back_to_the_last_bit(
+def test_saved_frame_loads_bit_for_bit(
     tmp_path_factory: pytest.TempPathFactory, case: tuple[Contract, pd.DataFrame]
 ) -> None:
     contract, frame = case
@@ -79,7 +79,7 @@ def test_a_saved_frame_comes_back_to_the_last_bit(
     assert results.contract_of(loaded) == contract
 
 
-def test_a_frame_knows_its_contract_and_is_saved_by_it(tmp_path: Path) -> None:
+def test_frame_is_saved_by_its_contract(tmp_path: Path) -> None:
     made = MEASUREMENT.frame(measurement().to_dict("records"))
     loaded = results.load(results.save(made, tmp_path / "a.csv", provenance=PROVENANCE))
     assert results.contract_of(loaded) == MEASUREMENT
@@ -87,12 +87,12 @@ def test_a_frame_knows_its_contract_and_is_saved_by_it(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(again, loaded, check_exact=True)
 
 
-def test_a_frame_without_a_contract_needs_one(tmp_path: Path) -> None:
+def test_frame_without_a_contract_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="name and columns of a contract; give contract="):
         results.save(measurement(), tmp_path / "a.csv")
 
 
-def test_joined_frames_keep_their_contract_even_if_there_are_none() -> None:
+def test_joined_frames_keep_their_contract() -> None:
     two = results.joined([measurement(), measurement(operation="sign")], MEASUREMENT)
     assert two["operation"].tolist() == ["verify", "sign"]
     none = results.joined([], MEASUREMENT)
@@ -113,7 +113,7 @@ def test_empty_text_stays_text_and_nan_stays_nan(tmp_path: Path) -> None:
     assert loaded.attrs["provenance"] == PROVENANCE
 
 
-def test_sidecar_says_what_the_file_is(tmp_path: Path) -> None:
+def test_sidecar_describes_the_file(tmp_path: Path) -> None:
     save(measurement(), tmp_path / "deep" / "a.csv")
     sidecar = json.loads((tmp_path / "deep" / "a.json").read_text(encoding="utf-8"))
     assert list(sidecar) == [
@@ -167,26 +167,26 @@ def test_check_names_expected_and_actual_columns() -> None:
         ("samples", "10"),
     ],
 )
-def test_check_refuses_a_value_of_the_wrong_type(column: str, value: object) -> None:
+def test_check_rejects_a_value_of_a_wrong_type(column: str, value: object) -> None:
     with pytest.raises(DataError, match=column):
         results.check(measurement(**{column: value}), MEASUREMENT)
 
 
-def test_a_missing_sidecar_is_refused(tmp_path: Path) -> None:
+def test_missing_sidecar_is_rejected(tmp_path: Path) -> None:
     path = save(measurement(), tmp_path / "a.csv")
     path.with_suffix(".json").unlink()
     with pytest.raises(DataError, match=r"has no sidecar a\.json"):
         results.load(path)
 
 
-def test_a_missing_table_is_refused(tmp_path: Path) -> None:
+def test_missing_table_is_rejected(tmp_path: Path) -> None:
     path = save(measurement(), tmp_path / "a.csv")
     path.unlink()
     with pytest.raises(DataError, match="cannot read"):
         results.load(path)
 
 
-def test_a_table_changed_after_saving_is_refused(tmp_path: Path) -> None:
+def test_table_changed_after_saving_is_rejected(tmp_path: Path) -> None:
     path = save(measurement(), tmp_path / "a.csv")
     path.write_text(path.read_text(encoding="utf-8").replace("Falcon", "Hawk"), encoding="utf-8")
     with pytest.raises(DataError, match="changed after its sidecar"):
@@ -194,42 +194,44 @@ def test_a_table_changed_after_saving_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"schema_version": 99}', "{}"])
-def test_an_unknown_or_broken_sidecar_is_refused(tmp_path: Path, text: str) -> None:
+def test_unknown_or_broken_sidecar_is_rejected(tmp_path: Path, text: str) -> None:
     path = save(measurement(), tmp_path / "a.csv")
     path.with_suffix(".json").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=r"sidecar|schema version"):
         results.load(path)
 
 
-def anew(content: dict[str, Any]) -> str:
-    """Return the content with a checksum that fits."""
+def with_valid_checksum(content: dict[str, Any]) -> str:
+    """Return the content with a valid checksum."""
     content.pop(checksum.FIELD, None)
     return checksum.dumps(content)
 
 
-def test_a_table_with_other_columns_than_its_sidecar_says_is_refused(tmp_path: Path) -> None:
+def test_table_with_other_columns_than_its_sidecar_is_rejected(tmp_path: Path) -> None:
     path = save(measurement(), tmp_path / "a.csv")
     beside = path.with_suffix(".json")
     text = beside.read_text(encoding="utf-8").replace('"operation"', '"step"')
     with pytest.raises(DataError, match="changed after it was written; restore it"):
         beside.write_text(text)
         results.load(path)
-    beside.write_text(anew(json.loads(text)))
+    beside.write_text(with_valid_checksum(json.loads(text)))
     with pytest.raises(DataError, match=r"columns \[.*'step'.*got \['algorithm'"):
         results.load(path)
 
 
 @pytest.mark.parametrize("columns", ["[]", '{"algorithm": "text"}', '{"algorithm": ["str"]}'])
-def test_a_sidecar_with_columns_of_no_known_type_is_refused(tmp_path: Path, columns: str) -> None:
+def test_sidecar_with_unknown_column_types_is_rejected(tmp_path: Path, columns: str) -> None:
     path = save(measurement(), tmp_path / "a.csv")
     beside = path.with_suffix(".json")
     sidecar = json.loads(beside.read_text(encoding="utf-8"))
-    beside.write_text(anew(sidecar | {"columns": json.loads(columns)}), encoding="utf-8")
+    beside.write_text(
+        with_valid_checksum(sidecar | {"columns": json.loads(columns)}), encoding="utf-8"
+    )
     with pytest.raises(DataError, match="must have a name and columns of a contract"):
         results.load(path)
 
 
-def test_the_first_version_of_the_format_is_refused_with_a_remedy(tmp_path: Path) -> None:
+def test_first_format_version_is_rejected_with_a_remedy(tmp_path: Path) -> None:
     path = save(measurement(), tmp_path / "a.csv")
     beside = path.with_suffix(".json")
     sidecar = json.loads(beside.read_text(encoding="utf-8"))
@@ -239,7 +241,7 @@ def test_the_first_version_of_the_format_is_refused_with_a_remedy(tmp_path: Path
         results.load(path)
 
 
-def test_only_csv_names_are_taken(tmp_path: Path) -> None:
+def test_only_csv_names_are_accepted(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"end in \.csv"):
         save(measurement(), tmp_path / "a.json")
     with pytest.raises(DataError, match=r"end in \.csv"):
@@ -253,7 +255,7 @@ def test_provenance_must_be_plain_json(tmp_path: Path, value: object) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(
+def test_failed_write_keeps_the_old_file_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "page.html"
@@ -271,7 +273,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         (".", "is a folder"),
         ("none/a.csv", "folder .*none does not exist; create it"),
@@ -280,17 +282,15 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(
         ("a" * 300, "File name too long"),
     ],
 )
-def test_a_place_where_no_file_can_be_is_refused(tmp_path: Path, name: str, said: str) -> None:
+def test_unwritable_path_is_rejected(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "file").touch()
     for refused in (results.check_writable, lambda path: results.write_atomically(path, "new")):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(UsageError, match=message):
             refused(tmp_path / name)
     assert [child.name for child in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_check_of_the_place_changes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_path_check_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "old.csv").write_text("old")
     for name in ("old.csv", "new.csv"):
         results.check_writable(tmp_path / name)
@@ -305,7 +305,7 @@ def test_a_check_of_the_place_changes_nothing(
 
 
 def made_on(machine: str, **facts: object) -> pd.DataFrame:
-    """One row that says where it was made."""
+    """One row with provenance."""
     frame = results.check(measurement(), MEASUREMENT)
     frame.attrs["provenance"] = {"machine_id": machine, **facts}
     return frame
@@ -344,12 +344,12 @@ def test_merge_leaves_its_arguments_alone() -> None:
     assert frame.attrs["provenance"] == {"machine_id": "m", "date": "d"}
 
 
-def test_merge_refuses_two_machines() -> None:
+def test_merge_rejects_two_machines() -> None:
     with pytest.raises(MachineMismatch, match=r"\['a', 'b'\]"):
         results.merge([made_on("a"), made_on("b"), made_on("a")])
 
 
-def test_merge_refuses_frames_from_nowhere() -> None:
+def test_merge_rejects_frames_without_provenance() -> None:
     nowhere = measurement()
     nowhere.attrs = {}
     with pytest.raises(DataError, match="frame 2 of 2 has no machine_id"):
@@ -358,14 +358,14 @@ def test_merge_refuses_frames_from_nowhere() -> None:
         results.merge([])
 
 
-def test_every_refusal_is_an_error_of_ours() -> None:
+def test_errors_are_pqchain_errors() -> None:
     assert issubclass(MachineMismatch, DataError)
     assert issubclass(DataError, PqchainError)
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.json"])
 @pytest.mark.parametrize("text", ["mine", "{}", '{"csv_sha256": ""}'])
-def test_files_of_somebody_else_are_not_replaced(tmp_path: Path, name: str, text: str) -> None:
+def test_foreign_files_are_not_replaced(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     for refused in (results.check_table, lambda path: save(measurement(), path)):
         with pytest.raises(UsageError, match=f"{name} was not written by pqchain; name another"):
@@ -373,7 +373,7 @@ def test_files_of_somebody_else_are_not_replaced(tmp_path: Path, name: str, text
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {name: text}
 
 
-def test_a_pair_of_ours_is_replaced_and_so_is_one_that_was_half_written(
+def test_complete_and_partial_saves_are_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, written = tmp_path / "a.csv", []

@@ -1,4 +1,4 @@
-"""Scratch folders: gone with their process, and taken away after one that was killed."""
+"""Scratch folders are removed with their process, or after a killed one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def folder(parent: Path):
     return scratch.folder(parent, prefix="x[1].", suffix=".tmp")
 
 
-def test_it_is_gone_afterwards_also_after_an_error(tmp_path: Path) -> None:
+def test_scratch_folder_is_removed_even_after_an_error(tmp_path: Path) -> None:
     with folder(tmp_path) as place:
         (place / "file").write_bytes(b"data")
         assert place.parent == tmp_path
@@ -38,7 +38,7 @@ def test_it_is_gone_afterwards_also_after_an_error(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_killed_process_leaves_goes_with_the_next_and_what_is_in_use_stays(
+def test_stale_scratch_folders_are_removed_and_used_ones_kept(
     tmp_path: Path,
 ) -> None:
     command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
@@ -54,7 +54,7 @@ def test_what_a_killed_process_leaves_goes_with_the_next_and_what_is_in_use_stay
         assert list(tmp_path.iterdir()) == [place]
 
 
-def test_nothing_else_is_taken_away(tmp_path: Path) -> None:
+def test_other_files_are_kept(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "file").write_bytes(b"data")
@@ -70,7 +70,7 @@ def test_nothing_else_is_taken_away(tmp_path: Path) -> None:
     assert (elsewhere / "file").exists()
 
 
-def test_whoever_is_taken_for_left_behind_before_it_has_its_lock_tries_again(
+def test_folder_removed_before_its_lock_is_recreated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = scratch.tempfile.mkdtemp

@@ -1,4 +1,4 @@
-"""The page of a study: content, labels, and how it is written."""
+"""The page of a study: content, labels and writing."""
 
 import re
 
@@ -28,7 +28,7 @@ def written(analysis):
     return markup(analysis)
 
 
-def test_the_page_holds_every_figure_and_asks_nobody(written):
+def test_page_has_every_figure_and_loads_nothing_external(written):
     assert "A &lt;small&gt; chain" in written
     for algorithm in ("ECDSA-secp256k1", "Falcon-512", "ML-DSA-44", "as migrated"):
         assert algorithm in written
@@ -51,7 +51,7 @@ def test_the_page_holds_every_figure_and_asks_nobody(written):
         assert f'class="label {label}"' in written
 
 
-def test_tables_are_written_once_for_terminal_and_page(found):
+def test_terminal_and_page_share_tables(found):
     table = figures_table(found)
     row = {record["figure"]: record for record in table.records()}["signature_bytes"]
     assert row["kind"] == ["registry", "measured", "modelled"]
@@ -66,7 +66,7 @@ def test_tables_are_written_once_for_terminal_and_page(found):
     assert sources["coded_factor"]["depends on"] == "data_chunks, parity_chunks"
 
 
-def test_the_text_holds_figures_and_conclusions(found):
+def test_text_has_figures_and_conclusions(found):
     told = text(found)
     assert "A <small> chain" in told
     assert "transactions_per_block" in told
@@ -75,20 +75,20 @@ def test_the_text_holds_figures_and_conclusions(found):
     assert "tx/s; target 2." in told
 
 
-def test_what_is_too_little_is_said(found):
+def test_insufficient_data_is_reported(found):
     one = plan(transactions_per_second=1e5)
     said = conclusions(plans.found(one))
     assert any("Capacity below the target load: " in line for line in said)
 
 
-def test_a_page_is_written_whole_and_evaluates_nothing(tmp_path, analysis, monkeypatch):
+def test_page_is_written_atomically_without_evaluation(tmp_path, analysis, monkeypatch):
     monkeypatch.setattr(model.Model, "_compute", lambda *given: pytest.fail("evaluated"))
     place = write(analysis, tmp_path / "a.html")
     assert place.read_text(encoding="utf-8").endswith("</html>\n")
     assert [path.name for path in tmp_path.iterdir()] == ["a.html"]
 
 
-def test_a_place_that_cannot_be_written_to_is_refused(tmp_path, analysis):
+def test_unwritable_path_is_rejected(tmp_path, analysis):
     (tmp_path / "b.html").mkdir()
     for place, told in (
         ("none/a.html", "does not exist"), ("a.txt", "must end in .html"),
@@ -99,8 +99,8 @@ def test_a_place_that_cannot_be_written_to_is_refused(tmp_path, analysis):
     assert [path.name for path in tmp_path.iterdir()] == ["b.html"]
 
 
-def test_a_plane_with_one_winner_says_so(written):
-    # Falcon-512 against ML-DSA-44: shorter everywhere.
+def test_landscape_with_one_winner_names_it(written):
+    # Falcon-512 is shorter than ML-DSA-44 everywhere.
     assert "Falcon-512 wins everywhere in this range: public key bytes" in written
     two = plane(plan(algorithms=("Falcon-512", "MAYO-2"), block_seconds=1e4), plans.COSTS)
     assert two["winner"].nunique() == 2

@@ -1,4 +1,4 @@
-"""Latency against load: known closed forms, a simulation, and how it grows."""
+"""Latency by load: closed forms, a simulation, and growth."""
 
 import math
 
@@ -19,25 +19,25 @@ def blocks(**changes):
 
 
 @pytest.mark.parametrize("load", [0.1, 0.5, 0.9])
-def test_a_block_of_one_is_the_queue_m_d_1(load):
-    # Left behind by a service of one unit: Pollaczek and Khinchine's number less who is served.
+def test_block_of_one_equals_the_m_d_1_queue(load):
+    # Queue after a service of one unit: the Pollaczek-Khinchine length without the served one.
     assert left_over(load, 1) == pytest.approx(load**2 / (2 * (1 - load)), rel=1e-6)
 
 
 @pytest.mark.parametrize(("arrivals", "room"), [(7.0, 10), (95.0, 100), (11.5, 12)])
-def test_what_is_left_over_is_what_a_simulation_leaves(arrivals, room):
+def test_queue_length_equals_a_simulation(arrivals, room):
     steps = np.random.default_rng(1).poisson(arrivals, 1_000_000) - room
     walk = np.cumsum(steps)
     queue = walk - np.minimum.accumulate(np.minimum(walk, 0))
     assert left_over(arrivals, room) == pytest.approx(queue.mean(), rel=0.06)
 
 
-def test_many_terms_end_in_kingmans_bound_which_lies_above():
+def test_approximation_approaches_kingmans_bound_from_below():
     assert left_over(0.99, 1) == pytest.approx(0.99 / (2 * 0.01))
     assert left_over(0.9, 1) < 0.9 / (2 * 0.1)
 
 
-def test_nearly_no_load_waits_half_an_interval_and_full_blocks_for_ever():
+def test_wait_is_half_an_interval_at_low_load_and_infinite_at_capacity():
     assert latency_seconds(blocks(), 1e-6) == pytest.approx(6.0, rel=1e-4)
     assert latency_seconds(blocks(), 10.0) == math.inf
     assert latency_seconds(blocks(), 9.9) > 5 + 2.9
@@ -50,12 +50,12 @@ def test_latency_grows_with_the_load(load, more):
     assert latency_seconds(one, load * rate) <= latency_seconds(one, (load + more) * rate) + 1e-9
 
 
-def test_a_slower_chain_is_slower_at_the_same_load():
+def test_slower_chain_is_slower_at_the_same_load():
     slow = blocks(full_seconds=6.0, transactions=50.0)
     assert latency_seconds(slow, 4.5) > latency_seconds(blocks(), 4.5)
 
 
-def test_blocks_that_wait_follow_as_soon_as_they_can():
+def test_waiting_blocks_follow_without_gaps():
     one = blocks(waits=True, seconds=0.0)
     assert one.capacity_per_second == pytest.approx(100 / 3)
     # cycle = final(rate * cycle / n): 1 + 2 * 10 c / 100 = c
@@ -66,7 +66,7 @@ def test_blocks_that_wait_follow_as_soon_as_they_can():
     assert held.capacity_per_second == pytest.approx(100 / 3)
 
 
-def test_the_curve_has_every_scheme_up_to_its_own_capacity():
+def test_curve_ends_at_each_schemes_capacity():
     frame = curve({"fast": blocks(), "slow": blocks(transactions=10.0)})
     assert list(dict.fromkeys(frame["algorithm"])) == ["fast", "slow"]
     assert frame["load"].max() == 0.98

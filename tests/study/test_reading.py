@@ -11,13 +11,13 @@ from tests.study.plans import GOOD
 
 
 def refused(text):
-    """Return the lines of the refusal."""
+    """Return the lines of the error."""
     with pytest.raises(UsageError) as caught:
         parse(text, "my.toml")
     return str(caught.value).split("\n")
 
 
-def test_a_misspelt_table_is_told_once_and_its_inputs_are_read():
+def test_misspelt_table_is_reported_once():
     text = GOOD.replace("[network]", "[netwrk]").replace("[costs]", "[weather]\nrain = 1\n[cost]")
     assert refused(text) == [
         "my.toml, line 8: unknown table [netwrk]; did you mean [network]?",
@@ -30,7 +30,7 @@ def test_a_misspelt_table_is_told_once_and_its_inputs_are_read():
     assert wrong[-1].startswith("my.toml, line 10: nodes must be 1 to")
 
 
-def test_a_plan_is_what_the_file_says():
+def test_plan_equals_its_file():
     plan = parse(GOOD, "my.toml")
     assert plan.algorithms == ("Falcon-512",)
     assert plan.network.law == "star"
@@ -39,7 +39,7 @@ def test_a_plan_is_what_the_file_says():
     assert dataclasses.replace(plan) == plan
 
 
-def test_every_problem_is_told_with_its_line():
+def test_every_problem_has_its_line_number():
     text = GOOD.replace("block_seconds = 1.5", 'block_seconds = "1.5 s"\nblock_byte = 3')
     text = text.replace("nodes = 16", "nodes = 0\nrate_megabits = 5").replace(
         "paper:mini-blockchain", "guessed"
@@ -86,11 +86,11 @@ def test_every_problem_is_told_with_its_line():
         (('= ["Falcon-512", "falcon-512"]', "= []"), "must be a list of names"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused(change, message):
+def test_invalid_files_are_rejected(change, message):
     with pytest.raises(UsageError, match=message):
         parse(GOOD.replace(*change), "my.toml")
 
 
-def test_a_file_is_read(tmp_path):
+def test_file_is_read(tmp_path):
     (tmp_path / "my.toml").write_text(GOOD, encoding="utf-8")
     assert load(tmp_path / "my.toml") == parse(GOOD, "my.toml")

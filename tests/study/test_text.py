@@ -7,12 +7,12 @@ from tests.study import plans
 from tests.study.plans import plan
 
 
-def test_blocks_that_are_late_for_their_votes_are_named():
-    one = plan(vote_deadline_seconds=1e-3)
-    said = " ".join(conclusions(plans.found(one)))
-    assert "longer than the deadline of votes, 1.00" in said
-    assert "Falcon-512" in said[said.index("longer than") :]
-    late = plans.found(one).values["Falcon-512"]
+def test_late_blocks_are_named():
+    base = plan(vote_deadline_seconds=1e-3)
+    text = " ".join(conclusions(plans.found(base)))
+    assert "longer than the deadline of votes, 1.00" in text
+    assert "Falcon-512" in text[text.index("longer than") :]
+    late = plans.found(base).values["Falcon-512"]
     assert late["vote_deadline_ratio"] == pytest.approx(late["final_seconds"] / 1e-3)
     assert "deadline of votes" not in " ".join(
         conclusions(plans.found(plan(vote_deadline_seconds=1e5)))

@@ -26,16 +26,16 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("name", READY)
-def test_the_rows_are_those_of_the_closing_note(name):
-    one = load(name)
-    frame = calibrate(one, (known(one) or Times((COSTS,))).middle)
+def test_validation_rows_equal_the_closing_note(name):
+    base = load(name)
+    frame = calibrate(base, (known(base) or Times((COSTS,))).middle)
     seen = frame[frame["observed"].notna()]
     got = list(zip(seen["quantity"], seen["error"].round(3), strict=True))
     assert [quantity for quantity, _ in got] == [quantity for quantity, _ in ERRORS[name]]
     for (_, error), (_, expected) in zip(got, ERRORS[name], strict=True):
         assert error == pytest.approx(expected, abs=0.004)
     assert (seen["source"] != "").all() and (seen["date"] != "").all()
-    # What nobody cites is a row, too.
+    # Quantities without a citation are rows as well.
     unseen = frame[frame["observed"].isna()]
     assert set(unseen["quantity"]) <= set(EXPECTED)
     assert (unseen["source"] == "no cited observation").all()
@@ -43,7 +43,7 @@ def test_the_rows_are_those_of_the_closing_note(name):
     assert len(told) == (sum(abs(error) > FAR for _, error in got) if got else 1)
 
 
-def test_what_is_far_off_stands_before_the_numbers():
+def test_large_errors_precede_the_numbers():
     seen = Observation("capacity_per_second", "", 1e-3, "me", "2026", {})
     answer = found(plan(observed=(seen,)))
     said = text(answer)
@@ -55,7 +55,7 @@ def test_what_is_far_off_stands_before_the_numbers():
     assert "Not calibrated" in text(found(plan()))
 
 
-def test_an_observation_is_of_the_chain_as_it_was():
+def test_observations_use_the_chain_of_their_date():
     then = Observation("capacity_per_second", "", 1.0, "me", "2026", {"block_seconds": 50.0})
     now = then._replace(settings={})
     frame = calibrate(plan(observed=(then, now)), COSTS)

@@ -1,4 +1,4 @@
-"""Plans that are written read back as they were."""
+"""Written plans read back unchanged."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.study.plans import plan
 
 
 @pytest.mark.parametrize("name", READY)
-def test_every_ready_study_is_read_as_it_was_written(name):
+def test_every_preset_round_trips_through_its_file(name):
     start = load(name)
     moved = start.with_(nodes=start.nodes * 2, algorithms=(*start.algorithms[:2], "Ed25519"))
     for one in (start, moved):
@@ -19,7 +19,7 @@ def test_every_ready_study_is_read_as_it_was_written(name):
     assert options(start, start) == []
 
 
-def test_odd_texts_and_own_schemes_come_through():
+def test_unusual_text_and_user_schemes_round_trip():
     mine = Costs.given(
         'My "own"', public_key_bytes=3, signature_bytes=4, sign_seconds=1e-3,
         verify_seconds=1e-9, source="tab\t, and a backslash \\",
@@ -29,7 +29,7 @@ def test_odd_texts_and_own_schemes_come_through():
     assert parse(toml(one), "plan.toml") == one
 
 
-def test_python_makes_the_plan_again():
+def test_python_code_recreates_the_plan():
     start = load("algorand")
     mine = Costs.given(
         "Mine", public_key_bytes=3, signature_bytes=4, sign_seconds=1e-3, verify_seconds=1e-4,

@@ -1,4 +1,4 @@
-"""A second, tiny node: every node dials every other, sends numbers, and wants them back."""
+"""A minimal node: it dials every other node, sends numbers and expects them back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BEAT_SECONDS = 0.05
 
 
 class EchoNode:
-    """Sends `count` messages to every other node; is done when all have come back, checked."""
+    """Node that sends `count` messages to every other one and ends when all are echoed."""
 
     def __init__(self, index, transport, *, nodes, count, waits, refuses):
         self.index = index
@@ -70,7 +70,7 @@ class EchoNode:
                 self.begin(now)
         elif isinstance(event, Closed):
             if self._sessions.get(event.peer) in (event.session, None):
-                # Dialled again a little later: it may be starting, or coming back.
+                # Redial a little later: the node may be starting or restarting.
                 self._sessions.pop(event.peer, None)
                 self._back = {each for each in self._back if each[0] != event.peer}
                 self._timer = now + BEAT_SECONDS
@@ -125,5 +125,5 @@ class EchoNode:
 
 
 def build(index, transport, folder, *, nodes, count=5, waits=False, refuses=-1):
-    """Make a node; with `waits` it begins when the driver says so."""
+    """Make a node; with `waits` it starts when the driver tells it to."""
     return EchoNode(index, transport, nodes=nodes, count=count, waits=waits, refuses=refuses)

@@ -1,11 +1,11 @@
-"""Floods at a node: memory, connections, and how long an honest dial takes meanwhile.
+"""Floods of a node: memory, connections, and the duration of an honest dial meanwhile.
 
     python -m tests.wire.flood [aioquic|qh3|native|tcp-tls|grpc] [COUNT]
 
-At QUIC go first datagrams, each an Initial of its own from an address of its own, as anybody can
+QUIC is flooded with first datagrams, each a new Initial from a new address, as anybody can
 send them: of random content to aioquic and qh3, and with a hello that can be read to native, which
 keeps nothing of others. At TCP and gRPC go connections that begin a handshake, or send nothing at
-all, and stay: from one host, then from eight. Endpoints without sockets are wired in memory.
+all, and stay: from one host, then from eight. Endpoints without sockets are connected in memory.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ HELLO = bytes.fromhex("1603010200010001fc0303")
 
 
 def forged(rng: random.Random) -> bytes:
-    """Return an Initial of random content, in nobody's name."""
+    """Return an Initial with random content."""
     head = b"\xc0\x00\x00\x00\x01\x08" + rng.randbytes(8) + b"\x08" + rng.randbytes(8) + b"\x00"
     left = 1200 - len(head) - 2
     return head + (left | 0x4000).to_bytes(2, "big") + rng.randbytes(left)
 
 
 def hello() -> bytes:
-    """Return an Initial that begins a handshake, of whoever."""
+    """Return an Initial that begins a handshake of an unknown client."""
     from aioquic.quic.configuration import QuicConfiguration
     from aioquic.quic.connection import QuicConnection
 
@@ -50,7 +50,7 @@ def hello() -> bytes:
 
 
 def resident_mb() -> float:
-    """Return how much memory this process has."""
+    """Return the resident memory of this process in MB."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
@@ -60,7 +60,7 @@ def descriptors() -> int:
 
 
 def dialled(pair: Pair) -> float:
-    """Dial from 0 to 1 and return the seconds until both have proven themselves."""
+    """Dial from 0 to 1 and return the seconds until both are authenticated."""
     began = time.perf_counter()
     pair.endpoints[0].dial(1, early=False, now=pair.now)
     found = []
@@ -73,7 +73,7 @@ def dialled(pair: Pair) -> float:
 
 
 def endpoints(name: str, count: int) -> tuple[str, ...]:
-    """Flood an endpoint in memory, and return what to say of it."""
+    """Flood an endpoint in memory and return the report."""
     library = import_module(f"pqchain.wire.transports.{name}").LIBRARY
     pair, rng = Pair(delay_seconds=0.0, library=library), random.Random(1)
     before, quiet = resident_mb(), dialled(pair)
@@ -115,7 +115,7 @@ class Dialler:
         )
 
     async def listen(self) -> int:
-        """Begin, and return the server's port."""
+        """Start, and return the server's port."""
         self.addresses[1] = await self.server.listen("127.0.0.1", 0, lambda event: None)
         await self.client.listen("127.0.0.1", 0, self.events.append)
         return self.addresses[1][1]
@@ -141,7 +141,7 @@ class Dialler:
 
 
 def knock(datagrams: bool, port: int, count: int, hosts: int) -> None:
-    """Be the flood: that many datagrams, or connections that are kept until input ends."""
+    """Send the flood: datagrams, or connections that are kept until input ends."""
     rng, kept = random.Random(1), []
     made = [hello() for _ in range(count if datagrams else 0)]
     sys.stdout.write("ready\n")
@@ -160,7 +160,7 @@ def knock(datagrams: bool, port: int, count: int, hosts: int) -> None:
             each.connect(("127.0.0.1", port))
             each.send(HELLO[: rng.randrange(len(HELLO) + 1)])
         except OSError:
-            pass  # nobody has taken it
+            pass  # the server did not accept the connection
         kept.append(each)
     sys.stdout.write("done\n")
     sys.stdout.flush()
@@ -168,7 +168,7 @@ def knock(datagrams: bool, port: int, count: int, hosts: int) -> None:
 
 
 async def over_sockets(name: str, count: int, hosts: int) -> tuple[str, ...]:
-    """Flood a server over loopback from another process, and return what to say of it."""
+    """Flood a server over loopback from another process and return the report."""
     with tempfile.TemporaryDirectory() as folder:
         dialler = Dialler(name, Path(folder))
         port = await dialler.listen()
@@ -203,7 +203,7 @@ async def over_sockets(name: str, count: int, hosts: int) -> tuple[str, ...]:
 
 
 def main() -> None:
-    """Print what the node held before and after."""
+    """Print the memory of the node before and after."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 20_000), most))
     if sys.argv[1:2] == ["knock"]:

@@ -1,4 +1,4 @@
-"""The mesh that `tests.wire.members` floods, its members, and what a hostile one does."""
+"""The mesh that `tests.wire.members` floods, its members, and the floods."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _VIEW_SECONDS = 1000.0
 
 
 def consensus() -> Consensus:
-    """Return delegates that stay in the first view: the victim is alone with the flood."""
+    """Return delegates that stay in the first view, so that only the flood is processed."""
     return Consensus(
         algorithm="Dilithium2", costs=table(), nodes=NODES, network=named("mesh"), vote_phases=2,
         view_timeout_seconds=_VIEW_SECONDS, layout=Layout(data_bytes=0),
@@ -55,7 +55,7 @@ def consensus() -> Consensus:
 
 
 def reencoding() -> Any:
-    """Return nodes that wait: nobody is taken for dead."""
+    """Return nodes that wait without timeouts."""
     return small(
         nodes=NODES, before=(2, 2), after=(2, 1), block_bytes=BLOCK_BYTES, timeout_seconds=500.0,
         failed_node=1, streams="single",
@@ -121,7 +121,7 @@ class Member:
             self._udp.flush_soon()
 
     async def dial(self) -> int | None:
-        """Return an open session, or None if the victim does not let us in."""
+        """Return an open session, or None if the victim rejects it."""
         session = self.transport.dial(VICTIM, early=False, now=asyncio.get_running_loop().time())
         self.flush()
         while session not in self.opened | self.closed:
@@ -129,14 +129,14 @@ class Member:
         return session if session in self.opened else None
 
     def open(self, session: int) -> int:
-        """Return a channel; of a session that has just ended, one that nothing is sent on."""
+        """Return a channel, an inactive one if the session has just ended."""
         with suppress(KeyError, PqchainError):
             return int(self.transport.open(session))
         self.closed.add(session)
         return 0
 
     async def send(self, session: int, channel: int, data: bytes, *, end: bool = False) -> bool:
-        """Send when there is room; return whether the session lives."""
+        """Send when the window permits; return whether the session is open."""
         self.flush()
         while self.transport.queued_bytes() > _AHEAD_BYTES and session not in self.closed:
             await asyncio.sleep(0.0005)
@@ -155,7 +155,7 @@ Channels = AsyncIterator[tuple[int, int]]
 
 
 async def sessions(member: Member) -> AsyncIterator[int]:
-    """Yield sessions, one after the other."""
+    """Yield successive sessions."""
     while True:
         if (session := await member.dial()) is not None:
             yield session
@@ -164,7 +164,7 @@ async def sessions(member: Member) -> AsyncIterator[int]:
 
 
 async def channels(member: Member) -> Channels:
-    """Yield channels without end, on further sessions when one has had its share."""
+    """Yield channels endlessly, on a new session after a number of them."""
     async for session in sessions(member):
         for _ in range(_CHANNELS):
             if session in member.closed:
@@ -173,12 +173,12 @@ async def channels(member: Member) -> Channels:
 
 
 def filled(message: bytes) -> bytes:
-    """Return about a piece of one message again and again."""
+    """Return copies of one message of about the length of a piece."""
     return message * (_PIECE_BYTES // len(message) + 1)
 
 
 def vote() -> bytes:
-    """Return a vote of the flood for a block of its own."""
+    """Return a vote of the hostile member for an invented block."""
     setting = Setting(consensus())
     message = Message(Kind.VOTE, HOSTILE, 0, 0, bytes(32))
     signature = setting.keys.sign(HOSTILE, message.statement(message.body))
@@ -193,7 +193,7 @@ def beat() -> bytes:
 
 
 async def refused_frame(member: Member, node: str, block: str) -> None:
-    """A length that no message has, and garbage behind it."""
+    """Send an invalid length and garbage after it."""
     async for session in sessions(member):
         channel, data = member.open(session), b"\xff" * 4
         while await member.send(session, channel, data):
@@ -201,7 +201,7 @@ async def refused_frame(member: Member, node: str, block: str) -> None:
 
 
 async def half_messages(member: Member, node: str, block: str) -> None:
-    """A legal length and most of the message, on as many channels as there can be."""
+    """Send a valid length and most of the message on as many channels as possible."""
     count = BLOCK_BYTES * 9 // 10
     data = count.to_bytes(4, "big") + bytes(count * 9 // 10)
     async for session, channel in channels(member):
@@ -209,13 +209,13 @@ async def half_messages(member: Member, node: str, block: str) -> None:
 
 
 async def begun_messages(member: Member, node: str, block: str) -> None:
-    """Three bytes of a length on as many channels as there can be."""
+    """Send three bytes of a length on as many channels as possible."""
     async for session, channel in channels(member):
         await member.send(session, channel, b"\0\0\1")
 
 
 async def valid(member: Member, node: str, block: str) -> None:
-    """Valid messages as fast as they can be sent."""
+    """Send valid messages as fast as possible."""
     status = messages.encode(Message(Kind.STATUS, HOSTILE, 0, 0, b""))
     data = filled(status) + filled(vote()) if node == "delegate" else filled(beat())
     async for session in sessions(member):
@@ -225,7 +225,7 @@ async def valid(member: Member, node: str, block: str) -> None:
 
 
 async def deaf_requests(member: Member, node: str, block: str) -> None:
-    """One chunk again and again on one channel; nothing is read."""
+    """Request one chunk repeatedly on one channel; read nothing."""
     get = pack({"type": "get", "block": block, "epoch": 1, "index": VICTIM})
     data = filled(get)
     async for session in sessions(member):
@@ -235,7 +235,7 @@ async def deaf_requests(member: Member, node: str, block: str) -> None:
 
 
 async def deaf_channels(member: Member, node: str, block: str) -> None:
-    """One chunk again and again, each time on another channel; nothing is read."""
+    """Request one chunk repeatedly on new channels; read nothing."""
     get = pack({"type": "get", "block": block, "epoch": 1, "index": VICTIM})
     async for session, channel in channels(member):
         await member.send(session, channel, get, end=True)
@@ -254,9 +254,9 @@ FLOODS: dict[str, tuple[Callable[..., Any], bool, tuple[str, ...]]] = {
 
 
 def be_deaf(transport: str) -> str:
-    """Make this process's transports read nothing; return the transport to do it with."""
+    """Make the transports of this process read nothing; return the transport."""
     if registry.get(transport).endpoint or transport == "native":
-        # The receive window is never renewed; acknowledgements go on.
+        # The receive window is never renewed; acknowledgements continue.
         from aioquic.quic.configuration import QuicConfiguration
         from aioquic.quic.connection import QuicConnection
 
@@ -293,7 +293,7 @@ def be_deaf(transport: str) -> str:
 async def attack(
     transport: str, node: str, flood: str, port: str, shared: str, block: str = ""
 ) -> None:
-    """Be the flood until we are killed."""
+    """Send the flood until killed."""
     logging.disable(logging.WARNING)
     act, deaf, _ = FLOODS[flood]
     speaks = be_deaf(transport) if deaf else transport

@@ -1,10 +1,10 @@
-"""Floods by a member of the mesh: memory of the victim, its longest turn, an honest dial meanwhile.
+"""Floods by a member of the mesh: the victim's memory, its longest turn, an honest dial meanwhile.
 
     python -m tests.wire.members [--transport T] [--flood F] [--node N] [--seconds S]
 
-The victim is a real node of a delegate or of re-encoding, in a process of its own, driven as
-`wire.drivers` drives it. The flood (`hostile`) is another process with a proven identity; it dials
-again whenever it is cut off. This process is an honest member that dials the victim again and
+The victim is a real node of a delegate or of re-encoding, in a separate process, driven as
+`wire.drivers` drives it. The flood (`hostile`) is another, authenticated process; it dials
+again whenever it is disconnected. This process is an honest member that dials the victim again and
 again. Exit code 1 if a goal is missed. Loopback only; a flood ends early when the victim has grown
 by `STOP_MB`.
 """
@@ -59,7 +59,7 @@ def memory_mb(row: str = "VmRSS") -> float:
 
 
 class Turns:
-    """Measures the loop's turns: processor time and time between ticks of a millisecond."""
+    """Measurement of event loop turns: processor time, and time between ticks of a millisecond."""
 
     def __init__(self) -> None:
         self.busy = self.late = 0.0
@@ -77,8 +77,8 @@ class Turns:
 
 
 async def victim(transport: str, node: str, shared: str) -> None:
-    """Print our port, then on every line of stdin what we have measured since the last."""
-    logging.disable(logging.WARNING)  # a line for each time that the flood is cut off
+    """Print the port, then for every line of stdin the measurements since the last."""
+    logging.disable(logging.WARNING)  # a line for each disconnection of the flood
     mesh = job(transport, node, victim=True)
     identities = known(Path(shared))
     directory = [each.public for each in identities]
@@ -124,7 +124,7 @@ def _guard(before: float, ended: threading.Event) -> None:
 
 
 async def measure(transport: str, node: str, flood: str, seconds: float) -> dict[str, float]:
-    """Return what a flood did to the victim."""
+    """Return the effects of a flood on the victim."""
     with tempfile.TemporaryDirectory() as shared:
         mesh = job(transport, node)
         (Path(shared) / "identities").write_bytes(pickle.dumps(mesh.identities()))

@@ -1,4 +1,4 @@
-"""Who a node is: an answer to a challenge proves it to one server only."""
+"""Identities: the answer to a challenge is valid for one server only."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from pqchain.errors import UnknownName
 from pqchain.wire.identity import generate, verify
 
 
-def test_an_answer_to_one_server_is_no_answer_to_another():
+def test_proof_for_one_server_is_invalid_for_another():
     first, second, client = generate(3, algorithm="Ed25519")
     challenge = bytes(32)
     answer = client.sign(challenge, first.public)
@@ -17,7 +17,7 @@ def test_an_answer_to_one_server_is_no_answer_to_another():
 
 
 @pytest.mark.native
-def test_nodes_prove_themselves_with_a_post_quantum_signature():
+def test_nodes_authenticate_with_a_post_quantum_signature():
     identity, server = generate(2)
     assert identity.public.algorithm == "ML-DSA-44"
     answer = identity.sign(bytes(32), server.public)
@@ -25,6 +25,6 @@ def test_nodes_prove_themselves_with_a_post_quantum_signature():
     assert verify(answer, bytes(32), client=identity.public, server=server.public)
 
 
-def test_an_unknown_kind_of_key_is_refused():
+def test_unknown_kind_of_key_is_rejected():
     with pytest.raises(UnknownName, match="kind of key 'rsa'; expected one of ed25519, p256"):
         generate(1, algorithm="Ed25519", certificate_key="rsa")

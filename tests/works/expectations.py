@@ -1,4 +1,4 @@
-"""What each work holds, literally: a file for each in `tests/works/expected`."""
+"""Expected contents of each work, from `tests/works/expected`."""
 
 from __future__ import annotations
 
@@ -16,3 +16,4 @@ EXPECTED = {
 }
 
 KEYS = list(EXPECTED)
+EVERY_TABLE = [(key, name) for key in KEYS for name in EXPECTED[key]["tables"]]

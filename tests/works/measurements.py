@@ -12,7 +12,7 @@ NAN = float("nan")
 
 
 def measurement(algorithm: str, implementation: str, operation: str, median: float, **changes):
-    """Return one row of a measurement frame: 1000 samples that scatter by 1 %."""
+    """Return one row of a measurement frame: 1000 samples with a MAD of 1 %."""
     return {
         "algorithm": algorithm,
         "implementation": implementation,
@@ -30,7 +30,7 @@ def measurement(algorithm: str, implementation: str, operation: str, median: flo
 
 
 def unsupported(algorithm: str, implementation: str, operation: str):
-    """Return a row of what cannot run."""
+    """Return an unsupported row."""
     missing = dict.fromkeys(
         ("median_seconds", "mean_seconds", "mad_seconds", "min_seconds", "p95_seconds"), NAN
     )
@@ -51,7 +51,7 @@ def measured(*rows: dict) -> pd.DataFrame:
 
 
 def as_published(key: str, factor: float = 1.0) -> pd.DataFrame:
-    """Return measurements that repeat the paper's own times, on a machine so much slower."""
+    """Return measurements with the paper's times, multiplied by a factor."""
     rows = []
     for cell in papers.cells(key):
         operation = cell.quantity.removesuffix("_seconds")

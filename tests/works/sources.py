@@ -1,4 +1,4 @@
-"""The texts of the works, where they are at hand, compared without white space and marks."""
+"""Texts of the works, if available, compared without white space and punctuation."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ WHY = "the texts of the works are not there"
 
 
 def plain(text: str) -> str:
-    """Return a text without white space and marks of its layout."""
+    """Return a text without white space and layout characters."""
     return re.sub(r"[\s\\]", "", unicodedata.normalize("NFC", text))
 
 
 def quoted(quote: str, text: str) -> bool:
-    """Whether the parts of a quote stand in a plain text in their order."""
+    """Return whether a plain text contains the parts of a quote in order."""
     at = 0
     for part in quote.split(" ... "):
         at = text.find(plain(part), at)
@@ -27,7 +27,7 @@ def quoted(quote: str, text: str) -> bool:
 
 
 def text_of(quotes: dict[str, str]) -> tuple[str, list[str]]:
-    """Return the text that holds most of the quotes, and the keys of those that it lacks."""
+    """Return the text with most of the quotes, and the keys of the missing ones."""
     lacking = {}
     for file in sorted(SEEDS.glob("*.txt")):
         text = file.read_text(encoding="utf-8")
@@ -38,5 +38,5 @@ def text_of(quotes: dict[str, str]) -> tuple[str, list[str]]:
 
 def numbers(text: str) -> list[str]:
     """Return the numbers in a text, thousands separators left out."""
-    found = re.findall(r"\d[\d,]*(?:\.\d+)?", text)
-    return [number.rstrip(",").replace(",", "") for number in found]
+    result = re.findall(r"\d[\d,]*(?:\.\d+)?", text)
+    return [number.rstrip(",").replace(",", "") for number in result]

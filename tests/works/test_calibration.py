@@ -1,4 +1,4 @@
-"""The fit behind paper-serial: every cell of Tables 5 and 6, and how little it establishes."""
+"""The fit of paper-serial: every cell of Tables 5 and 6, and its limits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_cell_of_both_tables_is_within_eight_percent() -> None:
     assert product.tolist() == pytest.approx(cells["transactions_per_block"].tolist())
 
 
-def test_transactions_per_block_are_those_of_the_tables() -> None:
+def test_transactions_per_block_equal_the_tables() -> None:
     counts = rebuilt.tables(COSTS).groupby("algorithm")["transactions_per_block"].first()
     assert counts.pop("Falcon-512") == pytest.approx(29.42, abs=0.05)
     assert counts.to_dict() == {
@@ -39,18 +39,18 @@ def test_transactions_per_block_are_those_of_the_tables() -> None:
     }  # fmt: skip
 
 
-def test_the_defaults_of_paper_serial_are_the_fit() -> None:
+def test_paper_serial_defaults_equal_the_fit() -> None:
     fitted = calibration.fit(CELLS, COSTS)
     found, default = dataclasses.asdict(fitted.law), dataclasses.asdict(SerialLaw())
     assert found == pytest.approx(default, rel=1e-4)
     assert fitted.rms_percent == pytest.approx(2.8, abs=0.1)
     assert fitted.worst_percent == pytest.approx(7.3, abs=0.1)
-    # The closed form of the fit is what the engine plays, to the nanosecond's rounding.
+    # The closed form of the fit equals the engine, up to rounding to nanoseconds.
     played = rebuilt.tables(COSTS, fitted.law)["latency_seconds"]
     assert played.tolist() == pytest.approx(fitted.residuals["modelled_seconds"].tolist(), rel=1e-6)
 
 
-def test_a_fit_finds_the_prices_that_made_a_table() -> None:
+def test_fit_recovers_known_prices() -> None:
     law = SerialLaw(pair_seconds=0.01, byte_seconds=3e-6, verifies=11.0, signs=5.0)
     rows = [
         [row.algorithm, n, 4.0**n * (
@@ -77,7 +77,7 @@ def test_prices_are_never_negative() -> None:
     assert min(dataclasses.asdict(law).values()) >= 0.0
 
 
-def test_leaving_out_shows_what_is_established_and_what_is_not() -> None:
+def test_cross_validation_errors_are_pinned() -> None:
     left = calibration.leave_out(CELLS, COSTS).set_index("left_out")
     assert len(left) == 6 + 5
     assert left["cells"].tolist() == [5] * 6 + [6] * 5
@@ -92,7 +92,7 @@ def test_leaving_out_shows_what_is_established_and_what_is_not() -> None:
     assert max(moved.values()) > 0.2
 
 
-def test_only_the_square_with_pairs_of_a_node_with_itself_fits() -> None:
+def test_only_n_squared_fits() -> None:
     forms = calibration.forms(CELLS).set_index("form")
     best = forms["rms_percent"].idxmin()
     assert best == "N^2"
@@ -106,7 +106,7 @@ def test_only_the_square_with_pairs_of_a_node_with_itself_fits() -> None:
     assert forms["worst_percent"]["N^2"] == pytest.approx(10.0, abs=0.1)
 
 
-def test_too_few_or_wrong_cells_are_refused() -> None:
+def test_too_few_or_invalid_cells_are_rejected() -> None:
     with pytest.raises(DataError, match=r"at least 4 latencies, .*; got 3"):
         calibration.fit(CELLS.head(3), COSTS)
     with pytest.raises(DataError, match=r"latency_seconds"):

@@ -1,4 +1,4 @@
-"""Statements of the works, judged by the printed numbers and by ours."""
+"""Statements of the works, judged by published and by measured numbers."""
 
 import math
 
@@ -34,19 +34,19 @@ def one(frame: pd.DataFrame, claim_id: str, source: str = "measured") -> tuple[s
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_claims_on_the_print(key):
+def test_verdicts_on_published_values(key):
     found = verdicts(registry.get(key).claims(), "published")
     others = {name: verdict for name, verdict in found.items() if verdict != HOLDS}
     assert others == EXPECTED[key]["not_holding"]
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_how_many_claims_there_are(key):
+def test_claim_counts_are_pinned(key):
     assert registry.get(key).claims()["claim_id"].nunique() == EXPECTED[key]["statements"]
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_claims_keep_the_contract(key):
+def test_claims_match_their_contract(key):
     frame = registry.get(key).claims(measured())
     pd.testing.assert_frame_equal(results.check(frame, CLAIMS), frame)
     assert set(frame["verdict"]) <= set(VERDICTS)
@@ -66,7 +66,7 @@ def test_evidence_shows_the_closest_figures_first():
     )
 
 
-def test_evidence_of_what_does_not_hold_shows_only_that():
+def test_evidence_of_a_failure_shows_only_the_failure():
     frame = registry.get("pqdpol").claims()
     assert one(frame, "dilithium-fastest-at-any-level", "published") == (
         FAILS,
@@ -85,7 +85,7 @@ def test_size_claims_are_checked_on_the_registry():
     assert of_pqdpol["larger-public-keys-than-classical"] == FAILS
 
 
-# Statements on our numbers
+# Statements on measured numbers
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -98,7 +98,7 @@ def test_without_measurements_nothing_is_decided(key):
 
 @pytest.mark.parametrize("key", ["pqdpol", "round3"])
 @pytest.mark.parametrize("factor", [0.1, 1.0, 7.0])
-def test_the_papers_own_times_give_the_papers_own_verdicts_on_any_machine(key, factor):
+def test_published_times_give_published_verdicts_on_any_machine(key, factor):
     frame = registry.get(key).claims(as_published(key, factor))
     on_print, on_ours = verdicts(frame, "published"), verdicts(frame, "measured")
     decided = {name: verdict for name, verdict in on_ours.items() if verdict != OPEN}
@@ -128,12 +128,12 @@ def verify_times(first: float, second: float, **changes) -> pd.DataFrame:
         (50e-6, 40e-6, 1e-6, 1000, "not on this machine"),
         (40e-6, 45e-6, 1e-6, 1000, OPEN),  # within 3 + 3 median absolute deviations
         (40e-6, 40e-6, 0.0, 1000, OPEN),  # equal
-        (40e-6, 90e-6, 20e-6, 1000, HOLDS),  # they scatter, but the medians are far apart
+        (40e-6, 90e-6, 20e-6, 1000, HOLDS),  # large spread, but distant medians
         (40e-6, 90e-6, 20e-6, 3, OPEN),  # too few samples to know the medians
-        (40e-6, 59e-6, 20e-6, 1000, OPEN),  # well known, but not far apart
+        (40e-6, 59e-6, 20e-6, 1000, OPEN),  # precise, but too close
     ],
 )
-def test_ranks_need_a_distance(first, second, mad, samples, verdict):
+def test_close_values_have_no_rank(first, second, mad, samples, verdict):
     frame = verify_times(first, second, mad_seconds=mad, samples=samples)
     found, evidence = one(registry.get("round3").claims(frame), "dilithium-faster-than-falcon")
     assert found == verdict
@@ -141,7 +141,7 @@ def test_ranks_need_a_distance(first, second, mad, samples, verdict):
         assert "too close to rank" in evidence
 
 
-def test_what_fails_decides_even_if_other_numbers_are_missing():
+def test_failure_decides_despite_missing_numbers():
     frame = measured(
         measurement("Dilithium2", "liboqs-0.13/avx2", "verify", 9e-5),
         measurement("Falcon-512", "liboqs-0.13/avx2", "verify", 4e-5),
@@ -152,7 +152,7 @@ def test_what_fails_decides_even_if_other_numbers_are_missing():
     )  # fmt: skip
 
 
-def test_an_unsupported_row_leaves_the_statement_open_with_its_reason():
+def test_unsupported_row_leaves_the_statement_open():
     rows = [
         unsupported(name, "liboqs-0.13/avx2", operation)
         for name in ("Dilithium2", "Falcon-512")
@@ -162,7 +162,7 @@ def test_an_unsupported_row_leaves_the_statement_open_with_its_reason():
     assert found == (OPEN, "Dilithium2 is unsupported: needs avx2")
 
 
-def test_a_statement_about_avx2_is_not_checked_on_the_reference():
+def test_statement_about_avx2_is_not_checked_on_the_reference():
     rows = [
         measurement(name, "liboqs-0.13/ref", operation, 0.001)
         for name in ("Dilithium2", "Falcon-512")
@@ -182,7 +182,7 @@ def test_a_statement_about_avx2_is_not_checked_on_the_reference():
         (320, "not on this machine"), (200.1, OPEN),
     ],
 )  # fmt: skip
-def test_about_allows_a_factor_on_another_machine(times, verdict):
+def test_approximate_claims_allow_a_factor_on_another_machine(times, verdict):
     frame = measured(
         measurement("Dilithium2", "liboqs-0.13/avx2", "generate_keypair", 0.0001),
         measurement("Falcon-512", "liboqs-0.13/avx2", "generate_keypair", 0.0001 * times),
@@ -193,7 +193,7 @@ def test_about_allows_a_factor_on_another_machine(times, verdict):
     assert f"is {times:.4g}, stated about 250, read as within a factor of 1.25" in evidence
 
 
-def test_code_that_is_not_the_papers_refutes_nothing():
+def test_other_code_refutes_nothing():
     slow = {"generate_keypair": 1.0, "encapsulate": 1.0, "decapsulate": 1.0}
     rows = [
         measurement(name, f"liboqs-0.7.1/{variant}", operation, slow[operation] * factor)
@@ -221,24 +221,24 @@ def test_code_that_is_not_the_papers_refutes_nothing():
     assert "PQClean's portable code" in row["setting"].item()
 
 
-def test_absolute_times_of_the_paper_are_not_asked_of_us():
+def test_absolute_published_times_are_not_judged():
     frame = registry.get("round3").claims(as_published("round3", 1e-3))
     assert frame.loc[frame["claim_id"] == "all-below-0.05-ms", "source"].tolist() == ["published"]
 
 
-def test_the_standard_error_of_a_median():
+def test_median_error_is_1_858_mads():
     assert math.isclose(readers.MEDIAN_ERROR, 1.858, rel_tol=1e-3)
 
 
-# Bad input
+# Invalid input
 
 
-def test_frames_that_break_their_contract_are_refused():
+def test_frames_that_break_their_contract_are_rejected():
     with pytest.raises(DataError, match="a measurement frame has the columns"):
         registry.get("round3").claims(papers.published("round3"))
 
 
-def test_an_unknown_field_of_a_check_is_refused():
+def test_unknown_field_of_a_check_is_rejected():
     check = {
         "kind": "less",
         "quantity": "sign_seconds",
@@ -250,7 +250,7 @@ def test_an_unknown_field_of_a_check_is_refused():
         decide([check], readers.registry())
 
 
-def test_an_unknown_kind_of_check_is_named(monkeypatch):
+def test_unknown_kind_of_check_is_named(monkeypatch):
     work = registry.get("round3")
     checks = ({"kind": "magic"},)
     new = Statement(id="new", section="1", statement="It is so.", ours=True, checks=checks)
@@ -259,7 +259,7 @@ def test_an_unknown_kind_of_check_is_named(monkeypatch):
         work.claims()
 
 
-def test_pairs_of_one_level_are_of_one_level(monkeypatch):
+def test_pairs_have_equal_security_levels(monkeypatch):
     work = registry.get("pqdpol")
     check = {
         "kind": "less", "one_level": True, "quantity": "signature_bytes",

@@ -1,4 +1,4 @@
-"""Tables 5 and 6 of the PQ-DPoL paper: every cell, what the fit is worth, what the model says."""
+"""Tables 5 and 6 of the PQ-DPoL paper: every cell, the fit, and predictions."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def rebuilt():
 
 @pytest.fixture(scope="module")
 def computed():
-    """Return what the work computes for few nodes, with costs of an imaginary machine."""
+    """Return the frames of the work for few nodes, with synthetic costs."""
     with pytest.MonkeyPatch.context() as patch:
         studies.small(patch)
         return PqDpol().compute(Bench(measurements=frames.measurements()))
 
 
-def test_all_thirty_cells_are_there_and_two_are_corrected():
+def test_thirty_cells_exist_and_two_are_corrected():
     cells = pqdpol.cells()
     assert len(cells) == 30
     corrected = cells[cells["note"] != ""].set_index(["algorithm", "n"])
@@ -53,7 +53,7 @@ def test_every_cell_is_within_eight_percent_and_rms_within_three_and_a_half(rebu
         assert (errors**2).mean() ** 0.5 <= 3.5
 
 
-def test_blocks_hold_what_the_tables_imply(rebuilt):
+def test_transactions_per_block_match_the_tables(rebuilt):
     fills = rebuilt.groupby("algorithm")["transactions_per_block"].first()
     assert {name: fills[name] for name in COUNTS} == COUNTS
     assert fills["Falcon-512"] == pytest.approx(29.42, abs=0.05)
@@ -61,13 +61,13 @@ def test_blocks_hold_what_the_tables_imply(rebuilt):
     assert list(product) == pytest.approx(list(rebuilt["transactions_per_block"]))
 
 
-def test_without_the_corrections_a_cell_is_far_off():
+def test_uncorrected_cell_has_a_large_error():
     printed = papers.table("pqdpol", "table6").set_index(["algorithm", "n"])["latency_seconds"]
     ours = pqdpol.tables().set_index(["algorithm", "n"])["latency_seconds"]
     assert abs(ours / printed - 1).max() > 0.3
 
 
-def test_defaults_of_the_law_are_the_fit(rebuilt):
+def test_default_coefficients_equal_the_fit(rebuilt):
     fit = pqdpol.calibrate()
     assert fit.rms_percent == pytest.approx(2.83, abs=0.01)
     by_fit = fit.residuals.set_index(["algorithm", "n"])["error_percent"]
@@ -75,7 +75,7 @@ def test_defaults_of_the_law_are_the_fit(rebuilt):
     assert (by_fit - by_run).abs().max() < 0.02
 
 
-def test_what_is_left_out_is_predicted_worse_and_prices_move():
+def test_left_out_cells_are_predicted_worse():
     left = pqdpol.left_out().set_index("left_out")
     assert len(left) == 11
     assert left["cells"].sum() == 60
@@ -90,14 +90,14 @@ def test_n_squared_with_self_pairs_is_the_only_form_that_fits():
     assert forms["N^2"] < 4 < 10 < forms.drop("N^2").min()
 
 
-def test_tables_with_other_costs_keep_what_those_costs_have():
+def test_other_costs_keep_their_schemes():
     some = CostTable(rows=(PAPER["Falcon-512"], PAPER["Dilithium2"]), source="mine")
     frame = pqdpol.tables(some)
     assert set(frame["algorithm"]) == {"Falcon-512", "Dilithium2"}
     assert set(frame["costs"]) == {"mine"}
 
 
-def test_no_statement_is_decided_by_the_model_that_was_fitted_to_it(rebuilt):
+def test_fitted_model_decides_no_statement(rebuilt):
     frame = registry.get("pqdpol").claims(frames={"table5-6": rebuilt})
     ours = frame[frame["source"] == "modelled"].set_index("claim_id")
     assert set(ours["verdict"]) == {FITTED, OPEN}
@@ -123,7 +123,7 @@ def test_claims_on_a_model_that_lacks_cells_stay_open(rebuilt):
     assert "no model of the latency of Falcon 512, n = 1" in ours.loc["latency-order", "evidence"]
 
 
-def test_a_fitted_model_that_disagrees_refutes_nothing(rebuilt):
+def test_fitted_model_that_disagrees_refutes_nothing(rebuilt):
     turned = rebuilt.assign(latency_seconds=1 / rebuilt["latency_seconds"])
     frame = registry.get("pqdpol").claims(frames={"table5-6": turned})
     row = frame[frame["source"] == "modelled"].set_index("claim_id").loc["sphincs-worst"]
@@ -131,12 +131,12 @@ def test_a_fitted_model_that_disagrees_refutes_nothing(rebuilt):
     assert "is not below Sphincs" in row["evidence"]
 
 
-def test_a_wrong_frame_is_refused(rebuilt):
+def test_wrong_frame_is_rejected(rebuilt):
     with pytest.raises(DataError, match="pqdpol-cells"):
         registry.get("pqdpol").claims(frames={"table5-6": rebuilt.drop(columns="note")})
 
 
-def test_the_model_does_not_decide_the_effect_of_delegation():
+def test_model_does_not_decide_the_effect_of_delegation():
     judged = judge_delegation(landscape.delegation(PAPER))
     assert (judged.word, judged.source) == (OPEN, "modelled")
     assert (
@@ -154,7 +154,7 @@ def test_costs_are_kept_apart(computed):
     assert set(computed["networks"]["costs"]) == {"paper:pqdpol"}
 
 
-def test_where_nothing_was_measured_there_are_the_papers_costs_only():
+def test_without_measurements_only_published_costs_are_used():
     nothing = frames.measurements().assign(status="unsupported", reason="not installed")
     with pytest.MonkeyPatch.context() as patch:
         studies.small(patch)
@@ -163,11 +163,11 @@ def test_where_nothing_was_measured_there_are_the_papers_costs_only():
     assert all("measured" not in table.source for table in PqDpol().tables(computed))
 
 
-def test_without_a_clock_only_what_statements_need_is_computed():
+def test_without_clock_only_statement_frames_are_computed():
     assert set(PqDpol().compute(Bench())) == {"table5-6", "delegation"}
 
 
-def test_frames_are_saved_and_come_back(computed, tmp_path):
+def test_saved_frames_load_unchanged(computed, tmp_path):
     for name, frame in computed.items():
         path = results.save(frame, tmp_path / f"{name}.csv")
         assert len(results.load(path)) == len(frame)
@@ -177,7 +177,7 @@ def test_frames_are_saved_and_come_back(computed, tmp_path):
     }  # fmt: skip
 
 
-def test_the_text_shows_print_model_and_error_of_a_cell(computed):
+def test_text_shows_print_model_and_error_of_a_cell(computed):
     text = "\n\n".join(table.text() for table in PqDpol().tables(computed))
     block = text[text.index("Table 6, latency") :]
     lines = block[block.index("Falcon-1024") :].splitlines()
@@ -199,7 +199,7 @@ def test_the_text_shows_print_model_and_error_of_a_cell(computed):
     assert "not a prediction" in text.replace("\n", " ")
 
 
-def test_the_page_labels_every_table_and_never_mixes(computed):
+def test_every_table_has_one_label(computed):
     written = [table.html() for table in PqDpol().tables(computed)]
     labelled = [
         [

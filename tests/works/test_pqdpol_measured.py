@@ -1,4 +1,4 @@
-"""Tables 5 and 6 run: what runs come to, and what they say of the paper's statements."""
+"""Tables 5 and 6 executed: results of runs, and verdicts on the paper's statements."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_every_cell_has_five_quantities_with_intervals(frames):
     assert (cells["prediction_error_percent"].abs() < 1).all()
 
 
-def test_growth_is_a_square_where_one_computer_does_all_the_work(frames):
+def test_growth_on_one_computer_is_quadratic(frames):
     found = frames["growth"].set_index(["setting", "quantity"])
     one = found.loc[(measured.ONE, "latency")]
     assert one["exponent"] == pytest.approx(2, abs=0.15)
@@ -47,7 +47,7 @@ def test_growth_is_a_square_where_one_computer_does_all_the_work(frames):
     assert 0 < one["half_width"] < 0.2
 
 
-def test_prices_that_made_the_processor_time_are_found_again():
+def test_fit_recovers_processor_time_prices():
     price = dict(zip(measured.AMOUNTS, (3e-4, 4e-9, 6e-5, 1.25, 2e-3), strict=True))
     computer = Computer(service_times=ServiceTimes(), costs=COSTS, processors=2)
     runs = []
@@ -65,7 +65,7 @@ def test_prices_that_made_the_processor_time_are_found_again():
     assert measured.shares(runs[:3], COSTS).empty
 
 
-def test_order_and_growth_get_a_verdict_by_the_run_for_what_was_run(frames):
+def test_order_and_growth_are_judged_by_runs(frames):
     claims = registry.get("pqdpol").claims(frames=frames | {"table5-6": rebuilt.tables(COSTS)})
     run = claims[claims["source"] == "run"].set_index("claim_id")
     assert run.loc["throughput-falls-with-network", "verdict"] == "holds"
@@ -78,7 +78,7 @@ def test_order_and_growth_get_a_verdict_by_the_run_for_what_was_run(frames):
     assert "delegation-softens-the-fall" in run.index
 
 
-def test_delegation_is_judged_by_when_the_last_node_has_the_block(frames):
+def test_delegation_is_judged_by_the_last_delivery(frames):
     verdict = judging.judge_runs(frames["run"])
     assert verdict.word == "holds"
     assert "from 8 to 16 nodes" in verdict.evidence
@@ -86,7 +86,7 @@ def test_delegation_is_judged_by_when_the_last_node_has_the_block(frames):
     assert judging.judge_runs(few).word == "cannot be decided here"
 
 
-def test_a_size_that_was_not_run_leaves_a_statement_open(frames):
+def test_missing_size_leaves_a_statement_open(frames):
     run = frames["run"][frames["run"]["nodes"] < 4]
     claims = registry.get("pqdpol").claims(
         frames={"table5-6": rebuilt.tables(COSTS)} | {"run": run}
@@ -96,14 +96,14 @@ def test_a_size_that_was_not_run_leaves_a_statement_open(frames):
     assert own.loc["throughput-falls-with-network", "evidence"] == "too few sizes were run"
 
 
-def test_runs_stand_beside_the_print_cell_by_cell(frames):
+def test_runs_are_compared_with_published_cells(frames):
     both = measured.with_runs(rebuilt.tables(COSTS), frames["run"])
     assert len(both) == 30
     assert both["run_latency_seconds"].notna().sum() == 18
     assert set(both.loc[both["run_latency_seconds"].notna(), "n"]) == {1, 2, 3}
 
 
-def test_facts_are_those_of_the_runs(frames):
+def test_facts_equal_the_runs(frames):
     facts = judging.facts(frames)
     assert facts["host_worst"] < 1
     assert (facts["run_nodes"], facts["slowest"]) == (8, "Falcon-512")
@@ -116,7 +116,7 @@ def test_facts_are_those_of_the_runs(frames):
     assert facts["cause"] == "which does not decide the cause of the growth"
 
 
-def test_where_processes_cannot_be_bound_nothing_is_run(monkeypatch):
+def test_without_cpu_affinity_nothing_runs(monkeypatch):
     def refuse(*_, **__):
         raise Unsupported("no")
 
@@ -125,7 +125,7 @@ def test_where_processes_cannot_be_bound_nothing_is_run(monkeypatch):
 
 
 @pytest.mark.native
-def test_a_cell_is_run(monkeypatch):
+def test_one_cell_runs(monkeypatch):
     costs = CostTable(rows=(COSTS["Dilithium2"],), source="test")
     computer = Computer(service_times=ServiceTimes(), costs=costs, processors=1)
     monkeypatch.setattr(service_times, "calibrate", lambda *_, **__: computer)

@@ -1,4 +1,4 @@
-"""Printed numbers next to ours: every number has a row, with ours or the reason why not."""
+"""Published numbers and measured ones: every number has a row with a value or a reason."""
 
 import csv
 import dataclasses
@@ -32,7 +32,7 @@ KEY_COLUMNS = ["table", "printed_name", "variant", "quantity"]
 
 
 @WORKS
-def test_every_printed_number_has_a_row_with_ours_or_a_reason(work):
+def test_every_published_number_has_a_value_or_a_reason(work):
     frame = work.printed(frames=work.compute(Bench()))
     for column in ("paper", "table", "algorithm", "printed_name", "quantity", "unit"):
         assert frame[column].tolist() == work.published[column].tolist()
@@ -90,13 +90,13 @@ def test_replays_fill_in_the_table_of_phases():
 
 
 def copy_of_sixth(folder: Path) -> Path:
-    """Copy the made-up work, so that a test can break a file of it."""
+    """Copy the fictional work, so that a test can damage its files."""
     for file in FOLDER.iterdir():
         (folder / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
     return folder
 
 
-def test_a_number_without_a_rule_is_refused(tmp_path):
+def test_number_without_a_rule_is_rejected(tmp_path):
     folder = copy_of_sixth(tmp_path)
     (folder / "coverage.toml").write_text('[[rules]]\nrows = ["Kyber"]\nkind = "measured"\n')
     with pytest.raises(DataError, match="no rule matches Falcon, verify_seconds"):
@@ -112,20 +112,20 @@ def test_a_number_without_a_rule_is_refused(tmp_path):
         ('kind = "measured"\ntable = "t"', DataError, "must have a kind and known fields"),
     ],
 )
-def test_a_wrong_rule_is_refused(tmp_path, text, error, problem):
+def test_invalid_rule_is_rejected(tmp_path, text, error, problem):
     folder = copy_of_sixth(tmp_path)
     (folder / "coverage.toml").write_text(f"[[rules]]\n{text}\n")
     with pytest.raises(error, match=problem):
         printed.read_rules(folder)
 
 
-def test_the_frame_keeps_its_contract():
+def test_frame_matches_its_contract():
     frame = Work(FOLDER).printed(frames.measurements())
     pd.testing.assert_frame_equal(results.check(frame, PRINTED), frame)
     assert not pd.isna(frame["ours"].iloc[0])
 
 
-def test_frames_that_break_their_contract_are_refused():
+def test_frames_that_break_their_contract_are_rejected():
     work = registry.get("round3")
     with pytest.raises(DataError, match="a measurement frame has the columns"):
         work.printed(measured().drop(columns="reason"))
@@ -133,7 +133,7 @@ def test_frames_that_break_their_contract_are_refused():
         printed.compare(work.paper, work.published.drop(columns="note"))
 
 
-def test_the_page_of_works_quotes_the_counts():
+def test_page_of_works_quotes_the_counts():
     every = pd.concat(work.printed(frames=work.compute(Bench())) for work in registry.works())
     text = (Path(__file__).resolve().parents[2] / "docs" / "works.md").read_text(encoding="utf-8")
     assert f"print {len(every)} numbers" in text
@@ -152,7 +152,7 @@ PHRASES = {
 
 @pytest.mark.skipif(not SEEDS.is_dir(), reason=WHY)
 @pytest.mark.parametrize("key", KEYS)
-def test_every_number_of_the_text_is_data_or_no_quantity(key):
+def test_every_number_in_the_text_is_classified(key):
     paper = papers.paper(key)
     known = set(EXPECTED[key]["no_quantities"])
     for layout in paper.tables.values():
@@ -172,7 +172,7 @@ def times(key: str, measurements: pd.DataFrame) -> pd.DataFrame:
     return printed.times(registry.get(key).printed(measurements))
 
 
-def test_the_mean_is_noted_where_an_operation_restarts_at_random():
+def test_mean_is_noted_where_an_operation_restarts_at_random():
     ours = measured(
         measurement("Dilithium2", "liboqs-0.13/avx2", "sign", 8e-5, mean_seconds=1.1e-4),
         measurement("Dilithium2", "liboqs-0.13/avx2", "verify", 5e-5, mean_seconds=9e-5),
@@ -183,7 +183,7 @@ def test_the_mean_is_noted_where_an_operation_restarts_at_random():
     assert notes["verify_seconds"] == ""
 
 
-def test_ours_is_next_to_every_printed_time():
+def test_every_published_time_has_a_measured_one():
     ours = measured(
         measurement("Falcon-512", "liboqs-0.13/avx2", "verify", 0.00005),
         measurement("Falcon-512", "liboqs-0.13/ref", "verify", 0.00006),
@@ -204,7 +204,7 @@ def test_ours_is_next_to_every_printed_time():
     assert frame.attrs["provenance"] == {"machine_id": "test-machine"}
 
 
-def test_a_variant_is_compared_with_the_same_variant():
+def test_variant_is_compared_with_the_same_variant():
     ours = measured(
         measurement("Kyber512", "liboqs-0.13/avx2", "encapsulate", 0.00001),
         measurement("Kyber512", "liboqs-0.13/ref", "encapsulate", 0.00004),
@@ -224,7 +224,7 @@ def test_another_variant_is_noted():
     assert row["note"].tolist() == ["published with ref, compared with liboqs-0.13/avx2"]
 
 
-def test_an_algorithm_without_implementation_is_unsupported(monkeypatch):
+def test_algorithm_without_implementation_is_unsupported(monkeypatch):
     lacking = dataclasses.replace(ALGORITHMS["Rainbow-I-Classic"], implementations=())
     monkeypatch.setitem(ALGORITHMS, "Rainbow-I-Classic", lacking)
     frame = times("round3", measured())
@@ -235,7 +235,7 @@ def test_an_algorithm_without_implementation_is_unsupported(monkeypatch):
 
 
 @pytest.mark.parametrize("key", ["quic-reencoding", "falcon-hls"])
-def test_works_without_times_of_processors_like_ours_have_none(key):
+def test_works_without_comparable_processors_have_no_times(key):
     frame = times(key, as_published("round3"))
     assert len(frame) == 0
     assert list(frame.columns) == list(PRINTED.columns)
@@ -267,7 +267,7 @@ ROWS = st.dictionaries(
 
 @settings(max_examples=15)
 @given(ours=ROWS, factor=st.sampled_from([0.25, 2.0, 1024.0]))
-def test_no_time_is_lost_and_ratios_scale(ours, factor):
+def test_all_times_are_compared_and_ratios_scale(ours, factor):
     frame = times("round3", ours)
     theirs = papers.published("round3")
     expected = theirs[(theirs["unit"] == "s") & (theirs["algorithm"] != "")]
@@ -283,18 +283,18 @@ def test_no_time_is_lost_and_ratios_scale(ours, factor):
 
 @settings(max_examples=15)
 @given(ours=ROWS)
-def test_the_order_of_measurements_does_not_matter(ours):
+def test_order_of_measurements_does_not_matter(ours):
     turned = ours.iloc[::-1].reset_index(drop=True)
     pd.testing.assert_frame_equal(times("round3", turned), times("round3", ours))
 
 
-def test_the_papers_own_times_give_one_ratio():
+def test_published_times_give_ratio_one():
     frame = times("round3", as_published("round3", 3.0))
     assert len(frame) == 42
     assert frame["ratio"].round(12).unique().tolist() == [3.0]
 
 
-def test_an_operation_measured_twice_is_refused():
+def test_operation_measured_twice_is_rejected():
     row = measurement("Falcon-512", "liboqs-0.13/avx2", "sign", 0.1)
     with pytest.raises(DataError, match=r"hold sign of Falcon-512 with liboqs-0\.13/avx2 twice"):
         times("round3", measured(row, row))
@@ -328,23 +328,23 @@ def size(value: float, note: str = "") -> dict:
         (2529.0, "", "different"),
     ],
 )  # fmt: skip
-def test_verdicts_on_sizes(value, note, verdict):
+def test_size_verdicts_follow_the_sizes(value, note, verdict):
     ours = printed.registry_size(size(value, note))
     assert (ours.value, ours.verdict) == (2528.0, verdict)
 
 
-def test_an_erratum_that_a_version_explains_is_refused():
+def test_erratum_that_a_version_explains_is_rejected():
     with pytest.raises(DataError, match=r"2544 .* listed as an erratum, but 2544 is version 3\.0"):
         printed.registry_size(size(2544.0, "prints 2544, expected 2528"))
 
 
-def test_other_sizes_are_of_algorithms_and_differ_from_ours():
+def test_other_sizes_name_algorithms_and_differ():
     for other in algorithms.OTHER_SIZES.values():
         assert getattr(algorithms.get(other.name), other.quantity) != other.bytes
         assert other.kind in SIZE_VERDICTS and other.source
 
 
-def test_a_size_without_explanation_is_different():
+def test_size_without_explanation_is_different():
     work = registry.get("pqdpol")
     published = work.published.copy()
     is_key = (published["algorithm"] == "Dilithium3") & (
@@ -356,7 +356,7 @@ def test_a_size_without_explanation_is_different():
     assert (row["algorithm"], row["printed"], row["ours"]) == ("Dilithium3", 1953, 1952)
 
 
-def test_the_longest_signature_is_compared_with_the_longest():
+def test_longest_signature_is_compared_with_the_longest():
     frame = printed.sizes(registry.get("mini-blockchain").printed())
     row = frame[frame["quantity"] == "signature_max_bytes"].iloc[0]
     assert (row["printed"], row["ours"], row["verdict"]) == (752, 752, "equal")

@@ -1,4 +1,4 @@
-"""Table 1 of the round-3 comparison: fourteen columns, cell by cell, in JSON, text and pictures."""
+"""Table 1 of the round-3 comparison: fourteen columns in JSON, text and plots."""
 
 import json
 import math
@@ -68,7 +68,7 @@ def shown(rows: pd.DataFrame) -> list[Table]:
     return list(work.tables(work.compute(Bench(measurements=rows))))
 
 
-def test_all_fourteen_columns_are_there_and_measured(table):
+def test_all_fourteen_columns_are_measured(table):
     columns = table.groupby(["table", "variant", "printed_name"], sort=False)
     assert [key for key, _ in columns] == [
         ("table1-kem", variant, name)
@@ -94,7 +94,7 @@ def test_all_fourteen_columns_are_there_and_measured(table):
     json.dumps(records, allow_nan=False)
 
 
-def test_every_printed_number_of_both_halves_is_there(table):
+def test_every_published_number_of_both_halves_is_included(table):
     printed = papers.published("round3")
     printed = printed[printed["table"].isin(round3.HALVES)]
     assert table["printed"].tolist() == printed["value"].tolist()
@@ -128,7 +128,7 @@ def test_sizes_are_equal_or_of_another_version_or_definition(table):
     assert all(other["note"])
 
 
-def test_times_of_other_code_say_so(table):
+def test_times_of_other_code_are_noted(table):
     times = table[table["quantity"].str.endswith("_seconds")]
     other = times[times["reason"].str.contains("here ")]
     assert set(zip(other["printed_name"], other["variant"], strict=True)) == {
@@ -145,14 +145,14 @@ def test_sizes_are_those_of_the_implementation_in_the_column():
     assert (secret_key["ours"], secret_key["printed"]) == (6452, 6492)
 
 
-def test_the_column_of_rainbow_says_whose_code_it_is(table):
+def test_rainbow_column_names_its_code(table):
     for operation in algorithms.SIGNATURE_OPERATIONS:
         note = cell(table, "Rainbow-I-Classic", "avx2", f"{operation}_seconds")["note"]
         assert "AVX2 code of pqchain" in note
         assert "key generation is portable code" in note
 
 
-def test_what_was_not_measured_is_a_cell_with_a_status():
+def test_unmeasured_cells_have_a_status():
     rows = measured()
     rows = rows[rows["algorithm"] != "NTRU-HPS-2048-509"].copy()
     lacking = rows["implementation"] == "liboqs-0.13/avx2"
@@ -174,7 +174,7 @@ def test_what_was_not_measured_is_a_cell_with_a_status():
     assert len(tables) == 2
 
 
-def test_a_frame_of_another_kind_is_refused(table):
+def test_frame_of_another_kind_is_rejected(table):
     with pytest.raises(DataError, match="median_seconds"):
         round3.table1(table)
 
@@ -191,7 +191,7 @@ def test_cross_check_pairs_both_versions():
     assert checks.loc[~avx2, ["main_speedup", "other_speedup"]].isna().all(axis=None)
 
 
-def test_text_holds_every_cell_in_the_order_of_print():
+def test_text_has_every_cell_in_published_order():
     text = "\n\n".join(each.text() for each in shown(measured()))
     lines = text.splitlines()
     assert lines[1].split() == ["reference", "AVX2"]
@@ -208,7 +208,7 @@ def test_text_holds_every_cell_in_the_order_of_print():
     assert "Rainbow, AVX2: AVX2 code of pqchain" in text
 
 
-def test_the_page_holds_both_halves_the_check_and_the_reasons():
+def test_page_has_both_halves_check_and_reasons():
     parts = [each.html() for each in shown(measured())]
     assert [part.count("<table") for part in parts] == [1, 1, 1]
     assert "Table 1 in its own layout, KEM half" in parts[0]
@@ -224,7 +224,7 @@ def test_without_a_clock_nothing_is_computed():
 
 
 @pytest.mark.parametrize("operation", algorithms.OPERATIONS)
-def test_bars_end_at_the_values(table, operation):
+def test_bar_lengths_equal_the_values(table, operation):
     axes = plots.plot_operation(table, operation)
     rows = table[table["quantity"] == f"{operation}_seconds"]
     ends = sorted(bar.get_x() + bar.get_width() for bar in axes.patches)
@@ -240,13 +240,13 @@ def test_bars_end_at_the_values(table, operation):
     ]  # fmt: skip
 
 
-def test_a_bar_that_is_missing_says_why():
+def test_missing_bar_states_the_reason():
     rows = measured()
     rows = rows[rows["algorithm"] != "Kyber512"]
     axes = plots.plot_operation(round3.table1(rows), "encapsulate")
     assert [text.get_text() for text in axes.texts].count("not measured") == 2
 
 
-def test_an_unknown_operation_is_refused(table):
+def test_unknown_operation_is_rejected(table):
     with pytest.raises(UsageError, match=r"operation must be one of .*; got 'seal'"):
         plots.plot_operation(table, "seal")

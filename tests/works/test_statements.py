@@ -1,4 +1,4 @@
-"""Statements: each names the sentence that makes it, and the sentence is in the source."""
+"""Statements: each has a quote, and the quote is in the source text."""
 
 from pathlib import Path
 
@@ -28,12 +28,12 @@ def written(folder: Path, text: str) -> Path:
     return folder
 
 
-def test_a_statement_has_its_quote(tmp_path):
+def test_statement_has_its_quote(tmp_path):
     (one,) = statements.read(written(tmp_path, SENTENCES + CLAIM + 'sentence = "one"\n'))
     assert (one.id, one.quote, one.ours, one.is_computed) == ("so", "It is so.", False, False)
 
 
-def test_a_statement_of_ours_needs_no_sentence(tmp_path):
+def test_derived_statement_needs_no_quote(tmp_path):
     (one,) = statements.read(written(tmp_path, CLAIM + "ours = true\n"))
     assert one.ours and not one.quote
 
@@ -48,15 +48,18 @@ def test_a_statement_of_ours_needs_no_sentence(tmp_path):
         (CLAIM + "ours = true\nverdict = 1\n", "unexpected keyword argument 'verdict'"),
     ],
 )
-def test_planted_a_statement_that_nobody_made_is_refused(tmp_path, text, problem):
+def test_statement_without_a_source_is_rejected(tmp_path, text, problem):
     with pytest.raises(DataError, match=problem):
         statements.read(written(tmp_path, text))
 
 
 @pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
-def test_ids_are_unique_and_readings_tell_claims_of_a_sentence_apart(work):
-    assert len({each.id for each in work.statements}) == len(work.statements)
-    seen = [(each.sentence, each.statement, each.reading) for each in work.statements]
+def test_ids_are_unique_and_readings_differ(work):
+    assert len({statement.id for statement in work.statements}) == len(work.statements)
+    seen = [
+        (statement.sentence, statement.statement, statement.reading)
+        for statement in work.statements
+    ]
     assert len(set(seen)) == len(seen)
 
 
@@ -68,6 +71,6 @@ def test_every_quote_is_in_the_text_of_the_work(work):
 
 
 @pytest.mark.skipif(not SEEDS.is_dir(), reason=WHY)
-def test_planted_a_quote_that_nobody_wrote_is_found_out():
+def test_invented_quote_is_detected():
     quotes = read_toml(registry.get("pqdpol").paper.folder / "claims.toml")["sentences"]
     assert text_of(quotes | {"new": "Falcon 이 가장 느리다."})[1] == ["new"]

@@ -1,4 +1,4 @@
-"""What a verdict may say: no fit confirms its own table, nothing refutes outside the setting."""
+"""Rules of verdicts: a fit does not confirm its own table; only the setting refutes."""
 
 import pytest
 from hypothesis import given
@@ -33,7 +33,7 @@ STANDINGS = st.builds(
 )
 
 
-def test_the_verdicts():
+def test_verdicts_are_pinned():
     assert VERDICTS == (
         "holds", "does not hold", "not with this code", "not at this size", "not on this machine",
         "fitted", "cannot be decided here",
@@ -41,7 +41,7 @@ def test_the_verdicts():
 
 
 @given(outcome=st.sampled_from(OUTCOMES), standing=STANDINGS)
-def test_only_the_works_own_setting_refutes_and_only_what_is_not_fitted_confirms(outcome, standing):
+def test_only_the_published_setting_refutes_and_fitted_values_confirm_nothing(outcome, standing):
     word = standing.word(outcome)
     assert word in VERDICTS
     if word == FAILS:
@@ -54,7 +54,7 @@ def test_only_the_works_own_setting_refutes_and_only_what_is_not_fitted_confirms
 
 
 @given(one=STANDINGS, other=STANDINGS)
-def test_what_is_made_of_two_numbers_has_the_weaker_standing(one, other):
+def test_combined_numbers_have_the_weaker_standing(one, other):
     both = one & other
     assert both.fitted == (one.fitted or other.fitted)
     assert set(both.elsewhere) == {*one.elsewhere, *other.elsewhere}
@@ -62,7 +62,7 @@ def test_what_is_made_of_two_numbers_has_the_weaker_standing(one, other):
     assert set(both.setting.split("; ")) == set((other & one).setting.split("; "))
 
 
-def test_a_verdict_has_no_word_of_its_own():
+def test_verdict_words_are_shared():
     assert Verdict(FAILS, "", "measured", Standing(elsewhere=(SIZE,))).word == "not at this size"
     assert Verdict(HOLDS, "", "modelled", Standing(fitted=True)).word == FITTED
     with pytest.raises((AttributeError, TypeError)):
@@ -70,7 +70,7 @@ def test_a_verdict_has_no_word_of_its_own():
 
 
 def reader(source: str, fitted=(), **values: tuple[float, Standing]) -> Reader:
-    """Return a reader of made-up numbers."""
+    """Return a reader of synthetic numbers."""
 
     def read(name, quantity, implementation):
         value, standing = values[name]
@@ -91,29 +91,29 @@ LESS = [{"kind": "less", "quantity": "q", "smaller": ["a"], "larger": ["b"]}]
         (Standing(elsewhere=(CODE,)), "not with this code"),
     ],
 )
-def test_planted_a_refutation_outside_the_setting_is_labelled(standing, word):
-    found = decide(LESS, reader("measured", a=(2.0, Standing()), b=(1.0, standing)))
-    assert found.word == word
+def test_refutation_outside_the_setting_is_labelled(standing, word):
+    result = decide(LESS, reader("measured", a=(2.0, Standing()), b=(1.0, standing)))
+    assert result.word == word
 
 
 @pytest.mark.parametrize("value", [0.5, 2.0])
-def test_planted_a_statement_decided_by_its_own_fit_is_labelled(value):
+def test_statement_decided_by_its_own_fit_is_labelled(value):
     numbers = reader("modelled", fitted=("q",), a=(value, Standing()), b=(1.0, Standing()))
     assert decide(LESS, numbers).word == "fitted"
     free = reader("modelled", a=(value, Standing()), b=(1.0, Standing()))
     assert decide(LESS, free).word == ("holds" if value < 1 else "does not hold")
 
 
-def test_a_fit_has_no_rank_below_its_error():
+def test_fit_has_no_rank_below_its_error():
     def read(name, quantity, implementation):
         return Number({"a": 29.29, "b": 29.33}[name], noise=2.1, error=2.1)
 
-    found = decide(LESS, Reader("modelled", read, fitted=("q",)))
-    assert found.word == OPEN
-    assert "too close to rank" in found.evidence
+    result = decide(LESS, Reader("modelled", read, fitted=("q",)))
+    assert result.word == OPEN
+    assert "too close to rank" in result.evidence
 
 
-def test_a_proper_failure_goes_before_one_elsewhere():
+def test_failure_in_the_setting_precedes_one_outside():
     checks = [{"kind": "less", "quantity": "q", "smaller": ["a", "c"], "larger": ["b"]}]
     numbers = reader(
         "measured", a=(2.0, Standing(elsewhere=(CODE,))), b=(1.0, Standing()), c=(3.0, Standing())

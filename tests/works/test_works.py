@@ -1,4 +1,4 @@
-"""What holds for every work: its key, its folder, and tables and figures that are data."""
+"""Properties of every work: key, folder, and declared tables and figures."""
 
 import inspect
 import re
@@ -17,7 +17,7 @@ from pqchain.works.work import Bench, Work
 from tests.works.sixth.test_sixth import FOLDER
 
 
-def test_all_are_there_in_the_order_of_the_report():
+def test_works_are_in_report_order():
     works = registry.works()
     assert {work.key for work in works} == set(papers.keys())
     assert [work.paper.place for work in works] == list(range(1, len(works) + 1))
@@ -33,7 +33,7 @@ def test_works_do_not_import_each_other():
         assert imported <= {file.parent.name}, file
 
 
-def test_an_unknown_one_is_refused():
+def test_unknown_work_is_rejected():
     with pytest.raises(UnknownPaper, match="did you mean 'pqdpol'"):
         registry.get("pqdpool")
 
@@ -56,7 +56,7 @@ def test_every_figure_of_this_machine_names_a_plot():
 
 
 @pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
-def test_every_table_has_columns_that_can_be_shown(work):
+def test_every_table_has_known_columns(work):
     for entry in work.chapter.tables.values():
         for fields in entry.get("columns", []):
             assert chapter.column(**fields).title == fields["title"]
@@ -65,7 +65,7 @@ def test_every_table_has_columns_that_can_be_shown(work):
             assert entry["part"] and entry["caption"] and set(entry["source"]) <= set(Kind)
 
 
-def test_a_table_that_is_data_shows_its_frame(tmp_path):
+def test_data_table_shows_its_frame(tmp_path):
     text = """
     [tables.one]
     frame = "f"
@@ -86,27 +86,27 @@ def test_a_table_that_is_data_shows_its_frame(tmp_path):
     assert list(Work(tmp_path).tables({"f": pd.DataFrame()})) == []
 
 
-def test_an_unknown_text_format_is_refused_with_the_nearest():
+def test_unknown_text_format_suggests_the_nearest():
     with pytest.raises(UnknownName, match="did you mean 'shortened'"):
         chapter.column("time", show="shorten")
 
 
 @pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
-def test_without_a_clock_nothing_is_measured_and_nothing_fails(work):
+def test_without_clock_nothing_is_measured(work):
     frames = work.compute(Bench())
     assert list(work.failures(frames)) == []
     assert list(work.tables({})) == []
     assert list(work.figures({})) == []
 
 
-def test_a_work_is_complete_without_a_line_of_code():
+def test_work_of_data_only_is_complete():
     work = Work(FOLDER)
     assert work.algorithms() == ("Falcon-512",)
     assert work.compute(Bench()) == {}
     assert list(work.tables({})) == list(work.figures({})) == []
 
 
-def test_a_figure_of_no_plot_is_refused_with_the_nearest(tmp_path):
+def test_unknown_plot_suggests_the_nearest(tmp_path):
     texts = dict.fromkeys(("name", "part", "description", "caption"), "any")
     fields = texts | {"plot": "speeds", "frame": "f"}
     lines = [f'{field} = "{value}"' for field, value in fields.items()]
@@ -117,7 +117,7 @@ def test_a_figure_of_no_plot_is_refused_with_the_nearest(tmp_path):
         list(Work(tmp_path).figures(frames))
 
 
-def test_a_figure_of_an_unknown_frame_is_refused(tmp_path):
+def test_figure_of_an_unknown_frame_is_rejected(tmp_path):
     fields = 'name = "n"\nplot = "speed"\nframe = "tabel1"\ndescription = "d"\ncaption = "c"'
     (tmp_path / "chapter.toml").write_text(f"[[figures]]\n{fields}", encoding="utf-8")
     work = Work(tmp_path)
@@ -126,7 +126,7 @@ def test_a_figure_of_an_unknown_frame_is_refused(tmp_path):
         list(work.figures({}))
 
 
-def test_an_unknown_part_of_a_chapter_is_refused(tmp_path):
+def test_unknown_part_of_a_chapter_is_rejected(tmp_path):
     (tmp_path / "chapter.toml").write_text("[[finding]]\ntext = 'It is so.'", encoding="utf-8")
     with pytest.raises(DataError, match="only tables, figures and findings; got finding"):
         _ = Work(tmp_path).chapter
@@ -134,7 +134,7 @@ def test_an_unknown_part_of_a_chapter_is_refused(tmp_path):
 
 @pytest.mark.parametrize("work", registry.works(), ids=lambda work: work.key)
 def test_every_finding_names_facts_of_the_work(work):
-    # Without frames there are no facts, but misspelt names are found all the same.
+    # Without frames there are no facts, but misspelt names are still found.
     assert list(work.findings({})) == []
     names = {
         name for entry in work.chapter.findings for name in re.findall(r"{([^}:]+)", entry["text"])
@@ -157,7 +157,7 @@ def finding(folder: Path, text: str) -> Fast:
     return Fast(folder)
 
 
-def test_a_finding_without_its_fact_is_left_out(tmp_path):
+def test_finding_without_its_fact_is_omitted(tmp_path):
     work = finding(tmp_path, "{gain:.0f} times")
     assert list(work.findings({})) == []
     (shown,) = work.findings({"f": pd.DataFrame()})
@@ -165,7 +165,7 @@ def test_a_finding_without_its_fact_is_left_out(tmp_path):
 
 
 @pytest.mark.parametrize("frames", [{}, {"f": pd.DataFrame()}], ids=["no run", "a run"])
-def test_a_finding_with_a_misspelt_fact_is_refused(tmp_path, frames):
+def test_finding_with_a_misspelt_fact_is_rejected(tmp_path, frames):
     work = finding(tmp_path, "{gain:.0f} and {gian:.0f} times")
     with pytest.raises(DataError, match=r"got \['gian'\]"):
         list(work.findings(frames))

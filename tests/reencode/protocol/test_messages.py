@@ -9,7 +9,7 @@ from pqchain.reencode.protocol.messages import Reader, pack
 
 
 @given(cuts=st.lists(st.integers(1, 40), max_size=30), chunk=st.binary(max_size=60))
-def test_messages_and_chunks_survive_any_cutting(cuts, chunk):
+def test_messages_and_chunks_decode_from_any_fragmentation(cuts, chunk):
     wire = (pack({"type": "chunk", "bytes": len(chunk)}) + chunk + pack({"type": "end"})) * 2
     pieces, at = [], 0
     for cut in [*cuts, len(wire)]:
@@ -29,7 +29,7 @@ def test_messages_and_chunks_survive_any_cutting(cuts, chunk):
 
 @given(cuts=st.lists(st.integers(1, 40), max_size=30), chunk=st.binary(min_size=1, max_size=60),
        room=st.integers(1, 70))  # fmt: skip
-def test_short_memory_is_filled_again_and_again(cuts, chunk, room):
+def test_short_buffer_is_refilled(cuts, chunk, room):
     reader, taken, at = Reader(), [], 0
     window = memoryview(bytearray(room))
     reader.expect(len(chunk), window, full=lambda part: taken.append(bytes(part)))
@@ -41,7 +41,7 @@ def test_short_memory_is_filled_again_and_again(cuts, chunk, room):
     assert all(len(part) == room for part in taken[:-1])
 
 
-def test_a_transport_fills_short_memory_too():
+def test_transport_refills_a_short_buffer():
     reader, taken = Reader(), []
     window = memoryview(bytearray(4))
     reader.expect(6, window, full=lambda part: taken.append(bytes(part)))
@@ -54,7 +54,7 @@ def test_a_transport_fills_short_memory_too():
         reader.filled(3)
 
 
-def test_a_chunk_can_be_thrown_away_midway():
+def test_chunk_can_be_discarded_midway():
     reader, memory = Reader(), bytearray(6)
     reader.expect(6, memoryview(memory))
     assert list(reader.feed(b"abc")) == [3]
@@ -74,13 +74,13 @@ def test_a_chunk_can_be_thrown_away_midway():
     ],
     ids=range(5),
 )
-def test_what_is_no_message_is_refused(wire):
+def test_invalid_messages_are_rejected(wire):
     with pytest.raises(DataError):
         list(Reader().feed(wire))
 
 
 @pytest.mark.parametrize("length", [0, (1 << 20) - 3, 1 << 20, 2**32 - 1])
-def test_a_length_that_no_message_has_is_refused_at_once(length):
+def test_invalid_length_is_rejected_at_once(length):
     """Four zeros made a reader go round forever."""
     with pytest.raises(DataError, match=f"must have 1 to 1048572 bytes; got {length}"):
         list(Reader().feed(length.to_bytes(4, "big") + b"more"))

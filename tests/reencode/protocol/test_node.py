@@ -39,7 +39,7 @@ def ask(node, wire, **request):
             if (at, on) == (101, 7)]  # fmt: skip
 
 
-def test_it_greets_everyone_and_serves_its_chunk(mesh):
+def test_node_greets_all_and_serves_its_chunk(mesh):
     node, wire, sessions, folder = mesh
     assert node.connected
     assert {session for session, _, _ in wire.said("beat")} == set(sessions.values())
@@ -51,7 +51,7 @@ def test_it_greets_everyone_and_serves_its_chunk(mesh):
 @pytest.mark.parametrize(
     "request_", [{"block": "0" * 64}, {"block": "../../1"}, {"index": 3}, {"epoch": 9}]
 )
-def test_what_it_does_not_have_it_says(mesh, request_):
+def test_missing_chunk_is_answered(mesh, request_):
     node, wire, _, folder = mesh
     (manifest,) = ChunkStore(folder / "0").manifests()
     assert ask(node, wire, **{"block": manifest.block_hash, **request_}) == ["none"]
@@ -67,7 +67,7 @@ def test_what_it_does_not_have_it_says(mesh, request_):
         pack({"type": "chunk", "bytes": 3}) + b"abc",
     ],
 )  # fmt: skip
-def test_who_breaks_the_protocol_is_cut_off_and_nobody_else(mesh, data):
+def test_only_the_violating_peer_is_disconnected(mesh, data):
     node, wire, _, _ = mesh
     node.handle(Received(101, 7, data, False), 0.02)
     assert wire.closed == [(101, "protocol violation")]
@@ -89,7 +89,7 @@ def asked(wire):
     return {wire.dialled[session]: (session, channel) for session, channel, _ in wire.said("get")}
 
 
-def test_a_chunk_of_another_length_is_not_taken_and_not_asked_for_again(mesh):
+def test_chunk_of_a_wrong_length_is_rejected_and_not_requested_again(mesh):
     node, wire, _ = gathering(mesh)
     assert set(asked(wire)) == {1, 2}
     session, channel = asked(wire)[1]
@@ -105,14 +105,14 @@ def test_a_chunk_of_another_length_is_not_taken_and_not_asked_for_again(mesh):
     assert len(wire.said("get")) == before
 
 
-def test_a_closed_session_moves_its_requests_elsewhere(mesh):
+def test_requests_of_a_closed_session_move_to_other_peers(mesh):
     node, wire, _ = gathering(mesh)
     session, _ = asked(wire)[2]
     node.handle(Closed(session, 2, "gone"), 0.03)
     assert set(asked(wire)) == {1, 2, 3}
 
 
-def test_placements_with_strangers_and_worse_ones_are_ignored(mesh):
+def test_invalid_and_worse_placements_are_ignored(mesh):
     node, _, _ = gathering(mesh)
     placement = node.placement
     for other in (
@@ -126,7 +126,7 @@ def test_placements_with_strangers_and_worse_ones_are_ignored(mesh):
     assert node.placement == placement
 
 
-def test_two_leaders_end_up_with_one_placement(mesh):
+def test_two_leaders_agree_on_one_placement(mesh):
     node, _, _ = gathering(mesh)
     other = {"epoch": 2, "leader": 0, "members": [0, 1, 2, 4]}
     node.handle(Received(102, 0, beat(plan=other), False), 0.03)
@@ -134,7 +134,7 @@ def test_two_leaders_end_up_with_one_placement(mesh):
     assert node.record.ended is None
 
 
-def test_a_peer_that_has_restarted_is_dialled_anew(mesh):
+def test_restarted_peer_is_redialled(mesh):
     node, wire, sessions, _ = mesh
     node.handle(Received(101, 0, beat(), False), 0.02)
     count = len(wire.dialled)
@@ -143,7 +143,7 @@ def test_a_peer_that_has_restarted_is_dialled_anew(mesh):
     assert [peer for session, peer in wire.dialled.items() if session > count] == [1]
 
 
-def test_what_a_member_leaves_unfinished_or_waiting_is_bounded(mesh):
+def test_unfinished_requests_per_member_are_bounded(mesh):
     """Counted, not timed: bytes of half messages, requests that wait, confirmations kept."""
     node, wire, _, folder = mesh
     half = (1_000_000).to_bytes(4, "big") + b"x" * 900_000
@@ -166,7 +166,7 @@ def test_what_a_member_leaves_unfinished_or_waiting_is_bounded(mesh):
     assert len(node._confirmations._digests) == 0
 
 
-def test_open_channels_and_sessions_of_a_member_are_bounded(mesh):
+def test_channels_and_sessions_per_member_are_bounded(mesh):
     node, wire, _, folder = mesh
     before = len(node._peers.readers)
     for channel in range(MAX_CHANNELS):
@@ -188,7 +188,7 @@ def test_open_channels_and_sessions_of_a_member_are_bounded(mesh):
     assert wire.said("echo")
 
 
-def test_a_second_request_on_a_channel_that_the_answer_ends_is_refused(tmp_path):
+def test_second_request_on_a_channel_is_rejected(tmp_path):
     """The transport would raise at bytes behind the end of a stream, and the node would end."""
     runs.prepare(small(), tmp_path)
     wire = Wire()

@@ -1,4 +1,4 @@
-"""Which placement counts, and when all have confirmed the same."""
+"""Order of placements, and agreement on one."""
 
 import pytest
 
@@ -6,14 +6,14 @@ from pqchain.errors import DataError
 from pqchain.reencode.protocol.placement import Confirmations, Placement
 
 
-def test_the_later_epoch_counts_then_the_lower_leader():
+def test_later_epoch_wins_then_lower_leader():
     placements = [Placement(2, 1, (0, 1)), Placement(3, 4, (0, 1)), Placement(2, 0, (0, 2))]
     assert sorted(placements, key=lambda each: each.rank) == [placements[i] for i in (0, 2, 1)]
     assert Placement(2, 1, (0, 1)).agrees(Placement(2, 5, (0, 1)))
     assert not Placement(2, 1, (0, 1)).agrees(Placement(2, 1, (1, 0)))
 
 
-def test_a_placement_survives_json_and_nothing_else_is_one():
+def test_placements_round_trip_and_invalid_ones_are_rejected():
     placement = Placement(2, 1, (0, 1))
     assert Placement.from_plain(placement.plain()) == placement
     for other in (None, {}, {"epoch": "x", "leader": 0, "members": []}, [1, 2, 3]):
@@ -21,7 +21,7 @@ def test_a_placement_survives_json_and_nothing_else_is_one():
             Placement.from_plain(other)
 
 
-def test_everyone_must_confirm_the_same_for_every_block():
+def test_all_nodes_must_confirm_the_same_placement():
     told = Confirmations()
     assert told.agree(0, [1], [])
     assert not told.agree(0, [], ["a"])

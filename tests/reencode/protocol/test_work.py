@@ -1,4 +1,4 @@
-"""Tasks follow each other, and every moment counts once."""
+"""Tasks run sequentially, and time is counted once."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def task(kind):
 
 
 def tasks(*each):
-    """Let tasks follow each other; the outcomes are kept."""
+    """Run tasks sequentially and record their results."""
     outcomes = []
 
     def follow():
@@ -42,7 +42,7 @@ def test_one_task_at_a_time(own):
     assert own.poll() is second
 
 
-def test_what_follows_a_task_waits_its_turn_and_gets_the_outcome(own):
+def test_continuations_run_in_order_with_the_result(own):
     first, between, last = task("io"), task("other"), task("decode")
     line, outcomes = tasks(first, last)
     own.add(line)
@@ -55,7 +55,7 @@ def test_what_follows_a_task_waits_its_turn_and_gets_the_outcome(own):
     assert own.poll() is None
 
 
-def test_what_is_no_longer_wanted_ends_but_its_errors_are_told(own):
+def test_cancelled_tasks_end_and_report_errors(own):
     line, outcomes = tasks(task("io"), task("decode"))
     own.add(line, wanted=[True, False].pop)
     assert own.poll() is None
@@ -73,7 +73,7 @@ def test_what_is_no_longer_wanted_ends_but_its_errors_are_told(own):
         assert outcomes == []
 
 
-def test_time_goes_to_the_phase_that_it_was(own):
+def test_time_is_charged_to_its_phase(own):
     own.count(1.0, None)
     own.count(3.0, "transfer")
     own.count(3.5, "decode")
@@ -82,7 +82,7 @@ def test_time_goes_to_the_phase_that_it_was(own):
     assert own.record.seconds == seconds
 
 
-def test_hidden_work_is_counted_beside(own):
+def test_overlapped_work_is_counted_separately(own):
     own.add(tasks(task("decode"))[0])
     own.poll()
     own.started()

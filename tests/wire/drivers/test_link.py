@@ -1,4 +1,4 @@
-"""The modelled network against closed forms."""
+"""The modelled link compared with closed forms."""
 
 import math
 
@@ -23,14 +23,14 @@ def run(link, sends, seed=0):
     return came, network
 
 
-def test_one_datagram_takes_its_time_on_the_wire_and_the_delay():
+def test_datagram_takes_serialization_time_and_delay():
     link = Link(bits_per_second=1e6, delay_seconds=0.01)
     came, _ = run(link, [(1.0, 0, 1, 1000)])
     wire = (1000 + OVERHEAD_BYTES) * 8 / 1e6
     assert came == [(pytest.approx(1.0 + wire + 0.01), 1, 0, 1000)]
 
 
-def test_a_port_sends_one_after_the_other():
+def test_port_sends_sequentially():
     link = Link(bits_per_second=1e6, delay_seconds=0.01)
     came, _ = run(link, [(0.0, 0, 1, 1000)] * 10)
     wire = (1000 + OVERHEAD_BYTES) * 8 / 1e6
@@ -45,7 +45,7 @@ def test_two_senders_share_the_receivers_port():
     assert came[-1][0] == pytest.approx(10 * wire)
 
 
-def test_a_full_queue_drops():
+def test_full_queue_drops():
     link = Link(bits_per_second=1e6, queue_bytes=20_000)
     came, network = run(link, [(0.0, 0, 1, 1000)] * 100)
     assert network.dropped == 100 - len(came) > 70
@@ -61,7 +61,7 @@ def test_losses_follow_the_seed_and_the_rate():
     assert run(link, sends, seed=1)[0] != came
 
 
-def test_a_window_holds_twice_what_is_on_the_way():
+def test_window_is_twice_the_bandwidth_delay_product():
     assert Link().window_bytes == WINDOW_BYTES
     long = Link(bits_per_second=1e9, delay_seconds=0.1)
     assert long.window_bytes == 2 * 2 * 0.1 * 1e9 / 8
@@ -75,6 +75,6 @@ def test_a_window_holds_twice_what_is_on_the_way():
        for value in (1e300, 10**4000, math.nan, math.inf, "1", None)),
      {"bits_per_second": 1e-300}, {"queue_bytes": 1e300}, {"queue_bytes": 10**4000}],
 )  # fmt: skip
-def test_impossible_links_are_refused(values):
+def test_invalid_links_are_rejected(values):
     with pytest.raises(UsageError):
         Link(**values)

@@ -1,4 +1,4 @@
-"""The driver of processes, without any process."""
+"""The driver of processes, without processes."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ from pqchain.wire.drivers import processes
 from pqchain.wire.drivers.job import Job
 
 
-def test_sockets_can_be_asked_for_where_a_loop_runs_already(monkeypatch, tmp_path):
+def test_sockets_work_within_a_running_event_loop(monkeypatch, tmp_path):
     job = Job(nodes=2, factory="tests.wire.echo:build", identity="Ed25519")
 
     async def fine(mesh: processes._Mesh) -> str:

@@ -2,7 +2,7 @@
 
     python -m tests.wire.transports.dropped lent|placed|resized raised|collected
 
-What is 200 MB long is unmapped as soon as it is freed, so that a thread that still reads or writes
+A buffer of 200 MB is unmapped as soon as it is freed, so that a thread that still reads or writes
 it ends the process.
 """
 
@@ -20,7 +20,7 @@ LENGTH = 200_000_000
 
 
 async def connected():
-    """Return two listening nodes with a session from the first, by its number at either."""
+    """Return two listening nodes and the session numbers at both."""
     row, addresses, events = registry.get("native"), {}, ([], [])
     known = generate(2, algorithm="Ed25519", certificate_key=row.certificate_key)
     nodes = []
@@ -72,7 +72,7 @@ async def main(use: str, end: str) -> None:
     nodes.clear()
     gc.collect()
     for library, handle in handles:
-        # Freed with its owner: the handle is not known any more.
+        # Freed with its owner: the handle is unknown.
         assert handle
         try:
             library.call("port", handle)

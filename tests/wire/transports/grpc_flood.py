@@ -1,4 +1,4 @@
-"""What a flood of connections and endless headers do to a gRPC server; prints JSON."""
+"""Effects of connection floods and endless headers on a gRPC server; prints JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADER_BYTES = 100_000
 
 
 def connections(port: int) -> int:
-    """Count what this process has at a port of its own."""
+    """Count the connections of this process at a port."""
     links = [each for each in Path("/proc/self/fd").iterdir() if each.is_symlink()]
     owned = {str(each.readlink()) for each in links}
     names = (Path("/proc/self/net/tcp"), Path("/proc/self/net/tcp6"))
@@ -41,7 +41,7 @@ async def dialled(client: ours.Grpc, events: list[object]) -> bool:
 
 
 async def endless_header(client: ours.Grpc) -> str:
-    """Call with a header that is too long; return what the server says."""
+    """Call with a header that is too long; return the server's answer."""
     (session,) = client.sessions.values()
     assert session.connection is not None
     call = session.connection.stream_stream("/pqchain.Node/Channel")(

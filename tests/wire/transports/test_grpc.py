@@ -1,4 +1,4 @@
-"""gRPC between nodes: known ones talk, strangers get nothing."""
+"""gRPC between nodes: known nodes communicate, unknown ones get nothing."""
 
 import asyncio
 import json
@@ -73,8 +73,8 @@ asyncio.run(main())
 """
 
 
-def test_known_nodes_talk_and_strangers_get_nothing():
-    # In a process of its own: gRPC's threads do not like to live in one that starts others.
+def test_known_nodes_talk_and_unknown_ones_get_nothing():
+    # In a separate process: gRPC's threads are unsafe in a process that forks.
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=False
     )
@@ -82,7 +82,7 @@ def test_known_nodes_talk_and_strangers_get_nothing():
     assert json.loads(done.stdout) == {"stranger": [], "peer": 0, "answer": "thanks"}
 
 
-def test_a_flood_is_bounded_and_a_header_has_an_end():
+def test_floods_and_headers_are_bounded():
     done = subprocess.run(
         [sys.executable, "-m", "tests.wire.transports.grpc_flood"],
         capture_output=True, text=True, timeout=120, check=False, cwd=Path(__file__).parents[3],
@@ -94,7 +94,7 @@ def test_a_flood_is_bounded_and_a_header_has_an_end():
     assert said["dialled"]
 
 
-def test_what_it_cannot_bound_is_said_where_others_can_reach_it(tmp_path, caplog, monkeypatch):
+def test_listening_beyond_loopback_logs_a_warning(tmp_path, caplog, monkeypatch):
     from pqchain.wire.identity import generate
     from pqchain.wire.transports import grpc
     from pqchain.wire.transports.registry import TransportSettings
@@ -116,7 +116,7 @@ def test_what_it_cannot_bound_is_said_where_others_can_reach_it(tmp_path, caplog
     assert "in total and not per host" in caplog.messages[0]
 
 
-def test_a_member_that_reads_nothing_is_given_up(tmp_path, monkeypatch):
+def test_non_reading_member_is_disconnected(tmp_path, monkeypatch):
     from pqchain.wire.identity import generate
     from pqchain.wire.session import Closed
     from pqchain.wire.transports import grpc, limits
@@ -163,7 +163,7 @@ def run_with_node(tmp_path, check):
     asyncio.run(main())
 
 
-def test_the_library_holds_few_messages_of_a_session(tmp_path):
+def test_buffered_messages_per_session_are_bounded(tmp_path):
     async def check(grpc, node):
         session = grpc._Session(node, 7, peer=1)
         channels = [session.add_channel()[1] for _ in range(3 * grpc.MAX_SENDING)]
@@ -183,7 +183,7 @@ def test_the_library_holds_few_messages_of_a_session(tmp_path):
     run_with_node(tmp_path, check)
 
 
-def test_connections_of_a_peer_are_bounded_and_calls_do_not_end_all_at_once(tmp_path):
+def test_connections_per_peer_are_bounded(tmp_path):
     class Aborted(Exception):
         pass
 

@@ -1,4 +1,4 @@
-"""Our own QUIC library: the same bytes everywhere, nothing for strangers, no way to break it."""
+"""The native QUIC library: deterministic bytes, authentication and robustness."""
 
 import json
 import subprocess
@@ -58,7 +58,7 @@ print(json.dumps([result.datagram_digest, result.lost_datagrams, [n.state for n 
 """
 
 
-def test_all_datagrams_are_the_same_in_every_process(tmp_path):
+def test_datagrams_are_equal_in_every_process(tmp_path):
     """With losses and a restart, under two hash seeds."""
     said = []
     for hash_seed in ("1", "2"):
@@ -75,8 +75,8 @@ def test_all_datagrams_are_the_same_in_every_process(tmp_path):
     assert states == ["done"] * 4 + ["dead"]
 
 
-def test_the_seed_decides_every_byte():
-    """Of the same two hosts: their keys are fixed here, so that only the seed is left."""
+def test_seed_determines_every_byte():
+    """The keys of both hosts are fixed, so that only the seed differs."""
     digests, first = [], NativePair()
     for seed in (1, 1, 2):
         pair = NativePair(digest=True, seed=seed)
@@ -89,7 +89,7 @@ def test_the_seed_decides_every_byte():
 
 
 def asked(pair):
-    """Let the client ask for something; return both hosts with their sessions, and the channel."""
+    """Let the client send a request; return both hosts with their sessions, and the channel."""
     session, there = opened(pair)
     client, server = pair.endpoints[0], pair.endpoints[1]
     channel = client.open(session)
@@ -98,7 +98,7 @@ def asked(pair):
     return client, session, server, there, channel
 
 
-def test_bytes_come_into_the_memory_that_was_named(pair):
+def test_bytes_are_received_into_the_given_buffer(pair):
     client, session, server, there, channel = asked(pair)
     chunk = np.random.default_rng(1).integers(0, 256, 3_000_000, np.uint8)
     row = np.zeros(len(chunk), np.uint8)
@@ -119,8 +119,8 @@ def test_bytes_come_into_the_memory_that_was_named(pair):
     assert server.memory.lent == {}
 
 
-def test_a_place_that_changes_midway_loses_count_of_nothing():
-    """What had come into the old place and was not told of yet is told of with what follows."""
+def test_changing_the_receive_buffer_loses_no_bytes():
+    """Unreported bytes in the old buffer are reported with the following ones."""
     pair = NativePair(bits_per_second=20e6)
     _, there = opened(pair)
     session = next(iter(pair.endpoints[0].sessions))
@@ -135,7 +135,7 @@ def test_a_place_that_changes_midway_loses_count_of_nothing():
                 count += len(event.data) - (event.data[:1] == b"!")
             elif isinstance(event, Filled):
                 count += event.count
-            # Another place for the rest, at a time when some of it has come.
+            # Another buffer for the rest, when a part has arrived.
             pair.now += 0.003
             pair._advance(pair.now)
             into = None if count > size // 2 else memoryview(memory)[count:]
@@ -145,14 +145,14 @@ def test_a_place_that_changes_midway_loses_count_of_nothing():
     assert count == size
 
 
-def test_hosts_that_lend_at_once_get_their_own_memory_back():
-    """Tokens once were counted by host and given back by handle, so that one freed another's."""
+def test_hosts_get_their_own_buffers_back():
+    """Tokens were once counted per host and returned per handle, so that one freed another's."""
     pair = NativePair(3, bits_per_second=1e8)
     sessions = {at: pair.endpoints[at].dial(2, early=False, now=pair.now) for at in (0, 1)}
     pair.run()
     held = {}
     for at, session in sessions.items():
-        # The second is ten times as long: it is still lent when the first one has come back.
+        # The second is ten times as long: it is still lent when the first one has been returned.
         data = held[at] = bytes([at + 1]) * (100_000 * 10**at)
         host = pair.endpoints[at]
         host.send(session, host.open(session), data, end=True)
@@ -167,20 +167,20 @@ def test_hosts_that_lend_at_once_get_their_own_memory_back():
         for at in (0, 1):
             pair.endpoints[at].release_lent()
         lent = pair.fabric.memory.lent.values()
-        # What is still on its way is still held.
+        # Data in flight is still lent.
         assert came.get(1, 0) >= 900_000 or any(view.obj is held[1] for view in lent)
     pair.run()
     pair.endpoints[0].release_lent()
     assert not pair.fabric.memory.lent and came[0] == 100_000
 
 
-def test_what_has_come_before_its_place_was_named_is_handed_over(pair):
+def test_early_bytes_are_copied_into_a_later_buffer(pair):
     client, session, server, there, channel = asked(pair)
     chunk = bytes(range(256)) * 800
     server.send(there, channel, chunk[:50_000])
     pair.carry()
     pair.run()
-    # 50000 bytes were told of as received; the node takes them when it comes to it.
+    # 50,000 bytes were reported as received; the node reads them later.
     row = bytearray(len(chunk))
     came = b"".join(event.data for event in client.events() if isinstance(event, Received))
     assert came == chunk[:50_000]
@@ -192,7 +192,7 @@ def test_what_has_come_before_its_place_was_named_is_handed_over(pair):
     assert row == chunk
 
 
-def test_a_place_that_is_given_up_is_not_touched_any_more(pair):
+def test_released_buffer_is_not_written(pair):
     client, session, server, there, channel = asked(pair)
     row = bytearray(1_000_000)
     client.receive_into(session, channel, memoryview(row), len(row), offset=0)
@@ -210,7 +210,7 @@ def test_a_place_that_is_given_up_is_not_touched_any_more(pair):
     assert client.memory.registered == {}
 
 
-def test_who_proves_nothing_is_cut_off_in_time(monkeypatch):
+def test_unauthenticated_peer_times_out(monkeypatch):
     pair = NativePair(delay_seconds=0.1)
     monkeypatch.setattr(
         "pqchain.wire.transports.authentication.Session._check_answer", lambda *_: None
@@ -224,7 +224,7 @@ def test_who_proves_nothing_is_cut_off_in_time(monkeypatch):
     assert pair.now > 10
 
 
-def test_who_sends_much_before_a_proof_is_cut_off(monkeypatch):
+def test_excess_data_before_authentication_disconnects(monkeypatch):
     pair = NativePair()
     monkeypatch.setattr(
         "pqchain.wire.transports.authentication.Session._check_answer", lambda *_: None
@@ -240,7 +240,7 @@ def test_who_sends_much_before_a_proof_is_cut_off(monkeypatch):
     assert closed == ["too much before a proof of identity"]
 
 
-def test_a_hundred_thousand_datagrams_of_garbage_change_nothing(pair):
+def test_hundred_thousand_invalid_datagrams_change_nothing(pair):
     session, there = opened(pair)
     pair.tap()
     client, server = pair.endpoints[0], pair.endpoints[1]
@@ -269,7 +269,7 @@ def test_a_hundred_thousand_datagrams_of_garbage_change_nothing(pair):
     assert set(server.sessions) == {there}
 
 
-def test_a_host_that_is_gone_is_named_and_others_go_on(pair):
+def test_lost_host_is_named_and_others_continue(pair):
     session, _ = opened(pair)
     client = pair.endpoints[0]
     pair.fabric.stop(1)
@@ -281,7 +281,7 @@ def test_a_host_that_is_gone_is_named_and_others_go_on(pair):
     assert [type(event) for event in client.events()] == [Closed]
 
 
-def test_a_restart_is_heard_of_at_once(pair):
+def test_restart_is_detected_at_once(pair):
     """The key of stateless resets follows from the identity, so it outlives a restart."""
     session, _ = opened(pair)
     pair.join(1, pair.identities[1])
@@ -313,7 +313,7 @@ def test_a_restart_is_heard_of_at_once(pair):
         ("free", (123456,), "handle must be an open one; got 123456"),
     ],
 )  # fmt: skip
-def test_arguments_without_sense_are_refused(pair, name, arguments, message):
+def test_invalid_arguments_are_rejected(pair, name, arguments, message):
     session, _ = opened(pair)
     real = {None: pair.fabric.handle, "session": session}
     first, *rest = arguments
@@ -321,17 +321,17 @@ def test_arguments_without_sense_are_refused(pair, name, arguments, message):
     given += [real[each] if isinstance(each, str) else each for each in rest]
     with pytest.raises(UsageError, match=message):
         pair.fabric._library.call(name, *given)
-    # And it still works.
+    # The host still works.
     assert pair.endpoints[0].open(session) == 0
 
 
-def test_a_handle_that_was_freed_is_none(pair):
+def test_freed_handle_is_none(pair):
     pair.fabric.close()
     with pytest.raises(UsageError, match="must be an open one"):
         pair.fabric.advance(1.0)
 
 
-def test_an_identity_that_is_none_is_refused(pair):
+def test_invalid_identity_is_rejected(pair):
     library, settings = pair.fabric._library, np.array([0, 1452, 0, 1, 1, 1, 10**9, *[1] * 6], "u8")
     key = (0).to_bytes(4, "little") + (4).to_bytes(4, "little") + b"junk"
     for identity, message in ((key, "host 0 has no certificate"), (key[:9], "truncated")):
@@ -344,7 +344,7 @@ def test_an_identity_that_is_none_is_refused(pair):
         library.call("start", pair.fabric.handle, settings.tobytes(), 13, both, len(both))
 
 
-def test_without_the_library_the_reason_is_said(monkeypatch, tmp_path):
+def test_missing_library_states_the_reason(monkeypatch, tmp_path):
     native_library.load.cache_clear()
     monkeypatch.setattr(native_library, "folders", lambda: [tmp_path])
     with pytest.raises(Unsupported, match="was not built: install cargo"):
@@ -361,7 +361,7 @@ def test_without_the_library_the_reason_is_said(monkeypatch, tmp_path):
         native_library.load()
 
 
-def test_an_address_in_use_is_an_error_of_the_system():
+def test_address_in_use_is_an_oserror():
     library = native_library.load()
     with pytest.raises(PqchainError, match="must be an IP address and a port"):
         numbers = library.integers(0, 1452, 0, 1, 1, 1, 10**9, *[1] * 6)

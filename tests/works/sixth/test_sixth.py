@@ -1,4 +1,4 @@
-"""A sixth work needs a folder of its own and no change of any file that there is."""
+"""A sixth work needs a new folder and no change of an existing file."""
 
 from pathlib import Path
 
@@ -14,8 +14,8 @@ FOLDER = Path(__file__).parent / "data" / "sixth"
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory):
-    """Reproduce it beside a work that is there."""
+def reproduction(tmp_path_factory):
+    """Reproduce it with an existing work."""
 
     def measure(names, *, preset, progress):
         return frames.measurements(names)
@@ -26,28 +26,30 @@ def done(tmp_path_factory):
         return report.reproduce(tmp_path_factory.mktemp("sixth") / "results", works=works)
 
 
-def test_its_chapter_is_in_the_report(done):
-    assert done.keys == ("falcon-hls", "sixth")
-    chapter = (done.output / "sixth.html").read_text(encoding="utf-8")
+def test_chapter_is_in_the_report(reproduction):
+    assert reproduction.keys == ("falcon-hls", "sixth")
+    chapter = (reproduction.output / "sixth.html").read_text(encoding="utf-8")
     for expected in (
         "Signatures by carrier pigeon", '<section id="sixth-in-the-air">', "7.58\u202fmin",
         'id="figure-sixth-load"', "455 s on the wing", "Verification on the wing",
         "Pigeons fly by day only",
     ):  # fmt: skip
         assert expected in chapter
-    assert 'href="sixth.html' in done.index.read_text(encoding="utf-8")
-    files = (done.output / "machine.html").read_text(encoding="utf-8")
+    assert 'href="sixth.html' in reproduction.index.read_text(encoding="utf-8")
+    files = (reproduction.output / "machine.html").read_text(encoding="utf-8")
     assert '<a href="sixth/flight.csv">' in files
 
 
-def test_its_frames_and_figures_are_files(done):
-    flight = results.load(done.output / "sixth" / "flight.csv")
+def test_frames_and_figures_are_written(reproduction):
+    flight = results.load(reproduction.output / "sixth" / "flight.csv")
     assert results.contract_of(flight) == FLIGHT
-    assert (done.output / "figures" / "sixth-load.png").is_file()
+    assert (reproduction.output / "figures" / "sixth-load.png").is_file()
 
 
-def test_its_statements_are_judged_by_its_own_numbers(done):
-    claims = done.claims[done.claims["paper"] == "sixth"].set_index(["claim_id", "source"])
+def test_statements_are_judged_by_its_numbers(reproduction):
+    claims = reproduction.claims[reproduction.claims["paper"] == "sixth"].set_index(
+        ["claim_id", "source"]
+    )
     assert claims["verdict"].to_dict() == {
         ("pigeons-are-slower", "modelled"): "holds",
         ("flight-takes-minutes", "published"): "cannot be decided here",
@@ -56,16 +58,16 @@ def test_its_statements_are_judged_by_its_own_numbers(done):
     assert claims.loc[("flight-takes-minutes", "modelled"), "setting"] == "22 m/s"
 
 
-def test_its_times_are_next_to_ours(done):
-    rows = done.times[done.times["paper"] == "sixth"]
+def test_published_times_are_next_to_measured_ones(reproduction):
+    rows = reproduction.times[reproduction.times["paper"] == "sixth"]
     assert rows["quantity"].tolist() == ["verify_seconds"]
     assert rows["ratio"].iloc[0] == pytest.approx(58 / 50)
 
 
-def test_a_work_that_is_only_data_needs_no_class(tmp_path, monkeypatch):
+def test_work_of_data_only_needs_no_class(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "measure", lambda names, **_: frames.measurements(names))
-    done = report.reproduce(tmp_path / "results", works=[Work(FOLDER)])
-    claims = done.claims.set_index("claim_id")
+    reproduction = report.reproduce(tmp_path / "results", works=[Work(FOLDER)])
+    claims = reproduction.claims.set_index("claim_id")
     assert claims.loc["pigeons-are-slower", "verdict"] == "cannot be decided here"
-    text = (done.output / "sixth.html").read_text(encoding="utf-8")
+    text = (reproduction.output / "sixth.html").read_text(encoding="utf-8")
     assert "Signatures by carrier pigeon" in text

@@ -1,4 +1,4 @@
-"""A made-up sixth work with a computation, a table, a figure and a judged statement of its own."""
+"""A fictional sixth work with a computation, a table, a figure and a judged statement."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Sixth(Work):
         )
 
     def figures(self, frames: Frames) -> Iterable[Plot]:
-        """Draw what a pigeon carries."""
+        """Draw the flight."""
         yield Plot(
             name="load",
             axes=plots.plot_sizes(list(frames["flight"]["algorithm"])),

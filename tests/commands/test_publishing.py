@@ -1,4 +1,4 @@
-"""`pqchain compare`, `plot`, `cite` and `native`: what a paper needs, at the command line."""
+"""Commands for publications: `pqchain compare`, `plot`, `cite` and `native`."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_plot_draws_for_a_column(saved: Path, capsys) -> None:
     assert capsys.readouterr().out == "speed.pdf\n"
     content = Path("speed.pdf").read_bytes()
     assert b"/FontFile2" in content  # Type 42 is a TrueType file in the PDF
-    assert b"/Type3" not in content  # which publishers refuse
+    assert b"/Type3" not in content  # which publishers reject
     assert b"/MediaBox [ 0 0 252 " in content  # 3.5 inches of 72 points
     mine = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
     assert cli.main(["plot", "sizes", "--scheme", mine, "--output", "own.png"]) == 0
     assert Path("own.png").stat().st_size > 1000
 
 
-def test_a_history_is_drawn(saved: Path) -> None:
+def test_history_is_drawn(saved: Path) -> None:
     for _ in range(2):
         comparing.append(results.load(saved), Path("history.csv"))
     arguments = ["plot", "history", "history.csv", "--algorithm", "FALCON-512"]
@@ -57,7 +57,7 @@ def test_a_history_is_drawn(saved: Path) -> None:
     assert "Falcon-512" in Path("history.svg").read_text()
 
 
-def test_a_machine_of_which_no_run_comes_along_is_told(saved: Path, tmp_path, monkeypatch, capsys):
+def test_unknown_machine_is_reported(saved: Path, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(stored, "folder", lambda: tmp_path)
     assert cli.main(["compare", str(saved), "elsewhere"]) == 1
     assert "no measurements of 'elsewhere'" in capsys.readouterr().err
@@ -81,12 +81,12 @@ def test_a_machine_of_which_no_run_comes_along_is_told(saved: Path, tmp_path, mo
         (["bench", "--algorithm", "Falcon-512", "--append", "h.txt"], "must end in .csv"),
     ],
 )
-def test_wrong_use_is_told(saved: Path, arguments: list[str], message: str, capsys) -> None:
+def test_usage_errors_are_reported(saved: Path, arguments: list[str], message: str, capsys) -> None:
     assert cli.main(arguments) == 2
     assert message in capsys.readouterr().err
 
 
-def test_a_published_table_goes_into_a_paper(capsys) -> None:
+def test_published_table_is_written_as_latex(capsys) -> None:
     assert cli.main(["papers", "pqdpol", "table4", "--latex"]) == 0
     text = capsys.readouterr().out
     assert text.isascii()
@@ -104,14 +104,14 @@ def test_cite_names_the_software_and_every_work(capsys) -> None:
     assert capsys.readouterr().out.startswith("[pqdpol] authors not named")
 
 
-def test_the_citation_file_says_the_same() -> None:
+def test_cite_equals_the_citation_file() -> None:
     text = (Path(__file__).parents[2] / "CITATION.cff").read_text(encoding="utf-8")
     assert f'title: "{citation.SOFTWARE["title"]}"' in text
     for entry in citation.entries():
         assert all(name.split("(")[-1].split()[-1].strip(")") in text for name in entry["authors"])
 
 
-def test_native_says_how_to_build(capsys) -> None:
+def test_native_prints_the_build_command(capsys) -> None:
     assert cli.main(["native"]) == 0
     assert "pq_native.h" not in (said := capsys.readouterr().out)
     assert "-shared -fPIC" in said

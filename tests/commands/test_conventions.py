@@ -1,4 +1,4 @@
-"""What every command owes its user: quick refusals, names in any case, one preset, typed names."""
+"""Conventions of every command: fast errors, names in any case, one preset, typed names."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ HEAVY = ("pandas", "matplotlib", "pyperf", "oqs", "simpy", "numba")
 
 
 @pytest.mark.parametrize("words", REFUSED)
-def test_an_answer_that_needs_no_work_loads_nothing_heavy(words: str) -> None:
-    """Not a time, which depends on the machine, but what it would be spent on."""
+def test_quick_answers_load_no_heavy_module(words: str) -> None:
+    """Checks the imported modules, because a duration depends on the machine."""
     code = (
         "import sys; from pqchain.commands.main import main; "
         f"code = main({words.split()!r}); "
@@ -58,7 +58,7 @@ def test_names_ignore_case(words: str, capsys: pytest.CaptureFixture[str]) -> No
     assert capsys.readouterr().out
 
 
-def test_the_preset_of_the_environment_reaches_every_measurement(
+def test_environment_preset_is_used_by_every_measurement(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(presets.PRESET_VARIABLE, "Paper")
@@ -72,12 +72,12 @@ def test_the_preset_of_the_environment_reaches_every_measurement(
         pq.measure("Ed25519", "verify")
 
 
-def test_what_with_takes_is_what_there_is() -> None:
+def test_scenario_changes_have_the_scenario_fields() -> None:
     fields = {each.name for each in dataclasses.fields(Scenario)}
     assert set(ScenarioChanges.__annotations__) == fields
 
 
-def test_a_misspelt_field_is_refused_at_run_time_too() -> None:
+def test_misspelt_field_is_rejected_at_run_time() -> None:
     one = Scenario(algorithm="Falcon-512", costs=pq.papers.costs("pqdpol"), network=named("mesh"))
     with pytest.raises(TypeError):
         one.with_(nodez=3)  # type: ignore[call-arg]
@@ -87,7 +87,7 @@ MINE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
 
 
 @pytest.mark.parametrize("asked", [[], ["--algorithm", "mine,FALCON-512,falcon-512"]])
-def test_a_scheme_of_ones_own_stands_once_beside_the_others(asked: list[str], capsys) -> None:
+def test_user_scheme_is_listed_once(asked: list[str], capsys) -> None:
     arguments = ["consensus", "--scheme", MINE, *asked, "--network", "mesh", "--exponents", "1"]
     assert cli.main([*arguments, "--json"]) == 0
     runs = json.loads(capsys.readouterr().out)["runs"]
@@ -95,7 +95,7 @@ def test_a_scheme_of_ones_own_stands_once_beside_the_others(asked: list[str], ca
 
 
 @pytest.mark.parametrize("command", ["bench", "chain", "gas"])
-def test_a_scheme_of_ones_own_may_be_named_too(command: str, capsys) -> None:
+def test_user_scheme_may_be_named_explicitly(command: str, capsys) -> None:
     arguments = [command, "--scheme", MINE, "--algorithm", "mine,nope"]
     assert cli.main(arguments) == 2
     assert "unknown algorithm 'nope'" in capsys.readouterr().err
@@ -117,7 +117,7 @@ def test_a_plan_that_is_changed_keeps_ones_own(capsys) -> None:
     assert {row["algorithm"] for row in figures} == {"Falcon-512", "Mine"}
 
 
-def test_plot_lists_every_kind_of_the_package(capsys) -> None:
+def test_plot_command_lists_every_plot(capsys) -> None:
     assert cli.main(["plot", "--json"]) == 0
     listed = [row["kind"] for row in json.loads(capsys.readouterr().out)]
     drawn = [name for name in dir(plots) if name.startswith("plot_")]
@@ -127,29 +127,29 @@ def test_plot_lists_every_kind_of_the_package(capsys) -> None:
 @pytest.mark.parametrize(
     ("value", "shown"), [(-0.04, "0.0 %"), (0.0, "0.0 %"), (-0.06, "-0.1 %"), (3.14, "+3.1 %")]
 )
-def test_a_percentage_that_rounds_to_zero_has_no_sign(value: float, shown: str) -> None:
+def test_percentage_that_rounds_to_zero_has_no_sign(value: float, shown: str) -> None:
     assert figures.percent(value).replace(figures.NARROW_SPACE, " ") == shown
 
 
-def test_a_missing_file_of_costs_is_said_to_be_missing(capsys) -> None:
+def test_missing_costs_file_is_reported(capsys) -> None:
     assert cli.main(["consensus", "--costs", "nofile.csv"]) == 2
     assert "there is no such file" in capsys.readouterr().err
 
 
-def test_a_block_that_was_made_smaller_says_so_in_its_row() -> None:
+def test_reduced_block_is_noted_in_its_row() -> None:
     blocks = frames.blocks(["Falcon-512"])
     blocks.attrs["provenance"] = {**frames.PROVENANCE, "transactions": 5000}
     assert "1000 of 5000" in tables.block_table(blocks).text()
 
 
-def test_operations_table_wraps_instead_of_being_cut() -> None:
+def test_operations_table_wraps() -> None:
     text = tables.operation_table(frames.measurements(["SPHINCS+-SHA2-128f-simple"])).text(80)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= 80
     assert text.count("samples") == 1
 
 
-def test_classical_schemes_have_no_level_of_nist() -> None:
-    """Level 1 for secp256k1 elsewhere, 0 here, was two things; a test keeps it one."""
+def test_classical_schemes_have_no_nist_level() -> None:
+    """The registry and the table of operations once disagreed about secp256k1."""
     for row in pq.algorithms.ALGORITHMS.values():
         assert (row.nist_level == 0) == (not row.family_facts.post_quantum)

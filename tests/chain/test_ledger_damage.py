@@ -1,0 +1,166 @@
+"""Damaged and forged ledger files are rejected with the reason."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from pqchain.chain import Block, Ledger, Rules, State
+from pqchain.chain.state import LEAST_IN_BULK
+from pqchain.errors import DataError
+from tests.chain.ledgers import ALICE, BOB, PROPOSER, damage, digest_after, rewrite_ledger
+from tests.chain.wallets import alice, bob, hybrid
+
+
+@pytest.mark.parametrize(
+    ("statement", "values", "message"),
+    [
+        ("UPDATE blocks SET data = ? WHERE height = 2", (b"\xff" * 50,), "block 2 is not what was"),
+        ("UPDATE blocks SET data = zeroblob(100000000) WHERE height = 1", (), "at most 5000"),
+        ("UPDATE blocks SET data = 'text' WHERE height = 1", (), "of type text"),
+        ("UPDATE blocks SET digest = zeroblob(32) WHERE height = 3", (), "block 3 is not what was"),
+        ("UPDATE blocks SET digest = 7 WHERE height = 1", (), "block 1 is not what was"),
+        ("DELETE FROM blocks WHERE height = 3", (), "blocks are not as many as were stored"),
+        ("DELETE FROM blocks WHERE height = 1", (), "blocks are not as many as were stored"),
+        ("UPDATE blocks SET height = 0 WHERE height = 2", (), "block 2 is missing"),
+        ("UPDATE blocks SET height = 9 WHERE height = 3", (), "blocks are not as many"),
+        ("INSERT INTO blocks VALUES (4, x'', x'')", (), "blocks are not as many"),
+        ("UPDATE head SET height = 2", (), "blocks are not as many"),
+        ("UPDATE head SET height = 'x'", (), "blocks are not as many"),
+        ("UPDATE head SET tip = zeroblob(32)", (), "last block is not the one"),
+        ("UPDATE head SET digest = zeroblob(32)", (), "last block is not the one"),
+        ("INSERT INTO head SELECT * FROM head", (), "blocks are not as many"),
+        ("DELETE FROM genesis", (), "no usable genesis"),
+        ("INSERT INTO genesis VALUES ('{}')", (), "no usable genesis"),
+        ("UPDATE genesis SET description = description || ' '", (), "no usable genesis"),
+        ("UPDATE genesis SET description = CAST(description || ' ' AS BLOB)", (), "block 1 is not"),
+        ("UPDATE genesis SET description = ?", (b"[" * 100_000,), "no usable genesis"),
+        ("UPDATE genesis SET description = ?", (b"[]",), "no usable genesis"),
+        ("UPDATE genesis SET description = ?", (b"\xff\xfe{",), "no usable genesis"),
+        (
+            "UPDATE genesis SET description = ?",
+            (b'{"chain": "x", "limit_bytes": 1, "algorithms": null, "sealed": 1, "balances": {}}',),
+            "no usable genesis",
+        ),
+        ("CREATE TRIGGER t AFTER INSERT ON blocks BEGIN DELETE FROM blocks; END", (), "no ledger"),
+        ("ALTER TABLE blocks RENAME COLUMN digest TO hash", (), "no ledger"),
+        ("PRAGMA application_id = 1", (), "no ledger"),
+        ("PRAGMA application_id = 0x70716331", (), "a ledger of format 1, which has no digests"),
+        (
+            "PRAGMA application_id = 0x70716332",
+            (),
+            "format 2, .*start a new one with Ledger.create",
+        ),
+    ],
+)
+def test_damage_is_rejected_with_the_reason(
+    path: Path, statement: str, values: tuple[object, ...], message: str
+) -> None:
+    damage(path, statement, *values)
+    before = path.read_bytes()
+    with pytest.raises(DataError, match=message):
+        Ledger.open(path)
+    assert path.read_bytes() == before
+
+
+def test_rewritten_file_is_checked(path: Path) -> None:
+    """An attacker can recompute the digests, but not valid blocks or the old head."""
+    with Ledger.open(path) as ledger:
+        kept = ledger.digest
+        stored = [block.encode() for block in ledger.blocks()]
+    with closing(sqlite3.connect(path)) as connection:
+        (genesis,) = connection.execute("SELECT description FROM genesis").fetchone()
+
+    def rewrite_blocks(blocks: list[bytes]) -> None:
+        digest = digest_after(b"", genesis)
+        damage(path, "DELETE FROM blocks")
+        for height, data in enumerate(blocks, 1):
+            digest = digest_after(digest, data)
+            damage(path, "INSERT INTO blocks VALUES (?, ?, ?)", height, digest, data)
+        tip = Block.decode(blocks[-1]).hash() if blocks[-1] else b""
+        damage(path, "UPDATE head SET height = ?, tip = ?, digest = ?", len(blocks), tip, digest)
+
+    for blocks, said in (
+        ([stored[0], stored[1][:-1] + b"?", stored[2]], "block 2: block rejected, wrong root"),
+        ([stored[0], stored[2]], "block 2: block rejected, wrong height"),
+        ([stored[0], b"\xff" * 50, b""], "block 2: block rejected, malformed"),
+    ):
+        rewrite_blocks(blocks)
+        with pytest.raises(DataError, match=said):
+            Ledger.open(path)
+    rewrite_blocks(stored[:2])
+    with Ledger.open(path) as ledger:
+        assert ledger.state.height == 2
+        assert ledger.digest != kept
+
+
+def ledgers_by_key_mode() -> dict[str, tuple[list[Block], State]]:
+    """Return blocks and final state of a ledger for every key mode."""
+    both = hybrid(key_mode="registered")
+    sent = {
+        "empty": [],
+        "inline": [ALICE.transfer(BOB.address, 1, nonce=0)],
+        "registered": [
+            alice(key_mode="registered").transfer(BOB.address, 1, nonce=n) for n in range(2)
+        ],
+        "recovered": [bob(key_mode="recovered").transfer(ALICE.address, 1, nonce=0)],
+        "hybrid": [hybrid().transfer(BOB.address, 1, nonce=0)],
+        "registered hybrid": [both.transfer(BOB.address, 1, nonce=n) for n in range(2)],
+        "many alike": [ALICE.transfer(BOB.address, 1, nonce=n) for n in range(LEAST_IN_BULK)],
+    }
+    made = {}
+    for name, transactions in sent.items():
+        state, blocks = State.genesis(FORM_BALANCES), []
+        for height in range(3):
+            chosen = transactions if height == 1 else []
+            blocks.append(state.propose(chosen, proposer=PROPOSER, timestamp=height))
+            state = state.apply(blocks[-1])
+        made[name] = blocks, state
+    return made
+
+
+FORM_BALANCES = {wallet.address: 1000 for wallet in (ALICE, BOB, hybrid())}
+WEAKER_RULES = {
+    "sealed": False,
+    "limit_bytes": 2**40,
+    "algorithms": ["Ed25519", "ECDSA-secp256k1", "Falcon-512"],
+    "chain": 2,
+}
+
+
+@pytest.mark.parametrize("form", ledgers_by_key_mode())
+def test_rules_cannot_be_changed_afterwards(form: str, tmp_path: Path) -> None:
+    """Every block refers to a hash of the rules, which recomputed digests do not change."""
+    blocks, state = ledgers_by_key_mode()[form]
+    stored = [block.encode() for block in blocks]
+    forged = Block(
+        replace(blocks[-1].header, height=4, previous=state.tip), blocks[0].transactions, None
+    )
+    path = tmp_path / "chain.pqc"
+    with Ledger.create(path, FORM_BALANCES) as ledger:
+        for block in blocks:
+            ledger.append(block)
+    rewrite_ledger(path, stored)  # unchanged: the rejections below are due to the rules
+    Ledger.open(path).close()
+    for rule, value in WEAKER_RULES.items():
+        for kept in (stored, [*stored, forged.encode()]):
+            rewrite_ledger(path, kept, **{rule: value})
+            with pytest.raises(DataError, match="block 1: block rejected, wrong previous hash"):
+                Ledger.open(path)
+            rewrite_ledger(path, kept[:3], **asdict(Rules()))
+    rewrite_ledger(path, [*stored, forged.encode()])
+    with pytest.raises(DataError, match=r"block 4: .*the block has no seal"):
+        Ledger.open(path)
+
+
+@pytest.mark.parametrize("value", [None, [], 0, "", "no"])
+def test_sealed_must_be_a_boolean(path: Path, value: object) -> None:
+    with Ledger.open(path) as ledger:
+        stored = [block.encode() for block in ledger.blocks()]
+    rewrite_ledger(path, stored, sealed=value)
+    with pytest.raises(DataError, match=r"\(sealed must be True or False.* got .*"):
+        Ledger.open(path)
