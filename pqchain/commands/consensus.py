@@ -116,7 +116,7 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
             raise UsageError(f"--{option} needs --mode model; delegates run one after the other")
     for scenario in scenarios:
         # All scenarios are checked before the first one runs.
-        modes.refuse(scenario, arguments.mode, arguments.transport, arguments.log)
+        modes.check_mode(scenario, arguments.mode, arguments.transport, arguments.log)
     if arguments.log is not None:
         outputs.claim(arguments.log)
     runs = []

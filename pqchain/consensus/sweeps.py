@@ -188,7 +188,7 @@ def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
         # keeps the process from ending.
         _, port = comm.get_address_host_port(scheduler)
         if not 0 < port < 2**16:
-            raise ValueError(f"port {port} is not between 1 and 65535")
+            raise ValueError(f"port must be from 1 to 65535; got {port}")
         encrypted = Security().get_connection_args("client")["ssl_context"]
         if scheduler.startswith("tls:") and encrypted is None:
             raise ValueError("Dask's configuration has no certificates for TLS")

@@ -65,7 +65,7 @@ def run(
     """
     if mode not in MODES[1:]:
         raise UnknownName("mode", mode, MODES, "pqchain.delegates.run(scenario, mode=...).")
-    refuse(scenario, mode, transport, log)
+    check_mode(scenario, mode, transport, log)
     if mode == "virtual" and transport in (None, PLAIN):
         return lockstep.run(scenario, progress=progress)
     chosen = transport or registry.default()
@@ -123,13 +123,15 @@ def link(scenario: Scenario) -> Link:
     return Link(bits_per_second=rate, delay_seconds=2 * latency)
 
 
-def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | None = None) -> None:
+def check_mode(
+    scenario: Scenario, mode: str, transport: str | None, log: Path | None = None
+) -> None:
     """Raise UsageError for options that the mode rejects, Unsupported if it cannot run here."""
     setting.check_executable(scenario)
     if mode != "virtual" and algorithms.get(scenario.algorithm).source:
         raise UsageError(
-            f"{scenario.algorithm} is a scheme of your own, which the processes of {mode} do not "
-            "know: use mode='virtual', where hashes stand in for a scheme given by numbers"
+            f"mode must be 'virtual' for user-defined schemes; got {mode!r} and "
+            f"{scenario.algorithm}. Use mode='virtual' (--mode virtual)."
         )
     if mode == "virtual" and transport in (None, PLAIN):
         if log is not None:
@@ -139,18 +141,18 @@ def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | Non
             )
         return
     if transport == PLAIN:
-        raise UsageError(f"transport is {PLAIN!r}, which needs no sockets; use mode='virtual'")
+        raise UsageError(f"transport {PLAIN!r} must be used in mode 'virtual'; got mode {mode!r}.")
     if transport is not None and (reason := registry.get(transport).unavailable_reason()):
         raise Unsupported(f"transport {transport}: {reason}")
     law = scenario.network.law
     if mode in ("virtual", "netns") and law != "star":
         raise UsageError(
-            f"network is {law}; over a transport, delegates have a link each to a switch: use "
-            "named('star') (--network star)" + ("" if mode == "netns" else ", or transport='plain'")
+            f"network must be a star over a transport; got {law}. Use named('star') "
+            "(--network star)" + ("." if mode == "netns" else ", or transport='plain'.")
         )
     timed_delegate.check_recovery(scenario)
     if mode == "netns" and (reason := namespaces.unavailable_reason()):
-        raise Unsupported(f"no network namespaces: {reason}; use mode='loopback'")
+        raise Unsupported(f"network namespaces: {reason}. Use mode='loopback'.")
     if mode in ("loopback", "netns"):
         host.check_processes(scenario.nodes)
     if mode == "loopback" and law == "host":

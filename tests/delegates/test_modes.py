@@ -211,8 +211,16 @@ def test_delegates_vote_on_loopback(transport, phases):
     ("changes", "options", "why"),
     [
         ({"layout": SIZES}, {"mode": "virtual"}, "layout must not have overhead_bytes"),
-        ({"network": named("mesh")}, {"mode": "virtual", "transport": "native"}, "network is mesh"),
-        ({}, {"mode": "loopback", "transport": "plain"}, "which needs no sockets"),
+        (
+            {"network": named("mesh")},
+            {"mode": "virtual", "transport": "native"},
+            "must be a star .*; got mesh",
+        ),
+        (
+            {},
+            {"mode": "loopback", "transport": "plain"},
+            "must be used in mode 'virtual'; got mode 'loopback'",
+        ),
         ({"nodes": 300}, {"mode": "loopback"}, "got 300, which need about"),
         ({"arrivals_per_second": 5.0}, {"mode": "loopback"}, "arrivals_per_second must be 0"),
         (
