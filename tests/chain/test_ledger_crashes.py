@@ -20,7 +20,7 @@ def test_second_writer_is_rejected(path: Path) -> None:
     with Ledger.open(path) as one, Ledger.open(path) as two:
         append_blocks(one, 1)
         block = next_block(two)
-        with pytest.raises(DataError, match="somebody else appends to it"):
+        with pytest.raises(DataError, match="another process appended to it"):
             two.append(block)
         assert two.state.height == 3
         append_blocks(one, 1)

@@ -61,9 +61,9 @@ ARGUMENTS = {
     "..:X": "cannot be imported: TypeError",
     ":X": "must be file.py:Class or module:Class",
     "X:": "must be file.py:Class or module:Class",
-    "nowhere\udcff.py:X": "there is no file",
-    "~nobody/mine.py:X": "there is no file",
-    "/dev/zero.py:X": "there is no file",
+    "nowhere\udcff.py:X": "does not exist",
+    "~nobody/mine.py:X": "does not exist",
+    "/dev/zero.py:X": "does not exist",
     "json:dumps": "is not a signature scheme: it lacks generate_keypair()",
 }
 

@@ -120,7 +120,7 @@ def test_colours_differ_in_greyscale() -> None:
 
 def test_missing_pgf_requirements_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pgf.shutil, "which", lambda name: None)
-    with pytest.raises(Unsupported, match="Install texlive"):
+    with pytest.raises(Unsupported, match="install texlive"):
         plots.figure_bytes(plots.plot_sizes(["Falcon-512"]), "pgf")
 
 

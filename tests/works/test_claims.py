@@ -234,7 +234,7 @@ def test_median_error_is_1_858_mads():
 
 
 def test_frames_that_break_their_contract_are_rejected():
-    with pytest.raises(DataError, match="a measurement frame has the columns"):
+    with pytest.raises(DataError, match="a measurement frame must have the columns"):
         registry.get("round3").claims(papers.published("round3"))
 
 

@@ -127,9 +127,9 @@ def test_frame_matches_its_contract():
 
 def test_frames_that_break_their_contract_are_rejected():
     work = registry.get("round3")
-    with pytest.raises(DataError, match="a measurement frame has the columns"):
+    with pytest.raises(DataError, match="a measurement frame must have the columns"):
         work.printed(measured().drop(columns="reason"))
-    with pytest.raises(DataError, match="a published frame has the columns"):
+    with pytest.raises(DataError, match="a published frame must have the columns"):
         printed.compare(work.paper, work.published.drop(columns="note"))
 
 
@@ -296,7 +296,7 @@ def test_published_times_give_ratio_one():
 
 def test_operation_measured_twice_is_rejected():
     row = measurement("Falcon-512", "liboqs-0.13/avx2", "sign", 0.1)
-    with pytest.raises(DataError, match=r"hold sign of Falcon-512 with liboqs-0\.13/avx2 twice"):
+    with pytest.raises(DataError, match=r"have sign of Falcon-512 with liboqs-0\.13/avx2 twice"):
         times("round3", measured(row, row))
 
 
