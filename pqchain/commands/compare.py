@@ -14,7 +14,7 @@ def run(arguments: argparse.Namespace) -> int:
     # Missing files are rejected before the slower imports.
     for name in arguments.files:
         if Path(name).suffix == ".csv" and not Path(name).is_file():
-            raise UsageError(f"there is no file {name}; name a file of `pqchain bench --output`")
+            raise UsageError(f"{name} does not exist; name a file of `pqchain bench --output`")
     from pqchain import results
     from pqchain.bench import comparing, stored, tables
 

@@ -95,7 +95,7 @@ def _check_names(arguments: argparse.Namespace) -> None:
         arguments.costs = arguments.costs.casefold()
     if source.suffix == ".csv" and not source.is_file():
         raise UsageError(
-            f"--costs {source}: there is no such file; name a file of `pqchain bench --output`"
+            f"--costs {source} does not exist; name a file of `pqchain bench --output`"
         )
 
 

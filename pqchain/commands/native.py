@@ -48,7 +48,7 @@ def _check(arguments: argparse.Namespace) -> int:
     # Path.resolve() raises RuntimeError at a loop of links before Python 3.13.
     path = Path(os.path.realpath(arguments.check.expanduser()))
     if not path.is_file():
-        raise UsageError(f"--check {arguments.check}: there is no such file")
+        raise UsageError(f"--check {arguments.check} does not exist")
     checks = library_check.check_library(path, first_use_seconds=isolated.limit_seconds())
     findings = list(tqdm(checks, unit="check", disable=not console.is_interactive()))
     columns = [Column("scheme"), Column("check"), Column("verdict"), Column("detail")]

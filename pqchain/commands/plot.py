@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.kind is None:
         return _show_kinds(arguments)
     if arguments.file is not None and not arguments.file.is_file():
-        raise UsageError(f"there is no file {arguments.file}; name a table saved by pqchain")
+        raise UsageError(f"{arguments.file} does not exist; name a table saved by pqchain")
     from pqchain import plots
 
     kind: str = arguments.kind

@@ -216,7 +216,7 @@ def test_a_wrong_file_of_costs_is_wrong_use_in_a_short_line(capsys, tmp_path):
     run(capsys, "--network", "mesh", "--nodes", "4", "--output", str(wrong))
     for path, why in (
         (wrong, "not a table of measurements"),
-        (tmp_path / "none.csv", "there is no such file"),
+        (tmp_path / "none.csv", "does not exist"),
     ):
         code, out, err = run(capsys, "--costs", str(path))
         assert (code, out, err.count("\n")) == (2, "", 1)

@@ -133,7 +133,7 @@ def test_percentage_that_rounds_to_zero_has_no_sign(value: float, shown: str) ->
 
 def test_missing_costs_file_is_reported(capsys) -> None:
     assert cli.main(["consensus", "--costs", "nofile.csv"]) == 2
-    assert "there is no such file" in capsys.readouterr().err
+    assert "does not exist" in capsys.readouterr().err
 
 
 def test_reduced_block_is_noted_in_its_row() -> None:

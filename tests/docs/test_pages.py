@@ -41,7 +41,7 @@ def with_examples() -> list[Path]:
 
 def test_task_pages_have_examples() -> None:
     names = {page.stem for page in with_examples()}
-    assert names >= {"start", "own-scheme", "two-machines", "own-chain", "own-network", "board"}
+    assert names >= {"start", "add-scheme", "compare-runs", "model-chain", "model-network", "board"}
 
 
 @pytest.mark.native
@@ -71,7 +71,7 @@ def test_page_examples_give_the_stated_output(
 
 @pytest.mark.long
 @pytest.mark.native
-@pytest.mark.parametrize("name", ["own-scheme", "two-machines"])
+@pytest.mark.parametrize("name", ["add-scheme", "compare-runs"])
 def test_page_commands_give_the_stated_output(name: str, tmp_path: Path) -> None:
     """Commands run in sequence in an empty folder with the files that the page shows."""
     page = (DOCS / "tasks" / f"{name}.md").read_text(encoding="utf-8")
@@ -95,8 +95,8 @@ def test_page_commands_give_the_stated_output(name: str, tmp_path: Path) -> None
                 ran += 1
     assert ran > 6
     made = {
-        "own-scheme": "sizes.svg mine.html libmine.so",
-        "two-machines": "compared.pdf compared.csv history.svg",
+        "add-scheme": "sizes.svg mine.html libmine.so",
+        "compare-runs": "compared.pdf compared.csv history.svg",
     }
     assert {*made[name].split()} <= {path.name for path in tmp_path.iterdir()}
 
