@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pqchain.costs import CostTable
-    from pqchain.delegates.prices import Computer
+    from pqchain.delegates.service_times import Computer
     from pqchain.wire.drivers.fork_server import ForkServer
 
 _DEFAULTS = {row.name: row.default for row in fields(Scenario)}
@@ -116,7 +116,7 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
             raise UsageError(f"--{option} needs --mode model; delegates run one after the other")
     for scenario in scenarios:
         # All scenarios are checked before the first one runs.
-        modes.refuse(scenario, arguments.mode, arguments.transport, arguments.log)
+        modes.check_mode(scenario, arguments.mode, arguments.transport, arguments.log)
     if arguments.log is not None:
         outputs.claim(arguments.log)
     runs = []
@@ -156,15 +156,17 @@ def _computer(
     """Measure this computer to predict its runs; return None where that is not supported."""
     from pqchain import costs
     from pqchain.bench import operations, presets
-    from pqchain.delegates import prices
+    from pqchain.delegates import service_times
 
     # The calibration runs use one scheme, and the predictions need the costs of all others.
-    names = dict.fromkeys([prices.ALGORITHM, *(scenario.algorithm for scenario in scenarios)])
+    names = dict.fromkeys(
+        [service_times.ALGORITHM, *(scenario.algorithm for scenario in scenarios)]
+    )
     console.print_stderr("Measuring this computer to predict these runs ...")
     try:
         preset = arguments.preset or presets.preset()
         here = costs.from_frame(operations.measure(list(names), preset=preset))
-        return prices.calibrate(
+        return service_times.calibrate(
             here,
             transport=arguments.transport,
             fork_server=fork_server,

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     findings = studies.run(
         plan,
         measurements=None if file is None else results.load(file),
-        seeds=arguments.draws,
+        draws=arguments.draws,
         preset=arguments.preset,
         progress=console.is_interactive(),
     )

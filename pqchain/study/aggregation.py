@@ -165,11 +165,11 @@ def of_plan(plan: Plan) -> dict[str, Tree]:
     return {name: replace(proven, topology=name) for name in get_args(Topology)}
 
 
-def aggregate(tree: Tree, *, seeds: int = 16) -> Aggregated:
+def aggregate(tree: Tree, *, draws: int = 16) -> Aggregated:
     """Draw the tree several times and return times, missed deadlines and bytes."""
-    integer("seeds", seeds, least=1, most=10_000)
+    integer("draws", draws, least=1, most=10_000)
     finals, groups = [], []
-    for seed in range(seeds):
+    for seed in range(draws):
         # Seeds count from 0, so that equal trees give equal results.
         rng = np.random.default_rng(seed)
         proofs = np.array([_group_seconds(tree, rng) for _ in range(tree.groups)])

@@ -27,7 +27,7 @@ from pqchain.study.inputs import Plan
 from pqchain.study.migration import DAY_SECONDS, Migration
 from pqchain.works import papers
 
-SEEDS = 16
+DRAWS = 16
 """Draws of a study, each of a network and of one pass of measurement."""
 
 INTERVAL = (0.05, 0.95)
@@ -228,7 +228,7 @@ class Findings:
     """The limit that binds, by scheme."""
     calibration: pd.DataFrame
     """The model compared with the chain of today, of the contract "study-calibration"."""
-    seeds: int = 1
+    draws: int = 1
     warnings: tuple[str, ...] = ()
     """Reasons to doubt the times."""
 
@@ -303,16 +303,16 @@ def run(
     plan: Plan,
     *,
     measurements: pd.DataFrame | None = None,
-    seeds: int = SEEDS,
+    draws: int = DRAWS,
     preset: PresetName | None = None,
     progress: bool = False,
 ) -> Findings:
-    """Compute all figures over seeds; without `measurements`, measured costs are measured now.
+    """Compute all figures over draws; without `measurements`, measured costs are measured now.
 
     The value of a figure is the median of its draws; its interval holds nine draws of ten. Raises
     UsageError, and MissingCosts for schemes without costs.
     """
-    integer("seeds", seeds, least=1, most=10_000)
+    integer("draws", draws, least=1, most=10_000)
     # Reported here and not by the plan: sliders pass through such plans on the way to others.
     if plan.bundled and plan.bundled not in plan.names:
         raise UsageError(
@@ -330,34 +330,34 @@ def run(
             )
         times = measured(plan, preset=preset, progress=progress)
         warnings += times.unsteady()
-    return sample(plan, times, seeds=seeds, warnings=tuple(warnings), progress=progress)
+    return sample(plan, times, draws=draws, warnings=tuple(warnings), progress=progress)
 
 
 def sample(
     plan: Plan,
     times: Times,
     *,
-    seeds: int = SEEDS,
+    draws: int = DRAWS,
     warnings: tuple[str, ...] = (),
     progress: bool = False,
 ) -> Findings:
-    """Compute all figures over seeds from known times."""
+    """Compute all figures over draws from known times."""
     # The number of a draw seeds its network and picks its pass, so that equal runs are equal.
-    numbers = tqdm(range(seeds), disable=not progress, unit="draw")
-    draws = [models(plan, times.drawn(number), seed=number) for number in numbers]
+    numbers = tqdm(range(draws), disable=not progress, unit="draw")
+    drawn = [models(plan, times.drawn(number), seed=number) for number in numbers]
     figures = {
         algorithm: {
-            name: _over([draw[algorithm].figure(name) for draw in draws]) for name in QUANTITIES
+            name: _over([draw[algorithm].figure(name) for draw in drawn]) for name in QUANTITIES
         }
-        for algorithm in draws[0]
+        for algorithm in drawn[0]
     }
     # The most frequent limit, and of equally frequent ones the first drawn.
     limits = {
-        algorithm: Counter(draw[algorithm].limit for draw in draws).most_common(1)[0][0]
-        for algorithm in draws[0]
+        algorithm: Counter(draw[algorithm].limit for draw in drawn).most_common(1)[0][0]
+        for algorithm in drawn[0]
     }
     calibration = validation.calibrate(plan, times.middle)
-    return Findings(plan, times.middle, figures, limits, calibration, seeds, warnings)
+    return Findings(plan, times.middle, figures, limits, calibration, draws, warnings)
 
 
 def _over(draws: Sequence[Figure]) -> Figure:

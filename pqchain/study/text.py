@@ -18,9 +18,9 @@ from pqchain.study.sampling import Findings
 
 def spread(findings: Findings) -> str:
     """Return the meaning of the intervals."""
-    if findings.seeds < 2:
+    if findings.draws < 2:
         return "one draw, without intervals"
-    return f"intervals: nine of ten of {findings.seeds} draws of network and times"
+    return f"intervals: nine of ten of {findings.draws} draws of network and times"
 
 
 def warnings(findings: Findings) -> list[str]:

@@ -12,8 +12,8 @@ from pqchain.bench import operations as bench
 from pqchain.commands import consensus as consensus_commands
 from pqchain.commands import main as cli
 from pqchain.consensus import model
-from pqchain.consensus.network import NAMES, HostPrices
-from pqchain.delegates import prices
+from pqchain.consensus.network import NAMES, ServiceTimes
+from pqchain.delegates import service_times
 from pqchain.wire.transports import registry
 from pqchain.works import papers
 from tests import frames
@@ -63,7 +63,7 @@ def test_more_delegates_than_nodes_are_capped_over_exponents_and_said(capsys):
 
 def test_help_says_what_no_arrivals_mean(capsys):
     assert cli.main(["consensus", "--help"]) == 0
-    assert "default: 0, always enough" in " ".join(capsys.readouterr().out.split())
+    assert "default: 0, blocks are always full" in " ".join(capsys.readouterr().out.split())
 
 
 def test_several_seeds_become_means_with_intervals(capsys):
@@ -181,13 +181,13 @@ def test_runs_are_saved_and_a_store_is_not_run_again(capsys, tmp_path, monkeypat
         ),
         (["--costs", "guessed"], "--costs must be paper:<work>, measured"),
         (["--costs", "paper:nobody"], "nobody"),
-        (["--block-bytes", "100"], "block_bytes is 100"),
+        (["--block-bytes", "100"], "block_bytes must be at least"),
         (["--delegates", "0"], "--delegates must be from 1 to"),
         (["--nodes", "3", "--delegates", "5"], "at most the number of --nodes, 3; got 5"),
         (["--nodes", "9,4,8", "--delegates", "all,6"], "--nodes, 4; got 6"),
         (["--network", "star", "--bits-per-second", "-5"], "rate_bits_per_second must be a"),
-        (["--network", "mesh", "--peers", "3"], "mesh has no peers"),
-        (["--bits-per-second", "1e6"], "paper-serial has no rate_bits_per_second"),
+        (["--network", "mesh", "--peers", "3"], "parameters of mesh must be among"),
+        (["--bits-per-second", "1e6"], "parameters of paper-serial must be among"),
         (["--round-seconds", "10"], "needs --rule luck"),
         (["--faults", "crash=1"], "must be FIELD=VALUE"),
         (["--faults", "loss_probability=often", "--timeout", "1"], "a number; got 'often'"),
@@ -196,9 +196,9 @@ def test_runs_are_saved_and_a_store_is_not_run_again(capsys, tmp_path, monkeypat
             ["--faults", "crashed=1", "--faults", "crashed=2", "--timeout", "1"],
             "must be given once",
         ),
-        (["--network", "mesh", "--exponents", "20"], "1099511627775 messages"),
+        (["--network", "mesh", "--exponents", "20"], "got 1099511627775 of"),
         (["--output", "runs.txt"], "must end in .csv"),
-        (["--workers", "0"], "workers 0"),
+        (["--workers", "0"], "workers must be"),
     ],
 )
 def test_wrong_use_is_2_with_the_value_and_the_bound(
@@ -229,7 +229,7 @@ def test_too_much_for_an_engine_is_wrong_use_alone_and_a_row_in_a_table(capsys):
     large = ["--network", "mesh", "--engine", "simpy", "--nodes"]
     code, out, err = run(capsys, *large, "4096")
     assert (code, out) == (2, "")
-    assert "16777216 messages are too many for the SimPy engine" in err
+    assert "for SimPy; got 16777216" in err
     assert "--engine fast" in err
     code, out, _ = run(capsys, *large, "4,4096")
     assert code == 1
@@ -285,7 +285,7 @@ def test_a_transport_in_virtual_time_says_what_it_costs(capsys):
 def test_a_run_on_loopback_stands_beside_what_the_law_host_predicts(capsys, monkeypatch):
     def measured(*_):
         here = papers.costs("pqdpol")
-        return prices.Computer(prices=HostPrices(), costs=here, processors=1)
+        return service_times.Computer(service_times=ServiceTimes(), costs=here, processors=1)
 
     monkeypatch.setattr(consensus_commands, "_computer", measured)
     arguments = ["--algorithm", "Dilithium2", "--nodes", "2", "--blocks", "3"]

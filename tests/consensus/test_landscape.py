@@ -21,7 +21,7 @@ PAPER = papers.costs("pqdpol")
 @pytest.fixture(scope="module")
 def laws() -> pd.DataFrame:
     """Return every kind of network up to 256 nodes."""
-    return landscape.laws(PAPER, exponents=range(1, 9), everybody=6, seeds=(0, 1))
+    return landscape.laws(PAPER, exponents=range(1, 9), all_vote_exponent=6, seeds=(0, 1))
 
 
 def growth(frame: pd.DataFrame, setting: str) -> float:
@@ -39,7 +39,7 @@ def test_each_network_has_the_law_of_its_name(laws):
 
 
 def test_everybody_votes_up_to_a_bound_and_delegates_beyond(laws):
-    voting = laws["setting"].isin(landscape.EVERYBODY)
+    voting = laws["setting"].isin(landscape.ALL_VOTE_LAWS)
     assert (laws["delegates"] == laws["nodes"])[voting].all()
     assert laws.loc[voting, "nodes"].max() == 64
     gossip = laws[~voting]
@@ -64,19 +64,19 @@ def test_a_contest_ranks_full_blocks_by_throughput_and_equal_loads_by_latency():
         PAPER, algorithms=["Falcon-512", "Dilithium2", "Dilithium5"], exponents=(4,),
         rates=(1e6, 1e10), capacities=(50_000,), loads=(300,),
     )  # fmt: skip
-    found = landscape.winners(frame).set_index(["question", "rate_bits_per_second"])
-    assert len(found) == 4
+    winners = landscape.winners(frame).set_index(["question", "rate_bits_per_second"])
+    assert len(winners) == 4
     # On a slow network bytes decide; on a fast one verification does, where Dilithium2 is better.
-    assert found.loc[("50000 B", 1e6), "winner"] == "Falcon-512"
-    assert found.loc[("300 transactions", 1e6), "winner"] == "Falcon-512"
-    assert found.loc[("300 transactions", 1e10), "winner"] == "Dilithium2"
-    assert (found["lead"] >= 1).all()
-    full, load = found.loc[("50000 B", 1e6)], found.loc[("300 transactions", 1e6)]
+    assert winners.loc[("50000 B", 1e6), "winner"] == "Falcon-512"
+    assert winners.loc[("300 transactions", 1e6), "winner"] == "Falcon-512"
+    assert winners.loc[("300 transactions", 1e10), "winner"] == "Dilithium2"
+    assert (winners["lead"] >= 1).all()
+    full, load = winners.loc[("50000 B", 1e6)], winners.loc[("300 transactions", 1e6)]
     assert (full["ranked_by"], full["amount"]) == ("throughput_per_second", 50_000)
     assert (load["ranked_by"], load["amount"]) == ("latency_seconds", 300)
     full = frame[frame["question"] == "50000 B"]
     best = full[full["rate_bits_per_second"] == 1e6]["throughput_per_second"].nlargest(2)
-    assert found.loc[("50000 B", 1e6), "lead"] == pytest.approx(best.iloc[0] / best.iloc[1])
+    assert winners.loc[("50000 B", 1e6), "lead"] == pytest.approx(best.iloc[0] / best.iloc[1])
     loads = frame[frame["question"] == "300 transactions"]["transactions_per_block"]
     assert loads.between(298, 301).all()
 
@@ -88,7 +88,7 @@ def test_small_blocks_count_the_mean_and_large_ones_what_was_drawn():
     )  # fmt: skip
     small, large = frame["transactions_per_block"]
     assert small == pytest.approx(29.43, abs=0.01)
-    assert large == int(large) > landscape.LARGE
+    assert large == int(large) > landscape.MAX_EXACT_TRANSACTIONS
 
 
 def test_a_scheme_alone_wins_without_a_lead():
@@ -115,7 +115,7 @@ def test_what_cannot_run_is_a_row_with_the_reason(monkeypatch):
 def test_winners_refuse_another_frame(laws):
     with pytest.raises(DataError, match="landscape"):
         landscape.winners(pd.DataFrame({"question": []}))
-    with pytest.raises(DataError, match=r"'latency' is no question of a contest; pass a frame of"):
+    with pytest.raises(DataError, match=r"got 'latency'\. Pass a frame of contest"):
         landscape.winners(laws)
 
 
@@ -124,10 +124,10 @@ def test_equal_loads_hold_equally_many_transactions_of_any_scheme():
         algorithm="Dilithium2", public_key_bytes=1312, signature_bytes=2420,
         generate_keypair_seconds=1e-4, sign_seconds=1e-4, verify_seconds=1e-4, source="test",
     )  # fmt: skip
-    one = Scenario(
+    case = Scenario(
         algorithm="Dilithium2", costs=CostTable(rows=(row,), source="test"), nodes=4,
         network=named("mesh"),
     )  # fmt: skip
     for count in (1, 30, 299):
-        held = one.with_(block_bytes=landscape._holding(one, count))
-        assert held.transactions_per_block() == count
+        filled = case.with_(block_bytes=landscape._block_bytes(case, count))
+        assert filled.transactions_per_block() == count

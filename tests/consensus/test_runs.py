@@ -13,13 +13,13 @@ from tests.consensus.scenarios import scenario
 
 
 def test_a_record_says_what_ran_and_what_came_out() -> None:
-    one = scenario(network=named("gossip"), nodes=64, delegates=7, seed=3)
-    done = model.run(one)
-    row = done.record(runs.SWEEP)
+    case = scenario(network=named("gossip"), nodes=64, delegates=7, seed=3)
+    result = model.run(case)
+    row = result.record(runs.SWEEP)
     assert tuple(row) == tuple(runs.SWEEP.columns)
-    assert row["scenario"] == one.identifier and row["costs"] == "test"
+    assert row["scenario"] == case.identifier and row["costs"] == "test"
     assert (row["nodes"], row["delegates"], row["network"]) == (64, 7, "gossip")
-    assert row["latency_seconds"] == done.latency_seconds
+    assert row["latency_seconds"] == result.latency_seconds
     assert row["messages"] == 64 * 8 + 7 * 6
     assert row["spread_seconds"] > 0 and row["is_live"] and row["reason"] == ""
     assert math.isnan(model.run(scenario()).record(runs.SWEEP)["spread_seconds"])

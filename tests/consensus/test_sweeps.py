@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -69,7 +70,7 @@ def killing(monkeypatch: pytest.MonkeyPatch) -> Killing:
 
     The list that it gives then holds how many results those were.
     """
-    keep = MODULE._keep
+    keep = MODULE._append
 
     def arm(victim: Callable[[], int]) -> list[int]:
         stored: list[int] = []
@@ -80,7 +81,7 @@ def killing(monkeypatch: pytest.MonkeyPatch) -> Killing:
                 os.kill(victim(), signal.SIGKILL)
                 stored.append(store.read_bytes().count(b"\n"))
 
-        monkeypatch.setattr(MODULE, "_keep", kept)
+        monkeypatch.setattr(MODULE, "_append", kept)
         return stored
 
     return arm
@@ -132,9 +133,9 @@ def test_a_sweep_goes_on_where_it_was_interrupted(
     ran: list[str] = []
     plain = model.run
 
-    def run(one: Scenario, **settings: Any) -> model.Run:
-        ran.append(one.identifier)
-        return plain(one, **settings)
+    def run(case: Scenario, **settings: Any) -> model.Run:
+        ran.append(case.identifier)
+        return plain(case, **settings)
 
     monkeypatch.setattr(model, "run", run)
     assert _bytes(sweep(cases, workers=1, store=store, engine="simpy")) == expected
@@ -146,34 +147,34 @@ def test_a_sweep_goes_on_where_it_was_interrupted(
 def test_a_single_scenario_shows_its_blocks_and_several_themselves(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    one, other = scenario(blocks=3), scenario(seed=1)
-    for scenarios, done, unit in (([one], "3/3 ", "block"), ([one, other], "2/2 ", "scenario")):
+    case, other = scenario(blocks=3), scenario(seed=1)
+    for scenarios, count, unit in (([case], "3/3 ", "block"), ([case, other], "2/2 ", "scenario")):
         sweep(scenarios, workers=1, progress=True)
         bar = capsys.readouterr().err
-        assert done in bar and unit in bar
+        assert count in bar and unit in bar
     sweep([scenario(blocks=3)])
     assert capsys.readouterr().err == ""
 
 
 def test_equal_scenarios_are_run_once_and_returned_as_often_as_asked() -> None:
-    one = scenario(seed=5)
-    frame = sweep([one, scenario(seed=6), one], workers=1)
+    case = scenario(seed=5)
+    frame = sweep([case, scenario(seed=6), case], workers=1)
     assert frame["seed"].tolist() == [5, 6, 5]
-    assert frame["scenario"][0] == frame["scenario"][2] == one.identifier
+    assert frame["scenario"][0] == frame["scenario"][2] == case.identifier
 
 
 def test_results_of_another_version_are_not_used(tmp_path: Path) -> None:
     store = tmp_path / "store.jsonl"
-    one = scenario()
-    sweep([one], workers=1, store=store)
+    case = scenario()
+    sweep([case], workers=1, store=store)
     old = json.loads(store.read_text()) | {"schema_version": 0}
     old["row"]["latency_seconds"] = 1e9
     store.write_text(json.dumps(old) + "\n")
     with pytest.raises(DataError, match=r"line 1 of .* was changed after it was written; give ano"):
-        sweep([one], workers=1, store=store)
+        sweep([case], workers=1, store=store)
     del old[checksum.FIELD]
     store.write_text(checksum.dumps(old) + "\n")
-    assert sweep([one], workers=1, store=store)["latency_seconds"][0] < 100
+    assert sweep([case], workers=1, store=store)["latency_seconds"][0] < 100
 
 
 @pytest.mark.parametrize("text", ["hello\nworld\n", "hello", "{}\n", "[1]\n", "1"])
@@ -185,19 +186,56 @@ def test_a_file_that_is_no_store_is_refused_and_kept(tmp_path: Path, text: str) 
     assert store.read_text() == text
 
 
+def _fails(log: str) -> None:
+    with Path(log).open("a") as file:
+        file.write("run\n")
+    raise ValueError("a defect")
+
+
+def _dies(_: str) -> None:
+    from dask.distributed import KilledWorker
+
+    raise KilledWorker("batch", SimpleNamespace(address="tcp://worker"), 3)
+
+
+def test_an_exception_is_not_retried(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MODULE, "run_batch", _fails)
+    log = tmp_path / "log"
+    for runs, batches in enumerate(
+        (
+            MODULE._with_processes([(log,)], 1),
+            MODULE._with_dask([(log,)], cluster.scheduler_address),
+        ),
+        start=1,
+    ):
+        with pytest.raises(ValueError, match="a defect"):
+            list(batches)
+        assert log.read_text().count("run") == runs
+
+
+def test_dask_workers_that_always_die_raise_an_error(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MODULE, "run_batch", _dies)
+    with pytest.raises(PqchainError, match=r"they died repeatedly"):
+        list(MODULE._with_dask([("",)], cluster.scheduler_address))
+
+
 def test_processes_that_always_die_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "ATTEMPTS", 1)
     monkeypatch.setattr(MODULE, "run_batch", os._exit)
-    with pytest.raises(PqchainError, match=r"processes died 1 times .* 2 batches are left"):
+    with pytest.raises(PqchainError, match=r"1 pools lost a process and 2 batches are pending"):
         list(MODULE._with_processes([(3,), (4,)], 1))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"engine": "slow"}, r"engine is 'slow'; expected one of fast, numpy, simpy"),
-        ({"batch": 0}, r"batch is 0"),
-        ({"workers": 0}, r"workers 0; expected 1 or more"),
+        ({"engine": "slow"}, r"'slow'.*fast, numpy, simpy"),
+        ({"batch": 0}, r"batch must be .* got 0"),
+        ({"workers": 0}, r"workers must be .* got 0"),
     ],
 )
 def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
@@ -213,18 +251,20 @@ def test_an_address_that_cannot_be_is_refused_before_a_client_is_made(
 ) -> None:
     from dask import distributed
 
-    monkeypatch.setattr(distributed, "Client", lambda *given, **named: pytest.fail("was made"))
+    monkeypatch.setattr(distributed, "Client", lambda *positional, **named: pytest.fail("was made"))
     with pytest.raises(UsageError, match=rf"no Dask scheduler answers at '{address}'"):
         sweep([scenario()], scheduler=address)
 
 
 def test_a_scheduler_without_dask_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dask.distributed", None)
-    with pytest.raises(Unsupported, match=r"pip install dask distributed, or"):
+    with pytest.raises(
+        Unsupported, match=r"Dask must be installed .*`pip install dask distributed`"
+    ):
         sweep([scenario()], scheduler="tcp://127.0.0.1:1")
 
 
 def test_a_grid_is_every_combination() -> None:
     made = grid(COSTS, algorithms=["Falcon-512"], exponents=[2, 6], delegates=[None, 8], seeds=[3])
-    assert [(one.nodes, one.delegates) for one in made] == [(4, 4), (4, 4), (64, 64), (64, 8)]
+    assert [(case.nodes, case.delegates) for case in made] == [(4, 4), (4, 4), (64, 64), (64, 8)]
     assert sweep(made, workers=1)["delegates"].tolist() == [4, 4, 64, 8]

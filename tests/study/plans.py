@@ -42,9 +42,9 @@ def plan(**changes: Any) -> Plan:
     return Plan(**(values | changes))
 
 
-def found(one: Plan, costs: CostTable = COSTS, *, seeds: int = 1) -> Findings:
+def found(one: Plan, costs: CostTable = COSTS, *, draws: int = 1) -> Findings:
     """Return the findings of a plan with these costs."""
-    return sample(one, Times((costs,)), seeds=seeds)
+    return sample(one, Times((costs,)), draws=draws)
 
 
 GOOD = """

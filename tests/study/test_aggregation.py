@@ -19,7 +19,7 @@ def test_without_latency_and_bytes_only_the_provers_take_time():
         SMALL, topology="direct", rate_bits_per_second=1e18, least_latency_seconds=0.0,
         most_latency_seconds=0.0, verify_seconds=0.0, proof_verify_seconds=0.0,
     )  # fmt: skip
-    done = aggregate(one, seeds=2)
+    done = aggregate(one, draws=2)
     needed, groups = math.ceil(0.9 * 32), math.ceil(0.66 / 0.9 * 2)
     assert done.group_seconds == pytest.approx(0.020 + needed / 1000)
     assert done.seconds == pytest.approx(done.group_seconds + groups / 100)
@@ -33,12 +33,12 @@ def test_on_a_slow_link_the_inbox_decides():
         aggregate_per_second=1e9,
     )  # fmt: skip
     whole = 8 * 1000 * 3072 / 1e6
-    assert aggregate(one, seeds=4).seconds == pytest.approx(0.9 * whole, rel=0.02)
+    assert aggregate(one, draws=4).seconds == pytest.approx(0.9 * whole, rel=0.02)
 
 
 def test_bytes_are_those_of_the_copies():
     gossip, grid, direct = (
-        aggregate(replace(SMALL, topology=name), seeds=1)
+        aggregate(replace(SMALL, topology=name), draws=1)
         for name in ("gossip", "grid", "direct")
     )  # fmt: skip
     assert gossip.received_bytes == 7 * 32 * 3072 + 131_072
@@ -56,22 +56,22 @@ def test_bytes_are_those_of_the_copies():
     ],
 )  # fmt: skip
 def test_what_is_slower_takes_longer(slower):
-    assert aggregate(replace(SMALL, **slower), seeds=4).seconds > aggregate(SMALL, seeds=4).seconds
+    assert aggregate(replace(SMALL, **slower), draws=4).seconds > aggregate(SMALL, draws=4).seconds
 
 
 def test_deadlines_are_missed_by_what_comes_after_them():
-    middle = aggregate(SMALL, seeds=8)
+    middle = aggregate(SMALL, draws=8)
     assert (middle.missed_groups, middle.missed_final) == (0.0, 0.0)
     late = aggregate(
         replace(SMALL, group_deadline_seconds=middle.group_seconds, final_deadline_seconds=1e-3),
-        seeds=8,
+        draws=8,
     )
     assert 0.0 < late.missed_groups < 1.0
     assert late.missed_final == 1.0
 
 
 def test_equal_trees_give_equal_draws():
-    assert aggregate(SMALL, seeds=3) == aggregate(SMALL, seeds=3)
+    assert aggregate(SMALL, draws=3) == aggregate(SMALL, draws=3)
 
 
 def test_a_cited_prover_decides_rate_and_bytes():
@@ -79,7 +79,7 @@ def test_a_cited_prover_decides_rate_and_bytes():
     tree = Tree(validators=4096, groups=4)
     slow, fast = (replace(tree, **proven_by(tree, prover, cores=cores)) for cores in (2, 16))
     assert fast.proof_bytes == prover.proof_bytes(0.9 * 1024)
-    gained = aggregate(slow, seeds=2).seconds - aggregate(fast, seeds=2).seconds
+    gained = aggregate(slow, draws=2).seconds - aggregate(fast, draws=2).seconds
     assert gained == pytest.approx(922 / 90.9 - 922 / 384.6, rel=0.01)
     with pytest.raises(UsageError, match="must have a published rate"):
         proven_by(tree, PROVERS["labrador"], cores=8)
@@ -114,11 +114,11 @@ def test_how_near_beamsims_report_is():
     README's 8 groups this model is too fast, most on a grid: it has neither TCP's slow start nor
     the packets of ns-3. Nothing is fitted to come nearer.
     """
-    gossip, grid = (aggregate(Tree(topology=name), seeds=6) for name in ("gossip", "grid"))
+    gossip, grid = (aggregate(Tree(topology=name), draws=6) for name in ("gossip", "grid"))
     assert gossip.seconds / 3.9 - 1 == pytest.approx(-0.21, abs=0.03)
     assert grid.seconds / 3.2 - 1 == pytest.approx(-0.46, abs=0.03)
     assert grid.seconds < gossip.seconds  # the order is the report's
-    fewer = aggregate(Tree(topology="grid", groups=4), seeds=4)
+    fewer = aggregate(Tree(topology="grid", groups=4), draws=4)
     assert fewer.seconds / 3.2 - 1 == pytest.approx(-0.05, abs=0.03)
 
 

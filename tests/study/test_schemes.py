@@ -37,7 +37,7 @@ def test_a_table_of_a_file_is_compared_and_labelled():
     plan = reading.parse(reading.ready("ethereum") + TABLE, "mine.toml").with_(
         algorithms=("Mine", "Falcon-512"), migration={}, nodes=64, delegates=16, observed=()
     )
-    found = plans.found(plan, costs(MINE), seeds=2)
+    found = plans.found(plan, costs(MINE), draws=2)
     own = found.values["Mine"]
     assert (own["public_key_bytes"], own["signature_bytes"]) == (1000, 300)
     assert own["transaction_bytes"] == 51 + 294 + 2 + 1000 + 300

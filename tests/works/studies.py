@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 
 from pqchain.consensus import landscape, model
-from pqchain.consensus.network import HostPrices
-from pqchain.delegates.prices import Computer
+from pqchain.consensus.network import ServiceTimes
+from pqchain.delegates.service_times import Computer
 from pqchain.works.pqdpol import measured
 from tests.delegates.runs import executed
 
@@ -36,7 +36,7 @@ def ran(one, mode, computer):
 
 def runs(costs, plan=None, *, progress=False):
     """Stand in for `measured.run`."""
-    computer = Computer(prices=HostPrices(), costs=costs, processors=2)
+    computer = Computer(service_times=ServiceTimes(), costs=costs, processors=2)
     done = [
         (setting, computer.predicted(ran(one, how["mode"], computer)))
         for setting, one, how in measured._orders(costs, PLAN)
@@ -49,7 +49,7 @@ def small(patch: pytest.MonkeyPatch) -> None:
     laws, contest = landscape.laws, landscape.contest
 
     def few_nodes(costs, *, progress=False):
-        return laws(costs, exponents=(1, 3, 6), everybody=3, seeds=(0,), progress=progress)
+        return laws(costs, exponents=(1, 3, 6), all_vote_exponent=3, seeds=(0,), progress=progress)
 
     def few_contests(costs, *, algorithms, exponents, progress=False):
         return contest(

@@ -21,8 +21,8 @@ from pqchain.consensus.network import Network, named
 from pqchain.consensus.runs import Height, Run
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
-from pqchain.delegates import host, modes, prices
-from pqchain.delegates.prices import Computer
+from pqchain.delegates import host, modes, service_times
+from pqchain.delegates.service_times import Computer
 from pqchain.errors import Unsupported
 from pqchain.results import Contract
 from pqchain.statistics import half_width, linear, nonnegative, nonnegative_spread
@@ -136,7 +136,7 @@ def run(costs: CostTable, plan: Plan, *, progress: bool = False) -> dict[str, pd
     known: dict[tuple[str, str], Run] = {}
     with modes.open_fork_server(orders[0][1]) as fork_server:
         try:
-            computer = prices.calibrate(costs, fork_server=fork_server, progress=progress)
+            computer = service_times.calibrate(costs, fork_server=fork_server, progress=progress)
         except Unsupported:
             return {}
         for _, scenario, how in tqdm(orders, disable=not progress, unit="run"):

@@ -256,7 +256,7 @@ def networks(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> Table:
     rows = []
     for setting, group in ran.groupby("setting", sort=False):
         latency = group.groupby("nodes")["latency_seconds"].median()
-        voting = "all" if setting in landscape.EVERYBODY else str(group["delegates"].max())
+        voting = "all" if setting in landscape.ALL_VOTE_LAWS else str(group["delegates"].max())
         rows.append([str(setting), voting, *(latency.get(2**n, float("nan")) for n in exponents)])
     across = (Column(f"2^{n}", numeric=True, show=SECONDS.text) for n in exponents)
     columns = [Column("network"), Column("delegates"), *across]
