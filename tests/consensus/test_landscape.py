@@ -1,4 +1,4 @@
-"""Other networks than the paper's: how latency grows, and who wins."""
+"""Networks beyond the paper: growth of latency, and winning schemes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def growth(frame: pd.DataFrame, setting: str) -> float:
     return math.log(latency[64] / latency[16], 4)
 
 
-def test_each_network_has_the_law_of_its_name(laws):
+def test_networks_have_the_law_of_their_name(laws):
     assert growth(laws, "paper-serial") == pytest.approx(2, abs=0.01)
     assert growth(laws, "csma") == pytest.approx(2, abs=0.1)
     assert growth(laws, "star") == pytest.approx(1, abs=0.1)
@@ -38,7 +38,7 @@ def test_each_network_has_the_law_of_its_name(laws):
     assert growth(laws, "gossip") < 0.3
 
 
-def test_everybody_votes_up_to_a_bound_and_delegates_beyond(laws):
+def test_all_nodes_vote_up_to_a_bound_and_delegates_beyond(laws):
     voting = laws["setting"].isin(landscape.ALL_VOTE_LAWS)
     assert (laws["delegates"] == laws["nodes"])[voting].all()
     assert laws.loc[voting, "nodes"].max() == 64
@@ -55,11 +55,11 @@ def test_only_networks_with_regions_are_drawn_several_times(laws):
     assert laws[laws["setting"].str.contains("regions")]["rate_bits_per_second"].isna().all()
 
 
-def test_frames_keep_their_contract(laws):
+def test_frames_match_their_contract(laws):
     pd.testing.assert_frame_equal(results.check(laws, LANDSCAPE), laws)
 
 
-def test_a_contest_ranks_full_blocks_by_throughput_and_equal_loads_by_latency():
+def test_contest_ranks_full_blocks_by_throughput_and_equal_loads_by_latency():
     frame = landscape.contest(
         PAPER, algorithms=["Falcon-512", "Dilithium2", "Dilithium5"], exponents=(4,),
         rates=(1e6, 1e10), capacities=(50_000,), loads=(300,),
@@ -81,7 +81,7 @@ def test_a_contest_ranks_full_blocks_by_throughput_and_equal_loads_by_latency():
     assert loads.between(298, 301).all()
 
 
-def test_small_blocks_count_the_mean_and_large_ones_what_was_drawn():
+def test_small_blocks_use_mean_lengths_and_large_ones_drawn_lengths():
     frame = landscape.contest(
         PAPER, algorithms=["Falcon-512"], exponents=(2,), rates=(1e9,),
         capacities=(50_000, 1_000_000), loads=(),
@@ -91,7 +91,7 @@ def test_small_blocks_count_the_mean_and_large_ones_what_was_drawn():
     assert large == int(large) > landscape.MAX_EXACT_TRANSACTIONS
 
 
-def test_a_scheme_alone_wins_without_a_lead():
+def test_single_scheme_wins_without_a_lead():
     frame = landscape.contest(
         PAPER, algorithms=["Falcon-512"], exponents=(2,), rates=(1e9,), capacities=(50_000,),
         loads=(),
@@ -101,7 +101,7 @@ def test_a_scheme_alone_wins_without_a_lead():
     assert np.isnan(row["lead"])
 
 
-def test_what_cannot_run_is_a_row_with_the_reason(monkeypatch):
+def test_unsupported_runs_are_rows_with_the_reason(monkeypatch):
     def refuse(scenario: Scenario) -> None:
         raise PqchainError("too large for this machine")
 
@@ -112,14 +112,14 @@ def test_what_cannot_run_is_a_row_with_the_reason(monkeypatch):
     assert landscape.winners(frame).empty
 
 
-def test_winners_refuse_another_frame(laws):
+def test_winners_reject_other_frames(laws):
     with pytest.raises(DataError, match="landscape"):
         landscape.winners(pd.DataFrame({"question": []}))
     with pytest.raises(DataError, match=r"got 'latency'\. Pass a frame of contest"):
         landscape.winners(laws)
 
 
-def test_equal_loads_hold_equally_many_transactions_of_any_scheme():
+def test_equal_loads_have_equal_transaction_counts():
     row = Costs(
         algorithm="Dilithium2", public_key_bytes=1312, signature_bytes=2420,
         generate_keypair_seconds=1e-4, sign_seconds=1e-4, verify_seconds=1e-4, source="test",

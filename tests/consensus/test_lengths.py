@@ -9,7 +9,7 @@ from pqchain.consensus import lengths
 
 
 def test_mean_fill_equals_the_enumerated_mean() -> None:
-    # Lengths 1 or 2, room for 4: by hand over all sequences, 2 + 1/2 + ... = 2.6875.
+    # Lengths 1 or 2, capacity 4: enumerated by hand, 2 + 1/2 + ... = 2.6875.
     shares = {1: 1, 2: 1}
     expected = 1 + 1 + (1 - 4 / 8) + 1 / 16  # P(S1<=4), P(S2<=4), P(S3<=4) = 4/8, P(S4<=4)
     assert lengths.mean_fill(shares, capacity_bytes=4, fixed_bytes=0) == pytest.approx(expected)

@@ -1,4 +1,4 @@
-"""Closed forms, and the times that ns-3 gave for the same networks."""
+"""Networks compared with closed forms and with ns-3."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BLOCK_BYTES = 50_000
 
 
 def block(law: str, nodes: int, **changes: object) -> Scenario:
-    """Only the network takes time, for a message with a block of exactly 50,000 bytes."""
+    """A scenario in which only the network takes time, for a block of exactly 50,000 bytes."""
     settings = {"exchange": None, "vote_phases": None, **changes.pop("fields", {})}  # type: ignore[dict-item]
     return scenario(
         nodes=nodes, costs=FREE, layout=WHOLE, network=named(law, **changes), **settings
@@ -33,7 +33,7 @@ def block(law: str, nodes: int, **changes: object) -> Scenario:
 
 
 def unicast_ns(case: Network, payload_bytes: int) -> int:
-    """When a single message sent at 0 has arrived on an idle network."""
+    """Return the arrival time in ns of a message sent at 0 on an idle network."""
     table = link_times(case, (payload_bytes, 1, 1))
     arrived = int(table.send_ns[0, 0] + table.latency_ns[0, 0, 0])
     return arrived + int(table.downlink_ns[0]) + table.downlink_latency_ns
@@ -50,30 +50,30 @@ def unicast_ns(case: Network, payload_bytes: int) -> int:
     ],
     ids=["mesh UDP", "mesh TCP", "UDP echo", "star UDP", "CSMA"],
 )
-def test_one_message_takes_what_it_takes_in_ns3(
+def test_one_message_agrees_with_ns3(
     law: str, changes: dict[str, object], payload: int, milliseconds: float
 ) -> None:
     ours = unicast_ns(named(law, **changes), payload) / 1e6
-    # The first four agree to the digits printed, without any fitted number; csma's gap is fitted.
+    # The first four agree to all digits without fitting; only the gap of csma is fitted.
     assert ours == pytest.approx(milliseconds, rel=0.0011 if payload == 1024 else 2e-5)
 
 
 @pytest.mark.parametrize("nodes", [2, 4, 8, 16, 32])
-def test_csma_all_to_all_takes_what_it_takes_in_ns3(nodes: int) -> None:
+def test_csma_all_to_all_agrees_with_ns3(nodes: int) -> None:
     printed = {2: 0.0095, 4: 0.0550, 8: 0.2527, 16: 1.079, 32: 4.446}[nodes]
     result = model.run(block("csma", nodes))
     assert result.latency_seconds == pytest.approx(printed, rel=0.02)
 
 
 @pytest.mark.parametrize("nodes", [2, 4, 8, 16, 32])
-def test_mesh_is_flat_and_takes_what_it_takes_in_ns3(nodes: int) -> None:
+def test_mesh_agrees_with_ns3_and_is_flat(nodes: int) -> None:
     over_tcp = block("mesh", nodes, transport="tcp", fields={"vote_phases": 0})
     assert model.run(over_tcp).latency_seconds == pytest.approx(0.089296, rel=1e-5)
     over_udp = block("mesh", nodes, fields={"exchange": "all-to-all", "vote_phases": 0})
     assert model.run(over_udp).latency_seconds == pytest.approx(0.083728, rel=1e-5)
 
 
-def test_star_sends_to_one_receiver_after_the_other_as_in_ns3() -> None:
+def test_star_sends_one_by_one_as_in_ns3() -> None:
     result = model.run(block("star", 6, fields={"vote_phases": 0}))
     final = np.sort(result.heights[0].final_ns)[1:] / 1e6
     assert final[0] == pytest.approx(88.016)
@@ -81,7 +81,7 @@ def test_star_sends_to_one_receiver_after_the_other_as_in_ns3() -> None:
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 5, 16, 32])
-def test_paper_serial_is_its_closed_form(nodes: int) -> None:
+def test_paper_serial_equals_its_closed_form(nodes: int) -> None:
     case = scenario(nodes=nodes, network=named("paper-serial"))
     law, costs = case.network.serial, case.cost
     size = costs.public_key_bytes + costs.signature_bytes
@@ -96,7 +96,7 @@ TIMES = ServiceTimes(
 
 
 @pytest.mark.parametrize("nodes", [1, 2, 5, 16])
-def test_one_processor_does_all_work_one_after_the_other(nodes: int) -> None:
+def test_one_processor_works_sequentially(nodes: int) -> None:
     case = scenario(
         nodes=nodes, network=named("host", service_times=TIMES), costs=table(verify=3e-3, sign=1e-3)
     )
@@ -109,7 +109,7 @@ def test_one_processor_does_all_work_one_after_the_other(nodes: int) -> None:
     assert model.run(case).latency_seconds == pytest.approx(expected, abs=1e-7 * nodes)
 
 
-def test_two_processors_take_half_as_long_where_both_have_as_much() -> None:
+def test_two_equally_loaded_processors_take_half_the_time() -> None:
     seconds = [
         model.run(scenario(nodes=16, network=named("host", processors=many))).latency_seconds
         for many in (1, 2, 4)
@@ -118,7 +118,7 @@ def test_two_processors_take_half_as_long_where_both_have_as_much() -> None:
     assert seconds[0] / seconds[2] == pytest.approx(4, rel=0.05)
 
 
-def test_votes_on_one_processor_cost_their_verification_and_their_signing() -> None:
+def test_votes_on_one_processor_cost_signing_and_verification() -> None:
     costs, nodes = table(verify=3e-3, sign=1e-3), 8
     free = ServiceTimes(message_seconds=0, byte_seconds=0, transaction_seconds=0, height_seconds=0)
     case = scenario(
@@ -126,19 +126,19 @@ def test_votes_on_one_processor_cost_their_verification_and_their_signing() -> N
     )
     block = model.Load(case).take(0, now=0)
     assert block is not None
-    # All but what comes after the last quorum of commits was reached.
+    # Everything before the last commit quorum.
     most = (
         (nodes - 1) * block.transactions * 3e-3 + 2 * nodes * 1e-3 + 2 * nodes * (nodes - 1) * 3e-3
     )
     assert 0.8 * most < model.run(case).latency_seconds < most
 
 
-def test_more_delegates_than_a_computer_bears_are_refused() -> None:
+def test_too_many_delegates_per_computer_are_rejected() -> None:
     with pytest.raises(UsageError, match=r"delegates must be at most 256 on one computer; got 300"):
         scenario(nodes=300, network=named("host"))
 
 
-def test_csma_is_its_closed_form() -> None:
+def test_csma_equals_its_closed_form() -> None:
     for nodes in (2, 3, 9):
         view = single_view(block("csma", nodes))
         grants = nodes * (nodes - 1) * int(view.link_times.send_ns[VOTE, 0])
@@ -147,7 +147,7 @@ def test_csma_is_its_closed_form() -> None:
 
 
 @pytest.mark.parametrize("law", ["star", "regions"])
-def test_the_last_receiver_waits_for_all_slots_of_the_uplink(law: str) -> None:
+def test_last_receiver_waits_for_all_slots_of_the_uplink(law: str) -> None:
     case = block(law, 12, jitter_fraction=0.0, fields={"vote_phases": 0})
     view = single_view(case)
     final = model.run(case).heights[0].final_ns
@@ -169,7 +169,7 @@ def test_gossip_is_the_shortest_path() -> None:
     source = int(overlay.delegates[view.proposer])
     times = dict.fromkeys(range(200))
     times[source] = 0  # type: ignore[assignment]
-    # Bellman and Ford's, which shares nothing with the engines.
+    # Bellman-Ford, independent of the engines.
     for _ in range(200):
         for node in range(200):
             if times[node] is None:
@@ -189,7 +189,7 @@ def test_gossip_is_the_shortest_path() -> None:
 
 
 @pytest.mark.parametrize(("nodes", "peers"), [(1, 3), (2, 1), (2, 8), (4, 3), (4, 1000), (9, 7)])
-def test_gossip_never_goes_to_oneself_and_to_everybody_once(nodes: int, peers: int) -> None:
+def test_gossip_reaches_every_other_node_once(nodes: int, peers: int) -> None:
     case = scenario(nodes=nodes, network=named("gossip", peers=peers), vote_phases=0)
     overlay = single_view(case).overlay
     assert overlay is not None
@@ -206,7 +206,7 @@ def test_gossip_never_goes_to_oneself_and_to_everybody_once(nodes: int, peers: i
     assert runs[0].reached_ns.tolist().count(NEVER) == 0
 
 
-def test_gossip_draws_among_all_the_others_alike() -> None:
+def test_gossip_peers_are_uniform() -> None:
     overlay = single_view(scenario(nodes=11, network=named("gossip", peers=9))).overlay
     assert overlay is not None
     keyed = [dataclasses.replace(overlay, key=key) for key in range(200)]
@@ -218,7 +218,7 @@ def test_gossip_draws_among_all_the_others_alike() -> None:
     assert (np.abs(np.delete(peers_drawn, 7) - 160) < 60).all()
 
 
-def test_gossip_to_everybody_is_its_closed_form() -> None:
+def test_gossip_to_all_equals_its_closed_form() -> None:
     # As many peers as others: the proposer alone sends to all, one copy after the other.
     case = scenario(
         nodes=6, network=named("gossip", peers=5, jitter_fraction=0.0), costs=FREE, layout=WHOLE,
@@ -237,7 +237,7 @@ def test_gossip_to_everybody_is_its_closed_form() -> None:
     ]
 
 
-def test_a_wider_gossip_grows_with_the_logarithm() -> None:
+def test_wider_gossip_grows_with_the_logarithm() -> None:
     spreads = []
     for exponent in (8, 11, 14):
         case = scenario(nodes=2**exponent, delegates=4, network=named("gossip"), costs=FREE,
@@ -248,7 +248,7 @@ def test_a_wider_gossip_grows_with_the_logarithm() -> None:
     assert spreads[2] < 2.5 * spreads[0]
 
 
-def test_the_laws_are_what_the_networks_are_named_for() -> None:
+def test_networks_have_the_laws_of_their_names() -> None:
     def growth(law: str, **fields: object) -> float:
         small, large = (
             model.run(block(law, nodes, fields=dict(fields))).latency_seconds for nodes in (16, 32)
@@ -261,7 +261,7 @@ def test_the_laws_are_what_the_networks_are_named_for() -> None:
     assert growth("mesh", vote_phases=0) == 1.0
 
 
-def test_regions_are_symmetric_and_everywhere() -> None:
+def test_region_delays_are_symmetric_and_complete() -> None:
     matrix = np.array([region["latency_milliseconds"] for region in network.REGIONS])
     assert np.array_equal(matrix, matrix.T)
     expected = [region["share"] for region in network.REGIONS]
@@ -271,7 +271,7 @@ def test_regions_are_symmetric_and_everywhere() -> None:
     assert shares == pytest.approx(expected, abs=0.03)
 
 
-def test_every_name_is_a_network_and_others_are_refused() -> None:
+def test_network_names_are_accepted_and_others_rejected() -> None:
     assert [named(name).law for name in NAMES] == list(NAMES)
     with pytest.raises(UnknownName, match=r"'gosip'; did you mean 'gossip'"):
         named("gosip")
@@ -297,7 +297,7 @@ def test_every_name_is_a_network_and_others_are_refused() -> None:
         ("star", {"world": True, "peers": 2}, r"of star .*; got peers, world"),
     ],
 )
-def test_what_a_kind_of_network_does_not_have_is_refused(
+def test_parameters_of_other_networks_are_rejected(
     law: str, changes: dict[str, object], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
@@ -320,6 +320,6 @@ def test_what_a_kind_of_network_does_not_have_is_refused(
         ({"latency_seconds": 10.0, "jitter_fraction": 1.0}, r"must be below 4; got 10.0 seconds"),
     ],
 )
-def test_impossible_networks_are_refused(changes: dict[str, object], message: str) -> None:
+def test_invalid_networks_are_rejected(changes: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         Network(law="mesh", **changes)  # type: ignore[arg-type]

@@ -52,14 +52,14 @@ def mean_interval_seconds(miners: int, *, round_seconds: float = ROUND_SECONDS) 
     return round_seconds + MIN_DELAY_SECONDS + round_seconds / 2.0 / (miners + 1)
 
 
-def test_the_release_delay_is_that_of_the_authors_code() -> None:
+def test_release_delay_is_that_of_the_authors_code() -> None:
     assert release_delay_seconds(0.0, round_seconds=ROUND_SECONDS) == 6.0
     luckiest = release_delay_seconds(1.0 - 2.0**-52, round_seconds=ROUND_SECONDS)
     assert luckiest == pytest.approx(1.0)
     assert mean_interval_seconds(32) == pytest.approx(11 + 5 / 33)
 
 
-def test_the_luckiest_wins_and_only_the_nearly_as_lucky_release() -> None:
+def test_only_near_winners_release_their_block() -> None:
     alone = race([0.1, 0.9, 0.5], round_seconds=10.0, propagation_seconds=0.1)
     assert (alone.winner, alone.released, alone.switched) == (1, 1, 0)
     assert alone.released_seconds == pytest.approx(11.5)
@@ -112,14 +112,12 @@ def _played(lucks: list[float], round_seconds: float, propagation: float) -> tup
                    max_size=12),
     propagation=st.floats(0.001, 6.0),
 )  # fmt: skip
-def test_a_race_is_what_comes_out_message_by_message(
-    lucks: list[float], propagation: float
-) -> None:
+def test_race_equals_the_message_level_simulation(lucks: list[float], propagation: float) -> None:
     outcome = race(lucks, round_seconds=10.0, propagation_seconds=propagation)
     assert (outcome.winner, outcome.released, outcome.switched) == _played(lucks, 10.0, propagation)
 
 
-def test_the_expected_luck_of_the_winner_grows_with_the_miners() -> None:
+def test_expected_luck_of_the_winner_grows_with_the_miners() -> None:
     for miners in (2, 8, 32):
         best = [
             max(luck_value(7, height=height, node=node) for node in range(miners))
@@ -131,7 +129,7 @@ def test_the_expected_luck_of_the_winner_grows_with_the_miners() -> None:
         )
 
 
-def test_the_model_counts_the_rivals_of_each_race() -> None:
+def test_model_counts_the_rivals_of_each_race() -> None:
     lucky = block(
         "mesh", 16,
         fields={"proposal": "luck", "round_seconds": 10.0, "blocks": 60, "vote_phases": 0},
@@ -147,7 +145,7 @@ def test_the_model_counts_the_rivals_of_each_race() -> None:
     assert 0 < sum(expected) < 60
 
 
-def test_the_luckiest_of_the_living_proposes() -> None:
+def test_luckiest_live_node_proposes() -> None:
     fields = {"proposal": "luck", "round_seconds": 10.0, "vote_phases": 2, "blocks": 20}
     faults = {"faults": Faults(crashed=(0, 3)), "view_timeout_seconds": 20.0}
     result = model.run(block("mesh", 8, fields=fields | faults))

@@ -25,11 +25,11 @@ COUNTS = {
 
 
 @pytest.mark.parametrize(("algorithm", "count"), COUNTS.items())
-def test_blocks_hold_what_the_tables_imply(algorithm: str, count: float) -> None:
+def test_transactions_per_block_match_the_tables(algorithm: str, count: float) -> None:
     assert Scenario(algorithm=algorithm, costs=PAPER).transactions_per_block() == count
 
 
-def test_lengths_of_falcon_signatures_give_a_fraction_of_a_transaction() -> None:
+def test_falcon_signature_lengths_give_fractional_block_fill() -> None:
     exact = Scenario(algorithm="Falcon-512", costs=PAPER).transactions_per_block()
     assert exact == pytest.approx(29.42, abs=0.05)
     many = Scenario(algorithm="Falcon-512", costs=PAPER, nodes=2, blocks=3000)
@@ -37,7 +37,7 @@ def test_lengths_of_falcon_signatures_give_a_fraction_of_a_transaction() -> None
     assert counted == pytest.approx(exact, abs=0.05)  # five standard errors of 0.009
 
 
-def test_recovered_keys_are_left_out_of_the_transaction() -> None:
+def test_recovered_keys_are_not_in_the_transaction() -> None:
     from pqchain.costs import Costs, CostTable
 
     row = Costs(
@@ -54,7 +54,7 @@ def test_recovered_keys_are_left_out_of_the_transaction() -> None:
         scenario(layout=Layout(key_mode="recovered"))
 
 
-def test_scenarios_are_values() -> None:
+def test_equal_scenarios_compare_equal() -> None:
     first, same = scenario(seed=1), scenario(seed=1)
     assert first == same and hash(first) == hash(same) and first.identifier == same.identifier
     others = [
@@ -69,7 +69,7 @@ def test_scenarios_are_values() -> None:
     assert len({first.identifier, *(other.identifier for other in others)}) == 8
 
 
-def test_an_alias_is_the_same_scenario() -> None:
+def test_alias_is_the_same_scenario() -> None:
     assert scenario(algorithm="Dilithium 2").identifier == scenario().identifier
 
 
@@ -113,7 +113,7 @@ def test_an_alias_is_the_same_scenario() -> None:
         ({"view_timeout_seconds": 0.0}, r"view_timeout_seconds must be .* got 0.0"),
     ],
 )
-def test_impossible_scenarios_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_invalid_scenarios_are_rejected(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(PqchainError, match=message):
         model.run(scenario(**changes))
 
@@ -146,12 +146,12 @@ def test_impossible_scenarios_are_refused(changes: dict[str, Any], message: str)
         ({"slow": (0,), "slow_factor": 1}, r"slow_factor must be above 1"),
     ],
 )
-def test_impossible_faults_are_refused(changes: dict[str, Any], message: str) -> None:
+def test_invalid_faults_are_rejected(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         Faults(**changes)
 
 
-def test_all_to_all_over_a_million_nodes_is_refused_with_a_way_out() -> None:
+def test_all_to_all_over_a_million_nodes_is_rejected_with_an_alternative() -> None:
     with pytest.raises(UsageError) as caught:
         scenario(nodes=2**20, network=named("mesh"))
     text = str(caught.value)
@@ -167,21 +167,21 @@ def test_all_to_all_over_a_million_nodes_is_refused_with_a_way_out() -> None:
         ({"network": named("gossip", peers=1024), "delegates": 8}, r"peers=8 \(--peers 8\)\.$"),
     ],
 )
-def test_too_much_gossip_is_refused_without_naming_gossip(
+def test_excessive_gossip_error_does_not_suggest_gossip(
     changes: dict[str, Any], remedy: str
 ) -> None:
     with pytest.raises(UsageError, match=remedy):
         scenario(nodes=2**21, **changes)
 
 
-def test_a_scenario_refuses_a_vote_that_is_none_before_it_is_run() -> None:
+def test_scenario_rejects_an_invalid_vote() -> None:
     with pytest.raises(
         UsageError, match=r"voting must be 'plurality', 'approval' or 'w.* got 'zz'"
     ):
         scenario(voting="zz")
 
 
-def test_the_defaults_are_the_papers_setting() -> None:
+def test_defaults_are_the_papers_setting() -> None:
     default = Scenario(algorithm="Falcon-512", costs=PAPER)
     assert (default.nodes, default.block_bytes, default.network.law) == (32, 50_000, "paper-serial")
 
@@ -192,7 +192,7 @@ def test_identifiers_of_stored_results_stay_the_same() -> None:
     )
 
 
-def test_a_new_exchange_derives_the_number_of_vote_phases() -> None:
+def test_new_exchange_derives_the_number_of_vote_phases() -> None:
     shared = scenario(network=named("csma"))
     assert (shared.exchange, shared.vote_phases) == ("all-to-all", 0)
     voting = shared.with_(exchange="broadcast")
@@ -201,7 +201,7 @@ def test_a_new_exchange_derives_the_number_of_vote_phases() -> None:
     assert shared.with_(exchange="broadcast", vote_phases=2).vote_phases == 2
 
 
-def test_two_hash_seeds_give_the_same_bytes() -> None:
+def test_results_do_not_depend_on_the_hash_seed() -> None:
     program = (
         "from pqchain import consensus as c, papers\n"
         "costs = papers.costs('pqdpol')\n"

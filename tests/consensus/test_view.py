@@ -1,4 +1,4 @@
-"""What the network does to messages: one by one and all at once."""
+"""Effects of the network on single messages and on batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PROBABILITIES = st.sampled_from([0, 2**60, 2**63, 2**64 - 1])
     loss=_PROBABILITIES, delay=_PROBABILITIES, heal=st.sampled_from([0, 10**6]),
     max_jitter_ns=st.sampled_from([0, 1, 10**5]), kind=st.sampled_from([BLOCK, VOTE, COMMIT]),
 )  # fmt: skip
-def test_many_arrivals_are_those_of_single_messages(
+def test_batched_arrivals_equal_single_messages(
     loss: int, delay: int, heal: int, max_jitter_ns: int, kind: int
 ) -> None:
     disturbance = Disturbance(
@@ -35,7 +35,7 @@ def test_many_arrivals_are_those_of_single_messages(
     ]
 
 
-def test_what_happens_at_the_deadline_is_void() -> None:
+def test_events_at_the_deadline_do_not_count() -> None:
     times = np.array([1, 5, 9])
     partitioned = Outcome(times, times, times, times).before(5)
     assert (partitioned.final_ns == times).tolist() == [True, False, False]

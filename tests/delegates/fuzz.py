@@ -1,4 +1,4 @@
-"""Damaged messages into a delegate: no exception, and no vote that it should not cast.
+"""Feed damaged messages to a delegate: no exception and no forbidden vote.
 
     python tests/delegates/fuzz.py 1000000
 

@@ -16,14 +16,14 @@ DIGEST = bytes(32)
 
 
 @given(votes=st.dictionaries(st.integers(0, 2**24 - 1), st.binary(max_size=40), max_size=9))
-def test_what_is_written_is_read(votes: dict[int, bytes]) -> None:
+def test_encoded_certificates_decode_to_themselves(votes: dict[int, bytes]) -> None:
     reader = Reader(certificates.encode(votes))
     assert certificates.decode(reader) == votes
     assert not reader.remaining
 
 
 @pytest.mark.parametrize("order", [(1, 1), (2, 1)])
-def test_a_rank_stands_once_and_in_order(order: tuple[int, int]) -> None:
+def test_ranks_are_unique_and_sorted(order: tuple[int, int]) -> None:
     parts = [rank.to_bytes(3, "big") + bytes(2) for rank in order]
     with pytest.raises(Malformed, match=rf"ranks must ascend; got 1 after {order[0]}"):
         certificates.decode(Reader(b"\0\2" + b"".join(parts)))
@@ -41,7 +41,7 @@ def test_a_rank_stands_once_and_in_order(order: tuple[int, int]) -> None:
         ({"votes": {9: b""}}, False),
     ],
 )
-def test_a_quorum_is_valid_for_its_block_only(changes: dict, expected: bool) -> None:
+def test_quorum_is_valid_for_its_block_only(changes: dict, expected: bool) -> None:
     keys = HashKeys()
     votes = {rank: keys.sign(rank, statement(Kind.COMMIT, rank, 0, 1, DIGEST)) for rank in range(5)}
     votes |= changes.get("votes", {})

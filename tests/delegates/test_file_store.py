@@ -32,7 +32,7 @@ def grown(setting, folder, blocks=3):
     return store, final
 
 
-def test_a_reopened_store_has_the_same_content(setting, tmp_path):
+def test_reopened_store_has_the_same_content(setting, tmp_path):
     store, final = grown(setting, tmp_path)
     lock = Lock(4, bytes(range(32)), b"a block", b"a proof")
     store.save(Record(3, 5, 4, lock))
@@ -47,7 +47,7 @@ def test_a_reopened_store_has_the_same_content(setting, tmp_path):
     assert FileStore(tmp_path, setting.pool.genesis).record == Record(3, 6, -1, None)
 
 
-def test_a_quorum_without_its_block_is_cut_off(setting, tmp_path):
+def test_quorum_without_its_block_is_truncated(setting, tmp_path):
     store, final = grown(setting, tmp_path)
     store.close()
     path = tmp_path / "quorums"
@@ -69,7 +69,7 @@ def test_a_quorum_without_its_block_is_cut_off(setting, tmp_path):
         ("ledger.sqlite", 100, "ledger.sqlite"),
     ],
 )
-def test_what_is_damaged_is_refused(setting, tmp_path, name, size, why):
+def test_damaged_files_are_rejected(setting, tmp_path, name, size, why):
     store, _ = grown(setting, tmp_path)
     store.save(Record(3, 5, 4, Lock(4, bytes(32), b"block", b"proof")))
     store.close()
@@ -80,7 +80,7 @@ def test_what_is_damaged_is_refused(setting, tmp_path, name, size, why):
 
 
 @pytest.mark.parametrize("name", ["quorums", "bound", "ledger.sqlite"])
-def test_any_flipped_bit_is_refused_or_changes_nothing(setting, tmp_path, name):
+def test_flipped_bits_are_rejected_or_change_nothing(setting, tmp_path, name):
     """SQLite's file has bytes that mean nothing, such as those of an empty place in a page."""
     store, final = grown(setting, tmp_path)
     record = Record(3, 5, 4, Lock(4, bytes(range(32)), b"a block", b"a proof"))
@@ -110,7 +110,7 @@ def test_any_flipped_bit_is_refused_or_changes_nothing(setting, tmp_path, name):
 
 
 @pytest.mark.parametrize("blocks", [0, 2])
-def test_a_book_of_another_chain_is_refused(setting, tmp_path, blocks):
+def test_file_of_another_chain_is_rejected(setting, tmp_path, blocks):
     grown(setting, tmp_path, blocks)[0].close()
     genesis = setting.pool.genesis
     balances = {address: account.balance for address, account in genesis.accounts.items()}

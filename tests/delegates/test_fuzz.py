@@ -17,7 +17,7 @@ FIELD = 16
 """Length of a message's header in bytes."""
 
 
-def test_damaged_messages_do_no_harm():
+def test_damaged_messages_keep_delegates_safe():
     rejected, cast = fuzz(make_setting(), 5000)
     assert cast > 0
     assert {"malformed", "wrong sender", "bad signature", "wrong root", "no quorum"} <= set(
@@ -26,7 +26,7 @@ def test_damaged_messages_do_no_harm():
 
 
 @pytest.mark.parametrize("kind", [Kind.PROPOSAL, Kind.VOTE, Kind.COMMIT])
-def test_a_message_with_any_bit_flipped_is_not_counted(kind):
+def test_message_with_a_flipped_bit_is_not_counted(kind):
     """Blocks are signed here: nothing else authenticates their proposer and time."""
     plain = make_setting()
     setting = Setting(plain.scenario.with_(signed_blocks=True), verifier=plain.verifier)

@@ -49,7 +49,7 @@ def without_equivocators(run: Run) -> Run:
 
 def compare(case: Scenario) -> Run:
     delegates = lockstep.run(case)
-    # Without compiling anything: all engines give the same.
+    # Without compilation: all engines give equal results.
     modelled = model.run(case, engine="numpy", load=Setting(case).load)
     as_executed = dataclasses.replace(modelled, mode="virtual", transport="plain")
     assert without_equivocators(delegates) == without_equivocators(as_executed)
@@ -79,7 +79,7 @@ def check_part(part: int, examples: int) -> None:
         assert any(getattr(case.faults, field) for case in cases)
 
 
-def test_delegates_and_model_agree_in_every_nanosecond() -> None:
+def test_delegates_and_model_agree_to_the_nanosecond() -> None:
     check_part(0, 100)
 
 
@@ -151,7 +151,7 @@ _MISTAKES = [name for name in vars(_Mistake) if not name.startswith("_")]
 
 
 @pytest.mark.parametrize("mistake", _MISTAKES)
-def test_the_comparison_finds_a_mistake(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_comparison_finds_a_mistake(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = [
         without_equivocators(model.run(case, engine="numpy", load=Setting(case).load))
         for case in _FAULTY

@@ -25,7 +25,7 @@ _MESSAGES = st.builds(
 )
 
 
-def test_a_vote_is_these_bytes() -> None:
+def test_vote_encoding_is_pinned() -> None:
     data = messages.encode(VOTE, field_bytes=8)
     assert data.hex() == (
         "00000034" "03" "000003" "00000005" "0001" "0006"
@@ -36,7 +36,7 @@ def test_a_vote_is_these_bytes() -> None:
 
 
 @given(message=_MESSAGES, spare=st.integers(0, 9))
-def test_what_is_written_is_read(message: Message, spare: int) -> None:
+def test_encoded_messages_decode_to_themselves(message: Message, spare: int) -> None:
     field = len(message.signature) + spare
     data = messages.encode(message, field_bytes=field)
     assert messages.decode(data, field_bytes=field) == message
@@ -44,7 +44,7 @@ def test_what_is_written_is_read(message: Message, spare: int) -> None:
 
 
 @given(message=_MESSAGES, bit=st.integers(0, 8 * 60 - 1))
-def test_a_flipped_bit_is_another_message_or_none(message: Message, bit: int) -> None:
+def test_flipped_bit_changes_or_invalidates_a_message(message: Message, bit: int) -> None:
     data = bytearray(messages.encode(message, field_bytes=20))
     data[bit // 8 % len(data)] ^= 1 << bit % 8
     try:
@@ -73,14 +73,14 @@ def test_malformed_messages_are_rejected(data: bytes, why: str) -> None:
         messages.decode(data, field_bytes=8 if "length" in why else 0)
 
 
-def test_bytes_behind_a_signature_are_zero() -> None:
+def test_signature_padding_must_be_zero() -> None:
     data = messages.encode(VOTE, field_bytes=8)
     with pytest.raises(Malformed, match="padding of a signature must be zero"):
         messages.decode(data[:-1] + b"\1", field_bytes=8)
 
 
 @given(cuts=st.lists(st.integers(0, 300), max_size=10))
-def test_a_channel_comes_in_any_pieces(cuts: list[int]) -> None:
+def test_messages_decode_from_any_fragmentation(cuts: list[int]) -> None:
     expected = [messages.encode(Message(Kind.STATUS, rank, 0, 0, bytes(rank))) for rank in range(9)]
     stream, frames, received = b"".join(expected), Frames(1000), []
     edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
@@ -98,7 +98,7 @@ def test_a_channel_comes_in_any_pieces(cuts: list[int]) -> None:
         ((12).to_bytes(4, "big") + b"\x09", "unknown kind 9"),
     ],
 )
-def test_nothing_is_kept_of_a_message_that_cannot_be_legal(begin: bytes, why: str) -> None:
+def test_oversized_messages_are_not_buffered(begin: bytes, why: str) -> None:
     frames = Frames(1000)
     vote = messages.encode(VOTE, field_bytes=8)
     assert frames.feed(vote[:30]) == []

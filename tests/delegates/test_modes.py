@@ -56,8 +56,8 @@ def test_modelled_replayed_and_measured_runs_align():
 
 
 @pytest.mark.parametrize("runs", [4, pytest.param(25, marks=pytest.mark.long)])
-def test_a_seed_gives_the_same_datagrams(runs: int):
-    """Signing tasks run in threads; each must draw from its own seed."""
+def test_seed_gives_the_same_datagrams(runs: int):
+    """Signing tasks run in threads; each must draw from its seed."""
     case = star(algorithm="Falcon-512", costs=table(algorithm="Falcon-512", signature=655, key=897))
     case = dataclasses.replace(case, nodes=7, blocks=1)
     result = [delegates.run(case, mode="virtual", transport="native") for _ in range(runs)]
@@ -86,7 +86,7 @@ def test_wallets_made_during_a_modelled_run_have_random_keys():
 
 
 @pytest.mark.parametrize("faults", [{"crashed": (1,)}, {"invalid": (0,)}, {"equivocating": (0,)}])
-def test_faults_cost_a_view_over_quic_as_in_the_model(faults):
+def test_faults_cost_one_view_over_quic_as_in_the_model(faults):
     case = star(faults=Faults(**faults), view_timeout_seconds=3.0)
     result = delegates.run(case, mode="virtual", transport=registry.default())
     assert result.is_live and result.is_safe
@@ -153,20 +153,20 @@ def test_loopback_measures_time_and_messages():
 
 
 @pytest.mark.parametrize("phases", [0, 2])
-def test_observers_get_and_verify_every_block(phases):
+def test_observers_receive_and_verify_every_block(phases):
     case = star(nodes=7, delegates=3, vote_phases=phases)
     few, all_vote = (
         delegates.run(scenario, mode="virtual", transport=registry.default())
         for scenario in (case, star(nodes=3, vote_phases=phases))
     )
     assert few.is_live and few.is_safe
-    # Each observer is sent each block once, by one delegate.
+    # Each observer receives each block once, from one delegate.
     assert few.sent_messages == all_vote.sent_messages + 2 * 4
     for height in few.final:
         assert height.spread_seconds > height.latency_seconds
 
 
-def test_a_crashed_delegate_leaves_no_observer_without_blocks():
+def test_crashed_delegate_leaves_no_observer_without_blocks():
     faults = {"faults": Faults(crashed=(0,)), "view_timeout_seconds": 3.0}
     result = delegates.run(
         star(nodes=7, delegates=4, **faults), mode="virtual", transport=registry.default()
@@ -174,7 +174,7 @@ def test_a_crashed_delegate_leaves_no_observer_without_blocks():
     assert result.is_live and result.final[0].spread_seconds > 3.0
 
 
-def test_an_observer_rejects_blocks_without_a_valid_quorum():
+def test_observer_rejects_blocks_without_a_valid_quorum():
     case = scenario(nodes=5, delegates=4, **{**STAR_OF_FIVE})
     setting = Setting(case)
     block = setting.propose(setting.pool.genesis, 0, 0, 0).encode()
@@ -244,6 +244,6 @@ def test_unsupported_options_are_rejected_with_the_reason(changes, options, why)
         delegates.run(star(**changes), **options)
 
 
-def test_an_unknown_mode_is_rejected():
+def test_unknown_mode_is_rejected():
     with pytest.raises(UnknownName, match="'loopbak'; did you mean 'loopback'"):
         delegates.run(star(), mode="loopbak")

@@ -22,7 +22,7 @@ MEMBER, SESSION, CHANNEL = 1, 7, 3
 
 
 class Connected:
-    """A node with one member, whose session the member has dialled."""
+    """A node with one member that has dialled it."""
 
     def __init__(self, dials=()):
         self.wire, self.rejected = Wire(), Counter()
@@ -42,7 +42,7 @@ def status(height=0):
 @pytest.mark.parametrize(
     "begin", [b"\xff" * 4, LONGEST.to_bytes(4, "big"), bytes(4), status()[:4] + b"\x63"]
 )
-def test_a_malformed_frame_closes_the_session_and_nothing_is_kept(begin):
+def test_malformed_frame_closes_the_session_and_frees_its_buffers(begin):
     node = Connected(dials=[MEMBER])
     assert node.receive(status()) == [(MEMBER, status())]
     assert node.receive(begin + bytes(5000)) == []
@@ -55,7 +55,7 @@ def test_a_malformed_frame_closes_the_session_and_nothing_is_kept(begin):
     assert node.peers.redial == 1.0 + REDIAL_SECONDS
 
 
-def test_half_a_message_is_kept_on_one_channel_and_a_second_channel_closes_the_session():
+def test_partial_message_is_buffered_on_one_channel_only():
     node = Connected()
     half = (LONGEST - 4).to_bytes(4, "big") + bytes([Kind.PROPOSAL]) + bytes(LONGEST - 6)
     assert node.receive(half) == []
@@ -67,7 +67,7 @@ def test_half_a_message_is_kept_on_one_channel_and_a_second_channel_closes_the_s
 
 
 @pytest.mark.parametrize("end", ["channel", "session", "replaced"])
-def test_nothing_is_kept_of_what_has_ended(end):
+def test_closed_sessions_leave_no_state(end):
     node = Connected()
     node.receive(status()[:9])
     assert node.peers.partial_bytes == 9
@@ -91,7 +91,7 @@ def setting():
     return make_setting()
 
 
-def test_the_longest_message_is_a_final_block_with_the_votes_of_all(setting):
+def test_longest_message_is_a_final_block_with_all_votes(setting):
     field = setting.field_bytes(Kind.VOTE)
     votes = 2 + setting.count * (3 + 2 + field)
     block = setting.scenario.block_bytes
@@ -101,7 +101,7 @@ def test_the_longest_message_is_a_final_block_with_the_votes_of_all(setting):
         assert len(block.encode()) <= setting.scenario.block_bytes
 
 
-def test_what_waits_of_one_sender_at_a_delegate_is_bounded_and_others_are_heard(setting):
+def test_queue_per_sender_at_a_delegate_is_bounded(setting):
     delegate = TimedDelegate(setting, 0, MemoryStore(setting.pool.genesis))
     delegate.start(0)
     for _ in range(20_000):
@@ -124,7 +124,7 @@ def test_what_waits_of_one_sender_at_a_delegate_is_bounded_and_others_are_heard(
     assert 0 < kept <= delegate._max_waiting_bytes
 
 
-def test_a_delegate_gives_few_final_blocks_at_once(setting):
+def test_final_blocks_per_request_are_bounded(setting):
     delegate = TimedDelegate(setting, 0, MemoryStore(setting.pool.genesis))
     block = setting.propose(delegate.store.state, 0, 0, 0).encode()
     delegate.store.append(block, setting.after(delegate.store.state, block), bytes(4))
@@ -137,7 +137,7 @@ def test_a_delegate_gives_few_final_blocks_at_once(setting):
     assert answers == {MEMBER: 8, 2: 8}
 
 
-def test_what_waits_at_an_observer_is_bounded_and_of_its_delegate_alone(setting, monkeypatch):
+def test_queue_at_an_observer_is_bounded(setting, monkeypatch):
     monkeypatch.setattr("pqchain.delegates.observer.MAX_QUEUED_BYTES", 50_000)
     store = MemoryStore(setting.pool.genesis)
     node = ObserverNode(setting.count, Wire(), setting, store)

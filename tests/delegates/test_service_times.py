@@ -41,7 +41,7 @@ def test_calibration_recovers_the_service_times(monkeypatch):
         assert getattr(fitted, name) == pytest.approx(getattr(TIMES, name), rel=0.02)
 
 
-def test_a_prediction_does_not_depend_on_the_network():
+def test_prediction_does_not_depend_on_the_network():
     case = scenario(nodes=4, network=named("star"), vote_phases=2)
     here = service_times.Computer(service_times=TIMES, costs=table(), processors=2)
     result = here.predicted(ran(case))
@@ -68,6 +68,6 @@ def test_too_many_processors_are_rejected():
         host.check_processors(5000)
 
 
-def test_the_first_processors_are_selected():
+def test_first_processors_are_selected():
     assert len(host.first_processors(1)) == 1
     assert len(host.first_processors(host.processors())) == host.processors()

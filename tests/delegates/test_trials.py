@@ -1,4 +1,4 @@
-"""Simulation testing: one block at each height, progress after healing, mistakes found."""
+"""Simulation testing: one block per height, progress after healing, detected mistakes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def setting():
     return make_setting()
 
 
-def test_random_faults_do_no_harm(setting):
+def test_random_faults_keep_delegates_safe_and_live(setting):
     for seed in range(25):
         assert not Trial(seed, setting).run(), f"repeat with trials.py --seed {seed}"
 
 
-def test_a_fast_clock_does_not_run_away(setting):
+def test_fast_clock_does_not_skip_views(setting):
     # It was two views ahead of the others, who needed its votes.
     assert not Trial(2382, setting).run()
 
@@ -33,14 +33,14 @@ def test_random_faults_do_no_harm_with_real_signatures():
         assert not Trial(seed, setting).run(), f"repeat with trials.py --signatures --seed {seed}"
 
 
-def test_a_seed_gives_the_same_run(setting):
+def test_equal_seeds_give_equal_runs(setting):
     first, second = Trial(5, setting), Trial(5, make_setting())
     assert first.run() == second.run() == ""
     assert (first.messages, first.finals) == (second.messages, second.finals)
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_found(setting, mistake):
+def test_injected_mistakes_are_found(setting, mistake):
     seeds, failure = seeds_until_failure(mistake, setting)
     assert seeds is not None
     expected = {

@@ -1,4 +1,4 @@
-"""Plots: what is drawn, not how it looks."""
+"""Plots: content, not appearance."""
 
 import math
 import subprocess
@@ -20,7 +20,7 @@ from tests import frames
 
 
 def dots(axes: Axes) -> dict[tuple[str, str], dict[float, float]]:
-    """Collect what is marked: (operation, filling) -> {height rounded to a row: value}."""
+    """Collect the markers: (operation, filling) -> {height rounded to a row: value}."""
     found = {}
     for line in axes.get_lines():
         if line.get_marker() not in ("None", "", None):
@@ -38,12 +38,12 @@ def rows(axes: Axes) -> dict[str, float]:
 
 
 def legend_texts(axes: Axes) -> list[str]:
-    """Collect what all legends say."""
+    """Collect the texts of all legends."""
     legends = [child for child in axes.get_children() if isinstance(child, Legend)]
     return [text.get_text() for legend in legends for text in legend.get_texts()]
 
 
-def test_speed_marks_every_median_in_the_row_of_its_algorithm() -> None:
+def test_speed_plots_every_median_in_its_row() -> None:
     """Values are seconds; AVX2 is filled and portable C is hollow."""
     measured = frames.measurements(["Falcon-512", "Dilithium2"])
     axes = plots.plot_speed(measured)
@@ -73,7 +73,7 @@ def test_speed_has_whiskers_from_minimum_to_p95() -> None:
 
 
 def test_legend_names_operations_and_implementations() -> None:
-    """A filling is explained by the implementations that it stands for."""
+    """The legend explains a filling by its implementations."""
     axes = plots.plot_speed(frames.measurements(["Falcon-512", "Ed25519"]))
     assert legend_texts(axes) == [
         "liboqs-0.13/ref, pycryptodome/python",
@@ -84,7 +84,7 @@ def test_legend_names_operations_and_implementations() -> None:
     ]
 
 
-def test_every_filling_stands_for_one_place_and_no_line_of_the_legend_is_cut() -> None:
+def test_fillings_are_distinct_and_the_legend_is_not_cut() -> None:
     measured = frames.measurements(
         ["Falcon-512", "Rainbow-I-Classic", "ECDSA-P256", "ECDSA-secp256k1"]
     )
@@ -106,20 +106,20 @@ def test_every_filling_stands_for_one_place_and_no_line_of_the_legend_is_cut() -
 
 
 def test_operations_differ_by_marker_as_well_as_colour() -> None:
-    """A reader without colour vision, or with a grey printer, can tell them apart."""
+    """Operations are distinguishable without colour."""
     looks = list(plots.OPERATION_LOOK.values())
     assert len({colour for colour, _ in looks}) == len({marker for _, marker in looks}) == 5
     assert set(plots.OPERATION_LOOK) == set(algorithms.OPERATIONS)
 
 
-def test_what_was_not_measured_keeps_its_row_and_says_so() -> None:
-    """An unsupported algorithm does not vanish from the plot."""
+def test_unmeasured_rows_are_kept_and_labelled() -> None:
+    """An unsupported algorithm stays in the plot."""
     axes = plots.plot_speed(frames.measurements(["Falcon-512", "Hawk-512"]))
     assert list(rows(axes)) == ["Falcon-512", "Hawk-512"]
     assert [text.get_text() for text in axes.texts] == ["not measured here"]
 
 
-def test_ratio_is_drawn_around_one_and_names_the_published_implementation() -> None:
+def test_ratio_axis_is_centred_on_one() -> None:
     """The reference line is at 1, inside the axis."""
     compared = frames.times().assign(variant="ref")
     axes = plots.plot_ratio(compared)
@@ -144,13 +144,13 @@ def test_speedup_divides_portable_c_by_avx2() -> None:
     assert dots(axes)["sign", "full"][0.0] == pytest.approx(paired["speedup"].iloc[0])
 
 
-def test_speedups_of_nothing_are_an_empty_frame() -> None:
-    """A pure install measures nothing, and the report still asks."""
+def test_speedups_of_an_empty_frame_are_empty() -> None:
+    """A pure installation measures nothing, and the report still plots."""
     assert plots.speedups(frames.measurements(["Hawk-512"])).empty
 
 
 def test_speedup_without_a_pair_says_what_to_measure() -> None:
-    """Nothing to divide is wrong use, not an empty plot."""
+    """A frame without pairs is a usage error, not an empty plot."""
     with pytest.raises(UsageError, match="Measure both implementations"):
         plots.plot_speedup(frames.measurements(["Ed25519"]))
 
@@ -177,7 +177,7 @@ def test_tradeoff_takes_the_fastest_implementation_and_labels_every_point() -> N
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
 
 
-def test_ticks_carry_readable_units() -> None:
+def test_ticks_have_readable_units() -> None:
     """A log axis in seconds is labelled in microseconds and milliseconds."""
     axes = plots.plot_speed(frames.measurements())
     owner = axes.get_figure()
@@ -187,16 +187,16 @@ def test_ticks_carry_readable_units() -> None:
     assert {"100\N{NARROW NO-BREAK SPACE}µs", "10\N{NARROW NO-BREAK SPACE}ms"} <= set(labels)
 
 
-def test_own_axes_are_used_and_returned() -> None:
-    """A caller's axes keep the caller's style."""
+def test_given_axes_are_used_and_returned() -> None:
+    """Given axes keep the caller's style."""
     axes = Figure().subplots()
     before = axes.title.get_fontsize()
     assert plots.plot_sizes(["Falcon-512"], ax=axes) is axes
     assert axes.title.get_fontsize() == before
 
 
-def test_own_figure_is_as_wide_as_a_printed_column_and_unknown_to_pyplot() -> None:
-    """No state is left behind: neither figures nor settings."""
+def test_default_figure_is_one_column_wide_and_not_in_pyplot() -> None:
+    """Neither figures nor settings remain."""
     settings = mpl.rcParams.copy()
     owner = plots.plot_sizes(["Falcon-512"]).get_figure()
     assert isinstance(owner, Figure)
@@ -212,7 +212,7 @@ def test_own_figure_is_as_wide_as_a_printed_column_and_unknown_to_pyplot() -> No
 
 @pytest.mark.parametrize("file_format", ["svg", "png"])
 def test_rendering_twice_gives_the_same_bytes(file_format: str) -> None:
-    """No date and no random identifier gets into a file."""
+    """Files contain neither a date nor a random identifier."""
     one, two = (
         plots.figure_bytes(plots.plot_speed(frames.measurements()), file_format)  # type: ignore[arg-type]
         for _ in range(2)
@@ -221,21 +221,21 @@ def test_rendering_twice_gives_the_same_bytes(file_format: str) -> None:
     assert one.startswith(b"\x89PNG" if file_format == "png" else b"<?xml")
 
 
-def test_text_is_drawn_in_the_ink_that_the_report_replaces() -> None:
-    """Dark mode depends on it."""
+def test_text_has_the_colour_that_the_report_replaces() -> None:
+    """Dark mode depends on the text colour."""
     axes = plots.plot_speed(frames.measurements())
     assert same_color(axes.xaxis.label.get_color(), plots.INK)
 
 
 @pytest.mark.parametrize("draw", [plots.plot_speed, plots.plot_speedup, plots.plot_tradeoff])
 def test_missing_columns_are_named(draw) -> None:  # type: ignore[no-untyped-def]
-    """The message says which columns are missing."""
+    """The error names the missing columns."""
     with pytest.raises(DataError, match="median_seconds"):
         draw(frames.measurements().drop(columns="median_seconds"))
 
 
-def test_empty_and_unknown_are_refused() -> None:
-    """Nothing to plot, and names that nobody knows."""
+def test_empty_and_unknown_frames_are_rejected() -> None:
+    """Empty frames and unknown names."""
     with pytest.raises(UsageError, match="no rows"):
         plots.plot_speed(frames.measurements().iloc[:0])
     with pytest.raises(UsageError, match="no rows"):
@@ -246,8 +246,8 @@ def test_empty_and_unknown_are_refused() -> None:
         plots.plot_tradeoff(frames.measurements(["Kyber512"]))
 
 
-def test_the_accelerator_is_drawn_by_kind_and_labelled() -> None:
-    """One bar per row, the number beside it, and a legend that says what kind of number it is."""
+def test_accelerator_bars_are_grouped_by_kind() -> None:
+    """One bar per row with its number, and a legend of the kinds of numbers."""
     from pqchain.works.falcon_hls import work as accelerator
 
     table = accelerator.table3()
@@ -279,14 +279,14 @@ def test_phases_of_a_run_fill_the_bar() -> None:
     assert legend_texts(axes) == ["transfer", "decode", "encode", "io", "other"]
 
 
-def test_streams_have_a_line_each_and_say_what_kind_they_are() -> None:
+def test_streams_have_labelled_lines() -> None:
     axes = plots.plot_streams(frames.replays()["figure1"])
     assert legend_texts(axes) == ["single", "multiplexed"]
     assert "replayed, virtual" in axes.get_xlabel()
     assert axes.get_ylim()[0] == 0
 
 
-def test_transports_stand_beside_what_the_link_alone_needs() -> None:
+def test_transports_are_compared_with_the_link_minimum() -> None:
     axes = plots.plot_transports(frames.replays()["transports"])
     assert [label.get_text() for label in axes.get_yticklabels()] == ["aioquic", "tcp-tls", "grpc"]
     assert "unsupported" in "".join(text.get_text() for text in axes.texts)
@@ -295,13 +295,13 @@ def test_transports_stand_beside_what_the_link_alone_needs() -> None:
 
 
 @pytest.mark.parametrize("name", ["phases", "streams", "transports"])
-def test_replay_plots_of_nothing_say_what_to_pass(name: str) -> None:
+def test_replay_plots_of_an_empty_frame_say_what_to_pass(name: str) -> None:
     frame = {"phases": "table1", "streams": "figure1", "transports": "transports"}[name]
     with pytest.raises(UsageError, match="must have rows"):
         getattr(plots, f"plot_{name}")(frames.replays()[frame].head(0))
 
 
-def test_capacity_shows_bars_intervals_and_what_binds():
+def test_capacity_shows_bars_intervals_and_binding_limits():
     frame = pd.DataFrame(
         {"algorithm": ["A", "B"], "value": [50.0, 20.0], "low": [45.0, 20.0], "high": [60.0, 20.0]}
     )
@@ -325,7 +325,7 @@ def test_load_draws_a_line_for_each_scheme_on_log_axes():
     assert list(axes.lines[1].get_ydata()) == [8.0, 60.0]
 
 
-def test_a_migration_shows_percent_and_growth():
+def test_migration_shows_percent_and_growth():
     frame = pd.DataFrame(
         {
             "day": [1.0, 2.0], "moved_share": [0.1, 0.5], "waiting_share": [0.0, 0.2],
@@ -338,7 +338,7 @@ def test_a_migration_shows_percent_and_growth():
     assert {"moved", "growth of the chain"} <= {t.get_text() for t in axes.get_legend().texts}
 
 
-def test_links_have_a_dot_for_each_way_that_ran():
+def test_links_have_a_dot_for_each_measured_mode():
     from pqchain.reencode import sweeps
 
     row = {"mode": "netns", "transport": "native", "streams": "single", "sessions": "kept",

@@ -1,4 +1,4 @@
-"""A small plan and costs for it that no machine was asked for."""
+"""A small plan with synthetic costs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def plan(**changes: Any) -> Plan:
 
 
 def found(one: Plan, costs: CostTable = COSTS, *, draws: int = 1) -> Findings:
-    """Return the findings of a plan with these costs."""
+    """Return the results of a plan with these costs."""
     return sample(one, Times((costs,)), draws=draws)
 
 

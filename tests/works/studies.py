@@ -19,7 +19,7 @@ PLAN = measured.Plan(
 
 
 def ran(one, mode, computer):
-    """A run as the law says that it would be, a little later each time."""
+    """Return a run with the predicted times, slightly later each time."""
     hosted = computer.hosts(one) if mode == "loopback" else one.with_(network=measured.SEPARATE)
     seconds = model.run(hosted.with_(blocks=1)).latency_seconds
     watched = one.nodes - one.delegate_count
@@ -35,7 +35,7 @@ def ran(one, mode, computer):
 
 
 def runs(costs, plan=None, *, progress=False):
-    """Stand in for `measured.run`."""
+    """Replace `measured.run`."""
     computer = Computer(service_times=ServiceTimes(), costs=costs, processors=2)
     done = [
         (setting, computer.predicted(ran(one, how["mode"], computer)))
@@ -45,7 +45,7 @@ def runs(costs, plan=None, *, progress=False):
 
 
 def small(patch: pytest.MonkeyPatch) -> None:
-    """Let the report's study end at 64 nodes, and run nothing."""
+    """Limit the report's models to 64 nodes and skip runs."""
     laws, contest = landscape.laws, landscape.contest
 
     def few_nodes(costs, *, progress=False):
