@@ -42,7 +42,7 @@ class Pair:
         self, count: int = 2, delay_seconds: float = 0.01, library: Library = AIOQUIC
     ) -> None:
         self.library = library
-        self.identities = self.strangers(count)
+        self.identities = self.unknown_identities(count)
         self.directory = [identity.public for identity in self.identities]
         self.addresses = {index: ("127.0.0.1", index) for index in range(100)}
         self.delay_seconds = delay_seconds
@@ -63,7 +63,7 @@ class Pair:
             **more,
         )
 
-    def strangers(self, count: int):
+    def unknown_identities(self, count: int):
         """Return identities missing from every directory, with certificates for the library."""
         key = "ed25519" if self.library is AIOQUIC else "p256"
         return generate(count, algorithm="Ed25519", certificate_key=key)
@@ -130,12 +130,12 @@ class NativePair:
     PLACES = 4
 
     def __init__(self, count: int = 2, delay_seconds: float = 0.01, **conditions) -> None:
-        self.identities = self.strangers(count)
+        self.identities = self.unknown_identities(count)
         self.directory = [identity.public for identity in self.identities]
         self.addresses = {index: (f"node-{index}", 4433) for index in range(self.PLACES)}
         self.delay_seconds = delay_seconds
         self.now = 0.0
-        settings = [self.settings(identity) for identity in self.strangers(self.PLACES)]
+        settings = [self.settings(identity) for identity in self.unknown_identities(self.PLACES)]
         model = {"bits_per_second": 1e12, "loss": 0.0, "queue_bytes": 1 << 30, "overhead_bytes": 66,
                  "coalescing_seconds": 0.0, "delay_seconds": delay_seconds}  # fmt: skip
         self.fabric = NativeFabric(Conditions(**model | conditions), settings)
@@ -143,7 +143,7 @@ class NativePair:
         for index in range(count):
             self.join(index, self.identities[index])
 
-    def strangers(self, count: int):
+    def unknown_identities(self, count: int):
         return generate(count, algorithm="Ed25519")
 
     def settings(self, identity, **more):

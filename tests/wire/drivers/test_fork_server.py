@@ -21,7 +21,7 @@ def fails_at_once(index, transport, folder):
 
 
 def breaks_at_once(index, transport, folder):
-    raise RuntimeError("nobody foresaw this")
+    raise RuntimeError("unexpected")
 
 
 class Breaks:
@@ -34,7 +34,7 @@ class Breaks:
         self.timed = None
 
     def start(self, now):
-        """Dial nobody."""
+        """Dial no peer."""
 
     def begin(self, now):
         self.timed = now
@@ -97,7 +97,7 @@ def wait(condition, seconds=60):
     ("factory", "why"),
     [
         ("fails_at_once", "ended early: node 0 has no wish to live"),
-        ("breaks_at_once", "ended early: RuntimeError: nobody foresaw this"),
+        ("breaks_at_once", "ended early: RuntimeError: unexpected"),
         ("Breaks", "ended early: ZeroDivisionError: a mistake. See its log"),
     ],
 )
@@ -157,5 +157,5 @@ def test_interruption_leaves_no_process_or_partial_file(how, tmp_path):
     assert b"Traceback" not in errors
     wait(lambda: not children())
     assert not output.exists()
-    if how is signal.SIGINT:  # nobody cleans up after SIGKILL but the system
+    if how is signal.SIGINT:  # only the system cleans up after SIGKILL
         assert list(temporary.iterdir()) == []

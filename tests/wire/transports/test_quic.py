@@ -92,8 +92,8 @@ def test_sending_waits_for_acknowledgement_beyond_the_window(either):
 
 
 def test_unknown_peer_is_rejected_without_an_event(either):
-    stranger = either.strangers(3)[2]
-    either.join(2, stranger)
+    unknown_peer = either.unknown_identities(3)[2]
+    either.join(2, unknown_peer)
     session = either.endpoints[2].dial(1, early=False, now=either.now)
     either.run()
     # The client has seen the certificate and opens the session; then it is closed.
@@ -105,7 +105,7 @@ def test_unknown_peer_is_rejected_without_an_event(either):
 
 
 def test_known_name_with_a_wrong_key_is_rejected(either):
-    impostor = either.strangers(1)[0]
+    impostor = either.unknown_identities(1)[0]
     assert impostor.index == 0
     either.join(0, impostor)
     either.endpoints[0].dial(1, early=False, now=either.now)
@@ -114,7 +114,7 @@ def test_known_name_with_a_wrong_key_is_rejected(either):
 
 
 def test_server_with_another_certificate_is_rejected(either):
-    impostor = either.strangers(2)[1]
+    impostor = either.unknown_identities(2)[1]
     either.join(1, impostor)
     opened(either)
     assert [type(event) for event in either.endpoints[0].events()] == [Closed]

@@ -80,10 +80,10 @@ def test_both_sides_authenticate_and_channels_alternate(tmp_path, identities):
 
 
 def test_unknown_client_gets_nothing(tmp_path, identities):
-    stranger = generate(1, algorithm="Ed25519", certificate_key="p256")[0]
+    unknown_peer = generate(1, algorithm="Ed25519", certificate_key="p256")[0]
 
     async def main():
-        server, told, [(client, _, events)] = await connected(tmp_path, identities, [stranger])
+        server, told, [(client, _, events)] = await connected(tmp_path, identities, [unknown_peer])
         await wait_for(events, Closed)
         assert told == []
         await client.shutdown()
