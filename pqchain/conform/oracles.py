@@ -28,7 +28,6 @@ class Verdicts:
     """Verdicts of the oracles on one vector."""
 
     model: str
-    """"valid", "invalid" or "acceptable"."""
     portable: bool
     openssl: bool | None
     """None if OpenSSL lacks the scheme."""

@@ -142,5 +142,4 @@ def _parse(line: bytes, request_id: int) -> Answer:
 
 
 def _malformed(quoted: str, expected: str) -> Answer:
-    """Return a malformed answer whose reason has a bounded length."""
     return Answer("malformed", reason=f"{quoted[: _QUOTED_CHARACTERS + 20]}{expected[:200]}")

@@ -53,7 +53,6 @@ class Vector:
     key: str
     """The kind of key, such as "t1 = 0" or "honest"."""
     probe: str
-    """A short description of the case."""
     expected: str
     public_key: bytes
     message: bytes

@@ -98,7 +98,6 @@ def _judged(reproduction: Reproduction, work: Work) -> Iterator[Table]:
 
 
 def _byline(paper: Paper) -> list[str]:
-    """Return authors, venue, machine and links."""
     fields = (", ".join(paper.authors), paper.venue, paper.year)
     reference = ", ".join(filter(None, fields))
     machine = "; ".join(
@@ -163,7 +162,6 @@ def statement(row: Mapping[Any, Any]) -> Shown:
 
 
 def _judgements(rows: list[dict[Any, Any]], *, labelled: bool) -> Shown:
-    """Return the cell of verdicts with their evidence, and with the kind of numbers on request."""
     parts, texts = [], []
     for row in rows:
         # Several parts of a check may have the same evidence.
@@ -269,7 +267,6 @@ def size_table(sizes: pd.DataFrame) -> Table:
 
 
 def _size_cells(cells: list[dict[Any, Any]]) -> list[Any]:
-    """Return the printed sizes of a quantity, and the registry's with the worst verdict."""
     if not cells:
         return [figures.MISSING] * 2
     # A size may be printed several times; one that differs decides the verdict.

@@ -103,7 +103,6 @@ def _size(row: Mapping[Any, Any]) -> str:
 
 
 def _origin(measured: pd.DataFrame) -> str:
-    """Return a sentence on the origin of the measured times."""
     provenance = measured.attrs["provenance"]
     return (
         f"Measured times are those of `data/measurements/{provenance['machine_id']}` "

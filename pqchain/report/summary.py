@@ -56,7 +56,6 @@ def summary(reproduction: Reproduction) -> Markup:
 
 
 def _findings(reproduction: Reproduction) -> Iterator[Markup]:
-    """Yield the findings of all works, each with a link to its section."""
     items = [
         html.join(finding.text, " ", html.link(PROSE["see"], f"{work.key}.html#{finding.place}"))
         for work in reproduction.works
@@ -86,7 +85,6 @@ def _counted(reproduction: Reproduction) -> Iterator[str]:
 
 
 def _contradicted(reproduction: Reproduction, work: Work) -> Iterator[Markup]:
-    """Yield the misprints of a work, and the statements that its own numbers contradict."""
     for erratum in work.paper.errata:
         text = PROSE["misprint"].format(erratum=erratum, key=work.key)
         yield html.join(

@@ -72,7 +72,6 @@ def tables(
 
 
 def _frame(name: str, frames: Mapping[str, Any], names: Iterable[str]) -> Any:
-    """Return a frame, empty if it was not computed. Raises UnknownName if no run computes it."""
     # A misspelt frame looks like one that this run did not compute, and would vanish silently.
     if name not in (known := {*names, *frames}):
         raise UnknownName("frame", name, sorted(known), "frame_names of the work.")

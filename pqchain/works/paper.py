@@ -81,9 +81,7 @@ class Paper:
     """A source paper; fields are empty where its text does not state them."""
 
     folder: Path
-    """Its folder, named after the key."""
     title: str
-    """In English."""
     title_korean: str
     title_note: str
     authors: tuple[str, ...]
@@ -97,7 +95,6 @@ class Paper:
     scope: str
     """The part that is reproduced, and the part that is only shown."""
     machine: Mapping[str, str]
-    """The machine of its numbers."""
     notes: tuple[str, ...]
     names: Mapping[str, str]
     """Names in the registry by printed names."""

@@ -205,12 +205,10 @@ def with_costs() -> tuple[str, ...]:
 
 
 def _implementations(source: Paper) -> set[str]:
-    """Return the printed implementations: "ref", "avx2", "cortex-m4", or "" if not named."""
     return {cell.implementation for cell in cells(source)}
 
 
 def _costs(source: Paper, implementation: str) -> CostTable:
-    """Return the costs of each signature scheme whose costs are printed completely."""
     values: dict[str, dict[str, Decimal]] = {}
     for cell in cells(source):
         if cell.algorithm and cell.implementation in ("", implementation):
@@ -237,7 +235,6 @@ def _costs(source: Paper, implementation: str) -> CostTable:
 
 
 def _records(source: Paper, name: str) -> Iterator[tuple[dict[str, Any], list[Cell]]]:
-    """Yield the text fields and the numbers of each row of the tidy table."""
     layout = source.layout(name)
     reasons = {(e.row, e.column): e.note for e in source.errata if e.table == name}
     for row in _rows(source.folder / layout.file):
@@ -306,7 +303,6 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def _meaning(column: str, layout: PrintedTable) -> _Meaning | None:
-    """Return the meaning of a number column of a wide table, or None for a text column."""
     if column in layout.counts:
         return column, "", Decimal(1)
     for ending, (becomes, unit, factor) in _HEADINGS.items():

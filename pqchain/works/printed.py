@@ -67,7 +67,6 @@ class Ours:
     deviation: float = math.nan
     """The median absolute deviation of a measured median."""
     implementation: str = ""
-    """The implementation that was measured."""
     verdict: str = ""
     """One of SIZE_VERDICTS or STATUSES; empty for numbers of other kinds."""
     note: str = ""

@@ -110,7 +110,6 @@ class Decoded:
     s2: list[int]
     """The coefficients; fewer than n if the bits end early."""
     minus_zeros: list[int]
-    """Positions of zeros with the sign bit set."""
     used_bits: int
 
 

@@ -41,7 +41,6 @@ def _commitment_of(parameters: ParameterSet, z: bytes, seed: bytes, public_key: 
 
 
 def _compared(signed: bytes, computed: bytes) -> str:
-    """Describe whether two hashes are equal, or where they first differ."""
     if signed == computed:
         return f"{signed[:8].hex()}..., equal to the computed hash"
     pairs = enumerate(zip(signed, computed, strict=True))

@@ -56,7 +56,6 @@ def caught(sources: Mapping[str, Sequence[Vector]], *, progress: bool = False) -
 
 
 def _counts_by_family(verifier: Model, vectors: Iterable[Vector]) -> list[tuple[str, int, int]]:
-    """Return (family, number of vectors, number of those with an unexpected verdict)."""
     total, unexpected = Counter[str](), Counter[str]()
     for vector in vectors:
         if vector.expected != "acceptable":

@@ -83,7 +83,6 @@ class Plan:
     exponents: tuple[int, ...]
     """Exponents n of the runs with all six schemes."""
     heights: int
-    """Heights of a run."""
     computers: tuple[int, ...]
     """Exponents n of the runs on one processor, on two, and on a computer per delegate."""
     delegation: tuple[int, ...]
@@ -261,7 +260,6 @@ def growth(runs: Sequence[tuple[str, Run]]) -> pd.DataFrame:
 
 
 GROWING = {"latency": "latency_seconds", "processor time": "cpu_seconds"}
-"""Quantities whose growth is fitted, by name."""
 
 
 def _exponent(runs: list[Run], quantity: str) -> tuple[float, float]:

@@ -168,21 +168,18 @@ def _without_native(amount: Amount) -> Amount:
 
 
 def _table1(amount: Amount) -> Iterator[Order]:
-    """Yield Table 1 on the virtual clock: with the link alone, and with the processor."""
     options = {"block-bytes": amount.block_bytes, "sources": "all"}
     yield from _orders(LINK_ONLY, options, amount.blocks)
     yield from _orders(CALIBRATED, options | {"datagram-seconds": DATAGRAM_SECONDS}, 1)
 
 
 def _series(amount: Amount) -> Iterator[Order]:
-    """Yield Figure 1: single and multiplexed streams, the longest first."""
     for blocks, repeats in reversed(amount.series):
         size, datagram = amount.series_block_bytes, amount.series_datagram_bytes
         yield from _orders("series", _exchange(blocks, size, datagram), repeats)
 
 
 def _reference(amount: Amount) -> Iterator[Order]:
-    """Yield replays over aioquic and, at the same sizes, over the default transport."""
     blocks, size, repeats = amount.reference_series
     # A single transport if aioquic is the default.
     for transport in dict.fromkeys(["aioquic", registry.default()]):
@@ -194,8 +191,6 @@ def _reference(amount: Amount) -> Iterator[Order]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Comparison:
-    """A comparison under latency."""
-
     name: str
     options: Mapping[str, Any]
     conditions: Mapping[str, Any]
@@ -229,7 +224,6 @@ def _impaired(amount: Amount) -> Iterator[Order]:
 
 
 def _exchange(blocks: int, size: int, datagram_bytes: int) -> dict[str, Any]:
-    """Return the options of an exchange on one stream and on many."""
     return {
         "experiment": "exchange",
         "block-bytes": size,
@@ -240,7 +234,6 @@ def _exchange(blocks: int, size: int, datagram_bytes: int) -> dict[str, Any]:
 
 
 def _orders(name: str, values: Mapping[str, Any], repeats: int) -> Iterator[Order]:
-    """Yield a replay with the seeds from 0, several small repeats in one process."""
     # Starting a process takes longer than a small replay.
     size = int(values["block-bytes"]) * int(values.get("blocks", 1))
     per_process = 1 if size > WHOLE_BLOCK_BYTES else 5
@@ -255,7 +248,6 @@ def _as_sequence(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _live(amount: Amount, step: Callable[[], None]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield a block re-encoded over sockets, by transport."""
     for transport, name in _LIVE.items():
         live = Scenario(
             mode="loopback",
@@ -276,8 +268,6 @@ def _options(values: Mapping[str, Any]) -> list[str]:
 
 
 def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[str, pd.DataFrame]:
-    """Run virtual replays in processes of their own, one per processor at a time."""
-
     def run(order: Order) -> tuple[str, pd.DataFrame]:
         name, options, first = order
         with scratch.folder() as folder:
@@ -323,7 +313,6 @@ def _live_datagram_bytes() -> int:
 
 
 def _live_pairs(count: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
-    """Yield pairs of single and multiplexed streams on real sockets."""
     for repeat in range(count):
         pair = Scenario(
             experiment="exchange",
@@ -360,7 +349,6 @@ def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
 
 @contextmanager
 def _progress_bar(total: int, show: bool) -> Iterator[Callable[[], None]]:
-    """Yield a function that advances the progress bar by one replay."""
     from tqdm import tqdm
 
     with tqdm(total=total, unit="replay", disable=not show, desc=KEY, leave=False) as bar:

@@ -111,7 +111,6 @@ def halves(table: pd.DataFrame, entries: Mapping[str, Mapping[str, Any]]) -> Ite
 
 
 def _remarks(table: pd.DataFrame, differences: Mapping[str, str]) -> list[str]:
-    """Return why columns differ from the printed ones, by algorithm and by cell."""
     names = table["algorithm"].drop_duplicates()
     remarks = [f"{name}: {differences[name]}" for name in names if name in differences]
     for row in table[~table["quantity"].str.endswith("_cycles")].to_dict("records"):
