@@ -124,10 +124,7 @@ class Collector:
 
 
 def scheme(algorithm: str) -> str:
-    """Return "ml-dsa" or "falcon"; Dilithium shares the rules of ML-DSA.
-
-    Raises UnknownName for other algorithms.
-    """
+    """Return "ml-dsa", also for Dilithium, or "falcon". Raises UnknownName for others."""
     if algorithm.startswith(("ML-DSA", "Dilithium")):
         return "ml-dsa"
     if algorithm.startswith("Falcon"):

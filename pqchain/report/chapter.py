@@ -62,10 +62,7 @@ def chapter(
     ]
     if remarks or paper.notes:
         parts["Errata and notes"] = [html.bullets([*remarks, *paper.notes])]
-    head = [
-        html.element("p", *_byline(paper), class_="byline"),
-        html.element("p", paper.scope),
-    ]
+    head = [html.element("p", *_byline(paper), class_="byline"), html.element("p", paper.scope)]
     if paper.title_korean:
         head.insert(0, html.element("p", paper.title_korean, class_="korean", lang="ko"))
     if paper.title_note:

@@ -29,10 +29,7 @@ _UNNAMED = "authors not named in the available text"
 
 
 def entries(keys: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return the reference of each key, "pqchain" or a work; without keys all of them.
-
-    Raises UnknownPaper.
-    """
+    """Return the reference of each key, "pqchain" or a work, or all. Raises UnknownPaper."""
     known = ["pqchain", *papers.keys()]
     folded = {key.casefold(): key for key in known}
     for key in keys:

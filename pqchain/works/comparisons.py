@@ -125,9 +125,10 @@ def _results(check: Check, reader: Reader, implementation: str) -> Iterator[Resu
     kind = check.get("kind")
     if kind not in KINDS:
         raise DataError(f"kind of a check must be one of {sorted(KINDS)}; got {kind!r}")
+    compare, fields = KINDS[kind]
     # Optional fields have defaults, so a misspelt one would silently weaken the check.
-    if unknown := sorted(set(check) - {"kind", *_FIELDS[kind].split()}):
-        raise DataError(f"fields of a check {kind!r} must be {_FIELDS[kind]}; got {unknown}")
+    if unknown := sorted(set(check) - {"kind", *fields.split()}):
+        raise DataError(f"fields of a check {kind!r} must be {fields}; got {unknown}")
     # A reader may have fewer values of n than the print, and a fall needs two.
     if "n" in check and reader.steps is not None:
         check = check | {"n": [n for n in check["n"] if n in reader.steps]}
@@ -138,7 +139,7 @@ def _results(check: Check, reader: Reader, implementation: str) -> Iterator[Resu
     for suffix in steps:
         for part in _parts(check):
             try:
-                yield KINDS[kind](part, Numbers(reader, implementation, suffix))
+                yield compare(part, Numbers(reader, implementation, suffix))
             except Undecided as reason:
                 yield Result(OPEN, str(reason))
 
@@ -290,27 +291,15 @@ def _open(check: Check, of: Numbers) -> Result:
     return Result(OPEN, str(check["reason"]))
 
 
-KINDS: dict[str, Callable[[Check, Numbers], Result]] = {
-    "less": _less,
-    "falling": _less,
-    "ratio": _ratio,
-    "similar": _similar,
-    "value": _value,
-    "at_most": _at_most,
-    "quotient": _quotient,
-    "sum": _sum,
-    "open": _open,
-}
-
-# The fields of each kind of check.
-_FIELDS = {
-    "less": "smaller larger quantity larger_quantity by one_level n",
-    "falling": "names quantity n",
-    "ratio": "of to about at_least n",
-    "similar": "of to n",
-    "value": "of is",
-    "at_most": "cells limit ours",
-    "quotient": "of to times printed",
-    "sum": "cells total",
-    "open": "reason",
+# The function and the fields of each kind of check.
+KINDS: dict[str, tuple[Callable[[Check, Numbers], Result], str]] = {
+    "less": (_less, "smaller larger quantity larger_quantity by one_level n"),
+    "falling": (_less, "names quantity n"),
+    "ratio": (_ratio, "of to about at_least n"),
+    "similar": (_similar, "of to n"),
+    "value": (_value, "of is"),
+    "at_most": (_at_most, "cells limit ours"),
+    "quotient": (_quotient, "of to times printed"),
+    "sum": (_sum, "cells total"),
+    "open": (_open, "reason"),
 }

@@ -78,10 +78,10 @@ class Cell:
     other_code: str = ""
     """The origin of the operation's code here, if it is not the work's."""
 
-    @property
-    def operation(self) -> str:
-        """The operation of a time or a number of cycles."""
-        return self.quantity.removesuffix("_seconds").removesuffix("_cycles")
+
+def operation_of(quantity: str) -> str:
+    """Return the operation of a quantity of time or cycles, any other quantity as it is."""
+    return quantity.removesuffix("_seconds").removesuffix("_cycles")
 
 
 def keys() -> list[str]:
@@ -258,7 +258,12 @@ def _records(source: Paper, name: str) -> Iterator[tuple[dict[str, Any], list[Ce
             yield (
                 names | texts,
                 [
-                    replace(cell, other_code=source.other_code(algorithm, variant, cell.operation))
+                    replace(
+                        cell,
+                        other_code=source.other_code(
+                            algorithm, variant, operation_of(cell.quantity)
+                        ),
+                    )
                     for cell in parsed
                     if cell is not None
                 ],

@@ -232,13 +232,8 @@ def counted(measurements: pd.DataFrame | None) -> Reader:
     return Reader(Kind.RUN, read, [f"{operation}_samples" for operation in algorithms.OPERATIONS])
 
 
-def chosen(
-    measurements: pd.DataFrame | None,
-) -> Callable[[str, str], dict[str, dict[str, Any]]]:
-    """Return a lookup of the rows of `costs.choose` by algorithm and variant, each chosen once.
-
-    Raises DataError if the frame breaks its contract.
-    """
+def chosen(measurements: pd.DataFrame | None) -> Callable[[str, str], dict[str, dict[str, Any]]]:
+    """Return a cached `costs.choose` by algorithm and variant. Raises DataError."""
     frame = None if measurements is None else results.check(measurements, MEASUREMENT)
 
     @cache

@@ -256,8 +256,6 @@ class Forger:
             signature = self.add("context", probe, True, context=context)
             self.add_signed("context", f"{probe}, left out", False, key, signature)
 
-    # -- other crafted keys ------------------------------------------------------------------------
-
     def unusual_keys(self) -> None:
         """Add keys with maximal, mixed and sparse t1, with z at its bound."""
         p = self.p

@@ -47,7 +47,7 @@ class MiniBlockchain(Work):
     frame_names = ("blocks", "block-comparison")
 
     def compute(self, bench: Bench) -> Frames:
-        """Return `blocks`, and `block-comparison` with the printed block; nothing without a clock."""
+        """Return `blocks`, and `block-comparison` with the print; nothing without a clock."""
         if bench.measure_blocks is None:
             return {}
         names = [name for name in algorithms.ALGORITHMS if name in self.algorithms()]

@@ -56,11 +56,7 @@ GROWTH = Contract.of(
     ("Int64", "cells largest"),
 )
 
-SHARES = Contract.of(
-    "pqdpol-shares",
-    ("str", "what unit"),
-    ("float64", "price half_width percent"),
-)
+SHARES = Contract.of("pqdpol-shares", ("str", "what unit"), ("float64", "price half_width percent"))
 
 TABLES, ONE, TWO, EACH = "all processors", "one processor", "two processors", "one each"
 """Settings: that of the tables, and those of further runs with one scheme."""
@@ -293,13 +289,7 @@ def amounts(scenario: Scenario, height: Height, costs: CostTable) -> list[float]
     verified = blocks * height.block.transactions
     votes = scenario.phases * count
     bare = (verified + votes * (count - 1)) * cost.verify_seconds + votes * cost.sign_seconds
-    return [
-        float(height.sent_messages),
-        float(height.sent_bytes),
-        float(verified),
-        bare,
-        float(count),
-    ]
+    return [*map(float, (height.sent_messages, height.sent_bytes, verified, bare, count))]
 
 
 def shares(runs: Iterable[Run], costs: CostTable) -> pd.DataFrame:

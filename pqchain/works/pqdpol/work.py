@@ -121,7 +121,7 @@ class PqDpol(Work):
 
 
 def judge_delegation(delegation: pd.DataFrame) -> Verdict:
-    """Judge by a frame of `landscape.delegation` how throughput falls; the outcome is always open."""
+    """Judge how throughput falls in `landscape.delegation`; the outcome is always open."""
     frame = results.check(delegation, LANDSCAPE)
     evidence = []
     for law, group in frame.groupby("setting", sort=False):
@@ -132,14 +132,12 @@ def judge_delegation(delegation: pd.DataFrame) -> Verdict:
             f"{law}, {rate.index.min()} to {rate.index.max()} nodes: {kept['all vote']:.3g} % of "
             f"the throughput remains if all vote, {kept['few vote']:.3g} % if {few} do"
         )
-    evidence.append(
+    evidence += [
         "the model slows the fall by construction: nodes that do not vote cost nothing in it, and "
-        "the number of voters is fixed"
-    )
-    evidence.append(
+        "the number of voters is fixed",
         "the printed Table 5, with delegation, keeps {:.1f} to {:.1f} % from n = 3 to n = 5, as "
-        "the model does when all vote".format(*_kept())
-    )
+        "the model does when all vote".format(*_kept()),
+    ]
     setting = f"costs: {frame['costs'].iloc[0]}"
     return Verdict(OPEN, "; ".join(evidence), Kind.MODELLED, Standing(setting))
 

@@ -243,7 +243,6 @@ def _orders(name: str, values: Mapping[str, Any], repeats: int) -> Iterator[Orde
 
 
 def _as_sequence(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return repeats of one block as one repeat of several sequential blocks."""
     return frame.assign(block=frame["repeat"], repeat=0)
 
 

@@ -14,14 +14,7 @@ from pqchain.algorithms import OPERATIONS
 from pqchain.figures import RATIO, SECONDS
 from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
-from pqchain.works.round3.table1 import (
-    HALVES,
-    QUANTITIES,
-    VARIANTS,
-    cross_check,
-    speedups,
-    table1,
-)
+from pqchain.works.round3.table1 import HALVES, QUANTITIES, VARIANTS, cross_check, speedups, table1
 from pqchain.works.work import Bench, Frames, Work
 
 
