@@ -117,21 +117,10 @@ def claim_table(claims: pd.DataFrame) -> Table:
         records = group.to_dict("records")
         by_print = [row for row in records if row["source"] == Kind.PUBLISHED]
         by_ours = [row for row in records if row["source"] != Kind.PUBLISHED]
-        rows.append(
-            [
-                records[0]["section"],
-                statement(records[0]),
-                _judgements(by_print, labelled=False),
-                _judgements(by_ours, labelled=True),
-            ]
-        )
+        judged = [_judgements(by_print, labelled=False), _judgements(by_ours, labelled=True)]
+        rows.append([records[0]["section"], statement(records[0]), *judged])
     return Table(
-        columns=[
-            Column("section"),
-            Column("statement"),
-            Column("by the printed numbers"),
-            Column("here"),
-        ],
+        columns=[*map(Column, ("section", "statement", "by the printed numbers", "here"))],
         rows=rows,
         caption="Statements of the text, each with its sentence.",
         source=[Kind.PUBLISHED, *kinds, *[Kind.REGISTRY] * (Kind.REGISTRY in sources)],
@@ -144,11 +133,9 @@ def claim_table(claims: pd.DataFrame) -> Table:
 def statement(row: Mapping[Any, Any]) -> Shown:
     """Return the cell of a statement in English, its reading, and the sentence of the source."""
     reading = f"Read as: {row['reading']}." if row["reading"] else ""
-    quote = (
-        f"\u201c{row['quote']}\u201d"
-        if row["quote"]
-        else "A statement of ours; the source does not make it."
-    )
+    quote = "A statement of ours; the source does not make it."
+    if row["quote"]:
+        quote = f"\u201c{row['quote']}\u201d"
     parts = [row["statement"]]
     parts += [html.element("p", reading, class_="reading")] if reading else []
     # Hangul syllables: the page marks the language of Korean quotes.

@@ -87,13 +87,12 @@ def page(key: str) -> str:
         "## Every printed number",
         "",
         f"Of {len(table)} printed numbers ours are: {listed}.",
-    ]
-    markdown += [
         "Missing numbers are those of complete runs (`pqchain reproduce`), or the remark gives the "
         "reason.",
         "",
+        printed.table(table).markdown(),
+        "",
     ]
-    markdown += [printed.table(table).markdown(), ""]
     return "\n".join(markdown)
 
 

@@ -76,18 +76,17 @@ def _pages(
             html.section("files", "Files of this report", links),
         ]
     )
-    bodies.append([summary.summary(reproduction), *_overview(drawn), summary.reading()])
+    overview = [
+        html.section("overview", "All schemes: bytes and time", figure)
+        for figure in figures_of_machine
+        if 'id="figure-tradeoff"' in figure
+    ]
+    bodies.append([summary.summary(reproduction), *overview, summary.reading()])
     # The bodies are those of the works, of the machine, and last of the first page.
     return {
         name: html.document(title, _contents(body), *body, pages=pages, script=script)
         for (name, title), body in zip([*pages[1:], pages[0]], bodies, strict=True)
     }
-
-
-def _overview(drawn: FiguresByChapter) -> Iterable[Markup]:
-    for _, figure in drawn.get("", []):
-        if 'id="figure-tradeoff"' in figure:
-            yield html.section("overview", "All schemes: bytes and time", figure)
 
 
 def _contents(body: Iterable[Markup]) -> list[tuple[str, str]]:

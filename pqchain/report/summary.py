@@ -74,12 +74,8 @@ def _counted(reproduction: Reproduction) -> Iterator[str]:
         count = reproduction.sizes["verdict"].value_counts()
         explained = sum(count.get(verdict, 0) for verdict in ("version", "definition"))
         wrong = count.get("erratum", 0) + count.get("different", 0)
-        yield PROSE["sizes"].format(
-            sizes=len(reproduction.sizes),
-            equal=count.get("equal", 0),
-            explained=explained,
-            wrong=wrong,
-        )
+        total, equal = len(reproduction.sizes), count.get("equal", 0)
+        yield PROSE["sizes"].format(sizes=total, equal=equal, explained=explained, wrong=wrong)
     without = int((reproduction.printed["kind"] == NONE).sum())
     yield PROSE["printed"].format(numbers=len(reproduction.printed), without=without)
 

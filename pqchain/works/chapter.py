@@ -40,7 +40,6 @@ class Chapter:
 
     file: Path
     tables: Mapping[str, Mapping[str, Any]]
-    """Texts and columns by the name of the table."""
     figures: Sequence[Mapping[str, Any]]
     findings: Sequence[Mapping[str, str]]
 

@@ -71,7 +71,6 @@ class Ours:
     verdict: str = ""
     """One of SIZE_VERDICTS or STATUSES; empty for numbers of other kinds."""
     note: str = ""
-    """The explanation of the verdict."""
     reason: str = ""
     """Why pqchain has no such number."""
 

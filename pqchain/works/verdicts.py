@@ -73,7 +73,6 @@ class Verdict:
     """HOLDS, FAILS or OPEN, regardless of the standing."""
     evidence: str
     source: str
-    """The kind of these figures, a `Kind`."""
     standing: Standing = SAME_SETTING
 
     @property

@@ -33,7 +33,6 @@ class ParameterSet:
     """Greatest squared norm of a signature."""
     padded_bytes: int
     padded: bool
-    """Whether signatures are padded to a fixed length."""
 
     @property
     def log_n(self) -> int:

@@ -32,7 +32,6 @@ class ParameterSet:
     beta: int
     tau: int
     gamma1_bits: int
-    """Binary logarithm of gamma1."""
     gamma2_divisor: int
     """(q - 1) / gamma2."""
     omega: int
