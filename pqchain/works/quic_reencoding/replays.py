@@ -137,7 +137,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
     # The sequential blocks were replayed as repeats, so that processes could run in parallel.
     phases[LINK_ONLY] = _as_sequence(phases[LINK_ONLY])
     reference = pd.concat([virtual["reference"], virtual["reference series"]], ignore_index=True)
-    impaired = [(pair.conditions, virtual[pair.name]) for pair in _comparisons()]
+    impaired = [(columns, virtual[name]) for name, _, columns in _comparisons()]
     joined = pd.concat([*phases.values(), series, reference, *shaped], ignore_index=True)
     joined.attrs = {}
     frames = {
@@ -189,38 +189,23 @@ def _reference(amount: Amount) -> Iterator[Order]:
         yield from _orders("reference series", _exchange(blocks, size, 1452) | over, repeats)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Comparison:
-    name: str
-    options: Mapping[str, Any]
-    conditions: Mapping[str, Any]
-    """Columns of IMPAIRED."""
-
-
-def _comparisons() -> Iterator[_Comparison]:
-    delay, loss_rate = IMPAIRMENT["delay_seconds"], IMPAIRMENT["loss"]
+def _comparisons() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Yield the name and the options of each comparison, and its columns of IMPAIRED."""
+    delay = IMPAIRMENT["delay_seconds"]
     for sessions in ("full", "0-rtt"):
         # The failure is detected after session tickets have arrived, which 0-RTT needs.
         options = {"block-bytes": _SHAPED_BLOCK_BYTES, "sources": "all", "sessions": sessions}
-        yield _Comparison(
-            name=f"{EARLY} {sessions}",
-            options=options | {"delay-seconds": delay},
-            conditions={"comparison": EARLY, "sessions": sessions, "loss": 0.0}
-            | {"delay_seconds": delay},
-        )
-    for loss in (0.0, loss_rate):
+        columns = {"comparison": EARLY, "sessions": sessions, "loss": 0.0, "delay_seconds": delay}
+        yield f"{EARLY} {sessions}", options | {"delay-seconds": delay}, columns
+    for loss in (0.0, IMPAIRMENT["loss"]):
         options = _exchange(int(IMPAIRMENT["blocks"]), int(IMPAIRMENT["block_bytes"]), 1452)
-        yield _Comparison(
-            name=f"{LOSSY} {loss}",
-            options=options | {"delay-seconds": delay, "loss": loss},
-            conditions={"comparison": LOSSY, "sessions": "kept", "loss": loss}
-            | {"delay_seconds": delay},
-        )
+        columns = {"comparison": LOSSY, "sessions": "kept", "loss": loss, "delay_seconds": delay}
+        yield f"{LOSSY} {loss}", options | {"delay-seconds": delay, "loss": loss}, columns
 
 
 def _impaired(amount: Amount) -> Iterator[Order]:
-    for pair in _comparisons():
-        yield from _orders(pair.name, pair.options, amount.impaired_repeats)
+    for name, options, _ in _comparisons():
+        yield from _orders(name, options, amount.impaired_repeats)
 
 
 def _exchange(blocks: int, size: int, datagram_bytes: int) -> dict[str, Any]:
