@@ -27,7 +27,6 @@ CELLS = Contract.of(
 )
 
 QUANTITIES = {"table5": "throughput_per_second", "table6": "latency_seconds"}
-"""The quantity of each table."""
 
 
 def errata(table: str) -> dict[tuple[str, int], Erratum]:
