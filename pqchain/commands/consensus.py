@@ -87,7 +87,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_names(arguments: argparse.Namespace) -> None:
-    """Reject unknown names and missing files before slow imports."""
     if not _wants_all(arguments):
         console.algorithm_names(arguments)
     source = Path(arguments.costs)
@@ -104,7 +103,6 @@ def _wants_all(arguments: argparse.Namespace) -> bool:
 
 
 def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> int:
-    """Run the delegates of every combination in turn, and show the results."""
     from tqdm import tqdm
 
     from pqchain import consensus, machine
@@ -191,7 +189,6 @@ _RUN_REMARKS: dict[str, str] = {
 
 
 def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
-    """Return a scenario for every combination, validated before anything is run."""
     names = ["all"] if _wants_all(arguments) else console.algorithm_names(arguments, ["Falcon-512"])
     link = console.changed_fields(arguments, Network)
     networks = [named(name, **link) for name in arguments.network or ["paper-serial"]]
@@ -334,14 +331,12 @@ def _printed(runs: pd.DataFrame) -> dict[str, float]:
 
 
 def _user_remarks(runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
-    """Yield the source of each scheme that the user gave by numbers."""
     for name in runs["algorithm"].unique():
         if costs[name].is_given:
             yield f"{name}: {costs[name].source}."
 
 
 def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
-    """Yield remarks on the kind and the origin of the numbers."""
     origin = costs.source
     if costs.source == "paper:pqdpol":
         origin = "published, Tables 1 to 4 of pqdpol; lengths of Falcon's signatures counted"

@@ -77,7 +77,6 @@ def print_json(value: Any) -> None:
 
 
 def _json_type(value: Any) -> Any:
-    """Convert numbers of numpy and paths to JSON types."""
     return value.item() if hasattr(value, "item") else str(value)
 
 
@@ -152,7 +151,6 @@ def wants_table_markup(arguments: argparse.Namespace) -> bool:
 
 
 def _formatted(arguments: argparse.Namespace, outputs: Sequence[Table | str]) -> Iterator[str]:
-    """Yield tables and texts in the requested format; in LaTeX, texts are comments."""
     if arguments.latex and all(isinstance(output, str) for output in outputs):
         raise UsageError("--latex is for tables, and this command shows none; leave it out")
     # A table in a file or a pipe is not cut, because it would lose data.
@@ -168,7 +166,6 @@ def _formatted(arguments: argparse.Namespace, outputs: Sequence[Table | str]) ->
 
 
 PLOT_FORMATS = ("pdf", "svg", "png", "pgf")
-"""Formats of plots, which are the suffixes of their files."""
 
 
 def plot_path(text: str) -> Path:

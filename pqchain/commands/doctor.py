@@ -117,7 +117,6 @@ def _tool(name: str) -> Finding:
 
 
 def _processor() -> Finding:
-    """Report missing CPU flags and the implementations that need them."""
     rows = algorithms.IMPLEMENTATIONS.values()
     needed = sorted({flag for row in rows for flag in row.cpu_flags})
     lacking = [flag for flag in needed if flag not in machine.cpu_flags()]
@@ -131,7 +130,6 @@ def _processor() -> Finding:
 
 
 def _libraries() -> Iterator[Finding]:
-    """Load every native library, and sign and verify once with each."""
     group = "Native libraries"
     for row in algorithms.IMPLEMENTATIONS.values():
         if not row.library:
@@ -186,7 +184,6 @@ def _erasure_engine() -> Finding:
 
 
 def _quic() -> Finding:
-    """Check for the QUIC library of pqchain; if it was not built, give the reason."""
     from pqchain.wire.transports import registry
 
     reason = registry.get("native").unavailable_reason()

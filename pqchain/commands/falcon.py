@@ -37,7 +37,6 @@ def _read_key(path: Path, field: str) -> tuple[int, bytes]:
 
 
 def _check_output(option: str, path: Path, others: dict[str, Path | None]) -> None:
-    """Check that an output can be written and, links resolved, is no other argument's file."""
     from pqchain.results import check_writable
 
     for name, other in others.items():
@@ -227,7 +226,6 @@ _ENGINE = "design_hierarchy"
 
 
 def _cell_table(frame: pd.DataFrame, *names: str) -> Table:
-    """Return a table of the cells of modules or engines; a family lacks some kinds of cells."""
     counts = [Column(humanize(name), key=name, numeric=True, exact=True) for name in _CELLS]
     return Table.of(frame, [*names, *counts])
 

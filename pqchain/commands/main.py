@@ -73,7 +73,6 @@ def parser(command: str = "") -> argparse.ArgumentParser:
 
 
 def _temporary_schemes(argv: Sequence[str]) -> AbstractContextManager[None]:
-    """Unregister the schemes of --scheme after the command."""
     # A process may run several commands, and schemes of one must not reach the next.
     if not any(argument.startswith("--scheme") for argument in argv):
         return nullcontext()
@@ -100,7 +99,6 @@ def _run_command(command: str, argv: Sequence[str]) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    """Run one command; turn every error into a message and an exit code."""
     if sys.stderr is None:  # closed by the caller
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
     if sys.stdout is None:

@@ -187,13 +187,11 @@ def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> No
 
 
 def _measured(axes: Axes, nodes: Any, seen: Any, half: Any, colour: str, marker: str) -> None:
-    """Draw filled markers with intervals."""
     style = props(linestyle="", marker=marker, markersize=4, elinewidth=0.8, capsize=2)
     axes.errorbar(nodes, seen, yerr=half, color=colour, **style)
 
 
 def _over_nodes(axes: Axes, nodes: Sequence[int], show: Callable[[float], str]) -> None:
-    """Make both axes logarithmic, with ticks at these numbers of nodes."""
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.xaxis.set_major_locator(FixedLocator(nodes))

@@ -160,7 +160,6 @@ def _marker(marker: str, colour: str, rank: int) -> dict[str, Any]:
 
 
 def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) -> None:
-    """Put a legend of markers, and of several fillings, above the plot."""
     handles = [
         Line2D([], [], linestyle="none", color=colour, marker=marker, label=figures.humanize(name))
         for name, (colour, marker) in looks.items()
@@ -189,7 +188,6 @@ def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) 
 
 
 def _fillings(frame: pd.DataFrame) -> dict[int, str]:
-    """Return the implementations of each filling, wrapped into lines."""
     letters = _LEGEND_LETTERS // 2 if paper.narrow() else _LEGEND_LETTERS
     return {
         int(str(rank)): textwrap.fill(", ".join(group.unique()), letters, break_on_hyphens=False)

@@ -200,7 +200,6 @@ def finish(figure: Figure) -> None:
 
 
 def _recolour(artist: Any) -> None:
-    """Replace colours by those of `GREYS`."""
     if isinstance(artist, QuadMesh):
         if isinstance(colours := artist.get_cmap(), ListedColormap):
             listed: Any = colours.colors
@@ -225,7 +224,6 @@ def _grey(colour: Any) -> str:
 
 
 def _fit(axes: Axes) -> bool:
-    """Move labels that do not fit; return whether anything was moved."""
     changed = [_fit_label(axes, axes.xaxis.label, upright=False)]
     changed.append(_fit_label(axes, axes.yaxis.label, upright=True))
     changed += [_fit_label(axes, axes.title, upright=False)]
@@ -235,7 +233,6 @@ def _fit(axes: Axes) -> bool:
 
 
 def _fit_label(axes: Axes, label: Text, *, upright: bool) -> bool:
-    """Wrap a label that is longer than its axis, and move it inside the figure."""
     figure = axes.get_figure(root=True)
     if figure is None or not label.get_text():
         return False
@@ -264,7 +261,6 @@ def _fit_label(axes: Axes, label: Text, *, upright: bool) -> bool:
 
 
 def _wrapped(text: str, width_inches: float, size: float) -> str:
-    """Wrap a text into lines of at most that width."""
     rows = [""]
     for word in text.split():
         longer = f"{rows[-1]} {word}".strip()

@@ -36,7 +36,6 @@ _WAYS = {
     "quic-cubic": ("#009E73", "^"), "quic-bbr": ("#CC79A7", "v"), "quic-fresh": (INK, "P"),
     "quic-0-rtt": ("#D55E00", "X"),
 }  # fmt: skip
-"""Colour and marker by way of transfer."""
 
 _TRANSPORTS = {
     "native": "#D55E00",

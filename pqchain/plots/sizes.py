@@ -23,7 +23,6 @@ _LOOKS = {
     "ciphertext": LOOKS[3],
     "secret key": (MUTED, "v"),
 }
-"""Colour and marker by kind of size."""
 
 
 def plot_sizes(
@@ -97,7 +96,6 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
 
 
 def _of_runs(fine: pd.DataFrame, ax: Axes | None) -> Axes:
-    """Draw several runs by colour and marker; a line connects the runs of a scheme."""
     order = {name: place for place, name in enumerate(dict.fromkeys(fine["run"]))}
     rows = {row.name: row for row in algorithms_of(fine) if row.kind == "signature"}
     fastest = fine.groupby(["algorithm", "run"], sort=False)["median_seconds"].min()

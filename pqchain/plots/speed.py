@@ -39,7 +39,6 @@ _KINDS = {
     Kind.ESTIMATED: ("#56B4E9", "///"),
     Kind.MODELLED: ("#E69F00", "..."),
 }
-"""Colour and hatching by kind of number."""
 
 
 def plot_speed(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:

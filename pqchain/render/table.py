@@ -100,7 +100,6 @@ class Table:
     remarks: Sequence[str] = ()
     """A remark for each row, or ""."""
     notes: Sequence[str] = ()
-    """Notes below the table."""
     part: str = ""
     """The part of a chapter that the table belongs to."""
     style: str = ""
@@ -235,7 +234,6 @@ def _value(column: Column, cell: Any) -> str:
 def _layout(
     columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int | None
 ) -> Iterator[str]:
-    """Yield the lines for a terminal: groups if there are any, titles, rows."""
     rows = [[column.title for column in columns], *cells]
     widths = [max(map(_display_width, texts)) for texts in zip(*rows, strict=True)]
     parts = _parts(widths, width)
@@ -252,7 +250,6 @@ def _layout(
 
 
 def _groups(columns: Sequence[Column], widths: Sequence[int], part: Sequence[int]) -> str:
-    """Return the group headings of a line."""
     shared = groupby(part, key=lambda place: columns[place].group)
     spans = [(name, sum(widths[at] + 2 for at in members) - 2) for name, members in shared]
     # Titles and cells decide the width of columns; a longer group title is cut.
@@ -260,7 +257,6 @@ def _groups(columns: Sequence[Column], widths: Sequence[int], part: Sequence[int
 
 
 def _wrapped(line: str, width: int | None) -> list[str]:
-    """Break a line that is too long by a single cell."""
     if width is None or _display_width(line) <= width:
         return [line]
     return textwrap.wrap(line, max(width, 20), subsequent_indent=_INDENT, break_on_hyphens=False)
@@ -301,7 +297,6 @@ def _plain(cell: Any) -> Any:
 
 
 def _line(cells: Sequence[str]) -> str:
-    """Write a row of Markdown, without bars and line breaks in its cells."""
     escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
     return f"| {' | '.join(escaped)} |"
 

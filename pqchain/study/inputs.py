@@ -209,11 +209,8 @@ class Plan:
     own_schemes: tuple[Costs, ...] = ()
     """Schemes that are not in the registry."""
     sources: Mapping[str, str] = field(default_factory=dict)
-    """The source of each input."""
     observed: tuple[Observation, ...] = ()
-    """Values observed on the chain of today."""
     network: Network = field(init=False, repr=False)
-    """The network of the inputs of NETWORK."""
 
     def __post_init__(self) -> None:
         if isinstance(self.algorithms, list):
@@ -320,7 +317,6 @@ class Plan:
 
 
 def _declared() -> Iterator[tuple[str, Input]]:
-    """Yield every input with the types and the default of its field."""
     hints = get_type_hints(Plan, include_extras=True)
     for declared in fields(Plan):
         if get_origin(hints[declared.name]) is not Annotated:
@@ -360,7 +356,6 @@ def check_name(name: str) -> None:
 
 
 def _wrong_combinations(plan: Plan) -> list[Problem]:
-    """Return the problems of inputs that exclude each other."""
     data, parity, nodes, signer = plan.data_chunks, plan.parity_chunks, plan.nodes, plan.signer
     is_modelled = signer != "software"
     has_falcon = any(plan.algorithm(name).family == "Falcon" for name in plan.names)

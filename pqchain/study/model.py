@@ -89,7 +89,6 @@ class Model:
         self._figures: dict[str, Figure] = {}
 
     def __getitem__(self, name: str) -> float:
-        """Return the value of a figure."""
         return self.figure(name).value
 
     def figure(self, name: str) -> Figure:
@@ -116,7 +115,6 @@ class Model:
         return Figure.point(result.value, quantity.unit, result.kind, source)
 
     def _citations(self, needs: frozenset[str]) -> str:
-        """Return the published provers that a figure depends on, to append to its source."""
         text = ""
         for how in ("vote_aggregation", "transaction_aggregation"):
             prover = PROVERS.get(getattr(self.plan, how))
@@ -391,6 +389,5 @@ def models(plan: Plan, costs: CostTable, *, seed: int = 0) -> dict[str, Model]:
 
 @cache
 def _rebuilt_seconds() -> dict[tuple[str, str], float]:
-    """Return the times of the rebuilt Table 3 by row and algorithm."""
     seconds: Any = accelerator.rebuild_table3().set_index(["row", "algorithm"])["seconds"].to_dict()
     return dict(seconds)

@@ -93,7 +93,6 @@ _MEASURED = ("merge_seconds", "verify_seconds", "memory_bytes")
 
 
 def _pair(first: float, second: float) -> tuple[float, float]:
-    """Return two numbers as floats. Raises ValueError unless both are finite and at least 0."""
     pair = float(first), float(second)
     if not all(math.isfinite(value) and value >= 0 for value in pair):
         raise ValueError("expected finite numbers of at least 0")
@@ -103,4 +102,3 @@ def _pair(first: float, second: float) -> tuple[float, float]:
 PROVERS: Mapping[str, Prover] = {
     path.stem: read(path) for path in sorted(installation.data("provers").glob("*.toml"))
 }
-"""Provers by file name."""

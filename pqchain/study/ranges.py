@@ -90,7 +90,6 @@ def input_range(plan: Plan, name: str, factors: Sequence[float] = FINE) -> Input
 
 
 def _choices(plan: Plan, name: str) -> tuple[Any, ...]:
-    """Return the choices of an input that apply to a plan, its current value among them."""
     names: Iterable[Any] = ()
     if isinstance(getattr(plan, name), bool):
         names = (False, True)
@@ -108,7 +107,6 @@ def _choices(plan: Plan, name: str) -> tuple[Any, ...]:
 
 
 def _possible(plan: Plan, changes: Any) -> bool:
-    """Return whether a plan can have these inputs."""
     try:
         plan.with_(**changes)
     except ImpossiblePlan:
@@ -122,7 +120,6 @@ def _bundles(plan: Plan, how: str) -> bool:
 
 
 def _multiples(name: str, start: Any, factors: Sequence[float]) -> tuple[Any, ...]:
-    """Return a number and its multiples within the bounds of the input."""
     if not isinstance(start, (int, float)):
         return (start,)
     row, is_whole = INPUTS[name], isinstance(start, int)
@@ -142,7 +139,6 @@ def _multiples(name: str, start: Any, factors: Sequence[float]) -> tuple[Any, ..
 
 
 def _label(value: Any, unit: str) -> str:
-    """Write a value: a count in full, a quantity with its unit and prefix."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):

@@ -37,7 +37,6 @@ BUSY = 0.5
 """Load of the processors in the minute before a measurement above which a warning is given."""
 
 PASSES = 3
-"""Passes of measurement of a study."""
 
 UNSTEADY = 0.25
 """Spread between passes, relative to the median, above which a warning is given."""
@@ -188,7 +187,6 @@ def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
 
 
 def _to_measure(plan: Plan) -> list[str]:
-    """Return the schemes to measure. Raises UsageError if all are the user's own."""
     defined = {row.algorithm for row in plan.own_schemes}
     names = [name for name in plan.names if name not in defined]
     if not names:
@@ -197,14 +195,12 @@ def _to_measure(plan: Plan) -> list[str]:
 
 
 def _implementations(name: str) -> list[str] | None:
-    """Return the preferred implementation of a scheme; None to measure all and choose."""
     offered = algorithms.get(name).implementations
     usable = PREFERRED_IMPLEMENTATION in offered and not crypto.obstacle(PREFERRED_IMPLEMENTATION)
     return [PREFERRED_IMPLEMENTATION] if usable else None
 
 
 def _median(rows: Sequence[Any], names: Iterable[str]) -> Any:
-    """Return the first of several costs with the median of each time."""
     medians = {n: float(np.median([getattr(row, n) for row in rows])) for n in names}
     return replace(rows[0], **medians)
 

@@ -130,7 +130,6 @@ def _change(base: Model, ends: Sequence[Model | None]) -> float:
 
 
 def _distance(value: float, other: float) -> float:
-    """Return the logarithm of the ratio of two values, within bounds."""
     if value > 0 and other > 0:
         return min(_MOST, abs(math.log(other / value)))
     is_same = value == other or (math.isnan(value) and math.isnan(other))
@@ -168,7 +167,6 @@ def script() -> str:
 
 
 def _slider(slider: InputRange) -> Markup:
-    """Write a slider with its name, and its value with the unit."""
     ends = {"min": "0", "max": str(len(slider.values) - 1), "step": "1"}
     identifier = f"slider-{slider.name}"
     return element(
@@ -180,7 +178,6 @@ def _slider(slider: InputRange) -> Markup:
 
 
 def _table(computed: Grid) -> Markup:
-    """Write the table of the plan as it is, a row for each scheme, as the script expects it."""
     head = element(
         "tr",
         element("th", "algorithm", scope="col"),
@@ -210,7 +207,6 @@ def _table(computed: Grid) -> Markup:
 
 
 def _data(plan: Plan, computed: Grid) -> Markup:
-    """Write the data of the script: labels of the sliders, and texts of each cell by index."""
     texts: dict[str, int] = {}
 
     def rows(cells: Mapping[str, Cell]) -> Iterator[list[float]]:

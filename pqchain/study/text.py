@@ -74,7 +74,6 @@ def conclusions(findings: Findings) -> list[str]:
 
 
 def _from_baseline(findings: Findings, best: str) -> str:
-    """Return how bytes and verification change from the baseline to a scheme."""
     size, time = (
         findings.figures[best][name] for name in ("transaction_bytes_ratio", "verification_ratio")
     )

@@ -132,7 +132,6 @@ def _arguments(row: Costs) -> str:
 
 
 def _key(name: str) -> str:
-    """Write a key of TOML, in quotes unless it is a bare key."""
     return name if name and set(name) <= _BARE else _text(name)
 
 
@@ -145,7 +144,6 @@ def _text(value: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """Write a value of TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
