@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from pqchain.render.table import Table
 
-SUCCESS, CHECK_FAILED, USAGE_ERROR = 0, 1, 2
-"""Exit codes of a command."""
+SUCCESS, CHECK_FAILED, USAGE_ERROR = 0, 1, 2  # exit codes of a command
 
 _ASCII = str.maketrans(
     {"µ": "u", figures.TIMES: "x", figures.NARROW_SPACE: " ", figures.MISSING: "-", "…": "~"}
@@ -114,10 +113,7 @@ def show(
     remarks: Iterable[str] = (),
     ok: bool = True,
 ) -> int:
-    """Write data as JSON if requested, else tables and texts, with remarks on stderr.
-
-    Returns the exit code.
-    """
+    """Show data as JSON, or tables and texts with remarks on stderr; return the exit code."""
     if arguments.json:
         print_json(data)
     else:
@@ -130,10 +126,7 @@ def show(
 def show_measurements(
     arguments: argparse.Namespace, name: str, frame: pd.DataFrame, output: Table | str
 ) -> int:
-    """Show measurements; return the exit code.
-
-    A failed row is a failure, and so is a frame without a successful row.
-    """
+    """Show measurements; return the exit code, 1 if a row failed or none succeeded."""
     provenance = frame.attrs["provenance"]
     machine = f"Machine: {provenance['machine_id']}, preset {provenance['preset']}"
     data = {"provenance": provenance, name: records(frame)}
@@ -270,13 +263,8 @@ def _add_options(
             keywords = _field_option(module, **keywords)
         keywords = {**_KINDS[keywords.pop("kind", "text")], **keywords}
         if "choices" in keywords and "type" not in keywords:
-            keywords["type"] = _case_insensitive(keywords["choices"])
+            keywords["type"] = partial(values.canonical_case, known=keywords["choices"])
         target.add_argument(*flags.split(), **keywords)
-
-
-def _case_insensitive(choices: Iterable[str]) -> Callable[[str], str]:
-    """Return a parser that accepts the choices in any case."""
-    return lambda text: values.canonical_case(text, choices)
 
 
 def work_key(text: str) -> str:
@@ -297,10 +285,7 @@ def work_keys(text: str) -> list[str]:
 
 
 def _field_option(module: ModuleType, field: str, show_default: bool = True) -> dict[str, Any]:
-    """Return the option for a field such as Scenario.blocks, with its meaning and bounds.
-
-    Without `show_default` no default is shown: those of a network depend on its kind.
-    """
+    # Without `show_default` no default is shown: those of a network depend on its kind.
     class_name, _, name = field.partition(".")
     declared, meaning = checks.meanings(getattr(module, class_name))[name]
     # argparse formats help texts with %.

@@ -32,7 +32,6 @@ class Finding:
     disables: str = ""
     """Features that do not work because of it; empty if it is present."""
     fix: str = ""
-    """Command that fixes it, if there is one."""
     essential: bool = False
 
     @property

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 _MAX_KEY_FILE_BYTES = 1 << 16
 _MAX_SIGNATURE_FILE_BYTES = 1 << 16
-_MAX_MESSAGE_BYTES = 1 << 30
-"""Limit of a message, which is read into memory."""
+_MAX_MESSAGE_BYTES = 1 << 30  # limit of a message, which is read into memory
 
 
 def _read_key(path: Path, field: str) -> tuple[int, bytes]:
@@ -221,8 +220,7 @@ def _engine_times(frames: dict[str, pd.DataFrame]) -> Table:
 
 _CELLS = ("lut", "lutram", "shift_register", "flip_flop", "dsp", "block_ram_36k", "block_ram_18k")
 _PRINTED_CELLS = {"lookup_tables": "lut", "flip_flops": "flip_flop", "dsp_blocks": "dsp"}
-_ENGINE = "design_hierarchy"
-"""Name of the module that contains the complete engine."""
+_ENGINE = "design_hierarchy"  # name of the module that contains the complete engine
 
 
 def _cell_table(frame: pd.DataFrame, *names: str) -> Table:

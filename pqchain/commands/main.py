@@ -26,8 +26,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
 
 _MAIN = COMMANDS.pop("main")
 
-_INTERRUPTED = 128 + signal.SIGINT
-"""Exit code after Ctrl-C, as in shells."""
+_INTERRUPTED = 128 + signal.SIGINT  # exit code after Ctrl-C, as in shells
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,10 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
-    """Return the parser: a summary of each command, and all options of `command`.
-
-    Only the module of that command is imported.
-    """
+    """Return the parser with the options of `command`, the only one whose module is imported."""
     root = console.Parser(
         prog="pqchain",
         description=_MAIN["description"],

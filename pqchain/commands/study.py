@@ -107,7 +107,6 @@ def _with_costs(plan: Plan, names: list[str]) -> Plan:
 
 
 def _with_schemes(plan: Plan, names: list[str]) -> Plan:
-    """Add the schemes of --scheme to those that the plan compares."""
     known = {name.casefold() for name in plan.algorithms}
     added = tuple(name for name in names if name.casefold() not in known)
     return plan.with_(algorithms=plan.algorithms + added) if added else plan

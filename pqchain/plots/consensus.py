@@ -16,8 +16,7 @@ from pqchain.plots import paper
 from pqchain.plots.canvas import INK, PAPER, canvas, figure_of, look, panels, require
 from pqchain.plots.marks import annotate, brief, grid, legend_above, log_ticks, props, with_prefix
 
-_TIE = 1.005
-"""Ratios below this are ties: they would be written as 1.00."""
+_TIE = 1.005  # ratios below this are ties: they would be written as 1.00
 
 _LABELS = {
     "latency": ("latency_seconds", "latency of a transaction"),

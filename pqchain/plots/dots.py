@@ -35,8 +35,7 @@ _GIVEN_LABEL = " (given)"
 
 _ROW_INCHES, _LEGEND_INCHES = 0.25, 0.17
 
-_LEGEND_LETTERS = 64
-"""Characters in a line of the legend; longer lines are cut off at the edge."""
+_LEGEND_LETTERS = 64  # characters in a line of the legend; longer lines are cut off at the edge
 
 
 def dots(

@@ -49,11 +49,9 @@ _NARROW_INCHES = 5.0
 _SHORTER, _SMALLER = 0.85, 0.85
 """Factors of a narrow figure: its height, and the size of text in its fields."""
 
-_LINES_INCHES = 0.25
-"""Additional height for labels that are wrapped."""
+_LINES_INCHES = 0.25  # additional height for labels that are wrapped
 
-_EDGE = 0.01
-"""Margin of moved labels, as a share of the figure's width."""
+_EDGE = 0.01  # margin of moved labels, as a share of the figure's width
 
 
 @dataclass(frozen=True, slots=True)

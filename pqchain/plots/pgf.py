@@ -69,7 +69,8 @@ def _as_tex(figure: Figure) -> Iterator[None]:
     ]
     try:
         for axis, formatter in formatters:
-            labels = dict(zip(axis.get_majorticklocs(), _labels(axis), strict=False))
+            written = (label.get_text() for label in axis.get_majorticklabels())
+            labels = dict(zip(axis.get_majorticklocs(), written, strict=False))
             axis.set_major_formatter(FuncFormatter(_formatter(labels, formatter)))
         for text, old in texts:
             text.set_text(tex(old))
@@ -79,10 +80,6 @@ def _as_tex(figure: Figure) -> Iterator[None]:
             text.set_text(old)
         for axis, formatter in formatters:
             axis.set_major_formatter(formatter)
-
-
-def _labels(axis: Any) -> list[str]:
-    return [label.get_text() for label in axis.get_majorticklabels()]
 
 
 def _formatter(labels: dict[float, str], formatter: Any) -> Any:

@@ -138,10 +138,7 @@ def document(
     pages: Iterable[tuple[str, str]] = (),
     script: str = "",
 ) -> str:
-    """Write the page; `contents` are (identifier, title) of its sections.
-
-    `pages` are (file, title) of the site, this page among them.
-    """
+    """Write the page; `contents` are (identifier, title), `pages` of the site (file, title)."""
     # Style and script are embedded, because a page must not load other files.
     style = (files("pqchain.render") / "report.css").read_text(encoding="utf-8")
     items = [link(text, f"#{identifier}") for identifier, text in contents]

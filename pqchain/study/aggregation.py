@@ -125,10 +125,7 @@ class Aggregated:
 
 
 def proven_by(tree: Tree, prover: Prover, *, cores: float) -> dict[str, Any]:
-    """Return the fields of a tree that a cited prover decides, for `dataclasses.replace`.
-
-    Raises UsageError for a prover without a published rate.
-    """
+    """Return the fields of a tree that a cited prover decides. Raises UsageError without a rate."""
     covered = tree.group_threshold * tree.members
     fields: dict[str, Any] = {
         "aggregate_per_second": prover.rate_per_second(cores),

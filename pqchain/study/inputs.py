@@ -286,8 +286,7 @@ class Plan:
     def with_(self, **changes: Any) -> Plan:
         """Return a copy with other inputs; a changed input loses its source.
 
-        Another law or world resets the network to its defaults. Raises UnknownName and
-        ImpossiblePlan.
+        Another law or world resets the network. Raises UnknownName and ImpossiblePlan.
         """
         for name in changes:
             check_name(name)

@@ -46,8 +46,7 @@ class Prover:
     def rate_per_second(self, cores: float) -> float:
         """Return the signatures aggregated per second, interpolated between published cores.
 
-        Beyond the published range it is the nearest value, because no more was measured. Raises
-        UsageError without a published rate.
+        Beyond the published range it is the nearest value. Raises UsageError without a rate.
         """
         if not self.rates:
             raise UsageError(

@@ -102,7 +102,9 @@ def _choices(plan: Plan, name: str) -> tuple[Any, ...]:
     elif name == "vote_aggregation" and plan.votes_per_block:
         names = AGGREGATIONS
     elif name == "transaction_aggregation":
-        names = (how for how in AGGREGATIONS if how == "plain" or _bundles(plan, how))
+        # An aggregation takes the signatures of one scheme, which the plan must have.
+        bundled = {how: plan.with_(transaction_aggregation=how).bundled for how in AGGREGATIONS}
+        names = (how for how in AGGREGATIONS if how == "plain" or bundled[how] in plan.names)
     return tuple(dict.fromkeys((*names, getattr(plan, name))))
 
 
@@ -112,11 +114,6 @@ def _possible(plan: Plan, changes: Any) -> bool:
     except ImpossiblePlan:
         return False
     return True
-
-
-def _bundles(plan: Plan, how: str) -> bool:
-    """Return whether a plan has the scheme whose signatures an aggregation takes."""
-    return plan.with_(transaction_aggregation=how).bundled in plan.names
 
 
 def _multiples(name: str, start: Any, factors: Sequence[float]) -> tuple[Any, ...]:

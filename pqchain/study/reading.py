@@ -146,10 +146,8 @@ def _flattened(document: Mapping[str, Any], name: str = "") -> Iterator[tuple[st
 
 
 def _tables(names: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the section of each table of a document, and messages for misspelt ones.
-
-    A misspelt table is read as the nearest one, so that its inputs are not reported as missing.
-    """
+    """Return the section of each table of a document, and messages for misspelt ones."""
+    # A misspelt table is read as the nearest one, so that its inputs are not reported as missing.
     known = {*(row.table for row in INPUTS.values()), "sources"}
     tables: dict[str, str] = {}
     misspelt: dict[str, str] = {}

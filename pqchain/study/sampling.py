@@ -226,7 +226,6 @@ class Findings:
     """The model compared with the chain of today, of the contract "study-calibration"."""
     seeds: int = 1
     warnings: tuple[str, ...] = ()
-    """Reasons to doubt the times."""
 
     @property
     def frame(self) -> pd.DataFrame:
