@@ -151,7 +151,6 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
 def _computer(
     arguments: argparse.Namespace, scenarios: list[Scenario], fork_server: ForkServer | None
 ) -> Computer | None:
-    """Measure this computer to predict its runs; return None where that is not supported."""
     from pqchain import costs
     from pqchain.bench import operations, presets
     from pqchain.delegates import prices
@@ -216,7 +215,6 @@ def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
 
 
 def _with_user_schemes(costs: CostTable, names: list[str]) -> CostTable:
-    """Add the costs of the user's schemes that are given by numbers, unless measured."""
     from pqchain import schemes
 
     rows = (schemes.costs_of(name) for name in names if name not in costs)
@@ -224,7 +222,6 @@ def _with_user_schemes(costs: CostTable, names: list[str]) -> CostTable:
 
 
 def _fitting(costs: CostTable, block_bytes: int) -> list[str]:
-    """Return the schemes of which a transaction fits into a block, and report the others."""
     layout = Layout()
     least = {
         name: layout.block_overhead_bytes() + layout.transaction_bytes(row, row.signature_bytes)

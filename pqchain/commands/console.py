@@ -53,7 +53,6 @@ class Parser(argparse.ArgumentParser):
 
 
 def _encodable(text: str, stream: TextIO) -> str:
-    """Return a text, with characters replaced that the encoding of a stream lacks."""
     encoding = stream.encoding or "utf-8"
     try:
         text.encode(encoding)
@@ -243,7 +242,6 @@ def configure(
 
 
 def _examples(parser: argparse.ArgumentParser, name: str) -> str:
-    """Return the examples of a command that show one subcommand."""
     prefix = f"  {parser.prog} {name} "
     examples = [row for row in (parser.epilog or "").splitlines() if f"{row} ".startswith(prefix)]
     return "\n".join(["", "examples:", *examples]) if examples else ""
@@ -252,7 +250,6 @@ def _examples(parser: argparse.ArgumentParser, name: str) -> str:
 def _add_options(
     group: argparse._ActionsContainer, module: ModuleType, options: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Add options: keywords of argparse, and `kind`, `field` and `exclusive`."""
     exclusive: argparse._ActionsContainer | None = None
     for flags, settings in options.items():
         keywords, target = dict(settings), group

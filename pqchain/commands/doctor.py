@@ -150,7 +150,6 @@ def _libraries() -> Iterator[Finding]:
 
 
 def _library_detail(implementation: str) -> str:
-    """Describe a working library; raise an error if it does not work."""
     # Loading is not enough: a library may load and still compute wrong results.
     library = native.library(implementation)
     names = library.names()

@@ -278,7 +278,6 @@ def drawn_labels(axis: Axis) -> list[Text]:
 
 
 def _thinned(axis: Axis) -> bool:
-    """Remove ticks whose labels touch; return whether any was removed."""
     across = isinstance(axis, XAxis)
     boxes = [label.get_window_extent() for label in drawn_labels(axis)]
     boxes.sort(key=lambda box: float(box.x0 if across else box.y0))

@@ -57,7 +57,6 @@ def rendered(figure: Figure) -> bytes:
 
 @contextmanager
 def _as_tex(figure: Figure) -> Iterator[None]:
-    """Escape every text of the figure for LaTeX within the block."""
     figure.draw_without_rendering()
     axes = [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
     ticks = {id(label) for axis in axes for label in axis.get_ticklabels(which="both")}
@@ -83,5 +82,4 @@ def _as_tex(figure: Figure) -> Iterator[None]:
 
 
 def _formatter(labels: dict[float, str], formatter: Any) -> Any:
-    """Return a formatter that writes the existing labels for LaTeX."""
     return lambda value, place: tex(labels.get(value, "") or str(formatter(value, place)))

@@ -224,7 +224,6 @@ def _markup(column: Column, cell: Any) -> str:
 
 
 def _value(column: Column, cell: Any) -> str:
-    """Return the number of a cell, by which a script sorts; "" for a text."""
     value = _plain(cell) if column.numeric else None
     # bool is a subclass of int, but not a number to sort by.
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -267,7 +266,6 @@ _INDENT = "    "
 
 
 def _parts(widths: Sequence[int], width: int | None) -> list[list[int]]:
-    """Distribute the columns over the fewest lines that stay within the width."""
     parts: list[list[int]] = [[]]
     taken = 0
     for place, column_width in enumerate(widths):

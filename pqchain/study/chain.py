@@ -71,11 +71,8 @@ def bundle_of(plan: Plan, algorithm: str, costs: CostTable) -> Bundle | None:
         return Bundle(prover=prover, verify_seconds=seconds, signature_seconds=0.0)
     if (measured := costs.aggregates) is None:
         return Bundle(prover=None, verify_seconds=math.nan, signature_seconds=0.0)
-    return Bundle(
-        prover=None,
-        verify_seconds=measured.verify_seconds,
-        signature_seconds=measured.message_seconds,
-    )
+    fixed, per_signature = measured.verify_seconds, measured.message_seconds
+    return Bundle(prover=None, verify_seconds=fixed, signature_seconds=per_signature)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +195,6 @@ def per_block(
 def _fitting(
     plan: Plan, room: float, size: float, bundle: Bundle | None, price: float = 1.0
 ) -> float:
-    """Return how many transactions of a size fit together with their bundle."""
     most = max(0, math.floor(room / size))
     if bundle is None:
         return most

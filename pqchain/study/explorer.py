@@ -183,7 +183,6 @@ class Explorer:
         self._update()
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the widgets, and the plot for viewers without widgets."""
         if self._stale:
             self._update()
         bundle = dict(self.widget._repr_mimebundle_())
@@ -293,7 +292,6 @@ class Explorer:
         self._update()
 
     def _rebuild(self, change: Mapping[str, Any]) -> None:
-        """Build the sliders of another law, which has other inputs."""
         try:
             self._built = self.plan
         except PqchainError as error:
@@ -342,9 +340,8 @@ class Explorer:
     def _write(self) -> None:
         form = self._form.value
         try:
-            text = (
-                self._annotated_command() if form == "command" else str(getattr(self, form.lower()))
-            )
+            is_command = form == "command"
+            text = self._annotated_command() if is_command else str(getattr(self, form.lower()))
         except PqchainError as error:
             text = f"# {error}"
         style = "white-space: pre-wrap; overflow: auto; max-height: 16em; line-height: 1.35"

@@ -76,9 +76,8 @@ def read(path: Path) -> Prover:
         for key in _MEASURED:
             facts[key] = facts[key] if facts[key] is None else _pair(facts[key], 0)[0]
     except (TypeError, ValueError, OverflowError) as error:
-        raise DataError(
-            f"{path}: {key} must be as in data/provers; got {facts[key]!r} ({error})"
-        ) from error
+        message = f"{path}: {key} must be as in data/provers; got {facts[key]!r} ({error})"
+        raise DataError(message) from error
     for key in _FIELDS - {"rates", "proofs", *_MEASURED}:
         if not isinstance(facts[key], str):
             raise DataError(f"{path}: {key} must be a text; got {facts[key]!r}")

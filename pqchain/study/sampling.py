@@ -135,11 +135,8 @@ def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
     if measurements is None:
         return None
     table = _of(plan, costing.from_frame(measurements))
-    return Times(
-        (table,),
-        tuple(variation.spread(table, measurements)),
-        variation.drift(table, [measurements]),
-    )
+    spread = tuple(variation.spread(table, measurements))
+    return Times((table,), spread, variation.drift(table, [measurements]))
 
 
 def measured(
@@ -178,7 +175,6 @@ def measured(
 
 
 def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
-    """Add the costs of aggregates, and return their spread; none without the library."""
     try:
         costs, deviation = aggregates.measure_aggregates()
     except Unsupported:
@@ -356,7 +352,6 @@ def sample(
 
 
 def _over(draws: Sequence[Figure]) -> Figure:
-    """Return the median of the draws of a figure, with the interval of the draws that have one."""
     values = np.array([figure.value for figure in draws])
     # A latency is missing in draws whose queue has no end; the others still have a median.
     values = values[np.isfinite(values)]

@@ -105,7 +105,6 @@ def _entries(row: Mapping[str, Any]) -> list[str]:
 
 
 def _scheme(row: Costs) -> dict[str, Any]:
-    """Return a scheme of the user's own as a table [[scheme]]."""
     values = {"name": row.algorithm} | {
         name: getattr(row, name) for name, *_ in TABLE if name not in ("name", "source")
     }
