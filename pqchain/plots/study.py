@@ -166,9 +166,7 @@ def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         growth.yaxis.set_major_formatter(with_prefix("B"))
         growth.set_ylabel("growth per day")
         growth.tick_params(color=MUTED, labelcolor=INK, labelsize=paper.scaled(8))
-        handles = [
-            handle for part in (axes, growth) for handle in part.get_legend_handles_labels()[0]
-        ]
+        handles = [line for part in (axes, growth) for line in part.get_legend_handles_labels()[0]]
         legend_within(axes, "center right", handles=handles)
         grid(axes)
     return axes

@@ -60,9 +60,8 @@ def element(tag: str, *children: str, **attributes: str) -> Markup:
 
 def join(*parts: str) -> Markup:
     """Concatenate parts, escaping text."""
-    return Markup(
-        "".join(part if isinstance(part, Markup) else html.escape(part) for part in parts)
-    )
+    escaped = (part if isinstance(part, Markup) else html.escape(part) for part in parts)
+    return Markup("".join(escaped))
 
 
 def badge(verdict: str, *, short: bool = False) -> Markup:
@@ -76,10 +75,7 @@ def badge(verdict: str, *, short: bool = False) -> Markup:
 def labels(*kinds: str) -> Markup:
     """Write the labels of kinds of evidence. Raises ValueError for a kind that does not exist."""
     return join(
-        *(
-            element("span", kind, class_=f"label {kind}", title=kind.meaning)
-            for kind in map(Kind, kinds)
-        )
+        *(element("span", it, class_=f"label {it}", title=it.meaning) for it in map(Kind, kinds))
     )
 
 
@@ -121,9 +117,8 @@ def bullets(items: Iterable[str]) -> Markup:
 
 def pairs(items: Iterable[tuple[str, str]]) -> Markup:
     """Write names with their values."""
-    return element(
-        "dl", *(join(element("dt", name), element("dd", value)) for name, value in items)
-    )
+    entries = (join(element("dt", name), element("dd", value)) for name, value in items)
+    return element("dl", *entries)
 
 
 def folded(summary: str, *children: str) -> Markup:

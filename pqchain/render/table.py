@@ -190,9 +190,8 @@ class Table:
         scroll = element(
             "div", table, class_="scroll", tabindex="0", role="region", aria_label=self.caption
         )
-        style = " ".join(
-            part for part in (self.style, "wide" * (len(self.columns) >= _WIDE)) if part
-        )
+        classes = (self.style, "wide" * (len(self.columns) >= _WIDE))
+        style = " ".join(filter(None, classes))
         styled = element("div", scroll, class_=style) if style else scroll
         return html.join(styled, html.bullets(self.notes)) if self.notes else styled
 

@@ -221,12 +221,11 @@ class Plan:
             raise ImpossiblePlan(problems)
         network, _ = network_of(values)
         shares = {self.algorithm(name).name: share for name, share in self.migration.items()}
+        names = dict.fromkeys(self.algorithm(name).name for name in self.algorithms)
         # Equal plans must compare equal however they were written: names as in the registry, no
         # duplicates, mappings that cannot change.
         canonical: dict[str, Any] = {
-            "algorithms": tuple(
-                dict.fromkeys(self.algorithm(name).name for name in self.algorithms)
-            ),
+            "algorithms": tuple(names),
             "baseline": self.baseline and self.algorithm(self.baseline).name,
             "migration": MappingProxyType(shares),
             "sources": MappingProxyType(dict(self.sources)),
