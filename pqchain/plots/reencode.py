@@ -36,15 +36,11 @@ _WAYS = {
     "quic-cubic": ("#009E73", "^"), "quic-bbr": ("#CC79A7", "v"), "quic-fresh": (INK, "P"),
     "quic-0-rtt": ("#D55E00", "X"),
 }  # fmt: skip
-"""Colour and marker by way of transfer."""
 
 _TRANSPORTS = {
-    "native": "#D55E00",
-    "aioquic": "#0072B2",
-    "qh3": "#56B4E9",
-    "tcp-tls": "#E69F00",
+    "native": "#D55E00", "aioquic": "#0072B2", "qh3": "#56B4E9", "tcp-tls": "#E69F00",
     "grpc": "#009E73",
-}
+}  # fmt: skip
 
 _LABELLED_PERCENT = 6.0
 """Smaller shares have no label, which would not fit; twice that in a narrow figure."""
@@ -187,14 +183,8 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 axes.plot([row["transfer_seconds"]], [at], label=row["way"], **style)
             limit = group["wire_limit_seconds"].max()
             if limit > 0:
-                axes.plot(
-                    [limit],
-                    [level],
-                    color=INK,
-                    marker="|",
-                    markersize=14,
-                    label="limit of the link",
-                )
+                tick = props(color=INK, marker="|", markersize=14, label="limit of the link")
+                axes.plot([limit], [level], **tick)
         name_levels(axes, labels)
         log_ticks(axes, "x", brief)
         grid(axes, "x")

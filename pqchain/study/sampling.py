@@ -37,7 +37,6 @@ BUSY = 0.5
 """Load of the processors in the minute before a measurement above which a warning is given."""
 
 PASSES = 3
-"""Passes of measurement of a study."""
 
 UNSTEADY = 0.25
 """Spread between passes, relative to the median, above which a warning is given."""
@@ -136,11 +135,8 @@ def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
     if measurements is None:
         return None
     table = _of(plan, costing.from_frame(measurements))
-    return Times(
-        (table,),
-        tuple(variation.spread(table, measurements)),
-        variation.drift(table, [measurements]),
-    )
+    spread = tuple(variation.spread(table, measurements))
+    return Times((table,), spread, variation.drift(table, [measurements]))
 
 
 def measured(
@@ -179,7 +175,6 @@ def measured(
 
 
 def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
-    """Add the costs of aggregates, and return their spread; none without the library."""
     try:
         costs, deviation = aggregates.measure_aggregates()
     except Unsupported:
@@ -188,7 +183,6 @@ def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
 
 
 def _to_measure(plan: Plan) -> list[str]:
-    """Return the schemes to measure. Raises UsageError if all are the user's own."""
     defined = {row.algorithm for row in plan.own_schemes}
     names = [name for name in plan.names if name not in defined]
     if not names:
@@ -197,14 +191,12 @@ def _to_measure(plan: Plan) -> list[str]:
 
 
 def _implementations(name: str) -> list[str] | None:
-    """Return the preferred implementation of a scheme; None to measure all and choose."""
     offered = algorithms.get(name).implementations
     usable = PREFERRED_IMPLEMENTATION in offered and not crypto.obstacle(PREFERRED_IMPLEMENTATION)
     return [PREFERRED_IMPLEMENTATION] if usable else None
 
 
 def _median(rows: Sequence[Any], names: Iterable[str]) -> Any:
-    """Return the first of several costs with the median of each time."""
     medians = {n: float(np.median([getattr(row, n) for row in rows])) for n in names}
     return replace(rows[0], **medians)
 
@@ -230,7 +222,6 @@ class Findings:
     """The model compared with the chain of today, of the contract "study-calibration"."""
     draws: int = 1
     warnings: tuple[str, ...] = ()
-    """Reasons to doubt the times."""
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -361,7 +352,6 @@ def sample(
 
 
 def _over(draws: Sequence[Figure]) -> Figure:
-    """Return the median of the draws of a figure, with the interval of the draws that have one."""
     values = np.array([figure.value for figure in draws])
     # A latency is missing in draws whose queue has no end; the others still have a median.
     values = values[np.isfinite(values)]
