@@ -43,12 +43,9 @@ class NodeOutcome(NodeResult):
     """Result of one node of a replay."""
 
     noticed_seconds: float
-    """Seconds from the failure until this node detected it; NaN if another node announced it first.
-    """
+    """Seconds from the failure until detection; NaN if another node announced it first."""
     begun_seconds: float
-    """Start of its work in seconds after the first node, or on the virtual clock after all
-    connected.
-    """
+    """Start in seconds after the first node, or on the virtual clock after all connected."""
     record: Record
 
 
@@ -77,15 +74,12 @@ class Outcome:
 
     @property
     def total_seconds(self) -> float:
-        """Mean time of a working node in seconds."""
+        """Mean time of a working node."""
         return sum(self.phases.values())
 
     @property
     def wire_limit_seconds(self) -> float:
-        """Minimum time in seconds to receive the node's bytes at the rate of the modelled port.
-
-        The maximum over the working nodes counts.
-        """
+        """Seconds to receive a node's bytes at the port's rate; the maximum over the nodes."""
         received = [node.record.received_bytes for node in self.working]
         return max(received, default=0) * 8 / self.scenario.link.bits_per_second
 
@@ -171,7 +165,6 @@ def _node_row(node: NodeOutcome) -> dict[str, Any]:
 
 
 def _columns(source: Any, names: str) -> dict[str, Any]:
-    """Return the named attributes of an object as columns."""
     return {name: getattr(source, name) for name in names.split()}
 
 

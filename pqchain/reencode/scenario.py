@@ -85,7 +85,7 @@ class Fault:
     after_seconds: float = 0.0
     """Seconds after the first node has begun to gather."""
     down_seconds: float = 0.5
-    """Downtime of a restart in seconds."""
+    """Downtime of a restart."""
 
     def __post_init__(self) -> None:
         if self.kind not in FAULTS:
@@ -127,7 +127,6 @@ class Scenario:
     blocks_at_once: int = checks.field(
         10, help="blocks that a node gathers at the same time", least=1, most=_MAX_BLOCKS
     )
-    """Maximum number of concurrent blocks; further ones are queued."""
     streams: str = checks.field(
         "multiplexed", help="one stream per chunk, or one for all", choices=STREAMS
     )
@@ -137,7 +136,6 @@ class Scenario:
     sessions: str = checks.field(
         "kept", help="sessions for chunks: those of the heartbeats, or new ones", choices=SESSIONS
     )
-    """Session for chunks: that of heartbeats, or a new one with a full or a 0-RTT handshake."""
     datagram_bytes: int = checks.field(
         1452,
         help="maximum length of a QUIC datagram",
@@ -159,25 +157,21 @@ class Scenario:
     give_up_seconds: float = 3.0
     """Time to wait for sources to return when too few are left, in seconds."""
     limit_seconds: float = 600.0
-    """Time limit of a replay in seconds of its own clock."""
+    """Time limit in seconds of the replay's own clock."""
     synchronise: bool = False
     """Whether files are forced to the disk (fsync)."""
     engine: str = "auto"
     identity: str = "auto"
     """Signature algorithm of the nodes' identities; auto: ML-DSA-44, or Ed25519 without it."""
     jitter_seconds: float = 1e-3
-    """Upper bound of the random delay with which each node starts, in seconds.
-
-    Real nodes are never synchronised.
-    """
+    """Upper bound of each node's random starting delay: real nodes are never synchronised."""
     seed: int = checks.field(
         0, help="seed of blocks, losses and starting times; repeat r adds r", most=2**63 - 1
     )
 
     def __post_init__(self) -> None:
         if self.transport == "auto":
-            # The dataclass is frozen. "auto" depends on the installation, so that the transport in
-            # use is recorded.
+            # "auto" depends on the installation, so that the transport in use is recorded.
             object.__setattr__(self, "transport", registry.default())
         for name in _DURATIONS:
             number(name, getattr(self, name), least=_MIN_SECONDS, most=_MAX_SECONDS)

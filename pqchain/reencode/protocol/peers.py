@@ -36,7 +36,6 @@ _MAX_QUEUED_BYTES = 1 << 62
 
 
 def _queued(message: Message) -> int:
-    """Return the queue length in bytes that a message reports. Raises DataError."""
     count = int(message["queued"])
     # The number comes from a peer, and is later converted to a float.
     if not 0 <= count <= _MAX_QUEUED_BYTES:
@@ -77,7 +76,6 @@ class Peers:
         content: Callable[[], Message],
         forget: Callable[[Peer, int], None],
     ) -> None:
-        """Send `content()` with heartbeats, and call `forget` for each session that has ended."""
         self._context, self._content, self._forget = context, content, forget
         self.all: dict[int, Peer] = {}
         self.readers: dict[Key, Reader] = {}
@@ -112,8 +110,7 @@ class Peers:
                 self._send_heartbeat(peer)
             elif not peer.dialling:
                 peer.dialling = self.dial(peer)
-            # A peer that never sent anything may still be starting; one that stopped sending is
-            # dead.
+            # A peer that never sent anything may still be starting.
             timeouts = 1 if peer.known else _UNKNOWN_TIMEOUTS
             if (
                 peer.alive
@@ -173,10 +170,7 @@ class Peers:
         return peer
 
     def accept(self, key: Key) -> Reader:
-        """Return the parser of a new channel that the peer has opened.
-
-        Raises DataError if it has too many open channels.
-        """
+        """Return the parser of a peer's new channel. Raises DataError if it has too many."""
         channels = self._accepted.setdefault(key[0], set())
         if len(channels) >= MAX_CHANNELS:
             raise DataError(f"a peer must have at most {MAX_CHANNELS} open channels")
@@ -195,7 +189,7 @@ class Peers:
         peer.alive = peer.known = True
 
     def partial_bytes(self, peer: Peer) -> int:
-        """Return the bytes of incomplete messages that a peer has sent on all channels."""
+        """Return the bytes of a peer's incomplete messages on all channels."""
         return sum(
             reader.partial_bytes
             for (session, _), reader in self.readers.items()
@@ -237,7 +231,6 @@ class Peers:
         self._context.transport.send(peer.session, peer.channel, pack(message))
 
     def _drop_sessions(self, peer: Peer, reason: str, *, except_session: int) -> None:
-        """Close all sessions with a peer, in both directions, except `except_session`."""
         for session in [number for number, other in self.by_session.items() if other is peer]:
             if session != except_session:
                 self.closed(session)

@@ -27,7 +27,7 @@ class Placement:
         return self.epoch, -self.leader
 
     def agrees(self, other: Placement) -> bool:
-        """Return whether both have the same epoch and members, whichever leader announced them."""
+        """Return whether both have the same epoch and members."""
         return (self.epoch, self.members) == (other.epoch, other.members)
 
     def plain(self) -> dict[str, Any]:

@@ -81,7 +81,6 @@ class Server:
             self._send_chunk(key, name)
 
     def _pop_waiting(self, name: _Name) -> list[Key]:
-        """Pop the requests waiting for a chunk; return their channels."""
         requests = self._waiting.pop(name)
         self.waiting.subtract(peer for peer, _ in requests)
         return [key for _, key in requests]

@@ -70,10 +70,9 @@ class NodeContext:
         self.now = 0.0
         self.running: Task | None = None
         self._began = 0.0
-        # Each queued task comes with its generator and the condition under which that continues.
+        # Each task has its generator, and the condition under which that continues.
         self._queue: deque[tuple[Task, _Continuation]] = deque()
         self._continuation: _Continuation | None = None
-        """Continuation of the running task."""
 
     def count(self, now: float, phase: str | None) -> None:
         """Advance to `now`; the time passed is charged to `phase`, or to none."""

@@ -32,9 +32,7 @@ SHA-256 uses processor instructions and is three to four times as fast, in every
 hash would be faster still and need another library.
 """
 
-
 DIGEST_DIGITS = 16
-"""Number of hex digits of a manifest's digest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +83,7 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """Read a manifest file.
-
-        Raises DataError if it is missing, malformed or of another version.
-        """
+        """Read a manifest. Raises DataError if it is missing, malformed or of another version."""
         try:
             text = read_bytes(path, MAX_JSON_BYTES)
         except OSError as error:
@@ -139,8 +134,7 @@ class ChunkStore:
     def put(self, manifest: Manifest, index: int, chunk: Bytes) -> None:
         """Store one chunk with its manifest, atomically.
 
-        Raises BadLength, and DataError if the chunk is not that of the manifest or cannot be
-        written.
+        Raises BadLength, and DataError if the chunk is damaged or cannot be written.
         """
         view = chunk.data
         if len(view) != manifest.chunk_bytes:
@@ -165,8 +159,7 @@ class ChunkStore:
                 # Stored by an earlier run that was interrupted later: the same bytes.
                 shutil.rmtree(path)
             os.rename(building, path)  # noqa: PTH104 - fails if the folder exists again
-            # A rename is durable only once its folder is: the caller deletes the old epoch after
-            # this, and a power failure must not leave neither.
+            # The caller deletes the old epoch next: a rename is durable only once its folder is.
             self._sync_folder(path.parent)
             self._sync_folder(self.folder)
         except OSError as error:
@@ -236,7 +229,7 @@ def check_digest(manifest: Manifest, index: int, digest: str) -> None:
 
 
 def sha256(data: bytes | memoryview) -> str:
-    """Return the SHA-256 of a chunk or block in hex."""
+    """Return the SHA-256 in hex."""
     return hashlib.sha256(data).hexdigest()
 
 
