@@ -46,8 +46,7 @@ class Link:
     queue_bytes: int = 1_000_000
     """Bytes that a port queues before it drops datagrams."""
     coalescing_seconds: float = 20e-6
-    """Interrupt coalescing: the time for which a receiver collects datagrams before it reads them.
-    """
+    """Interrupt coalescing: time for which a receiver collects datagrams before reading them."""
 
     def conditions(self, **more: Any) -> Conditions:
         """Return the conditions of a modelled network of such links; `more` are further fields."""
@@ -78,8 +77,7 @@ class Clock:
     def __init__(self) -> None:
         self.now = 0.0
         self._count = 0
-        # The counter breaks ties of time, so that the order, and with it the result, is
-        # deterministic and actions are never compared.
+        # The counter breaks ties of time: the order is deterministic, and actions never compared.
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
 
     def at(self, time: float, action: Callable[[], None]) -> None:
@@ -149,7 +147,7 @@ class Network:
 
     def _transmit(self, free_at: list[float], port: int, size: int, now: float) -> float | None:
         """Return the time at which the last bit leaves a port, or None if its queue is full."""
-        # The queue is not stored: its length follows from the time at which the port becomes free.
+        # The length of the queue follows from the time at which the port becomes free.
         rate = self._conditions.bits_per_second
         if (free_at[port] - now) * rate / 8 > self._conditions.queue_bytes:
             self.dropped += 1

@@ -125,8 +125,7 @@ class LiveNode:
         self._udp = UdpSocket(transport) if info.endpoint else None
         self._listener: Listener = self._udp or transport
         self.node = job.node(index, transport, folder)
-        # One thread, because a node's tasks are sequential. Codec and hashes release the
-        # interpreter's lock.
+        # One thread: a node's tasks are sequential, and codec and hashes release the GIL.
         self._workers = ThreadPoolExecutor(1)
         self._timer: asyncio.Handle | None = None
         self._due = math.inf
@@ -199,14 +198,12 @@ class LiveNode:
                 self._reject(event.session)
 
     def _reject(self, session: int) -> None:
-        """Close a session that has sent too much before the start, and drop its events."""
         self._transport.close(session, "too much data before the start", now=monotonic())
         self._early = [event for event in self._early if event.session != session]
         received = [event for event in self._early if isinstance(event, Received)]
         self._early_bytes = sum(len(event.data) for event in received)
 
     def _advance(self) -> None:
-        """Run the next task, set the timer, and record when work begins and ends."""
         if (task := self.node.poll()) is not None:
             self.node.started(monotonic())
             future = self._loop.run_in_executor(self._workers, task.outcome)

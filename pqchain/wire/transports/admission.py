@@ -61,8 +61,7 @@ class Admission:
     def evict_for(self, host: str) -> int | None:
         """Return the session to evict for a new connection of `host`; None below the limits.
 
-        It is the oldest one of that host if the host is at its limit, else of the host with the
-        most connections.
+        It is the oldest of that host at its limit, else of the host with the most connections.
         """
         hosts = self._hosts()
         if hosts[host] < self._max_per_host:
@@ -73,7 +72,6 @@ class Admission:
         return next(session for session, (name, _) in self._half_open.items() if name == host)
 
     def _hosts(self) -> Counter[str]:
-        """Return the number of half-open connections by host."""
         return Counter(host for host, _ in self._half_open.values())
 
     @property
@@ -82,7 +80,7 @@ class Admission:
         return sum(not validated for _, validated in self._half_open.values()) >= MAX_UNVALIDATED
 
     def add(self, session: int, host: str, *, validated: bool) -> None:
-        """Add a half-open connection; `validated` tells whether its address is."""
+        """Add a half-open connection; `validated` refers to its address."""
         self._half_open[session] = (host, validated)
 
     def remove(self, session: int) -> None:
@@ -102,10 +100,9 @@ class Admission:
     def check_token(
         self, token: bytes, address: Address, connection_id: bytes, now: float
     ) -> ConnectionIds | None:
-        """Return the connection ids of a valid token for that address, else None.
+        """Return the connection ids of a valid token, else None.
 
-        A token is valid for `TOKEN_SECONDS`, from the same address, and on a connection with the id
-        of the Retry packet.
+        It is valid for `TOKEN_SECONDS`, from that address, with the Retry's connection id.
         """
         mac, content = token[:_MAC_BYTES], token[_MAC_BYTES:]
         created, ids = content[:_TIME_BYTES], content[_TIME_BYTES:]
@@ -116,6 +113,5 @@ class Admission:
         return ConnectionIds(original, retry)
 
     def _mac(self, address: Address, content: bytes) -> bytes:
-        """Return the MAC of a token's content and the address."""
         source = f"{address[0]} {address[1]}\0".encode()
         return hmac.new(self._key, source + content, sha256).digest()[:_MAC_BYTES]

@@ -57,7 +57,6 @@ def _limit_connection(self: QuicConnection, builder: Any, space: Any) -> None:
 
 
 def _limit_stream(self: QuicConnection, builder: Any, space: Any, stream: QuicStream) -> None:
-    """Limit the growth of a stream's flow-control window in the same way."""
     limit, receiver = stream.max_stream_data_local, stream.receiver
     if receiver.highest_offset * 2 > limit > 0:
         stream.max_stream_data_local = _halved(limit, receiver._buffer_start)
@@ -74,13 +73,11 @@ QuicConnection._write_stream_limits = _limit_stream  # type: ignore[method-assig
 
 
 def _buffered(quic: aioquic.quic.connection.QuicConnection, channel: int) -> int:
-    """Return the unacknowledged bytes of a stream, for which aioquic has no public interface."""
     stream = quic._streams.get(channel)
     return len(stream.sender._buffer) if stream is not None else 0
 
 
 def _forget(quic: QuicConnection) -> None:
-    """Drop a connection's data that is unsent or unacknowledged."""
     quic._streams.clear()
     quic._streams_queue.clear()
     for space in quic._loss.spaces:
@@ -88,7 +85,6 @@ def _forget(quic: QuicConnection) -> None:
 
 
 def _limit_data(quic: QuicConnection, authenticated: bool) -> None:
-    """Set a client's flow-control limit before or after authentication."""
     data = quic._local_max_data
     if authenticated:
         data.value = max(data.value, quic._configuration.max_data)
@@ -97,8 +93,6 @@ def _limit_data(quic: QuicConnection, authenticated: bool) -> None:
 
 
 def _logger(clock: Callable[[], float]) -> QuicLogger:
-    """Return a qlog logger with timestamps of the caller's clock."""
-
     class Trace(QuicLoggerTrace):
         def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
             name = f"{category}:{event}"

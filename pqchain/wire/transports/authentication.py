@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pqchain.wire.identity import Identity, PublicIdentity, verify
 from pqchain.wire.session import Event, Opened, Received
@@ -42,6 +43,8 @@ class SessionOwner:
     """Source of random bytes, for challenges."""
     pending: list[Event] = field(default_factory=list, init=False)
     """Events that the node has not received."""
+    sessions: dict[int, Any] = field(default_factory=dict, init=False)
+    """Sessions that have not ended."""
 
 
 @dataclass(slots=True, eq=False)
@@ -60,9 +63,9 @@ class Session(ABC):
     early_bytes: int = 0
 
     @property
-    @abstractmethod
     def is_closed(self) -> bool:
         """Whether the session has ended for the node."""
+        return self.session not in self.owner.sessions
 
     @abstractmethod
     def send_once(self, data: bytes) -> None:
@@ -83,7 +86,7 @@ class Session(ABC):
             self.send_once(self.challenge)
 
     def received(self, stream: int, data: bytes, end: bool) -> None:
-        """Handle stream data: the proof itself, or application data, which waits for the proof."""
+        """Handle stream data: the proof, or application data, which waits for the proof."""
         if self.is_closed:
             return
         if stream == (CHALLENGE if self.dialled else ANSWER):
@@ -125,10 +128,7 @@ class Session(ABC):
         self.authenticate()
 
     def authenticate(self, *, early: bool = False) -> None:
-        """Report the session to the node, and then the data received before the proof.
-
-        `early` marks a 0-RTT session.
-        """
+        """Report the session and its early data to the node; `early` marks a 0-RTT session."""
         if self.opened:
             return
         assert self.peer is not None

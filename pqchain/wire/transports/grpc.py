@@ -65,7 +65,6 @@ _WARNING = (
 
 
 def _server_options() -> tuple[tuple[str, int], ...]:
-    """Return a server's options, which limit the cost of unauthenticated clients and members."""
     return (
         *_OPTIONS,
         ("grpc.max_allowed_incoming_connections", MAX_CONNECTIONS),
@@ -81,12 +80,9 @@ def _server_options() -> tuple[tuple[str, int], ...]:
 
 @dataclass(eq=False)
 class _Channel:
-    """One call with its send queue."""
-
+    # Shared by all channels of the session.
     queued: Queued
-    """Counters of what waits on all channels of the session."""
     sending: asyncio.Semaphore
-    """Limits the messages of all channels of the session that the library buffers."""
     queue: asyncio.Queue[tuple[memoryview, bool] | None] = field(default_factory=asyncio.Queue)
     call: Any = None
 
@@ -96,7 +92,6 @@ class _Channel:
         self.queue.put_nowait((view, end))
 
     def abandon(self) -> None:
-        """Drop the queue, and end the call after the message that is being sent."""
         while not self.queue.empty():
             if (item := self.queue.get_nowait()) is not None:
                 self.queued.remove(item[0])
@@ -115,8 +110,6 @@ class _Channel:
 
 @dataclass(eq=False)
 class _Session:
-    """One connection, dialled or accepted."""
-
     owner: Grpc
     number: int
     peer: int
@@ -132,11 +125,7 @@ class _Session:
         channel = self.channels[self.count] = _Channel(self.queued, self.sending)
         return self.count, channel
 
-    def queued_bytes(self) -> int:
-        return self.queued.bytes
-
     def end(self) -> None:
-        """Close the connection and its calls in the background."""
         run_in_background(self.owner.ending, self._end())
 
     async def _end(self) -> None:
@@ -158,10 +147,7 @@ class Grpc(SocketTransport[_Session]):
         self.ending: set[asyncio.Task[None]] = set()
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
-        """Start to listen; warn of gRPC's limits unless the address is a loopback address.
-
-        Raises OSError if the address cannot be bound.
-        """
+        """Start to listen, with a warning unless on loopback. Raises OSError if it cannot bind."""
         self.deliver = deliver
         if not host.startswith("127."):
             LOG.warning(_WARNING, HANDSHAKE_SECONDS)

@@ -69,9 +69,7 @@ _RECORD = np.dtype(
 
 _MAX_EVENTS = 1024
 _EVENT_BYTES = 1 << 20
-"""Default buffer of events in bytes, for all hosts of a modelled network; a host on a socket shares
-its event loop and takes less.
-"""
+"""Buffer of a modelled network; a host on a socket shares its event loop and takes less."""
 
 _ERROR_BYTES = 1 << 12
 
@@ -89,8 +87,7 @@ _UNSUPPORTED = "it is for processors"
 """Prefix of a reason that no rebuild can remove."""
 
 
-def missing_reason() -> str:
-    """Return the reason why the library is missing, and what to do."""
+def _missing_reason() -> str:
     for folder in folders():
         path = folder / "_native/quic/reason.txt"
         if path.is_file():
@@ -105,7 +102,7 @@ def load() -> Library:
     path = file()
     if path is None:
         raise Unsupported(
-            f"the transport native needs the QUIC library of pqchain; {missing_reason()}"
+            f"the transport native needs the QUIC library of pqchain; {_missing_reason()}"
         )
     handle = external_libraries.library(path, functions=_FUNCTIONS)
     if handle is None or handle.pqq_abi() != _ABI:
@@ -162,7 +159,6 @@ class EventReader:
         max_events: int = _MAX_EVENTS,
         event_bytes: int = _EVENT_BYTES,
     ) -> None:
-        """Read at most `max_events` events, with at most `event_bytes` bytes of data, per call."""
         self._library, self._handle = library, handle
         self._records: NDArray[np.void] = np.zeros(max_events, _RECORD)
         self._data = memoryview(bytearray(event_bytes))

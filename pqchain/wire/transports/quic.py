@@ -49,7 +49,6 @@ class QuicEndpoint(QuicOwner):
     """All QUIC connections of one node, as an `Endpoint`."""
 
     def __init__(self, settings: TransportSettings, library: Library) -> None:
-        """Raise Unsupported if the library cannot send datagrams of the requested length."""
         package = library.package
         if settings.datagram_bytes > library.max_datagram_bytes:
             raise Unsupported(
@@ -85,8 +84,8 @@ class QuicEndpoint(QuicOwner):
         self._all: dict[int, Connection] = {}
         self._issued_tickets = Tickets()
         self._admission = Admission()
+        # Retry packets belong to no connection.
         self._retries: list[tuple[bytes, Address]] = []
-        """Retry packets to send, which belong to no connection."""
         self._received_tickets = Tickets()
 
     # Calls of the node.
@@ -189,8 +188,7 @@ class QuicEndpoint(QuicOwner):
                 datagrams += flight
                 connection.timer = connection.quic.get_timer()
                 if connection.is_closed and flight:
-                    # CONNECTION_CLOSE was sent; the library would keep the connection's buffers for
-                    # a while.
+                    # CONNECTION_CLOSE was sent; the library would keep the buffers for a while.
                     self._remove(connection, "")
         return datagrams
 
@@ -261,7 +259,6 @@ class QuicEndpoint(QuicOwner):
         return connection
 
     def _add(self, configuration: Any, peer: int | None = None, **more: Any) -> Connection:
-        """Create and register a connection; a `peer` marks a dialled one."""
         quic = self._quic.connection.QuicConnection(configuration=configuration, **more)
         session, dialled = next(self._numbers), peer is not None
         connection = Connection(
