@@ -69,10 +69,7 @@ CONTRAST = Contract.of(
 
 
 def estimate_seconds(scenario: Scenario, *, processors: int = 4) -> float:
-    """Return a rough estimate of a run's duration in seconds on an idle machine.
-
-    `processors` is the number of processors that share the work of a run on sockets.
-    """
+    """Return roughly a run's seconds on an idle machine; on sockets `processors` share the work."""
     # Approximate: one datagram per `datagram_bytes` of chunks, without acknowledgements.
     datagrams = scenario.transfer_bytes / scenario.datagram_bytes
     row = registry.get(scenario.transport)

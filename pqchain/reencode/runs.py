@@ -20,15 +20,7 @@ from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.drivers import processes, virtual
 from pqchain.wire.drivers.job import Job, NodeFailure, NodeResult, Progress, Result
 
-_SHARED_FIELDS = (
-    "nodes",
-    "transport",
-    "datagram_bytes",
-    "congestion",
-    "identity",
-    "limit_seconds",
-    "link",
-)
+_SHARED_FIELDS = "nodes transport datagram_bytes congestion identity limit_seconds link"
 """Fields of the same name and meaning in `Scenario` and `Job`."""
 
 CPU_BOUND = 0.8
@@ -55,7 +47,6 @@ class Outcome:
 
     scenario: Scenario
     result: Result
-    """Result of the driver: lost datagrams, machine utilization, signature algorithm."""
     nodes: tuple[NodeOutcome, ...]
     span_seconds: float
     """Seconds from the first node's start to the last node's end."""
@@ -173,10 +164,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) -> None:
-    """Encode every block and store one chunk on each node, as before the failure.
-
-    `blocks` selects block numbers; by default all are stored.
-    """
+    """Store one chunk of every block on each node; `blocks` selects block numbers, None all."""
     code = _code(scenario)
     members = tuple(range(scenario.nodes))
     stores = [
@@ -206,7 +194,7 @@ def job(scenario: Scenario, *, log: bool = False) -> Job:
         begin=scenario.experiment == "exchange",
         failures=tuple(failures),
         log=log,
-        **{name: getattr(scenario, name) for name in _SHARED_FIELDS},
+        **_columns(scenario, _SHARED_FIELDS),
     )
 
 

@@ -35,8 +35,8 @@ EXPERIMENTS = ("reencode", "exchange")
 BYZANTINE_FAULTS = ("corrupt", "stall")
 FAULTS = ("die", "restart", *BYZANTINE_FAULTS)
 
+# Concurrent streams of a session that are reserved for heartbeats and confirmations.
 _SPARE_STREAMS = 10
-"""Concurrent streams of a session that are reserved for heartbeats and confirmations."""
 
 _MAX_BLOCKS, MAX_REPEATS = 10_000, 10_000
 
@@ -85,7 +85,6 @@ class Fault:
     after_seconds: float = 0.0
     """Seconds after the first node has begun to gather."""
     down_seconds: float = 0.5
-    """Downtime of a restart."""
 
     def __post_init__(self) -> None:
         if self.kind not in FAULTS:
@@ -96,10 +95,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """Scenario of one replay.
-
-    `experiment` is "reencode", or "exchange", in which every node requests chunks from all others.
-    """
+    """Scenario of one replay; in an "exchange" every node requests chunks from all others."""
 
     experiment: str = checks.field(
         "reencode",

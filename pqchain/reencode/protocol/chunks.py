@@ -25,11 +25,11 @@ from pqchain.wire.session import Key, Opened
 
 LOG = logging.getLogger("pqchain.reencode")
 
+# Number of stalls after which a source counts as having no chunk.
 _MAX_STALLS = 3
-"""Number of stalls after which a source counts as having no chunk."""
 
+# Size of the reused buffer for a chunk that is hashed on arrival and not kept.
 _WINDOW_BYTES = 512 << 10
-"""Size of the reused buffer for a chunk that is hashed on arrival and not kept."""
 
 _Request = tuple[Gather, Fetch]
 

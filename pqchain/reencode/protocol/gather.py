@@ -33,7 +33,6 @@ class Fetch:
     heard: float
     """Time at which its last bytes arrived, or of the request."""
     key: Key = (0, 0)
-    """Session and channel of the request."""
     reader: Reader | None = None
     received: int = 0
     complete: bool = False

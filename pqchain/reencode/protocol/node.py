@@ -37,10 +37,9 @@ from pqchain.wire.session import Event, Filled, Key, Opened, Received, Transport
 LOG = logging.getLogger("pqchain.reencode")
 
 _MALFORMED = (DataError, AttributeError, LookupError, ArithmeticError, TypeError, ValueError)
-"""Exceptions that a malformed message causes."""
 
+# Bytes of an incomplete message from which the peer's total is checked; most have fewer.
 _LARGE_PART = 1 << 12
-"""Bytes of an incomplete message from which the peer's total is checked; most have fewer."""
 
 
 class ReencodingNode:
@@ -59,14 +58,12 @@ class ReencodingNode:
         self.index = index
         self.error: PqchainError | None = None
         self.placement: Placement | None = None
-        """Placement that the node follows."""
         self._context = context = NodeContext(index, scenario, chunks, transport)
         self.record = context.record
         self._manifests = chunks.manifests()
         self._known = range(scenario.nodes)
         self._waiting: deque[Manifest] = deque()
         self._gathers: dict[str, Gather] = {}
-        """Blocks in progress by hash."""
         self._confirmations = Confirmations()
         # A late-bound call, because peers and fetcher refer to each other.
         self._peers = Peers(
@@ -211,7 +208,7 @@ class ReencodingNode:
             for gather in self._gathers.values():
                 self._fetcher.cancel_rest(gather)
             self._drop_gathers()
-            self._confirmations.clear()
+            self._confirmations = Confirmations()
             self.record.ended = None
         LOG.info("node %d: follows %s", self.index, placement)
         self._begin()
@@ -382,10 +379,7 @@ def build(
     scenario: Mapping[str, Any],
     faults: Mapping[str, str],
 ) -> ReencodingNode:
-    """Create a node for a driver.
-
-    `scenario` is a plain scenario (`from_plain`), `faults` the fault of each node by index.
-    """
+    """Create a node from a plain scenario (`from_plain`), with faults by node index."""
     settings = from_plain(scenario)
     chunks = ChunkStore(folder, synchronise=settings.synchronise)
     return ReencodingNode(index, settings, chunks, transport, fault=faults.get(str(index), ""))

@@ -17,8 +17,8 @@ from pqchain.wire.session import Key, Opened
 
 LOG = logging.getLogger("pqchain.reencode")
 
+# Timeouts after which a node that never sent anything is considered dead.
 _UNKNOWN_TIMEOUTS = 10
-"""Timeouts after which a node that never sent anything is considered dead."""
 
 MAX_PARTIAL_BYTES = 4 << 20
 """Maximum bytes of a peer's incomplete messages on all its channels."""
@@ -29,8 +29,8 @@ MAX_SESSIONS = 4
 MAX_CHANNELS = 1024
 """Maximum number of open channels per session; an honest peer ends each with its request."""
 
+# Number of recent heartbeats whose echo is used for the round-trip time.
 _AWAITED_ECHOES = 16
-"""Number of recent heartbeats whose echo is used for the round-trip time."""
 
 _MAX_QUEUED_BYTES = 1 << 62
 
@@ -79,10 +79,8 @@ class Peers:
         self._context, self._content, self._forget = context, content, forget
         self.all: dict[int, Peer] = {}
         self.readers: dict[Key, Reader] = {}
-        """Parser of each open channel."""
         self.next_heartbeat: float | None = None
         self.by_session: dict[int, Peer] = {}
-        """Peer of each open session."""
         self._accepted: dict[int, set[int]] = {}
         """Open channels of the peer, by the session that it dialled."""
         self._beat = 0
@@ -146,10 +144,7 @@ class Peers:
             sessions = [at for at in self._accepted if self.by_session[at] is peer]
             # Sessions are in the order of opening, so that the first is the oldest.
             if len(sessions) > MAX_SESSIONS:
-                self.closed(sessions[0])
-                self._context.transport.close(
-                    sessions[0], "too many sessions", now=self._context.now
-                )
+                self._close(sessions[0], "too many sessions")
         if event.dialled and event.session == peer.dialling:
             peer.session, peer.dialling = event.session, 0
             peer.channel = self._context.transport.open(peer.session)
@@ -233,5 +228,8 @@ class Peers:
     def _drop_sessions(self, peer: Peer, reason: str, *, except_session: int) -> None:
         for session in [number for number, other in self.by_session.items() if other is peer]:
             if session != except_session:
-                self.closed(session)
-                self._context.transport.close(session, reason, now=self._context.now)
+                self._close(session, reason)
+
+    def _close(self, session: int, reason: str) -> None:
+        self.closed(session)
+        self._context.transport.close(session, reason, now=self._context.now)

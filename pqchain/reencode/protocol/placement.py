@@ -53,10 +53,6 @@ class Confirmations:
         """Record that a node has stored its chunk of a block under that manifest digest."""
         self._digests.setdefault(block, {})[node] = digest
 
-    def clear(self) -> None:
-        """Drop all confirmations, because they belong to a replaced placement."""
-        self._digests.clear()
-
     def of(self, node: int) -> dict[str, str]:
         """Return the digests that a node has confirmed, by block hash."""
         return {block: digests[node] for block, digests in self._digests.items() if node in digests}

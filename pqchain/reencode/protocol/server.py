@@ -39,7 +39,6 @@ class Server:
         self._waiting: dict[_Name, list[tuple[int, Key]]] = {}
         """Requests that wait for a chunk's file: peer and channel of each."""
         self.waiting: Counter[int] = Counter()
-        """Number of waiting requests of each peer."""
 
     def serve(self, peer: int, key: Key, block: str, epoch: int, index: int) -> None:
         """Answer a request with a chunk, from the cache or its file, or with "none"."""

@@ -31,8 +31,8 @@ ENGINES = ("isal", "numpy", "reedsolo")
 POLYNOMIAL = 0x11D
 """x^8 + x^4 + x^3 + x^2 + 1, the field of reedsolo, ISA-L and QR codes."""
 
+# Tile of the numpy engine in eight-byte words, chosen to fit into the cache.
 _TILE_WORDS = 8192
-"""Tile of the numpy engine in eight-byte words, chosen to fit into the cache."""
 
 _LANES = np.uint64(0x7F7F7F7F7F7F7F7F)
 _ONES = np.uint64(0x0101010101010101)
