@@ -21,8 +21,8 @@ from pqchain.errors import UnknownName
 CERTIFICATE_KEYS = ("ed25519", "p256")
 """Ed25519 signatures have a fixed length; gRPC's TLS supports only P-256."""
 
+# Cached, because a mesh of ten nodes verifies ninety identities.
 _signer = cache(open_signer)
-"""Cached, because a mesh of ten nodes verifies ninety identities."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,6 @@ class Job:
     factory: str
     """Factory of a node: "module:function", called as (index, transport, folder, **parameters)."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Keyword arguments of the factory."""
     transport: str = field(default_factory=registry.default)
     node_transports: Mapping[int, str] = field(default_factory=dict)
     """Transports of single nodes that differ from `transport`; same protocol, on sockets only."""
@@ -141,23 +140,10 @@ class NodeResult:
     """Processor seconds used at each step of the node's progress; empty unless requested."""
 
     @classmethod
-    def of(
-        cls,
-        index: int,
-        node: Node,
-        *,
-        cpu_seconds: float = math.nan,
-        cpu_steps: tuple[float, ...] = (),
-    ) -> NodeResult:
-        """Return the result of a node that is alive."""
-        return cls(
-            node=index,
-            state="failed" if node.error else "done" if node.done else "cut off",
-            error=node.error,
-            report=node.report(),
-            cpu_seconds=cpu_seconds,
-            cpu_steps=cpu_steps,
-        )
+    def of(cls, index: int, node: Node, **cpu: Any) -> NodeResult:
+        """Return the result of a node that is alive; `cpu` are the fields of processor time."""
+        state = "failed" if node.error else "done" if node.done else "cut off"
+        return cls(node=index, state=state, error=node.error, report=node.report(), **cpu)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +154,6 @@ class Result:
     connected: float
     """Time at which all nodes were connected."""
     failure_times: Mapping[int, float]
-    """Time of each node's crash."""
     identity: str
     """Signature algorithm of the nodes' identities."""
     dropped_datagrams: int = 0

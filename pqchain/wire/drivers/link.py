@@ -22,7 +22,6 @@ OVERHEAD_BYTES = 66
 """Overhead in bytes per datagram: IPv4 20, UDP 8, Ethernet 38 with preamble, checksum and gap."""
 
 _MAX_WINDOW_BYTES = 1 << 29
-"""Upper bound of a window in bytes, whatever the link's bandwidth-delay product."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +38,7 @@ class Link:
         50e-6, help="one-way delay of the virtual network, or of a namespace", most=1e7
     )
     loss: float = checks.field(
-        0.0,
-        help="probability, below 1, that such a network loses a datagram",
-        most=1.0,
+        0.0, help="probability, below 1, that such a network loses a datagram", most=1.0
     )
     queue_bytes: int = 1_000_000
     """Bytes that a port queues before it drops datagrams."""
@@ -54,10 +51,7 @@ class Link:
 
     @property
     def window_bytes(self) -> int:
-        """Maximum unacknowledged bytes of a sender: twice the bandwidth-delay product.
-
-        It is at least `WINDOW_BYTES`, the default window, and at most 512 MiB.
-        """
+        """Unacknowledged bytes: twice the bandwidth-delay product, `WINDOW_BYTES` to 512 MiB."""
         product = self.bits_per_second / 8 * 2 * self.delay_seconds
         return min(max(WINDOW_BYTES, math.ceil(2 * product)), _MAX_WINDOW_BYTES)
 

@@ -27,8 +27,8 @@ from pqchain.wire.session import Address, Deliver, Endpoint, Event, Listener, Re
 from pqchain.wire.transports import registry
 from pqchain.wire.transports.limits import MAX_UNREAD_BYTES
 
+# Requested socket buffer in bytes; the system may grant less.
 _SOCKET_BYTES = 4 << 20
-"""Requested socket buffer in bytes; the system may grant less."""
 
 
 class UdpSocket(asyncio.DatagramProtocol):
@@ -178,12 +178,8 @@ class LiveNode:
 
     def result(self) -> NodeResult:
         """Return the node's result so far."""
-        return NodeResult.of(
-            self.index,
-            self.node,
-            cpu_seconds=self._cpu_done - self._cpu_begun,
-            cpu_steps=tuple(self._cpu_steps),
-        )
+        seconds, steps = self._cpu_done - self._cpu_begun, tuple(self._cpu_steps)
+        return NodeResult.of(self.index, self.node, cpu_seconds=seconds, cpu_steps=steps)
 
     def _deliver(self, event: Event) -> None:
         if self._started:

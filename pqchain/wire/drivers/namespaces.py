@@ -13,11 +13,11 @@ import subprocess
 from pqchain.errors import PqchainError, Unsupported
 from pqchain.wire.drivers.link import Link
 
+# Rate from which a veth pair is not shaped: shaping would cost more than it limits.
 _UNSHAPED_BITS = 5e9
-"""Rate from which a veth pair is not shaped: shaping would cost more than it limits."""
 
+# Approximate delay of a veth pair itself; longer delays need netem.
 _VETH_DELAY_SECONDS = 100e-6
-"""Approximate delay of a veth pair itself; longer delays need netem."""
 
 
 def unavailable_reason() -> str:

@@ -33,7 +33,6 @@ class Model:
 
     task_seconds: Callable[[Task], float]
     datagram_seconds: float = 0.0
-    """Processor seconds of each datagram that is sent or received."""
     jitter_seconds: float = 0.0
     """Upper bound of the random delay with which each node starts, in seconds."""
     seed: int = 0
@@ -45,7 +44,7 @@ class Model:
 class _Host:
     """One incarnation of a node, with its timer and running task."""
 
-    simulation: Simulation
+    simulation: _Simulation
     index: int
     node: Node = field(init=False)
     alive: bool = False
@@ -117,17 +116,12 @@ class _Host:
         simulation.clock.at(now + simulation.model.task_seconds(task), end)
 
 
-class Simulation:
-    """All nodes with their network and clock."""
-
+class _Simulation:
     def __init__(
         self, job: Job, folder: Path, model: Model, progress: Progress, threads: Executor
     ) -> None:
-        self.job = job
-        self.folder = folder
-        self.model = model
-        self.progress = progress
-        self.threads = threads
+        self.job, self.folder, self.model = job, folder, model
+        self.progress, self.threads = progress, threads
         self.clock = Clock()
         self.hosts = [_Host(self, index) for index in range(job.nodes)]
         self.identities = job.identities(seed=model.seed)
@@ -153,7 +147,6 @@ class Simulation:
         return DatagramFabric(conditions, addresses, lambda index: job.info.open(settings[index]))
 
     def run(self) -> Result:
-        """Run until every living node is done. Raises PqchainError after the job's time limit."""
         job, clock = self.job, self.clock
         # Stream 2 of the seed; losses draw from stream 1, so that neither affects the other.
         draws = np.random.default_rng([self.model.seed, 2])
@@ -230,16 +223,15 @@ class Simulation:
 
 
 def run(job: Job, folder: Path, model: Model, *, progress: Progress = lambda count: None) -> Result:
-    """Run a job on a modelled clock; node i uses the folder `folder/i`.
+    """Run a job on a modelled clock, whose seconds the result has; node i uses `folder/i`.
 
-    Times of the result are seconds of the modelled clock. Raises Unsupported for a transport that
-    needs sockets, and PqchainError if the nodes are not done within the job's time limit.
+    Raises Unsupported for a transport that needs sockets, and PqchainError after the time limit.
     """
     if not job.info.virtual:
         virtual = " or ".join(registry.names(virtual=True))
         raise Unsupported(f"transport must be {virtual} on a modelled clock; got {job.transport}.")
     with ThreadPoolExecutor() as threads:
-        simulation = Simulation(job, folder, model, progress, threads)
+        simulation = _Simulation(job, folder, model, progress, threads)
         try:
             return simulation.run()
         finally:

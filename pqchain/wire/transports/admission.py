@@ -21,14 +21,10 @@ from pqchain.wire.session import Address
 MAX_UNVALIDATED = 64
 """Half-open connections with an unvalidated address. More nodes do not start at the same time."""
 
-MAX_HALF_OPEN = 512
-"""Half-open connections in total, unless a transport sets a lower limit."""
-
-MAX_PER_HOST = 128
-"""Half-open connections per host."""
+MAX_HALF_OPEN, MAX_PER_HOST = 512, 128
+"""Half-open connections in total and per host, unless a transport sets lower limits."""
 
 TOKEN_SECONDS = 15
-"""Lifetime of a token in seconds."""
 
 _MAC_BYTES, _TIME_BYTES, _ID_BYTES = 16, 8, 8
 
@@ -59,16 +55,13 @@ class Admission:
         return hosts.total() >= self._max_half_open or hosts[host] >= self._max_per_host
 
     def evict_for(self, host: str) -> int | None:
-        """Return the session to evict for a new connection of `host`; None below the limits.
-
-        It is the oldest of that host at its limit, else of the host with the most connections.
-        """
+        """Return the session to evict for a new connection of `host`; None below the limits."""
         hosts = self._hosts()
         if hosts[host] < self._max_per_host:
             if hosts.total() < self._max_half_open:
                 return None
             ((host, _),) = hosts.most_common(1)
-        # Dicts keep insertion order, so that the first match is the oldest.
+        # Dicts keep insertion order, so that the first match is the host's oldest.
         return next(session for session, (name, _) in self._half_open.items() if name == host)
 
     def _hosts(self) -> Counter[str]:
@@ -100,10 +93,7 @@ class Admission:
     def check_token(
         self, token: bytes, address: Address, connection_id: bytes, now: float
     ) -> ConnectionIds | None:
-        """Return the connection ids of a valid token, else None.
-
-        It is valid for `TOKEN_SECONDS`, from that address, with the Retry's connection id.
-        """
+        """Return a token's connection ids; None unless it is for this address and id, and new."""
         mac, content = token[:_MAC_BYTES], token[_MAC_BYTES:]
         created, ids = content[:_TIME_BYTES], content[_TIME_BYTES:]
         retry, original = ids[:_ID_BYTES], ids[_ID_BYTES:]

@@ -18,11 +18,8 @@ from pqchain.wire.transports.quic_connection import Library
 
 
 def _stream_id(stream: QuicStream) -> int:
-    """Return the stream's id as its hash.
-
-    aioquic requeues streams that shared a packet in the order of a set. Python's default hash is
-    the memory address, which made the result for one seed vary when datagrams were lost.
-    """
+    # aioquic requeues streams that shared a packet in the order of a set. Python's default hash is
+    # the memory address, which made the result for one seed vary when datagrams were lost.
     return stream.stream_id or 0
 
 
@@ -38,11 +35,8 @@ _write_stream_limits = QuicConnection._write_stream_limits
 
 
 def _limit_connection(self: QuicConnection, builder: Any, space: Any) -> None:
-    """Limit the growth of a connection's flow-control window by the data delivered.
-
-    aioquic doubles a limit whenever half of it is used, delivered or not: with a few datagrams,
-    each with one byte far ahead, a peer could make it buffer gigabytes of gaps.
-    """
+    # aioquic doubles a limit whenever half of it is used, delivered or not: with a few datagrams,
+    # each with one byte far ahead, a peer could make it buffer gigabytes of gaps.
     data = self._local_max_data
     if data.value < self._configuration.max_data:
         if data.used * 2 > data.value:
@@ -106,13 +100,11 @@ def _logger(clock: Callable[[], float]) -> QuicLogger:
     return Log()
 
 
+# Unused ALPN protocol that makes the client's first message longer. aioquic pads its first datagram
+# with zeros after the packet. qh3 counts only the packet for the anti-amplification limit, three
+# times as much, and closes the connection ("packet builder capacity exhausted") if its answer does
+# not fit.
 _PADDING_PROTOCOL = "-" * 255
-"""Unused ALPN protocol that makes the client's first message longer.
-
-aioquic pads its first datagram with zeros after the packet. qh3 counts only the packet for the
-anti-amplification limit, three times as much, and closes the connection ("packet builder capacity
-exhausted") if its answer does not fit.
-"""
 
 LIBRARY = Library(
     package=aioquic,

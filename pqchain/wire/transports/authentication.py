@@ -22,15 +22,14 @@ UNAUTHENTICATED_BYTES = 64 << 10
 """Bytes that an unauthenticated client may send before the connection is closed."""
 
 UNAUTHENTICATED_SECONDS = 10.0
-"""Time after which the connection of an unauthenticated client is closed."""
 
 REFUSED = 0x101
 """QUIC error code of a connection that was closed before authentication."""
 
 _CHALLENGE_BYTES = 32
 
+# Bytes charged for each event: a client could otherwise end empty streams without limit.
 _EVENT_BYTES = 16
-"""Bytes charged for each event: a client could otherwise end empty streams without limit."""
 
 
 @dataclass(eq=False)
@@ -40,7 +39,6 @@ class SessionOwner:
     identity: Identity
     directory: Mapping[int, PublicIdentity]
     random: Callable[[int], bytes]
-    """Source of random bytes, for challenges."""
     pending: list[Event] = field(default_factory=list, init=False)
     """Events that the node has not received."""
     sessions: dict[int, Any] = field(default_factory=dict, init=False)
@@ -59,7 +57,6 @@ class Session(ABC):
     challenge: bytes = b""
     answer: bytearray = field(default_factory=bytearray)
     early_data: list[Received] = field(default_factory=list)
-    """Data received before authentication."""
     early_bytes: int = 0
 
     @property

@@ -22,11 +22,9 @@ from pqchain.wire.transports.registry import TransportSettings
 from pqchain.wire.transports.sockets import SocketTransport
 
 _SERVICE, _METHOD = "pqchain.Node", "Channel"
+# The library buffers one message per call: 13 MB for 100 calls. Its windows do not adapt to the
+# link's capacity (bdp_probe is off), else it would buffer gigabytes.
 _MESSAGE_BYTES = 128 << 10
-"""Maximum message length; the library buffers one message per call: 13 MB for 100 calls.
-
-Its windows do not adapt to the link's capacity (bdp_probe is off), else it would buffer gigabytes.
-"""
 
 _OPTIONS = (
     ("grpc.max_receive_message_length", _MESSAGE_BYTES),
@@ -40,7 +38,6 @@ MAX_CONNECTIONS, MAX_CALLS = 512, 100
 """Maximum connections of a server, and calls of a connection."""
 
 HANDSHAKE_SECONDS = 5.0
-"""Timeout of a client's handshake in seconds."""
 
 MAX_HEADER_BYTES = 8 << 10
 
@@ -126,7 +123,7 @@ class _Session:
         return self.count, channel
 
     def end(self) -> None:
-        run_in_background(self.owner.ending, self._end())
+        _run_in_background(self.owner.ending, self._end())
 
     async def _end(self) -> None:
         for channel in [*self.channels.values()]:
@@ -252,7 +249,7 @@ class Grpc(SocketTransport[_Session]):
         """Start a call and return its channel number."""
         owner = self.sessions[session]
         number, channel = owner.add_channel()
-        run_in_background(owner.tasks, self._call(owner, number, channel))
+        _run_in_background(owner.tasks, self._call(owner, number, channel))
         return number
 
     async def _call(self, session: _Session, number: int, channel: _Channel) -> None:
@@ -293,8 +290,8 @@ class Grpc(SocketTransport[_Session]):
                 stopped.call.cancel()
 
 
-def run_in_background(tasks: set[asyncio.Task[None]], running: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine in the background, and keep its task in `tasks` until it ends."""
+def _run_in_background(tasks: set[asyncio.Task[None]], running: Coroutine[Any, Any, None]) -> None:
+    # The task is kept until it ends, because asyncio has only weak references to tasks.
     task = asyncio.get_running_loop().create_task(running)
     tasks.add(task)
     task.add_done_callback(tasks.discard)

@@ -41,17 +41,15 @@ from pqchain.wire.transports.registry import (
 )
 
 _IDLE_SECONDS = 30.0
+# Flow-control credit of a peer beyond the data that Python has read, then the peer stops.
 _RECEIVE_WINDOW_BYTES = 16 << 20
-"""Flow-control credit of a peer beyond the data that Python has read, then the peer stops."""
 
+# Bytes of events that may wait for Python, per session and in total, before reading stops. All
+# sessions share one queue, and a message of 110 bytes can cost a node 0.1 ms, so that 4 MB of one
+# session would delay the others by seconds. The library's thread resumes reading within 0.1 ms, for
+# which 128 kB suffice. On a modelled clock nothing is delayed.
 _MODELLED_UNREAD = (MAX_UNREAD_BYTES, 8 * MAX_UNREAD_BYTES)
 _LIVE_UNREAD = (128 << 10, 512 << 10)
-"""Bytes of events that may wait for Python, per session and in total, before reading stops.
-
-All sessions share one queue, and a message of 110 bytes can cost a node 0.1 ms, so that 4 MB of one
-session would delay the others by seconds. The library's thread resumes reading within 0.1 ms, for
-which 128 kB suffice. On a modelled clock nothing is delayed.
-"""
 
 _MAX_ROWS = 256
 """Maximum number of events that a host on a socket takes at once."""

@@ -22,11 +22,11 @@ from pqchain.wire.transports.native_library import (
 from pqchain.wire.transports.native_memory import Memory
 from pqchain.wire.transports.registry import TransportSettings
 
+# Maximum number of open sessions dialled by one member; a further one closes its oldest.
 _MAX_SESSIONS = 4
-"""Maximum number of open sessions dialled by one member; a further one closes its oldest."""
 
+# Length from which bytes are lent to the library and not copied.
 _LENT_BYTES = 16 << 10
-"""Length from which bytes are lent to the library and not copied."""
 
 _MAX_RETURNED = 256
 """Maximum number of tokens of lent memory returned per call."""
@@ -113,10 +113,7 @@ class Host(SessionOwner):
     def receive_into(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
     ) -> None:
-        """Write bytes of a channel to `memory`, which is kept until they have arrived.
-
-        Raises UsageError for memory that is shorter than `count` bytes or read-only.
-        """
+        """Write bytes of a channel to `memory`. Raises UsageError if it is short or read-only."""
         if session not in self.sessions or not count:
             return
         view = None if memory is None else memoryview(memory)

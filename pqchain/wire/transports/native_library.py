@@ -23,7 +23,6 @@ _ABI = 2
 """Interface version in native/quic/src/lib.rs that this module expects."""
 
 HELLO, EARLY, DATA, FILLED, CLOSED = range(1, 6)
-"""Event kinds."""
 
 END = 1
 """Event flag of the last bytes of a stream."""
@@ -68,8 +67,8 @@ _RECORD = np.dtype(
 """Layout of the C structure `pqq_event`."""
 
 _MAX_EVENTS = 1024
+# Buffer of a modelled network; a host on a socket shares its event loop and takes less.
 _EVENT_BYTES = 1 << 20
-"""Buffer of a modelled network; a host on a socket shares its event loop and takes less."""
 
 _ERROR_BYTES = 1 << 12
 
@@ -83,8 +82,8 @@ def file() -> Path | None:
     return next(filter(Path.is_file, paths), None)
 
 
+# Prefix of a reason that no rebuild can remove.
 _UNSUPPORTED = "it is for processors"
-"""Prefix of a reason that no rebuild can remove."""
 
 
 def _missing_reason() -> str:

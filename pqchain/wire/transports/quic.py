@@ -36,13 +36,12 @@ _IDLE_SECONDS = 30.0
 _MIN_INITIAL_BYTES = 1200
 _CANCELLED = 0x102
 _VERSION_1 = 1
-"""QUIC version 1 (RFC 9000)."""
 
+# Exceptions that a library raises if a stream has already ended.
 _ENDED: tuple[type[Exception], ...] = (AssertionError, ValueError, RuntimeError)
-"""Exceptions that a library raises if a stream has already ended."""
 
+# Added to timers, because aioquic sends an acknowledgement after its time and not at it.
 _SLACK_SECONDS = 1e-6
-"""Added to timers, because aioquic sends an acknowledgement after its time and not at it."""
 
 
 class QuicEndpoint(QuicOwner):

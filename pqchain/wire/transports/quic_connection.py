@@ -41,7 +41,6 @@ class Library:
 
     package: Any
     max_datagram_bytes: int
-    """Longest datagram in bytes that it sends."""
     buffer: Callable[..., Any]
     """Buffer type of its header parser."""
     buffered: Callable[[Any, int], int]
@@ -49,9 +48,7 @@ class Library:
     streams: Callable[[Any], Collection[int]]
     """Open streams of a connection; empty if the library itself allows only a few."""
     forget: Callable[[Any], None]
-    """Drops the buffers of an ended connection; its objects form reference cycles, so that they
-    would otherwise last until a garbage collection.
-    """
+    """Drops the buffers of an ended connection, whose objects form reference cycles."""
     limit_data: Callable[[Any, bool], None] = lambda quic, authenticated: None
     """Sets the data limit of a client before or after authentication, where supported."""
     settings: Callable[[str], dict[str, Any]]

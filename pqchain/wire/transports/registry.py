@@ -56,7 +56,6 @@ class Conditions:
     queue_bytes: int
     coalescing_seconds: float
     overhead_bytes: int
-    """Overhead of each datagram on the wire."""
     datagram_seconds: float = 0.0
     """Processor seconds of each datagram that is sent or received."""
     seed: int = 0
@@ -85,7 +84,6 @@ class TransportInfo:
     streams_at_once: int | None = None
     """Maximum number of concurrent channels of a session, if the library sets a low one."""
     certificate_key: str = "p256"
-    """Required key type of certificates."""
     live_seconds: float
     """Processor seconds per datagram, or per byte of stream transports, on a processor of 2021."""
     virtual_seconds: float = 0.0
@@ -147,11 +145,7 @@ _TRANSPORTS = (
         virtual_seconds=360e-6,
     ),
     TransportInfo(
-        name="qh3",
-        package="qh3",
-        congestion=("reno",),
-        streams_at_once=100,
-        live_seconds=80e-6,
+        name="qh3", package="qh3", congestion=("reno",), streams_at_once=100, live_seconds=80e-6
     ),
     TransportInfo(name="tcp-tls", module="tcp", datagrams=False, endpoint=False, live_seconds=5e-9),
     TransportInfo(

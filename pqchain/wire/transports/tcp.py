@@ -31,13 +31,12 @@ _HEADER = struct.Struct("!IIB")
 _FRAME_BYTES = 64 << 10
 
 HANDSHAKE_SECONDS = 5.0
-"""Timeout of a client's TLS handshake in seconds."""
 
 MAX_HALF_OPEN, MAX_PER_HOST = 128, 64
 """Unfinished handshakes in total and per host; each costs some 300 kB."""
 
+# Delay before the next `accept` after one failed for lack of file descriptors.
 _ACCEPT_AGAIN_SECONDS = 0.1
-"""Delay before the next `accept` after one failed for lack of file descriptors."""
 
 
 @dataclass(eq=False)
@@ -75,7 +74,8 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         # Python 3.10 reports a transport as unclosed if only the peer has closed it.
         self.end()
-        self._deliver_all()
+        while (event := self._next_piece()) is not None:
+            self.owner.deliver(event)
         if self.owner.sessions.pop(self.session, None) is not None and self.peer is not None:
             reason = self._reason or (str(exc) if exc else "the peer has closed the session")
             self.owner.deliver(Closed(self.session, self.peer, reason))
@@ -99,10 +99,6 @@ class _Connection(asyncio.Protocol):
             self._unread = True
             transport.pause_reading()
         self.owner.loop.call_soon(self._deliver)
-
-    def _deliver_all(self) -> None:
-        while (event := self._next_piece()) is not None:
-            self.owner.deliver(event)
 
     def _next_piece(self) -> Received | None:
         """Return the next complete piece of a frame, or None; None after the session has ended."""
