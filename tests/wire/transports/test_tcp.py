@@ -189,9 +189,9 @@ def test_non_reading_member_is_disconnected(tmp_path, identities, monkeypatch):
         most, data = 0, memoryview(bytearray(60_000))
         while there in server.sessions and most <= limits.MAX_QUEUED:
             server.send(there, 1, data)
-            most = max(most, line._queued.pieces)
+            most = max(most, line.queued.pieces)
             await asyncio.sleep(0)
-        assert line.queued_bytes() == 0
+        assert line.queued.bytes == 0
         assert (await wait_for(told, Closed))[0] == Closed(there, 0, limits.PEER_NOT_READING)
         await client.shutdown()
         await server.shutdown()
