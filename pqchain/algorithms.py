@@ -21,10 +21,8 @@ from pqchain.errors import UnknownAlgorithm, UnknownImplementation, UsageError
 Kind = Literal["signature", "kem"]
 
 SIGNATURE_OPERATIONS = ("generate_keypair", "sign", "verify")
-"""Operations of a signature scheme, in the order of tables."""
 
 KEM_OPERATIONS = ("generate_keypair", "encapsulate", "decapsulate")
-"""Operations of a key-encapsulation mechanism, in the order of tables."""
 
 OPERATIONS = ("generate_keypair", "sign", "verify", "encapsulate", "decapsulate")
 """All operations, in the order of pq_native.h."""
@@ -36,7 +34,6 @@ class Family:
 
     name: str
     problem: str
-    """The underlying hard problem."""
     security_status: str
     """One of: standardised, draft, candidate, superseded, not selected, withdrawn, broken."""
     security_note: str
@@ -69,7 +66,6 @@ class Implementation:
     file: Path | None = None
     """Path of a user's library."""
     factory: Callable[[Algorithm, str], Any] | None = None
-    """Factory of the `Signer` of a user-defined scheme."""
     location: str = ""
     """Location of user code, such as "/home/me/mine.py:Mine"; it runs in a child process."""
 
@@ -136,7 +132,6 @@ class OtherSize:
     """A published size that is correct for another version or definition of the algorithm."""
 
     name: str
-    """Name of the algorithm."""
     quantity: str
     bytes: int
     kind: Literal["version", "definition"]
@@ -160,21 +155,17 @@ _OFFERS = installation.read_toml(_FOLDER / "offers.toml")
 
 
 def _declared(file: str) -> Iterator[dict[str, Any]]:
-    """Yield the tables of a TOML file as keyword arguments."""
     for name, fields in installation.read_toml(_FOLDER / file).items():
         lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
         yield {"name": name, **fields, **lists}
 
 
 FAMILIES = {row["name"]: Family(**row) for row in _declared("families.toml")}
-"""All families by name."""
 
 IMPLEMENTATIONS = {row["name"]: Implementation(**row) for row in _declared("implementations.toml")}
-"""All implementations by name."""
 
 
 def _algorithms(kind: Kind, file: str) -> Iterator[Algorithm]:
-    """Yield the algorithms of a CSV file; sizes of the other kind are 0."""
     with (_FOLDER / file).open(encoding="utf-8", newline="") as table:
         for row in csv.DictReader(table):
             # The column "from" names a list of implementations in offers.toml.

@@ -142,7 +142,6 @@ class Costs:
 
 
 def _check_user_name(name: str) -> None:
-    """Raise UsageError unless the name is allowed for a user-defined scheme."""
     # Commas separate the fields of --scheme.
     if not name.strip() or "," in name:
         raise UsageError(f"the name of a scheme must be a text without commas; got {name!r}")
@@ -183,7 +182,6 @@ class CostTable(Mapping[str, Costs]):
     gaps: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """(algorithm, reason) of algorithms with missing costs."""
     aggregates: AggregateCosts | None = None
-    """Costs of aggregate signatures, if they were measured."""
 
     def __post_init__(self) -> None:
         named = {row.algorithm: row for row in self.rows}

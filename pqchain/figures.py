@@ -15,7 +15,6 @@ NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
 """Separator of a number and its unit, at which no line breaks."""
 
 MISSING = "\N{EN DASH}"
-"""Text of a missing value."""
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -149,7 +148,6 @@ class Unit(str):
 
 
 SECONDS, BYTES, COUNT, RATIO = Unit("s"), Unit("B"), Unit(""), Unit(TIMES)
-"""The most frequent units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +284,6 @@ def _seconds(value: float, digits: int, exact: bool) -> str:
 
 
 def _prefixed(value: float, unit: str, digits: int) -> tuple[str, str]:
-    """Return the formatted number, and the unit with a fitting SI prefix."""
     is_whole = float(value).is_integer()
     if unit == "gas" and value >= 1e8:
         return significant(value / 1e9, digits), "Ggas"

@@ -158,7 +158,6 @@ def _thread_counts(threads: Sequence[int] | int) -> list[int]:
 
 
 def _signer(name: str, implementation: str | None) -> Signer:
-    """Open the requested implementation, or the first that runs here. Raises Unsupported."""
     if implementation is None:
         candidates = registry.get(name).implementations
         implementation = next((row for row in candidates if not crypto.obstacle(row)), None)
@@ -262,7 +261,6 @@ def _rounds(
     verifiers: dict[int, Verifier],
     limits: BlockPreset,
 ) -> Rounds:
-    """Time validation in rounds that alternate between the numbers of threads."""
     data = block.encode()
     checks = state.checks(block)
     keys = [check.public_key for check in checks if check.public_key is not None]

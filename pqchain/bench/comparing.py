@@ -136,7 +136,6 @@ def append(measurements: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 
 def _schemes(frames: Iterable[pd.DataFrame]) -> list[dict[str, Any]]:
-    """Return the descriptions of user-defined schemes in the frames, each once."""
     provenances = [frame.attrs.get("provenance", {}) for frame in frames]
     rows = [row for provenance in provenances for row in provenance.get("schemes", [])]
     return list({row["name"]: row for row in rows}.values())
@@ -209,7 +208,6 @@ def _compare(
     key: Sequence[str],
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Return medians, ratio, interval and verdict; NaN with a reason where a time is missing."""
     base, other = pair
     times = [_value(row, "median_seconds") for row in (base, other)]
     cycles = [_value(row, "median_cycles") for row in (base, other)]

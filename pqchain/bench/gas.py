@@ -88,12 +88,10 @@ class _Timed:
     given_seconds: float = math.nan
     """User-given verification time, which replaces the calls; NaN otherwise."""
     source: str = ""
-    """Source of the given time."""
     user_scheme: tuple[str, str] | None = None
     """(algorithm, implementation) of user code, which is timed in a child process."""
 
     def worst_seconds(self) -> float:
-        """Time all calls and return the slowest, in seconds. Raises PqchainError."""
         if self.user_scheme is None:
             return max(map(_median_seconds, self.calls), default=self.given_seconds)
         name, implementation = self.user_scheme
@@ -184,7 +182,6 @@ def _recover() -> _Timed:
 
 
 def _verify(name: str) -> _Timed:
-    """Return verifications of fresh signatures, as many as `SIGNING_SECONDS` allow."""
     row = registry.get(name)
     # A digest of 32 bytes, the key and the longest signature.
     size = 32 + row.public_key_bytes + row.signature_max_bytes

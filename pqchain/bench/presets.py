@@ -19,7 +19,6 @@ class BlockPreset:
     """Limits of the block benchmark of one scheme."""
 
     wallets: int
-    """Maximum number of wallets."""
     wallet_seconds: float
     """Time limit for generating wallets."""
     sign_seconds: float

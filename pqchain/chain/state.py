@@ -265,7 +265,6 @@ class State:
         return self._transfer(block, self._algorithms(block))[1]
 
     def _decoded(self, block: Block | bytes) -> Block:
-        """Return the decoded block. Raises BlockRejected, and BadType if it is not bytes."""
         # The limit comes first: longer bytes are not decoded.
         block = block if isinstance(block, Block) else as_bytes("block", block)
         length = block.encoded_bytes if isinstance(block, Block) else len(block)
@@ -293,7 +292,6 @@ class State:
             raise BlockRejected(Reason.BAD_TIMESTAMP, detail)
 
     def _algorithms(self, block: Block) -> dict[int, str]:
-        """Return the names of the block's algorithms by identifier. Raises BlockRejected."""
         first: dict[int, tuple[int, ...]] = {}
         if block.seal is not None:
             first[block.seal.identifier] = ()

@@ -81,7 +81,6 @@ class BlsSigner(NativeSigner, AggregateSigner):
         return self._succeeds("bls_verify_possession", public_key, self._signature(proof))
 
     def _succeeds(self, function: str, *arguments: int | BytesLike) -> bool:
-        """Call a function of bls.h; return whether it succeeded. Raises CryptoFailure."""
         # Negative codes are failures of the library; a positive code is an invalid input.
         code = self.library.call(function, *arguments)
         if code < 0:
@@ -89,7 +88,6 @@ class BlsSigner(NativeSigner, AggregateSigner):
         return code == 0
 
     def _points(self, keys: CheckedKeys) -> bytes:
-        """Return the points of keys. Raises UsageError unless their length matches the count."""
         # Checked at every use: `CheckedKeys` is mutable, and C takes no length of the points.
         points = as_bytes("points of the keys", keys.points)
         if not points or len(points) != _CHECKED_KEY_BYTES * len(keys):
@@ -103,7 +101,6 @@ class BlsSigner(NativeSigner, AggregateSigner):
         return self._exactly(self.algorithm.signature_max_bytes, "signature", value)
 
     def _joined(self, name: str, length: int, values: Sequence[BytesLike]) -> bytes:
-        """Return the joined values, each of `length` bytes. Raises UsageError if there are none."""
         if not values:
             raise UsageError(f"an aggregate must have at least one {name}; got none")
         return b"".join(self._exactly(length, name, value) for value in values)

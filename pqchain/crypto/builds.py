@@ -12,7 +12,6 @@ from pqchain.errors import NativeLibraryMissing, Unsupported
 from pqchain.installation import folders, install_command
 
 INSTALL_HINT = "build it with `make`, or `pip install .` (needs a C compiler, cmake and cargo)"
-"""Remedy for a missing native library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,6 @@ class Obstacle:
 
     reason: str
     remedy: str = ""
-    """Remedy; "" if there is none."""
     error: type[Unsupported] = Unsupported
     """Exception that opening the implementation raises."""
 

@@ -27,7 +27,6 @@ _HALF = 32
 
 
 def _invalid_secret_key(algorithm: Algorithm) -> CryptoFailure:
-    """Return the error for a scalar that is 0 or not below the order of the group."""
     return CryptoFailure(
         f"the secret key of {algorithm.name} must be a scalar from 1 to the group's order - 1; use "
         "one that generate_keypair() returned."

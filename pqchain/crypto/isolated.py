@@ -133,7 +133,6 @@ class IsolatedSigner(_Isolated, Signer):
         return bool(self._perform("verify", message, signature, public_key))
 
     def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
-        """Verify in one call of the child, which uses `threads` threads."""
         # One call for the whole batch, because each call has a fixed cost.
         wrong: list[int] = call(
             [self._location], "pqchain.crypto.isolated:perform_batch",

@@ -64,7 +64,6 @@ class Child:
         folder: Path | None = None,
         environment: dict[str, str] | None = None,
     ) -> None:
-        """Start the program. Raises OSError if it cannot be started."""
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             bufsize=0, cwd=folder, env=environment, start_new_session=True,
@@ -232,7 +231,6 @@ def forget(scheme: str) -> None:
 
 
 def _take(key: tuple[object, ...]) -> _Caller | None:
-    """Remove and return an idle child with that key, or return None."""
     with _lock:
         for index, (other, caller) in enumerate(_idle):
             if other == key:
@@ -301,7 +299,6 @@ class _Caller:
         return answer["result"]
 
     def _raise_ended(self, limit_seconds: float | None) -> NoReturn:
-        """End the child and raise the reason, with the line that ran if it is known."""
         code = self.child.end(0.0 if limit_seconds is not None else _GRACE_SECONDS)
         frames = _FRAME.findall(self.child.stderr_tail)
         prefix = _first_user_frame(frames)

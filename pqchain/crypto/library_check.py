@@ -363,7 +363,6 @@ def _flipped(data: bytes, rng: random.Random) -> Iterator[bytes]:
 
 
 def _batch(test: SchemeTest, rows: list[tuple[bytes, bytes, bytes]], count: int) -> list[int]:
-    """Return the indices of the signatures that pq_verify_batch finds wrong."""
     columns = [list(column) for column in zip(*rows, strict=True)]
     arguments, verdicts = batch_arguments(test.scheme, pack(columns))
     arguments.threads = count

@@ -37,7 +37,6 @@ from pqchain.crypto.random_source import replaced
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
 
 MAX_SCHEMES = 10_000
-"""Maximum number of schemes of one library."""
 
 Memory = Any
 """A writable buffer: an array of the standard library or of numpy."""
@@ -202,7 +201,6 @@ class NativeSigner(_Native, Signer):
         return self._run("verify", *signed, context, len(context), public_key) == OK
 
     def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
-        """Copy the columns into a packed batch, then verify it in one call of C."""
         if not columns[0]:
             return []
         return self._verify_packed(pack(columns), threads, stop_at_first)
@@ -250,7 +248,6 @@ class Packed:
     public_keys: bytes
     """One key for all signatures, or one per signature."""
     key_bytes: int
-    """Length of one key."""
 
     def check(self) -> set[int]:
         """Return the lengths of the signatures. Raises UsageError for accesses out of bounds."""
@@ -339,7 +336,6 @@ def plain_loop(signer: Signer, *columns: list[bytes], threads: int = 1) -> Calla
 
 
 def _differences(name: str, offsets: Memory, memory: bytes | Memory) -> list[int]:
-    """Return the differences of offsets. Raises UsageError if they fall or leave the memory."""
     import numpy as np  # imported here: a caller with a packed batch has loaded it already
 
     edges = np.frombuffer(offsets, np.uint64)
