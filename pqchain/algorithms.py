@@ -246,10 +246,7 @@ def split_hybrid(name: str) -> tuple[str, ...]:
 def names(
     kind: Kind | None = None, *, family: str | None = None, everything: bool = False
 ) -> list[str]:
-    """Return canonical names, optionally of one kind or family.
-
-    Only algorithms of the default build, unless `everything` is set.
-    """
+    """Return canonical names, of the default build only unless `everything` is set."""
     return [
         algorithm.name
         for algorithm in ALGORITHMS.values()
@@ -260,10 +257,7 @@ def names(
 
 
 def implementation(name: str) -> Implementation:
-    """Return the implementation of that name, without regard to case.
-
-    Raises UnknownImplementation, which suggests similar names.
-    """
+    """Return the implementation of that name, in any case. Raises UnknownImplementation."""
     folded = name.casefold() if isinstance(name, str) else ""
     canonical = next((known for known in IMPLEMENTATIONS if known.casefold() == folded), None)
     if canonical is None:

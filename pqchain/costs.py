@@ -196,11 +196,7 @@ class CostTable(Mapping[str, Costs]):
         object.__setattr__(self, "rows", ordered)
 
     def __getitem__(self, name: str) -> Costs:
-        """Return the costs of the algorithm of that name or alias.
-
-        Raises UnknownAlgorithm if no such algorithm exists and MissingCosts, which is a KeyError,
-        if it has no costs here.
-        """
+        """Return the costs of a name or alias. Raises UnknownAlgorithm and MissingCosts."""
         # User-defined rows first: `algorithms.get` may not know their names.
         for row in self.rows:
             if row.is_given and isinstance(name, str) and row.algorithm.lower() == name.lower():

@@ -217,10 +217,7 @@ def worst_verification_seconds(name: str) -> float:
 def _rounds(
     prepared: Mapping[str, _Timed], rounds: int, errors: dict[str, PqchainError]
 ) -> dict[str, list[float]]:
-    """Return the time of the slowest signature of each scheme in each round, in seconds.
-
-    User code that fails is added to `errors` and left out of later rounds.
-    """
+    """Return the time in seconds of the slowest signature of each scheme, per round."""
     # Schemes alternate within a round, so that a ratio compares times of the same moment.
     worst: dict[str, list[float]] = {name: [] for name in prepared}
     for _ in range(rounds):

@@ -63,10 +63,7 @@ PRESETS: dict[PresetName, Preset] = {
 
 
 def preset() -> PresetName:
-    """Return the preset named by PQCHAIN_PRESET, by default `quick`.
-
-    Raises UsageError for an unknown name.
-    """
+    """Return the preset named by PQCHAIN_PRESET, by default `quick`. Raises UsageError."""
     name = os.environ.get(PRESET_VARIABLE, "") or "quick"
     named(name, f"{PRESET_VARIABLE}={name}: ")
     return cast("PresetName", name.casefold())

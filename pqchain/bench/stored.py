@@ -30,10 +30,7 @@ def machines() -> list[str]:
 
 
 def file(machine: str) -> Path:
-    """Return the file of a machine's run; the name is matched without regard to case.
-
-    Raises UnknownName, and DataError if no run of any machine is shipped.
-    """
+    """Return the file of a machine's run, in any case. Raises UnknownName and DataError."""
     known = {name.casefold(): name for name in machines()}
     if not known:
         raise DataError(f"no measurements of {machine!r} are shipped; {_MEASURE_HINT}")

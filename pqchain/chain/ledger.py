@@ -271,11 +271,7 @@ def _read_head(database: Database) -> _Head:
 
 
 def _stored(database: Database, digest: bytes, head: _Head, rules: Rules) -> Iterator[bytes]:
-    """Yield the bytes of each block up to the head, checked by its digest.
-
-    `digest` is that of the genesis. A block longer than the rules allow is not read. Raises
-    DataError for a block that is missing, too long or changed.
-    """
+    """Yield the bytes of each block up to the head, checked; `digest` is that of the genesis."""
     rows = _rows(database, head.height, rules.limit_bytes)
     for height in range(1, head.height + 1):
         stored_height, stored_digest, kind, length, data = next(rows, (None,) * 5)

@@ -258,10 +258,7 @@ class State:
         return read.header, accounts, set(wrong)
 
     def checks(self, block: Block) -> list[Check]:
-        """Return the signatures of the transactions of a block that could come next.
-
-        Raises BlockRejected where nonces, balances or keys already forbid it.
-        """
+        """Return the signatures of a block. Raises BlockRejected if it cannot come next."""
         return self._transfer(block, self._algorithms(block))[1]
 
     def _decoded(self, block: Block | bytes) -> Block:

@@ -34,10 +34,7 @@ class BlsSigner(NativeSigner, AggregateSigner):
         return bytes(aggregate)
 
     def checked_keys(self, public_keys: Sequence[BytesLike]) -> CheckedKeys:
-        """Decompress and validate keys (KeyValidate).
-
-        Raises CryptoFailure for the point at infinity and for points outside G1.
-        """
+        """Decompress and validate keys (KeyValidate). Raises CryptoFailure for an invalid key."""
         joined = self._joined("public key", self.algorithm.public_key_bytes, public_keys)
         points = bytearray(_CHECKED_KEY_BYTES * len(public_keys))
         if not self._succeeds("bls_check_keys", points, joined, len(public_keys)):
@@ -55,10 +52,7 @@ class BlsSigner(NativeSigner, AggregateSigner):
     def aggregate_verify(
         self, messages: Sequence[BytesLike], signature: BytesLike, keys: CheckedKeys
     ) -> bool:
-        """Verify an aggregate of different messages with one pairing per message and one more.
-
-        Raises UsageError unless there are as many messages as keys.
-        """
+        """Verify an aggregate of different messages with one pairing per message and one more."""
         if len(messages) != len(keys):
             raise UsageError(
                 f"the number of messages must be that of keys; got {len(messages)} and {len(keys)}"

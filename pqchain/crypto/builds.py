@@ -49,10 +49,7 @@ def omission_reason(stem: str) -> str:
 
 
 def obstacle(implementation: str) -> Obstacle | None:
-    """Return the reason why the implementation cannot run here, or None if it can.
-
-    Raises UnknownImplementation.
-    """
+    """Return why the implementation cannot run here, or None. Raises UnknownImplementation."""
     row = algorithms.implementation(implementation)
     # find_spec looks for the package without importing it.
     if row.package and find_spec(row.package) is None:
@@ -72,8 +69,5 @@ def obstacle(implementation: str) -> Obstacle | None:
 
 
 def unavailable_reason(implementation: str) -> str:
-    """Return the reason why the implementation cannot run here; "" if it can.
-
-    Raises UnknownImplementation.
-    """
+    """Return why the implementation cannot run here; "" if it can. Raises UnknownImplementation."""
     return str(obstacle(implementation) or "")

@@ -263,10 +263,7 @@ class AggregateSigner(Signer):
     def aggregate_verify(
         self, messages: Sequence[BytesLike], signature: BytesLike, keys: CheckedKeys
     ) -> bool:
-        """Return whether the aggregate is valid for message i signed by key i, for all i.
-
-        Raises UsageError for unequal counts.
-        """
+        """Return whether it is valid for each message i under key i. Raises UsageError."""
 
     @abstractmethod
     def prove_possession(self, secret_key: BytesLike) -> bytes:
@@ -310,10 +307,7 @@ class Kem(Scheme):
     _kind = "kem"
 
     def encapsulate(self, public_key: BytesLike) -> tuple[bytes, bytes]:
-        """Return (ciphertext, shared secret) for a public key.
-
-        Raises BadType, BadLength, and CryptoFailure if the library rejects the public key.
-        """
+        """Return (ciphertext, shared secret). Raises BadType, BadLength, and CryptoFailure."""
         return self._encapsulate(self._exactly(self._public_key_bytes, "public key", public_key))
 
     def decapsulate(self, ciphertext: BytesLike, secret_key: BytesLike) -> bytes:

@@ -32,10 +32,7 @@ _first_uses: dict[tuple[str, str], float | CryptoFailure] = {}
 
 
 def limit_seconds() -> float:
-    """Return the timeout in seconds of loading user code and of its first use.
-
-    Raises UsageError for an invalid value of the environment variable.
-    """
+    """Return the timeout in seconds of loading and first using user code. Raises UsageError."""
     text = os.environ.get(LIMIT_VARIABLE) or str(_DEFAULT_LIMIT_SECONDS)
     try:
         seconds = float(text)

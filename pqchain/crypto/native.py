@@ -107,10 +107,7 @@ class Library:
         return replaced(self._handle.pq_random, source)
 
     def measure(self, name: str, plan: Plan) -> tuple[Sequence[int], Sequence[int]]:
-        """Run the timed loop; return nanoseconds and cycles of each sample, including warm-up.
-
-        Raises CryptoFailure if an operation failed or gave a wrong result.
-        """
+        """Run the timed loop; return nanoseconds and cycles per sample. Raises CryptoFailure."""
         entries = plan.warmup + plan.samples
         nanoseconds, cycles = ((ctypes.c_uint64 * entries)() for _ in range(2))
         count = self._handle.pq_measure(self.scheme(name), ctypes.byref(plan), nanoseconds, cycles)
@@ -139,10 +136,7 @@ class Library:
         return int(function(*(_argument(value) for value in arguments)))
 
     def predicate(self, name: str) -> Callable[[int, bytes], int]:
-        """Return a function of a scheme's handle and of bytes that is specific to this library.
-
-        Raises NativeLibraryMissing if the library has no such function.
-        """
+        """Return a function (scheme handle, bytes) of this library. Raises NativeLibraryMissing."""
         try:
             # Indexing gives a new function object, so the types below affect no other caller.
             function = self._handle[name]
@@ -382,10 +376,7 @@ def load(path: Path) -> Library:
 
 
 def library(implementation: str) -> Library:
-    """Return the loaded library of an implementation.
-
-    Raises UnknownImplementation, NativeLibraryMissing, or Unsupported with the reason.
-    """
+    """Return the library of an implementation. Raises UnknownImplementation and Unsupported."""
     if blocked := obstacle(implementation):
         raise blocked.error(str(blocked))
     path = built_library(algorithms.implementation(implementation))

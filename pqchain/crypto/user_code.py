@@ -153,10 +153,7 @@ def is_name(name: object) -> bool:
 
 
 def load_class(location: str) -> Any:
-    """Return the class at "file.py:Class" or "module:Class".
-
-    Raises UsageError if it cannot be imported, with the line of the error.
-    """
+    """Return the class at "file.py:Class" or "module:Class". Raises UsageError with the line."""
     file, _, name = location.rpartition(":")
     if not file or not name:
         raise UsageError(f"{location!r} must be file.py:Class or module:Class.")

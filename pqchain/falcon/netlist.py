@@ -127,10 +127,7 @@ class Netlist:
         return spent
 
     def attempt(self, request: bytes | bytearray, logn: int) -> Attempt:
-        """Run one attempt on a request, as a driver does.
-
-        Raises BoardTimeout after MAX_CYCLES, which would be a fault of the engine.
-        """
+        """Run one attempt on a request, as a driver does. Raises BoardTimeout after MAX_CYCLES."""
         response = bytearray(kernel.response_bytes(10))
         self.map(_REQUEST_ADDRESS, bytearray(request))
         self.map(_RESPONSE_ADDRESS, response)

@@ -91,10 +91,7 @@ class Board:
     __slots__ = ("_core", "_device", "_overlay", "_timeout_seconds", "cycles")
 
     def __init__(self, bitstream: Path, *, device: Any, timeout_seconds: float) -> None:
-        """Load the bitstream, find the core and check its version.
-
-        Raises BitstreamMissing, WrongBitstream, BoardTimeout, and BoardFailure without a board.
-        """
+        """Load the bitstream and check its core. Raises BitstreamMissing and BoardFailure."""
         # Checked before a device is looked for, as pynq needs both files to load an overlay.
         for path in (bitstream, bitstream.with_suffix(".hwh")):
             if not path.is_file() or path.stat().st_size == 0:

@@ -74,10 +74,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         core: str = "kernel",
         tag: str = "pqchain-simboard",
     ) -> None:
-        """Create a board with a core of `CORES`.
-
-        Raises UsageError for another core, and Unsupported if the netlist is not built.
-        """
+        """Create a board with a core of `CORES`. Raises Unsupported if the netlist is not built."""
         one_of("core", core, CORES)
         super().__init__(tag)
         self._netlist = Netlist() if core == "rtl" else None

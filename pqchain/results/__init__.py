@@ -256,10 +256,7 @@ def _written_unnamed(path: Path, data: bytes, mode: int) -> bool:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise UsageError if `write_atomically` could not write the file.
-
-    To be called before the work that the file is for. Creates and deletes a temporary file.
-    """
+    """Raise UsageError if the file cannot be written; call it before the work for that file."""
     _temporary(Path(path)).unlink()
 
 
