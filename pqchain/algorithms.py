@@ -196,10 +196,7 @@ OTHER_SIZES = {(row.name, row.quantity, row.bytes): row for row in _other_sizes(
 
 ALGORITHMS: dict[str, Algorithm] = {
     algorithm.name: algorithm
-    for algorithm in (
-        *_algorithms("signature", "signatures.csv"),
-        *_algorithms("kem", "kems.csv"),
-    )
+    for algorithm in (*_algorithms("signature", "signatures.csv"), *_algorithms("kem", "kems.csv"))
 }
 """All algorithms by canonical name, in the order of tables."""
 

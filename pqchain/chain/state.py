@@ -309,11 +309,7 @@ class State:
         return names
 
     def _check_seal(
-        self,
-        header: Header,
-        seal: Credential | None,
-        names: Mapping[int, str],
-        verifier: Verifier,
+        self, header: Header, seal: Credential | None, names: Mapping[int, str], verifier: Verifier
     ) -> None:
         if seal is None:
             if self.rules.sealed:

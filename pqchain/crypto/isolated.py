@@ -191,11 +191,7 @@ def perform(algorithm: str, implementation: str, operation: str, values: list[st
 
 
 def perform_batch(
-    algorithm: str,
-    implementation: str,
-    columns: list[list[str]],
-    threads: int,
-    stop_at_first: bool,
+    algorithm: str, implementation: str, columns: list[list[str]], threads: int, stop_at_first: bool
 ) -> list[int]:
     """Verify a batch, in the child; return the indices of the wrong signatures."""
     decoded = ([bytes.fromhex(value) for value in column] for column in columns)

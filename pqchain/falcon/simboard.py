@@ -68,11 +68,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         return []
 
     def __init__(
-        self,
-        faults: Faults = Faults(),
-        *,
-        core: str = "kernel",
-        tag: str = "pqchain-simboard",
+        self, faults: Faults = Faults(), *, core: str = "kernel", tag: str = "pqchain-simboard"
     ) -> None:
         """Create a board with a core of `CORES`. Raises Unsupported if the netlist is not built."""
         one_of("core", core, CORES)
