@@ -70,10 +70,7 @@ def preset() -> PresetName:
 
 
 def named(name: str, source: str = "") -> Preset:
-    """Return a preset by name, without regard to case. Raises UsageError.
-
-    `source` is a prefix of the error that tells where the name comes from.
-    """
+    """Return a preset by name, in any case. Raises UsageError, whose text begins with `source`."""
     known: dict[str, PresetName] = {name: name for name in PRESETS}
     if not isinstance(name, str) or name.casefold() not in known:
         raise UsageError(f"{source}preset must be one of {', '.join(PRESETS)}; got {name!r}")

@@ -65,10 +65,7 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
         return int(self.read(self._at[_COUNTER])) if _COUNTER in self._at else None
 
     def attempt(self, request: int, response: int, logn: int, timeout_seconds: float) -> int:
-        """Run one signing attempt on buffers at these device addresses; return its status.
-
-        Raises BoardTimeout if it does not end within `timeout_seconds`.
-        """
+        """Run an attempt on buffers at device addresses; return its status. Raises BoardTimeout."""
         for name, address in (("request", request), ("response", response)):
             self.write(self._at[f"{name}_1"], address & 0xFFFFFFFF)
             self.write(self._at[f"{name}_2"], address >> 32)

@@ -157,10 +157,7 @@ class FalconSigner:
         return library.randomness(self._random) if self._random else nullcontext()
 
     def verify(self, message: BytesLike, signature: BytesLike, public_key: BytesLike) -> bool:
-        """Return whether the signature is valid; liboqs verifies with every back end.
-
-        Raises BadType, and BadLength for a public key of wrong length.
-        """
+        """Return whether liboqs accepts the signature. Raises BadType and BadLength."""
         return self._reference.verify(message, signature, public_key)
 
     def sign(self, message: BytesLike, secret_key: BytesLike) -> bytes:
