@@ -250,9 +250,7 @@ def _end(rows: Sequence[tuple[tuple[object, ...], _Caller]]) -> None:
             caller.child.end()
 
 
-@atexit.register
-def _end_all() -> None:
-    _end(_idle)
+atexit.register(_end, _idle)
 
 
 class _Caller:
