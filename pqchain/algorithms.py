@@ -308,4 +308,3 @@ def temporary_registrations() -> Iterator[None]:
 _EQUAL_FIELDS = (
     "kind", "public_key_bytes", "secret_key_bytes", "signature_max_bytes", "ciphertext_bytes",
 )  # fmt: skip
-"""Fields that must be equal in all implementations of one algorithm."""

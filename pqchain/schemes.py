@@ -60,7 +60,6 @@ _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "\N{GREEK SMALL LETTER MU}s": 1e-6, 
 """Seconds per unit of time, by case-folded unit (folding turns the micro sign into a mu)."""
 
 EXAMPLE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
-"""Example of a scheme in the syntax of --scheme."""
 
 
 _LIBRARIES = (".so", ".dylib")

@@ -163,7 +163,6 @@ def named_runs(runs: Runs, *others: pd.DataFrame | str | Path) -> dict[str, pd.D
 
 
 def _runs_of_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the runs in a file of measurements or a history, with file name or date."""
     frame = results.load(path)
     kind = results.contract_of(frame).name
     if kind == HISTORY.name:

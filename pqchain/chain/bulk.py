@@ -114,7 +114,6 @@ class Bulk:
     header: Header
     seal: Credential | None
     identifier: int
-    """Identifier of the algorithm of all signatures."""
     key_bytes: int
     starts: Numbers
     """Offset of each transaction in `data`, and the end of the last; count + 1 entries."""

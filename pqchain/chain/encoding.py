@@ -62,7 +62,6 @@ _TRANSACTION_BYTES = 1 + 4 + 2 * ADDRESS_BYTES + 8 + 8 + 2 + 1
 """Length of a body without data and credentials."""
 
 HEADER_BYTES = 1 + 4 + 2 * HASH_BYTES + 4 + ADDRESS_BYTES
-"""Length of the header, over which hash and seal are computed."""
 
 MIN_TRANSACTION_BYTES = _TRANSACTION_BYTES + CREDENTIAL_BYTES + 8
 """Minimum length of a transaction; bounds the number of transactions that a block can claim."""

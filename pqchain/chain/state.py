@@ -73,7 +73,6 @@ class Rules:
     chain: int = 1
     """Chain identifier, part of every transaction to prevent replay on another chain."""
     limit_bytes: int = 4_000_000
-    """Maximum encoded length of a block."""
     algorithms: frozenset[str] | None = None
     """Names of the schemes that may sign; None allows all of the registry."""
     sealed: bool = True

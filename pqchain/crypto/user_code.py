@@ -20,7 +20,6 @@ from pqchain.crypto.isolation import describe
 from pqchain.errors import CryptoFailure, UsageError
 
 METHODS = ("generate_keypair", "sign", "verify")
-"""Methods that a user's class must have."""
 
 SIZES = ("public_key_bytes", "secret_key_bytes", "signature_bytes")
 """Attributes that it must have, with `name`; `signature_max_bytes` too if lengths vary."""

@@ -63,7 +63,6 @@ _EXPECTED = {
     "float64": "a number",
     "bool": "True or False",
 }
-"""Descriptions of dtypes for errors."""
 
 
 def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
