@@ -42,14 +42,9 @@ _SUFFIXES = {
 
 # Suffixes that a title leaves out, because the cells below it carry the unit.
 _TITLED = (
-    "_seconds",
-    "_bytes",
-    "_percent",
-    "_share",
-    "_bits_per_second",
-    "_bytes_per_second",
+    "_seconds", "_bytes", "_percent", "_share", "_bits_per_second", "_bytes_per_second",
     "_per_second",
-)
+)  # fmt: skip
 
 # Sizes of keys and signatures are compared exactly; larger sizes get a prefix and are rounded.
 _EXACT_BYTES_BELOW = 1e5

@@ -201,10 +201,7 @@ def _measure(
     data_bytes: int,
     preset: PresetName,
 ) -> tuple[dict[str, Any], Rounds]:
-    """Generate wallets and a block and validate it.
-
-    Returns the values that do not depend on the number of threads, and the rounds.
-    """
+    """Validate a block; return values independent of the number of threads, and the rounds."""
     limits = presets.named(preset).blocks
     chosen = {signer.algorithm.name: signer.implementation for signer in signers}
     wallet = partial(Wallet, tuple(chosen), key_mode=key_mode, signers=signers)

@@ -121,11 +121,7 @@ class _Secp256k1Ecdsa(_Secp256k1, RecoverableSigner):
 
 
 class _Secp256k1Schnorr(_Secp256k1):
-    """BIP 340 Schnorr signatures of messages of any length.
-
-    BIP 340 identifies a public key by x only; the registry's 33 bytes contain the parity of y as
-    well, which verification ignores.
-    """
+    """BIP 340 Schnorr signatures of messages of any length; the parity of y is ignored."""
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         keypair, signature = self._new("keypair"), self._ffi.new("unsigned char[64]")

@@ -160,12 +160,9 @@ def _opened(algorithm: str, implementation: str) -> Any:
 
 
 def first_use(algorithm: str, implementation: str) -> float:
-    """Use a scheme once, in the child, and return the time in seconds. Raises CryptoFailure.
-
-    Buffers of a shared library are followed by guard bytes, to detect writes beyond its sizes.
-    """
+    """Use a scheme once, in the child; return the time in seconds. Raises CryptoFailure."""
     start = perf_counter()
-    # A shared library is used through `SchemeTest`, with guarded buffers.
+    # A shared library is used through `SchemeTest`, whose buffers have guard bytes after them.
     if (file := algorithms.implementation(implementation).file) is not None:
         library_check.first_use(library_check.SchemeTest(file, algorithm))
         return perf_counter() - start

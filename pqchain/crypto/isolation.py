@@ -121,10 +121,7 @@ class Child:
         return bool(data)
 
     def end(self, grace_seconds: float = 0.0) -> int:
-        """Kill the program and its process group; return its exit code.
-
-        The program has `grace_seconds` to end by itself after its stdin is closed.
-        """
+        """Kill the process group, after `grace_seconds` to end by itself; return the exit code."""
         self._stdin.close()
         deadline = monotonic() + grace_seconds
         with selectors.DefaultSelector() as selector:

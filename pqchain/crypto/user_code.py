@@ -31,10 +31,7 @@ PLACEHOLDER_SECRET_BYTES = 32
 
 
 class UserSigner(Signer):
-    """Adapter of a user's class with the methods of `Signer`, which checks its results.
-
-    Exceptions of the class become a CryptoFailure with file and line.
-    """
+    """Adapter that checks a user's class, whose exceptions become a CryptoFailure."""
 
     def __init__(self, algorithm: Algorithm, implementation: str, make: Callable[[], Any]) -> None:
         self._make = make

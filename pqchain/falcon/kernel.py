@@ -108,10 +108,7 @@ def _checked(code: int, algorithm: Algorithm) -> int:
 def request_of(
     algorithm: Algorithm, *, secret_key: bytes, nonce: bytes, message: bytes
 ) -> Iterator[bytearray]:
-    """Yield a request without the seed of the generator, and wipe it at the end of the context.
-
-    Raises UsageError for a wrong length, and CryptoFailure if the key is damaged.
-    """
+    """Yield a request without seed, wiped at the end. Raises UsageError and CryptoFailure."""
     logn = _require_inputs(algorithm, secret_key=secret_key, nonce=nonce)
     request = bytearray(request_bytes(logn))
     try:
