@@ -13,7 +13,7 @@ from pqchain.render.table import Column, Table
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the registry."""
+    """List the entries of the registry."""
     if arguments.implementations:
         return _show_implementations(arguments)
     family = arguments.family and values.canonical_case(arguments.family, algorithms.FAMILIES)

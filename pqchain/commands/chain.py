@@ -1,4 +1,4 @@
-"""`pqchain chain`: measure blocks; one is described in text, several are listed in a table."""
+"""`pqchain chain`: measure blocks; show one as text, several as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pqchain conform`: boundary vectors, the verdicts of verifiers, and explanations."""
+"""`pqchain conform`: test signature verifiers on boundary vectors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COUNTS = ("families", "vectors", *_EXPECTED)
 
 
 def vectors(arguments: argparse.Namespace) -> int:
-    """Write the vectors, and compare them with the digests of this version."""
+    """Write the test vectors, and compare their digests with those recorded for this version."""
     from pqchain.conform import suite
 
     outputs.claim(arguments.output)
@@ -63,7 +63,7 @@ def build(arguments: argparse.Namespace) -> int:
 
 
 def show_list(arguments: argparse.Namespace) -> int:
-    """Show which verifiers are available here."""
+    """List the verifiers, and whether they are available on this machine."""
     from pqchain.conform import registry, tables
 
     table = tables.availability(registry.select(None))
@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def show_mutants(arguments: argparse.Namespace) -> int:
-    """Show which faulty verifiers each set of vectors detects."""
+    """Show which faulty verifiers each set of test vectors detects."""
     from pqchain import machine
     from pqchain.conform import formats, mutants, suite
 
@@ -142,7 +142,7 @@ def show_mutants(arguments: argparse.Namespace) -> int:
 
 
 def explain(arguments: argparse.Namespace) -> int:
-    """Show the rules that decide a vector."""
+    """Show the rules and numbers that decide whether a test vector is valid."""
     from pqchain.conform import explain as explained
     from pqchain.conform import generators, suite, vector
 

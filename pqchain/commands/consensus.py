@@ -1,4 +1,4 @@
-"""`pqchain consensus`: scenarios given by options, modelled or run."""
+"""`pqchain consensus`: model or execute the consensus scenarios that options define."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
     total = len(names) * len(networks) * len(sizes) * len(seeds)
     # Each list is bounded on its own, but their product is not.
     if total > (most := values.MAX_VALUES):
-        raise UsageError(f"the lists must give at most {most} runs; got {total}. Shorten them.")
+        raise UsageError(f"the options must give at most {most} runs; got {total}. Shorten lists.")
     changes = _changes(arguments)
     costs = _with_user_schemes(_costs(arguments, names), arguments.user_schemes)
     for name in names:
@@ -236,7 +236,7 @@ def _fitting(costs: CostTable, block_bytes: int) -> list[str]:
 
 
 def _sizes(arguments: argparse.Namespace) -> list[tuple[int, int]]:
-    """Return pairs of numbers of nodes and of delegates, which small networks limit."""
+    """Return pairs (nodes, delegates); in small networks all nodes are delegates."""
     counts: list[int | None] = []
     for part in map(str.strip, arguments.delegates.split(",")):
         counts += [None] if part == "all" else values.integers(part, "--delegates", least=1)
@@ -277,7 +277,7 @@ def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _costs(arguments: argparse.Namespace, names: list[str]) -> CostTable:
-    """Return the requested costs; they may be measured, so most other options are checked first."""
+    """Return the costs of --costs; called late, because they may have to be measured."""
     from pqchain import costs, results
     from pqchain.works import papers
 
@@ -319,7 +319,7 @@ def _measured(arguments: argparse.Namespace, names: list[str]) -> CostTable:
 
 
 def _printed(runs: pd.DataFrame) -> dict[str, float]:
-    """Return the printed latencies, by scenario, of the runs that are cells of Table 6."""
+    """Return the latencies that the paper's Table 6 prints for these runs, by scenario."""
     if not (runs["network"] == "paper-serial").any() or (runs["costs"] != "paper:pqdpol").any():
         return {}
     from pqchain.works import registry

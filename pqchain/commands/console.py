@@ -1,4 +1,4 @@
-"""Shared parts of the commands: output, exit codes, and options, which TOML files describe.
+"""Code shared by the commands: output, exit codes, and options defined in TOML files.
 
 Data goes to stdout, messages to stderr.
 """
@@ -43,7 +43,7 @@ FORMATTER = partial(argparse.RawDescriptionHelpFormatter, max_help_position=16)
 
 
 class Parser(argparse.ArgumentParser):
-    """Argument parser that raises an error if help cannot be written; argparse ignores it."""
+    """Argument parser that raises an error if help cannot be written, which argparse ignores."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         if message and file is sys.stdout:
@@ -62,7 +62,7 @@ def _encodable(text: str, stream: TextIO) -> str:
 
 
 def print_stdout(text: str) -> None:
-    """Write data to stdout, with characters replaced that its encoding lacks."""
+    """Write data to stdout; replace characters that its encoding lacks."""
     sys.stdout.write(f"{_encodable(text, sys.stdout)}\n")
 
 
@@ -86,7 +86,7 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def print_stderr(text: str) -> None:
-    """Write a message to stderr; without a working stderr only the exit code remains."""
+    """Write a message to stderr; if stderr is broken, drop the message."""
     try:
         sys.stderr.write(f"{_encodable(text, sys.stderr)}\n")
         sys.stderr.flush()
@@ -133,7 +133,7 @@ def show_measurements(
 
 
 def all_ran(frame: pd.DataFrame) -> bool:
-    """Return whether a frame has a row that ran, and none that failed."""
+    """Return whether at least one row of a frame succeeded and none failed."""
     return bool((frame["status"] == "ok").any() and not (frame["status"] == "failed").any())
 
 
@@ -161,11 +161,11 @@ PLOT_FORMATS = ("pdf", "svg", "png", "pgf")
 
 
 def plot_path(text: str) -> Path:
-    """Check before the work that a plot can be written; return its path. Raises UsageError."""
+    """Check early that a plot can be written to a path; return the path. Raises UsageError."""
     path = Path(text)
     if path.suffix.removeprefix(".") not in PLOT_FORMATS:
         suffixes = ", ".join(f".{name}" for name in PLOT_FORMATS)
-        raise UsageError(f"the file of a plot must end in one of {suffixes}; got {path}")
+        raise UsageError(f"the file name of a plot must end in one of {suffixes}; got {path}")
     from pqchain import results
 
     results.check_writable(path)
@@ -173,7 +173,7 @@ def plot_path(text: str) -> Path:
 
 
 def save_plot(axes: Any, path: Path) -> int:
-    """Save a plot in the format of the file's suffix; return its length in bytes."""
+    """Save a plot in the format of the file's suffix; return the size of the file in bytes."""
     from pqchain import plots, results
 
     file_format: Any = path.suffix.removeprefix(".")
@@ -183,7 +183,7 @@ def save_plot(axes: Any, path: Path) -> int:
 
 
 def register_schemes(definitions: Iterable[str]) -> list[str]:
-    """Register the schemes of --scheme; return their names.
+    """Register the schemes that --scheme defines; return their names.
 
     Called before each command, which finds the names as `arguments.user_schemes`, so that mistakes
     are reported at once.
@@ -199,7 +199,7 @@ def register_schemes(definitions: Iterable[str]) -> list[str]:
 
 
 def algorithm_names(arguments: argparse.Namespace, default: Sequence[str] = ()) -> list[str]:
-    """Return canonical names of --algorithm, then of --scheme, without duplicates."""
+    """Return canonical names from --algorithm and --scheme, without duplicates."""
     from pqchain import algorithms
 
     names = (algorithms.get(name).name for name in arguments.algorithm or default)
@@ -207,7 +207,7 @@ def algorithm_names(arguments: argparse.Namespace, default: Sequence[str] = ()) 
 
 
 def add_command(subparsers: Any, name: str, summary: str) -> argparse.ArgumentParser:
-    """Add a command or a subcommand, with its summary as description."""
+    """Add a command or a subcommand; its summary becomes its description."""
     sentence = f"{summary[0].upper()}{summary[1:]}."
     added: argparse.ArgumentParser = subparsers.add_parser(
         name, help=summary, description=sentence, formatter_class=FORMATTER
@@ -220,8 +220,8 @@ def configure(
 ) -> None:
     """Add the texts, options and subcommands of a command's TOML file to its parser.
 
-    `module` has what the file names: functions to run, words in braces, and dataclasses whose
-    fields are options.
+    `module` defines what the file refers to: functions to run, texts for names in braces, and
+    dataclasses whose fields are options.
     """
     parser.description = content.get("description", parser.description)
     parser.epilog = content.get("epilog", "").format_map(vars(module))
@@ -265,7 +265,7 @@ def _add_options(
 
 
 def work_key(text: str) -> str:
-    """Parse the key of a work in any case; raise UnknownPaper before slow imports."""
+    """Parse the key of a work, ignoring case; raise UnknownPaper before slow imports."""
     from pqchain import installation
     from pqchain.errors import UnknownPaper
 
@@ -298,7 +298,7 @@ def _field_option(module: ModuleType, field: str, show_default: bool = True) -> 
 
 
 def field_help(meaning: checks.Meaning, default: object) -> str:
-    """Return a field's meaning, bounds, and default unless that is None or a flag's."""
+    """Return a field's meaning, bounds and default; no default for None and for flags."""
     number = f"{default:g}" if isinstance(default, float) else str(default)
     value = "" if default is None or isinstance(default, (bool, tuple)) else number
     by_default = ", ".join(part for part in (value, meaning.by_default) if part)
@@ -307,7 +307,7 @@ def field_help(meaning: checks.Meaning, default: object) -> str:
 
 
 def changed_fields(arguments: argparse.Namespace, cls: type) -> dict[str, Any]:
-    """Return the fields of a dataclass whose options were given."""
+    """Return the values of a dataclass's fields that options set."""
     prefix = f"{cls.__name__}."
     return {
         name.removeprefix(prefix): value
@@ -325,10 +325,10 @@ def name_list(text: str) -> list[str]:
 
 
 def table_path(path: str | Path) -> Path:
-    """Check before the work that a table can be written; return its path. Raises UsageError."""
+    """Check early that a table can be written to a path; return the path. Raises UsageError."""
     path = Path(path)
     if path.suffix != ".csv":
-        raise UsageError(f"the file of a table must end in .csv; got {path}")
+        raise UsageError(f"the file name of a table must end in .csv; got {path}")
     from pqchain import results
 
     results.check_table(path)
@@ -366,7 +366,7 @@ _KINDS: Mapping[str, Mapping[str, Any]] = {
 def save(
     frame: pd.DataFrame, output: Path | None, *, provenance: Mapping[str, Any] | None = None
 ) -> None:
-    """Save a table if `output` is given, and report where."""
+    """Save a table if `output` is not None, and report the path on stderr."""
     if output is not None:
         from pqchain import results
 

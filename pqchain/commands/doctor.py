@@ -36,7 +36,7 @@ class Finding:
 
     @property
     def healthy(self) -> bool:
-        """Whether it is acceptable: an optional part may be missing."""
+        """Whether the result is acceptable; an optional part may be missing."""
         return self.state == "present" or (self.state == "missing" and not self.essential)
 
 
@@ -51,7 +51,7 @@ _FIXES = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show all findings; fail if a part is broken or an essential one is missing."""
+    """Show all findings; fail if a part is broken or an essential part is missing."""
     findings = examine()
     healthy = all(finding.healthy for finding in findings)
     data = {"healthy": healthy, "findings": list(map(asdict, findings))}
@@ -92,7 +92,7 @@ def examine() -> list[Finding]:
 
 
 def _finding(group: str, name: str, detail: str, reason: str) -> Finding:
-    """Return a finding: present with a detail, or missing with the reason if that is empty."""
+    """Return a finding: present, or missing for this reason if `detail` is empty."""
     part = _PARTS[group][name]
     if detail:
         return Finding(group, name, "present", detail, essential=part.get("essential", False))
@@ -170,7 +170,7 @@ def _library_detail(implementation: str) -> str:
 
 
 def _erasure_engine() -> Finding:
-    """Check for ISA-L, a system library or part of a Python package."""
+    """Check for the erasure-coding library ISA-L, of the system or in a Python package."""
     try:
         from pqchain.reencode.storage import erasure
 

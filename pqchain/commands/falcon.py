@@ -1,4 +1,4 @@
-"""`pqchain falcon ...`: Falcon's signer in steps, a subcommand for each task."""
+"""`pqchain falcon`: sign with Falcon step by step, verify, and model the accelerator."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_MESSAGE_BYTES = 1 << 30  # limit of a message, which is read into memory
 
 
 def _read_key(path: Path, field: str) -> tuple[int, bytes]:
-    """Return the degree of a key, which its length determines, and the key. Raises BadLength."""
+    """Read a key; return its degree, which its length determines, and the key. Raises BadLength."""
     key = read_bytes(path, _MAX_KEY_FILE_BYTES)
     lengths = {getattr(algorithms.get(f"Falcon-{n}"), field): n for n in (512, 1024)}
     if len(key) not in lengths:
@@ -117,7 +117,7 @@ def show_profile(arguments: argparse.Namespace) -> int:
 
 
 def show_model(arguments: argparse.Namespace) -> int:
-    """Show the modelled Table 3, the gain of additional units, and the assumptions."""
+    """Show the model of Table 3, the gain of additional arithmetic units, and the assumptions."""
     from pqchain.falcon import model
     from pqchain.works import registry
 
@@ -145,7 +145,7 @@ def show_model(arguments: argparse.Namespace) -> int:
 
 
 def show_rtl(arguments: argparse.Namespace) -> int:
-    """Show the figures of the engine in RTL next to the paper's."""
+    """Compare cycles, cells and clock of the RTL engine with the paper's."""
     import pandas as pd
 
     from pqchain.falcon import rtl

@@ -1,4 +1,4 @@
-"""`pqchain gas`: measured verification in units of chains, next to values in drafts."""
+"""`pqchain gas`: convert measured verification times to gas, and compare with published drafts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pqchain links`: replay one repair over many kinds of links, and compare transports."""
+"""`pqchain links`: compare transports by replaying one repair over many kinds of links."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pqchain.reencode.scenario import Scenario
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Replay each way under each link condition; show a table and draw it."""
+    """Replay a repair by each transport variant on each kind of link; show a table and plot it."""
     from pqchain.reencode import sweeps, tables
 
     base = replace(sweeps.SMALL, **console.changed_fields(arguments, Scenario))

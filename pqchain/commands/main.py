@@ -30,7 +30,7 @@ _INTERRUPTED = 128 + signal.SIGINT  # exit code after Ctrl-C, as in shells
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 success, 1 a check failed, 2 wrong use."""
+    """Run one command and return its exit code: 0 success, 1 a check failed, 2 invalid use."""
     if threading.current_thread() is not threading.main_thread():
         return _run(argv)  # Python handles signals in the main thread only
     received: list[int] = []
@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
-    """Return the parser with the options of `command`, the only one whose module is imported."""
+    """Return the parser with the options of `command`; import only that command's module."""
     root = console.Parser(
         prog="pqchain",
         description=_MAIN["description"],

@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def build_command(source: str, library: str) -> str:
-    """Return the command that builds a library; with a KEM, no_kem.c is left out."""
+    """Return the command that builds a library; for a KEM, remove no_kem.c from it."""
     parts = (f"-I{FOLDER}", source, FOLDER / "common.c", FOLDER / "no_kem.c", "-o", library)
     return f"cc -O3 -shared -fPIC {shlex.join(map(str, parts))} -lpthread"
 

@@ -1,4 +1,4 @@
-"""`pqchain plot`: plot a saved table, also in the width of a paper's column."""
+"""`pqchain plot`: plot a saved table, for the screen or in the width of a paper's column."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _show_kinds(arguments: argparse.Namespace) -> int:
 
 
 def _plot_arguments(kind: str, draw: Any, quantity: str | None) -> list[Any]:
-    """Return the arguments of a plot after its frame: --quantity, or none for its default."""
+    """Return the arguments of a plot function after the frame: --quantity if it is set."""
     _, *others = inspect.signature(draw).parameters.values()
     positional = [other for other in others if other.kind is other.POSITIONAL_OR_KEYWORD]
     if not positional:

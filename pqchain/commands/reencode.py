@@ -1,4 +1,4 @@
-"""`pqchain reencode`: replay a re-encoding, and show where its time goes."""
+"""`pqchain reencode`: replay the re-encoding of blocks after a failure, with times by phase."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pqchain.wire.transports import registry
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Replay a re-encoding and show where its time goes."""
+    """Replay a re-encoding of blocks and show the time of each phase."""
     from pqchain.reencode import replays, tables
     from pqchain.works import papers
 

@@ -99,7 +99,7 @@ def _outcomes(arguments: argparse.Namespace) -> int:
 
 
 def _with_costs(plan: Plan, names: list[str]) -> Plan:
-    """Add the costs of the schemes that --scheme defines by numbers to the plan."""
+    """Return the plan with the costs of the schemes that --scheme defines by numbers."""
     from pqchain import schemes
 
     costs = tuple(row for row in map(schemes.costs_of, names) if row is not None)
@@ -145,7 +145,7 @@ def _changed(plan: Plan, changes: list[str]) -> Plan:
 
 
 def _value(text: str, types: tuple[type, ...]) -> float | str | bool:
-    """Parse a value of one of these types; return other text as is, for the plan to reject."""
+    """Parse a value as one of these types; return invalid text as is, for the plan to reject."""
     if bool in types:
         return {"true": True, "false": False}.get(text.casefold(), text)
     for kind in (int, float):

@@ -12,7 +12,7 @@ MAX_VALUES = 100_000  # maximum number of values of a list option
 
 
 def canonical_case(name: str, known: Iterable[str]) -> str:
-    """Return the known spelling of a name, ignoring case; an unknown name as it is."""
+    """Return the known spelling of a name, ignoring case; return an unknown name unchanged."""
     return {spelling.casefold(): spelling for spelling in known}.get(name.casefold(), name)
 
 

@@ -1,6 +1,6 @@
-"""Plots: a frame in, Axes out. The only package that imports matplotlib; it opens no window.
+"""Plotting functions that take a DataFrame and return Axes; only this package imports matplotlib.
 
-Every `plot_*` draws into `ax`, or into a new figure, 170 mm wide, that pyplot does not keep;
+Every `plot_*` draws into `ax`, or into a new figure, 170 mm wide, and opens no window;
 `plot_winners` needs several axes and returns the figure. A frame without a required column is a
 DataError, one without rows a UsageError. Colours are those of Okabe and Ito, which are distinct
 without colour vision; operations also differ by marker and implementations by filling, so that the

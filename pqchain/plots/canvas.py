@@ -43,17 +43,17 @@ def require(frame: pd.DataFrame, columns: str) -> None:
     """Raise DataError for a frame without these columns, and UsageError for one without rows."""
     require_columns(frame, columns.split(), "this plot")
     if frame.empty:
-        raise UsageError("the frame to draw must have rows; got no rows")
+        raise UsageError("the frame to plot must have at least one row; got none")
 
 
 def look(index: int) -> tuple[str, str]:
-    """Return colour and marker of a series by its index."""
+    """Return the colour and marker of the series with this index."""
     return LOOKS[index % len(LOOKS)]
 
 
 @contextmanager
 def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]]:
-    """Yield new axes of one figure row by row; our style applies within the block."""
+    """Yield the axes of a new figure, row by row; pqchain's style applies within the block."""
     drawn_for = paper.current()
     settings = {} if drawn_for is None else drawn_for.settings
     with style.context(["pqchain.plots.pqchain", settings]):
@@ -70,13 +70,13 @@ def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]
 
 @contextmanager
 def canvas(ax: Axes | None, height_inches: float) -> Iterator[Axes]:
-    """Yield the caller's axes unchanged, or new ones; our style applies within the block."""
+    """Yield `ax` unchanged if given, or new axes in pqchain's style."""
     with nullcontext([ax]) if ax is not None else panels(1, 1, height_inches) as (axes,):
         yield axes
 
 
 def figure_of(drawn: Figure | Axes) -> Figure:
-    """Return the figure, or the figure of the axes. Raises UsageError for axes without one."""
+    """Return a figure itself, or the figure of axes. Raises UsageError for axes without one."""
     owner = drawn if isinstance(drawn, Figure) else drawn.get_figure(root=True)
     if not isinstance(owner, Figure):
         raise UsageError("axes must belong to a figure. Create them with Figure().subplots().")
@@ -84,7 +84,7 @@ def figure_of(drawn: Figure | Axes) -> Figure:
 
 
 def figure_bytes(figure: Figure | Axes, file_format: Format) -> bytes:
-    """Render to bytes that are the same for the same figure: no date, no random identifiers.
+    """Render a figure reproducibly: the output has no date and no random identifiers.
 
     Fonts of a PDF are embedded as TrueType (Type 42). PGF has only characters of pdfLaTeX and needs
     a LaTeX to measure its text; raises Unsupported without one.

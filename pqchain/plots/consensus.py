@@ -1,4 +1,4 @@
-"""Plots of consensus: tables of the paper and ours, latency by network, and the best schemes."""
+"""Plots of consensus: published and modelled tables, latency by network, and best schemes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def plot_cells(
     per_pair: bool = False,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw Table 5 ("throughput") or Table 6 ("latency"): printed as markers, modelled as lines.
+    """Draw Table 5 or 6 of the PQ-DPoL paper: published values as markers, modelled as lines.
 
     Runs are filled markers with 95 % intervals, if the frame has run_<quantity> and its _half_width
     from `pqchain.works.pqdpol.measured.with_runs`. `per_pair` divides latencies by N^2 and
@@ -133,7 +133,7 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_winners(winners: pd.DataFrame) -> Figure:
-    """Draw the best scheme by bandwidth and number of nodes, a map for each question.
+    """Draw maps of the best scheme by bandwidth and number of nodes, one for each criterion.
 
     Takes a frame of `pqchain.consensus.landscape.winners`. Each square names the best scheme and
     its lead over the second, or the second for a tie. Returns the figure, because it has several
@@ -170,7 +170,7 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
 
 
 def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> None:
-    """Fill a square with the best scheme; translucent colours are readable on a dark page, too."""
+    """Draw a square with the best scheme; translucent colours are readable on dark pages."""
     winner = cell["winner"].partition("-SHA")[0] if paper.narrow() else cell["winner"]
     axes.fill_between([x - 0.5, x + 0.5], y - 0.5, y + 0.5, color=colour, alpha=0.35, linewidth=0)
     lead = ""

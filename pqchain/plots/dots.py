@@ -49,10 +49,10 @@ def dots(
     origin: float | None = None,
     looks: dict[str, tuple[str, str]] | None = None,
 ) -> Axes:
-    """Draw a line of dots per `row`: marker and colour by operation, filling by implementation.
+    """Draw a row of dots per value of `row`: colour by operation, filling by implementation.
 
     The frame has the columns algorithm and operation; defaults are the algorithm for row, "" for
-    implementation and "ok" for status. `label` is that of the axis and `show` the format of its
+    implementation and "ok" for status. `label` is the label of the axis, `show` the format of its
     ticks. `origin` draws a reference line and a stem from it. With `looks`, colours and markers of
     operations, a line connects the dots of a row.
     """
@@ -123,12 +123,12 @@ def reject_duplicates(frame: pd.DataFrame, value: str) -> None:
 
 
 def labelled(row: Algorithm) -> str:
-    """Return the label of a scheme, with a suffix if its numbers are the user's."""
+    """Return the label of a scheme, with a suffix if the user defined its numbers."""
     return f"{row.name}{_GIVEN_LABEL}" if row.given_seconds else row.name
 
 
 def ranked(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add the rank of each implementation among those of its algorithm."""
+    """Add a column `rank`: the index of an implementation in the list of its algorithm."""
     others = list(dict.fromkeys(frame["implementation"]))
 
     def rank(algorithm: str, implementation: str) -> int:
@@ -140,7 +140,7 @@ def ranked(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _heights(rows: dict[str, str]) -> dict[str, float]:
-    """Return positions of rows in the order of the registry, with gaps between families."""
+    """Return the vertical position of each row, in registry order with gaps between families."""
     order = {name: index for index, name in enumerate(ALGORITHMS)}
     heights: dict[str, float] = {}
     height, previous = 0.0, None

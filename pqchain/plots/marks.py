@@ -25,7 +25,7 @@ brief = partial(SECONDS.text, digits=1)
 
 
 def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str]) -> None:
-    """Put ticks on a log axis: every decade, and 2 and 5 where there are few decades."""
+    """Put ticks at the decades of a log axis, and also at 2 and 5 if it has few decades."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = axis.get_view_interval()
     # Fewer than three decades have too few labels with one per decade.
@@ -43,7 +43,7 @@ def grid(axes: Axes, axis: Literal["x", "y", "both"] = "both") -> None:
 
 
 def name_levels(axes: Axes, names: Sequence[str]) -> None:
-    """Label the levels 0, 1, 2, ... of a bar plot, the first on top."""
+    """Label the positions 0, 1, 2, ... of a horizontal bar plot, the first on top."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
@@ -91,7 +91,7 @@ def _entries(axes: Axes, handles: Sequence[Any] | None) -> dict[str, Any]:
 
 
 def edge(axes: Axes, above: Transform | None = None) -> dict[str, Any]:
-    """Return the position of a legend above a narrow plot: the edge of the figure."""
+    """Return legend arguments that align it with the edge of a narrow figure; {} for others."""
     if not paper.narrow():
         return {}
     figure = figure_of(axes)

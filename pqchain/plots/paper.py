@@ -1,4 +1,4 @@
-"""Plots for a column of a paper: exact width, labels that fit, and colours distinct in grey."""
+"""Plot style for papers: exact width, labels that fit, and colours that differ in grey."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _EDGE = 0.01  # margin of moved labels, as a share of the figure's width
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """The target of plots."""
+    """Style of plots for a paper."""
 
     width_inches: float
 
@@ -107,7 +107,7 @@ def style(
 
 
 def inches(width: float | str) -> float:
-    """Return a width in inches. Raises UsageError."""
+    """Convert a width to inches. Raises UsageError."""
     text = str(width).strip().casefold()
     match = re.fullmatch(r"([0-9.]+)\s*(in|cm|mm|pt)?", text)
     try:
@@ -136,12 +136,12 @@ def narrow() -> bool:
 
 
 def scaled(size: float) -> float:
-    """Return the size of text in a field of a plot."""
+    """Return the size of text inside a plot, smaller in a narrow column."""
     return size * _SMALLER if narrow() else size
 
 
 def size_of(figure_inches: tuple[float, float]) -> tuple[float, float]:
-    """Return the size of a figure in the current style."""
+    """Return the size of a figure in inches, adapted to the current style."""
     chosen = current()
     if chosen is None:
         return figure_inches
@@ -151,14 +151,14 @@ def size_of(figure_inches: tuple[float, float]) -> tuple[float, float]:
 
 @lru_cache(maxsize=4096)
 def text_inches(text: str, size: float) -> float:
-    """Return the width of a line of text."""
+    """Return the width of a line of text in inches."""
     if not text.strip():
         return 0.0
     return float(TextPath((0, 0), text, size=size).get_extents().width) / 72
 
 
 def columns_that_fit(labels: Sequence[str], size: float, most: int) -> int:
-    """Return the number of columns of a legend that fit the width of the figure."""
+    """Return the number of legend columns that fit in the width of the figure."""
     chosen = current()
     if chosen is None or not labels:
         return most
@@ -270,7 +270,7 @@ def _wrapped(text: str, width_inches: float, size: float) -> str:
 
 
 def drawn_labels(axis: Axis) -> list[Text]:
-    """Return the tick labels within the axis that are not empty."""
+    """Return the tick labels within the axis limits that are not empty."""
     low, high = sorted(axis.get_view_interval())
     slack = 1e-9 * (high - low)
     labels = zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False)

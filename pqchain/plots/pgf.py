@@ -1,4 +1,4 @@
-"""PGF for LaTeX: figures whose text has the font of the paper."""
+"""Rendering of figures as PGF for LaTeX, so that their text has the font of the paper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SYSTEMS = ("pdflatex", "lualatex", "xelatex")
 
 
 def tex(text: str) -> str:
-    r"""Return a text for LaTeX; parts between dollars are mathematics already.
+    r"""Escape a text for LaTeX, except formulas between dollar signs.
 
     >>> print(tex("$2^{10}$ nodes, 5 %"))
     $2^{10}$ nodes, 5 \%
@@ -37,7 +37,7 @@ def tex(text: str) -> str:
 
 
 def rendered(figure: Figure) -> bytes:
-    """Return the figure as PGF. Raises Unsupported without a LaTeX."""
+    """Return the figure as PGF. Raises Unsupported if no LaTeX is installed."""
     system = next(filter(shutil.which, SYSTEMS), None)
     if system is None:
         raise Unsupported(

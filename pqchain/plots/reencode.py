@@ -1,4 +1,4 @@
-"""Plots of re-encoding: phases, streams, transports at equal links, and links."""
+"""Plots of re-encoding: times of phases, streams and transports, and the effect of links."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _LABELLED_PERCENT = 6.0
 
 
 def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the phases of each run as a stacked bar of shares, printed and ours.
+    """Draw the share of each phase in the time of each run, published and ours, as stacked bars.
 
     Takes a row per run and phase with the columns run, kind, phase, seconds, share_percent,
     payload_bytes and status; a run without times has its status as a label. Raises
@@ -82,7 +82,7 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the transfer time by number of blocks, single and multiplexed, as in Figure 1.
+    """Draw the transfer time by number of blocks, for single and multiplexed streams.
 
     Takes a row per point with the columns kind, mode, streams, blocks, repeats, transfer_seconds,
     low_seconds and high_seconds; whiskers go from the shortest to the longest run. Of several
@@ -116,7 +116,7 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the transfer time of each transport at equal links, and the limit of the link.
+    """Draw the transfer time of each transport on equal links, and the minimum at link rate.
 
     Takes a row per transport with the columns mode, transport, bits_per_second, repeats,
     transfer_seconds, low_seconds, high_seconds, wire_limit_seconds and status; whiskers go from
@@ -152,7 +152,7 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the transfer time of each way of transfer, a line per condition of the link.
+    """Draw the transfer time of each transport variant, a row for each kind of link.
 
     Takes a `reencode.sweep` frame, with the columns way, mode, bits_per_second, delay_seconds,
     loss, transfer_seconds, low_seconds, high_seconds, wire_limit_seconds and status. Whiskers go

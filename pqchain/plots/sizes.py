@@ -122,7 +122,7 @@ def _finish(axes: Axes, points: dict[str, tuple[float, float]], label: str) -> N
 def plot_blocks(
     blocks: pd.DataFrame, quantity: Literal["bytes", "verify", "rate"], *, ax: Axes | None = None
 ) -> Axes:
-    """Draw the cost of a transaction in a block: bytes, time of verification, or rate.
+    """Draw a property of blocks: bytes per transaction, verification time, or validation rate.
 
     Takes a block frame. "bytes": bytes of block per transaction. "verify": seconds to verify one
     signature, by number of threads. "rate": bytes of block validated per second, by number of

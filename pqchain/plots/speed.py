@@ -73,7 +73,7 @@ def plot_ratio(printed: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the time of each run over that of the first, a row for each algorithm and run.
+    """Draw the time of each run relative to the first, a row for each algorithm and run.
 
     Takes a frame of `compare_runs`. Whiskers are 95 % intervals. Raises DataError, UsageError.
     """
@@ -90,7 +90,7 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw medians over runs, a line for each operation of each implementation.
+    """Draw median times over runs, a line for each operation of each implementation.
 
     Takes a frame of `concat_runs`, whose column `run` is sorted. Raises DataError, UsageError.
     """
@@ -142,7 +142,7 @@ def _around_one(frame: pd.DataFrame, value: str, label: str, ax: Axes | None) ->
 
 
 def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = None) -> Axes:
-    """Draw an operation of every algorithm as bars: reference and AVX2, printed and ours.
+    """Draw the times of an operation as bars: reference and AVX2, published and ours.
 
     Takes a printed frame. The axis is logarithmic and starts at a decade, so the ends of bars are
     comparable and their lengths are not. A missing bar has its verdict as a label. Raises
@@ -180,7 +180,7 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
 
 
 def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw Table 3 of the accelerator: printed, estimated and modelled times.
+    """Draw Table 3 of the accelerator paper: published, estimated and modelled times.
 
     Takes the printed frame `table3`; colour shows the kind of number. Raises DataError, UsageError.
     """

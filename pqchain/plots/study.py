@@ -58,9 +58,9 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the scheme with the highest capacity over two inputs; both axes are factors.
+    """Draw the scheme with the highest capacity for each pair of factors of two inputs.
 
-    Takes a frame of `plane`. In an empty field no transaction fits. Raises DataError, UsageError.
+    Takes a frame of `plane`. No transaction fits in empty cells. Raises DataError, UsageError.
     """
     require(frame, "across upwards across_factor upwards_factor winner capacity_per_second")
     names = [name for name in frame["winner"].unique() if name]
@@ -126,7 +126,7 @@ def plot_capacity(
 
 
 def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw latency over arrivals, a line for each scheme; both axes are logarithmic.
+    """Draw latency over the arrival rate, a line for each scheme; both axes are logarithmic.
 
     Takes a frame of the contract "study-load". Raises DataError, UsageError.
     """
@@ -148,7 +148,7 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw a migration over days: shares that moved and that wait, and the growth per day.
+    """Draw the shares of accounts that moved and that wait by day, and the chain's growth.
 
     Takes a frame of the contract "study-migration". Raises DataError, UsageError.
     """

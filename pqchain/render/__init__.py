@@ -1,1 +1,1 @@
-"""Tables and pages: on a terminal, as HTML, Markdown, LaTeX, and records."""
+"""Rendering of tables and pages as terminal text, HTML, Markdown, LaTeX and JSON records."""

@@ -48,7 +48,7 @@ class Markup(str):
 
 
 def element(tag: str, *children: str, **attributes: str) -> Markup:
-    """Write an element; `class_` stands for class, `aria_label` for aria-label."""
+    """Return an HTML element; the keyword `class_` becomes class, `aria_label` aria-label."""
     # Empty attributes are left out, so that callers can pass them conditionally.
     written = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{html.escape(value)}"'
@@ -59,13 +59,13 @@ def element(tag: str, *children: str, **attributes: str) -> Markup:
 
 
 def join(*parts: str) -> Markup:
-    """Concatenate parts, escaping text."""
+    """Concatenate parts; escape those that are not `Markup`."""
     escaped = (part if isinstance(part, Markup) else html.escape(part) for part in parts)
     return Markup("".join(escaped))
 
 
 def badge(verdict: str, *, short: bool = False) -> Markup:
-    """Write a verdict with its sign and tone; a short one has its word for screen readers only."""
+    """Return a verdict as sign and word in a colour; if short, only screen readers get the word."""
     tone, sign = VERDICTS.get(verdict, ("open", ""))
     mark = element("span", sign, aria_hidden="true")
     word = element("span", f" {verdict}", class_="unseen" if short else "")
@@ -73,19 +73,19 @@ def badge(verdict: str, *, short: bool = False) -> Markup:
 
 
 def labels(*kinds: str) -> Markup:
-    """Write the labels of kinds of evidence. Raises ValueError for a kind that does not exist."""
+    """Return labels for kinds of evidence. Raises ValueError for an unknown kind."""
     return join(
         *(element("span", it, class_=f"label {it}", title=it.meaning) for it in map(Kind, kinds))
     )
 
 
 def link(text: str, target: str) -> Markup:
-    """Link to a file, an anchor of the page, or a source on the web."""
+    """Return a link to a file, an anchor of the page, or a source on the web."""
     return element("a", text, href=target)
 
 
 def figure(svg: bytes, *, identifier: str, description: str, caption: str) -> Markup:
-    """Embed a plot, in the page's colours of text and background."""
+    """Return an SVG plot as a figure element in the page's colours of text and background."""
     drawing = svg[svg.index(b"<svg") :].decode()
     drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
     # Identifiers of several plots in one page must differ.
@@ -102,7 +102,7 @@ def figure(svg: bytes, *, identifier: str, description: str, caption: str) -> Ma
 
 
 def section(identifier: str, title: str, *children: str, level: int = 2) -> Markup:
-    """Write a section whose heading links to itself."""
+    """Return a section whose heading links to itself."""
     anchor = element(
         "a", "#", href=f"#{identifier}", class_="anchor", aria_label=f"Link to {title}"
     )
@@ -111,18 +111,18 @@ def section(identifier: str, title: str, *children: str, level: int = 2) -> Mark
 
 
 def bullets(items: Iterable[str]) -> Markup:
-    """Write a list."""
+    """Return an unordered list."""
     return element("ul", *(element("li", item) for item in items))
 
 
 def pairs(items: Iterable[tuple[str, str]]) -> Markup:
-    """Write names with their values."""
+    """Return a description list of names and values."""
     entries = (join(element("dt", name), element("dd", value)) for name, value in items)
     return element("dl", *entries)
 
 
 def folded(summary: str, *children: str) -> Markup:
-    """Write content that is collapsed at first."""
+    """Return content that is collapsed until the reader opens it."""
     return element("details", element("summary", summary), *children)
 
 
@@ -133,7 +133,7 @@ def document(
     pages: Iterable[tuple[str, str]] = (),
     script: str = "",
 ) -> str:
-    """Write the page; `contents` are (identifier, title), `pages` of the site (file, title)."""
+    """Return a page; `contents` are (identifier, title), `pages` of the site (file, title)."""
     # Style and script are embedded, because a page must not load other files.
     style = (files("pqchain.render") / "report.css").read_text(encoding="utf-8")
     items = [link(text, f"#{identifier}") for identifier, text in contents]

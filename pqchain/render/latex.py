@@ -1,4 +1,4 @@
-"""Tables and texts for LaTeX: booktabs, and only characters that pdfLaTeX accepts."""
+"""Conversion of tables and texts to LaTeX: booktabs, and only characters of pdfLaTeX."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _TEX = {
 
 
 def escaped(text: str) -> str:
-    r"""Return a text for LaTeX, in ASCII.
+    r"""Escape a text for LaTeX and convert it to ASCII.
 
-    Other letters lose their accent or become a question mark, such as Korean ones.
+    Letters lose their accents; letters without an ASCII form, such as Korean, become "?".
 
     >>> print(escaped("Rainbow_I: 5 % of 3 µs"))
     Rainbow\_I: 5 \% of 3 \ensuremath{\mu}s
@@ -49,7 +49,7 @@ def _plain(letter: str) -> str:
 
 
 def tabular(columns: Sequence[Column], cells: Sequence[Sequence[str]], about: Sequence[str]) -> str:
-    """Return a table as a tabular of booktabs, with `about` as comments above it."""
+    """Return a table as a LaTeX tabular with booktabs; `about` becomes comments above it."""
     comments = [f"% {line}" for text in about for line in text.splitlines()]
     kinds = "".join("r" if column.numeric else "l" for column in columns)
     head = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *_headings(columns), r"\midrule"]

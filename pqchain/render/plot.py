@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
-    """A plot with the texts that a page needs."""
+    """A plot with its name, description and caption."""
 
     name: str
     """Unique within its chapter; its files are named after it."""

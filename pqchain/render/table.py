@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column; neighbours of the same `group` share a heading above theirs."""
+    """A table column; adjacent columns of the same `group` share a heading above their own."""
 
     title: str
     group: str = ""
@@ -39,7 +39,7 @@ class Column:
 
     @classmethod
     def of(cls, name: str, frame: pd.DataFrame | None = None) -> Column:
-        """Return the column of that name in a frame, with the title and format of its unit."""
+        """Return a column for a frame's column `name`, which implies its title and unit."""
         is_numeric = bool(Unit.of(name))
         if frame is not None:
             is_numeric = frame[name].dtype.kind in "iuf"
@@ -47,11 +47,11 @@ class Column:
 
     @property
     def name(self) -> str:
-        """The name of its values in records."""
+        """The name of the column in records."""
         return self.key or f"{self.group} {self.title}".strip()
 
     def text(self, value: Any) -> str:
-        """Write a value."""
+        """Return a value as text."""
         if self.show is not None:
             return self.show(value)
         # A numeric column may hold texts such as "1000 of 5000", which are written as they are.
@@ -63,7 +63,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A cell whose text or markup does not follow from its column."""
+    """A cell with its own text or markup, instead of those that its column would give."""
 
     value: Any
     text: str
@@ -76,18 +76,18 @@ _WIDE = 9
 
 
 def verdict(word: str, *, short: bool = False) -> Shown:
-    """Return the cell of a verdict, with its sign and tone on a page."""
+    """Return a cell for a verdict, with a sign and a colour on a page."""
     return Shown(word, word, html.badge(word, short=short))
 
 
 def ours(value: float, show: Callable[[float], str] = SECONDS.text) -> Shown:
-    """Return the cell of a number of this machine, emphasised on a page."""
+    """Return a cell for a number measured on this machine, emphasised on a page."""
     return Shown(value, show(value), element("span", show(value), class_="here"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Columns, rows of values, caption, kinds of evidence and notes."""
+    """A table of values, with columns, caption, kinds of evidence and notes."""
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
@@ -96,7 +96,7 @@ class Table:
     source: Sequence[str] = ()
     """Kinds of evidence, values of `figures.Kind`."""
     row_headers: int = 1
-    """How many first cells head their row; with two, equal neighbours in the first are merged."""
+    """Number of leading cells that are row headers; with two, equal first cells are merged."""
     remarks: Sequence[str] = ()
     """A remark for each row, or ""."""
     notes: Sequence[str] = ()
@@ -128,7 +128,7 @@ class Table:
         return cls(columns=made, rows=rows, **more)
 
     def text(self, width: int | None = None) -> str:
-        """Lay the table out for a terminal; rows wider than `width` take several lines."""
+        """Return the table as text; rows wider than `width` take several lines."""
         cells = self._cells(_text)
         firsts = zip(cells, self._spans(cells, [""] * len(cells)), strict=True)
         # Text has no merged cells, so repeated first cells are left blank.
@@ -142,14 +142,14 @@ class Table:
         return "\n".join(part for part in (title, layout, below) if part)
 
     def markdown(self) -> str:
-        """Write the table in Markdown, without its caption."""
+        """Return the table in Markdown, without its caption."""
         headings = [f"{column.group} {column.title}".strip() for column in self.columns]
         marks = ["--:" if column.numeric else "---" for column in self.columns]
         rule = f"|{'|'.join(marks)}|"
         return "\n".join([_line(headings), rule, *map(_line, self._cells(_text))])
 
     def latex(self) -> str:
-        """Write the table for LaTeX with booktabs, its caption, source and notes as comments."""
+        """Return the table in LaTeX with booktabs; caption, source and notes become comments."""
         source = f"{self.caption} [{', '.join(self.source)}]" if self.source else self.caption
         pairs = zip(self.rows, self._remarks, strict=True)
         remarks = [f"{_text(self.columns[0], row[0])}: {remark}" for row, remark in pairs if remark]
@@ -157,12 +157,12 @@ class Table:
         return latex.tabular(self.columns, self._cells(_text), about)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the rows as plain JSON: what is missing is None."""
+        """Return the rows as JSON values; missing values are None."""
         names = [column.name for column in self.columns]
         return [dict(zip(names, map(_plain, row), strict=True)) for row in self.rows]
 
     def html(self) -> Markup:
-        """Write the table for a page, its notes below."""
+        """Return the table as HTML, with its notes below."""
         headers = self.row_headers
         body = self._cells(_markup)
         values = self._cells(_value)
@@ -199,7 +199,7 @@ class Table:
         return [[show(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]
 
     def _spans(self, rows: Sequence[Sequence[str]], remarks: Sequence[str]) -> list[int]:
-        """Return the rows that each first cell spans, with remarks; 0 below such a cell."""
+        """Return the row span of each first cell, rows of remarks included; 0 for merged cells."""
         if self.row_headers < 2:
             return [1] * len(rows)
         spans: list[int] = []
@@ -282,7 +282,7 @@ def _padded(text: str, width: int, right: bool = False) -> str:
 
 
 def _display_width(text: str) -> int:
-    """Return the width on a terminal, where a Korean syllable has two columns."""
+    """Return the width in terminal columns; wide characters, such as Korean, take two."""
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 

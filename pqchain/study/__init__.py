@@ -3,13 +3,13 @@
     plan = pqchain.study.load("ethereum")          # a ready study, or the path of a TOML file
     findings = pqchain.study.run(plan)
     findings.frame                                 # every figure with its kind and its source
-    findings.calibration                           # the model compared with the chain of today
-    analysis = pqchain.study.analyse(findings)     # sensitivity, sliders, what chains published
+    findings.calibration                           # the model compared with the existing chain
+    analysis = pqchain.study.analyse(findings)     # sensitivity, sliders, published outcomes
     pqchain.study.write(analysis, "study.html")
     pqchain.study.explore(plan)                    # in a notebook: sliders with live figures
 
 A plan describes schemes, load, limits, votes, network, storage and signer. `run` evaluates it over
-several seeds of the network and passes of measurement, so that every figure has an interval. It
+several network seeds and measurement passes, so that every figure has an interval. It
 measures only if the plan asks for measured costs.
 """
 
@@ -57,7 +57,7 @@ READY = tuple(sorted(path.stem for path in installation.data("chains").glob("*.t
 
 
 def ready(name: str) -> str:
-    """Return the text of a ready study. Raises UnknownName."""
+    """Return the TOML text of a study that pqchain includes. Raises UnknownName."""
     folded = name.casefold() if isinstance(name, str) else name
     if folded not in READY:
         raise UnknownName("ready study", name, READY, "`pqchain study --list`.")
@@ -65,7 +65,7 @@ def ready(name: str) -> str:
 
 
 def titles() -> dict[str, str]:
-    """Return the title of each ready study."""
+    """Return the title of each study that pqchain includes, by name."""
     return {name: str(installation.parse_toml(ready(name))["title"]) for name in READY}
 
 

@@ -1,6 +1,6 @@
-"""Trees of aggregators: validators sign, groups prove their signatures, one final proof remains.
+"""Simulation of signature aggregation trees: groups prove their signatures, and proofs are merged.
 
-A simulation of times and sizes. Each draw is of another network:
+It computes times and sizes. Each draw simulates another random network:
 
 1. Every validator signs and spreads its signature in its group: by gossip (a random regular graph,
    each node forwards a message to all peers except its sender), on a grid (to its row and
@@ -9,8 +9,8 @@ A simulation of times and sizes. Each draw is of another network:
 3. Proofs travel among aggregators in the same way, are merged, and the first proof that covers
    enough ends the draw.
 
-A message takes the latency of its hops plus its wait for the link: all copies that a node sends
-take the time of their bytes, and a message is at a random position among them. That is a fluid
+The time of a message is the latency of its hops plus its wait for the sender's link, which carries
+all copies that the node sends; the message has a random position among them. This is a fluid
 model: no packets, no losses, no slow start.
 """
 
@@ -39,12 +39,12 @@ BEAMSIM_SIGNATURE_BYTES = 3072
 BEAMSIM_BITS_PER_SECOND = 100e6
 
 MOST_WATCHED = 16
-"""Number of aggregators of a group that are simulated; the first to prove counts."""
+"""Maximum number of simulated aggregators of a group; the first to finish its proof counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
-    """A tree of aggregators. The defaults are BEAMSIM's, from its README and example."""
+    """Parameters of an aggregation tree. Defaults are from README and example of BEAMSIM."""
 
     validators: int = 8192
     groups: int = 8
@@ -88,13 +88,13 @@ class Tree:
         number("most_latency_seconds", self.most_latency_seconds, least=self.least_latency_seconds)
         if self.final_threshold > self.group_threshold:
             raise UsageError(
-                f"final_threshold must be at most group_threshold, {self.group_threshold}, as "
-                f"the proofs of all groups cover no more; got {self.final_threshold}"
+                f"final_threshold must be at most group_threshold, {self.group_threshold}, "
+                f"the share of signatures that group proofs cover; got {self.final_threshold}"
             )
 
     @property
     def members(self) -> int:
-        """Validators of the largest group."""
+        """Number of validators in the largest group."""
         return math.ceil(self.validators / self.groups)
 
     @property
@@ -107,7 +107,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Aggregated:
-    """Times and bytes of a tree, over several draws."""
+    """Simulated times and bytes of an aggregation tree, over several draws."""
 
     seconds: float
     """Mean time from the start of the slot to the final proof."""
@@ -125,7 +125,7 @@ class Aggregated:
 
 
 def proven_by(tree: Tree, prover: Prover, *, cores: float) -> dict[str, Any]:
-    """Return the fields of a tree that a cited prover decides. Raises UsageError without a rate."""
+    """Return the `Tree` fields that a published prover sets. Raises UsageError without a rate."""
     covered = tree.group_threshold * tree.members
     fields: dict[str, Any] = {
         "aggregate_per_second": prover.rate_per_second(cores),
@@ -139,7 +139,7 @@ def proven_by(tree: Tree, prover: Prover, *, cores: float) -> dict[str, Any]:
 
 
 def of_plan(plan: Plan) -> dict[str, Tree]:
-    """Return the trees of a plan's votes by topology; none without proofs.
+    """Return the aggregation tree of a plan's votes for each topology; {} without prover rates.
 
     Links have the rate of the plan, or BEAMSIM's if the plan's regions have their own rates.
     There is a group for each aggregate of a block. The final proof is due with the next block, and
@@ -162,7 +162,7 @@ def of_plan(plan: Plan) -> dict[str, Tree]:
 
 
 def aggregate(tree: Tree, *, draws: int = 16) -> Aggregated:
-    """Draw the tree several times and return times, missed deadlines and bytes."""
+    """Simulate a tree in several random networks; return times, missed deadlines and bytes."""
     integer("draws", draws, least=1, most=10_000)
     finals, groups = [], []
     for seed in range(draws):
@@ -236,7 +236,7 @@ def _spread(
     link_seconds: float,
     hop_seconds: float,
 ) -> Array:
-    """Return the time of each message to each receiver, by [receiver, message]."""
+    """Return the delivery time of each message as an array indexed [receiver, message]."""
     if tree.topology == "gossip" and members > tree.peers:
         way = _gossip(tree, rng, members, receivers, hop_seconds)[:, :messages]
     else:
@@ -256,7 +256,7 @@ def _latency(tree: Tree, rng: np.random.Generator, shape: tuple[int, ...]) -> Ar
 def _gossip(
     tree: Tree, rng: np.random.Generator, members: int, receivers: int, hop_seconds: float
 ) -> Array:
-    """Return the shortest time over a random regular graph, by [receiver, sender]."""
+    """Return the shortest path times in a random regular graph, indexed [receiver, sender]."""
     # The union of random permutations is a regular graph in which most nodes are near each other.
     ways = [rng.permutation(members) for _ in range(tree.peers // 2)]
     cost = [_latency(tree, rng, (members,)) + hop_seconds for _ in ways]

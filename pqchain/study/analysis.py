@@ -1,7 +1,7 @@
-"""Sensitivity, sliders and predictions of a study, and the published outcomes of trials of chains.
+"""Sensitivity, sliders and load curves of a study, and predictions of published results of chains.
 
-Nothing is fitted to an outcome: the inputs of a plan are those in the documents of the chain, each
-with its source or the word assumption.
+No input is fitted to an outcome: inputs are taken from documents of the chain, and each states its
+source or that it is an assumption.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ CHAINS = tuple(_FILES)
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A published trial of a chain: its plan and its outcomes."""
+    """A published experiment with a chain: the inputs of the model, and the published results."""
 
     title: str
     plan: Plan | None
@@ -53,7 +53,7 @@ class Trial:
 
 
 def trial_of(chain: str) -> Trial:
-    """Return the trial of a chain of CHAINS."""
+    """Return the published experiment with a chain of CHAINS."""
     row = _FILES[chain]
     plan = None
     if "plan" in row:
@@ -64,7 +64,7 @@ def trial_of(chain: str) -> Trial:
 
 
 def algorithm_names() -> tuple[str, ...]:
-    """Return the schemes whose costs `predictions` needs."""
+    """Return the names of the schemes whose costs `predictions` needs."""
     names: list[str] = []
     for chain in CHAINS:
         trial = trial_of(chain)
@@ -73,9 +73,9 @@ def algorithm_names() -> tuple[str, ...]:
 
 
 def predictions(costs: CostTable) -> pd.DataFrame:
-    """Return prediction, outcome and error of every published outcome.
+    """Return the model's prediction, the published value and the error of every published outcome.
 
-    Columns: chain, quantity, algorithm, predicted, outcome, error (predicted over outcome, less 1),
+    Columns: chain, quantity, algorithm, predicted, outcome, error (predicted / outcome - 1),
     decided_by (the input that changes the prediction most when halved and doubled; for gas, the
     ratio that prices it; or why there is no prediction), kind ("measured by its makers" or
     "arithmetic of its makers"), date, source.
@@ -113,7 +113,7 @@ def _predicted(chain: str, quantity: str, algorithm: str, costs: CostTable) -> t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
-    """Findings with sensitivity, sliders, load, migration and published outcomes."""
+    """Results of a study: figures, sensitivity, sliders, load, migration, published outcomes."""
 
     findings: Findings
     algorithm: str
@@ -129,9 +129,10 @@ class Analysis:
 
 
 def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analysis:
-    """Evaluate the model a few hundred times, for the sensitivity of `output` and for sliders.
+    """Compute the sensitivity of `output`, sliders and more, by a few hundred model evaluations.
 
-    The scheme is the best of the study. Raises UnknownName for a figure without a sensitivity.
+    They are for the post-quantum scheme with the greatest capacity. Raises UnknownName for a figure
+    whose sensitivity cannot be computed.
     """
     sensitivity.check_output(output)
     plan, costs, best = findings.plan, findings.costs, findings.best

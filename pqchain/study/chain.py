@@ -1,9 +1,9 @@
-"""Blocks of a chain: use of each limit by a transaction, votes, and aggregates of signatures.
+"""Transactions, votes and aggregated signatures of a block, and the limits on its content.
 
-Each limit alone allows a number of transactions in a block; the smallest binds. Weight is Bitcoin's
+Each limit alone allows a number of transactions in a block; the smallest holds. Weight is Bitcoin's
 (BIP 141): bytes outside keys and signatures count `witness_discount` times. Gas is Ethereum's with
 the floor of EIP-7623: intrinsic + max(execution + per byte, floor per byte); chains that count
-compute units set the prices per byte to 0. A packet is the longest transaction.
+compute units set the prices per byte to 0. A packet bounds one transaction.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BLS_SIGNATURE_BYTES = 96
 """A compressed point of G2: minimal public keys (draft-irtf-cfrg-bls-signature)."""
 
 FINALITY = "time to final"
-"""The limit of chains whose blocks wait for finality."""
+"""Name of the limit of chains whose blocks wait for the finality of the previous one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,31 +38,31 @@ class Bundle:
     prover: Prover | None
     """None for a BLS aggregate."""
     verify_seconds: float
-    """Time to verify it without the part of each signature; NaN if unknown."""
+    """Verification time that does not depend on the number of signatures; NaN if unknown."""
     signature_seconds: float
     """Verification time that each signature adds."""
 
     @property
     def rate_per_second(self) -> float:
-        """Signatures that can be proven per second; infinite if no rate is published."""
+        """Number of signatures that the prover aggregates per second; infinite if not published."""
         if self.prover is None or not self.prover.rates:
             return math.inf
         return self.prover.rate_per_second(CORES)
 
     def bytes(self, signatures: float) -> float:
-        """Return its length for this many signatures."""
+        """Return the length of the aggregate or proof of this many signatures."""
         if self.prover is None:
             return float(BLS_SIGNATURE_BYTES)
         return self.prover.proof_bytes(signatures)
 
     @property
     def fixed_seconds(self) -> float:
-        """Time to verify it without the part of each signature; an unknown time counts as 0."""
+        """Verification time that does not depend on the number of signatures; 0 if unknown."""
         return 0.0 if math.isnan(self.verify_seconds) else self.verify_seconds
 
 
 def bundle_of(plan: Plan, algorithm: str, costs: CostTable) -> Bundle | None:
-    """Return the bundle of a scheme's signatures, None if each stays in its transaction."""
+    """Return the bundle of a scheme's signatures; None if transactions carry their own."""
     if not plan.bundled or algorithm != plan.bundled:
         return None
     if plan.transaction_aggregation != BLS:
@@ -87,16 +87,16 @@ class Use:
 
 
 def key_mode(plan: Plan, algorithm: str) -> str:
-    """Return how a scheme's key is carried; schemes without key recovery carry it inline."""
+    """Return the plan's key mode; inline if it is recovery, which the scheme does not support."""
     if plan.key_mode == "recovered" and algorithm not in encoding.RECOVERABLE:
         return "inline"
     return plan.key_mode
 
 
 def layout_of(plan: Plan, algorithm: str) -> Layout:
-    """Return the layout of one signature with its share of the rest of a transaction.
+    """Return the transaction layout per signature, with a share of the other bytes.
 
-    A transaction of several signatures counts as that many of these, so that the times of
+    A transaction with several signatures counts as that many transactions, so that the times of
     signatures and of bytes are each counted once.
     """
     mode: Any = key_mode(plan, algorithm)
@@ -113,7 +113,7 @@ def use(
     baseline: Costs | None,
     bundle: Bundle | None = None,
 ) -> Use:
-    """Return the bytes, weight and gas of a transaction; `lengths` counts signatures by length."""
+    """Return the bytes, weight and gas of a transaction; `lengths` maps lengths to counts."""
     if bundle is not None:
         # Instead of its own signature, each transaction causes a share of verifying the bundle.
         lengths, row = {0: 1}, replace(row, verify_seconds=bundle.signature_seconds)
@@ -137,7 +137,7 @@ def use(
 
 
 def gas(plan: Plan, row: Costs, witness_bytes: float, baseline: Costs | None) -> float:
-    """Return the gas of a transaction.
+    """Return the gas that one transaction uses.
 
     The baseline's signature is not calldata, and its verification is part of the intrinsic gas.
     Any other scheme carries keys and signatures as calldata, and a verification costs
@@ -160,11 +160,10 @@ def per_block(
     bundle: Bundle | None = None,
     baseline: Costs | None = None,
 ) -> dict[str, float]:
-    """Return how many transactions each limit of the plan alone allows in a block, by limit.
+    """Return for each limit of the plan how many transactions it alone allows in a block.
 
-    `votes_bytes` are the votes of a block that carries them. The counts are whole numbers, 0 where
-    no transaction fits. The bytes of a bundle are those of a proof or aggregate, priced as calldata
-    where there is gas.
+    `votes_bytes` is the size of the votes in a block. The counts are whole numbers, 0 where
+    no transaction fits. A bundle takes bytes of the block, and calldata gas if the plan limits gas.
     """
     taken = encoding.header_bytes() + (votes_bytes if plan.votes_in_block else 0.0)
     room = plan.block_bytes - taken
@@ -207,12 +206,12 @@ def _fitting(
 
 
 def binding(allowed: Mapping[str, float]) -> str:
-    """Return the limit that allows the fewest transactions, the first of equals."""
+    """Return the name of the limit that allows the fewest transactions; in a tie the first."""
     return min(allowed, key=lambda name: allowed[name])
 
 
 def vote_bytes(plan: Plan, signature_bytes: float) -> float:
-    """Return the bytes of the votes of a block as the plan carries them."""
+    """Return the total bytes of a block's votes, aggregated as the plan says."""
     if plan.vote_aggregation == "plain":
         return plain_vote_bytes(plan, signature_bytes)
     voters = plan.votes_per_block / plan.vote_aggregates if plan.votes_per_block else 0.0
@@ -225,13 +224,13 @@ def vote_bytes(plan: Plan, signature_bytes: float) -> float:
 
 
 def plain_vote_bytes(plan: Plan, signature_bytes: float) -> float:
-    """Return the bytes of the votes of a block if each has its own signature."""
+    """Return the total bytes of a block's votes if each has its own signature."""
     signature = plan.vote_signature_bytes or signature_bytes
     return plan.votes_per_block * (plan.vote_bytes + signature)
 
 
 def vote_verify_seconds(plan: Plan, row: Costs, costs: CostTable) -> float:
-    """Return the time to verify the votes of a block as the chain carries them, on one core.
+    """Return the time to verify a block's votes, aggregated as the plan says, on one core.
 
     NaN where it is unknown: an aggregate that was not measured, a prover without a published time,
     votes signed by another scheme than the transactions.
@@ -250,7 +249,7 @@ def vote_verify_seconds(plan: Plan, row: Costs, costs: CostTable) -> float:
 
 
 def plain_vote_verify_seconds(plan: Plan, row: Costs) -> float:
-    """Return the time to verify as many votes, each signed by the scheme of the transactions."""
+    """Return the time to verify a block's votes if the transactions' scheme signs each."""
     # vote_signature_bytes means that votes are signed by another scheme, whose times are unknown.
     if not plan.votes_per_block or (plan.vote_aggregation == "plain" and plan.vote_signature_bytes):
         return math.nan
@@ -258,12 +257,12 @@ def plain_vote_verify_seconds(plan: Plan, row: Costs) -> float:
 
 
 def vote_messages(plan: Plan) -> float:
-    """Return how many votes or aggregates a block has to carry."""
+    """Return the number of votes, or of aggregates of votes, that a block has to carry."""
     return plan.votes_per_block if plan.vote_aggregation == "plain" else plan.vote_aggregates
 
 
 def final_seconds(scenario: Scenario, signatures: float) -> float:
-    """Return the time from proposal to finality of a block of about this many signatures."""
+    """Return the time from proposal to finality of a block with about this many signatures."""
     fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
     lengths = scenario.signature_lengths()
     room = scenario.layout.block_overhead_bytes() + fixed + max(lengths)
@@ -275,5 +274,5 @@ def final_seconds(scenario: Scenario, signatures: float) -> float:
 
 @lru_cache(maxsize=4096)
 def _run(scenario: Scenario) -> float:
-    """Run the consensus, once for equal scenarios: a sensitivity repeats most of them."""
+    """Return the consensus latency; cached, because a sensitivity repeats most scenarios."""
     return run_consensus(scenario).latency_seconds

@@ -1,4 +1,4 @@
-"""Declarations of inputs, and the checks of their values.
+"""Declarations of a study's inputs, and checks of their values.
 
 Every check returns problems instead of raising, because a user who edits a file wants all problems
 at once.
@@ -51,7 +51,7 @@ REQUIRED: Any = object()
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The declaration of an input."""
+    """Declaration of an input of a study: its meaning, unit, bounds and types."""
 
     table: str
     """The table of a study file that holds it; "" for the top of the file."""
@@ -67,19 +67,19 @@ class Input:
 
     @property
     def meaning(self) -> str:
-        """The meaning with the unit."""
+        """Meaning of the input, with its unit."""
         return f"{self.about}{', in ' + self.unit if self.unit else ''}"
 
 
 class Problem(NamedTuple):
-    """A problem with an input."""
+    """A problem with the value of an input."""
 
     input: str
     message: str
 
 
 class ImpossiblePlan(UsageError):
-    """A plan has problems; the message lists all of them."""
+    """Error of a plan with invalid inputs; the message lists all problems."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__(problems)
@@ -91,7 +91,7 @@ class ImpossiblePlan(UsageError):
 
 @cache
 def cost_sources() -> tuple[str, ...]:
-    """Return the sources of costs: "measured" and the works that print times."""
+    """Return the possible sources of costs: "measured", and the works with published times."""
     return ("measured", *(f"paper:{key}" for key in papers.with_costs()))
 
 
@@ -99,7 +99,7 @@ _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true o
 
 
 def wrong_values(inputs: Mapping[str, Input], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield the problems of single inputs, some of which may be missing."""
+    """Yield the problems with the values of inputs; `values` may lack some inputs."""
     for name in [name for name in inputs if name in values]:
         value, row = values[name], inputs[name]
         choices = cost_sources() if name == "costs" else row.choices
@@ -122,12 +122,12 @@ def wrong_values(inputs: Mapping[str, Input], values: Mapping[str, Any]) -> Iter
 
 
 def unused_parameters(network: Network) -> set[str]:
-    """Return the inputs of NETWORK that the law of a network does not have."""
+    """Return the inputs in NETWORK that are not parameters of this kind of network."""
     return {name for name in NETWORK if name != "law" and NETWORK[name] not in network.parameters}
 
 
 def network_of(values: Mapping[str, Any]) -> tuple[Network, list[Problem]]:
-    """Return the network of the inputs, and the problems that these have."""
+    """Return the network that the inputs describe, and the problems with these inputs."""
     default = named("mesh")
     if "law" not in values:
         return default, []

@@ -1,6 +1,6 @@
-"""Sliders for the inputs of a study in a notebook, with a plot and a table that follow.
+"""Notebook sliders for the inputs of a study; they update a plot and a table.
 
-The only module that imports ipywidgets. Figures are computed when a slider moves: one network draw,
+Only this module imports ipywidgets. Figures are computed when a slider moves: one network draw,
 median times, no intervals.
 """
 
@@ -52,10 +52,10 @@ def explore(
     measurements: pd.DataFrame | None = None,
     preset: PresetName | None = None,
 ) -> Explorer:
-    """Return sliders for a study, which a notebook shows.
+    """Return sliders for the inputs of a study, to show in a notebook.
 
-    `study` is a plan, a ready study or a TOML file; "pqdpol" has printed times. Others need
-    `measurements`, a frame of `pqchain.measure`, or are measured first. Every scheme with costs can
+    `study` is a plan, the name of a ready study or a TOML file; "pqdpol" has printed times. Others
+    need `measurements`, a frame of `pqchain.measure`, or measure first. Every scheme with costs can
     be selected, those of `pqchain.register` included. Raises Unsupported without ipywidgets,
     MissingCosts for a scheme of the plan without measurements, and what `load` raises.
     """
@@ -63,9 +63,9 @@ def explore(
 
 
 class Explorer:
-    """A study with sliders; `sliders` has a widget for each input, by name.
+    """Sliders of a study; `sliders` maps the name of each input to its widget.
 
-    A notebook shows the widgets, or the plot where there are none.
+    A notebook without support for widgets shows the plot only.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Explorer:
 
     @property
     def plan(self) -> Plan:
-        """The plan at the position of the sliders. Raises UsageError if it is impossible."""
+        """Plan with the current values of the sliders. Raises UsageError if it is impossible."""
         order = dict.fromkeys((*self.start.algorithms, *self._algorithms.value))
         names = tuple(name for name in order if name in self._algorithms.value)
         changes: Any = {
@@ -110,19 +110,19 @@ class Explorer:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """Every figure of that plan, as `pqchain.study.evaluate` returns them."""
+        """Every figure of the current plan, as `pqchain.study.evaluate` returns them."""
         if self._stale:
             self._update()
         return self._frame
 
     @property
     def toml(self) -> str:
-        """The plan as a file for `pqchain study`."""
+        """The current plan as a TOML file for `pqchain study`."""
         return writing.toml(self.plan)
 
     @property
     def command(self) -> str:
-        """The command that computes the same figures."""
+        """The shell command that computes the current figures."""
         is_plan = self.name == "study.toml"
         options = [] if is_plan else writing.options(self.plan, self.start)
         times = [] if self.measurements is None else ["--measurements", _MEASUREMENTS_FILE]
@@ -130,7 +130,7 @@ class Explorer:
 
     @property
     def python(self) -> str:
-        """The Python code that computes the same figures."""
+        """The Python code that computes the current figures."""
         if self.name == "study.toml":
             loaded = 'pq.study.load("study.toml")'
         else:
@@ -147,11 +147,11 @@ class Explorer:
 
     @property
     def figure(self) -> str:
-        """The figure of the plot, one of `pqchain.study.figures.OUTPUTS`."""
+        """Name of the plotted figure, one of `pqchain.study.figures.OUTPUTS`."""
         return str(self._figure.value)
 
     def plot(self) -> Any:
-        """Draw the figure for each scheme, with a mark at its start value; return the Axes."""
+        """Plot the selected figure by scheme, with marks at the initial values; return the Axes."""
         frame = self.frame
         rows = frame[frame["quantity"] == self.figure]
         texts = frame[frame["quantity"] == "binding_limit"]
@@ -170,7 +170,7 @@ class Explorer:
         return axes
 
     def reset(self) -> None:
-        """Move every slider back to its start."""
+        """Reset every slider to its initial value."""
         if self._built is not self.start:
             self._built = self.start
             return self._build()
@@ -193,7 +193,7 @@ class Explorer:
         return f"Explorer: {self.command}"
 
     def _known(self, frame: pd.DataFrame | None, preset: PresetName | None) -> CostTable:
-        """Return the costs of all schemes that have any; measure those of the plan if needed."""
+        """Return the costs of all schemes with known costs; measure the plan's if needed."""
         if self.start.costs != "measured":
             table = papers.costs(self.start.costs.removeprefix("paper:"))
         else:
@@ -287,7 +287,7 @@ class Explorer:
         return [name for name in ranked if name in self.sliders][:MOST_STRONGEST]
 
     def _chosen(self, _: Mapping[str, Any]) -> None:
-        """Show another figure, for which other inputs may be the strongest."""
+        """Show the newly selected figure, and first the inputs that affect it most."""
         self._arrange()
         self._update()
 

@@ -1,4 +1,4 @@
-"""The figures of a study: a function for each, with its inputs, meaning, unit and source."""
+"""Figures (output quantities) of a study: a function for each, with inputs, unit and source."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ _basic = partial(figure, unconditional=True, averaged=True)
 
 @_basic("costs algorithms baseline migration")
 def public_key_bytes(model: Model) -> Evidence:
-    """Public key."""
+    """Length of a public key."""
     return model.size(float(model.row.public_key_bytes))
 
 
 @_basic("costs algorithms baseline migration")
 def signature_bytes(model: Model) -> Evidence:
-    """Signature, the mean where its length varies."""
+    """Length of a signature, the mean if it varies."""
     value = mean(model.lengths)
     if model.algorithm in LENGTHS:
         counted = f"pqchain.consensus.lengths: {model.algorithm} of liboqs 0.13.0, counted"
@@ -63,7 +63,7 @@ def signature_bytes(model: Model) -> Evidence:
 
 @_basic("costs algorithms baseline migration signer signing_factor")
 def sign_seconds(model: Model) -> Evidence:
-    """One signature."""
+    """Time of one signing operation."""
     value, factor = model.checked.sign_seconds, model.plan.signing_factor
     if model.signer:
         return Evidence(value, Kind.MODELLED, f"pqchain.falcon.model: {model.signer}")
@@ -74,7 +74,7 @@ def sign_seconds(model: Model) -> Evidence:
 
 @_basic("costs algorithms baseline migration")
 def verify_seconds(model: Model) -> Evidence:
-    """One verification."""
+    """Time of one verification."""
     return Evidence(model.row.verify_seconds, model.cost_kind, model.row.source)
 
 
@@ -105,26 +105,26 @@ def transaction_gas(model: Model) -> float:
 
 @_basic("signature_bytes votes_per_block vote_bytes vote_signature_bytes")
 def plain_vote_bytes_per_block(model: Model) -> float:
-    """Votes of a block if each has its own signature."""
+    """Bytes of the votes of a block if each has its own signature."""
     return chain.plain_vote_bytes(model.plan, mean(model.lengths)) or math.nan
 
 
 @_basic("plain_vote_bytes_per_block vote_aggregation vote_aggregates")
 def vote_bytes_per_block(model: Model) -> float | Evidence:
-    """Votes of a block as the chain carries them."""
+    """Bytes of the votes of a block, aggregated if the chain aggregates votes."""
     value, how = chain.vote_bytes(model.plan, mean(model.lengths)) or math.nan, _prover(model)
     return Evidence(value, Kind.PUBLISHED, how) if how else value
 
 
 @_basic("verify_seconds votes_per_block vote_aggregation vote_signature_bytes")
 def plain_vote_verify_seconds(model: Model) -> float:
-    """Verification of the votes of a block if the scheme signs each, on one core."""
+    """Time to verify the votes of a block on one core if the scheme signs each."""
     return chain.plain_vote_verify_seconds(model.plan, model.row)
 
 
 @_basic("plain_vote_verify_seconds vote_aggregates")
 def vote_verify_seconds(model: Model) -> float | Evidence:
-    """Verification of the votes of a block as the chain carries them, on one core."""
+    """Time to verify the votes of a block on one core, aggregated if the chain aggregates."""
     value = chain.vote_verify_seconds(model.plan, model.row, model.costs)
     if how := _prover(model):
         return Evidence(value, Kind.PUBLISHED, how)
@@ -140,19 +140,19 @@ def vote_verify_seconds(model: Model) -> float | Evidence:
     "vote_bytes_per_block votes_in_block"
 )
 def transactions_per_block(model: Model) -> float | Evidence:
-    """Transactions of a full block."""
+    """Transactions in a full block."""
     return model.exact(model.count) if model.count else 0.0
 
 
 @figure("transactions_per_block", unit="B", averaged=True)
 def full_block_bytes(model: Model) -> float:
-    """Transactions of a full block, in bytes."""
+    """Bytes of the transactions in a full block."""
     return model.count * model.use.bytes + model.proof_bytes
 
 
 @figure("transactions_per_block verify_seconds", averaged=True)
 def block_verify_seconds(model: Model) -> float:
-    """Verification of the signatures of a full block, on one core."""
+    """Time to verify the signatures of a full block on one core."""
     return model.count * model.plan.signatures * model.checked.verify_seconds + model.proof_seconds
 
 
@@ -181,7 +181,7 @@ def single_final_seconds(model: Model) -> float:
 
 @figure("transactions_per_block final_seconds block_seconds final_blocks", unconditional=True)
 def binding_limit(model: Model) -> float:
-    """Limit that binds: a name, so that its value is NaN and its text is `Model.limit`."""
+    """Binding limit. It has a name, `Model.limit`, instead of a number, so the value is NaN."""
     return math.nan
 
 
@@ -190,7 +190,7 @@ def binding_limit(model: Model) -> float:
     "most_votes"
 )
 def rule_seconds(model: Model) -> float:
-    """Time to finality by the chain's rule."""
+    """Time to finality under the chain's own finality rule."""
     plan, late = model.plan, 0.0
     if plan.most_votes:
         # Votes that do not fit in a block wait for the next ones.
@@ -200,20 +200,20 @@ def rule_seconds(model: Model) -> float:
 
 @figure("final_seconds vote_deadline_seconds")
 def vote_deadline_ratio(model: Model) -> float:
-    """Time to spread a full block and vote on it, over the deadline of votes."""
+    """Time to distribute a full block and vote on it, divided by the deadline of votes."""
     deadline = model.plan.vote_deadline_seconds
     return model["final_seconds"] / deadline if deadline else math.nan
 
 
 @figure("transactions_per_block final_seconds block_seconds final_blocks", unconditional=True)
 def capacity_per_second(model: Model) -> float:
-    """Capacity: the greatest throughput."""
+    """Capacity: the maximum throughput."""
     return model.blocks.capacity_per_second if model["transactions_per_block"] else 0.0
 
 
 @figure("capacity_per_second sustained_share", unconditional=True)
 def sustained_per_second(model: Model) -> float:
-    """Throughput that fees can sustain."""
+    """Throughput at the share of full blocks that is sustained in the long run."""
     return model.plan.sustained_share * model["capacity_per_second"]
 
 
@@ -225,13 +225,13 @@ def throughput_per_second(model: Model) -> float:
 
 @figure("throughput_per_second", unit="", unconditional=True)
 def carried_share(model: Model) -> float:
-    """Share of the target load that is carried; below 1 the queue grows without end."""
+    """Share of the target load that the chain processes; below 1 the queue grows forever."""
     return model["throughput_per_second"] / model.plan.transactions_per_second
 
 
 @figure("throughput_per_second capacity_per_second")
 def block_fill(model: Model) -> float:
-    """Share of a block that is used."""
+    """Share of the capacity of a block that is used at the target load."""
     return model["throughput_per_second"] / model["capacity_per_second"]
 
 
@@ -245,13 +245,13 @@ def latency_seconds(model: Model) -> float:
 
 @figure("final_seconds block_seconds final_blocks")
 def full_latency_seconds(model: Model) -> float:
-    """Mean latency of a transaction that the next block takes, with full blocks."""
+    """Mean latency of a transaction that the next block includes, if blocks are full."""
     return _full_cycle(model) / 2 + model["final_seconds"]
 
 
 @figure("throughput_per_second transaction_bytes single_final_seconds")
 def received_bits_per_second(model: Model) -> float:
-    """Bandwidth into a node: each transaction alone and in its block."""
+    """Bandwidth that a node receives: each transaction arrives alone and in its block."""
     # Each transaction arrives twice: when it is sent, and in its block.
     transactions = 2 * model["throughput_per_second"] * model["transaction_bytes"]
     return 8 * (transactions + encoding.header_bytes() / _cycle(model))
@@ -259,7 +259,7 @@ def received_bits_per_second(model: Model) -> float:
 
 @figure("throughput_per_second block_verify_seconds")
 def verification_cores(model: Model) -> float:
-    """Cores of a node busy with verification."""
+    """Cores of a node that are busy with verification."""
     blocks_per_second = model["throughput_per_second"] / model["transactions_per_block"]
     return blocks_per_second * model["block_verify_seconds"]
 
@@ -275,7 +275,7 @@ def signing_cores(model: Model) -> float:
     "votes_in_block"
 )
 def growth_bytes_per_year(model: Model) -> float:
-    """Growth of a full node in a year."""
+    """Growth of the storage of a full node in a year."""
     # Headers follow the block interval at the carried load, also where blocks are nearly empty.
     headers = encoding.header_bytes() / _cycle(model)
     per_second = model["throughput_per_second"] * model["transaction_bytes"] + headers
@@ -287,33 +287,33 @@ def growth_bytes_per_year(model: Model) -> float:
 
 @figure("growth_bytes_per_year data_chunks")
 def coded_growth_bytes_per_year(model: Model) -> float:
-    """Growth in a year with one chunk of each block."""
+    """Growth of the storage of a node in a year if it stores one chunk of each block."""
     return model["growth_bytes_per_year"] / model.plan.data_chunks
 
 
 @figure("data_chunks parity_chunks")
 def coded_factor(model: Model) -> float:
-    """Storage of all chunks, over one copy."""
+    """Storage of all chunks of a block, relative to one copy."""
     plan = model.plan
     return (plan.data_chunks + plan.parity_chunks) / plan.data_chunks
 
 
 @figure("growth_bytes_per_year retained_days")
 def repair_bytes(model: Model) -> float:
-    """Traffic to rebuild the chunks of a lost node."""
+    """Traffic to rebuild the chunks of a failed node."""
     return model["growth_bytes_per_year"] * model.plan.retained_days * DAY_SECONDS / YEAR_SECONDS
 
 
 @figure("repair_bytes repair_bits_per_second decode_bytes_per_second")
 def repair_seconds(model: Model) -> float:
-    """Time to gather and decode the chunks of a lost node."""
+    """Time to gather and decode the chunks of a failed node."""
     plan, repaired = model.plan, model["repair_bytes"]
     return 8 * repaired / plan.repair_bits_per_second + repaired / plan.decode_bytes_per_second
 
 
 @figure("transaction_bytes")
 def transaction_bytes_ratio(model: Model) -> float | Evidence:
-    """Bytes of a transaction, over the baseline's."""
+    """Bytes of a transaction, relative to the baseline."""
     if model.baseline is None:
         return math.nan
     return model.exact(model["transaction_bytes"] / model.baseline["transaction_bytes"])
@@ -321,14 +321,14 @@ def transaction_bytes_ratio(model: Model) -> float | Evidence:
 
 @figure("capacity_per_second")
 def capacity_ratio(model: Model) -> float:
-    """Capacity over the baseline's."""
+    """Capacity, relative to the baseline."""
     baseline = model.baseline["capacity_per_second"] if model.baseline else 0.0
     return model["capacity_per_second"] / baseline if baseline else math.nan
 
 
 @figure("verify_seconds")
 def verification_ratio(model: Model) -> float:
-    """Verification over the baseline's."""
+    """Time of a verification, relative to the baseline."""
     if model.baseline is None:
         return math.nan
     return model["verify_seconds"] / model.baseline["verify_seconds"]
@@ -336,7 +336,7 @@ def verification_ratio(model: Model) -> float:
 
 @figure("capacity_per_second accounts moves_register")
 def migration_seconds(model: Model) -> float:
-    """Registration of new keys for all accounts, in full blocks."""
+    """Time to register new keys for all accounts if full blocks contain nothing else."""
     plan, baseline = model.plan, model.baseline
     if baseline is None or not plan.accounts or not baseline["capacity_per_second"]:
         return math.nan
@@ -357,18 +357,18 @@ def _full_cycle(model: Model) -> float:
 
 
 def evaluate(plan: Plan, costs: CostTable, *, seed: int = 0) -> pd.DataFrame:
-    """Return all figures of one draw: a frame of the contract "study", without intervals.
+    """Return all figures for one random network as a frame, without intervals.
 
-    Columns: study, algorithm, quantity, value (NaN where there is none), low and high (the ends of
+    Columns: study, algorithm, quantity, value (NaN if there is none), low and high (the ends of
     the interval, or the value), text (the name of the limit for "binding_limit", else ""), unit,
     kind ("registry", "published", "measured", "given" or "modelled"), source (of the number, or
-    what the model rests on).
+    of the model's inputs).
     """
     return framed_models(plan, models(plan, costs, seed=seed))
 
 
 def framed_models(plan: Plan, by_algorithm: Mapping[str, Model]) -> pd.DataFrame:
-    """Return the figures of models as a frame; see `evaluate`."""
+    """Return the figures of models as a frame with the columns of `evaluate`."""
     figures = {name: model.figures() for name, model in by_algorithm.items()}
     return framed(plan, figures, {name: model.limit for name, model in by_algorithm.items()})
 
@@ -376,7 +376,7 @@ def framed_models(plan: Plan, by_algorithm: Mapping[str, Model]) -> pd.DataFrame
 def framed(
     plan: Plan, figures: Mapping[str, Mapping[str, Figure]], limits: Mapping[str, str]
 ) -> pd.DataFrame:
-    """Return figures as a frame; see `evaluate`."""
+    """Return figures as a frame with the columns of `evaluate`."""
     return STUDY.frame(
         [plan.title, algorithm, name, figure.value, figure.low, figure.high,
          limits[algorithm] if name == "binding_limit" else "",

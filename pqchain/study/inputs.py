@@ -1,4 +1,4 @@
-"""The inputs of a study: each declared once, as a field of `Plan` with meaning, unit and bounds."""
+"""Inputs of a study, each declared once: a field of `Plan` with its meaning, unit and bounds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from pqchain.study.provers import PROVERS
 
 
 class Observation(NamedTuple):
-    """A value observed on a chain of today, for comparison with the model."""
+    """A value measured on an existing chain, for comparison with the model."""
 
     quantity: str
     """Name of a figure."""
@@ -49,10 +49,10 @@ class Observation(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """A chain and its load. Times are in seconds, sizes in bytes, rates per second.
+    """Inputs of a study: a chain and its load. Units: seconds, bytes, and rates per second.
 
-    Inputs of the network that are None get the default of the law; they stay None where the law
-    has no such input. Raises ImpossiblePlan.
+    Network inputs that are None get the default of the kind of network, `law`; they stay None if
+    that kind has no such input. Raises ImpossiblePlan.
     """
 
     # Annotated rather than field(metadata=...): type checkers still see which inputs are required,
@@ -240,7 +240,7 @@ class Plan:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every scheme whose costs are needed, the baseline first."""
+        """Names of all schemes whose costs are needed, the baseline first."""
         first = (self.baseline,) if self.baseline else ()
         return tuple(dict.fromkeys((*first, *self.algorithms, *self.migration)))
 
@@ -250,7 +250,7 @@ class Plan:
 
     @property
     def bundled(self) -> str:
-        """The scheme whose signatures in a block become one aggregate or proof; "" for none."""
+        """The scheme whose signatures in a block become one aggregate or proof; "" if none."""
         how = self.transaction_aggregation
         if how in ("plain", BLS):
             return BLS_SCHEME if how == BLS else ""
@@ -258,12 +258,12 @@ class Plan:
 
     @property
     def post_quantum(self) -> tuple[str, ...]:
-        """The schemes that a quantum computer does not break."""
+        """Names of the post-quantum schemes among `algorithms`."""
         return tuple(n for n in self.algorithms if schemes.is_post_quantum(self.algorithm(n)))
 
     @property
     def unused(self) -> frozenset[str]:
-        """Inputs without effect under the law of the network."""
+        """Names of the inputs that have no effect for this kind of network."""
         serial = {"vote_phases", "verification_threads"} if self.law == "paper-serial" else set()
         return frozenset(serial | {name for name in NETWORK if getattr(self, name) is None})
 
@@ -283,9 +283,9 @@ class Plan:
         return rows
 
     def with_(self, **changes: Any) -> Plan:
-        """Return a copy with other inputs; a changed input loses its source.
+        """Return a copy with some inputs changed; a changed input loses its source.
 
-        Another law or world resets the network. Raises UnknownName and ImpossiblePlan.
+        A new `law` or `world` resets other network inputs. Raises UnknownName, ImpossiblePlan.
         """
         for name in changes:
             check_name(name)
@@ -303,13 +303,13 @@ class Plan:
         return replace(changed, sources={name: self.sources[name] for name in same})
 
     def default(self, name: str) -> Any:
-        """Return the default of an input, for one of the network that of its law."""
+        """Return the default of an input; that of a network input depends on `law`."""
         if name in NETWORK and name != "law":
             return getattr(named(self.law), NETWORK[name])
         return INPUTS[name].default
 
     def source(self, name: str) -> str:
-        """Return the source of an input."""
+        """Return the source of an input's value."""
         is_default = getattr(self, name) == self.default(name)
         return self.sources.get(name, "default" if is_default else "set for this study")
 

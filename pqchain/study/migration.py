@@ -1,9 +1,9 @@
-"""Migration of accounts to new keys by day, and the growth of blocks meanwhile.
+"""Model of the migration of accounts to new keys, and of the growth of the chain, by day.
 
-Every day a share of the blocks is for transactions that move keys; wallets ask to move along a
-logistic curve of adoption, and wait while blocks are full. The phases of BIP-361 speed up the
-requests, and end the migration. Transactions of moved accounts have the length of the new scheme,
-and transactions beyond the rest of a block are refused.
+A share of each block is reserved for moves, transactions that replace the key of an account.
+Requests to move follow a logistic adoption curve, and wait while blocks are full. The phases of
+BIP-361 speed up the requests, and end the migration. Transactions of moved accounts have the
+length of the new scheme, and transactions that do not fit in the rest of a block are refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MIGRATION = Contract.of(
 )
 
 PRESSED_DAYS = 365.25
-"""Days from phase A until all have asked: an assumption, as BIP-361 has no number."""
+"""Days from phase A until all have requested a move: an assumption, not part of BIP-361."""
 
 NEARLY_ALL = 0.9995
 """Share of the accounts at which a migration ends; a logistic curve has no end."""
@@ -41,7 +41,7 @@ class Migration:
 
     accounts: float
     moves_per_block: float
-    """Moves of a block full of them."""
+    """Number of moves in a block that contains only moves."""
     blocks_per_day: float
     share: float = 1.0
     """Share of each block for moves."""
@@ -61,7 +61,7 @@ class Migration:
     """The load without moves."""
     old_per_day: float = 0.0
     new_per_day: float = 0.0
-    """Transactions of the full blocks of a day, before and after."""
+    """Transactions in a day of full blocks, before and after their senders moved."""
 
     def __post_init__(self) -> None:
         for name in ("accounts", "moves_per_block", "blocks_per_day"):
@@ -83,7 +83,7 @@ class Migration:
 
     @property
     def least_days(self) -> float:
-        """The days of a migration in which all ask at once.
+        """Duration of the migration in days if all accounts request it at once.
 
         >>> bitcoin = Migration(accounts=186.7e6, moves_per_block=17_020, blocks_per_day=144)
         >>> round(bitcoin.least_days, 2)  # arXiv 2410.16965 prints 76.16
@@ -92,7 +92,7 @@ class Migration:
         return self.accounts / self.moves_per_day
 
     def asked_share(self, day: float) -> float:
-        """Return the share of the accounts that have asked to move by a day."""
+        """Return the share of the accounts that have requested to move by this day."""
         if not self.adoption_days:
             return 1.0
         if day <= self.phase_a_days:
@@ -113,9 +113,9 @@ def _logistic(at: float) -> float:
 
 
 def series(migration: Migration, *, days: float | None = None) -> pd.DataFrame:
-    """Return a migration by day until nearly all have moved, phase B ends it, or `days` end.
+    """Return a migration by day until nearly all have moved, phase B starts, or `days` are over.
 
-    Columns: day, moved_share, waiting_share (asked to move, but not moved yet),
+    Columns: day, moved_share, waiting_share (requested, but not moved yet),
     carried_per_second and wanted_per_second (transactions without moves), growth_bytes_per_day (of
     the chain), phase ("open"; "A": no payments to legacy keys; "B": legacy keys are disabled).
     """
@@ -139,7 +139,7 @@ def series(migration: Migration, *, days: float | None = None) -> pd.DataFrame:
 
 
 def _day(migration: Migration, moved: float, moving: float, asked: float) -> list[float]:
-    """Return shares, transactions a second and bytes of a day."""
+    """Return the columns of `series` for a day, from moved_share to growth_bytes_per_day."""
     share = moved / migration.accounts
     used = moving / (migration.moves_per_block * migration.blocks_per_day)
     # A transaction takes 1 / (transactions of a full block) of a block, old ones less than new.

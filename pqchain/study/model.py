@@ -1,7 +1,7 @@
-"""The model of a scheme on a chain, whose figures `pqchain.study.figures` declares.
+"""Model of a signature scheme on a chain; `pqchain.study.figures` declares its figures.
 
-`models` returns a model of each scheme; its figures are computed when they are first asked for,
-because a sensitivity needs one figure of dozens of plans.
+`models` returns a model of each scheme; its figures are computed at first use, because a
+sensitivity analysis needs only one figure of each of dozens of plans.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MIX = "as migrated"
 
 
 class Evidence(NamedTuple):
-    """A value that is not plain arithmetic of the model."""
+    """A value with its own kind and source, instead of those of the model."""
 
     value: float
     kind: Kind
@@ -38,7 +38,7 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """The declaration of a figure."""
+    """Declaration of a figure: its unit, meaning, inputs and function."""
 
     unit: Unit
     about: str
@@ -48,7 +48,7 @@ class Quantity:
     is_unconditional: bool
     """Whether the figure exists for a scheme of which no transaction fits in a block."""
     is_averaged: bool
-    """Whether a mix takes the mean of its schemes; other figures follow from these means."""
+    """Whether a mix has the mean of its schemes; its other figures are computed from means."""
 
 
 QUANTITIES: dict[str, Quantity] = {}
@@ -60,9 +60,9 @@ _Function = Callable[["Model"], "float | Evidence"]
 def figure(
     needs: str, unit: str | None = None, *, unconditional: bool = False, averaged: bool = False
 ) -> Callable[[_Function], _Function]:
-    """Declare a figure. `needs` names inputs, and figures above it with their inputs.
+    """Declare a figure. `needs` names inputs, and earlier figures, whose inputs it includes.
 
-    Its docstring is its meaning, and its unit is that of its name unless one is given.
+    The docstring of the function is its meaning; its name implies the unit unless one is given.
     """
 
     def declare(function: _Function) -> _Function:
@@ -92,7 +92,7 @@ class Model:
         return self.figure(name).value
 
     def figure(self, name: str) -> Figure:
-        """Return a figure."""
+        """Return the figure of this name, computed at first use."""
         # Computed at first use and kept: a sensitivity asks for one figure, a page for all.
         if name not in self._figures:
             self._figures[name] = self._compute(name)
@@ -125,7 +125,7 @@ class Model:
 
     @cached_property
     def arithmetic(self) -> str:
-        """The source of a figure that is computed from costs and inputs, or why there is none."""
+        """Source of the figures computed from costs and inputs, or why there are none."""
         if self.count:
             return f"arithmetic of pqchain.study over {self.row.source}"
         container = f"a block of {self.plan.block_bytes} bytes"
@@ -135,7 +135,7 @@ class Model:
 
     @cached_property
     def cost_kind(self) -> Kind:
-        """The kind of the costs of the scheme."""
+        """Kind of evidence of the scheme's costs."""
         origin = self.costs.source.partition(":")[0]
         kind = {"paper": Kind.PUBLISHED, "measured": Kind.MEASURED}.get(origin)
         if kind is None:
@@ -146,26 +146,26 @@ class Model:
         return Kind.GIVEN if self.row.is_given else kind
 
     def size(self, value: float) -> Evidence:
-        """Return a size of the scheme; with measured costs, sizes are those of the registry."""
+        """Return a size with its source, the registry if costs are measured."""
         if self.cost_kind is Kind.MEASURED:
             return Evidence(value, Kind.REGISTRY, f"pqchain.algorithms, {self.algorithm}")
         return Evidence(value, self.cost_kind, self.row.source)
 
     def exact(self, value: float) -> Evidence:
-        """Return a figure that follows from sizes and limits exactly."""
+        """Return a value that follows exactly from sizes and limits, with its source."""
         source = "limits of the plan" if self.plan.envelope_bytes else "pqchain.chain.encoding"
         return Evidence(value, Kind.MODELLED, f"{source}, exact for the sizes given")
 
     @cached_property
     def lengths(self) -> dict[int, int]:
-        """Counts of signatures by length."""
+        """Number of signatures of each length in a sample."""
         if chain.key_mode(self.plan, self.algorithm) == "recovered":
             return {encoding.RECOVERABLE[self.algorithm]: 1}
         return dict(distribution(self.row.algorithm, self.row.signature_bytes))
 
     @cached_property
     def bundle(self) -> chain.Bundle | None:
-        """The aggregate or proof that replaces signatures."""
+        """Aggregate or proof that replaces the scheme's signatures, if any."""
         return chain.bundle_of(self.plan, self.algorithm, self.costs)
 
     @property
@@ -180,18 +180,18 @@ class Model:
 
     @cached_property
     def allowed(self) -> dict[str, float]:
-        """Transactions that each limit alone allows."""
+        """Number of transactions in a block that each limit alone allows, by limit."""
         carried = chain.vote_bytes(self.plan, mean(self.lengths))
         return chain.per_block(self.plan, self.use, carried, self.bundle, self.baseline_row)
 
     @cached_property
     def block_limit(self) -> str:
-        """The limit on the transactions of a block that binds."""
+        """Name of the binding limit on the transactions of a block."""
         return chain.binding(self.allowed)
 
     @property
     def limit(self) -> str:
-        """The limit on throughput that binds."""
+        """Name of the binding limit on throughput."""
         plan = self.plan
         # Where blocks wait for finality, a slow network limits throughput more than the block does.
         waits = not plan.final_blocks and plan.block_seconds > 0
@@ -201,7 +201,7 @@ class Model:
 
     @cached_property
     def count(self) -> float:
-        """Transactions of a full block."""
+        """Number of transactions in a full block."""
         count = self.allowed[self.block_limit]
         encoded = not self.plan.envelope_bytes and self.bundle is None
         if count and self.block_limit == "bytes" and encoded:
@@ -211,14 +211,14 @@ class Model:
 
     @cached_property
     def signer(self) -> str:
-        """The row of the rebuilt Table 3 that signs; "" for the machine of the costs."""
+        """Signing device, a row of the rebuilt Table 3; "" for the machine of the costs."""
         # The paper's accelerator signs Falcon only; other schemes sign on the machine of the costs.
         is_falcon = self.plan.algorithm(self.algorithm).family == "Falcon"
         return SIGNERS[self.plan.signer] if is_falcon else ""
 
     @cached_property
     def checked(self) -> Costs:
-        """The costs of a signature as the signer makes it and a block carries it."""
+        """Costs with the signer's time, and with a bundle's instead of each signature's."""
         signing = self.row.sign_seconds / self.plan.signing_factor
         if self.signer:
             key = (self.signer, self.row.algorithm)
@@ -234,7 +234,7 @@ class Model:
 
     @cached_property
     def scenario(self) -> Scenario:
-        """The consensus of a full block."""
+        """Consensus scenario of a full block."""
         plan = self.plan
         return Scenario(
             algorithm=self.checked.algorithm,
@@ -254,12 +254,12 @@ class Model:
 
     @property
     def proof_bytes(self) -> float:
-        """Bytes of the bundle of a full block."""
+        """Bytes of the bundle of a full block; 0 without a bundle."""
         return self.bundle.bytes(self.count * self.plan.signatures) if self.bundle else 0.0
 
     @property
     def proof_seconds(self) -> float:
-        """Time to verify the bundle of a block."""
+        """Fixed time to verify the bundle of a block; 0 without a bundle."""
         return self.bundle.fixed_seconds if self.bundle else 0.0
 
     def final(self, signatures: float) -> float:
@@ -273,7 +273,7 @@ class Model:
 
     @cached_property
     def registrations(self) -> float:
-        """Accounts that a block full of moves moves to the scheme; NaN if none can move."""
+        """Number of accounts that one block of moves moves to the scheme; NaN if none can."""
         # A move needs a baseline to move from, and a key that fits in the data of a transaction.
         plan, row, baseline = self.plan, self.row, self.baseline_row
         if baseline is None or not plan.accounts or row.public_key_bytes > encoding.MAX_DATA_BYTES:
@@ -288,12 +288,12 @@ class Model:
 
     @cached_property
     def blocks(self) -> queueing.Blocks:
-        """How blocks of the scheme follow each other."""
+        """Blocks of the scheme for the queueing model."""
         return blocks(self.plan, self)
 
 
 def blocks(plan: Plan, values: Mapping[str, float] | Model) -> queueing.Blocks:
-    """Return how blocks with these figures follow each other."""
+    """Return blocks with these figures for the queueing model."""
     return queueing.Blocks(
         transactions=values["transactions_per_block"],
         seconds=plan.block_seconds,
@@ -307,8 +307,8 @@ class MixedModel(Model):
     """The model of a chain on which several schemes are in use.
 
     Bytes and times of a transaction are means by share. A full block holds each scheme's share of
-    its bytes, and its time to finality is the mean by those bytes: exact where that time grows
-    linearly with verifications, as under every law here except for which delegate is last.
+    its bytes, and its time to finality is the mean by those bytes: exact if that time is
+    linear in the verifications, as in all network models here apart from which delegate is last.
     """
 
     def __init__(self, plan: Plan, costs: CostTable, parts: Mapping[str, Model]) -> None:
@@ -321,30 +321,30 @@ class MixedModel(Model):
         for name in used:
             if not parts[name].count:
                 raise UsageError(
-                    f"migration must name schemes of which a transaction fits in a block of "
+                    f"migration must name schemes whose transactions fit in a block of "
                     f"{plan.block_bytes} bytes; got {name}. Give larger blocks or another scheme."
                 )
         self._parts = [(share, parts[name]) for name, share in used.items()]
 
     @cached_property
     def arithmetic(self) -> str:
-        """The source of every figure."""
+        """Source of every figure."""
         return f"mean by share over {self.costs.source}"
 
     @cached_property
     def count(self) -> float:
-        """Transactions of a full block."""
+        """Number of transactions in a full block."""
         # The harmonic mean, because a transaction takes 1 / count of a block.
         return 1 / sum(share / part.count for share, part in self._parts)
 
     @cached_property
     def block_limit(self) -> str:
-        """The limit of the scheme that takes most of the block."""
+        """Block limit of the scheme that takes the largest part of the block."""
         return max(self._parts, key=lambda part: part[0] / part[1].count)[1].block_limit
 
     @cached_property
     def registrations(self) -> float:
-        """The mean by share."""
+        """Mean of the schemes' registrations, weighted by their shares."""
         return sum(share * part.registrations for share, part in self._parts)
 
     def _compute(self, name: str) -> Figure:
@@ -370,7 +370,7 @@ class MixedModel(Model):
 
 
 def models(plan: Plan, costs: CostTable, *, seed: int = 0) -> dict[str, Model]:
-    """Return the model of each scheme and of a migration's mix for a draw. Raises MissingCosts."""
+    """Return the model of each scheme, and of a mix of them, for a seed. Raises MissingCosts."""
     by_algorithm: dict[str, Model] = {}
     # The baseline is first in `names`, because the others refer to its model.
     for name in plan.names:

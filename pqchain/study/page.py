@@ -1,4 +1,4 @@
-"""The page of a study: one self-contained file with the answer on the first screen."""
+"""HTML page of a study: one self-contained file with the main results at the top."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def write(analysis: Analysis, path: str | Path) -> Path:
 
 
 def check_page(path: str | Path) -> Path:
-    """Return the path of a page. Raises UsageError if it cannot be written."""
+    """Check that a page can be written to `path`; return it as a Path. Raises UsageError."""
     place = Path(path)
     if place.suffix != ".html":
         raise UsageError(f"the name of a page must end in .html; got {place}")
@@ -38,7 +38,7 @@ def check_page(path: str | Path) -> Path:
 
 
 def markup(analysis: Analysis) -> str:
-    """Return the page as HTML."""
+    """Return the page of a study as HTML."""
     findings, tornado = analysis.findings, analysis.tornado
     plan = findings.plan
     parts: dict[str, tuple[str, ...]] = {

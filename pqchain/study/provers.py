@@ -1,6 +1,6 @@
-"""Published rates, proof sizes and verification times of provers.
+"""Published rates, proof sizes and verification times of provers that aggregate signatures.
 
-Nothing here was measured by pqchain, as the source of every figure that depends on it states.
+pqchain measured none of these values; the source of every figure that depends on them says so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CITED = "cited, not measured here"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prover:
-    """One prover on one machine, as published."""
+    """Published performance of one prover on one machine."""
 
     name: str
     title: str
@@ -63,26 +63,26 @@ class Prover:
 
 
 def read(path: Path) -> Prover:
-    """Return the prover of a file. Raises DataError."""
+    """Read a prover from a TOML file. Raises DataError."""
     # Measurements that the source does not publish are None.
     facts: dict[str, Any] = dict.fromkeys(_MEASURED)
     facts |= {"name": path.stem, **installation.read_toml(path)}
     if set(facts) != _FIELDS:
         wrong = ", ".join(sorted(set(facts) ^ _FIELDS))
-        raise DataError(f"{path} must have the fields of data/provers; wrong: {wrong}")
+        raise DataError(f"{path} must have the fields of data/provers; missing or unknown: {wrong}")
     try:
         for key in ("rates", "proofs"):
             facts[key] = tuple(sorted(_pair(*pair) for pair in facts[key]))
         for key in _MEASURED:
             facts[key] = facts[key] if facts[key] is None else _pair(facts[key], 0)[0]
     except (TypeError, ValueError, OverflowError) as error:
-        message = f"{path}: {key} must be as in data/provers; got {facts[key]!r} ({error})"
+        message = f"{path}: {key} must have its form in data/provers; got {facts[key]!r} ({error})"
         raise DataError(message) from error
     for key in _FIELDS - {"rates", "proofs", *_MEASURED}:
         if not isinstance(facts[key], str):
-            raise DataError(f"{path}: {key} must be a text; got {facts[key]!r}")
+            raise DataError(f"{path}: {key} must be a string; got {facts[key]!r}")
     if not facts["proofs"]:
-        raise DataError(f"{path}: proofs must have at least one pair; got none")
+        raise DataError(f"{path}: proofs must have at least one [signatures, bytes]; got none")
     return Prover(**facts)
 
 

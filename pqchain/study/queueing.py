@@ -1,4 +1,4 @@
-"""Latency of a transaction by arrivals: wait for a block, queue, and finality.
+"""Mean latency of a transaction by arrival rate: wait for a block, queue, and finality.
 
 A closed form. Transactions arrive as a Poisson process; every cycle a block takes the first n of
 them. The queue after a block is the maximum of a random walk, whose mean is Spitzer's sum:
@@ -32,12 +32,12 @@ MOST_TERMS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
-    """Size, interval and finality of blocks."""
+    """Parameters of blocks: number of transactions, interval and time to finality."""
 
     transactions: float
     """Transactions of a full block."""
     seconds: float
-    """The least block interval."""
+    """Minimum block interval."""
     waits: bool
     """Whether a block waits for the finality of the previous one."""
     empty_seconds: float
@@ -46,7 +46,7 @@ class Blocks:
     """The same for a full block."""
 
     def final_seconds(self, fill: float) -> float:
-        """Return the time from proposal to finality of a block of this fill, 0 to 1."""
+        """Return the time from proposal to finality of a block filled to this share, 0 to 1."""
         return self.empty_seconds + fill * (self.full_seconds - self.empty_seconds)
 
     def cycle_seconds(self, rate: float) -> float:
@@ -62,7 +62,7 @@ class Blocks:
 
     @property
     def capacity_per_second(self) -> float:
-        """The greatest throughput."""
+        """Maximum throughput in transactions per second."""
         cycle = max(self.seconds, self.full_seconds) if self.waits else self.seconds
         return self.transactions / cycle
 
@@ -79,9 +79,9 @@ def latency_seconds(blocks: Blocks, rate: float) -> float:
 
 
 def left_over(arrivals: float, room: int) -> float:
-    """Return the mean number of transactions that a block leaves to the next.
+    """Return the mean number of transactions that stay in the queue after a block.
 
-    `arrivals` is the mean number in a cycle, `room` the number that a block takes.
+    `arrivals` is the mean number in a cycle, `room` the number that fits in a block.
 
     >>> round(left_over(0.5, 1), 6)  # M/D/1: 0.5 ** 2 / (2 * 0.5)
     0.25
@@ -98,7 +98,7 @@ def left_over(arrivals: float, room: int) -> float:
 
 
 def _excess(mean: float, bound: int) -> float:
-    """Return E[(X - bound)+] of a Poisson variable, whose mean is below the bound."""
+    """Return E[(X - bound)+] for a Poisson variable X with a mean below the bound."""
     # Logarithms: the factors overflow long before their quotient does.
     first = math.exp(bound * math.log(mean) - mean - math.lgamma(bound + 1))
     if first == 0.0:
@@ -109,7 +109,7 @@ def _excess(mean: float, bound: int) -> float:
 
 
 def curve(blocks_of: dict[str, Blocks]) -> pd.DataFrame:
-    """Return the latency of each scheme at shares of its capacity.
+    """Return the latency of each scheme at several shares of its capacity.
 
     Columns: algorithm, arrivals_per_second, load (share of the scheme's capacity), latency_seconds.
     """

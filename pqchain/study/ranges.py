@@ -61,16 +61,16 @@ class InputRange:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The values with their units."""
+        """Texts of the values, with units."""
         return tuple(_label(value, INPUTS[self.name].unit) for value in self.values)
 
 
 def input_ranges(
     plan: Plan, outputs: Iterable[str] = OUTPUTS, factors: Sequence[float] = FINE
 ) -> tuple[InputRange, ...]:
-    """Return the inputs on which any of these figures depends, in the order of a plan.
+    """Return the inputs on which at least one of `outputs` depends, in the order of `Plan`.
 
-    An input that is 0, for something that the chain does not have, is left out.
+    Inputs that are 0, and inputs of features that the chain does not have, are left out.
     """
     needed = frozenset[str]().union(*(QUANTITIES[name].needs for name in outputs))
     ranges = (input_range(plan, name, factors) for name in INPUTS if name in needed)
@@ -78,7 +78,7 @@ def input_ranges(
 
 
 def input_range(plan: Plan, name: str, factors: Sequence[float] = FINE) -> InputRange | None:
-    """Return the values that an input can have alone; None if it cannot change."""
+    """Return the values that an input can have if no other changes; None if it cannot change."""
     if name in plan.unused or not getattr(plan, _REQUIRES.get(name, "nodes")):
         return None
     start = getattr(plan, name)

@@ -1,4 +1,4 @@
-"""Plans from TOML files; errors list every problem with its line and the nearest known name."""
+"""Reader of plans in TOML; errors list every problem with its line and the nearest known name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def load(source: str | Path) -> Plan:
 
 
 def parse(text: str, name: str) -> Plan:
-    """Return the plan that TOML describes. Raises UsageError with every problem and its line."""
+    """Parse a plan in TOML. Raises UsageError with every problem and its line."""
     try:
         document = parse_toml(text)
     except ValueError as error:
@@ -109,19 +109,19 @@ def parse(text: str, name: str) -> Plan:
 
 
 def observation(row: Mapping[str, Any]) -> Observation:
-    """Return the observation of a table [[observed]]. Raises UsageError."""
+    """Return the observation that a TOML table [[observed]] describes. Raises UsageError."""
     values = {"set": {}, "algorithm": "", **row}
     expected: dict[str, Any] = dict.fromkeys(("quantity", "algorithm", "source", "date"), str)
     expected |= {"value": (int, float), "set": Mapping}
     if wrong := sorted(set(values) ^ set(expected)):
         raise UsageError(
             f"an observation must have {', '.join(expected)}; got {', '.join(sorted(row))} "
-            f"(wrong: {', '.join(wrong)})"
+            f"(missing or unknown: {', '.join(wrong)})"
         )
     for name, kind in expected.items():
         if not isinstance(values[name], kind):
             raise UsageError(
-                f"{name} of an observation must be as in data/chains; "
+                f"{name} of an observation must have its type in data/chains; "
                 f"got {short_repr(values[name])}"
             )
     if values["quantity"] not in QUANTITIES:
@@ -138,7 +138,7 @@ def observation(row: Mapping[str, Any]) -> Observation:
 
 
 def _flattened(document: Mapping[str, Any], name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name of every table, "" for the document, and its keys."""
+    """Yield the name and the keys of every table; the name of the document is ""."""
     inner = {key: value for key, value in document.items() if isinstance(value, Mapping)}
     yield name, {key: value for key, value in document.items() if key not in inner}
     for key, table in inner.items():
@@ -146,7 +146,7 @@ def _flattened(document: Mapping[str, Any], name: str = "") -> Iterator[tuple[st
 
 
 def _tables(names: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the section of each table of a document, and messages for misspelt ones."""
+    """Return the known table that each table is read as, and messages for misspelt ones."""
     # A misspelt table is read as the nearest one, so that its inputs are not reported as missing.
     known = {*(row.table for row in INPUTS.values()), "sources"}
     tables: dict[str, str] = {}

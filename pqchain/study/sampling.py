@@ -1,4 +1,4 @@
-"""Figures over several draws: passes of measurement, seeds of the network, and intervals."""
+"""Monte Carlo evaluation of a study over measurement passes and network seeds, with intervals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pqchain.study.migration import DAY_SECONDS, Migration
 from pqchain.works import papers
 
 DRAWS = 16
-"""Draws of a study, each of a network and of one pass of measurement."""
+"""Number of Monte Carlo draws; each uses one network seed and one measurement pass."""
 
 INTERVAL = (0.05, 0.95)
 """Quantiles of the draws at the ends of an interval, which holds nine draws of ten."""
@@ -52,7 +52,7 @@ _AGGREGATES = "aggregates"
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Costs of the schemes of a plan from several passes of measurement.
+    """Costs of the schemes of a plan from several measurement passes.
 
     A pass measures every scheme once; a draw uses one pass for all schemes, so that a slow phase of
     the machine slows all schemes of a draw and their ratios stay those of one pass. Each time is
@@ -68,7 +68,7 @@ class Times:
 
     @property
     def middle(self) -> CostTable:
-        """The median of the passes, for each time."""
+        """Costs with the median of the passes for each time."""
         rows = tuple(
             _median([table[row.algorithm] for table in self.passes], _TIMES)
             for row in self.passes[0].rows
@@ -78,7 +78,7 @@ class Times:
         return replace(self.passes[0], rows=rows, aggregates=aggregates)
 
     def drawn(self, number: int) -> CostTable:
-        """Return the costs of a draw: a pass, varied by drift and by the spread of its samples."""
+        """Return the costs of a draw: one pass with random changes by drift and sample spread."""
         table = self.passes[number % len(self.passes)]
         # Draw 0 has the times of the first pass as measured; printed times have no spread.
         if number == 0 or (not self.spread and self.drift == 1.0):
@@ -109,7 +109,7 @@ class Times:
         return replace(table, rows=tuple(map(varied, table.rows)), aggregates=aggregates)
 
     def unsteady(self) -> list[str]:
-        """Return a warning that lists times that vary between passes, the worst first."""
+        """Return a list with a warning about times that vary between passes; [] if none do."""
         wide = []
         for row in self.passes[0].rows:
             for name in ("sign_seconds", "verify_seconds"):
@@ -124,7 +124,7 @@ class Times:
 
 
 def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
-    """Return the times of a plan without measuring; None if the plan needs a measurement.
+    """Return a plan's times, published or from `measurements`; None if it must be measured.
 
     Raises UsageError if measurements are given that the plan does not use, and MissingCosts.
     """
@@ -142,7 +142,7 @@ def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
 def measured(
     plan: Plan, *, passes: int = PASSES, preset: PresetName | None = None, progress: bool = False
 ) -> Times:
-    """Measure the schemes of a plan in several passes of one round."""
+    """Measure the schemes of a plan in several passes, each with one timing round."""
     chosen = preset or presets.preset()
     tables, measurements = [], []
     spreads: dict[tuple[str, str], list[float]] = {}
@@ -186,7 +186,7 @@ def _to_measure(plan: Plan) -> list[str]:
     defined = {row.algorithm for row in plan.own_schemes}
     names = [name for name in plan.names if name not in defined]
     if not names:
-        raise UsageError("algorithms must name one of the registry, such as the baseline")
+        raise UsageError("algorithms must include a scheme of the registry to measure; add one")
     return names
 
 
@@ -209,7 +209,7 @@ def _of(plan: Plan, table: CostTable) -> CostTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Findings:
-    """The figures of a plan over several draws."""
+    """Results of a study: the figures of a plan over several draws."""
 
     plan: Plan
     costs: CostTable
@@ -225,17 +225,17 @@ class Findings:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """Every figure: a frame of the contract "study"."""
+        """Every figure as a frame with the columns of `pqchain.study.evaluate`."""
         return framed(self.plan, self.figures, self.limits)
 
     @property
     def table(self) -> pd.DataFrame:
-        """Values only: a row for each figure, a column for each scheme."""
+        """Values without intervals: a row for each figure, a column for each scheme."""
         return pd.DataFrame(self.values)
 
     @property
     def values(self) -> dict[str, dict[str, float]]:
-        """Values by scheme and figure."""
+        """Values of the figures, by scheme and by name of the figure."""
         return {
             algorithm: {name: figure.value for name, figure in by_name.items()}
             for algorithm, by_name in self.figures.items()
@@ -243,7 +243,7 @@ class Findings:
 
     @property
     def best(self) -> str:
-        """The post-quantum scheme of the greatest capacity; "" without any."""
+        """Post-quantum scheme with the greatest capacity; "" if the plan has none."""
         capacity = {name: self.figures[name]["capacity_per_second"] for name in self.figures}
         return max(self.plan.post_quantum, key=lambda name: capacity[name].value, default="")
 
@@ -256,7 +256,7 @@ class Findings:
         plan, values = self.plan, self.values
         if not plan.accounts or not plan.baseline:
             raise UsageError(
-                "accounts must be above 0 and baseline a scheme for a migration; got "
+                "accounts must be above 0 and baseline must be a scheme for a migration; got "
                 f"{plan.accounts} and {plan.baseline!r}"
             )
         old, new = values[plan.baseline], values[algorithm]
@@ -285,7 +285,7 @@ class Findings:
         )
 
     def differ(self, quantity: str, algorithm: str, other: str) -> bool:
-        """Return whether a figure of two schemes differs: their intervals do not overlap."""
+        """Return whether two schemes differ in a figure: their intervals do not overlap."""
         first, second = (self.figures[name][quantity] for name in (algorithm, other))
         return first.high < second.low or second.high < first.low
 
@@ -298,18 +298,18 @@ def run(
     preset: PresetName | None = None,
     progress: bool = False,
 ) -> Findings:
-    """Compute all figures over draws; without `measurements`, measured costs are measured now.
+    """Compute all figures over several draws; measure first if the plan needs it.
 
-    The value of a figure is the median of its draws; its interval holds nine draws of ten. Raises
+    The value of a figure is the median of its draws; its interval contains 90 % of them. Raises
     UsageError, and MissingCosts for schemes without costs.
     """
     integer("draws", draws, least=1, most=10_000)
     # Reported here and not by the plan: sliders pass through such plans on the way to others.
     if plan.bundled and plan.bundled not in plan.names:
         raise UsageError(
-            f"algorithms must name {plan.bundled}, whose signatures "
-            f"{plan.transaction_aggregation!r} aggregates; got {', '.join(plan.names)}. "
-            "Add it, or give 'plain'."
+            f"algorithms must include {plan.bundled}, because transaction_aggregation="
+            f"{plan.transaction_aggregation!r} aggregates its signatures; got "
+            f"{', '.join(plan.names)}. Add it, or set transaction_aggregation='plain'."
         )
     times = known(plan, measurements)
     warnings: list[str] = []
@@ -332,7 +332,7 @@ def sample(
     warnings: tuple[str, ...] = (),
     progress: bool = False,
 ) -> Findings:
-    """Compute all figures over draws from known times."""
+    """Compute all figures over several draws from times that are known."""
     # The number of a draw seeds its network and picks its pass, so that equal runs are equal.
     numbers = tqdm(range(draws), disable=not progress, unit="draw")
     drawn = [models(plan, times.drawn(number), seed=number) for number in numbers]

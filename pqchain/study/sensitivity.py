@@ -1,4 +1,4 @@
-"""Sensitivity: one input halved and doubled at a time, and the best scheme in a plane of two."""
+"""Sensitivity analysis: each input halved and doubled alone, and the best scheme by two inputs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SLOWER = (0.25, 1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)
 """Factors of the verification time."""
 
 FEW_DELEGATES = 64
-"""Delegates in a plane of a chain whose blocks do not wait for finality."""
+"""Delegates that `plane` simulates if blocks do not wait for finality."""
 
 VARIED = (
     *("transactions_per_second", "block_bytes", "block_seconds", "data_bytes", "nodes"),
@@ -56,7 +56,7 @@ COSTS = frozenset({"verify_seconds", "sign_seconds", "public_key_bytes"})
 
 
 def varied(plan: Plan, costs: CostTable, name: str, factor: float) -> tuple[Plan, CostTable]:
-    """Return plan and costs with one of VARIED multiplied. Raises UsageError."""
+    """Return plan and costs with one input of VARIED times `factor`. Raises UsageError."""
     if name in COSTS:
         rows = tuple(_scaled(row, name, factor) for row in costs.rows)
         return plan, replace(costs, rows=rows)
@@ -73,7 +73,7 @@ def _scaled(subject: Any, name: str, factor: float) -> Any:
 
 
 def check_output(output: str) -> None:
-    """Raise UnknownName unless that figure has a sensitivity."""
+    """Raise UnknownName unless the sensitivity of this figure can be computed."""
     if output not in OUTPUTS:
         raise UnknownName("figure", output, OUTPUTS, "--sensitivity in `pqchain study --help`.")
 
@@ -85,7 +85,7 @@ def tornado(
     algorithm: str | None = None,
     output: str = "capacity_per_second",
 ) -> pd.DataFrame:
-    """Halve and double one input at a time; the input that changes the figure most comes first.
+    """Return the effect on a figure of halving and doubling each input, the largest effect first.
 
     Columns: algorithm, output, unit, input, base, low, high (the figure with the input halved and
     doubled; NaN where the plan would be impossible or has no such figure). Inputs without an
@@ -99,7 +99,7 @@ def tornado(
 
 
 def ranked(variations: Variations, output: str) -> pd.DataFrame:
-    """Return the effect of each input on a figure as a frame; see `tornado`."""
+    """Return the effect of each input on the figure `output` as a frame; see `tornado`."""
     base = variations.base[output]
     frame = TORNADO.frame(
         [variations.base.algorithm, output, str(QUANTITIES[output].unit), name, base]
@@ -114,7 +114,7 @@ def ranked(variations: Variations, output: str) -> pd.DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Variations:
-    """The model of a scheme as it is, and with each input halved and doubled."""
+    """Models of a scheme: with the plan unchanged, and with each input halved and doubled."""
 
     base: Model
     ends: dict[str, list[Model | None]]
@@ -122,7 +122,7 @@ class Variations:
 
 
 def one_at_a_time(plan: Plan, costs: CostTable, algorithm: str) -> Variations:
-    """Return the model of a scheme with each of VARIED halved and doubled."""
+    """Return the models of a scheme with each input of VARIED halved and doubled."""
     # Only this scheme and the baseline: others cost time and change nothing.
     alone = plan.with_(algorithms=(algorithm,), migration={})
     ends = {}
@@ -149,15 +149,15 @@ def plane(
     Two of VARIED are multiplied, for every scheme alike: `verify_seconds` times 64 is a processor
     64 times slower, `public_key_bytes` times 1/16 a key in one of 16 transactions. Columns: across,
     upwards (names), across_factor, upwards_factor,
-    winner (of equals the one with the earliest finality; "" where the plan is impossible),
-    capacity_per_second, margin (over the second; 1 for a tie, NaN for none).
+    winner (in a tie the one with the earliest finality; "" where the plan is impossible),
+    capacity_per_second, margin (ratio to the second; 1 for a tie, NaN without a second).
     """
     for name in (across, upwards):
         if name not in VARIED:
             raise UnknownName("input to vary", name, VARIED, "pqchain.study.sensitivity.VARIED.")
     contenders = plan.post_quantum
     if not contenders:
-        raise UsageError("algorithms must name a post-quantum scheme; add one")
+        raise UsageError("algorithms must include a post-quantum scheme; add one")
     # Gas is priced by the baseline's time; without gas the baseline is not needed here.
     baseline = plan.baseline if plan.verification_gas else ""
     alone = plan.with_(algorithms=contenders, migration={}, baseline=baseline)
@@ -180,7 +180,7 @@ def _models(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> dict[s
 
 
 def _winner(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> tuple[str, float, float]:
-    """Return the scheme with the greatest capacity, that capacity, and its margin."""
+    """Return the scheme with the greatest capacity, that capacity, and its ratio to the second."""
     # Ties in capacity are common, as gas or bytes bind alike; earlier finality then decides.
     order = sorted(
         (-model["capacity_per_second"], model["final_seconds"], name)

@@ -41,7 +41,7 @@ _MOST = math.log(sensitivity.FACTOR**2)
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The figures of a scheme at one position of the sliders."""
+    """Figures of a scheme for one combination of slider values."""
 
     values: tuple[float, ...]
     """Values of FIGURES."""
@@ -49,14 +49,14 @@ class Cell:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The figures with their units, and the limit."""
+        """The figures with their units, and the name of the limit."""
         named = zip(FIGURES, self.values, strict=True)
         return *(QUANTITIES[name].unit.text(value) for name, value in named), self.limit
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The figures of each scheme at every position of the sliders."""
+    """Figures of each scheme for every combination of slider values."""
 
     ranges: tuple[InputRange, ...]
     cells: tuple[Mapping[str, Cell], ...]
@@ -65,7 +65,7 @@ class Grid:
 
     @property
     def start_index(self) -> int:
-        """The index of the plan as it is."""
+        """Index in `cells` of the unchanged plan."""
         index = 0
         for slider in self.ranges:
             index = index * len(slider.values) + slider.start
@@ -73,12 +73,12 @@ class Grid:
 
     @property
     def start(self) -> Mapping[str, Cell]:
-        """The cells of the plan as it is."""
+        """Cells of the unchanged plan, by scheme."""
         return self.cells[self.start_index]
 
 
 def grid(plan: Plan, costs: CostTable, variations: sensitivity.Variations, limit: str) -> Grid:
-    """Compute the figures at every position of the sliders of `choose`, for one network draw."""
+    """Compute the figures for all values of the sliders of `choose`, for one network seed."""
     chosen = choose(plan, variations, limit)
     cells = []
     for values in product(*(slider.values for slider in chosen)):
@@ -98,7 +98,7 @@ def _cell(model: Model) -> Cell:
 
 
 def choose(plan: Plan, variations: sensitivity.Variations, limit: str) -> tuple[InputRange, ...]:
-    """Return the inputs that get a slider, in the order of a plan.
+    """Return the inputs that get a slider, in the order of `Plan`.
 
     First the input that sets the binding limit, the load and the block interval; then those
     that change figures most when halved or doubled.
@@ -119,7 +119,7 @@ def choose(plan: Plan, variations: sensitivity.Variations, limit: str) -> tuple[
 
 
 def _change(base: Model, ends: Sequence[Model | None]) -> float:
-    """Return the sum over the figures of the logarithm of their greatest ratio."""
+    """Return the sum over all figures of their largest absolute log ratio to `base`."""
     possible = [end for end in ends if end]
     return sum(
         max((_distance(base[name], end[name]) for end in possible), default=0.0) for name in FIGURES
@@ -140,7 +140,7 @@ _CAPTION = (
 
 
 def section(plan: Plan, computed: Grid) -> tuple[Markup, ...]:
-    """Return sliders, hidden without scripts, the table of the plan as it is, and the command."""
+    """Return the HTML of sliders (hidden without JavaScript), table, command and data."""
     form = element(
         "form",
         *(_slider(slider) for slider in computed.ranges),
@@ -156,7 +156,7 @@ def section(plan: Plan, computed: Grid) -> tuple[Markup, ...]:
 
 
 def script() -> str:
-    """Return the script that updates the table."""
+    """Return the JavaScript that updates the table."""
     return (files("pqchain.study") / "sliders.js").read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The findings of a study as sentences and tables."""
+"""Results of a study as sentences and tables."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pqchain.study.sampling import Findings
 
 
 def spread(findings: Findings) -> str:
-    """Return the meaning of the intervals."""
+    """Return a phrase that says what the intervals contain."""
     if findings.draws < 2:
         return "one draw, without intervals"
     return f"intervals: nine of ten of {findings.draws} draws of network and times"
 
 
 def warnings(findings: Findings) -> list[str]:
-    """Return reasons to doubt the numbers: a busy machine, a model far from observations."""
+    """Return warnings: a busy machine, or a model that differs much from observations."""
     measured = [f"Warning: {warning}." for warning in findings.warnings]
     return [*measured, *validation.large_errors(findings.calibration)]
 
@@ -88,7 +88,7 @@ def text(findings: Findings) -> str:
 
 
 def parts(findings: Findings) -> list[str | Table]:
-    """Return the conclusions, and each table."""
+    """Return the conclusions as text, followed by the tables."""
     head = f"{findings.plan.title}\ntimes: {findings.costs.source}; {spread(findings)}\n"
     trees = trees_table(findings.plan)
     return [
@@ -101,7 +101,7 @@ def parts(findings: Findings) -> list[str | Table]:
 
 
 def calibration_table(frame: pd.DataFrame) -> Table:
-    """Return the model compared with observations of the chain of today."""
+    """Return a table that compares the model with observations of the existing chain."""
     rows = []
     for row in frame.to_dict("records"):
         unit = Unit(row["unit"])
@@ -121,7 +121,7 @@ def calibration_table(frame: pd.DataFrame) -> Table:
 
 
 def limits_table(findings: Findings) -> Table:
-    """Return the binding limit of each scheme, and the bytes, weight and gas of a transaction."""
+    """Return a table of the binding limit and a transaction's bytes, weight and gas by scheme."""
     names = (
         "transaction_bytes", "transaction_weight", "transaction_gas", "transactions_per_block"
     )  # fmt: skip
@@ -143,7 +143,7 @@ def limits_table(findings: Findings) -> Table:
 
 
 def figures_table(findings: Findings) -> Table:
-    """Return every figure that any scheme has: a row for each figure, a column for each scheme."""
+    """Return a table of all figures that exist: a row for each, a column for each scheme."""
     rows = []
     for name, row in _present(findings).items():
         used = {figure.kind for figure in row}
@@ -170,7 +170,7 @@ _KINDS = (Kind.REGISTRY, Kind.PUBLISHED, Kind.MEASURED, Kind.GIVEN, Kind.MODELLE
 
 
 def outcomes_table(frame: pd.DataFrame) -> Table:
-    """Return published outcomes of chains compared with predictions from their plans."""
+    """Return a table that compares published results of chains with the model's predictions."""
     rows = []
     for row in frame.to_dict("records"):
         quantity = row["quantity"]
@@ -197,7 +197,7 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
 
 
 def trees_table(plan: Plan) -> Table | None:
-    """Return the times of trees of aggregators for a plan's votes; None without proofs."""
+    """Return a table of aggregation trees for a plan's votes; None without prover rates."""
     trees = aggregation.of_plan(plan)
     if not trees:
         return None
@@ -232,7 +232,7 @@ def trees_table(plan: Plan) -> Table | None:
 
 
 def load_table(curve: pd.DataFrame) -> Table:
-    """Return latency by load: a row for each load, a column for each scheme."""
+    """Return a table of latency: a row for each load, a column for each scheme."""
     wide = curve.pivot(index="load", columns="algorithm", values="latency_seconds")
     names = list(dict.fromkeys(curve["algorithm"]))
     return Table(
@@ -248,7 +248,7 @@ def load_table(curve: pd.DataFrame) -> Table:
 
 
 def migration_table(frame: pd.DataFrame) -> Table:
-    """Return a migration at nine of its days."""
+    """Return a table of a migration at nine of its days, equally spaced."""
     last = len(frame) - 1
     # At equal distances, with the first and the last day.
     picked = frame.iloc[sorted({round(last * part / 8) for part in range(9)})]
@@ -261,7 +261,7 @@ def migration_table(frame: pd.DataFrame) -> Table:
 
 
 def tornado_table(tornado: pd.DataFrame) -> Table:
-    """Return the values of a tornado."""
+    """Return a table of a figure with each input halved, unchanged and doubled."""
     unit = next(iter(tornado["unit"]), "")
     titles = {"low": "halved", "base": "as it is", "high": "doubled"}
     values = (Column(title, numeric=True, key=key, unit=unit) for key, title in titles.items())
@@ -274,7 +274,7 @@ def tornado_table(tornado: pd.DataFrame) -> Table:
 
 
 def plane_table(plane: pd.DataFrame) -> Table:
-    """Return the winners of a plane."""
+    """Return a table of the best scheme for each pair of factors of two inputs."""
     across, upwards = (humanize(str(plane[axis].iloc[0])) for axis in ("across", "upwards"))
     names = plane.pivot(index="upwards_factor", columns="across_factor", values="winner")
     factors = [figures.factor(float(factor)) for factor in names.columns]
@@ -290,7 +290,7 @@ def plane_table(plane: pd.DataFrame) -> Table:
 
 
 def inputs_table(plan: Plan) -> Table:
-    """Return the inputs of a study with their sources."""
+    """Return a table of the inputs of a study and their sources."""
     rows = [[about, value, unit, source] for _, value, unit, about, source in plan.input_rows()]
     return Table(
         columns=[Column("input"), Column("value", show=_plain), Column("unit"), Column("source")],
@@ -301,7 +301,7 @@ def inputs_table(plan: Plan) -> Table:
 
 
 def input_help() -> list[tuple[str, str, str, str, str]]:
-    """Return table, name, unit, meaning and default of everything that a study file may have."""
+    """Return table, name, unit, meaning and default of every key that a study file may have."""
     rows = []
     for name, row in INPUTS.items():
         default = "none" if row.default == {} else str(row.default)
@@ -314,7 +314,7 @@ def input_help() -> list[tuple[str, str, str, str, str]]:
 
 
 def sources_table(findings: Findings) -> Table:
-    """Return the source of each figure, and the inputs that it depends on."""
+    """Return a table of the source of each figure and the inputs that it depends on."""
     rows = []
     for name, row in _present(findings).items():
         sources = "; ".join(dict.fromkeys(figure.source for figure in row))
@@ -346,7 +346,7 @@ def _error(error: float) -> Shown:
 
 
 def _named(name: str) -> Shown:
-    """Return the cell of a figure: its name on a terminal, its meaning on a page."""
+    """Return a table cell for a figure: its name on a terminal, its meaning on a page."""
     return Shown(name, name, html.join(QUANTITIES[name].about if name in QUANTITIES else name))
 
 

@@ -1,7 +1,7 @@
-"""The model compared with observations of the chains of today.
+"""Comparison of the model with observations of existing chains.
 
-Nothing is fitted. Where an input and an observation have the same source, the sources of the plan
-name it.
+No input is fitted. If an input and an observation have the same source, the sources of the plan
+say so.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _EXPECTED_OF = {
 
 
 def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
-    """Return a row for each observation of the plan, and one for each missing observation.
+    """Compare the model with the plan's observations; expected but missing ones get a row, too.
 
     Columns: quantity (a figure, or one of EXPECTED without an observation), algorithm, unit, model,
-    observed (NaN if missing), error (model over observed, less 1), settings (inputs that had other
+    observed (NaN if missing), error (model / observed - 1), settings (inputs that had other
     values at the time), date, source.
     """
     rows: list[tuple[Any, ...]] = []

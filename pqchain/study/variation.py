@@ -14,7 +14,7 @@ from pqchain.costs import CostTable
 
 
 def drift(table: CostTable, measurements: list[pd.DataFrame]) -> float:
-    """Return the slowdown of the machine: the median of verifications over their fastest sample.
+    """Return the machine's slowdown: the median verification time over the fastest sample.
 
     A verification does the same work each time, so that the excess of its median is due to the
     machine: other load, its clock. Another hour may be as much faster or slower. All schemes share
@@ -37,7 +37,7 @@ def drift(table: CostTable, measurements: list[pd.DataFrame]) -> float:
 def _rows(
     table: CostTable, measurements: pd.DataFrame
 ) -> Iterator[tuple[str, Mapping[str, Mapping[str, Any]]]]:
-    """Yield each scheme with measured costs, and the rows of its implementation by operation."""
+    """Yield each scheme with measured costs, and its measurement rows by operation."""
     for row in table.rows:
         if not row.is_given:
             implementation = row.source.partition(" on ")[0]
@@ -46,7 +46,7 @@ def _rows(
 
 
 def spread(table: CostTable, measurements: pd.DataFrame) -> Iterator[tuple[str, str, float]]:
-    """Yield the relative deviation of single operations, 1.4826 MAD over the median.
+    """Yield (scheme, time, relative deviation of single operations: 1.4826 MAD / median).
 
     The median of many samples varies less, but the drift of the machine from hour to hour does not.
     """

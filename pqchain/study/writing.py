@@ -1,4 +1,4 @@
-"""Plans written as TOML, as options of the command line, and as Python code."""
+"""Conversion of plans to TOML, to command-line options, and to Python code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pqchain.study.inputs import INPUTS, Plan
 
 
 def toml(plan: Plan) -> str:
-    """Return the file of a plan; inputs with their default are left out.
+    """Return a plan as the text of a TOML file; inputs with their default value are left out.
 
     >>> from pqchain.study.reading import load, parse
     >>> plan = load("bitcoin").with_(block_seconds=300.0)
@@ -44,7 +44,7 @@ def toml(plan: Plan) -> str:
 
 
 def changes(plan: Plan, start: Plan) -> dict[str, Any]:
-    """Return the inputs in which a plan differs from another, as `Plan.with_` takes them."""
+    """Return the inputs in which `plan` differs from `start`, as arguments of `Plan.with_`."""
     # Another law or world resets the network; its other inputs are compared with those defaults.
     of_law = start.with_(law=plan.law)
     of_world = of_law if plan.world == of_law.world else of_law.with_(world=plan.world)
@@ -58,7 +58,7 @@ def changes(plan: Plan, start: Plan) -> dict[str, Any]:
 
 
 def options(plan: Plan, start: Plan) -> list[str]:
-    """Return the options --set and --scheme that change one plan into another.
+    """Return the options --set and --scheme that change `start` into `plan`.
 
     Inputs without such options, such as shares of a migration, are left out.
 
@@ -81,7 +81,7 @@ def options(plan: Plan, start: Plan) -> list[str]:
 
 
 def python(plan: Plan, start: Plan, name: str) -> str:
-    """Return the expression that makes a plan from the study of that name."""
+    """Return the Python expression that creates `plan` from `start`, the study `name`."""
     loaded = f"pq.study.load({json.dumps(name, ensure_ascii=False)})"
     arguments = [
         f"{key}={dict(value) if isinstance(value, Mapping) else value!r}"
@@ -113,7 +113,7 @@ def _scheme(row: Costs) -> dict[str, Any]:
 
 
 def _in_one_line(row: Costs) -> str:
-    """Return a scheme of the user's own as an argument of --scheme, separated by commas."""
+    """Return a user-defined scheme as an argument of --scheme, separated by commas."""
     fields = _scheme(row)
     parts = [str(fields.pop("name"))]
     for key, value in fields.items():
@@ -152,5 +152,5 @@ def _value(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, float) and not math.isfinite(value):
-        raise UsageError(f"a number in a file must be finite; got {value}")
+        raise UsageError(f"numbers in a TOML file must be finite; got {value}")
     return repr(value)

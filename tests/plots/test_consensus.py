@@ -125,7 +125,7 @@ def test_delegate_counts_have_distinct_dashes_and_labels(laws):
 def test_networks_omit_unsupported_rows(laws):
     broken = laws.assign(status=laws["status"].where(laws["setting"] != "star", "unsupported"))
     assert "star" not in lines(plots.plot_networks(broken))
-    with pytest.raises(UsageError, match="must have rows"):
+    with pytest.raises(UsageError, match="must have at least one row"):
         plots.plot_networks(laws.assign(status="unsupported"))
 
 
@@ -164,11 +164,11 @@ def test_wrong_frames_are_rejected(cells, won):
         plots.plot_cells(cells, "speed")
     with pytest.raises(DataError, match="published_latency_seconds"):
         plots.plot_cells(cells.drop(columns="published_latency_seconds"))
-    with pytest.raises(UsageError, match="must have rows"):
+    with pytest.raises(UsageError, match="must have at least one row"):
         plots.plot_cells(cells.iloc[:0])
     with pytest.raises(DataError, match="lead"):
         plots.plot_winners(won.drop(columns="lead"))
-    with pytest.raises(UsageError, match="must have rows"):
+    with pytest.raises(UsageError, match="must have at least one row"):
         plots.plot_winners(won.iloc[:0])
 
 

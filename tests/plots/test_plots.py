@@ -297,7 +297,7 @@ def test_transports_are_compared_with_the_link_minimum() -> None:
 @pytest.mark.parametrize("name", ["phases", "streams", "transports"])
 def test_replay_plots_of_an_empty_frame_say_what_to_pass(name: str) -> None:
     frame = {"phases": "table1", "streams": "figure1", "transports": "transports"}[name]
-    with pytest.raises(UsageError, match="must have rows"):
+    with pytest.raises(UsageError, match="must have at least one row"):
         getattr(plots, f"plot_{name}")(frames.replays()[frame].head(0))
 
 

@@ -56,7 +56,7 @@ def test_terminal_and_page_share_tables(found):
     row = {record["figure"]: record for record in table.records()}["signature_bytes"]
     assert row["kind"] == ["registry", "measured", "modelled"]
     assert row["Falcon-512"] == found.values["Falcon-512"]["signature_bytes"]
-    assert "Signature, the mean where its length varies" in table.html()
+    assert "Length of a signature, the mean if it varies" in table.html()
     assert "signature_bytes" in table.text() and "signature_bytes" not in table.html()
     inputs = {record["input"]: record for record in inputs_table(found.plan).records()}
     assert inputs["target load"] == {

@@ -130,5 +130,5 @@ def test_measurements_are_joined_with_given_costs():
 
 def test_study_without_measurable_schemes_is_reported():
     plan = plans.plan(algorithms=("Mine",), baseline="", own_schemes=(MINE,), migration={})
-    with pytest.raises(UsageError, match="algorithms must name one of the registry"):
+    with pytest.raises(UsageError, match="algorithms must include a scheme of the registry"):
         sampling.measured(plan, passes=1)

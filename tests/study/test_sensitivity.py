@@ -61,7 +61,7 @@ def test_classical_schemes_never_win():
     found = plane(one, COSTS, across_factors=(1.0,), upwards_factors=(1.0,))
     assert list(found["winner"]) == ["ML-DSA-44"]
     assert math.isnan(found["margin"].iloc[0])
-    with pytest.raises(UsageError, match="must name a post-quantum scheme"):
+    with pytest.raises(UsageError, match="must include a post-quantum scheme"):
         plane(plan(algorithms=("ECDSA-secp256k1",)), COSTS)
     with pytest.raises(UnknownName, match="input to vary"):
         plane(plan(), COSTS, across="weather")
