@@ -116,7 +116,7 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the transfer time of each transport on equal links, and the minimum at link rate.
+    """Draw the transfer time of each transport on equal links, and the least time at the link rate.
 
     Takes a row per transport with the columns mode, transport, bits_per_second, repeats,
     transfer_seconds, low_seconds, high_seconds, wire_limit_seconds and status; whiskers go from
