@@ -236,9 +236,9 @@ def test_missing_columns_are_named(draw) -> None:  # type: ignore[no-untyped-def
 
 def test_empty_and_unknown_frames_are_rejected() -> None:
     """Empty frames and unknown names."""
-    with pytest.raises(UsageError, match="no rows"):
+    with pytest.raises(UsageError, match="at least one row"):
         plots.plot_speed(frames.measurements().iloc[:0])
-    with pytest.raises(UsageError, match="no rows"):
+    with pytest.raises(UsageError, match="at least one row"):
         plots.plot_sizes([])
     with pytest.raises(UnknownAlgorithm, match="Falcon-512"):
         plots.plot_sizes(["Falcon-521"])
@@ -261,7 +261,7 @@ def test_accelerator_bars_are_grouped_by_kind() -> None:
     assert {text.get_text() for text in legend.get_texts()} == {
         "published", "cited", "estimated", "modelled",
     }  # fmt: skip
-    with pytest.raises(UsageError, match="no rows"):
+    with pytest.raises(UsageError, match="at least one row"):
         plots.plot_accelerator(table.iloc[:0])
 
 

@@ -300,9 +300,9 @@ def test_votes_follow_a_prover_with_stated_times():
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("bls", "must name BLS12-381"),
-        ("leanmultisig", "must name XMSS of leanSig"),
-        ("labrador", "must name Falcon-512"),
+        ("bls", "must include BLS12-381"),
+        ("leanmultisig", "must include XMSS of leanSig"),
+        ("labrador", "must include Falcon-512"),
         ("magic", "must be one of plain, bls"),
     ],
 )
