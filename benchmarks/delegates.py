@@ -29,10 +29,10 @@ from pqchain import delegates
 from pqchain.consensus import Scenario, named
 from pqchain.crypto import native
 from pqchain.delegates import lockstep
-from pqchain.delegates.book import MemoryBook
 from pqchain.delegates.messages import Kind, Message, encode
-from pqchain.delegates.runner import Runner
+from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting
+from pqchain.delegates.timed_delegate import TimedDelegate
 from pqchain.works import papers
 
 MIN_MESSAGES_PER_SECOND, MAX_SECONDS = 20_000, 20.0
@@ -75,36 +75,34 @@ def plain_loop_ratio(nodes: int) -> list[str]:
         algorithm="Falcon-512", costs=papers.costs("pqdpol"), vote_phases=2, nodes=nodes,
         network=named("mesh"), block_bytes=1_652_500,
     )  # fmt: skip
-    setting = Setting(falcon, remember=False)
+    setting = Setting(falcon, modelled_clock=False)
     genesis, others = setting.pool.genesis, [rank for rank in range(nodes) if rank]
     proposer = setting.proposer(0, 0)
-    block = setting.propose(genesis, 0, 0, proposer, twin=False, bad=False)
-    digest, directory = block.hash(), setting.directory
+    block = setting.propose(genesis, 0, 0, proposer)
+    digest, keys = block.hash(), setting.keys
     messages = [(proposer, encode(Message(Kind.PROPOSAL, proposer, 0, 0, block.encode())))]
     checks = genesis.checks(block)
     columns = [[check.message, check.signature, check.public_key or b""] for check in checks]
     for kind in (Kind.VOTE, Kind.COMMIT):
         for rank in others:
             statement = Message(kind, rank, 0, 0, digest).statement(digest)
-            signature = directory.sign(rank, statement)
+            signature = keys.sign(rank, statement)
             vote = Message(kind, rank, 0, 0, digest, signature)
             messages.append((rank, encode(vote, field_bytes=setting.field_bytes(kind))))
-            columns.append([statement, signature, directory.public_key(rank)])
-    loop = native.plain_loop(
-        directory.signer, *(list(column) for column in zip(*columns, strict=True))
-    )
+            columns.append([statement, signature, keys.public_key(rank)])
+    loop = native.plain_loop(keys.signer, *(list(column) for column in zip(*columns, strict=True)))
     assert loop is not None
     ratios = []
     for _ in range(21):
-        runner = Runner(setting, 0, MemoryBook(genesis), target=1)
-        runner.start(0)
+        delegate = TimedDelegate(setting, 0, MemoryStore(genesis), target=1)
+        delegate.start(0)
         start = time.process_time()
         for link, data in messages:
-            runner.receive(link, data, 0)
-            while (work := runner.poll()) is not None:
-                work.done(work.run(), 0)
+            delegate.receive(link, data, 0)
+            while (work := delegate.poll()) is not None:
+                work.finish(work.run(), 0)
         seconds = time.process_time() - start
-        assert runner.done or proposer == 0
+        assert delegate.is_complete or proposer == 0
         start = time.process_time()
         loop()
         ratios.append(seconds / (time.process_time() - start))

@@ -51,7 +51,6 @@ _MODULES = (
     "algorithms chain conform consensus delegates falcon machine plots reencode report "
     "results study"
 )
-"""Public modules of which no name is exported here."""
 
 __getattr__, __dir__ = installation.lazy_exports(
     __name__,

@@ -21,10 +21,8 @@ from pqchain.errors import UnknownAlgorithm, UnknownImplementation, UsageError
 Kind = Literal["signature", "kem"]
 
 SIGNATURE_OPERATIONS = ("generate_keypair", "sign", "verify")
-"""Operations of a signature scheme, in the order of tables."""
 
 KEM_OPERATIONS = ("generate_keypair", "encapsulate", "decapsulate")
-"""Operations of a key-encapsulation mechanism, in the order of tables."""
 
 OPERATIONS = ("generate_keypair", "sign", "verify", "encapsulate", "decapsulate")
 """All operations, in the order of pq_native.h."""
@@ -36,7 +34,6 @@ class Family:
 
     name: str
     problem: str
-    """The underlying hard problem."""
     security_status: str
     """One of: standardised, draft, candidate, superseded, not selected, withdrawn, broken."""
     security_note: str
@@ -69,7 +66,6 @@ class Implementation:
     file: Path | None = None
     """Path of a user's library."""
     factory: Callable[[Algorithm, str], Any] | None = None
-    """Factory of the `Signer` of a user-defined scheme."""
     location: str = ""
     """Location of user code, such as "/home/me/mine.py:Mine"; it runs in a child process."""
 
@@ -136,7 +132,6 @@ class OtherSize:
     """A published size that is correct for another version or definition of the algorithm."""
 
     name: str
-    """Name of the algorithm."""
     quantity: str
     bytes: int
     kind: Literal["version", "definition"]
@@ -160,21 +155,17 @@ _OFFERS = installation.read_toml(_FOLDER / "offers.toml")
 
 
 def _declared(file: str) -> Iterator[dict[str, Any]]:
-    """Yield the tables of a TOML file as keyword arguments."""
     for name, fields in installation.read_toml(_FOLDER / file).items():
         lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
         yield {"name": name, **fields, **lists}
 
 
 FAMILIES = {row["name"]: Family(**row) for row in _declared("families.toml")}
-"""All families by name."""
 
 IMPLEMENTATIONS = {row["name"]: Implementation(**row) for row in _declared("implementations.toml")}
-"""All implementations by name."""
 
 
 def _algorithms(kind: Kind, file: str) -> Iterator[Algorithm]:
-    """Yield the algorithms of a CSV file; sizes of the other kind are 0."""
     with (_FOLDER / file).open(encoding="utf-8", newline="") as table:
         for row in csv.DictReader(table):
             # The column "from" names a list of implementations in offers.toml.
@@ -205,10 +196,7 @@ OTHER_SIZES = {(row.name, row.quantity, row.bytes): row for row in _other_sizes(
 
 ALGORITHMS: dict[str, Algorithm] = {
     algorithm.name: algorithm
-    for algorithm in (
-        *_algorithms("signature", "signatures.csv"),
-        *_algorithms("kem", "kems.csv"),
-    )
+    for algorithm in (*_algorithms("signature", "signatures.csv"), *_algorithms("kem", "kems.csv"))
 }
 """All algorithms by canonical name, in the order of tables."""
 
@@ -255,10 +243,7 @@ def split_hybrid(name: str) -> tuple[str, ...]:
 def names(
     kind: Kind | None = None, *, family: str | None = None, everything: bool = False
 ) -> list[str]:
-    """Return canonical names, optionally of one kind or family.
-
-    Only algorithms of the default build, unless `everything` is set.
-    """
+    """Return canonical names, of the default build only unless `everything` is set."""
     return [
         algorithm.name
         for algorithm in ALGORITHMS.values()
@@ -269,10 +254,7 @@ def names(
 
 
 def implementation(name: str) -> Implementation:
-    """Return the implementation of that name, without regard to case.
-
-    Raises UnknownImplementation, which suggests similar names.
-    """
+    """Return the implementation of that name, in any case. Raises UnknownImplementation."""
     folded = name.casefold() if isinstance(name, str) else ""
     canonical = next((known for known in IMPLEMENTATIONS if known.casefold() == folded), None)
     if canonical is None:
@@ -326,4 +308,3 @@ def temporary_registrations() -> Iterator[None]:
 _EQUAL_FIELDS = (
     "kind", "public_key_bytes", "secret_key_bytes", "signature_max_bytes", "ciphertext_bytes",
 )  # fmt: skip
-"""Fields that must be equal in all implementations of one algorithm."""

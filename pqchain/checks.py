@@ -34,10 +34,7 @@ class Meaning:
 
 
 def field(default: Any = dataclasses.MISSING, **meaning: Any) -> Any:
-    """Declare a field of a dataclass with its `Meaning`.
-
-    `check_declared` checks its values; `pqchain.commands.console` derives an option from it.
-    """
+    """Declare a field that `check_declared` checks and from which a command derives its option."""
     return dataclasses.field(default=default, metadata={"meaning": Meaning(**meaning)})
 
 

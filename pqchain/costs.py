@@ -142,7 +142,6 @@ class Costs:
 
 
 def _check_user_name(name: str) -> None:
-    """Raise UsageError unless the name is allowed for a user-defined scheme."""
     # Commas separate the fields of --scheme.
     if not name.strip() or "," in name:
         raise UsageError(f"the name of a scheme must be a text without commas; got {name!r}")
@@ -183,7 +182,6 @@ class CostTable(Mapping[str, Costs]):
     gaps: tuple[tuple[str, str], ...] = field(default=(), compare=False)
     """(algorithm, reason) of algorithms with missing costs."""
     aggregates: AggregateCosts | None = None
-    """Costs of aggregate signatures, if they were measured."""
 
     def __post_init__(self) -> None:
         named = {row.algorithm: row for row in self.rows}
@@ -198,11 +196,7 @@ class CostTable(Mapping[str, Costs]):
         object.__setattr__(self, "rows", ordered)
 
     def __getitem__(self, name: str) -> Costs:
-        """Return the costs of the algorithm of that name or alias.
-
-        Raises UnknownAlgorithm if no such algorithm exists and MissingCosts, which is a KeyError,
-        if it has no costs here.
-        """
+        """Return the costs of a name or alias. Raises UnknownAlgorithm and MissingCosts."""
         # User-defined rows first: `algorithms.get` may not know their names.
         for row in self.rows:
             if row.is_given and isinstance(name, str) and row.algorithm.lower() == name.lower():

@@ -36,10 +36,7 @@ class UnknownName(UsageError):
     """An unknown name; the message suggests similar names, or lists the known ones."""
 
     def __init__(self, noun: str, name: object, known: Iterable[str], see: str = "") -> None:
-        """Build the message from the kind of name, the unknown name and the known names.
-
-        `see` refers to a list of the known names, for a message that does not list them.
-        """
+        """Build the message, which lists the known names unless `see` refers to a list."""
         known = list(known)
         folded = {candidate.casefold(): candidate for candidate in known}
         spelling = short_repr(name).strip("'").casefold()

@@ -15,7 +15,6 @@ NARROW_SPACE = "\N{NARROW NO-BREAK SPACE}"
 """Separator of a number and its unit, at which no line breaks."""
 
 MISSING = "\N{EN DASH}"
-"""Text of a missing value."""
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 
@@ -43,14 +42,9 @@ _SUFFIXES = {
 
 # Suffixes that a title leaves out, because the cells below it carry the unit.
 _TITLED = (
-    "_seconds",
-    "_bytes",
-    "_percent",
-    "_share",
-    "_bits_per_second",
-    "_bytes_per_second",
+    "_seconds", "_bytes", "_percent", "_share", "_bits_per_second", "_bytes_per_second",
     "_per_second",
-)
+)  # fmt: skip
 
 # Sizes of keys and signatures are compared exactly; larger sizes get a prefix and are rounded.
 _EXACT_BYTES_BELOW = 1e5
@@ -149,7 +143,6 @@ class Unit(str):
 
 
 SECONDS, BYTES, COUNT, RATIO = Unit("s"), Unit("B"), Unit(""), Unit(TIMES)
-"""The most frequent units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +279,6 @@ def _seconds(value: float, digits: int, exact: bool) -> str:
 
 
 def _prefixed(value: float, unit: str, digits: int) -> tuple[str, str]:
-    """Return the formatted number, and the unit with a fitting SI prefix."""
     is_whole = float(value).is_integer()
     if unit == "gas" and value >= 1e8:
         return significant(value / 1e9, digits), "Ggas"

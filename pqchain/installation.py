@@ -133,10 +133,7 @@ def install_command(package: str) -> str:
 
 
 def missing(error: ModuleNotFoundError) -> PackageMissing:
-    """Return the error for a Python package that is not installed, with the install command.
-
-    Raises the ModuleNotFoundError itself if it is about a module of pqchain.
-    """
+    """Return the error with the install command; an error about a module of pqchain is raised."""
     package = (error.name or "").partition(".")[0]
     if package in ("", "pqchain"):
         raise error

@@ -125,7 +125,6 @@ def native_builds() -> dict[str, dict[str, Any]]:
 
 
 def _cpuinfo() -> dict[str, str]:
-    """Return the entries of /proc/cpuinfo for the first processor; empty on other systems."""
     try:
         text = _CPUINFO.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -135,7 +134,6 @@ def _cpuinfo() -> dict[str, str]:
 
 
 def _cpu_model() -> str:
-    """Return the processor's model name with family, model and stepping."""
     # The numbers matter on virtual machines, whose model name may be just "AMD EPYC".
     cpu = _cpuinfo()
     name = cpu.get("model name", "")
@@ -144,7 +142,6 @@ def _cpu_model() -> str:
 
 
 def _commit(folder: Path) -> str:
-    """Return the commit of a checkout of pqchain; "" if the folder is not one."""
     # Without this check git would report the commit of a surrounding repository.
     if not (folder / ".git").exists():
         return ""

@@ -60,7 +60,6 @@ _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "\N{GREEK SMALL LETTER MU}s": 1e-6, 
 """Seconds per unit of time, by case-folded unit (folding turns the micro sign into a mu)."""
 
 EXAMPLE = "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"
-"""Example of a scheme in the syntax of --scheme."""
 
 
 _LIBRARIES = (".so", ".dylib")
@@ -111,7 +110,6 @@ def costs_of(name: str) -> Costs | None:
 
 
 def _add_given(row: Costs) -> str:
-    """Add a scheme that is given by numbers."""
     if not row.is_given:
         raise UsageError(
             f"the costs of {row.algorithm} must be made by Costs.given(...); got those of "
@@ -169,7 +167,6 @@ def _load(location: str) -> list[str]:
 
 
 def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
-    """Return the rows of all schemes of a shared library."""
     if not path.is_file():
         raise UsageError(f"the library {path} does not exist; build it, see `pqchain native`")
     library = library_check.load(path)
@@ -203,7 +200,6 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
 
 
 def _class_row(signer: Any) -> tuple[Algorithm, Implementation]:
-    """Return the row of a class or an object with the methods of Signer."""
     fields = user_code.attributes(signer)
     name, class_name = fields.pop("name"), getattr(signer, "__name__", type(signer).__name__)
     make = signer if isinstance(signer, type) else lambda: signer
@@ -224,7 +220,6 @@ def _row(
 
 
 def _add(row: Algorithm, by: Implementation) -> None:
-    """Add a row. Raises UsageError for an invalid or ambiguous name."""
     if not user_code.is_name(row.name):
         raise UsageError(
             f"the name of a scheme must be a text of 1 to 100 characters; got {row.name!r:.120}"

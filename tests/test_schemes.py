@@ -153,7 +153,7 @@ def test_hashes_replace_signatures_where_only_bytes_matter() -> None:
     ran, modelled = delegates.run(scenario, mode="virtual"), run(scenario)
     assert ran.latency_seconds == modelled.latency_seconds
     assert ran.transactions == modelled.transactions == 35
-    with pytest.raises(UsageError, match=r"of your own.*mode='virtual'"):
+    with pytest.raises(UsageError, match=r"user-defined schemes.*mode='virtual'"):
         delegates.run(scenario, mode="loopback")
 
 
@@ -219,7 +219,7 @@ def test_delegates_sign_with_user_code() -> None:
     table = costs.from_frame(pq.measure("Hashed", rounds=1))
     scenario = Scenario(algorithm="Hashed", costs=table, nodes=4, network=named("star"))
     assert delegates.run(scenario, mode="virtual").is_safe
-    with pytest.raises(UsageError, match=r"of your own.*mode='virtual'"):
+    with pytest.raises(UsageError, match=r"user-defined schemes.*mode='virtual'"):
         delegates.run(scenario, mode="loopback")
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from pqchain.conform.models import ml_dsa_signer
 from pqchain.crypto import open_signer
-from pqchain.delegates.setting import Given
+from pqchain.delegates.setting import SharedInputs
 from pqchain.wire.identity import generate
 
 
@@ -17,7 +17,7 @@ def test_secrets_are_not_shown() -> None:
     key = ml_dsa_signer.generate("ML-DSA-44", bytes(range(32)))
     held = {
         Wallet("Falcon-512", keypairs=[pair]): [pair[1]],
-        Given((pair,), (pair,), ()): [pair[1]],
+        SharedInputs((pair,), (pair,), ()): [pair[1]],
         identity: [identity.secret_key, identity.certificate_key_pem],
     }
     for each, secrets in held.items():

@@ -25,9 +25,5 @@ __all__ = [
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
-    {
-        "blocks": "measure_blocks",
-        "comparing": "compare_runs concat_runs",
-        "operations": "measure",
-    },
+    {"blocks": "measure_blocks", "comparing": "compare_runs concat_runs", "operations": "measure"},
 )

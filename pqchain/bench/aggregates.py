@@ -16,7 +16,6 @@ from pqchain.costs import AggregateCosts
 from pqchain.crypto import AggregateSigner, CheckedKeys
 
 SCHEME = "BLS12-381"
-"""The scheme of the registry with aggregate signatures."""
 
 SIGNERS = 128
 
@@ -26,7 +25,6 @@ REPEATED = 64
 """Occurrences of each signer in an aggregate of one message."""
 
 ROUNDS = 15
-"""Number of timing rounds."""
 
 
 def measure_aggregates() -> tuple[AggregateCosts, float]:

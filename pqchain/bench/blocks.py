@@ -158,7 +158,6 @@ def _thread_counts(threads: Sequence[int] | int) -> list[int]:
 
 
 def _signer(name: str, implementation: str | None) -> Signer:
-    """Open the requested implementation, or the first that runs here. Raises Unsupported."""
     if implementation is None:
         candidates = registry.get(name).implementations
         implementation = next((row for row in candidates if not crypto.obstacle(row)), None)
@@ -202,10 +201,7 @@ def _measure(
     data_bytes: int,
     preset: PresetName,
 ) -> tuple[dict[str, Any], Rounds]:
-    """Generate wallets and a block and validate it.
-
-    Returns the values that do not depend on the number of threads, and the rounds.
-    """
+    """Validate a block; return values independent of the number of threads, and the rounds."""
     limits = presets.named(preset).blocks
     chosen = {signer.algorithm.name: signer.implementation for signer in signers}
     wallet = partial(Wallet, tuple(chosen), key_mode=key_mode, signers=signers)
@@ -262,7 +258,6 @@ def _rounds(
     verifiers: dict[int, Verifier],
     limits: BlockPreset,
 ) -> Rounds:
-    """Time validation in rounds that alternate between the numbers of threads."""
     data = block.encode()
     checks = state.checks(block)
     keys = [check.public_key for check in checks if check.public_key is not None]

@@ -136,7 +136,6 @@ def append(measurements: pd.DataFrame, path: Path) -> pd.DataFrame:
 
 
 def _schemes(frames: Iterable[pd.DataFrame]) -> list[dict[str, Any]]:
-    """Return the descriptions of user-defined schemes in the frames, each once."""
     provenances = [frame.attrs.get("provenance", {}) for frame in frames]
     rows = [row for provenance in provenances for row in provenance.get("schemes", [])]
     return list({row["name"]: row for row in rows}.values())
@@ -164,7 +163,6 @@ def named_runs(runs: Runs, *others: pd.DataFrame | str | Path) -> dict[str, pd.D
 
 
 def _runs_of_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the runs in a file of measurements or a history, with file name or date."""
     frame = results.load(path)
     kind = results.contract_of(frame).name
     if kind == HISTORY.name:
@@ -209,7 +207,6 @@ def _compare(
     key: Sequence[str],
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Return medians, ratio, interval and verdict; NaN with a reason where a time is missing."""
     base, other = pair
     times = [_value(row, "median_seconds") for row in (base, other)]
     cycles = [_value(row, "median_cycles") for row in (base, other)]

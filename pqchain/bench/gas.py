@@ -88,12 +88,10 @@ class _Timed:
     given_seconds: float = math.nan
     """User-given verification time, which replaces the calls; NaN otherwise."""
     source: str = ""
-    """Source of the given time."""
     user_scheme: tuple[str, str] | None = None
     """(algorithm, implementation) of user code, which is timed in a child process."""
 
     def worst_seconds(self) -> float:
-        """Time all calls and return the slowest, in seconds. Raises PqchainError."""
         if self.user_scheme is None:
             return max(map(_median_seconds, self.calls), default=self.given_seconds)
         name, implementation = self.user_scheme
@@ -184,7 +182,6 @@ def _recover() -> _Timed:
 
 
 def _verify(name: str) -> _Timed:
-    """Return verifications of fresh signatures, as many as `SIGNING_SECONDS` allow."""
     row = registry.get(name)
     # A digest of 32 bytes, the key and the longest signature.
     size = 32 + row.public_key_bytes + row.signature_max_bytes
@@ -206,10 +203,8 @@ def _verify(name: str) -> _Timed:
     return _Timed(tuple(calls), size)
 
 
-@cache
-def _verify_user_code(name: str) -> _Timed:
-    """Return verifications of user code, in the child; cached to repeat the same signatures."""
-    return _verify(name)
+# Cached in the child, so that every round verifies the same signatures.
+_verify_user_code = cache(_verify)
 
 
 def worst_verification_seconds(name: str) -> float:
@@ -220,10 +215,7 @@ def worst_verification_seconds(name: str) -> float:
 def _rounds(
     prepared: Mapping[str, _Timed], rounds: int, errors: dict[str, PqchainError]
 ) -> dict[str, list[float]]:
-    """Return the time of the slowest signature of each scheme in each round, in seconds.
-
-    User code that fails is added to `errors` and left out of later rounds.
-    """
+    """Return the time in seconds of the slowest signature of each scheme, per round."""
     # Schemes alternate within a round, so that a ratio compares times of the same moment.
     worst: dict[str, list[float]] = {name: [] for name in prepared}
     for _ in range(rounds):

@@ -54,8 +54,6 @@ Array = NDArray[np.float64]
 
 @dataclass(slots=True)
 class _Cell:
-    """State of the measurement of one row of the result."""
-
     algorithm: Algorithm
     implementation: str
     operation: str
@@ -197,7 +195,6 @@ def _plan(
 
 
 def _is_default(implementation: str) -> bool:
-    """Return whether to measure the implementation by default."""
     # Not measured: a Python package around a library that is measured directly. Optional builds
     # are measured where they were built.
     row = registry.implementation(implementation)
@@ -206,7 +203,6 @@ def _is_default(implementation: str) -> bool:
 
 
 def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
-    """Return the status of a cell before its measurement, and the reason or a note."""
     if not algorithm.implementations:
         return "unsupported", f"this version of pqchain has no implementation of {algorithm.name}"
     if implementation not in algorithm.implementations:

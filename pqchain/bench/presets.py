@@ -19,7 +19,6 @@ class BlockPreset:
     """Limits of the block benchmark of one scheme."""
 
     wallets: int
-    """Maximum number of wallets."""
     wallet_seconds: float
     """Time limit for generating wallets."""
     sign_seconds: float
@@ -64,20 +63,14 @@ PRESETS: dict[PresetName, Preset] = {
 
 
 def preset() -> PresetName:
-    """Return the preset named by PQCHAIN_PRESET, by default `quick`.
-
-    Raises UsageError for an unknown name.
-    """
+    """Return the preset named by PQCHAIN_PRESET, by default `quick`. Raises UsageError."""
     name = os.environ.get(PRESET_VARIABLE, "") or "quick"
     named(name, f"{PRESET_VARIABLE}={name}: ")
     return cast("PresetName", name.casefold())
 
 
 def named(name: str, source: str = "") -> Preset:
-    """Return a preset by name, without regard to case. Raises UsageError.
-
-    `source` is a prefix of the error that tells where the name comes from.
-    """
+    """Return a preset by name, in any case. Raises UsageError, whose text begins with `source`."""
     known: dict[str, PresetName] = {name: name for name in PRESETS}
     if not isinstance(name, str) or name.casefold() not in known:
         raise UsageError(f"{source}preset must be one of {', '.join(PRESETS)}; got {name!r}")

@@ -29,17 +29,16 @@ def machines() -> list[str]:
     return sorted(path.parent.name for path in folder().glob(f"*/{FILE}"))
 
 
-def file(machine: str) -> Path:
-    """Return the file of a machine's run; the name is matched without regard to case.
-
-    Raises UnknownName, and DataError if no run of any machine is shipped.
-    """
+def file(machine: str | None = None) -> Path:
+    """Return the file of a machine's run, by default the first. Raises UnknownName, DataError."""
     known = {name.casefold(): name for name in machines()}
     if not known:
-        raise DataError(f"no measurements of {machine!r} are shipped; {_MEASURE_HINT}")
-    if machine.casefold() not in known:
+        of_machine = "" if machine is None else f" of {machine!r}"
+        raise DataError(f"no measurements{of_machine} are shipped; {_MEASURE_HINT}")
+    name = next(iter(known)) if machine is None else machine.casefold()
+    if name not in known:
         raise UnknownName("machine", machine, machines())
-    return folder() / known[machine.casefold()] / FILE
+    return folder() / known[name] / FILE
 
 
 def load(machine: str | None = None) -> pd.DataFrame:
@@ -48,11 +47,6 @@ def load(machine: str | None = None) -> pd.DataFrame:
     Raises UnknownName, and DataError if there is no run, or if its provenance names another version
     of pqchain or another machine than its folder.
     """
-    if machine is None:
-        known = machines()
-        if not known:
-            raise DataError(f"no measurements are shipped; {_MEASURE_HINT}")
-        machine = known[0]
     path = file(machine)
     frame = results.load(path)
     # Shipped runs must be of the version that they are shipped with.

@@ -253,6 +253,5 @@ def _remark(record: Record) -> str:
 
 
 def _spread(record: Record, part: str, note: str) -> str:
-    """Format median and MAD of a part with a note; "" for a scheme without times."""
     median, deviation = record[f"{part}_median_seconds"], record[f"{part}_mad_seconds"]
     return f"{SECONDS.text(median)} ± {SECONDS.text(deviation)} {note}" if median == median else ""

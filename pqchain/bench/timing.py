@@ -66,10 +66,7 @@ def with_bar(items: Sequence[T], name: Callable[[T], str], *, unit: str, show: b
 
 @contextmanager
 def one_processor() -> Iterator[int | None]:
-    """Pin the process to one processor within the context.
-
-    Yields the number of the processor, or None where the system cannot pin.
-    """
+    """Pin the process within the context; yield the processor, or None where pinning fails."""
     try:
         allowed = os.sched_getaffinity(0)
         # Interrupts are usually served by the first processors.

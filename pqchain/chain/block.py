@@ -126,10 +126,7 @@ def header_of(data: bytes) -> Header:
 
 
 def read_front(reader: Reader) -> tuple[Header, Credential | None, int]:
-    """Read header, seal and number of transactions.
-
-    Raises Malformed, also for more transactions than the remaining bytes can contain.
-    """
+    """Read header, seal and number of transactions. Raises Malformed, also if they cannot fit."""
     version, *fields = reader.unpack(_FIXED, "the header of a block")
     expect(version, (VERSION,), "the version of a block")
     identifier = reader.number(2, "the algorithm of the seal")

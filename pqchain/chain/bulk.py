@@ -65,10 +65,7 @@ def library() -> Any | None:
 
 
 def hashes(prefix: bytes, data: bytes, starts: Numbers, ends: Numbers) -> bytes:
-    """Return the joined SHA3-256 digests of the prefix followed by each part of the data.
-
-    Part i is `data[starts[i]:ends[i]]`. The library must be available.
-    """
+    """Return the joined SHA3-256 digests of `prefix + data[starts[i]:ends[i]]`."""
     handle, digests = library(), np.empty(32 * len(starts), np.uint8)
     assert handle is not None
     edges = map(_address, (starts, ends))
@@ -117,7 +114,6 @@ class Bulk:
     header: Header
     seal: Credential | None
     identifier: int
-    """Identifier of the algorithm of all signatures."""
     key_bytes: int
     starts: Numbers
     """Offset of each transaction in `data`, and the end of the last; count + 1 entries."""

@@ -62,7 +62,6 @@ _TRANSACTION_BYTES = 1 + 4 + 2 * ADDRESS_BYTES + 8 + 8 + 2 + 1
 """Length of a body without data and credentials."""
 
 HEADER_BYTES = 1 + 4 + 2 * HASH_BYTES + 4 + ADDRESS_BYTES
-"""Length of the header, over which hash and seal are computed."""
 
 MIN_TRANSACTION_BYTES = _TRANSACTION_BYTES + CREDENTIAL_BYTES + 8
 """Minimum length of a transaction; bounds the number of transactions that a block can claim."""
@@ -106,10 +105,7 @@ class KeyForm(IntEnum):
 
 @cache
 def algorithm_identifier(name: str) -> int:
-    """Return the identifier of an algorithm: the first two bytes of SHA3-256 of its name.
-
-    Raises UnknownAlgorithm.
-    """
+    """Return the first two bytes of SHA3-256 of the canonical name. Raises UnknownAlgorithm."""
     # Derived from the name, so that a new row of the registry needs no second table; a test checks
     # that no two rows collide and that none is 0 ("no seal").
     return identifier_of(algorithms.get(name).name)
@@ -193,10 +189,7 @@ def header_bytes(*, seal: str | Algorithm | None = None) -> int:
 
 
 def signature_schemes(algorithm: str | Algorithm | Sequence[str | Algorithm]) -> list[Algorithm]:
-    """Return the registry rows of the schemes that sign one transaction.
-
-    Raises UnknownAlgorithm, and UsageError unless they are 1 to 4 distinct signature schemes.
-    """
+    """Return the rows of 1 to 4 distinct signature schemes. Raises UnknownAlgorithm, UsageError."""
     entries = [algorithm] if isinstance(algorithm, str | Algorithm) else algorithm
     if not isinstance(entries, Iterable):
         raise UsageError(f"algorithm must be a name or a list of names; got {algorithm!r}")

@@ -172,8 +172,6 @@ class Ledger:
 
 
 class _Head(NamedTuple):
-    """Height, tip and digest of the last stored block."""
-
     height: int
     tip: bytes
     digest: bytes
@@ -193,7 +191,6 @@ def _is_file(path: Path) -> bool:
 
 
 def _check_free(path: Path) -> None:
-    """Raise UsageError unless a ledger can be created at that path."""
     try:
         # A file with a journal may be an interrupted creation, which SQLite rolls back.
         unfinished = path.with_name(f"{path.name}-journal").exists()
@@ -230,7 +227,6 @@ def _verify_blocks(database: Database, verifier: Verifier) -> tuple[State, bytes
 
 
 def _check_format(database: Database) -> None:
-    """Raise DataError unless the file has the application id and tables of `Ledger.create`."""
     [(application,)] = database.rows("PRAGMA application_id")
     if application in _OLD_FORMATS:
         # Not converted: seals cover the hash of the genesis, which differs between formats.
@@ -246,7 +242,6 @@ def _check_format(database: Database) -> None:
 
 
 def _genesis(database: Database) -> tuple[bytes, State]:
-    """Return the stored genesis and the first state. Raises DataError."""
     # Blobs only: the length of a text counts the characters before the first NUL.
     short = "typeof(description) = 'blob' AND length(description) <= ?"
     choice = f"CASE WHEN {short} THEN description END"
@@ -276,11 +271,7 @@ def _read_head(database: Database) -> _Head:
 
 
 def _stored(database: Database, digest: bytes, head: _Head, rules: Rules) -> Iterator[bytes]:
-    """Yield the bytes of each block up to the head, checked by its digest.
-
-    `digest` is that of the genesis. A block longer than the rules allow is not read. Raises
-    DataError for a block that is missing, too long or changed.
-    """
+    """Yield the bytes of each block up to the head, checked; `digest` is that of the genesis."""
     rows = _rows(database, head.height, rules.limit_bytes)
     for height in range(1, head.height + 1):
         stored_height, stored_digest, kind, length, data = next(rows, (None,) * 5)
@@ -300,7 +291,6 @@ def _stored(database: Database, digest: bytes, head: _Head, rules: Rules) -> Ite
 
 
 def _rows(database: Database, last: int, limit: int) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the blocks up to height `last`, several per query if blocks are small."""
     height, at_once = 0, max(1, _FETCHED_BYTES // limit)
     while rows := database.rows(_NEXT, limit, height, min(at_once, last - height)):
         yield from rows

@@ -73,7 +73,6 @@ class Rules:
     chain: int = 1
     """Chain identifier, part of every transaction to prevent replay on another chain."""
     limit_bytes: int = 4_000_000
-    """Maximum encoded length of a block."""
     algorithms: frozenset[str] | None = None
     """Names of the schemes that may sign; None allows all of the registry."""
     sealed: bool = True
@@ -258,14 +257,10 @@ class State:
         return read.header, accounts, set(wrong)
 
     def checks(self, block: Block) -> list[Check]:
-        """Return the signatures of the transactions of a block that could come next.
-
-        Raises BlockRejected where nonces, balances or keys already forbid it.
-        """
+        """Return the signatures of a block. Raises BlockRejected if it cannot come next."""
         return self._transfer(block, self._algorithms(block))[1]
 
     def _decoded(self, block: Block | bytes) -> Block:
-        """Return the decoded block. Raises BlockRejected, and BadType if it is not bytes."""
         # The limit comes first: longer bytes are not decoded.
         block = block if isinstance(block, Block) else as_bytes("block", block)
         length = block.encoded_bytes if isinstance(block, Block) else len(block)
@@ -293,7 +288,6 @@ class State:
             raise BlockRejected(Reason.BAD_TIMESTAMP, detail)
 
     def _algorithms(self, block: Block) -> dict[int, str]:
-        """Return the names of the block's algorithms by identifier. Raises BlockRejected."""
         first: dict[int, tuple[int, ...]] = {}
         if block.seal is not None:
             first[block.seal.identifier] = ()
@@ -314,11 +308,7 @@ class State:
         return names
 
     def _check_seal(
-        self,
-        header: Header,
-        seal: Credential | None,
-        names: Mapping[int, str],
-        verifier: Verifier,
+        self, header: Header, seal: Credential | None, names: Mapping[int, str], verifier: Verifier
     ) -> None:
         if seal is None:
             if self.rules.sealed:

@@ -147,9 +147,7 @@ class Transaction:
     payment: Payment
     credentials: tuple[Credential, ...]
     message: bytes = field(init=False, repr=False, compare=False)
-    """The signed message."""
     encoded: bytes = field(init=False, repr=False, compare=False)
-    """The encoded transaction."""
 
     def __post_init__(self) -> None:
         kinds = [(credential.identifier, credential.form) for credential in self.credentials]
@@ -201,7 +199,6 @@ class Transaction:
 
 
 def _check_kinds(kinds: Sequence[tuple[int, KeyForm]]) -> None:
-    """Raise Malformed unless there are 1 to 4 credentials of distinct algorithms."""
     identifiers = {identifier for identifier, _ in kinds}
     if not 1 <= len(kinds) <= MAX_CREDENTIALS or len(identifiers) < len(kinds):
         raise Malformed(

@@ -41,11 +41,7 @@ class Verifier:
     _signers: dict[str, Signer] = field(default_factory=dict, init=False, repr=False)
 
     def signer(self, algorithm: str) -> Signer:
-        """Return the open scheme of an algorithm.
-
-        Raises Unsupported if it cannot run here, and UsageError if `implementations` has a signer
-        of another algorithm for it.
-        """
+        """Return the open scheme. Raises Unsupported, and UsageError for another algorithm."""
         if algorithm not in self._signers:
             signer = (self.implementations or {}).get(algorithm)
             if not isinstance(signer, Signer):

@@ -97,10 +97,7 @@ class Wallet:
         return Transaction(payment, tuple(credentials))
 
     def seal(self, message: bytes) -> Credential:
-        """Return the proposer's signature of a block header, with the key inline.
-
-        Raises UsageError for a wallet of several algorithms.
-        """
+        """Return the proposer's signature of a header. Raises UsageError for several algorithms."""
         if len(self.keys) > 1:
             raise UsageError(f"the wallet of a proposer must have one algorithm; got {self!r}")
         identifier, key = self.keys[0]

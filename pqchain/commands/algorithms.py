@@ -63,9 +63,8 @@ def _show_implementations(arguments: argparse.Namespace) -> int:
     # Imported only here: the list of algorithms needs no library.
     from pqchain import crypto
 
-    rows = [
-        (row, crypto.unavailable_reason(name)) for name, row in algorithms.IMPLEMENTATIONS.items()
-    ]
+    known = algorithms.IMPLEMENTATIONS.values()
+    rows = [(row, crypto.unavailable_reason(row.name)) for row in known]
     data = [{**asdict(row), "available": not reason, "reason": reason} for row, reason in rows]
     table = Table(
         columns=[

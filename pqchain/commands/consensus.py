@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pqchain.costs import CostTable
-    from pqchain.delegates.prices import Computer
+    from pqchain.delegates.service_times import Computer
     from pqchain.wire.drivers.fork_server import ForkServer
 
 _DEFAULTS = {row.name: row.default for row in fields(Scenario)}
@@ -87,7 +87,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_names(arguments: argparse.Namespace) -> None:
-    """Reject unknown names and missing files before slow imports."""
     if not _wants_all(arguments):
         console.algorithm_names(arguments)
     source = Path(arguments.costs)
@@ -104,7 +103,6 @@ def _wants_all(arguments: argparse.Namespace) -> bool:
 
 
 def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> int:
-    """Run the delegates of every combination in turn, and show the results."""
     from tqdm import tqdm
 
     from pqchain import consensus, machine
@@ -116,7 +114,7 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
             raise UsageError(f"--{option} needs --mode model; delegates run one after the other")
     for scenario in scenarios:
         # All scenarios are checked before the first one runs.
-        modes.refuse(scenario, arguments.mode, arguments.transport, arguments.log)
+        modes.check_mode(scenario, arguments.mode, arguments.transport, arguments.log)
     if arguments.log is not None:
         outputs.claim(arguments.log)
     runs = []
@@ -153,18 +151,19 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
 def _computer(
     arguments: argparse.Namespace, scenarios: list[Scenario], fork_server: ForkServer | None
 ) -> Computer | None:
-    """Measure this computer to predict its runs; return None where that is not supported."""
     from pqchain import costs
     from pqchain.bench import operations, presets
-    from pqchain.delegates import prices
+    from pqchain.delegates import service_times
 
     # The calibration runs use one scheme, and the predictions need the costs of all others.
-    names = dict.fromkeys([prices.ALGORITHM, *(scenario.algorithm for scenario in scenarios)])
+    names = dict.fromkeys(
+        [service_times.ALGORITHM, *(scenario.algorithm for scenario in scenarios)]
+    )
     console.print_stderr("Measuring this computer to predict these runs ...")
     try:
         preset = arguments.preset or presets.preset()
         here = costs.from_frame(operations.measure(list(names), preset=preset))
-        return prices.calibrate(
+        return service_times.calibrate(
             here,
             transport=arguments.transport,
             fork_server=fork_server,
@@ -191,7 +190,6 @@ _RUN_REMARKS: dict[str, str] = {
 
 
 def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
-    """Return a scenario for every combination, validated before anything is run."""
     names = ["all"] if _wants_all(arguments) else console.algorithm_names(arguments, ["Falcon-512"])
     link = console.changed_fields(arguments, Network)
     networks = [named(name, **link) for name in arguments.network or ["paper-serial"]]
@@ -219,7 +217,6 @@ def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
 
 
 def _with_user_schemes(costs: CostTable, names: list[str]) -> CostTable:
-    """Add the costs of the user's schemes that are given by numbers, unless measured."""
     from pqchain import schemes
 
     rows = (schemes.costs_of(name) for name in names if name not in costs)
@@ -227,7 +224,6 @@ def _with_user_schemes(costs: CostTable, names: list[str]) -> CostTable:
 
 
 def _fitting(costs: CostTable, block_bytes: int) -> list[str]:
-    """Return the schemes of which a transaction fits into a block, and report the others."""
     layout = Layout()
     least = {
         name: layout.block_overhead_bytes() + layout.transaction_bytes(row, row.signature_bytes)
@@ -334,14 +330,12 @@ def _printed(runs: pd.DataFrame) -> dict[str, float]:
 
 
 def _user_remarks(runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
-    """Yield the source of each scheme that the user gave by numbers."""
     for name in runs["algorithm"].unique():
         if costs[name].is_given:
             yield f"{name}: {costs[name].source}."
 
 
 def _remarks(source: str, runs: pd.DataFrame, costs: CostTable) -> Iterator[str]:
-    """Yield remarks on the kind and the origin of the numbers."""
     origin = costs.source
     if costs.source == "paper:pqdpol":
         origin = "published, Tables 1 to 4 of pqdpol; lengths of Falcon's signatures counted"

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     from pqchain.render.table import Table
 
-SUCCESS, CHECK_FAILED, USAGE_ERROR = 0, 1, 2
-"""Exit codes of a command."""
+SUCCESS, CHECK_FAILED, USAGE_ERROR = 0, 1, 2  # exit codes of a command
 
 _ASCII = str.maketrans(
     {"µ": "u", figures.TIMES: "x", figures.NARROW_SPACE: " ", figures.MISSING: "-", "…": "~"}
@@ -54,7 +53,6 @@ class Parser(argparse.ArgumentParser):
 
 
 def _encodable(text: str, stream: TextIO) -> str:
-    """Return a text, with characters replaced that the encoding of a stream lacks."""
     encoding = stream.encoding or "utf-8"
     try:
         text.encode(encoding)
@@ -77,7 +75,6 @@ def print_json(value: Any) -> None:
 
 
 def _json_type(value: Any) -> Any:
-    """Convert numbers of numpy and paths to JSON types."""
     return value.item() if hasattr(value, "item") else str(value)
 
 
@@ -115,10 +112,7 @@ def show(
     remarks: Iterable[str] = (),
     ok: bool = True,
 ) -> int:
-    """Write data as JSON if requested, else tables and texts, with remarks on stderr.
-
-    Returns the exit code.
-    """
+    """Show data as JSON, or tables and texts with remarks on stderr; return the exit code."""
     if arguments.json:
         print_json(data)
     else:
@@ -131,10 +125,7 @@ def show(
 def show_measurements(
     arguments: argparse.Namespace, name: str, frame: pd.DataFrame, output: Table | str
 ) -> int:
-    """Show measurements; return the exit code.
-
-    A failed row is a failure, and so is a frame without a successful row.
-    """
+    """Show measurements; return the exit code, 1 if a row failed or none succeeded."""
     provenance = frame.attrs["provenance"]
     machine = f"Machine: {provenance['machine_id']}, preset {provenance['preset']}"
     data = {"provenance": provenance, name: records(frame)}
@@ -152,7 +143,6 @@ def wants_table_markup(arguments: argparse.Namespace) -> bool:
 
 
 def _formatted(arguments: argparse.Namespace, outputs: Sequence[Table | str]) -> Iterator[str]:
-    """Yield tables and texts in the requested format; in LaTeX, texts are comments."""
     if arguments.latex and all(isinstance(output, str) for output in outputs):
         raise UsageError("--latex is for tables, and this command shows none; leave it out")
     # A table in a file or a pipe is not cut, because it would lose data.
@@ -168,7 +158,6 @@ def _formatted(arguments: argparse.Namespace, outputs: Sequence[Table | str]) ->
 
 
 PLOT_FORMATS = ("pdf", "svg", "png", "pgf")
-"""Formats of plots, which are the suffixes of their files."""
 
 
 def plot_path(text: str) -> Path:
@@ -253,7 +242,6 @@ def configure(
 
 
 def _examples(parser: argparse.ArgumentParser, name: str) -> str:
-    """Return the examples of a command that show one subcommand."""
     prefix = f"  {parser.prog} {name} "
     examples = [row for row in (parser.epilog or "").splitlines() if f"{row} ".startswith(prefix)]
     return "\n".join(["", "examples:", *examples]) if examples else ""
@@ -262,7 +250,6 @@ def _examples(parser: argparse.ArgumentParser, name: str) -> str:
 def _add_options(
     group: argparse._ActionsContainer, module: ModuleType, options: Mapping[str, Mapping[str, Any]]
 ) -> None:
-    """Add options: keywords of argparse, and `kind`, `field` and `exclusive`."""
     exclusive: argparse._ActionsContainer | None = None
     for flags, settings in options.items():
         keywords, target = dict(settings), group
@@ -273,13 +260,8 @@ def _add_options(
             keywords = _field_option(module, **keywords)
         keywords = {**_KINDS[keywords.pop("kind", "text")], **keywords}
         if "choices" in keywords and "type" not in keywords:
-            keywords["type"] = _case_insensitive(keywords["choices"])
+            keywords["type"] = partial(values.canonical_case, known=keywords["choices"])
         target.add_argument(*flags.split(), **keywords)
-
-
-def _case_insensitive(choices: Iterable[str]) -> Callable[[str], str]:
-    """Return a parser that accepts the choices in any case."""
-    return lambda text: values.canonical_case(text, choices)
 
 
 def work_key(text: str) -> str:
@@ -300,10 +282,7 @@ def work_keys(text: str) -> list[str]:
 
 
 def _field_option(module: ModuleType, field: str, show_default: bool = True) -> dict[str, Any]:
-    """Return the option for a field such as Scenario.blocks, with its meaning and bounds.
-
-    Without `show_default` no default is shown: those of a network depend on its kind.
-    """
+    # Without `show_default` no default is shown: those of a network depend on its kind.
     class_name, _, name = field.partition(".")
     declared, meaning = checks.meanings(getattr(module, class_name))[name]
     # argparse formats help texts with %.

@@ -32,7 +32,6 @@ class Finding:
     disables: str = ""
     """Features that do not work because of it; empty if it is present."""
     fix: str = ""
-    """Command that fixes it, if there is one."""
     essential: bool = False
 
     @property
@@ -117,7 +116,6 @@ def _tool(name: str) -> Finding:
 
 
 def _processor() -> Finding:
-    """Report missing CPU flags and the implementations that need them."""
     rows = algorithms.IMPLEMENTATIONS.values()
     needed = sorted({flag for row in rows for flag in row.cpu_flags})
     lacking = [flag for flag in needed if flag not in machine.cpu_flags()]
@@ -131,7 +129,6 @@ def _processor() -> Finding:
 
 
 def _libraries() -> Iterator[Finding]:
-    """Load every native library, and sign and verify once with each."""
     group = "Native libraries"
     for row in algorithms.IMPLEMENTATIONS.values():
         if not row.library:
@@ -153,7 +150,6 @@ def _libraries() -> Iterator[Finding]:
 
 
 def _library_detail(implementation: str) -> str:
-    """Describe a working library; raise an error if it does not work."""
     # Loading is not enough: a library may load and still compute wrong results.
     library = native.library(implementation)
     names = library.names()
@@ -186,7 +182,6 @@ def _erasure_engine() -> Finding:
 
 
 def _quic() -> Finding:
-    """Check for the QUIC library of pqchain; if it was not built, give the reason."""
     from pqchain.wire.transports import registry
 
     reason = registry.get("native").unavailable_reason()

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 _MAX_KEY_FILE_BYTES = 1 << 16
 _MAX_SIGNATURE_FILE_BYTES = 1 << 16
-_MAX_MESSAGE_BYTES = 1 << 30
-"""Limit of a message, which is read into memory."""
+_MAX_MESSAGE_BYTES = 1 << 30  # limit of a message, which is read into memory
 
 
 def _read_key(path: Path, field: str) -> tuple[int, bytes]:
@@ -37,7 +36,6 @@ def _read_key(path: Path, field: str) -> tuple[int, bytes]:
 
 
 def _check_output(option: str, path: Path, others: dict[str, Path | None]) -> None:
-    """Check that an output can be written and, links resolved, is no other argument's file."""
     from pqchain.results import check_writable
 
     for name, other in others.items():
@@ -222,12 +220,10 @@ def _engine_times(frames: dict[str, pd.DataFrame]) -> Table:
 
 _CELLS = ("lut", "lutram", "shift_register", "flip_flop", "dsp", "block_ram_36k", "block_ram_18k")
 _PRINTED_CELLS = {"lookup_tables": "lut", "flip_flops": "flip_flop", "dsp_blocks": "dsp"}
-_ENGINE = "design_hierarchy"
-"""Name of the module that contains the complete engine."""
+_ENGINE = "design_hierarchy"  # name of the module that contains the complete engine
 
 
 def _cell_table(frame: pd.DataFrame, *names: str) -> Table:
-    """Return a table of the cells of modules or engines; a family lacks some kinds of cells."""
     counts = [Column(humanize(name), key=name, numeric=True, exact=True) for name in _CELLS]
     return Table.of(frame, [*names, *counts])
 

@@ -43,7 +43,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _table(frame: pd.DataFrame) -> Table:
-    """Return a table of the gas of each scheme next to the values in drafts."""
     from pqchain.bench.gas import STATEMENTS
     from pqchain.costs import GIVEN
     from pqchain.render.table import Column, Shown, Table

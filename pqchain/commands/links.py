@@ -39,7 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _numbers(option: str, text: str) -> list[float]:
-    """Parse numbers separated by commas. Raises UsageError."""
     try:
         return [float(number) for number in text.split(",")]
     except ValueError:

@@ -26,8 +26,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
 
 _MAIN = COMMANDS.pop("main")
 
-_INTERRUPTED = 128 + signal.SIGINT
-"""Exit code after Ctrl-C, as in shells."""
+_INTERRUPTED = 128 + signal.SIGINT  # exit code after Ctrl-C, as in shells
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -53,10 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser(command: str = "") -> argparse.ArgumentParser:
-    """Return the parser: a summary of each command, and all options of `command`.
-
-    Only the module of that command is imported.
-    """
+    """Return the parser with the options of `command`, the only one whose module is imported."""
     root = console.Parser(
         prog="pqchain",
         description=_MAIN["description"],
@@ -73,7 +69,6 @@ def parser(command: str = "") -> argparse.ArgumentParser:
 
 
 def _temporary_schemes(argv: Sequence[str]) -> AbstractContextManager[None]:
-    """Unregister the schemes of --scheme after the command."""
     # A process may run several commands, and schemes of one must not reach the next.
     if not any(argument.startswith("--scheme") for argument in argv):
         return nullcontext()
@@ -100,7 +95,6 @@ def _run_command(command: str, argv: Sequence[str]) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    """Run one command; turn every error into a message and an exit code."""
     if sys.stderr is None:  # closed by the caller
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123
     if sys.stdout is None:

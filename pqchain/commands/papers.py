@@ -58,7 +58,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _coverage(arguments: argparse.Namespace) -> int:
-    """Show every printed number of a work next to ours, or the counts for all works."""
     from pqchain import results
     from pqchain.bench import stored
     from pqchain.works import printed, registry
@@ -86,7 +85,6 @@ def _coverage(arguments: argparse.Namespace) -> int:
 
 
 def _list_item(text: str) -> str:
-    """Return a remark as an indented item of a list."""
     columns = min(shutil.get_terminal_size().columns, 100)
     return textwrap.fill(text, columns, initial_indent="  - ", subsequent_indent="    ")
 

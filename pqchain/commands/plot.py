@@ -35,7 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show_kinds(arguments: argparse.Namespace) -> int:
-    """Show the kinds of plots with the first line of their docstrings."""
     from pqchain import plots
 
     rows = [
@@ -67,7 +66,6 @@ def _algorithms(arguments: argparse.Namespace) -> list[str] | None:
 
 
 def _frame(arguments: argparse.Namespace) -> pd.DataFrame:
-    """Return the selected rows of the file, and measurements of the user's schemes."""
     from pqchain import algorithms, results
     from pqchain.bench import comparing
     from pqchain.bench.operations import measure

@@ -82,7 +82,6 @@ def _make_folder(option: str, folder: Path | None, chosen: Scenario, *, needs: l
 
 
 def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
-    """Return the scenario of the options. Raises UsageError for an invalid value."""
     changes = console.changed_fields(arguments, Scenario)
     if "transport" in changes and not registry.get(changes["transport"]).virtual:
         # A transport without virtual time needs sockets.
@@ -106,7 +105,6 @@ def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
 
 
 def _check_mode(chosen: Scenario, changes: dict[str, Any], *modes: str) -> None:
-    """Reject options that have no effect in the mode. Raises UsageError."""
     if changes and chosen.mode not in modes:
         name, value = next(iter(changes.items()))
         raise UsageError(

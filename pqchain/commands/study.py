@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     findings = studies.run(
         plan,
         measurements=None if file is None else results.load(file),
-        seeds=arguments.draws,
+        draws=arguments.draws,
         preset=arguments.preset,
         progress=console.is_interactive(),
     )
@@ -80,7 +80,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _outcomes(arguments: argparse.Namespace) -> int:
-    """Show published outcomes and predictions, from a file or a new measurement."""
     from pqchain import costs as costing
     from pqchain import results
     from pqchain.bench import operations, presets
@@ -108,14 +107,12 @@ def _with_costs(plan: Plan, names: list[str]) -> Plan:
 
 
 def _with_schemes(plan: Plan, names: list[str]) -> Plan:
-    """Add the schemes of --scheme to those that the plan compares."""
     known = {name.casefold() for name in plan.algorithms}
     added = tuple(name for name in names if name.casefold() not in known)
     return plan.with_(algorithms=plan.algorithms + added) if added else plan
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:
-    """Apply --set to a plan. Raises UsageError with all problems."""
     from pqchain.study.inputs import INPUTS, NAMES, check_name
 
     settings: dict[str, Any] = {}

@@ -8,8 +8,7 @@ from typing import Any
 from pqchain import checks
 from pqchain.errors import UsageError
 
-MAX_VALUES = 100_000
-"""Maximum number of values of a list option."""
+MAX_VALUES = 100_000  # maximum number of values of a list option
 
 
 def canonical_case(name: str, known: Iterable[str]) -> str:

@@ -10,6 +10,8 @@ from pqchain.conform.models.checks import expected
 from pqchain.conform.vector import Vector, families, scheme
 from pqchain.render.table import Column, Shown, Table, verdict
 
+_BYTE_FIELDS = ("public_key", "message", "context", "signature")
+
 
 def plain(vector: Vector) -> dict[str, Any]:
     """Return all fields and checks of a vector as JSON values."""
@@ -24,10 +26,7 @@ def plain(vector: Vector) -> dict[str, Any]:
         "expected": vector.expected,
         "model": expected(checks),
         "checks": [asdict(check) for check in checks],
-        "public_key": vector.public_key.hex(),
-        "message": vector.message.hex(),
-        "context": vector.context.hex(),
-        "signature": vector.signature.hex(),
+        **{name: getattr(vector, name).hex() for name in _BYTE_FIELDS},
     }
 
 
@@ -39,7 +38,7 @@ def text(vector: Vector) -> str:
         f"family      {vector.family}: {families(scheme(vector.algorithm))[vector.family].probes}",
         f"rule        {vector.rule}",
     ]
-    for name in ("public_key", "message", "context", "signature"):
+    for name in _BYTE_FIELDS:
         data: bytes = getattr(vector, name)
         digits = data.hex()
         short = digits if len(digits) <= 48 else f"{digits[:32]}...{digits[-16:]}"

@@ -95,7 +95,6 @@ def _wycheproof_test(vector: Vector, known: Mapping[str, Family], key: str) -> d
 
 
 def _public_key_info(algorithm: str, public_key: bytes) -> bytes:
-    """Return the key as a DER-encoded SubjectPublicKeyInfo."""
     identifier = _der(0x30, _der(0x06, bytes.fromhex(_OBJECT_IDENTIFIERS[algorithm])))
     return _der(0x30, identifier + _der(0x03, b"\0" + public_key))
 

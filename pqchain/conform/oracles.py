@@ -28,7 +28,6 @@ class Verdicts:
     """Verdicts of the oracles on one vector."""
 
     model: str
-    """"valid", "invalid" or "acceptable"."""
     portable: bool
     openssl: bool | None
     """None if OpenSSL lacks the scheme."""
@@ -87,10 +86,7 @@ def _accepts(verify: Verify, case: Case) -> bool:
 
 
 def decided(vectors: Iterable[Vector], algorithm: str) -> tuple[Vector, ...]:
-    """Return the vectors if all oracles agree on each.
-
-    Raises DataError that lists the first three disagreements.
-    """
+    """Return the vectors. Raises DataError with the first disagreements of the oracles, if any."""
     judged = list(judge(vectors, algorithm))
     wrong = [f"{v.ident} ({v.probe}): {result}" for v, result in judged if not result.agree(v)]
     if wrong:

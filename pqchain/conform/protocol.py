@@ -57,11 +57,7 @@ class Adapter:
     """
 
     def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        folder: Path | None = None,
-        limit_seconds: float = 60.0,
+        self, command: Sequence[str], *, folder: Path | None = None, limit_seconds: float = 60.0
     ) -> None:
         self.command, self.folder = list(command), folder
         self.limit_seconds = limit_seconds
@@ -75,10 +71,7 @@ class Adapter:
         self.close(grace_seconds=0.0 if raised[0] else _GRACE_SECONDS)
 
     def ask(self, vector: Vector, *, repeat: int = 1) -> Answer:
-        """Request one verdict; crashes, timeouts and malformed answers are returned as verdicts.
-
-        Raises UsageError if the command cannot be started.
-        """
+        """Return a verdict or one of FAILURES. Raises UsageError if the command cannot start."""
         # Each answer must repeat this number, which detects answers to earlier requests.
         self._requests += 1
         request = {
@@ -142,5 +135,4 @@ def _parse(line: bytes, request_id: int) -> Answer:
 
 
 def _malformed(quoted: str, expected: str) -> Answer:
-    """Return a malformed answer whose reason has a bounded length."""
     return Answer("malformed", reason=f"{quoted[: _QUOTED_CHARACTERS + 20]}{expected[:200]}")

@@ -25,7 +25,6 @@ from pqchain.crypto import obstacle
 from pqchain.errors import UnknownName, Unsupported
 
 SOURCES = installation.HOME / "conform" / "adapters"
-"""Folder with the adapter sources of each language."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +43,6 @@ class VerifierSpec:
     schemes: tuple[str, ...] = ("ml-dsa", "falcon")
     cpu_flags: tuple[str, ...] = ()
     public_defect: str = ""
-    """A publicly known defect; empty if there is none."""
 
     def offers(self, algorithm: str) -> bool:
         """Return whether to request verdicts on an algorithm, which may still be "unsupported"."""
@@ -69,7 +67,9 @@ class VerifierSpec:
         if self.folder == "":
             return ""
         if self.folder == "python":
-            return _python_unavailable_reason(self.command[-1])
+            if self.command[-1] != "openssl":
+                return str(obstacle(self.command[-1]) or "")
+            return "" if openssl.verifier("ML-DSA-44") else "this OpenSSL has no ML-DSA"
         if missing_tools := tools_missing(self.folder):
             return f"no {', '.join(missing_tools)} on the path"
         if not (build_folder(self.folder) / BUILT).is_file():
@@ -104,18 +104,10 @@ def verifiers() -> dict[str, VerifierSpec]:
 
 
 def _version(row: dict[str, Any]) -> str:
-    """Return the version of pqchain, OpenSSL or a build on this machine."""
     if row["folder"] == "python":
         return openssl.version() if row["command"][-1] == "openssl" else installation.VERSION
     path = build_folder(row["folder"]) / f"{row['command'][0]}.version"
     return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
-
-
-def _python_unavailable_reason(name: str) -> str:
-    """Return why a verifier in this interpreter is unavailable, or ""."""
-    if name == "openssl":
-        return "" if openssl.verifier("ML-DSA-44") else "this OpenSSL has no ML-DSA"
-    return str(obstacle(name) or "")
 
 
 def select(names: Iterable[str] | None) -> list[VerifierSpec]:
@@ -167,7 +159,6 @@ def build_folder(folder: str) -> Path:
 
 
 def _sources(folder: str) -> list[Path]:
-    """Return the source files of a folder, without build products."""
     paths = (path for path in sorted((SOURCES / folder).rglob("*")) if path.is_file())
     products = {"target", "node_modules", "lib", "classes"}
     return [path for path in paths if not products & set(path.relative_to(SOURCES).parts)]

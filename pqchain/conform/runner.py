@@ -128,7 +128,6 @@ def _ask(
 
 
 def _summarise(verifier: VerifierSpec, rows: Sequence[dict[str, str]]) -> list[dict[str, object]]:
-    """Return the rows of the summary, without algorithms that the verifier does not support."""
     groups: dict[tuple[str, str], list[dict[str, str]]] = {}
     for row in rows:
         groups.setdefault((row["algorithm"], row["family"]), []).append(row)

@@ -15,16 +15,15 @@ from time import perf_counter_ns
 from pqchain import algorithms
 from pqchain.conform import openssl
 from pqchain.crypto import open_signer
-from pqchain.crypto.interface import Signer
 from pqchain.errors import BadLength, UnknownName, Unsupported, UsageError
-
-_verifier = cache(openssl.verifier)
 
 
 @cache
-def _signer(algorithm: str, implementation: str) -> Signer | None:
+def _verifier(name: str, algorithm: str) -> openssl.Verify | None:
+    if name == "openssl":
+        return openssl.verifier(algorithm) if algorithm.startswith("ML-DSA") else None
     try:
-        return open_signer(algorithm, implementation)
+        return open_signer(algorithm, name).verify
     except (Unsupported, UsageError):
         return None
 
@@ -34,15 +33,10 @@ def verdict(
 ) -> str:
     """Return the protocol verdict of an implementation."""
     try:
-        if name == "openssl":
-            verify = _verifier(algorithm) if algorithm.startswith("ML-DSA") else None
-            if verify is None:
-                return "unsupported"
-            return "accept" if verify(message, signature, public_key, context) else "reject"
-        signer = _signer(algorithm, name)
-        if signer is None:
+        verify = _verifier(name, algorithm)
+        if verify is None:
             return "unsupported"
-        return "accept" if signer.verify(message, signature, public_key, context) else "reject"
+        return "accept" if verify(message, signature, public_key, context) else "reject"
     except (BadLength, ValueError):
         # An error instead of a verdict, as for a key of a wrong length.
         return "refuse"

@@ -19,10 +19,7 @@ from pqchain.results import outputs
 
 
 def known(algorithms: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the named algorithms in the order of ALGORITHMS, or all of them for None.
-
-    Letter case is ignored. Raises UnknownName for an algorithm without vectors.
-    """
+    """Return the named algorithms, or all for None, in display order. Raises UnknownName."""
     if algorithms is None:
         return ALGORITHMS
     folded = {name.casefold(): name for name in ALGORITHMS}
@@ -52,10 +49,7 @@ def _decided(algorithm: str) -> tuple[Vector, ...]:
 
 
 def digests() -> Mapping[str, str]:
-    """Return the expected SHA-256 of each vector file, by file name.
-
-    Raises DataError if the list cannot be read.
-    """
+    """Return the expected SHA-256 of each vector file, by file name. Raises DataError."""
     path = installation.data("conform") / "digests.json"
     try:
         names: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))

@@ -16,8 +16,8 @@ from pqchain.results import outputs
 TITLE = "Which verifiers agree"
 
 
-def _count(title: str, key: str = "", group: str = "") -> Column:
-    return Column(title, group, numeric=True, show=figures.integer, key=key or title)
+def _count(title: str, group: str = "") -> Column:
+    return Column(title, group, numeric=True, show=figures.integer, key=title)
 
 
 def overview(
@@ -28,17 +28,12 @@ def overview(
     `summary` is SUMMARY of the runner, `times` is TIMES; `known` maps verifiers to publicly known
     defects.
     """
+    decided, left_open = ("right", "wrong", "crashes", "timeouts"), ("accepted", "rejected")
     columns = [
         Column("verifier", key="implementation"),
-        Column("version", key="version"),
-        Column("algorithm", key="algorithm"),
-        Column("status", key="status"),
-        _count("right"),
-        _count("wrong"),
-        _count("crashes"),
-        _count("timeouts"),
-        _count("accepted", group="left open"),
-        _count("rejected", group="left open"),
+        *map(Column, ("version", "algorithm", "status")),
+        *map(_count, decided),
+        *(_count(name, group="left open") for name in left_open),
         Column("wrong in", key="families"),
     ]
     if times is not None:
@@ -52,11 +47,7 @@ def overview(
         bad = group[group["status"] == "failed"]["family"].tolist()
         status = "unsupported" if not algorithm else "failed" if bad else "ok"
         row = [name, group["version"].iloc[0], algorithm, verdict(status)]
-        row += [
-            int(sums[column])
-            for column in ("right", "wrong", "crashes", "timeouts", "accepted", "rejected")
-        ]
-        row.append(", ".join(bad))
+        row += [*(int(sums[column]) for column in (*decided, *left_open)), ", ".join(bad)]
         if times is not None:
             timed = times[(times["implementation"] == name) & (times["algorithm"] == algorithm)]
             row += _time_cells(timed)
@@ -106,7 +97,7 @@ def findings(summary: pd.DataFrame, *, known: dict[str, str]) -> list[str]:
 
 def _time_cells(timed: pd.DataFrame) -> list[Shown]:
     if timed.empty:
-        return [Shown(None, "", None), Shown(None, "", None)]
+        return [Shown(None, "")] * 2
     seconds, ratio = float(timed["verify_seconds"].iloc[0]), float(timed["ratio"].iloc[0])
     ratio_text = "" if pd.isna(ratio) else RATIO.text(ratio)
     return [Shown(seconds, SECONDS.text(seconds, 3)), Shown(ratio, ratio_text)]
@@ -117,10 +108,10 @@ def wrong_verdicts(verdicts: pd.DataFrame, limit: int = 20) -> Table:
     bad = verdicts[verdicts["outcome"].isin(["wrong", "crash", "timeout"])]
     columns = [
         Column("verifier", key="implementation"),
-        Column("vector", key="vector"),
+        Column("vector"),
         Column("probes", key="probe"),
-        Column("expected", key="expected"),
-        Column("verdict", key="verdict"),
+        Column("expected"),
+        Column("verdict"),
     ]
     rows = bad.groupby("implementation", sort=False).head(limit)
     omitted = len(bad) - len(rows)
@@ -135,12 +126,9 @@ def by_family(summary: pd.DataFrame) -> Table:
     tested = summary[summary["algorithm"] != ""]
     sums = tested.groupby(["family", "implementation"], sort=False).sum(numeric_only=True)
     columns = [
-        Column("family", key="family"),
+        Column("family"),
         Column("verifier", key="implementation"),
-        *(
-            _count(name)
-            for name in ("vectors", "right", "wrong", "crashes", "accepted", "rejected")
-        ),
+        *map(_count, ("vectors", "right", "wrong", "crashes", "accepted", "rejected")),
     ]
     return Table.of(
         sums.reset_index(), columns, caption="By family", source=("measured",), row_headers=2

@@ -53,7 +53,6 @@ class Vector:
     key: str
     """The kind of key, such as "t1 = 0" or "honest"."""
     probe: str
-    """A short description of the case."""
     expected: str
     public_key: bytes
     message: bytes
@@ -125,10 +124,7 @@ class Collector:
 
 
 def scheme(algorithm: str) -> str:
-    """Return "ml-dsa" or "falcon"; Dilithium shares the rules of ML-DSA.
-
-    Raises UnknownName for other algorithms.
-    """
+    """Return "ml-dsa", also for Dilithium, or "falcon". Raises UnknownName for others."""
     if algorithm.startswith(("ML-DSA", "Dilithium")):
         return "ml-dsa"
     if algorithm.startswith("Falcon"):

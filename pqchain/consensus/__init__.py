@@ -1,8 +1,8 @@
 """Models of PQ-DPoL and related protocols over several kinds of network.
 
     costs = pqchain.papers.costs("pqdpol")
-    one = pqchain.consensus.Scenario(algorithm="Falcon-512", costs=costs, nodes=32)
-    pqchain.consensus.run(one).latency_seconds
+    scenario = pqchain.consensus.Scenario(algorithm="Falcon-512", costs=costs, nodes=32)
+    pqchain.consensus.run(scenario).latency_seconds
 
 `named("mesh", rate_bits_per_second=1e8)` returns a network. `grid` returns many scenarios, `sweep`
 runs them, and `landscape` compares networks and schemes up to 2^20 nodes. Names are loaded at
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from pqchain.consensus.model import run
     from pqchain.consensus.network import Network, SerialLaw, named
     from pqchain.consensus.runs import Run, frame, over_seeds
-    from pqchain.consensus.scenario import Faults, Layout, Scenario, preset
+    from pqchain.consensus.scenario import Faults, Layout, Scenario
     from pqchain.consensus.sweeps import grid, sweep
 
 __all__ = [
     "Faults", "Layout", "Network", "Run", "Scenario", "SerialLaw", "frame", "grid", "named",
-    "over_seeds", "preset", "run", "sweep",
+    "over_seeds", "run", "sweep",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy_exports(
@@ -33,7 +33,7 @@ __getattr__, __dir__ = lazy_exports(
         "model": "run",
         "network": "Network SerialLaw named",
         "runs": "Run frame over_seeds",
-        "scenario": "Faults Layout Scenario preset",
+        "scenario": "Faults Layout Scenario",
         "sweeps": "grid sweep",
     },
 )

@@ -3,18 +3,19 @@
 Milutinovic, He, Wu, Kanwal, Proof of Luck (arXiv 1703.05435) and luckychain/lucky, commit d86d7fc:
 a round lasts ROUND_TIME (10 s there; 15 in the paper's summary); then l is uniform in [0, 1) with
 52 random bits, and the block is released after f(l) = (1 - l) * ROUND_TIME / 2 + 1 seconds. A node
-that receives a luckier block before its own release sends none; nodes follow the chain with the
+that receives a luckier block before its release time sends none; nodes follow the chain with the
 larger sum of luck.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from pqchain.consensus import draws, lengths
-from pqchain.consensus.network import REGIONS, SECOND, Wires, nanoseconds, wires
+from pqchain.consensus.network import REGIONS, SECOND, LinkTimes, link_times, nanoseconds
 from pqchain.consensus.scenario import Scenario, Voting
 from pqchain.consensus.view import (
     NEVER,
@@ -30,8 +31,8 @@ from pqchain.consensus.view import (
 APPROVALS = 30
 """Maximum candidates that one voter approves, as in EOSIO's delegated proof of stake."""
 
-LEAST_SECONDS = 1.0
-"""Constant part of the release delay, so that all nodes know their own luck first."""
+MIN_DELAY_SECONDS = 1.0
+"""Constant part of the release delay, in which every node determines its luck."""
 
 
 def tally(voting: Voting, *, nodes: int, seed: int) -> Array:
@@ -45,9 +46,9 @@ def tally(voting: Voting, *, nodes: int, seed: int) -> Array:
     votes = np.zeros(nodes, dtype=np.int64)
     weights = np.ones(nodes, dtype=np.int64)
     if voting == "weighted":
-        weights += draws.below(draws.key(seed, "weight"), voters, 0, 1000)
+        weights += draws.integers_below(draws.key(seed, "weight"), voters, 0, 1000)
     for choice in range(min(APPROVALS, nodes) if voting == "approval" else 1):
-        candidates = draws.below(draws.key(seed, "ballot"), voters, choice, nodes)
+        candidates = draws.integers_below(draws.key(seed, "ballot"), voters, choice, nodes)
         np.add.at(votes, candidates, weights)
     return votes
 
@@ -58,14 +59,14 @@ def delegates(voting: Voting, *, nodes: int, count: int, seed: int) -> Array:
     return np.argsort(-votes, kind="stable")[:count].astype(np.int64)
 
 
-def luck(seed: int, *, height: int, node: int) -> float:
+def luck_value(seed: int, *, height: int, node: int) -> float:
     """Return the luck of a node at a height: a number in [0, 1) with 52 random bits."""
     return (draws.draw(draws.key(seed, "luck", round_number=height), node) >> 12) * 2.0**-52
 
 
-def release_delay_seconds(value: float, *, round_seconds: float) -> float:
-    """Return f(l), the delay before a block of luck `value` is released."""
-    return (1.0 - value) * round_seconds / 2.0 + LEAST_SECONDS
+def release_delay_seconds(luck: float, *, round_seconds: float) -> float:
+    """Return f(luck), the delay in seconds before a block is released."""
+    return (1.0 - luck) * round_seconds / 2.0 + MIN_DELAY_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,13 +88,13 @@ class Load:
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
         self.header_bytes = scenario.layout.block_overhead_bytes()
-        self.room_bytes = scenario.block_bytes - self.header_bytes
+        self.capacity_bytes = scenario.block_bytes - self.header_bytes
         self.arrivals = self._arrivals()
 
     def take(self, height: int, *, now: int) -> Block | None:
-        """Fill a block at time `now`, or when the next transaction appears; None if none does."""
+        """Return a block filled at `now` (ns), or when the next transaction appears, or None."""
         sizes = self._sizes(height)
-        count = int(np.searchsorted(np.cumsum(sizes), self.room_bytes, side="right"))
+        count = int(np.searchsorted(np.cumsum(sizes), self.capacity_bytes, side="right"))
         appeared = float(now)
         if self.scenario.arrivals_per_second:
             if not len(self.arrivals):
@@ -112,21 +113,21 @@ class Load:
 
     def _sizes(self, height: int) -> Array:
         """Draw the sizes in bytes of the next transactions."""
-        # One more than fit at the least length, so that the block is always full.
         scenario = self.scenario
-        counted = scenario.signature_lengths()
+        counts = scenario.signature_lengths()
         fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
-        most = self.room_bytes // (fixed + min(counted)) + 1
-        return fixed + lengths.sample(counted, count=most, seed=scenario.seed, block=height)
+        # One more than fit at the least length, so that the block is always full.
+        number = self.capacity_bytes // (fixed + min(counts)) + 1
+        return fixed + lengths.sample(counts, count=number, seed=scenario.seed, block=height)
 
     def _arrivals(self) -> Array:
         """Draw the arrival times of a Poisson process in ns; empty if blocks are always full."""
         rate = self.scenario.arrivals_per_second
         if not rate:
             return np.zeros(0, dtype=np.int64)
-        most = self.scenario.blocks * len(self._sizes(0))
-        drawn = draws.draws(draws.key(self.scenario.seed, "arrival"), np.arange(most), 0)
-        # Midpoints of 2^52 intervals: never 0, of which there is no logarithm.
+        number = self.scenario.blocks * len(self._sizes(0))
+        drawn = draws.draw_array(draws.key(self.scenario.seed, "arrival"), np.arange(number), 0)
+        # Midpoints of 2^52 intervals, so never 0, whose logarithm is infinite.
         uniform = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
         return np.cumsum(np.rint(-np.log(uniform) / rate * SECOND).astype(np.int64))
 
@@ -143,31 +144,39 @@ class ViewBuilder:
         """[delegate]: its node, by rank."""
         ranks = np.arange(count)
         self.alive = ~np.isin(ranks, faults.crashed)
-        self.double = np.isin(ranks, faults.equivocating)
-        self.honest = self.alive & ~self.double & ~np.isin(ranks, faults.invalid)
+        self.equivocates = np.isin(ranks, faults.equivocating)
+        self.honest = self.alive & ~self.equivocates & ~np.isin(ranks, faults.invalid)
         self.slowness = np.where(np.isin(ranks, faults.slow), faults.slow_factor, 1)
-        everyone = np.arange(scenario.nodes, dtype=np.int64)
-        self.region_of = self._regions(everyone)
-        self.side_of: Flags = everyone < int(faults.partition_fraction * scenario.nodes)
+        nodes = np.arange(scenario.nodes, dtype=np.int64)
+        self.region_of = self._regions(nodes)
+        self.side_of: Flags = nodes < int(faults.partition_fraction * scenario.nodes)
         self.verify_ns = nanoseconds(scenario.cost.verify_seconds)
         self.sign_ns = nanoseconds(scenario.sign_seconds)
+        law, costs = scenario.network.serial, scenario.cost
+        size = costs.public_key_bytes + costs.signature_bytes
+        pair = law.pair_seconds + law.byte_seconds * size + law.verifies * costs.verify_seconds
+        self.serial_pair_ns = max(1, nanoseconds(pair))
+        """paper-serial: service time of a pair of delegates."""
+        self.serial_sign_ns = nanoseconds(law.signs * scenario.sign_seconds)
+        """paper-serial: time of a delegate's signature."""
         is_host = scenario.network.law == "host"
-        prices = scenario.network.prices
-        self.transaction_ns = nanoseconds(prices.transaction_seconds) * is_host
+        times = scenario.network.service_times
+        self.transaction_ns = nanoseconds(times.transaction_seconds) * is_host
         """host: time to verify a transaction in addition to its signature."""
-        self.height_ns = nanoseconds(prices.height_seconds) * is_host
+        self.height_ns = nanoseconds(times.height_seconds) * is_host
         """host: time per delegate and height, counted when it proposes or receives the block."""
-        self.wires: dict[int, Wires] = {}
+        self.link_times = lru_cache(maxsize=None)(self._link_times)
+        """Link times of a view by the length of its block in bytes."""
 
     def order(self, height: int) -> Array:
         """Return the ranks in the order of proposers at a height."""
         count = self.scenario.delegate_count
         if self.scenario.proposal == "luck":
-            lucks = [self._luck(height, rank) for rank in range(count)]
-            return np.argsort(-np.array(lucks), kind="stable")
+            values = [self._luck(height, rank) for rank in range(count)]
+            return np.argsort(-np.array(values), kind="stable")
         by_name = self.scenario.proposal == "dpos"
-        turns = np.argsort(self.nodes, kind="stable") if by_name else np.arange(count)
-        return np.roll(turns, -(height % count))
+        ranks = np.argsort(self.nodes, kind="stable") if by_name else np.arange(count)
+        return np.roll(ranks, -(height % count))
 
     def wait_ns(self, height: int, proposer: int) -> int:
         """Return how many nanoseconds a proposer waits before it may send its block."""
@@ -177,7 +186,7 @@ class ViewBuilder:
         attestation = nanoseconds(scenario.attestation_seconds)
         if not scenario.round_seconds:
             return attestation
-        # A crashed delegate has luck -1, but still gets a turn, after all others.
+        # A crashed delegate has luck -1, but its turn comes, too, after all others.
         delay = release_delay_seconds(
             max(0.0, self._luck(height, proposer)), round_seconds=scenario.round_seconds
         )
@@ -196,14 +205,14 @@ class ViewBuilder:
 
         `locks` is, per delegate, the value that it is locked on; NEVER without a lock.
         """
-        scenario, costs, law = self.scenario, self.scenario.cost, self.scenario.network.serial
+        scenario = self.scenario
         count = scenario.delegate_count
         all_to_all = scenario.exchange == "all-to-all"
         is_serial = scenario.network.law == "paper-serial"
-        starts = now + self.wait_ns(block.height, proposer)
+        starts_ns = now + self.wait_ns(block.height, proposer)
         timeout = scenario.view_timeout_seconds
         values = self._values(attempt, proposer, locks)
-        willing = self.alive & ~self.double & ((locks >= NEVER) | (locks == values))
+        willing = self.alive & ~self.equivocates & ((locks >= NEVER) | (locks == values))
         block_sign_ns = self.sign_ns if scenario.signed_blocks else 0
         # Threads verify signatures in parallel; the division is rounded up.
         block_ns = -(-block.transactions * self.verify_ns // scenario.verification_threads)
@@ -216,21 +225,19 @@ class ViewBuilder:
         if all_to_all:
             vote_ns, sign_ns = block_ns, block_sign_ns
         proposes_ns = block_sign_ns + self.height_ns
-        size = costs.public_key_bytes + costs.signature_bytes
-        pair = law.pair_seconds + law.byte_seconds * size + law.verifies * costs.verify_seconds
         return View(
             count=count,
             proposer=proposer,
-            leaves_ns=starts + (0 if is_serial else proposes_ns * int(self.slowness[proposer])),
-            deadline_ns=NEVER if timeout is None else starts + nanoseconds(timeout),
+            ready_ns=starts_ns + (0 if is_serial else proposes_ns * int(self.slowness[proposer])),
+            deadline_ns=NEVER if timeout is None else starts_ns + nanoseconds(timeout),
             all_to_all=all_to_all,
             sends_block=scenario.sends_block,
-            serial_pair_ns=max(1, nanoseconds(pair)) if is_serial else 0,
-            serial_sign_ns=nanoseconds(law.signs * scenario.sign_seconds),
+            serial_pair_ns=self.serial_pair_ns if is_serial else 0,
+            serial_sign_ns=self.serial_sign_ns,
             phases=scenario.phases,
             # All-to-all waits for the copies of all live delegates instead of two thirds.
             quorum=int(self.alive.sum()) if all_to_all else scenario.quorum,
-            wires=self._wires(block.size_bytes),
+            link_times=self.link_times(block.size_bytes),
             disturbance=self.disturbance(block.height * scenario.max_views + attempt),
             # A block that does not verify is not forwarded: its verification never ends.
             overlay=self.overlay(block_ns if values[proposer] != NO_BLOCK else NEVER),
@@ -238,7 +245,7 @@ class ViewBuilder:
             alive=self.alive,
             values=values,
             willing=willing & (values != NO_BLOCK),
-            double=self.double & self.alive,
+            equivocates=self.equivocates & self.alive,
             slowness=self.slowness,
             block_ns=(block_ns + self.height_ns) * self.slowness,
             vote_ns=vote_ns * self.slowness,
@@ -264,18 +271,17 @@ class ViewBuilder:
         """Return the luck of a delegate; -1 if it has crashed."""
         if not self.alive[rank]:
             return -1.0
-        return luck(self.scenario.seed, height=height, node=int(self.nodes[rank]))
+        return luck_value(self.scenario.seed, height=height, node=int(self.nodes[rank]))
 
-    def _wires(self, block_bytes: int) -> Wires:
-        if block_bytes not in self.wires:
-            scenario = self.scenario
-            field = scenario.cost.signature_bytes
-            block = lengths.MESSAGE_HEADER_BYTES + block_bytes + scenario.signed_blocks * field
-            # These are the lengths of the messages that the executed delegates send.
-            vote = lengths.VOTE_BYTES + scenario.signed_votes * field
-            first = block if scenario.exchange == "all-to-all" else vote
-            self.wires[block_bytes] = wires(scenario.network, (block, first, vote))
-        return self.wires[block_bytes]
+    def _link_times(self, block_bytes: int) -> LinkTimes:
+        scenario = self.scenario
+        field = scenario.cost.signature_bytes
+        # These are the lengths of the messages that the executed delegates send.
+        block = lengths.MESSAGE_HEADER_BYTES + block_bytes + scenario.signed_blocks * field
+        vote = lengths.VOTE_BYTES + scenario.signed_votes * field
+        # In all-to-all the votes are copies of the block.
+        first = block if scenario.exchange == "all-to-all" else vote
+        return link_times(scenario.network, (block, first, vote))
 
     def disturbance(self, number: int) -> Disturbance:
         """Return keys and bounds of the disturbances of the view with this number."""
@@ -318,6 +324,6 @@ class ViewBuilder:
             return np.zeros(len(nodes), dtype=np.int64)
         shares = [region["share"] for region in REGIONS]
         bounds = [draws.threshold(float(share)) for share in np.cumsum(shares)]
-        drawn = draws.draws(draws.key(self.scenario.seed, "region"), nodes, 0)
-        places = np.searchsorted(np.array(bounds, dtype=np.uint64), drawn, side="right")
-        return np.minimum(places, len(shares) - 1).astype(np.int64)
+        drawn = draws.draw_array(draws.key(self.scenario.seed, "region"), nodes, 0)
+        regions = np.searchsorted(np.array(bounds, dtype=np.uint64), drawn, side="right")
+        return np.minimum(regions, len(shares) - 1).astype(np.int64)

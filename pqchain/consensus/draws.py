@@ -43,15 +43,15 @@ def key(seed: int, purpose: str, *, round_number: int = 0) -> int:
     return mix((first + number * GOLDEN + mix((round_number + GOLDEN) & MASK)) & MASK)
 
 
-def draw(family: int, i: int, j: int = 0) -> int:
+def draw(stream_key: int, i: int, j: int = 0) -> int:
     """Return the 64-bit number of the pair (i, j), each below 2^32."""
-    return mix((mix(family ^ ((i << 32) | j)) + GOLDEN) & MASK)
+    return mix((mix(stream_key ^ ((i << 32) | j)) + GOLDEN) & MASK)
 
 
-def drawn(family: Any, i: Any, j: Any) -> Any:
+def draw_unsigned(stream_key: Any, i: Any, j: Any) -> Any:
     """Compute `draw` with unsigned 64-bit numbers that wrap around, for numpy and numba."""
     # `mix` written out twice: it masks Python integers, while these wrap around by themselves.
-    value = family ^ ((np.uint64(i) << np.uint64(32)) | np.uint64(j))
+    value = stream_key ^ ((np.uint64(i) << np.uint64(32)) | np.uint64(j))
     value = (value ^ (value >> np.uint64(30))) * _FIRST
     value = (value ^ (value >> np.uint64(27))) * _SECOND
     value = (value ^ (value >> np.uint64(31))) + _GOLDEN
@@ -60,24 +60,24 @@ def drawn(family: Any, i: Any, j: Any) -> Any:
     return value ^ (value >> np.uint64(31))
 
 
-def draws(family: int, i: Any, j: Any) -> npt.NDArray[np.uint64]:
+def draw_array(stream_key: int, i: Any, j: Any) -> npt.NDArray[np.uint64]:
     """Compute `draw` for arrays of i and j."""
     # Wrapping around is intended here; numpy warns of it for scalars.
     with np.errstate(over="ignore"):
-        numbers: npt.NDArray[np.uint64] = drawn(np.uint64(family), i, j)
+        numbers: npt.NDArray[np.uint64] = draw_unsigned(np.uint64(stream_key), i, j)
     return numbers
 
 
-def scaled(number: int, span: int) -> int:
-    """Scale a draw to an integer from 0 to span - 1; span must be below 2^32."""
-    # Upper 32 bits times the span: fits into 64 bits in every implementation.
-    return ((number >> 32) * span) >> 32
+def scale(number: int, bound: int) -> int:
+    """Scale a draw to an integer from 0 to bound - 1; bound must be below 2^32."""
+    # Upper 32 bits times the bound: fits into 64 bits in every implementation.
+    return ((number >> 32) * bound) >> 32
 
 
-def below(family: int, i: Any, j: Any, span: Any) -> npt.NDArray[np.int64]:
-    """Draw integers from 0 to span - 1 for arrays of i, j and span."""
-    high = draws(family, i, j) >> np.uint64(32)
-    numbers = (high * np.asarray(span, dtype=np.uint64)) >> np.uint64(32)
+def integers_below(stream_key: int, i: Any, j: Any, bound: Any) -> npt.NDArray[np.int64]:
+    """Draw integers from 0 to bound - 1 for arrays of i, j and bound."""
+    high = draw_array(stream_key, i, j) >> np.uint64(32)
+    numbers = (high * np.asarray(bound, dtype=np.uint64)) >> np.uint64(32)
     return numbers.astype(np.int64)
 
 

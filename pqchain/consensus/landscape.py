@@ -30,14 +30,14 @@ LANDSCAPE = Contract.of(
 DELEGATES = 128
 """Number of delegates on gossip networks; with fewer nodes all are delegates."""
 
-EVERYBODY: tuple[str, ...] = tuple(name for name in NAMES if name not in ("gossip", "host"))
-"""Laws of networks on which every node is a delegate; "host" is not a network."""
+ALL_VOTE_LAWS: tuple[str, ...] = tuple(name for name in NAMES if name not in ("gossip", "host"))
+"""Laws of networks on which every node votes; "host" is one computer and not a network."""
 
-GOSSIP = {"gossip": False, "gossip in regions": True}
+GOSSIP_NETWORKS = {"gossip": False, "gossip in regions": True}
 """Networks with up to 2^20 nodes, and whether nodes are in the regions of the world."""
 
-LARGE = 200
-"""From this number of transactions on, the drawn block replaces the exact mean."""
+MAX_EXACT_TRANSACTIONS = 200
+"""From this number of transactions on, the drawn number replaces the exact mean."""
 
 RATES = (1e6, 10e6, 100e6, 1e9, 10e9)
 """Rates of each node's uplink in a contest."""
@@ -64,29 +64,33 @@ def laws(
     *,
     algorithm: str = "Falcon-512",
     exponents: Iterable[int] = range(1, 21),
-    everybody: int = 10,
+    all_vote_exponent: int = 10,
     seeds: Iterable[int] = (0, 1, 2),
     progress: bool = False,
 ) -> pd.DataFrame:
     """Run every kind of network with its default parameters for 2^n nodes, n in `exponents`.
 
-    On gossip networks DELEGATES vote; on others every node does, up to 2^everybody nodes. `seeds`
-    place nodes on networks with regions; on others only the first one is used. Returns a frame of
-    the contract "landscape": see `contest`; the question is "latency".
+    On gossip networks DELEGATES vote; on others every node does, up to 2^all_vote_exponent nodes.
+    `seeds` place nodes on networks with regions; on others only the first one is used. Returns a
+    frame of the contract "landscape": see `contest`; the question is "latency".
     """
-    chosen, drawn = sorted(set(exponents)), list(seeds)
-    networks: list[tuple[str, Network, int | None]] = [(law, named(law), None) for law in EVERYBODY]
-    networks += [(name, named("gossip", world=world), DELEGATES) for name, world in GOSSIP.items()]
+    all_exponents, all_seeds = sorted(set(exponents)), list(seeds)
+    networks: list[tuple[str, Network, int | None]] = [
+        (law, named(law), None) for law in ALL_VOTE_LAWS
+    ]
+    networks += [
+        (name, named("gossip", world=world), DELEGATES) for name, world in GOSSIP_NETWORKS.items()
+    ]
     entries: list[Entry] = [
-        ("latency", setting, one)
+        ("latency", setting, scenario)
         for setting, network, count in networks
-        for one in grid(
+        for scenario in grid(
             costs,
             algorithms=[algorithm],
-            exponents=[each for each in chosen if count is not None or each <= everybody],
+            exponents=[n for n in all_exponents if count is not None or n <= all_vote_exponent],
             networks=[network],
             delegates=[count],
-            seeds=drawn if network.is_regional else drawn[:1],
+            seeds=all_seeds if network.is_regional else all_seeds[:1],
         )
     ]
     return _run(entries, progress=progress)
@@ -106,10 +110,10 @@ def delegation(
     """
     shared: dict[str, Any] = {"algorithms": [algorithm], "exponents": sorted(set(exponents))}
     entries: list[Entry] = [
-        (question, law, one)
+        (question, law, scenario)
         for law in ("paper-serial", "mesh")
         for question, count in (("all vote", None), ("few vote", delegates))
-        for one in grid(costs, networks=[law], delegates=[count], **shared)
+        for scenario in grid(costs, networks=[law], delegates=[count], **shared)
     ]
     return _run(entries, progress=False)
 
@@ -133,17 +137,24 @@ def contest(
     spread_seconds (until the last node received the block), costs, scenario, status, reason. All
     values are modelled.
     """
-    full, equal = list(capacities), list(loads)
+    capacities, loads = list(capacities), list(loads)
     uplinks = [named("gossip", rate_bits_per_second=rate) for rate in rates]
-    chosen = sorted(set(exponents))
+    exponents = sorted(set(exponents))
     entries: list[Entry] = []
     for scheme, network in product(costs if algorithms is None else algorithms, uplinks):
-        for one in grid(
-            costs, algorithms=[scheme], exponents=chosen, networks=[network], delegates=[DELEGATES]
+        for scenario in grid(
+            costs,
+            algorithms=[scheme],
+            exponents=exponents,
+            networks=[network],
+            delegates=[DELEGATES],
         ):
-            sizes = {f"{size} B": size for size in full}
-            sizes |= {f"{count} transactions": _holding(one, count) for count in equal}
-            entries += [(name, "gossip", one.with_(block_bytes=sizes[name])) for name in sizes]
+            sizes = {f"{size} B": size for size in capacities}
+            sizes |= {f"{count} transactions": _block_bytes(scenario, count) for count in loads}
+            entries += [
+                (question, "gossip", scenario.with_(block_bytes=size))
+                for question, size in sizes.items()
+            ]
     return _run(entries, progress=progress)
 
 
@@ -161,22 +172,24 @@ def winners(frame: pd.DataFrame) -> pd.DataFrame:
     for key, group in checked[checked["status"] == "ok"].groupby(keys, sort=False):
         amount, _, unit = str(key[0]).partition(" ")
         if unit not in RANKED_BY or not amount.isdecimal():
-            raise DataError(f"{key[0]!r} is no question of a contest; pass a frame of contest()")
+            raise DataError(
+                f"question must be that of a contest; got {key[0]!r}. Pass a frame of contest()."
+            )
         column = RANKED_BY[unit]
-        most = column == "throughput_per_second"
+        more_is_better = column == "throughput_per_second"
         # Stable, so that of equal values the algorithm that comes first in the frame wins.
-        ranked = group.sort_values(column, ascending=not most, kind="stable")
+        ranked = group.sort_values(column, ascending=not more_is_better, kind="stable")
         names, values = ranked["algorithm"].tolist(), ranked[column].tolist()
         runner_up, lead = "", math.nan
         if len(names) > 1:
             runner_up = names[1]
-            lead = values[0] / values[1] if most else values[1] / values[0]
+            lead = values[0] / values[1] if more_is_better else values[1] / values[0]
         rows.append([*key, names[0], values[0], runner_up, lead, column, int(amount)])
     columns = [*keys, "winner", "value", "runner_up", "lead", "ranked_by", "amount"]
     return pd.DataFrame(rows, columns=columns)
 
 
-def _holding(scenario: Scenario, count: int) -> int:
+def _block_bytes(scenario: Scenario, count: int) -> int:
     """Return the bytes of a block with `count` transactions of mean length."""
     fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
     mean = lengths.mean(scenario.signature_lengths())
@@ -189,11 +202,14 @@ def _run(entries: Sequence[Entry], *, progress: bool) -> pd.DataFrame:
 
 
 def _row(question: str, setting: str, scenario: Scenario) -> dict[str, Any]:
-    """Run a scenario and return its row; if it cannot run here, with the error as reason."""
+    """Run a scenario and return its row, or a row with the reason why it cannot run here."""
     network = scenario.network
-    own = ("algorithm", "nodes", "seed", "block_bytes")
     # Regional networks have the uplinks of their regions instead of one rate.
-    row = {name: getattr(scenario, name) for name in own} | {
+    row = {
+        "algorithm": scenario.algorithm,
+        "nodes": scenario.nodes,
+        "seed": scenario.seed,
+        "block_bytes": scenario.block_bytes,
         "question": question,
         "setting": setting,
         "delegates": scenario.delegate_count,
@@ -202,18 +218,18 @@ def _row(question: str, setting: str, scenario: Scenario) -> dict[str, Any]:
         "scenario": scenario.identifier,
     }
     try:
-        done = run(scenario)
+        result = run(scenario)
     except PqchainError as error:
         return row | {"status": "unsupported", "reason": str(error)}
     # The exact mean takes seconds for thousands of signatures of varying length, where the drawn
     # number differs from it least.
-    exact = done.transactions < LARGE
-    fill = scenario.transactions_per_block() if exact else float(done.transactions)
+    exact = result.transactions < MAX_EXACT_TRANSACTIONS
+    fill = scenario.transactions_per_block() if exact else float(result.transactions)
     return row | {
         "transactions_per_block": fill,
-        "latency_seconds": done.latency_seconds,
-        "throughput_per_second": fill / done.latency_seconds,
-        "spread_seconds": done.heights[0].spread_seconds,
+        "latency_seconds": result.latency_seconds,
+        "throughput_per_second": fill / result.latency_seconds,
+        "spread_seconds": result.heights[0].spread_seconds,
         "status": "ok",
         "reason": "",
     }

@@ -19,12 +19,12 @@ HASH_BYTES = 32
 VOTE_BYTES = MESSAGE_HEADER_BYTES + HASH_BYTES
 """Length of a vote without its signature."""
 
-_COUNTED = installation.read_toml(installation.data("consensus") / "lengths.toml")
+_FILE = installation.read_toml(installation.data("consensus") / "lengths.toml")
 
-LENGTHS = {name: dict(enumerate(row["counts"], row["first"])) for name, row in _COUNTED.items()}
-"""Observed signatures per length in bytes, by algorithm.
+LENGTHS = {name: dict(enumerate(row["counts"], row["first"])) for name, row in _FILE.items()}
+"""Observed signatures per length in bytes, by algorithm; a test compares them with new signatures.
 
-A test compares them with new signatures; all other schemes of the registry have one length only.
+All other schemes of the registry have one length.
 """
 
 
@@ -52,18 +52,18 @@ def mean_fill(lengths: Mapping[int, int], *, capacity_bytes: int, fixed_bytes: i
     for length, count in lengths.items():
         single[length - low] = count
     single /= single.sum()
-    # This many fit even if all are of the greatest length, so their terms of the sum are 1.
+    # So many fit even if all are of the greatest length, so their terms of the sum are 1.
     number = max(0, capacity_bytes // (fixed_bytes + high))
     offset, total = _power(single, number)
     mean = float(number)
     while True:
         number += 1
         offset, total = _trimmed(offset, np.convolve(total, single))
-        room = capacity_bytes - number * (fixed_bytes + low) - offset
-        fits = float(total[: room + 1].sum()) if room >= 0 else 0.0
-        if fits <= 0.0:
+        left_bytes = capacity_bytes - number * (fixed_bytes + low) - offset
+        probability = float(total[: left_bytes + 1].sum()) if left_bytes >= 0 else 0.0
+        if probability <= 0.0:
             return mean
-        mean += fits
+        mean += probability
 
 
 _Sum = tuple[int, npt.NDArray[np.float64]]
@@ -97,7 +97,7 @@ def sample(
     if len(values) == 1:
         return np.full(count, values[0])
     bounds = np.cumsum([lengths[int(value)] for value in values])
-    family = draws.key(seed, "length", round_number=block)
-    places = draws.below(family, np.arange(count), 0, bounds[-1])
-    drawn: npt.NDArray[np.int64] = values[np.searchsorted(bounds, places, side="right")]
+    key = draws.key(seed, "length", round_number=block)
+    numbers = draws.integers_below(key, np.arange(count), 0, bounds[-1])
+    drawn: npt.NDArray[np.int64] = values[np.searchsorted(bounds, numbers, side="right")]
     return drawn

@@ -76,10 +76,11 @@ class SerialLaw:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HostPrices:
+class ServiceTimes:
     """Service times of a computer that runs all delegates, except signing and verifying.
 
-    The defaults were measured on one processor of 2021; `delegate.host.calibrate` measures them.
+    The defaults were measured on one processor of 2021; `delegates.service_times.calibrate`
+    measures those of this computer.
     """
 
     message_seconds: float = 200e-6
@@ -93,7 +94,7 @@ class HostPrices:
 
     def __post_init__(self) -> None:
         for name in self.__slots__:
-            number(f"HostPrices.{name}", getattr(self, name))
+            number(f"ServiceTimes.{name}", getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,35 +104,40 @@ class Network:
     law: Law
     rate_bits_per_second: float = checks.field(5e6, help="bits per second of a link", least=1.0)
     latency_seconds: float = checks.field(0.002, help="seconds of a link, one way", most=1e6)
-    jitter_fraction: float = checks.field(0.0, help="lateness over the latency", most=10.0)
+    jitter_fraction: float = checks.field(
+        0.0, help="maximum delay as a fraction of the latency", most=10.0
+    )
     """A message is late by up to this fraction of the latency, drawn uniformly."""
     transport: Literal["udp", "tcp"] = "udp"
     """tcp adds a handshake before the block; losses and slow start are not modelled."""
     packet_bytes: int = checks.field(1400, help="payload of a packet", least=1)
-    header_bytes: int = checks.field(30, help="UDP 8, IP 20 and link 2, where it has two ends")
-    gap_seconds: float = checks.field(0.0, help="csma: of a frame, beyond what its bits take")
-    contention_seconds: float = checks.field(0.0, help="csma: wait of the last of many senders")
+    header_bytes: int = checks.field(30, help="headers of a packet: UDP 8, IP 20, link 2")
+    gap_seconds: float = checks.field(0.0, help="csma: time of a frame in addition to its bits")
+    contention_seconds: float = checks.field(0.0, help="csma: back-off of the last of many senders")
     """Back-off of the last sender while the channel is already free."""
-    peers: int = checks.field(8, help="gossip: whom a node passes a block to", least=1, most=1024)
+    peers: int = checks.field(
+        8, help="gossip: peers to which a node forwards a block", least=1, most=1024
+    )
     """gossip: number of peers to which a node forwards a block: its successor and others that are
     drawn independently, so one may be drawn twice; every other node once if there are no more."""
-    world: bool = checks.field(False, help="gossip: nodes live in six regions")
+    world: bool = checks.field(False, help="gossip: nodes are in six regions of the world")
     serial: SerialLaw = SerialLaw()
     processors: int = checks.field(
         1, help="host: processors that all delegates share", least=1, most=4096
     )
     """The delegate of rank r computes on the processor with index r modulo this."""
-    prices: HostPrices = HostPrices()
+    service_times: ServiceTimes = ServiceTimes()
 
     def __post_init__(self) -> None:
         _check_law(self.law)
         checks.check_declared(self)
         one_of("transport", self.transport, ("udp", "tcp"))
-        # A draw of jitter has 32 bits, which is 4.29 s in nanoseconds; see `draws.scaled`.
+        # A draw of jitter has 32 bits, which is 4.29 s in nanoseconds; see `draws.scale`.
         jitter = self.latency_seconds * self.jitter_fraction
         if jitter >= 4.0:
             raise UsageError(
-                f"latency_seconds * jitter_fraction is {jitter}; expected below 4 seconds"
+                f"latency_seconds * jitter_fraction must be below 4; got {jitter} seconds. "
+                "Reduce jitter_fraction."
             )
 
     @property
@@ -148,7 +154,7 @@ class Network:
     def send_ns(self, payload_bytes: int, rate: float | None = None) -> int:
         """Return how many nanoseconds a message occupies a link or the channel, at least 1.
 
-        `rate`, in bits per second, replaces the network's own.
+        `rate`, in bits per second, replaces that of the network.
         """
         packet, header = self.packet_bytes, self.header_bytes
         if self.transport == "tcp":
@@ -180,16 +186,16 @@ def named(law: str, **changes: Any) -> Network:
     _check_law(law)
     if unsupported := sorted(set(changes) & set(Network.__slots__) - _PARAMETERS[law]):
         raise UsageError(
-            f"{law} has no {' or '.join(unsupported)}; leave it out, or name others: it has "
-            f"{', '.join(sorted(_PARAMETERS[law]))}"
+            f"parameters of {law} must be among {', '.join(sorted(_PARAMETERS[law]))}; "
+            f"got {', '.join(unsupported)}. Leave them out."
         )
     settings: dict[str, Any] = {"law": law, **_DATA["laws"][law].get("defaults", {}), **changes}
     try:
         return Network(**settings)
     except TypeError as error:
         raise UsageError(
-            f"{sorted(changes)} cannot all be set on a network ({error}); "
-            f"expected fields of pqchain.consensus.Network: {list(Network.__slots__)}"
+            f"parameters of a network must be fields of pqchain.consensus.Network "
+            f"({', '.join(Network.__slots__)}); got {', '.join(sorted(changes))}. {error}."
         ) from error
 
 
@@ -199,85 +205,87 @@ def _check_law(law: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wires:
+class LinkTimes:
     """Link times of a network in nanoseconds; kinds of message are 0 block, 1 vote, 2 commit."""
 
-    shared: bool
+    shared_channel: bool
     """Whether all senders share one channel."""
-    parallel: bool
-    """Whether every pair has a link of its own."""
-    slot: Array
+    link_per_pair: bool
+    """Whether there is a link for every pair; otherwise a sender has one uplink."""
+    send_ns: Array
     """[kind, region of the sender]: how long a message occupies its link or the channel."""
-    tail: Array
+    latency_ns: Array
     """[kind, sender's region, receiver's region]: from the link to the receiver, or to the hub."""
-    span: Array
+    max_jitter_ns: Array
     """[sender's region, receiver's region]: upper bound of the jitter."""
-    down: Array
+    downlink_ns: Array
     """[kind]: how long a message occupies the receiver's downlink; 0 without one."""
-    down_latency: int
+    downlink_latency_ns: int
     processors: int = 0
     """host: number of processors that all delegates share; 0: every delegate has its own."""
-    price: tuple[int, int, int] = (0, 0, 0)
+    handling_ns: tuple[int, int, int] = (0, 0, 0)
     """[kind], host only: time that a message takes on its receiver's processor."""
 
 
-def wires(network: Network, message_bytes: tuple[int, int, int]) -> Wires:
+def link_times(network: Network, message_bytes: tuple[int, int, int]) -> LinkTimes:
     """Compute the link times of a network for these sizes in bytes: block, vote, commit."""
     latency = nanoseconds(network.latency_seconds)
     if network.law == "host":
-        return _hosted(network, message_bytes, latency)
+        return _host_link_times(network, message_bytes, latency)
     latencies = np.full((1, 1), latency, dtype=np.int64)
-    up: tuple[float, ...] = (network.rate_bits_per_second,)
-    down = up
+    upload: tuple[float, ...] = (network.rate_bits_per_second,)
+    download = upload
     if network.is_regional:
         milliseconds = [region["latency_milliseconds"] for region in REGIONS]
         latencies = np.array(milliseconds, dtype=np.int64) * (SECOND // 1000)
-        up = tuple(region["upload_bits_per_second"] for region in REGIONS)
-        down = tuple(region["download_bits_per_second"] for region in REGIONS)
-    slot, received = (
+        upload = tuple(region["upload_bits_per_second"] for region in REGIONS)
+        download = tuple(region["download_bits_per_second"] for region in REGIONS)
+    send, receive = (
         np.array([[network.send_ns(size, rate) for rate in rates] for size in message_bytes], int)
-        for rates in (up, down)
+        for rates in (upload, download)
     )
-    # A slower downlink adds what it takes longer than the uplink; a faster one saves nothing.
-    tail = np.maximum(received[:, None, :] - slot[:, :, None], 0) + latencies
+    # A downlink slower than the uplink adds the difference; a faster one saves nothing.
+    delays = np.maximum(receive[:, None, :] - send[:, :, None], 0) + latencies
     # Over TCP a handshake precedes blocks, which are kind 0, and no other message.
-    for rate, row, tails in zip(up, latencies.tolist(), tail[0], strict=True):
-        tails += [network.handshake_ns(rate, one) for one in row]
+    for rate, from_region, block_delays in zip(upload, latencies.tolist(), delays[0], strict=True):
+        block_delays += [network.handshake_ns(rate, latency_ns) for latency_ns in from_region]
     downlink = np.zeros(3, dtype=np.int64)
     if network.law == "star":
-        downlink = slot[:, 0]
+        downlink = send[:, 0]
         # The hub forwards packets as they arrive: the downlink can start after the first one.
         first = [network.send_ns(min(size, network.packet_bytes)) for size in message_bytes]
-        tail += (np.array(first) - downlink)[:, None, None]
+        delays += (np.array(first) - downlink)[:, None, None]
     # A block has one sender, so only votes and commits contend for the channel.
     if network.law == "csma":
-        tail[1:] += nanoseconds(network.contention_seconds)
-    return Wires(
-        shared=network.law == "csma",
-        parallel=network.law == "mesh",
-        slot=slot,
-        tail=tail,
-        span=(latencies * network.jitter_fraction).astype(np.int64),
-        down=downlink,
-        down_latency=latency if network.law == "star" else 0,
+        delays[1:] += nanoseconds(network.contention_seconds)
+    return LinkTimes(
+        shared_channel=network.law == "csma",
+        link_per_pair=network.law == "mesh",
+        send_ns=send,
+        latency_ns=delays,
+        max_jitter_ns=(latencies * network.jitter_fraction).astype(np.int64),
+        downlink_ns=downlink,
+        downlink_latency_ns=latency if network.law == "star" else 0,
     )
 
 
-def _hosted(network: Network, message_bytes: tuple[int, int, int], latency: int) -> Wires:
+def _host_link_times(
+    network: Network, message_bytes: tuple[int, int, int], latency: int
+) -> LinkTimes:
     """Return the link times of one computer, where messages take time on processors instead."""
-    prices, one = network.prices, np.ones((1, 1), dtype=np.int64)
-    first, second, third = (
-        nanoseconds(prices.message_seconds + size * prices.byte_seconds) for size in message_bytes
+    times = network.service_times
+    block, vote, commit = (
+        nanoseconds(times.message_seconds + size * times.byte_seconds) for size in message_bytes
     )
-    return Wires(
-        shared=False,
-        parallel=True,
+    return LinkTimes(
+        shared_channel=False,
+        link_per_pair=True,
         # The engines need every message to take at least one nanosecond.
-        slot=np.ones((3, 1), dtype=np.int64),
-        tail=np.full((3, 1, 1), latency, dtype=np.int64),
-        span=(latency * one * network.jitter_fraction).astype(np.int64),
-        down=np.zeros(3, dtype=np.int64),
-        down_latency=0,
+        send_ns=np.ones((3, 1), dtype=np.int64),
+        latency_ns=np.full((3, 1, 1), latency, dtype=np.int64),
+        max_jitter_ns=np.full((1, 1), latency * network.jitter_fraction).astype(np.int64),
+        downlink_ns=np.zeros(3, dtype=np.int64),
+        downlink_latency_ns=0,
         processors=network.processors,
-        price=(first, second, third),
+        handling_ns=(block, vote, commit),
     )

@@ -13,7 +13,7 @@ from pqchain import results
 from pqchain.consensus.builder import Block
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
-from pqchain.consensus.view import NEVER, Alike, Array, Outcome
+from pqchain.consensus.view import NEVER, Array, ArrayEqMixin, Outcome
 from pqchain.errors import PqchainError
 from pqchain.figures import Kind
 from pqchain.results import Contract
@@ -87,7 +87,7 @@ GROUP = ("algorithm", "nodes", "delegates", "network", "exchange", "vote_phases"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Height(Alike):
+class Height(ArrayEqMixin):
     """Result of one height; equality compares all fields, times to the nanosecond."""
 
     block: Block
@@ -150,7 +150,7 @@ def modelled_height(
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Run(Alike):
+class Run(ArrayEqMixin):
     """Results of one scenario in any mode; all engines of the model return equal runs."""
 
     scenario: Scenario
@@ -163,7 +163,7 @@ class Run(Alike):
     cpu_seconds: float = math.nan
     """Processor time of all nodes; NaN unless measured."""
     predicted_seconds: float = math.nan
-    """Latency predicted by the law "host"; see `delegates.prices`."""
+    """Latency predicted by the law "host"; see `delegates.service_times`."""
     plain_seconds: float = math.nan
     """Latency of the same over plain, for a run over a transport in virtual time."""
     datagram_sha256: str = ""

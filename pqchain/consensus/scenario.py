@@ -62,9 +62,9 @@ class Layout:
 
     data_bytes: int = field(12, help="data of a transaction", most=encoding.MAX_DATA_BYTES)
     key_mode: Literal["inline", "registered", "recovered"] = "inline"
-    overhead_bytes: int | None = field(None, help="instead of our encoding's", most=2**32)
+    overhead_bytes: int | None = field(None, help="default: as pqchain encodes it", most=2**32)
     """Bytes of a transaction without its signature and inline public key."""
-    header_bytes: int | None = field(None, help="instead of our encoding's", most=2**32)
+    header_bytes: int | None = field(None, help="default: as pqchain encodes it", most=2**32)
     """Bytes of a block without its transactions."""
 
     def __post_init__(self) -> None:
@@ -96,20 +96,22 @@ class Layout:
 class Faults:
     """Faults of delegates and of the network. Delegates are given by rank; 0 has most votes."""
 
-    crashed: tuple[int, ...] = field((), help="delegates that do nothing; 0 has most votes")
+    crashed: tuple[int, ...] = field((), help="delegates that have crashed; 0 has most votes")
     slow: tuple[int, ...] = field((), help="delegates that compute slowly")
     slow_factor: int = field(
         _SLOW_FACTOR, help="how many times longer slow delegates compute", least=1, most=10**6
     )
-    loss_probability: float = field(0.0, help="that a message is lost", most=1.0)
+    loss_probability: float = field(0.0, help="probability that a message is lost", most=1.0)
     """Probability that a message is lost; it is not sent again."""
-    delay_probability: float = field(0.0, help="that a message is late", most=1.0)
-    delay_seconds: float = field(0.0, help="by how much", most=1e6)
-    partition_fraction: float = field(0.0, help="share of the nodes that is cut off", most=1.0)
+    delay_probability: float = field(0.0, help="probability that a message is delayed", most=1.0)
+    delay_seconds: float = field(0.0, help="delay of a delayed message", most=1e6)
+    partition_fraction: float = field(
+        0.0, help="share of the nodes in one part of a partition", most=1.0
+    )
     """Share of all nodes, the first ones, that is partitioned from the rest."""
-    heal_seconds: float = field(0.0, help="when the cut heals", most=1e6)
-    """When the partition heals; messages across it arrive no earlier."""
-    invalid: tuple[int, ...] = field((), help="delegates that propose what does not verify")
+    heal_seconds: float = field(0.0, help="when the partition ends", most=1e6)
+    """When the partition ends; messages across it arrive no earlier."""
+    invalid: tuple[int, ...] = field((), help="delegates that propose invalid blocks")
     equivocating: tuple[int, ...] = field((), help="delegates that propose two blocks")
     """Delegates that propose two blocks and vote for whichever block the receiver has."""
 
@@ -117,21 +119,26 @@ class Faults:
         for name in _RANKS:
             ranks = getattr(self, name)
             if not isinstance(ranks, tuple):
-                raise UsageError(f"faults.{name} is {ranks!r}; expected a tuple of ranks")
+                raise UsageError(f"faults.{name} must be a tuple of ranks; got {ranks!r}.")
             for rank in ranks:
                 integer(f"faults.{name}", rank, least=0)
             if len(set(ranks)) != len(ranks):
-                raise UsageError(f"faults.{name} is {ranks!r}; give each rank once")
+                raise UsageError(f"faults.{name} must contain a rank only once; got {ranks!r}.")
         checks.check_declared(self, prefix="faults.")
         # One of such a pair without the other would have no effect.
-        for two in (("delay_probability", "delay_seconds"), ("partition_fraction", "heal_seconds")):
-            one, other = ((f"faults.{name}", getattr(self, name)) for name in two)
-            both_or_neither(*one, *other)
+        for first, second in (
+            ("delay_probability", "delay_seconds"),
+            ("partition_fraction", "heal_seconds"),
+        ):
+            both_or_neither(
+                f"faults.{first}", getattr(self, first), f"faults.{second}", getattr(self, second)
+            )
         if self.slow and self.slow_factor == 1:
-            raise UsageError(f"faults.slow={self.slow} needs faults.slow_factor above 1")
+            raise UsageError("faults.slow_factor must be above 1 with slow delegates; got 1.")
         if not self.slow and self.slow_factor != _SLOW_FACTOR:
             raise UsageError(
-                f"faults.slow_factor={self.slow_factor} needs ranks in faults.slow, such as (0,)"
+                f"faults.slow must not be empty with faults.slow_factor={self.slow_factor}; "
+                "got (). Give ranks, such as (0,)."
             )
 
     @property
@@ -155,29 +162,31 @@ class Scenario:
     """broadcast: the proposer sends the block to every delegate. all-to-all: every delegate sends
     its copy to every other one. By default, what the network's law implies."""
     vote_phases: int | None = field(
-        None, help="rounds of votes", most=2, by_default="what the network's law implies"
+        None, help="rounds of votes", most=2, by_default="as the law of the network implies"
     )
-    """0: a delegate appends what it verified. 1: a quorum of votes. 2: votes, then commits."""
+    """0: a valid block is final. 1: a quorum of votes. 2: a quorum of votes, then of commits."""
     proposal: Proposal = field(  # noqa: RUF009
         "votes",
-        help="who proposes: delegates by votes, the luckiest (Proof of Luck), or in turns (DPoS)",
+        help="order of proposers: by votes, by luck (Proof of Luck), or by name (DPoS)",
         choices=get_args(Proposal),
     )
-    """votes: in turns, in the order of votes. dpos: in turns, in the order of their names."""
+    """votes: in turns, by number of votes. dpos: in turns, by number of the node."""
     round_seconds: float = field(
         0.0, help="Proof of Luck's ROUND_TIME", most=1e6, by_default="no waiting"
     )
-    attestation_seconds: float = field(0.0, help="to attest a block, trusted", most=1e6)
-    attestation_verify_seconds: float = field(0.0, help="to verify that", most=1e6)
+    attestation_seconds: float = field(
+        0.0, help="time to attest a block in trusted hardware", most=1e6
+    )
+    attestation_verify_seconds: float = field(0.0, help="time to verify an attestation", most=1e6)
     voting: Voting = field(  # noqa: RUF009
         "plurality", help="how nodes elect delegates", choices=get_args(Voting)
     )
     block_bytes: int = field(
-        50_000, help="longest block", least=1, most=2**40, by_default="as in the paper"
+        50_000, help="maximum size of a block", least=1, most=2**40, by_default="as in the paper"
     )
     layout: Layout = Layout()
     arrivals_per_second: float = field(
-        0.0, help="new transactions per second", most=1e9, by_default="always enough"
+        0.0, help="new transactions per second", most=1e9, by_default="blocks are always full"
     )
     """Rate of a Poisson process; 0: there are always enough transactions to fill a block."""
     signed_blocks: bool = False
@@ -185,13 +194,13 @@ class Scenario:
     signed_votes: bool = True
     """Whether signing and verifying votes takes time."""
     verification_threads: int = field(1, help="threads that verify a block", least=1, most=4096)
-    blocks: int = field(1, help="heights, one after the other", least=1, most=10**6)
+    blocks: int = field(1, help="number of consecutive heights", least=1, most=10**6)
     view_timeout_seconds: float | None = field(
-        None, help="then the next delegate proposes; faults need it", least=1e-9, most=1e7
+        None, help="timeout of a view; required with faults", least=1e-9, most=1e7
     )
-    max_views: int = field(8, help="views of a height at most", least=1, most=10**4)
+    max_views: int = field(8, help="maximum number of views of a height", least=1, most=10**4)
     faults: Faults = Faults()
-    seed: int = field(0, help="decides every draw", most=2**63)
+    seed: int = field(0, help="seed of all random draws", most=2**63)
 
     def __post_init__(self) -> None:
         """Derive the fields that are not given; raise UsageError for an impossible scenario."""
@@ -201,7 +210,7 @@ class Scenario:
         for name, expected in parts.items():
             part = getattr(self, name)
             if not isinstance(part, expected):
-                raise UsageError(f"{name} is {part!r}; expected a {expected.__name__}")
+                raise UsageError(f"{name} must be a {expected.__name__}; got {part!r}.")
         row = self.costs[self.algorithm]
         object.__setattr__(self, "algorithm", row.algorithm)
         row.require("verify")
@@ -217,20 +226,24 @@ class Scenario:
             object.__setattr__(self, "exchange", "all-to-all" if shared else "broadcast")
         one_of("exchange", self.exchange, get_args(Exchange))
         if (law, self.exchange) in (("paper-serial", "broadcast"), ("gossip", "all-to-all")):
-            raise UsageError(f"exchange is {self.exchange!r}, which {law} does not have")
+            raise UsageError(
+                f"exchange must not be {self.exchange!r} on {law}. Leave it out, or give another "
+                "network."
+            )
         if self.vote_phases is None:
             object.__setattr__(self, "vote_phases", 0 if self.exchange == "all-to-all" else 1)
         if self.exchange == "all-to-all" and self.vote_phases:
             raise UsageError(
-                f"vote_phases is {self.vote_phases}; all-to-all sends blocks and takes 0 phases"
+                f"vote_phases must be 0 with exchange='all-to-all', whose votes are blocks; got "
+                f"{self.vote_phases}. Leave it out, or give exchange='broadcast'."
             )
         smallest = self.layout.block_overhead_bytes() + self.layout.transaction_bytes(
             row, max(self.signature_lengths())
         )
         if smallest > self.block_bytes:
             raise UsageError(
-                f"block_bytes is {self.block_bytes}; a block with one transaction of "
-                f"{self.algorithm} takes {smallest} bytes: raise block_bytes to that at least"
+                f"block_bytes must be at least {smallest} for one transaction of {self.algorithm}; "
+                f"got {self.block_bytes}."
             )
         if self.signs:
             row.require("sign")
@@ -243,30 +256,31 @@ class Scenario:
                 integer(f"faults.{name}", rank, least=0, most=self.delegate_count - 1)
         if self.view_timeout_seconds is None and self.faults.any:
             raise UsageError(
-                "view_timeout_seconds is None; faults need a time after which the next delegate "
-                "proposes, such as 10.0"
+                "view_timeout_seconds must be a number if there are faults; got None. "
+                "Give the time after which the next delegate proposes, such as 10.0."
             )
 
     def _check_messages(self) -> None:
-        """Raise UsageError for more messages than can be simulated; suggest what to change."""
+        """Raise UsageError for more delegates or messages than can be simulated."""
         if self.network.law == "host" and self.delegate_count > MAX_HOSTED:
             raise UsageError(
-                f"{self.delegate_count} delegates on one computer; at most {MAX_HOSTED} share one: "
-                f"give fewer delegates: delegates={MAX_HOSTED} (--delegates {MAX_HOSTED})"
+                f"delegates must be at most {MAX_HOSTED} on one computer; "
+                f"got {self.delegate_count}. "
+                f"Give delegates={MAX_HOSTED} (--delegates {MAX_HOSTED})."
             )
         messages = self.messages()
         if messages > MAX_MESSAGES:
-            remedy = "give fewer delegates (21 to 16384): delegates=1024 (--delegates 1024)"
+            remedy = "Give fewer delegates (21 to 16384): delegates=1024 (--delegates 1024)"
             if self.network.law != "gossip":
                 remedy += (
-                    ", and let gossip carry the block to the nodes: network=named('gossip') "
+                    ", and a gossip network for the other nodes: network=named('gossip') "
                     "(--network gossip)"
                 )
             elif self.nodes * self.peers > MAX_MESSAGES:
-                remedy = "give fewer peers: peers=8 (--peers 8)"
+                remedy = "Give fewer peers: peers=8 (--peers 8)"
             raise UsageError(
-                f"{self.delegate_count} delegates on {self.network.law} exchange {messages} "
-                f"messages for one block; at most {MAX_MESSAGES} are simulated: {remedy}"
+                f"messages of a block must be at most {MAX_MESSAGES}; got {messages} of "
+                f"{self.delegate_count} delegates on {self.network.law}. {remedy}."
             )
 
     @property
@@ -314,7 +328,7 @@ class Scenario:
     def messages(self) -> int:
         """Return the number of messages per block without faults."""
         count = self.delegate_count
-        # Grants of the one server, pairs of a delegate with itself included.
+        # Its server handles every pair of delegates, also of a delegate with itself.
         if self.network.law == "paper-serial":
             return count * count
         pairs = count * (count - 1)
@@ -329,13 +343,13 @@ class Scenario:
         Raises UsageError if public keys cannot be recovered from signatures as `layout` demands.
         """
         if self.layout.key_mode == "recovered":
-            recoverable = encoding.RECOVERABLE.get(self.algorithm)
-            if recoverable is None:
+            signature_bytes = encoding.RECOVERABLE.get(self.algorithm)
+            if signature_bytes is None:
                 raise UsageError(
-                    f"layout.key_mode is 'recovered', which {self.algorithm} cannot; "
-                    f"expected one of {sorted(encoding.RECOVERABLE)}, or 'inline' or 'registered'"
+                    f"layout.key_mode must be 'inline' or 'registered' for {self.algorithm}; got "
+                    f"'recovered', which needs one of {', '.join(sorted(encoding.RECOVERABLE))}."
                 )
-            return {recoverable: 1}
+            return {signature_bytes: 1}
         return lengths.distribution(self.algorithm, self.cost.signature_bytes)
 
     def transactions_per_block(self) -> float:
@@ -349,38 +363,33 @@ class Scenario:
     def with_(self, **changes: Unpack[ScenarioChanges]) -> Scenario:
         """Return a copy with changed fields.
 
-        A new `network` derives `exchange` and `vote_phases` again unless they are given; new
-        `nodes` are all delegates if the former ones were. Raises UsageError as the constructor.
+        A new `network` derives `exchange` and `vote_phases` again unless they are given, and a new
+        `exchange` derives `vote_phases`. New `nodes` are all delegates if the former ones were.
+        Raises UsageError as the constructor.
         """
         if "nodes" in changes and self.delegates == self.nodes:
             changes.setdefault("delegates", None)
         if "network" in changes:
             changes.setdefault("exchange", None)
+        if "exchange" in changes:
             changes.setdefault("vote_phases", None)
         return dataclasses.replace(self, **changes)
 
     @property
     def identifier(self) -> str:
         """SHA-256 of everything that determines the result: fields, costs, seed and schema."""
-        facts = {name: getattr(self, name) for name in self.__slots__} | {
+        values = {name: getattr(self, name) for name in self.__slots__} | {
             # The used row only: other rows of the table do not change the result.
             "costs": self.cost,
             "costs_source": self.costs.source,
             "schema_version": SCHEMA_VERSION,
         }
-        text = json.dumps(facts, sort_keys=True, default=dataclasses.asdict)
+        text = json.dumps(values, sort_keys=True, default=_fields)
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def preset(
-    name: str, costs: CostTable, *, algorithm: str = "Falcon-512", **changes: Any
-) -> Scenario:
-    """Return a scenario: "paper" has the 32 nodes of the PQ-DPoL tables, "quick" has 8.
-
-    `costs` are those of the paper or of a measurement. `changes` are fields of Scenario. Raises
-    UsageError.
-    """
-    sizes = {"paper": 32, "quick": 8}
-    if name not in sizes:
-        raise UsageError(f"preset is {name!r}; expected one of {sorted(sizes)}")
-    return Scenario(**{"algorithm": algorithm, "costs": costs, "nodes": sizes[name], **changes})
+def _fields(part: Any) -> dict[str, Any]:
+    """Return the fields of a part of a scenario, to be hashed."""
+    # Stored results are found by identifiers that were made with the former names of these fields.
+    former = {"service_times": "prices", "key_mode": "public_key"}
+    return {former.get(name, name): value for name, value in dataclasses.asdict(part).items()}

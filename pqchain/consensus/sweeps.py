@@ -21,19 +21,23 @@ import pandas as pd
 from tqdm import tqdm
 
 from pqchain import installation, results
+from pqchain.checks import integer
 from pqchain.consensus import model, runs
 from pqchain.consensus.model import Engine
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import SCHEMA_VERSION, Scenario
 from pqchain.costs import CostTable
-from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
+from pqchain.errors import DataError, PqchainError, UnknownName, Unsupported, UsageError
 from pqchain.results import checksum
 
 BATCH = 50
 """Scenarios per task; schedulers handle some hundreds of tasks per second."""
 
 ATTEMPTS = 5
-"""Maximum attempts of a sweep whose processes die; for Dask, retries of a batch."""
+"""Maximum number of process pools of a sweep, of which the next is started when a process dies.
+
+A Dask scheduler limits attempts by its setting `distributed.scheduler.allowed-failures`.
+"""
 
 SCHEDULER_SECONDS = 5
 """Timeout of the connection to a Dask scheduler."""
@@ -43,7 +47,7 @@ Row = dict[str, Any]
 _LINE = b'{"schema_version": '
 """First bytes of each line of a store."""
 
-_MOST_LINE_BYTES = 1 << 20
+_MAX_LINE_BYTES = 1 << 20
 """Maximum length of a line of a store: some hundred times a row."""
 
 
@@ -62,7 +66,7 @@ def grid(
     Nodes are powers of 2 with these `exponents`. None in `delegates` means all nodes, and so does a
     number above that of the nodes.
     """
-    chosen = [named(one) if isinstance(one, str) else one for one in networks]
+    chosen = [named(law) if isinstance(law, str) else law for law in networks]
     return [
         Scenario(
             algorithm=name,
@@ -99,30 +103,31 @@ def sweep(
     PqchainError if workers die repeatedly.
     """
     if engine not in model.ENGINES:
-        raise UsageError(f"engine is {engine!r}; expected one of {', '.join(model.ENGINES)}")
-    if batch < 1 or (workers is not None and workers < 1):
-        raise UsageError(f"batch is {batch} and workers {workers}; expected 1 or more")
-    by_name = [(one.identifier, one) for one in scenarios]
-    known = {} if store is None else _stored(Path(store), {name for name, _ in by_name})
-    pending = list({name: one for name, one in by_name if name not in known}.values())
+        raise UnknownName("engine", engine, model.ENGINES)
+    integer("batch", batch, least=1)
+    if workers is not None:
+        integer("workers", workers, least=1)
+    identified = [(scenario.identifier, scenario) for scenario in scenarios]
+    known = {} if store is None else _read_store(Path(store), {name for name, _ in identified})
+    pending = list({name: scenario for name, scenario in identified if name not in known}.values())
     tasks: list[_Task] = [
-        (pending[at : at + batch], engine) for at in range(0, len(pending), batch)
+        (pending[first : first + batch], engine) for first in range(0, len(pending), batch)
     ]
     # For a single scenario the progress bar counts blocks instead.
-    alone = len(pending) == 1 and scheduler is None
+    counts_blocks = len(pending) == 1 and scheduler is None
     if scheduler is not None:
         batches = _with_dask(tasks, scheduler)
     elif len(tasks) < 2 or workers == 1:
-        batches = (run_batch(*task, progress=progress and alone) for task in tasks)
+        batches = (run_batch(*task, progress=progress and counts_blocks) for task in tasks)
     else:
         batches = _with_processes(tasks, min(workers or os.cpu_count() or 1, len(tasks)))
-    with tqdm(total=len(pending), disable=alone or not progress, unit="scenario") as bar:
+    with tqdm(total=len(pending), disable=counts_blocks or not progress, unit="scenario") as bar:
         for rows in batches:
             # Stored batch by batch, so that an interruption loses only the batches in progress.
-            _keep(store, rows)
+            _append(store, rows)
             known.update((row["scenario"], row) for row in rows)
             bar.update(len(rows))
-    return runs.SWEEP.frame(known[name] for name, _ in by_name)
+    return runs.SWEEP.frame(known[name] for name, _ in identified)
 
 
 def run_batch(
@@ -144,93 +149,99 @@ _Task = tuple[list[Scenario], Engine]
 
 
 def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:
-    """Run tasks in processes; those left when a process dies are distributed again."""
-    left, attempts = dict(enumerate(tasks)), 0
+    """Run tasks in processes; the pending ones are distributed again when a process dies."""
+    pending, attempts = dict(enumerate(tasks)), 0
     # Spawn, not fork: a fork does not copy the threads of compiled code.
     context = multiprocessing.get_context("spawn")
-    while left:
-        # A pool whose process died is broken for good, so each attempt takes a new one.
+    while pending:
+        # A pool whose process died cannot be used again, so each attempt starts a new one.
         with ProcessPoolExecutor(workers, mp_context=context) as pool:
-            futures = {pool.submit(run_batch, *task): number for number, task in left.items()}
+            futures = {pool.submit(run_batch, *task): number for number, task in pending.items()}
             try:
                 while futures:
-                    done, _ = wait(futures, return_when=FIRST_COMPLETED)
-                    for future in done:
+                    for future in wait(futures, return_when=FIRST_COMPLETED).done:
                         rows = future.result()
-                        del left[futures.pop(future)]
+                        del pending[futures.pop(future)]
                         yield rows
             except BrokenProcessPool as error:
                 attempts += 1
                 if attempts >= ATTEMPTS:
                     raise PqchainError(
-                        f"processes died {attempts} times ({error}); {len(left)} batches are "
-                        "left: try fewer workers, or smaller scenarios if memory ran out; a script "
-                        "calls sweep under `if __name__ == '__main__':`"
+                        f"worker processes must survive; {attempts} pools lost a process and "
+                        f"{len(pending)} batches are pending ({error}). Use fewer workers, or "
+                        "smaller scenarios if memory ran out; in a script, call sweep under "
+                        "`if __name__ == '__main__':`."
                     ) from error
 
 
 def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
     """Run tasks on a Dask scheduler, which reassigns the batches of a dead worker."""
     try:
-        from dask.distributed import Client, Security, as_completed, comm
+        from dask.distributed import Client, KilledWorker, Security, as_completed, comm
     except ImportError:
         raise Unsupported(
-            f"--scheduler {scheduler} needs Dask, which is not installed; "
-            "pip install dask distributed, or leave the scheduler out to use processes"
+            f"Dask must be installed for --scheduler {scheduler}. "
+            "Run `pip install dask distributed`, or leave the scheduler out to use processes."
         ) from None
     try:
         # Check the address first: a client that fails on a wrong one halfway cannot be closed and
         # keeps the process from ending.
         _, port = comm.get_address_host_port(scheduler)
         if not 0 < port < 2**16:
-            raise ValueError(f"port {port} is not between 1 and 65535")
+            raise ValueError(f"port must be from 1 to 65535; got {port}")
         encrypted = Security().get_connection_args("client")["ssl_context"]
         if scheduler.startswith("tls:") and encrypted is None:
             raise ValueError("Dask's configuration has no certificates for TLS")
         client = Client(scheduler, timeout=SCHEDULER_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise UsageError(
-            f"no Dask scheduler answers at {scheduler!r} within {SCHEDULER_SECONDS} s ({error}); "
-            "start one with `dask scheduler` and give its address, such as tcp://127.0.0.1:8786"
+            f"no Dask scheduler answers at {scheduler!r} within {SCHEDULER_SECONDS} s ({error}). "
+            "Start one with `dask scheduler` and give its address, such as tcp://127.0.0.1:8786."
         ) from error
     with client:
-        futures = [client.submit(run_batch, *task, pure=False, retries=ATTEMPTS) for task in tasks]
-        for future in as_completed(futures, loop=client.loop):
-            yield future.result()
+        futures = [client.submit(run_batch, *task, pure=False) for task in tasks]
+        try:
+            for future in as_completed(futures, loop=client.loop):
+                yield future.result()
+        except KilledWorker as error:
+            raise PqchainError(
+                f"workers of {scheduler} must survive; they died repeatedly ({error}). "
+                "Use smaller scenarios or a smaller batch if memory ran out."
+            ) from error
 
 
-def _stored(store: Path, wanted: Set[str]) -> dict[str, Row]:
+def _read_store(store: Path, wanted: Set[str]) -> dict[str, Row]:
     """Read the rows of the scenarios `wanted`; cut off an unfinished last line.
 
     Creates the store's folder if needed. Raises DataError for a file that is not a store.
     """
-    # A store that cannot be written is an error here, before the runs.
+    # A store that cannot be written raises its error here, before the runs.
     if not store.exists():
         store.parent.mkdir(parents=True, exist_ok=True)
         results.check_writable(store)
         return {}
     known: dict[str, Row] = {}
-    whole_bytes = 0
-    for number, line in enumerate(installation.read_lines(store, _MOST_LINE_BYTES), start=1):
+    complete_bytes = 0
+    for number, line in enumerate(installation.read_lines(store, _MAX_LINE_BYTES), start=1):
         # An interruption may leave the start of a line; any other text is an error below.
         if not line.endswith(b"\n") and line[: len(_LINE)] == _LINE[: len(line)]:
             with store.open("r+b") as file:
-                file.truncate(whole_bytes)
+                file.truncate(complete_bytes)
             break
-        whole_bytes += len(line)
-        what, remedy = f"line {number} of {store}", "give another file, or delete this one"
-        entry = checksum.loads(line, what, remedy)
+        complete_bytes += len(line)
+        where, remedy = f"line {number} of {store}", "give another file, or delete this one"
+        entry = checksum.loads(line, where, remedy)
         try:
             row, version, name = entry["row"], entry["schema_version"], entry["row"]["scenario"]
         except (KeyError, TypeError):
-            raise DataError(f"{what} is no result of a sweep; {remedy}") from None
+            raise DataError(f"{where} is not a result of a sweep; {remedy}") from None
         # Rows of another schema version are results of another model: computed again.
         if version == SCHEMA_VERSION and name in wanted:
-            known[name] = {key: math.nan if one is None else one for key, one in row.items()}
+            known[name] = {key: math.nan if value is None else value for key, value in row.items()}
     return known
 
 
-def _keep(store: str | Path | None, rows: Iterable[Row]) -> None:
+def _append(store: str | Path | None, rows: Iterable[Row]) -> None:
     if store is None:
         return
     with Path(store).open("ab") as file:

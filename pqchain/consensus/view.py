@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pqchain.consensus import draws
-from pqchain.consensus.network import Wires
+from pqchain.consensus.network import LinkTimes
 
 Array = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -32,8 +32,8 @@ BLOCK, VOTE, COMMIT = 0, 1, 2
 """Kinds of message, in the order of service at equal times."""
 
 
-# A dataclass's generated __eq__ fails on arrays, which have no truth value as a whole.
-class Alike:
+# A dataclass's generated __eq__ fails on arrays, whose comparison has no single truth value.
+class ArrayEqMixin:
     """Mixin: equality by class and all fields, arrays elementwise; not hashable."""
 
     __slots__: tuple[str, ...] = ()
@@ -44,10 +44,10 @@ class Alike:
         pairs = ((getattr(self, name), getattr(other, name)) for name in type(self).__slots__)
         # NaN, for a quantity that is not measured, is one object and equals itself.
         return all(
-            np.array_equal(mine, theirs)
-            if isinstance(mine, np.ndarray)
-            else mine is theirs or mine == theirs
-            for mine, theirs in pairs
+            np.array_equal(left, right)
+            if isinstance(left, np.ndarray)
+            else left is right or left == right
+            for left, right in pairs
         )
 
 
@@ -66,37 +66,41 @@ class Disturbance:
     heal_ns: int
     """When the partition heals: no message crosses it earlier."""
 
-    def arrival(self, kind: int, i: int, j: int, *, at: int, span: int, cut: bool) -> int:
+    def arrival(
+        self, kind: int, i: int, j: int, *, at: int, max_jitter_ns: int, partitioned: bool
+    ) -> int:
         """Return when a message arrives that undisturbed arrives at `at`; NEVER if it is lost.
 
-        (i, j) identify the message, `span` bounds the jitter in nanoseconds, and `cut` tells
-        whether the message crosses the partition.
+        (i, j) identify the message, its jitter is below `max_jitter_ns`, and `partitioned` is
+        whether it crosses the partition.
         """
         if self.loss_below and draws.draw(self.loss[kind], i, j) < self.loss_below:
             return NEVER
-        if span:
-            at += draws.scaled(draws.draw(self.jitter[kind], i, j), span)
+        if max_jitter_ns:
+            at += draws.scale(draws.draw(self.jitter[kind], i, j), max_jitter_ns)
         if self.delay_below and draws.draw(self.delay[kind], i, j) < self.delay_below:
             at += self.delay_ns
-        return max(at, self.heal_ns) if cut else at
+        return max(at, self.heal_ns) if partitioned else at
 
-    def arrivals(self, kind: int, i: Any, j: Any, *, at: Array, span: Any, cut: Flags) -> Array:
+    def arrivals(
+        self, kind: int, i: Any, j: Any, *, at: Array, max_jitter_ns: Any, partitioned: Flags
+    ) -> Array:
         """Compute `arrival` for arrays of messages."""
-        if np.any(span):
-            at = at + draws.below(self.jitter[kind], i, j, span)
+        if np.any(max_jitter_ns):
+            at = at + draws.integers_below(self.jitter[kind], i, j, max_jitter_ns)
         if self.delay_below:
-            delayed = draws.draws(self.delay[kind], i, j) < np.uint64(self.delay_below)
+            delayed = draws.draw_array(self.delay[kind], i, j) < np.uint64(self.delay_below)
             at = np.where(delayed, at + self.delay_ns, at)
-        at = np.where(cut, np.maximum(at, self.heal_ns), at)
+        at = np.where(partitioned, np.maximum(at, self.heal_ns), at)
         if self.loss_below:
-            lost = draws.draws(self.loss[kind], i, j) < np.uint64(self.loss_below)
+            lost = draws.draw_array(self.loss[kind], i, j) < np.uint64(self.loss_below)
             at = np.where(lost, NEVER, at)
         return at
 
-    def plain(self, kind: int) -> tuple[Any, ...]:
-        """Return keys, bounds, delay and heal time of a kind as a tuple for compiled code."""
-        drawn = (self.jitter[kind], self.loss[kind], self.delay[kind])
-        unsigned = map(np.uint64, (*drawn, self.loss_below, self.delay_below))
+    def as_tuple(self, kind: int) -> tuple[Any, ...]:
+        """Return keys, bounds, delay and heal time of a kind of message for compiled code."""
+        keys = (self.jitter[kind], self.loss[kind], self.delay[kind])
+        unsigned = map(np.uint64, (*keys, self.loss_below, self.delay_below))
         return (*unsigned, self.delay_ns, self.heal_ns)
 
 
@@ -118,19 +122,19 @@ class Overlay:
     regions: Array
     """[node]: its region."""
     relay_ns: int
-    """Time in which a node verifies a block before it forwards it."""
+    """Time to verify a block before forwarding it."""
     silent: Flags
-    """[node]: whether it forwards nothing."""
+    """[node]: whether it forwards nothing because it has crashed."""
     side: Flags
     """[node]: its side of the partition."""
 
-    def peer(self, node: int, place: int) -> int:
-        """Return the peer to which a node forwards a block as number `place`, from 0."""
+    def peer(self, node: int, index: int) -> int:
+        """Return the peer to which a node forwards a block as number `index`, from 0."""
         others = self.nodes - 1
         # The successors form a ring, so every node is reachable whatever the draws.
-        if place == 0 or self.peers == others:
-            return (node + 1 + place) % self.nodes
-        return (node + 1 + draws.scaled(draws.draw(self.key, node, place), others)) % self.nodes
+        if index == 0 or self.peers == others:
+            return (node + 1 + index) % self.nodes
+        return (node + 1 + draws.scale(draws.draw(self.key, node, index), others)) % self.nodes
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -139,19 +143,19 @@ class View:
 
     count: int
     proposer: int
-    leaves_ns: int
+    ready_ns: int
     """When the proposer's block is ready to be sent; all-to-all: every delegate's copy."""
     deadline_ns: int
     all_to_all: bool
     sends_block: bool
-    """Whether the block is a message; otherwise all delegates have it at `leaves_ns`."""
+    """Whether the block is a message; otherwise all delegates have it at `ready_ns`."""
     serial_pair_ns: int
     """paper-serial: service time of a pair; 0 on other networks."""
     serial_sign_ns: int
     """paper-serial: time of a node's signature."""
     phases: int
     quorum: int
-    wires: Wires
+    link_times: LinkTimes
     disturbance: Disturbance
     overlay: Overlay | None
     regions: Array
@@ -160,7 +164,7 @@ class View:
     """Value of the block that the proposer sends to the delegate."""
     willing: Flags
     """Whether the delegate votes for the block that it receives."""
-    double: Flags
+    equivocates: Flags
     """Whether its vote counts for whichever block the receiver has."""
     slowness: Array
     """Factor on the delegate's computing times."""
@@ -177,22 +181,28 @@ class View:
 
         Senders start to send to all others at `base` (nanoseconds), to the next rank first.
         """
-        wires, one, two = self.wires, self.regions[senders], self.regions[receivers]
-        slot = wires.slot[kind, one]
+        link_times, sender_region, receiver_region = (
+            self.link_times,
+            self.regions[senders],
+            self.regions[receivers],
+        )
+        send_ns = link_times.send_ns[kind, sender_region]
         # One uplink sends the copies in turn; with a link per pair all leave at once.
-        offset = slot if wires.parallel else (receivers - senders) % self.count * slot
+        offset = (
+            send_ns if link_times.link_per_pair else (receivers - senders) % self.count * send_ns
+        )
         return self.disturbance.arrivals(
             kind,
             senders,
             receivers,
-            at=base + offset + wires.tail[kind, one, two],
-            span=wires.span[one, two],
-            cut=self.side[senders] != self.side[receivers],
+            at=base + offset + link_times.latency_ns[kind, sender_region, receiver_region],
+            max_jitter_ns=link_times.max_jitter_ns[sender_region, receiver_region],
+            partitioned=self.side[senders] != self.side[receivers],
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outcome(Alike):
+class Outcome(ArrayEqMixin):
     """Output of an engine, [delegate] in nanoseconds; NEVER if not before the deadline.
 
     Verified: the block. Prepared: a quorum of votes, with two phases. Final: the block.

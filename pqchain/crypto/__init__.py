@@ -66,10 +66,7 @@ def open_signer(name: str, implementation: str | None = None) -> Signer:
 
 
 def open_kem(name: str, implementation: str | None = None) -> Kem:
-    """Open a key-encapsulation mechanism: `open_kem("ML-KEM-512").encapsulate(public_key)`.
-
-    Default implementation and errors are those of `open_signer`.
-    """
+    """Open a KEM: `open_kem("ML-KEM-512").encapsulate(public_key)`; see `open_signer`."""
     algorithm, chosen = _choose(name, implementation)
     if algorithms.implementation(chosen).location:
         return IsolatedKem(algorithm, chosen)

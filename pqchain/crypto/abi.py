@@ -37,7 +37,6 @@ DRAW = ctypes.CFUNCTYPE(None, POINTER, POINTER, SIZE)
 
 
 def _numbers(names: str) -> tuple[tuple[str, Any], ...]:
-    """Return uint64_t fields of a structure."""
     return tuple((name, NUMBER) for name in names.split())
 
 

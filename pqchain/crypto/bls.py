@@ -34,10 +34,7 @@ class BlsSigner(NativeSigner, AggregateSigner):
         return bytes(aggregate)
 
     def checked_keys(self, public_keys: Sequence[BytesLike]) -> CheckedKeys:
-        """Decompress and validate keys (KeyValidate).
-
-        Raises CryptoFailure for the point at infinity and for points outside G1.
-        """
+        """Decompress and validate keys (KeyValidate). Raises CryptoFailure for an invalid key."""
         joined = self._joined("public key", self.algorithm.public_key_bytes, public_keys)
         points = bytearray(_CHECKED_KEY_BYTES * len(public_keys))
         if not self._succeeds("bls_check_keys", points, joined, len(public_keys)):
@@ -55,10 +52,7 @@ class BlsSigner(NativeSigner, AggregateSigner):
     def aggregate_verify(
         self, messages: Sequence[BytesLike], signature: BytesLike, keys: CheckedKeys
     ) -> bool:
-        """Verify an aggregate of different messages with one pairing per message and one more.
-
-        Raises UsageError unless there are as many messages as keys.
-        """
+        """Verify an aggregate of different messages with one pairing per message and one more."""
         if len(messages) != len(keys):
             raise UsageError(
                 f"the number of messages must be that of keys; got {len(messages)} and {len(keys)}"
@@ -81,7 +75,6 @@ class BlsSigner(NativeSigner, AggregateSigner):
         return self._succeeds("bls_verify_possession", public_key, self._signature(proof))
 
     def _succeeds(self, function: str, *arguments: int | BytesLike) -> bool:
-        """Call a function of bls.h; return whether it succeeded. Raises CryptoFailure."""
         # Negative codes are failures of the library; a positive code is an invalid input.
         code = self.library.call(function, *arguments)
         if code < 0:
@@ -89,7 +82,6 @@ class BlsSigner(NativeSigner, AggregateSigner):
         return code == 0
 
     def _points(self, keys: CheckedKeys) -> bytes:
-        """Return the points of keys. Raises UsageError unless their length matches the count."""
         # Checked at every use: `CheckedKeys` is mutable, and C takes no length of the points.
         points = as_bytes("points of the keys", keys.points)
         if not points or len(points) != _CHECKED_KEY_BYTES * len(keys):
@@ -103,7 +95,6 @@ class BlsSigner(NativeSigner, AggregateSigner):
         return self._exactly(self.algorithm.signature_max_bytes, "signature", value)
 
     def _joined(self, name: str, length: int, values: Sequence[BytesLike]) -> bytes:
-        """Return the joined values, each of `length` bytes. Raises UsageError if there are none."""
         if not values:
             raise UsageError(f"an aggregate must have at least one {name}; got none")
         return b"".join(self._exactly(length, name, value) for value in values)

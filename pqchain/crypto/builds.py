@@ -12,7 +12,6 @@ from pqchain.errors import NativeLibraryMissing, Unsupported
 from pqchain.installation import folders, install_command
 
 INSTALL_HINT = "build it with `make`, or `pip install .` (needs a C compiler, cmake and cargo)"
-"""Remedy for a missing native library."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +20,6 @@ class Obstacle:
 
     reason: str
     remedy: str = ""
-    """Remedy; "" if there is none."""
     error: type[Unsupported] = Unsupported
     """Exception that opening the implementation raises."""
 
@@ -51,10 +49,7 @@ def omission_reason(stem: str) -> str:
 
 
 def obstacle(implementation: str) -> Obstacle | None:
-    """Return the reason why the implementation cannot run here, or None if it can.
-
-    Raises UnknownImplementation.
-    """
+    """Return why the implementation cannot run here, or None. Raises UnknownImplementation."""
     row = algorithms.implementation(implementation)
     # find_spec looks for the package without importing it.
     if row.package and find_spec(row.package) is None:
@@ -74,8 +69,5 @@ def obstacle(implementation: str) -> Obstacle | None:
 
 
 def unavailable_reason(implementation: str) -> str:
-    """Return the reason why the implementation cannot run here; "" if it can.
-
-    Raises UnknownImplementation.
-    """
+    """Return why the implementation cannot run here; "" if it can. Raises UnknownImplementation."""
     return str(obstacle(implementation) or "")

@@ -27,7 +27,6 @@ _HALF = 32
 
 
 def _invalid_secret_key(algorithm: Algorithm) -> CryptoFailure:
-    """Return the error for a scalar that is 0 or not below the order of the group."""
     return CryptoFailure(
         f"the secret key of {algorithm.name} must be a scalar from 1 to the group's order - 1; use "
         "one that generate_keypair() returned."
@@ -122,11 +121,7 @@ class _Secp256k1Ecdsa(_Secp256k1, RecoverableSigner):
 
 
 class _Secp256k1Schnorr(_Secp256k1):
-    """BIP 340 Schnorr signatures of messages of any length.
-
-    BIP 340 identifies a public key by x only; the registry's 33 bytes contain the parity of y as
-    well, which verification ignores.
-    """
+    """BIP 340 Schnorr signatures of messages of any length; the parity of y is ignored."""
 
     def _sign(self, message: bytes, secret_key: bytes, context: bytes) -> bytes:
         keypair, signature = self._new("keypair"), self._ffi.new("unsigned char[64]")

@@ -48,10 +48,6 @@ class Scheme(ABC):
     _kind: Kind
 
     def __init__(self, algorithm: Algorithm, implementation: str) -> None:
-        """Open the scheme.
-
-        Raises UsageError for an algorithm of another kind, and Unsupported if it cannot run here.
-        """
         if algorithm.kind != self._kind:
             raise UsageError(
                 f"{algorithm.name} must be a {self._kind}; it is a {algorithm.kind}. Use "
@@ -82,7 +78,6 @@ class Scheme(ABC):
         """Return a fresh (public key, secret key), of the registry's lengths."""
 
     def _exactly(self, expected: int, name: str, value: object) -> bytes:
-        """Return the value as bytes of that length. Raises BadType and BadLength."""
         # Errors do not contain the value, which may be a secret key.
         checked = value if type(value) is bytes else as_bytes(name, value)
         if len(checked) != expected:
@@ -268,10 +263,7 @@ class AggregateSigner(Signer):
     def aggregate_verify(
         self, messages: Sequence[BytesLike], signature: BytesLike, keys: CheckedKeys
     ) -> bool:
-        """Return whether the aggregate is valid for message i signed by key i, for all i.
-
-        Raises UsageError for unequal counts.
-        """
+        """Return whether it is valid for each message i under key i. Raises UsageError."""
 
     @abstractmethod
     def prove_possession(self, secret_key: BytesLike) -> bytes:
@@ -283,7 +275,6 @@ class AggregateSigner(Signer):
 
 
 def _all_bytes(name: str, column: Sequence[BytesLike]) -> list[bytes]:
-    """Return every value as bytes. Raises BadType."""
     # Fast for a list of bytes: this runs on one thread before the others can start.
     if set(map(type, column)) <= {bytes}:
         return cast("list[bytes]", column if isinstance(column, list) else list(column))
@@ -316,10 +307,7 @@ class Kem(Scheme):
     _kind = "kem"
 
     def encapsulate(self, public_key: BytesLike) -> tuple[bytes, bytes]:
-        """Return (ciphertext, shared secret) for a public key.
-
-        Raises BadType, BadLength, and CryptoFailure if the library rejects the public key.
-        """
+        """Return (ciphertext, shared secret). Raises BadType, BadLength, and CryptoFailure."""
         return self._encapsulate(self._exactly(self._public_key_bytes, "public key", public_key))
 
     def decapsulate(self, ciphertext: BytesLike, secret_key: BytesLike) -> bytes:

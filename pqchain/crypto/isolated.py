@@ -32,10 +32,7 @@ _first_uses: dict[tuple[str, str], float | CryptoFailure] = {}
 
 
 def limit_seconds() -> float:
-    """Return the timeout in seconds of loading user code and of its first use.
-
-    Raises UsageError for an invalid value of the environment variable.
-    """
+    """Return the timeout in seconds of loading and first using user code. Raises UsageError."""
     text = os.environ.get(LIMIT_VARIABLE) or str(_DEFAULT_LIMIT_SECONDS)
     try:
         seconds = float(text)
@@ -133,7 +130,6 @@ class IsolatedSigner(_Isolated, Signer):
         return bool(self._perform("verify", message, signature, public_key))
 
     def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
-        """Verify in one call of the child, which uses `threads` threads."""
         # One call for the whole batch, because each call has a fixed cost.
         wrong: list[int] = call(
             [self._location], "pqchain.crypto.isolated:perform_batch",
@@ -164,12 +160,9 @@ def _opened(algorithm: str, implementation: str) -> Any:
 
 
 def first_use(algorithm: str, implementation: str) -> float:
-    """Use a scheme once, in the child, and return the time in seconds. Raises CryptoFailure.
-
-    Buffers of a shared library are followed by guard bytes, to detect writes beyond its sizes.
-    """
+    """Use a scheme once, in the child; return the time in seconds. Raises CryptoFailure."""
     start = perf_counter()
-    # A shared library is used through `SchemeTest`, with guarded buffers.
+    # A shared library is used through `SchemeTest`, whose buffers have guard bytes after them.
     if (file := algorithms.implementation(implementation).file) is not None:
         library_check.first_use(library_check.SchemeTest(file, algorithm))
         return perf_counter() - start
@@ -195,11 +188,7 @@ def perform(algorithm: str, implementation: str, operation: str, values: list[st
 
 
 def perform_batch(
-    algorithm: str,
-    implementation: str,
-    columns: list[list[str]],
-    threads: int,
-    stop_at_first: bool,
+    algorithm: str, implementation: str, columns: list[list[str]], threads: int, stop_at_first: bool
 ) -> list[int]:
     """Verify a batch, in the child; return the indices of the wrong signatures."""
     decoded = ([bytes.fromhex(value) for value in column] for column in columns)

@@ -64,7 +64,6 @@ class Child:
         folder: Path | None = None,
         environment: dict[str, str] | None = None,
     ) -> None:
-        """Start the program. Raises OSError if it cannot be started."""
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             bufsize=0, cwd=folder, env=environment, start_new_session=True,
@@ -122,10 +121,7 @@ class Child:
         return bool(data)
 
     def end(self, grace_seconds: float = 0.0) -> int:
-        """Kill the program and its process group; return its exit code.
-
-        The program has `grace_seconds` to end by itself after its stdin is closed.
-        """
+        """Kill the process group, after `grace_seconds` to end by itself; return the exit code."""
         self._stdin.close()
         deadline = monotonic() + grace_seconds
         with selectors.DefaultSelector() as selector:
@@ -232,7 +228,6 @@ def forget(scheme: str) -> None:
 
 
 def _take(key: tuple[object, ...]) -> _Caller | None:
-    """Remove and return an idle child with that key, or return None."""
     with _lock:
         for index, (other, caller) in enumerate(_idle):
             if other == key:
@@ -252,9 +247,7 @@ def _end(rows: Sequence[tuple[tuple[object, ...], _Caller]]) -> None:
             caller.child.end()
 
 
-@atexit.register
-def _end_all() -> None:
-    _end(_idle)
+atexit.register(_end, _idle)
 
 
 class _Caller:
@@ -301,7 +294,6 @@ class _Caller:
         return answer["result"]
 
     def _raise_ended(self, limit_seconds: float | None) -> NoReturn:
-        """End the child and raise the reason, with the line that ran if it is known."""
         code = self.child.end(0.0 if limit_seconds is not None else _GRACE_SECONDS)
         frames = _FRAME.findall(self.child.stderr_tail)
         prefix = _first_user_frame(frames)

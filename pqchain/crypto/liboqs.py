@@ -24,7 +24,6 @@ from pqchain.crypto import abi, external_libraries, native
 from pqchain.errors import CryptoFailure, Unsupported
 
 IMPLEMENTATION = "liboqs-0.13/dispatch"
-"""Name of this implementation in the registry."""
 
 # The search for libraries, stdout and warnings are redirected for the whole process.
 _LOCK = threading.Lock()

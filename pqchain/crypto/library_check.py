@@ -68,10 +68,7 @@ class SchemeTest:
         self.is_kem = self.sizes["kind"] == 2
 
     def outputs(self, operation: str, sizes: tuple[int, ...], *inputs: bytes) -> list[bytes]:
-        """Return the outputs of an operation.
-
-        Raises CheckFailed for an error code, and if the library writes past a buffer.
-        """
+        """Return the outputs. Raises CheckFailed for an error code and for writes past a buffer."""
         # At least one full GUARD follows the `size` bytes that may be written.
         buffers = [ctypes.create_string_buffer(GUARD * (size // 64 + 2)) for size in sizes]
         code = getattr(self.handle, f"pq_{operation}")(self.scheme, *buffers, *inputs)
@@ -363,7 +360,6 @@ def _flipped(data: bytes, rng: random.Random) -> Iterator[bytes]:
 
 
 def _batch(test: SchemeTest, rows: list[tuple[bytes, bytes, bytes]], count: int) -> list[int]:
-    """Return the indices of the signatures that pq_verify_batch finds wrong."""
     columns = [list(column) for column in zip(*rows, strict=True)]
     arguments, verdicts = batch_arguments(test.scheme, pack(columns))
     arguments.threads = count

@@ -37,7 +37,6 @@ from pqchain.crypto.random_source import replaced
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
 
 MAX_SCHEMES = 10_000
-"""Maximum number of schemes of one library."""
 
 Memory = Any
 """A writable buffer: an array of the standard library or of numpy."""
@@ -108,10 +107,7 @@ class Library:
         return replaced(self._handle.pq_random, source)
 
     def measure(self, name: str, plan: Plan) -> tuple[Sequence[int], Sequence[int]]:
-        """Run the timed loop; return nanoseconds and cycles of each sample, including warm-up.
-
-        Raises CryptoFailure if an operation failed or gave a wrong result.
-        """
+        """Run the timed loop; return nanoseconds and cycles per sample. Raises CryptoFailure."""
         entries = plan.warmup + plan.samples
         nanoseconds, cycles = ((ctypes.c_uint64 * entries)() for _ in range(2))
         count = self._handle.pq_measure(self.scheme(name), ctypes.byref(plan), nanoseconds, cycles)
@@ -140,10 +136,7 @@ class Library:
         return int(function(*(_argument(value) for value in arguments)))
 
     def predicate(self, name: str) -> Callable[[int, bytes], int]:
-        """Return a function of a scheme's handle and of bytes that is specific to this library.
-
-        Raises NativeLibraryMissing if the library has no such function.
-        """
+        """Return a function (scheme handle, bytes) of this library. Raises NativeLibraryMissing."""
         try:
             # Indexing gives a new function object, so the types below affect no other caller.
             function = self._handle[name]
@@ -202,7 +195,6 @@ class NativeSigner(_Native, Signer):
         return self._run("verify", *signed, context, len(context), public_key) == OK
 
     def _verify_batch(self, columns: Columns, *, threads: int, stop_at_first: bool) -> list[int]:
-        """Copy the columns into a packed batch, then verify it in one call of C."""
         if not columns[0]:
             return []
         return self._verify_packed(pack(columns), threads, stop_at_first)
@@ -250,7 +242,6 @@ class Packed:
     public_keys: bytes
     """One key for all signatures, or one per signature."""
     key_bytes: int
-    """Length of one key."""
 
     def check(self) -> set[int]:
         """Return the lengths of the signatures. Raises UsageError for accesses out of bounds."""
@@ -339,7 +330,6 @@ def plain_loop(signer: Signer, *columns: list[bytes], threads: int = 1) -> Calla
 
 
 def _differences(name: str, offsets: Memory, memory: bytes | Memory) -> list[int]:
-    """Return the differences of offsets. Raises UsageError if they fall or leave the memory."""
     import numpy as np  # imported here: a caller with a packed batch has loaded it already
 
     edges = np.frombuffer(offsets, np.uint64)
@@ -386,10 +376,7 @@ def load(path: Path) -> Library:
 
 
 def library(implementation: str) -> Library:
-    """Return the loaded library of an implementation.
-
-    Raises UnknownImplementation, NativeLibraryMissing, or Unsupported with the reason.
-    """
+    """Return the library of an implementation. Raises UnknownImplementation and Unsupported."""
     if blocked := obstacle(implementation):
         raise blocked.error(str(blocked))
     path = built_library(algorithms.implementation(implementation))

@@ -20,7 +20,6 @@ from pqchain.crypto.isolation import describe
 from pqchain.errors import CryptoFailure, UsageError
 
 METHODS = ("generate_keypair", "sign", "verify")
-"""Methods that a user's class must have."""
 
 SIZES = ("public_key_bytes", "secret_key_bytes", "signature_bytes")
 """Attributes that it must have, with `name`; `signature_max_bytes` too if lengths vary."""
@@ -32,10 +31,7 @@ PLACEHOLDER_SECRET_BYTES = 32
 
 
 class UserSigner(Signer):
-    """Adapter of a user's class with the methods of `Signer`, which checks its results.
-
-    Exceptions of the class become a CryptoFailure with file and line.
-    """
+    """Adapter that checks a user's class, whose exceptions become a CryptoFailure."""
 
     def __init__(self, algorithm: Algorithm, implementation: str, make: Callable[[], Any]) -> None:
         self._make = make
@@ -153,10 +149,7 @@ def is_name(name: object) -> bool:
 
 
 def load_class(location: str) -> Any:
-    """Return the class at "file.py:Class" or "module:Class".
-
-    Raises UsageError if it cannot be imported, with the line of the error.
-    """
+    """Return the class at "file.py:Class" or "module:Class". Raises UsageError with the line."""
     file, _, name = location.rpartition(":")
     if not file or not name:
         raise UsageError(f"{location!r} must be file.py:Class or module:Class.")

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pqchain.chain.encoding import Reader
-from pqchain.delegates.keys import Directory
+from pqchain.delegates.keys import DelegateKeys
 from pqchain.delegates.messages import Kind, statement
 from pqchain.errors import Malformed
 
 _COUNT_BYTES, _RANK_BYTES, _LENGTH_BYTES = 2, 3, 2
 
 
-def write(votes: Mapping[int, bytes]) -> bytes:
+def encode(votes: Mapping[int, bytes]) -> bytes:
     """Encode votes, given as signatures by rank."""
     parts = [len(votes).to_bytes(_COUNT_BYTES, "big")]
     for rank, signature in sorted(votes.items()):
@@ -30,7 +30,7 @@ def longest_bytes(count: int, *, field_bytes: int) -> int:
     return _COUNT_BYTES + count * (_RANK_BYTES + _LENGTH_BYTES + field_bytes)
 
 
-def read(reader: Reader) -> dict[int, bytes]:
+def decode(reader: Reader) -> dict[int, bytes]:
     """Decode votes; raise Malformed, also for ranks that do not ascend."""
     votes: dict[int, bytes] = {}
     last = -1
@@ -38,25 +38,25 @@ def read(reader: Reader) -> dict[int, bytes]:
         rank = reader.number(_RANK_BYTES, "a rank")
         # Ascending ranks rule out duplicate votes and give each quorum one encoding.
         if rank <= last:
-            raise Malformed(f"rank {rank} after rank {last}; expected a higher one")
+            raise Malformed(f"ranks must ascend; got {rank} after {last}")
         votes[rank] = reader.take(reader.number(_LENGTH_BYTES, "a length"), "a signature")
         last = rank
     return votes
 
 
-def convinces(
+def is_quorum(
     votes: Mapping[int, bytes],
     kind: Kind,
     height: int,
     view: int,
     digest: bytes,
     *,
-    directory: Directory,
+    keys: DelegateKeys,
     quorum: int,
 ) -> bool:
-    """Return whether a quorum voted for that block; one invalid signature voids it."""
+    """Return whether the votes are a quorum for a block; one invalid signature voids it."""
     # The number is compared first, so that too few votes cost no verification.
     return len(votes) >= quorum and all(
-        directory.verify(rank, statement(kind, rank, height, view, digest), signature)
+        keys.verify(rank, statement(kind, rank, height, view, digest), signature)
         for rank, signature in votes.items()
     )

@@ -18,20 +18,20 @@ from pqchain.crypto import Signer, open_signer
 from pqchain.crypto.seeded import seeded_randomness
 from pqchain.errors import CryptoFailure
 
-_MOST_ATTEMPTS = 10_000
+_MAX_ATTEMPTS = 10_000
 """Maximum signing attempts; half of them fit a field of the mean length."""
 
 Keypair = tuple[bytes, bytes]
 """Public and secret key."""
 
 
-def opened(algorithm: str) -> Signer:
+def shared_signer(algorithm: str) -> Signer:
     """Return the signer of a scheme, opened once and shared by threads. Raises Unsupported."""
-    return _opened(algorithms.get(algorithm))
+    return _shared_signer(algorithms.get(algorithm))
 
 
 @lru_cache(maxsize=4096)
-def _opened(row: Algorithm) -> Signer:
+def _shared_signer(row: Algorithm) -> Signer:
     return open_signer(row.name)
 
 
@@ -42,7 +42,7 @@ def keypair(algorithm: str, owner: str, number: int) -> Keypair:
 
 @lru_cache(maxsize=65536)
 def _keypair(row: Algorithm, owner: str, number: int) -> Keypair:
-    signer = _opened(row)
+    signer = _shared_signer(row)
     with seeded_randomness(f"{owner} {number}".encode()):
         return signer.generate_keypair()
 
@@ -52,21 +52,21 @@ def keypairs(algorithm: str, owner: str, numbers: Iterable[int]) -> list[Keypair
     return [keypair(algorithm, owner, int(number)) for number in numbers]
 
 
-class Directory:
+class DelegateKeys:
     """Key pairs of the delegates by rank, to sign and to verify."""
 
     def __init__(
-        self, algorithm: str, pairs: Sequence[Keypair], field_bytes: int, *, remember: bool
+        self, algorithm: str, pairs: Sequence[Keypair], field_bytes: int, *, modelled_clock: bool
     ) -> None:
         """Take the delegates' key pairs by rank, and the length of the signature field.
 
-        `remember` is for delegates that share a process and a modelled clock: verifications are
-        cached, and randomness follows from what is signed.
+        On a modelled clock all delegates share a process, so verifications are cached, and the
+        randomness of a signature is derived from its statement.
         """
-        self.signer = opened(algorithm)
+        self.signer = shared_signer(algorithm)
         self.field_bytes = field_bytes
         self._keys = pairs
-        self._known: dict[tuple[int, bytes, bytes], bool] | None = {} if remember else None
+        self._verified: dict[tuple[int, bytes, bytes], bool] | None = {} if modelled_clock else None
 
     def public_key(self, rank: int) -> bytes:
         """Return the public key of a delegate."""
@@ -78,27 +78,26 @@ class Directory:
         Raises CryptoFailure if no attempt fits.
         """
         secret_key = self._keys[rank][1]
-        modelled = self._known is not None
-        purpose = b"%d sign " % rank + statement
+        seed = b"%d sign " % rank + statement
         # The seed covers all attempts: seeded again, each would give the same signature.
-        with seeded_randomness(purpose) if modelled else nullcontext():
-            for _ in range(_MOST_ATTEMPTS):
+        with nullcontext() if self._verified is None else seeded_randomness(seed):
+            for _ in range(_MAX_ATTEMPTS):
                 signature = self.signer.sign(statement, secret_key)
                 if len(signature) <= self.field_bytes:
                     return signature
         raise CryptoFailure(
-            f"{self.signer.algorithm.name} gave {_MOST_ATTEMPTS} signatures of more than "
-            f"{self.field_bytes} bytes; expected shorter ones: use costs with its real sizes"
+            f"signatures of {self.signer.algorithm.name} must have at most {self.field_bytes} "
+            f"bytes; got {_MAX_ATTEMPTS} longer ones. Use costs with its real sizes."
         )
 
     def verify(self, rank: int, statement: bytes, signature: bytes) -> bool:
         """Return whether a delegate's signature is valid; False for an unknown rank."""
         if not 0 <= rank < len(self._keys):
             return False
-        if self._known is None:
-            return self.signer.verify(statement, signature, self._keys[rank][0])
-        known = self._known.get(case := (rank, statement, signature))
-        if known is None:
-            known = self.signer.verify(statement, signature, self._keys[rank][0])
-            self._known[case] = known
-        return known
+        case = rank, statement, signature
+        if self._verified is not None and case in self._verified:
+            return self._verified[case]
+        is_valid = self.signer.verify(statement, signature, self._keys[rank][0])
+        if self._verified is not None:
+            self._verified[case] = is_valid
+        return is_valid

@@ -1,8 +1,8 @@
 """Delegates in modelled time: each view on an idle network, heights in lockstep.
 
 `run` returns what `model.run` returns, computed by delegates that send real bytes, make and verify
-real signatures and keep a chain. The clock, the network (`plain`) and the duration of work are
-modelled, with the scenario's costs. Delegates and model are equal to the nanosecond.
+real signatures and keep a chain. The clock, the network (`plain_network`) and the duration of work
+are modelled, with the scenario's costs. Delegates and model are equal to the nanosecond.
 """
 
 from __future__ import annotations
@@ -18,24 +18,23 @@ from pqchain.consensus.network import nanoseconds
 from pqchain.consensus.runs import Height, Run, modelled_height
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import BLOCK, NEVER, Outcome
-from pqchain.delegates.book import MemoryBook
-from pqchain.delegates.conduct import HONEST, Conduct
 from pqchain.delegates.core import CLASSES, Delegate, Work
-from pqchain.delegates.messages import Kind, kind_of
-from pqchain.delegates.plain import AFTER_ARRIVALS, PLAIN, Clock, Plain, Server
+from pqchain.delegates.fault_behaviour import FaultBehaviour
+from pqchain.delegates.messages import HEADER_BYTES, Kind, kind_of
+from pqchain.delegates.plain_network import AFTER_ARRIVALS, PLAIN, Clock, PlainNetwork, Server
+from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting, transactions_of
 
 
-class Prices:
+class WorkTimes:
     """Duration of a delegate's work, from the costs of the scenario."""
 
     def __init__(self, builder: ViewBuilder) -> None:
         scenario = builder.scenario
-        self.verify_ns = nanoseconds(scenario.cost.verify_seconds)
-        self.sign_ns = nanoseconds(scenario.sign_seconds)
-        self.attested_ns = 0
+        self.verify_ns, self.sign_ns = builder.verify_ns, builder.sign_ns
+        self.attestation_ns = 0
         if scenario.proposal == "luck":
-            self.attested_ns = nanoseconds(scenario.attestation_verify_seconds)
+            self.attestation_ns = nanoseconds(scenario.attestation_verify_seconds)
         self.threads = scenario.verification_threads
         self.transaction_ns, self.height_ns = builder.transaction_ns, builder.height_ns
         self.sends_block = scenario.sends_block
@@ -46,10 +45,10 @@ class Prices:
     def block_ns(self, transactions: int) -> int:
         """Return the time to verify a block in nanoseconds."""
         signatures = -(-transactions * self.verify_ns // self.threads)
-        others = transactions * self.transaction_ns + self.attested_ns
+        others = transactions * self.transaction_ns + self.attestation_ns
         return signatures + self.signed_blocks * self.verify_ns + others
 
-    def of(self, kind: str, transactions: int, order: int = BLOCK) -> int:
+    def of(self, kind: str, transactions: int, message_class: int = BLOCK) -> int:
         """Return the time of a kind of work on a delegate that is not slow, in nanoseconds."""
         if kind == "block" and not self.sends_block:
             return 0  # in all-to-all the copies are verified and timed instead
@@ -58,7 +57,7 @@ class Prices:
         if kind == "final block":  # an observer also verifies the quorum
             return self.block_ns(transactions) + self.certificate_ns
         if kind == "sign block":
-            return self.signed_blocks * self.sign_ns + self.height_ns * (order == BLOCK)
+            return self.signed_blocks * self.sign_ns + self.height_ns * (message_class == BLOCK)
         return self.signed_votes * (self.sign_ns if kind == "sign vote" else self.verify_ns)
 
 
@@ -68,70 +67,60 @@ class _Job:
 
     delegate: Delegate
     work: Work | None = None
+    """None until the message has been received."""
     message: tuple[int, bytes] | None = None
     """Sender and bytes of a message to receive first, if there is one."""
 
-    def __lt__(self, other: _Job) -> bool:
-        return False
 
-
-class Stage:
+class LockstepSimulation:
     """All delegates of a scenario, their network and their clock."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting, self.scenario = setting, setting.scenario
         self.builder, self.clock = setting.builder, Clock()
-        self.prices = Prices(setting.builder)
-        faults = self.scenario.faults
-        alive = self.builder.alive.tolist()
-        plotters = frozenset(faults.equivocating) - frozenset(faults.invalid)
-        self.plain = Plain(self.builder, self.clock, self._deliver)
-        self.plain.up = alive
+        self.work_times = WorkTimes(setting.builder)
+        self.network = PlainNetwork(self.builder, self.clock, self._deliver)
         self.delegates: list[Delegate | None] = [None] * setting.count
         for rank in np.flatnonzero(self.builder.alive).tolist():
-            conduct = HONEST
-            if rank in faults.invalid or rank in faults.equivocating:
-                conduct = Conduct(
-                    invalid=rank in faults.invalid,
-                    double=rank in faults.equivocating,
-                    plotters=plotters,
-                )
-            book = MemoryBook(setting.pool.genesis)
-            live = sum(alive)
-            delegate = Delegate(setting, rank, book, conduct=conduct, live=live)
-            delegate.echoed = setting.serial
+            delegate = Delegate(
+                setting,
+                rank,
+                MemoryStore(setting.pool.genesis),
+                behaviour=FaultBehaviour.of(self.scenario.faults, rank),
+            )
+            delegate.is_echoed = setting.serial
             self.delegates[rank] = delegate
         self._processors = [
-            Server(self.clock, self._begun, self._done)
+            Server(self.clock, self._start_job, self._finish_job)
             for _ in range(self.scenario.network.processors if setting.hosted else 0)
         ]
         """Processors of the computer that all nodes share; empty unless the law is "host"."""
-        self._slowness = self.builder.slowness.tolist()
+        self._slowness: list[int] = self.builder.slowness.tolist()
         self._rank_at = {int(node): rank for rank, node in enumerate(self.builder.nodes)}
-        self._woken = [False] * setting.count
+        self._is_scheduled = [False] * setting.count
 
     @property
-    def living(self) -> list[Delegate]:
+    def live_delegates(self) -> list[Delegate]:
         """The delegates that have not crashed."""
-        return [each for each in self.delegates if each is not None]
+        return [delegate for delegate in self.delegates if delegate is not None]
 
     def view(self, block: Block, attempt: int, *, now: int) -> tuple[Outcome, int]:
         """Simulate one view; return its outcome and its deadline (NEVER without a timeout)."""
-        scenario, builder, clock = self.scenario, self.builder, self.clock
+        clock, timeout = self.clock, self.scenario.view_timeout_seconds
         proposer = self.setting.proposer(block.height, attempt)
-        starts = now + self.setting.wait_ns(block.height, proposer)
-        timeout = scenario.view_timeout_seconds
-        deadline = NEVER if timeout is None else starts + nanoseconds(timeout)
+        starts_ns = now + self.setting.builder.wait_ns(block.height, proposer)
+        deadline = NEVER if timeout is None else starts_ns + nanoseconds(timeout)
         # As in the model, nothing is carried over: each view starts on an idle network.
         clock.clear()
         clock.now = now
-        disturbance = self.setting.disturbance(block.height, attempt)
-        self.plain.begin(disturbance, builder.overlay(0))
-        self._woken = [False] * self.setting.count
+        self.network.begin(
+            self.setting.disturbance(block.height, attempt), self.builder.overlay(relay_ns=0)
+        )
+        self._is_scheduled = [False] * self.setting.count
         for processor in self._processors:
             processor.clear()
-        for delegate in self.living:
-            delegate.forget()
+        for delegate in self.live_delegates:
+            delegate.reset()
             delegate.enter(block.height, attempt, now)
             # Only the proposer has a release time.
             if delegate.releases_ns < NEVER:
@@ -140,129 +129,121 @@ class Stage:
         return self._outcome().before(deadline), deadline
 
     def _outcome(self) -> Outcome:
-        times = {}
-        for name in ("verified_ns", "prepared_ns", "final_ns"):
-            each = [NEVER if d is None else getattr(d, name) for d in self.delegates]
-            times[name] = np.array(each, dtype=np.int64)
+        times = {
+            name: np.array([getattr(delegate, name, NEVER) for delegate in self.delegates])
+            for name in ("verified_ns", "prepared_ns", "final_ns")
+        }
         if self.setting.serial:
-            # The one server of paper-serial reports verified copies, and the last one decides.
+            # The server of paper-serial reports verified copies, and the last one decides.
             times["verified_ns"] = times["final_ns"].copy()
-        return Outcome(**times, reached_ns=np.array(self.plain.reached, dtype=np.int64))
+        return Outcome(**times, reached_ns=np.array(self.network.reached, dtype=np.int64))
 
     def _wake(self, delegate: Delegate) -> None:
         delegate.wake(self.clock.now)
-        self._let_out(delegate)
+        self._flush(delegate)
 
     def _deliver(self, receiver: int, sender: int, data: bytes) -> None:
         delegate = self.delegates[receiver]
         assert delegate is not None
         if self._processors:
-            kind = kind_of(data)
-            assert kind is not None
-            job = _Job(delegate, message=(sender, data))
-            self._put(job, CLASSES[kind], sender)
+            self._put(_Job(delegate, message=(sender, data)), _message_class(data), sender)
             return
         delegate.receive(sender, data, self.clock.now)
-        self._work_later(delegate)
+        self._schedule_work(delegate)
 
-    def _put(self, job: _Job, order: int, sender: int) -> None:
+    def _put(self, job: _Job, message_class: int, sender: int) -> None:
         """Queue a job for the processor of its delegate, in order of arrival."""
         rank = job.delegate.rank
         processor = self._processors[rank % len(self._processors)]
-        processor.put(self.clock.now, order, sender, rank, job)
+        processor.put((self.clock.now, message_class, sender, rank), job)
 
-    def _begun(self, job: _Job) -> int:
+    def _start_job(self, job: _Job) -> int:
         """Start a job; return its duration in nanoseconds."""
-        price = 0
+        handling_ns = 0
         if job.message is not None:
             sender, data = job.message
-            kind = kind_of(data)
-            assert kind is not None
-            price = self.plain.price_ns(CLASSES[kind], len(data))
+            handling_ns = self.network.handling_ns(_message_class(data), len(data))
             job.delegate.receive(sender, data, self.clock.now)
             job.work = job.delegate.poll()
         assert job.work is not None
-        own = self.prices.of(job.work.kind, job.work.transactions, job.work.order)
-        slowness: int = self._slowness[job.delegate.rank]
-        return price + own * slowness
+        work_ns = self.work_times.of(job.work.kind, job.work.transactions, job.work.message_class)
+        return handling_ns + work_ns * self._slowness[job.delegate.rank]
 
-    def _done(self, job: _Job) -> None:
+    def _finish_job(self, job: _Job) -> None:
         assert job.work is not None
-        job.work.done(job.work.run(), self.clock.now)
-        self._let_out(job.delegate)
+        job.work.finish(job.work.run(), self.clock.now)
+        self._flush(job.delegate)
 
-    def _work_later(self, delegate: Delegate) -> None:
+    def _schedule_work(self, delegate: Delegate) -> None:
         """Schedule verification after all arrivals of this nanosecond."""
         # The inbox orders simultaneous messages by class and rank, so all must be in it first.
-        if not self._woken[delegate.rank]:
-            self._woken[delegate.rank] = True
+        if not self._is_scheduled[delegate.rank]:
+            self._is_scheduled[delegate.rank] = True
             self.clock.at(self.clock.now, self._work, delegate, priority=AFTER_ARRIVALS)
 
     def _work(self, delegate: Delegate) -> None:
-        self._woken[delegate.rank] = False
+        self._is_scheduled[delegate.rank] = False
         if (work := delegate.poll()) is not None:
-            self._begin(delegate, work)
+            self._start_work(delegate, work)
 
-    def _begin(self, delegate: Delegate, work: Work) -> None:
+    def _start_work(self, delegate: Delegate, work: Work) -> None:
         # The times of paper-serial's server include signatures and verification.
-        price = 0 if self.setting.serial else self.prices.of(work.kind, work.transactions)
-        price *= self._slowness[delegate.rank]
-        self.clock.at(self.clock.now + price, self._end, delegate, work)
+        work_ns = 0 if self.setting.serial else self.work_times.of(work.kind, work.transactions)
+        ends_ns = self.clock.now + work_ns * self._slowness[delegate.rank]
+        self.clock.at(ends_ns, self._finish_work, delegate, work)
 
-    def _end(self, delegate: Delegate, work: Work) -> None:
-        work.done(work.run(), self.clock.now)
-        self._let_out(delegate)
-        self._work_later(delegate)
+    def _finish_work(self, delegate: Delegate, work: Work) -> None:
+        work.finish(work.run(), self.clock.now)
+        self._flush(delegate)
+        self._schedule_work(delegate)
 
-    def _let_out(self, delegate: Delegate) -> None:
+    def _flush(self, delegate: Delegate) -> None:
         """Start pending signatures, and send queued messages."""
         while delegate.has_to_sign:
             work = delegate.poll()
             assert work is not None
             if self._processors:
-                self._put(_Job(delegate, work=work), work.order, delegate.rank)
+                self._put(_Job(delegate, work), work.message_class, delegate.rank)
             else:
-                self._begin(delegate, work)
-        said, delegate.out = delegate.out, []
-        for sending in said:
-            if sending.kind is not Kind.PROPOSAL:
-                self.plain.send(delegate.rank, sending)
-            elif not self.scenario.sends_block:
-                # The block is not a message of its own here, so it takes no time to arrive.
-                for other in self.living:
+                self._start_work(delegate, work)
+        queued, delegate.out = delegate.out, []
+        for sending in queued:
+            is_block = sending.kind is Kind.PROPOSAL
+            if is_block and not self.scenario.sends_block:
+                # The block is not a separate message here, so it takes no time to arrive.
+                for other in self.live_delegates:
                     if other is not delegate:
                         self._deliver(other.rank, delegate.rank, sending.for_(other.rank))
-            elif self.scenario.network.law == "gossip":
+            elif is_block and self.scenario.network.law == "gossip":
                 node = int(self.builder.nodes[delegate.rank])
-                self.plain.spread(node, sending.for_(delegate.rank), self._relayed)
+                self.network.spread(node, sending.for_(delegate.rank), self._receive_gossip)
             else:
-                self.plain.send(delegate.rank, sending)
+                self.network.send(delegate.rank, sending)
 
-    def _relayed(self, node: int, data: bytes) -> int | None:
-        """Deliver a relayed block to a node; return its verification time, None if invalid."""
-        # The header names the proposer as sender, whichever node relays the block.
-        rank, body = self._rank_at.get(node), data[16:]
-        proposer = int.from_bytes(data[5:8], "big")
+    def _receive_gossip(self, node: int, data: bytes) -> int | None:
+        """Deliver a gossiped block to a node; return its verification time, None if invalid."""
+        # The header names the proposer as sender, whichever node forwards the block.
+        rank, proposer = self._rank_at.get(node), int.from_bytes(data[5:8], "big")
         if rank == proposer:
             return 0
         if rank is not None:
             self._deliver(rank, -1, data)
-        field = self.setting.field_bytes(Kind.PROPOSAL)
-        body = body[: len(body) - field]
-        valid = not self.setting.refuses(self.living[0].book.state, body)
-        return self.prices.block_ns(transactions_of(body)) if valid else None
+        block = data[HEADER_BYTES : len(data) - self.setting.field_bytes(Kind.PROPOSAL)]
+        if not self.setting.is_valid(self.live_delegates[0].store.state, block):
+            return None
+        return self.work_times.block_ns(transactions_of(block))
 
-    def settle(self, data: bytes | None) -> None:
+    def append_final_block(self, data: bytes | None) -> None:
         """End a height: append its block at all delegates, also where it is not final yet.
 
         If honest delegates have different blocks, one of them is used, because the model counts
         heights and not forks.
         """
         if data is not None:
-            for delegate in self.living:
-                book = delegate.book
+            for delegate in self.live_delegates:
+                store = delegate.store
                 # No proof is stored, because no delegate has to catch up here.
-                book.append(data, self.setting.after(book.state, data), b"")
+                store.append(data, self.setting.after(store.state, data), b"")
 
 
 def run(scenario: Scenario, *, progress: bool = False) -> Run:
@@ -272,51 +253,57 @@ def run(scenario: Scenario, *, progress: bool = False) -> Run:
     available here.
     """
     setting = Setting(scenario)
-    stage, now = Stage(setting), 0
+    simulation, now = LockstepSimulation(setting), 0
     heights: list[Height] = []
     for number in tqdm(range(scenario.blocks), disable=not progress, unit="block"):
         block = setting.load.take(number, now=now)
         if block is None:
             break
-        heights.append(_height(stage, block))
+        heights.append(_height(simulation, block))
         now = heights[-1].ended_ns
         if not heights[-1].is_final:
             break
     return Run(scenario=scenario, heights=tuple(heights), mode="virtual", transport=PLAIN)
 
 
-def _height(stage: Stage, block: Block) -> Height:
+def _height(simulation: LockstepSimulation, block: Block) -> Height:
     """Run views until every live honest delegate has a final block."""
-    scenario, builder = stage.scenario, stage.builder
+    scenario, builder = simulation.scenario, simulation.builder
     honest = builder.honest
     final = np.full(scenario.delegate_count, NEVER, dtype=np.int64)
     values: set[int] = set()
     outcomes: list[Outcome] = []
     now, rivals, data = block.starts_ns, 0, None
     for attempt in range(scenario.max_views):
-        outcome, deadline = stage.view(block, attempt, now=now)
+        outcome, deadline = simulation.view(block, attempt, now=now)
         outcomes.append(outcome)
         if attempt == 0 and scenario.proposal == "luck":
-            winner = stage.setting.proposer(block.height, 0)
+            winner = simulation.setting.proposer(block.height, 0)
             rivals = builder.rivals(block.height, winner, outcome, now=now)
         ended = outcome.final_ns < NEVER
         for rank in np.flatnonzero(ended & honest).tolist():
-            delegate = stage.delegates[rank]
-            assert delegate is not None and delegate.held is not None
-            data = data or delegate.held.data
-            values.add(value(delegate))
+            delegate = simulation.delegates[rank]
+            assert delegate is not None and delegate.block is not None
+            data = data or delegate.block.data
+            values.add(_value(delegate))
         # A delegate keeps the time of the first view in which its block became final.
         final = np.where(ended & (final >= NEVER), outcome.final_ns, final)
         now = deadline
         if (final[honest] < NEVER).all() or now == NEVER:
             break
-    stage.settle(data)
+    simulation.append_final_block(data)
     return modelled_height(
         block, outcomes, final_ns=final, honest=honest, blocks=values, rivals=rivals
     )
 
 
-def value(delegate: Delegate) -> int:
+def _value(delegate: Delegate) -> int:
     """Return the model's number for a delegate's block of the view."""
-    assert delegate.held is not None
-    return header_of(delegate.held.data).timestamp - delegate.book.state.timestamp - 2
+    assert delegate.block is not None
+    return header_of(delegate.block.data).timestamp - delegate.store.state.timestamp - 2
+
+
+def _message_class(data: bytes) -> int:
+    kind = kind_of(data)
+    assert kind is not None
+    return CLASSES[kind]

@@ -34,7 +34,7 @@ HASH_BYTES = lengths.HASH_BYTES
 
 VOTE_BYTES = lengths.VOTE_BYTES
 
-MOST_VIEWS = 1 << 16
+MAX_VIEWS = 1 << 16
 """Number of views of a height that the view field can represent."""
 
 SIGNED = b"pqchain vote 1\0"
@@ -55,7 +55,7 @@ class Kind(IntEnum):
     VOTE = 3
     COMMIT = 4
     STATUS = 5
-    """Height of the sender and the latest view that it has wished for or entered; empty body."""
+    """Height of the sender and the latest view that it has requested or entered; empty body."""
     LOCK = 6
     """Hash of a block and the quorum of votes for it that the sender received."""
     DECIDED = 7
@@ -65,7 +65,7 @@ class Kind(IntEnum):
 
 
 _BLOCKS = (Kind.PROPOSAL, Kind.COPY)
-_BALLOTS = (Kind.VOTE, Kind.COMMIT)
+_VOTES = (Kind.VOTE, Kind.COMMIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,6 @@ def statement(kind: Kind, sender: int, height: int, view: int, digest: bytes) ->
     return SIGNED + _HEADER.pack(0, kind, sender.to_bytes(3, "big"), height, view, 0) + digest
 
 
-def message_bytes(body_bytes: int, *, field_bytes: int = 0) -> int:
-    """Return the length of a message in bytes, given its body and its signature field."""
-    return HEADER_BYTES + body_bytes + field_bytes
-
-
 def encode(message: Message, *, field_bytes: int = 0) -> bytes:
     """Return the bytes of a message with a signature field of `field_bytes` bytes."""
     padding = bytes(field_bytes - len(message.signature))
@@ -115,21 +110,21 @@ def decode(data: bytes, *, field_bytes: int = 0) -> Message:
     `field_bytes` must be that of `encode`. The body is not validated, except for a vote's length.
     """
     if len(data) < HEADER_BYTES:
-        raise Malformed(f"a message of {len(data)} bytes; expected at least {HEADER_BYTES}")
+        raise Malformed(f"a message must have at least {HEADER_BYTES} bytes; got {len(data)}")
     length, number, sender, height, view, signed = _HEADER.unpack_from(data)
     if length != len(data) - _LENGTH_BYTES:
-        raise Malformed(f"a message of {len(data) - _LENGTH_BYTES} bytes says it has {length}")
+        raise Malformed(f"the length field must be {len(data) - _LENGTH_BYTES}; got {length}")
     if number not in _KINDS:
-        raise Malformed(f"a message of kind {number}; expected one of {[*map(int, Kind)]}")
+        raise Malformed(f"the kind must be one of {[*map(int, Kind)]}; got {number}")
     if signed > field_bytes:
-        raise Malformed(f"a signature of {signed} bytes in a field of {field_bytes}")
+        raise Malformed(f"the signature must have at most {field_bytes} bytes; got {signed}")
     end = len(data) - field_bytes
-    if end < HEADER_BYTES or (number in _BALLOTS and end != VOTE_BYTES):
-        raise Malformed(f"{end - HEADER_BYTES} bytes in the body of a message of kind {number}")
+    if end < HEADER_BYTES or (number in _VOTES and end != VOTE_BYTES):
+        raise Malformed(f"kind {number} must not have a body of {end - HEADER_BYTES} bytes")
     signature = data[end : end + signed]
     # Free padding would allow several encodings of one message.
     if field_bytes > signed and data[end + signed :] != bytes(field_bytes - signed):
-        raise Malformed("what follows a signature is not zero")
+        raise Malformed("the padding of a signature must be zero")
     body = data[HEADER_BYTES:end]
     return Message(_KINDS[number], int.from_bytes(sender, "big"), height, view, body, signature)
 
@@ -177,10 +172,10 @@ class Frames:
             # message is buffered.
             if not HEADER_BYTES <= end - at <= self._longest:
                 raise Malformed(
-                    f"a message of {end - at} bytes; expected {HEADER_BYTES} to {self._longest}"
+                    f"a message must have {HEADER_BYTES} to {self._longest} bytes; got {end - at}"
                 )
             if len(partial) - at > _LENGTH_BYTES and partial[at + _LENGTH_BYTES] not in _KINDS:
-                raise Malformed(f"a message of kind {partial[at + _LENGTH_BYTES]}")
+                raise Malformed(f"a message has the unknown kind {partial[at + _LENGTH_BYTES]}")
             if end > len(partial):
                 break
             complete.append(bytes(partial[at:end]))

@@ -2,7 +2,7 @@
 
 - model: computed by an engine (`consensus.model`), without delegates
 - virtual: all delegates in this process on a modelled clock, work timed by the scenario's costs,
-  over `plain`, which carries the bytes of messages by the scenario's law, or over QUIC
+  over plain, which carries the bytes of messages by the scenario's law, or over QUIC
 - loopback: one process per node, on this machine's sockets and clock
 - netns: the same between network namespaces with shaped links
 
@@ -29,9 +29,9 @@ from pqchain.consensus.network import SECOND
 from pqchain.consensus.runs import MODES, Height, Mode, Run
 from pqchain.consensus.scenario import Faults, Scenario
 from pqchain.consensus.view import NEVER
-from pqchain.delegates import capacity, host, lockstep, runner, setting
+from pqchain.delegates import host, lockstep, setting, timed_delegate
 from pqchain.delegates.node import DelegateTask
-from pqchain.delegates.plain import PLAIN
+from pqchain.delegates.plain_network import PLAIN
 from pqchain.delegates.pool import PoolLoad
 from pqchain.delegates.setting import Setting
 from pqchain.errors import UnknownName, Unsupported, UsageError
@@ -65,17 +65,17 @@ def run(
     """
     if mode not in MODES[1:]:
         raise UnknownName("mode", mode, MODES, "pqchain.delegates.run(scenario, mode=...).")
-    refuse(scenario, mode, transport, log)
+    check_mode(scenario, mode, transport, log)
     if mode == "virtual" and transport in (None, PLAIN):
         return lockstep.run(scenario, progress=progress)
     chosen = transport or registry.default()
     warm = _warm(scenario, mode)
     ran = replace(scenario, blocks=scenario.blocks + warm)
-    shared = Setting(ran, remember=mode == "virtual")
+    shared = Setting(ran, modelled_clock=mode == "virtual")
     job = Job(
         nodes=scenario.nodes,
         factory=_FACTORY,
-        parameters={"scenario": ran, "given": shared.give()},
+        parameters={"scenario": ran, "inputs": shared.shared_inputs()},
         transport=chosen,
         begin=True,
         steps=True,
@@ -92,21 +92,24 @@ def run(
             result = _driven(
                 job, folder, shared, mode, lambda count: _advance(bar, count), fork_server
             )
-    done = _of_result(result, shared, scenario, mode, chosen)
+    run = _of_result(result, shared, scenario, mode, chosen)
     if mode != "virtual" or scenario.delegate_count < scenario.nodes:
-        return done
+        return run
     # The model stands in for a run over plain: with the same transactions both are equal to the
     # nanosecond.
     plain = model.run(scenario, load=PoolLoad(scenario, shared.pool))
-    return replace(done, plain_seconds=plain.latency_seconds)
+    return replace(run, plain_seconds=plain.latency_seconds)
 
 
 def open_fork_server(scenario: Scenario, transport: str | None = None) -> ForkServer:
     """Return the starter of delegate processes, to be entered and shared by several runs."""
-    given, speaks = {"scenario": scenario}, transport or registry.default()
-    return processes.open_fork_server(
-        Job(nodes=1, factory=_FACTORY, parameters=given, transport=speaks)
+    job = Job(
+        nodes=1,
+        factory=_FACTORY,
+        parameters={"scenario": scenario},
+        transport=transport or registry.default(),
     )
+    return processes.open_fork_server(job)
 
 
 def _advance(bar: tqdm, count: int) -> None:
@@ -120,13 +123,15 @@ def link(scenario: Scenario) -> Link:
     return Link(bits_per_second=rate, delay_seconds=2 * latency)
 
 
-def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | None = None) -> None:
+def check_mode(
+    scenario: Scenario, mode: str, transport: str | None, log: Path | None = None
+) -> None:
     """Raise UsageError for options that the mode rejects, Unsupported if it cannot run here."""
-    setting.refuse(scenario)
+    setting.check_executable(scenario)
     if mode != "virtual" and algorithms.get(scenario.algorithm).source:
         raise UsageError(
-            f"{scenario.algorithm} is a scheme of your own, which the processes of {mode} do not "
-            "know: use mode='virtual', where hashes stand in for a scheme given by numbers"
+            f"mode must be 'virtual' for user-defined schemes; got {mode!r} and "
+            f"{scenario.algorithm}. Use mode='virtual' (--mode virtual)."
         )
     if mode == "virtual" and transport in (None, PLAIN):
         if log is not None:
@@ -136,20 +141,20 @@ def refuse(scenario: Scenario, mode: str, transport: str | None, log: Path | Non
             )
         return
     if transport == PLAIN:
-        raise UsageError(f"transport is {PLAIN!r}, which needs no sockets; use mode='virtual'")
+        raise UsageError(f"transport {PLAIN!r} must be used in mode 'virtual'; got mode {mode!r}.")
     if transport is not None and (reason := registry.get(transport).unavailable_reason()):
         raise Unsupported(f"transport {transport}: {reason}")
     law = scenario.network.law
     if mode in ("virtual", "netns") and law != "star":
         raise UsageError(
-            f"network is {law}; over a transport, delegates have a link each to a switch: use "
-            "named('star') (--network star)" + ("" if mode == "netns" else ", or transport='plain'")
+            f"network must be a star over a transport; got {law}. Use named('star') "
+            "(--network star)" + ("." if mode == "netns" else ", or transport='plain'.")
         )
-    runner.refuse(scenario)
+    timed_delegate.check_recovery(scenario)
     if mode == "netns" and (reason := namespaces.unavailable_reason()):
-        raise Unsupported(f"no network namespaces: {reason}; use mode='loopback'")
+        raise Unsupported(f"network namespaces: {reason}. Use mode='loopback'.")
     if mode in ("loopback", "netns"):
-        capacity.check(scenario.nodes)
+        host.check_processes(scenario.nodes)
     if mode == "loopback" and law == "host":
         host.check_processors(scenario.network.processors)
 
@@ -165,7 +170,7 @@ def _bound(scenario: Scenario, mode: str) -> tuple[int, ...]:
     """Return the processors that the law "host" gives to the nodes; empty for other laws."""
     if mode != "loopback" or scenario.network.law != "host":
         return ()
-    return host.chosen(scenario.network.processors)
+    return host.first_processors(scenario.network.processors)
 
 
 def _memory() -> Path | None:
@@ -186,11 +191,11 @@ def _driven(
         return processes.run(
             job, folder, shaped=mode == "netns", progress=progress, fork_server=fork_server
         )
-    prices = lockstep.Prices(shared.builder)
+    work_times = lockstep.WorkTimes(shared.builder)
 
     def seconds(task: Task) -> float:
         times = task.times if isinstance(task, DelegateTask) else 1
-        return times * prices.of(task.kind, task.size) / SECOND
+        return times * work_times.of(task.kind, task.size) / SECOND
 
     # All nodes run in this process, so they share the setting and its cached verifications.
     job = replace(job, parameters={**job.parameters, "setting": shared})
@@ -246,14 +251,14 @@ def _of_result(
             cpu_seconds=sum(_step(node, number) for node in result.nodes),
         )
         heights.append(height)
-    counted = range(warm, blocks)
+    numbers = range(warm, blocks)
     return Run(
         scenario=scenario,
         heights=tuple(heights[warm:]),
         mode=mode,
         transport=transport,
-        sent_messages=sum(_sent(node, height)[0] for node in delegates for height in counted),
-        sent_bytes=sum(_sent(node, height)[1] for node in delegates for height in counted),
+        sent_messages=sum(_sent(node, number)[0] for node in delegates for number in numbers),
+        sent_bytes=sum(_sent(node, number)[1] for node in delegates for number in numbers),
         cpu_seconds=sum(height.cpu_seconds for height in heights[warm:complete])
         if warm
         else sum(node.cpu_seconds for node in result.nodes),

@@ -17,29 +17,17 @@ from typing import Any
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
-from pqchain.delegates.book import Book
-from pqchain.delegates.conduct import HONEST, Conduct
 from pqchain.delegates.core import CLASSES, Sending, Work
-from pqchain.delegates.files import FileBook
-from pqchain.delegates.observer import ObserverNode, server
+from pqchain.delegates.fault_behaviour import FaultBehaviour
+from pqchain.delegates.file_store import FileStore
+from pqchain.delegates.observer import ObserverNode, serving_delegate
 from pqchain.delegates.peers import Peers
-from pqchain.delegates.runner import Runner
-from pqchain.delegates.setting import Given, Setting
+from pqchain.delegates.safety_store import SafetyStore
+from pqchain.delegates.setting import Setting, SharedInputs
+from pqchain.delegates.timed_delegate import TimedDelegate
 from pqchain.errors import PqchainError
 from pqchain.wire.node import Node, Task
 from pqchain.wire.session import Event, Transport
-
-
-def conduct(scenario: Scenario, rank: int) -> Conduct:
-    """Return the fault behaviour of a delegate in a scenario."""
-    faults = scenario.faults
-    if rank not in faults.invalid and rank not in faults.equivocating:
-        return HONEST
-    return Conduct(
-        invalid=rank in faults.invalid,
-        double=rank in faults.equivocating,
-        plotters=frozenset(faults.equivocating) - frozenset(faults.invalid),
-    )
 
 
 def nanoseconds(now: float) -> int:
@@ -58,13 +46,19 @@ class DelegateTask(Task):
 class DelegateNode:
     """A delegate with its sessions and its report."""
 
-    def __init__(self, index: int, transport: Transport, setting: Setting, book: Book) -> None:
+    def __init__(
+        self, index: int, transport: Transport, setting: Setting, store: SafetyStore
+    ) -> None:
         scenario = setting.scenario
-        self.index, self.setting, self.book = index, setting, book
+        self.index, self.setting = index, setting
         self.error: PqchainError | None = None
         self.begun = False
-        self.runner = Runner(
-            setting, index, book, conduct=conduct(scenario, index), target=scenario.blocks
+        self.delegate = TimedDelegate(
+            setting,
+            index,
+            store,
+            behaviour=FaultBehaviour.of(scenario.faults, index),
+            target=scenario.blocks,
         )
         self._crashed = index in scenario.faults.crashed
         self._repeats = scenario.faults.slow_factor if index in scenario.faults.slow else 1
@@ -73,7 +67,7 @@ class DelegateNode:
         self._observers = [
             number
             for number in range(setting.count, scenario.nodes)
-            if server(setting, number) == index
+            if serving_delegate(setting, number) == index
         ]
         """Observers that get their final blocks from this delegate."""
         self._peers = Peers(
@@ -82,13 +76,13 @@ class DelegateNode:
             dials=frozenset([*others, *self._observers]),
             count=setting.count - 1 + len(self._observers),
             longest_bytes=setting.longest_bytes,
-            refused=self.runner.refused,
+            rejected=self.delegate.rejected,
         )
-        self._held: list[tuple[int, int, int, bytes]] = []
+        self._delayed: list[tuple[int, int, int, bytes]] = []
         """Delayed messages as a heap: due time in ns, sequence number, receiver, bytes."""
-        self._count = 0
-        self._working = False
-        self._begun_ns = 0
+        self._number = 0
+        self._is_working = False
+        self._began_ns = 0
         self.sent: list[list[int]] = [[0, 0] for _ in range(scenario.blocks)]
         """Messages and bytes sent during each height."""
         self.finals: list[int] = []
@@ -104,35 +98,34 @@ class DelegateNode:
     @property
     def done(self) -> bool:
         """Whether all blocks are final here; true for a crashed delegate that has begun."""
-        return self.error is not None or (self.begun and (self._crashed or self.runner.done))
+        return self.error is not None or (
+            self.begun and (self._crashed or self.delegate.is_complete)
+        )
 
     @property
     def progress(self) -> int:
         """Number of final blocks."""
-        return self.runner.blocks
+        return self.delegate.blocks
 
     def timer(self) -> float | None:
         """Return the time of its next timer in seconds, or None."""
         due = [self._peers.redial] if self._peers.redial is not None else []
         if self.begun and not self._crashed:
-            waiting = self._held[0][0] if self._held else NEVER
-            first = min(self.runner.timer(), waiting)
+            first = min(self.delegate.timer(), self._delayed[0][0] if self._delayed else NEVER)
             due += [first / SECOND] if first < NEVER else []
         return min(due, default=None)
 
     def report(self) -> Mapping[str, Any]:
         """Return its results: when it entered and finished each height, in nanoseconds."""
-        runner = self.runner
+        delegate = self.delegate
         return {
-            "rank": self.index,
-            "height": runner.blocks,
-            "tip": runner.book.state.tip.hex(),
-            "began_ns": self._begun_ns,
+            "height": delegate.blocks,
+            "tip": delegate.store.state.tip.hex(),
             "entered_ns": self.entered,
             "final_ns": self.finals,
-            "views": [runner.views[height] for height in range(len(self.sent))],
+            "views": [delegate.views[height] for height in range(len(self.sent))],
             "sent": self.sent,
-            "refused": dict(runner.refused),
+            "rejected": dict(delegate.rejected),
         }
 
     # Events from the driver.
@@ -143,45 +136,45 @@ class DelegateNode:
 
     def begin(self, now: float) -> None:
         """Begin the first height, or resume after the last stored one."""
-        self.begun, self._begun_ns = True, nanoseconds(now)
+        self.begun, self._began_ns = True, nanoseconds(now)
         if not self._crashed:
-            self.runner.start(nanoseconds(now))
-            self._after(nanoseconds(now))
+            self.delegate.start(nanoseconds(now))
+            self._flush(nanoseconds(now))
 
     def handle(self, event: Event, now: float) -> None:
         """Handle a transport event."""
         # A crashed delegate keeps its sessions, as nodes begin only when all are connected.
-        came = self._peers.handle(event, now)
-        if self._crashed or not came:
+        received = self._peers.handle(event, now)
+        if self._crashed or not received:
             return
-        for peer, data in came:
-            self.runner.receive(peer, data, nanoseconds(now))
+        for peer, data in received:
+            self.delegate.receive(peer, data, nanoseconds(now))
         if self.begun:
-            self._after(nanoseconds(now))
+            self._flush(nanoseconds(now))
 
     def handle_timer(self, now: float) -> None:
-        """Dial again, send delayed messages and wake the delegate, each if due."""
+        """Dial again, send delayed messages and wake the delegate, if due."""
         if self._peers.redial is not None and now >= self._peers.redial:
             self._peers.dial(now)
         if self.begun and not self._crashed:
             at = nanoseconds(now)
-            while self._held and self._held[0][0] <= at:
-                _, _, peer, data = heapq.heappop(self._held)
+            while self._delayed and self._delayed[0][0] <= at:
+                _, _, peer, data = heapq.heappop(self._delayed)
                 self._put(peer, data)
-            self.runner.wake(at)
-            self._after(at)
+            self.delegate.wake(at)
+            self._flush(at)
 
     def poll(self) -> Task | None:
         """Return the next work of the delegate, which does one task at a time."""
-        if self._working or self._crashed or not self.begun:
+        if self._is_working or self._crashed or not self.begun:
             return None
-        work = self.runner.poll()
+        work = self.delegate.poll()
         if work is None:
             return None
-        self._working = True
+        self._is_working = True
 
         def run() -> tuple[Work, Any]:
-            # Real work cannot be slowed down, so a slow delegate repeats it.
+            # Real work cannot be slowed downlink_ns, so a slow delegate repeats it.
             for _ in range(self._repeats - 1):
                 work.run()
             return work, work.run()
@@ -193,34 +186,34 @@ class DelegateNode:
 
     def finished(self, outcome: Any, now: float) -> None:
         """Apply the result of a task, or record its error."""
-        self._working = False
+        self._is_working = False
         if isinstance(outcome, PqchainError):
             self.error = outcome
             return
         work, result = outcome
         try:
-            work.done(result, nanoseconds(now))
+            work.finish(result, nanoseconds(now))
         except PqchainError as error:
             self.error = error
             return
-        self._after(nanoseconds(now))
+        self._flush(nanoseconds(now))
 
     # Sending.
 
-    def _after(self, now: int) -> None:
+    def _flush(self, now: int) -> None:
         """Send queued messages, and record when heights were entered and finished."""
-        runner = self.runner
-        while len(self.entered) <= runner.blocks and not runner.done:
+        delegate = self.delegate
+        while len(self.entered) <= delegate.blocks and not delegate.is_complete:
             self.entered.append(now)
-        while len(self.finals) < runner.blocks:
+        while len(self.finals) < delegate.blocks:
             self.finals.append(now)
             for observer in self._observers:
-                self._put(observer, runner.decided(len(self.finals) - 1))
-        said, runner.out = runner.out, []
-        for sending in said:
-            self._say(sending, now)
+                self._put(observer, delegate.decided(len(self.finals) - 1))
+        queued, delegate.out = delegate.out, []
+        for sending in queued:
+            self._send(sending, now)
 
-    def _say(self, sending: Sending, now: int) -> None:
+    def _send(self, sending: Sending, now: int) -> None:
         """Send a message to one peer or to all, the next rank first."""
         count = self.setting.count
         others = [(self.index + step) % count for step in range(1, count)]
@@ -229,22 +222,22 @@ class DelegateNode:
             # Draws are those of the model, so they apply only to the kinds that it has; the time of
             # a partition counts from the beginning of the run.
             if sending.kind in CLASSES and self.setting.scenario.faults.any:
-                cut = self._side[self.index] != self._side[peer]
-                at = self.setting.disturbance(self.runner.height, self.runner.view).arrival(
-                    CLASSES[sending.kind], self.index, peer, at=now - self._begun_ns, span=0,
-                    cut=cut,
-                ) + (self._begun_ns)  # fmt: skip
+                at = self.setting.disturbance(self.delegate.height, self.delegate.view).arrival(
+                    CLASSES[sending.kind], self.index, peer, at=now - self._began_ns,
+                    max_jitter_ns=0, partitioned=self._side[self.index] != self._side[peer],
+                )  # fmt: skip
+                at += self._began_ns
             if at >= NEVER:
                 continue
             if at <= now:
                 self._put(peer, data)
             else:
-                self._count += 1
-                heapq.heappush(self._held, (at, self._count, peer, data))
+                self._number += 1
+                heapq.heappush(self._delayed, (at, self._number, peer, data))
 
     def _put(self, peer: int, data: bytes) -> None:
         if self._peers.put(peer, data):
-            sent = self.sent[min(self.runner.blocks, len(self.sent) - 1)]
+            sent = self.sent[min(self.delegate.blocks, len(self.sent) - 1)]
             sent[0] += 1
             sent[1] += len(data)
 
@@ -255,12 +248,12 @@ def build(
     folder: Path,
     *,
     scenario: Scenario,
-    given: Given,
+    inputs: SharedInputs,
     setting: Setting | None = None,
 ) -> Node:
     """Create a node for a driver; `setting` may be shared by nodes of one process."""
-    setting = setting or Setting(scenario, remember=False, given=given)
-    book = FileBook(folder, setting.pool.genesis, verifier=setting.verifier)
+    setting = setting or Setting(scenario, modelled_clock=False, inputs=inputs)
+    store = FileStore(folder, setting.pool.genesis, verifier=setting.verifier)
     if index >= setting.count:
-        return ObserverNode(index, transport, setting, book)
-    return DelegateNode(index, transport, setting, book)
+        return ObserverNode(index, transport, setting, store)
+    return DelegateNode(index, transport, setting, store)

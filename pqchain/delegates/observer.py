@@ -16,18 +16,18 @@ from pqchain.chain.encoding import Reader
 from pqchain.chain.state import BlockRejected, State
 from pqchain.consensus.network import SECOND
 from pqchain.delegates import certificates, messages
-from pqchain.delegates.book import Book
 from pqchain.delegates.messages import Kind, Message
 from pqchain.delegates.peers import Peers
-from pqchain.delegates.runner import recovers
+from pqchain.delegates.safety_store import SafetyStore
 from pqchain.delegates.setting import Setting, transactions_of
+from pqchain.delegates.timed_delegate import recovers
 from pqchain.errors import Malformed, PqchainError
 from pqchain.wire.node import Task
 from pqchain.wire.session import Event, Transport
 from pqchain.wire.transports.limits import MAX_QUEUED_BYTES
 
 
-def server(setting: Setting, index: int) -> int:
+def serving_delegate(setting: Setting, index: int) -> int:
     """Return the delegate that serves an observer: honest ones in turn."""
     honest = np.flatnonzero(setting.builder.honest)
     return int(honest[index % len(honest)]) if len(honest) else 0
@@ -36,23 +36,25 @@ def server(setting: Setting, index: int) -> int:
 class ObserverNode:
     """An observer with its session and its report."""
 
-    def __init__(self, index: int, transport: Transport, setting: Setting, book: Book) -> None:
-        self.index, self.setting, self.book = index, setting, book
+    def __init__(
+        self, index: int, transport: Transport, setting: Setting, store: SafetyStore
+    ) -> None:
+        self.index, self.setting, self.store = index, setting, store
         self.error: PqchainError | None = None
         self.begun = False
-        self.refused: Counter[str] = Counter()
+        self.rejected: Counter[str] = Counter()
         self._peers = Peers(
             index,
             transport,
             dials=(),
             count=1,
             longest_bytes=setting.longest_bytes,
-            refused=self.refused,
+            rejected=self.rejected,
         )
-        self._server = server(setting, index)
+        self._server = serving_delegate(setting, index)
         self._waiting: deque[bytes] = deque()
         self.waiting_bytes = 0
-        self._working = False
+        self._is_working = False
         self._recovers = recovers(setting.scenario)
         self.finals: list[int] = []
 
@@ -66,17 +68,17 @@ class ObserverNode:
     @property
     def done(self) -> bool:
         """Whether it has verified all blocks, or has failed."""
-        return self.error is not None or (self.begun and self.progress >= self._wanted)
+        return self.error is not None or (self.begun and self.progress >= self._target)
 
     @property
-    def _wanted(self) -> int:
+    def _target(self) -> int:
         # Without an honest delegate there are no blocks to wait for.
         return self.setting.scenario.blocks if self.setting.builder.honest.any() else 0
 
     @property
     def progress(self) -> int:
         """Number of verified blocks."""
-        return self.book.state.height
+        return self.store.state.height
 
     def timer(self) -> float | None:
         """Return None: an observer has no timer."""
@@ -86,9 +88,9 @@ class ObserverNode:
         """Return its results, with the time in ns at which each block was verified."""
         return {
             "height": self.progress,
-            "tip": self.book.state.tip.hex(),
+            "tip": self.store.state.tip.hex(),
             "final_ns": self.finals,
-            "refused": dict(self.refused),
+            "rejected": dict(self.rejected),
         }
 
     # Events from the driver.
@@ -104,10 +106,10 @@ class ObserverNode:
         """Handle a transport event: buffer final blocks of its delegate for verification."""
         for peer, data in self._peers.handle(event, now):
             if peer != self._server or messages.kind_of(data) is not Kind.DECIDED:
-                self.refused["not asked for"] += 1
+                self.rejected["unsolicited"] += 1
             # Its delegate may send faster than blocks are verified.
             elif self.waiting_bytes > MAX_QUEUED_BYTES:
-                self.refused["too many"] += 1
+                self.rejected["buffer full"] += 1
             else:
                 self._waiting.append(data)
                 self.waiting_bytes += len(data)
@@ -117,15 +119,15 @@ class ObserverNode:
 
     def poll(self) -> Task | None:
         """Return the verification of the next block."""
-        if self._working or not self._waiting or not self.begun:
+        if self._is_working or not self._waiting or not self.begun:
             return None
-        self._working = True
+        self._is_working = True
         data = self._waiting.popleft()
         self.waiting_bytes -= len(data)
 
         def run() -> tuple[bytes, State, bytes] | str:
             try:
-                return self._examined(data)
+                return self._validate(data)
             except (Malformed, BlockRejected) as error:
                 return f"{type(error).__name__}: {error}"
 
@@ -136,36 +138,36 @@ class ObserverNode:
 
     def finished(self, outcome: Any, now: float) -> None:
         """Store a verified block, or record why it was rejected."""
-        self._working = False
+        self._is_working = False
         if isinstance(outcome, PqchainError):
             self.error = outcome
         elif isinstance(outcome, str):
-            self.refused[outcome.partition(":")[0]] += 1
+            self.rejected[outcome.partition(":")[0]] += 1
         else:
-            self.book.append(*outcome)
+            self.store.append(*outcome)
             self.finals.append(round(now * SECOND))
 
-    def _examined(self, data: bytes) -> tuple[bytes, State, bytes] | str:
-        """Return the block, the state after it and its proof; or the reason for rejection."""
+    def _validate(self, data: bytes) -> tuple[bytes, State, bytes] | str:
+        """Return the block, the state after it and its proof; or the reason for its rejection."""
         message = messages.decode(data)
         if message.kind is not Kind.DECIDED or message.height != self.progress:
-            return "not asked for"
+            return "unsolicited"
         reader = Reader(message.body)
         votes = reader.length_prefixed("a quorum")
         block = reader.take(reader.remaining, "a block")
-        state = self.setting.after(self.book.state, block)
-        if self._recovers and not self._convinces(message, votes, state):
+        state = self.setting.after(self.store.state, block)
+        if self._recovers and not self._is_quorum(message, votes, state):
             return "no quorum"
         return block, state, message.view.to_bytes(2, "big") + votes
 
-    def _convinces(self, message: Message, proof: bytes, state: State) -> bool:
+    def _is_quorum(self, message: Message, proof: bytes, state: State) -> bool:
         reader = Reader(proof)
-        votes = certificates.read(reader)
+        votes = certificates.decode(reader)
         reader.end("quorum")
         kind = Kind.COMMIT if self.setting.scenario.phases == 2 else Kind.VOTE
-        return certificates.convinces(
+        return certificates.is_quorum(
             votes, kind, message.height, message.view, state.tip,
-            directory=self.setting.directory, quorum=self.setting.quorum,
+            keys=self.setting.keys, quorum=self.setting.quorum,
         )  # fmt: skip
 
 

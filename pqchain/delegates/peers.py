@@ -13,7 +13,7 @@ from pqchain.delegates.messages import Frames, Kind, Message, encode, kind_of
 from pqchain.errors import Malformed
 from pqchain.wire.session import Closed, Event, Key, Opened, Received, Transport
 
-BEAT_SECONDS = 0.05
+REDIAL_SECONDS = 0.05
 """Delay before a peer whose session has closed is dialled again."""
 
 
@@ -28,14 +28,14 @@ class Peers:
         dials: Collection[int],
         count: int,
         longest_bytes: int,
-        refused: Counter[str],
+        rejected: Counter[str],
     ) -> None:
         """Take the peers to dial, the number of peers, and the longest legal message in bytes.
 
-        `refused["malformed"]` counts the sessions that were closed because of a malformed message.
+        `rejected["malformed"]` counts the sessions that were closed because of a malformed message.
         """
         self._index, self._transport, self._dials, self._count = index, transport, dials, count
-        self._longest, self._refused = longest_bytes, refused
+        self._longest, self._rejected = longest_bytes, rejected
         self._sessions: dict[int, int] = {}
         """Open session with each peer."""
         self._peers: dict[int, int] = {}
@@ -66,7 +66,7 @@ class Peers:
         return sum(frames.partial_bytes for frames in self._frames.values())
 
     def handle(self, event: Event, now: float) -> list[tuple[int, bytes]]:
-        """Handle a transport event; return complete messages, each with its peer."""
+        """Handle a transport event; return complete messages with their peers."""
         if isinstance(event, Opened):
             self._opened(event, now)
         elif isinstance(event, Closed):
@@ -85,9 +85,9 @@ class Peers:
     def _opened(self, event: Opened, now: float) -> None:
         # A peer may restart before its old session times out here, or dial repeatedly: the newest
         # session counts.
-        if (before := self._sessions.get(event.peer)) is not None:
-            self._forget(before, event.peer)
-            self._transport.close(before, "replaced by a newer session", now=now)
+        if (old := self._sessions.get(event.peer)) is not None:
+            self._remove(old, event.peer)
+            self._transport.close(old, "replaced by a newer session", now=now)
         self._sessions[event.peer] = event.session
         self._peers[event.session] = event.peer
         if event.dialled:
@@ -101,7 +101,7 @@ class Peers:
         self._channels[peer] = key
         self._frames[key] = Frames(self._longest)
 
-    def _forget(self, session: int, peer: int) -> None:
+    def _remove(self, session: int, peer: int) -> None:
         self._peers.pop(session, None)
         del self._sessions[peer]
         if (key := self._channels.pop(peer, None)) is not None:
@@ -112,9 +112,9 @@ class Peers:
             return  # a newer session has replaced it
         self._dialled.discard(peer)
         if peer in self._sessions:
-            self._forget(session, peer)
+            self._remove(session, peer)
         if peer in self._dials:
-            self.redial = now + BEAT_SECONDS
+            self.redial = now + REDIAL_SECONDS
 
     def _received(self, event: Received, now: float) -> list[tuple[int, bytes]]:
         if (peer := self._peers.get(event.session)) is None:
@@ -125,14 +125,14 @@ class Peers:
             self._add_channel(peer, key)
         try:
             if key not in self._frames:
-                raise Malformed("a second channel")
+                raise Malformed("a peer must use one channel; got a second one")
             complete = self._frames[key].feed(event.data)
         except Malformed as error:
-            self._refused["malformed"] += 1
+            self._rejected["malformed"] += 1
             self._close(event.session, peer, str(error), now)
             return []
         if event.end:
-            self._close(event.session, peer, "its channel has ended", now)
+            self._close(event.session, peer, "the peer ended its channel", now)
         return [(peer, data) for data in complete if kind_of(data) is not Kind.HELLO]
 
     def _close(self, session: int, peer: int, reason: str, now: float) -> None:

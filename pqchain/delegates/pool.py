@@ -17,7 +17,7 @@ from pqchain.consensus.builder import Block, Load
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import Array
 from pqchain.crypto.seeded import seeded_randomness
-from pqchain.delegates.keys import Keypair, opened
+from pqchain.delegates.keys import Keypair, shared_signer
 
 WALLETS = 4
 """Number of wallets, which pay each other in turn."""
@@ -31,19 +31,14 @@ class Pool:
     def __init__(self, scenario: Scenario, pairs: Sequence[Keypair]) -> None:
         """Take the key pairs of the wallets."""
         layout, name = scenario.layout, scenario.algorithm
-        self.signer = opened(name)
+        self.signer = shared_signer(name)
         self.wallets = [
-            Wallet(
-                name,
-                key_mode=layout.key_mode,
-                signers=[self.signer],
-                keypairs=[pair],
-            )
+            Wallet(name, key_mode=layout.key_mode, signers=[self.signer], keypairs=[pair])
             for pair in pairs
         ]
         self._seed = scenario.seed
         self._data = bytes(layout.data_bytes)
-        self.made: list[Transaction] = []
+        self.signed: list[Transaction] = []
         """Transactions signed so far."""
         self.genesis = State.genesis(
             {wallet.address: _BALANCE for wallet in self.wallets},
@@ -53,9 +48,9 @@ class Pool:
 
     def span(self, first: int, count: int) -> tuple[Transaction, ...]:
         """Return `count` transactions from index `first` on."""
-        while len(self.made) < first + count:
-            self.made.append(self._sign(len(self.made)))
-        return tuple(self.made[first : first + count])
+        while len(self.signed) < first + count:
+            self.signed.append(self._sign(len(self.signed)))
+        return tuple(self.signed[first : first + count])
 
     def _sign(self, number: int) -> Transaction:
         payer, nonce = number % WALLETS, number // WALLETS
@@ -85,13 +80,13 @@ class PoolLoad(Load):
 
     def _sizes(self, height: int) -> Array:
         """Return the sizes of the next transactions in bytes, more than fit into a block."""
-        # The modelled load tells how many transactions suffice to fill a block.
+        # The modelled load determines how many transactions suffice to fill a block.
         count = len(super()._sizes(height))
-        waiting = self.pool.span(self._taken, count)
-        return np.array([len(each.encoded) for each in waiting], dtype=np.int64)
+        transactions = self.pool.span(self._taken, count)
+        return np.array([len(transaction.encoded) for transaction in transactions], dtype=np.int64)
 
 
-def damaged(transactions: Sequence[Transaction]) -> tuple[Transaction, ...]:
+def with_invalid_signature(transactions: Sequence[Transaction]) -> tuple[Transaction, ...]:
     """Return the transactions with one bit of the last one's signature flipped."""
     *others, last = transactions
     data = bytearray(last.encoded)

@@ -18,7 +18,6 @@ from pqchain.crypto import native
 from pqchain.errors import CryptoFailure, UsageError
 
 IMPLEMENTATION = "falcon/kernel"
-"""Name of pqchain's signer in the registry."""
 
 NONCE_BYTES, SEED_BYTES = 40, 48
 """Random bytes that a signature draws, in this order, as liboqs does."""
@@ -84,7 +83,6 @@ def _call(function: str, *arguments: Any) -> int:
 
 
 def _require_length(name: str, value: bytes | bytearray, length: int) -> None:
-    """Raise UsageError unless a buffer has the length that the C code assumes."""
     # C reads that many bytes whatever it is given: a short buffer would be read past its end.
     if len(value) != length:
         raise UsageError(f"{name} must have {length} bytes; got {len(value)}")
@@ -101,7 +99,6 @@ def _require_inputs(algorithm: Algorithm, **buffers: bytes) -> int:
 
 
 def _checked(code: int, algorithm: Algorithm) -> int:
-    """Return a non-negative code; raise CryptoFailure for an error code."""
     if code < 0:
         raise CryptoFailure(_FAILURES[code].format(algorithm.name))
     return code
@@ -111,10 +108,7 @@ def _checked(code: int, algorithm: Algorithm) -> int:
 def request_of(
     algorithm: Algorithm, *, secret_key: bytes, nonce: bytes, message: bytes
 ) -> Iterator[bytearray]:
-    """Yield a request without the seed of the generator, and wipe it at the end of the context.
-
-    Raises UsageError for a wrong length, and CryptoFailure if the key is damaged.
-    """
+    """Yield a request without seed, wiped at the end. Raises UsageError and CryptoFailure."""
     logn = _require_inputs(algorithm, secret_key=secret_key, nonce=nonce)
     request = bytearray(request_bytes(logn))
     try:

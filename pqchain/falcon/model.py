@@ -200,11 +200,7 @@ def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
 
 
 def _register_accesses(degree: int) -> float:
-    """Return the number of register accesses of software in the partition "split".
-
-    Every command has one start and one reading of the done bit, and the arguments of its kind in
-    hls_kernels/src/falcon_engine.h.
-    """
+    """Return the register accesses of software in the partition "split", see falcon_engine.h."""
     nodes, attempts = degree - 1, MEAN_ATTEMPTS[degree]
     step = 2 + 6  # opcode, size, four addresses
     steps = 10 * nodes + 39

@@ -88,10 +88,7 @@ class Netlist:
         self._memory.pop(address, None)
 
     def behave(self, *, read_delay_cycles: int = 12, stall: int = 0) -> None:
-        """Set the latency of the memory: cycles to a burst's first word, and stalls out of 256.
-
-        Raises UsageError for values out of range.
-        """
+        """Set the cycles to a burst's first word, and stalls out of 256. Raises UsageError."""
         if not 0 <= stall < 256 or read_delay_cycles < 0:
             raise UsageError(
                 "stall must be from 0 to 255 and read_delay_cycles at least 0; got "
@@ -127,10 +124,7 @@ class Netlist:
         return spent
 
     def attempt(self, request: bytes | bytearray, logn: int) -> Attempt:
-        """Run one attempt on a request, as a driver does.
-
-        Raises BoardTimeout after MAX_CYCLES, which would be a fault of the engine.
-        """
+        """Run one attempt on a request, as a driver does. Raises BoardTimeout after MAX_CYCLES."""
         response = bytearray(kernel.response_bytes(10))
         self.map(_REQUEST_ADDRESS, bytearray(request))
         self.map(_RESPONSE_ADDRESS, response)

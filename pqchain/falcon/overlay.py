@@ -65,10 +65,7 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
         return int(self.read(self._at[_COUNTER])) if _COUNTER in self._at else None
 
     def attempt(self, request: int, response: int, logn: int, timeout_seconds: float) -> int:
-        """Run one signing attempt on buffers at these device addresses; return its status.
-
-        Raises BoardTimeout if it does not end within `timeout_seconds`.
-        """
+        """Run an attempt on buffers at device addresses; return its status. Raises BoardTimeout."""
         for name, address in (("request", request), ("response", response)):
             self.write(self._at[f"{name}_1"], address & 0xFFFFFFFF)
             self.write(self._at[f"{name}_2"], address >> 32)
@@ -91,10 +88,7 @@ class Board:
     __slots__ = ("_core", "_device", "_overlay", "_timeout_seconds", "cycles")
 
     def __init__(self, bitstream: Path, *, device: Any, timeout_seconds: float) -> None:
-        """Load the bitstream, find the core and check its version.
-
-        Raises BitstreamMissing, WrongBitstream, BoardTimeout, and BoardFailure without a board.
-        """
+        """Load the bitstream and check its core. Raises BitstreamMissing and BoardFailure."""
         # Checked before a device is looked for, as pynq needs both files to load an overlay.
         for path in (bitstream, bitstream.with_suffix(".hwh")):
             if not path.is_file() or path.stat().st_size == 0:

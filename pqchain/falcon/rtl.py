@@ -44,7 +44,6 @@ LIMITS = (
     "the paper's milliseconds include the software on its Cortex-M4; those here are one attempt of "
     "the engine alone",
 )
-"""Limits of what the figures show."""
 
 _MODELLED = {
     "transforms": ["transforms"],

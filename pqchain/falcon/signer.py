@@ -36,7 +36,6 @@ BACKENDS = ("reference", "kernel", "simboard", "overlay")
 """Back ends of the heavy step: liboqs, pqchain's C++, a simulated board, a board."""
 
 BITSTREAM = Path(__file__).with_name("falcon_sign.bit")
-"""Default path of the bitstream."""
 
 _log = logging.getLogger(__name__)
 
@@ -154,15 +153,11 @@ class FalconSigner:
             return self._reference.generate_keypair()
 
     def _reference_randomness(self) -> AbstractContextManager[None]:
-        """Make liboqs draw from `random_bytes` inside the context, if it was given."""
         library = native.library(self._reference.implementation)
         return library.randomness(self._random) if self._random else nullcontext()
 
     def verify(self, message: BytesLike, signature: BytesLike, public_key: BytesLike) -> bool:
-        """Return whether the signature is valid; liboqs verifies with every back end.
-
-        Raises BadType, and BadLength for a public key of wrong length.
-        """
+        """Return whether liboqs accepts the signature. Raises BadType and BadLength."""
         return self._reference.verify(message, signature, public_key)
 
     def sign(self, message: BytesLike, secret_key: BytesLike) -> bytes:
@@ -200,7 +195,6 @@ class FalconSigner:
         return steps.agg(seconds="sum", calls="count").reset_index()[columns]
 
     def _checked(self, message: BytesLike, secret_key: BytesLike) -> tuple[bytes, bytes]:
-        """Return both as bytes; raise BadType, and BadLength for a secret key of wrong length."""
         message, secret_key = as_bytes("message", message), as_bytes("secret key", secret_key)
         if len(secret_key) != self.algorithm.secret_key_bytes:
             # A key of the other degree is recognized by its length.
@@ -213,7 +207,6 @@ class FalconSigner:
         return message, secret_key
 
     def _inputs(self, message: bytes, secret_key: bytes) -> dict[str, bytes]:
-        """Return the inputs of a signature, with a random nonce and seed."""
         # liboqs draws the nonce first; with the same source the signatures are identical.
         draw = self._random or secrets.token_bytes
         nonce, seed = draw(kernel.NONCE_BYTES), draw(kernel.SEED_BYTES)

@@ -51,7 +51,6 @@ class Faults:
     version: int | None = None
     """Version that the core reports instead of the real one."""
     hangs: bool = False
-    """Whether attempts never finish."""
     flips: bool = False
     """Whether one coefficient of every response is changed."""
     core: str = VLNV
@@ -69,16 +68,9 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         return []
 
     def __init__(
-        self,
-        faults: Faults = Faults(),
-        *,
-        core: str = "kernel",
-        tag: str = "pqchain-simboard",
+        self, faults: Faults = Faults(), *, core: str = "kernel", tag: str = "pqchain-simboard"
     ) -> None:
-        """Create a board with a core of `CORES`.
-
-        Raises UsageError for another core, and Unsupported if the netlist is not built.
-        """
+        """Create a board with a core of `CORES`. Raises Unsupported if the netlist is not built."""
         one_of("core", core, CORES)
         super().__init__(tag)
         self._netlist = Netlist() if core == "rtl" else None
@@ -170,7 +162,6 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
             self._registers[address] = value
 
     def _read_netlist(self, netlist: Netlist, offset: int) -> int:
-        """Read a register of the netlist, with the board's faults."""
         # Reading CTRL runs the clock to the end of the attempt, so that polling takes one turn.
         if offset == REGISTERS["CTRL"]:
             netlist.run(MAX_CYCLES)

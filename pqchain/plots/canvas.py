@@ -29,7 +29,6 @@ MUTED = "#8a8a8a"
 """Axes and secondary text."""
 
 GRID = "#dcdcdc"
-"""Grid lines."""
 
 LOOKS = (
     ("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#E69F00", "D"), ("#CC79A7", "v"),

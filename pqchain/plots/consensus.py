@@ -16,8 +16,7 @@ from pqchain.plots import paper
 from pqchain.plots.canvas import INK, PAPER, canvas, figure_of, look, panels, require
 from pqchain.plots.marks import annotate, brief, grid, legend_above, log_ticks, props, with_prefix
 
-_TIE = 1.005
-"""Ratios below this are ties: they would be written as 1.00."""
+_TIE = 1.005  # ratios below this are ties: they would be written as 1.00
 
 _LABELS = {
     "latency": ("latency_seconds", "latency of a transaction"),
@@ -187,13 +186,11 @@ def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> No
 
 
 def _measured(axes: Axes, nodes: Any, seen: Any, half: Any, colour: str, marker: str) -> None:
-    """Draw filled markers with intervals."""
     style = props(linestyle="", marker=marker, markersize=4, elinewidth=0.8, capsize=2)
     axes.errorbar(nodes, seen, yerr=half, color=colour, **style)
 
 
 def _over_nodes(axes: Axes, nodes: Sequence[int], show: Callable[[float], str]) -> None:
-    """Make both axes logarithmic, with ticks at these numbers of nodes."""
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.xaxis.set_major_locator(FixedLocator(nodes))

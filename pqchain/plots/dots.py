@@ -35,8 +35,7 @@ _GIVEN_LABEL = " (given)"
 
 _ROW_INCHES, _LEGEND_INCHES = 0.25, 0.17
 
-_LEGEND_LETTERS = 64
-"""Characters in a line of the legend; longer lines are cut off at the edge."""
+_LEGEND_LETTERS = 64  # characters in a line of the legend; longer lines are cut off at the edge
 
 
 def dots(
@@ -160,7 +159,6 @@ def _marker(marker: str, colour: str, rank: int) -> dict[str, Any]:
 
 
 def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) -> None:
-    """Put a legend of markers, and of several fillings, above the plot."""
     handles = [
         Line2D([], [], linestyle="none", color=colour, marker=marker, label=figures.humanize(name))
         for name, (colour, marker) in looks.items()
@@ -189,7 +187,6 @@ def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) 
 
 
 def _fillings(frame: pd.DataFrame) -> dict[int, str]:
-    """Return the implementations of each filling, wrapped into lines."""
     letters = _LEGEND_LETTERS // 2 if paper.narrow() else _LEGEND_LETTERS
     return {
         int(str(rank)): textwrap.fill(", ".join(group.unique()), letters, break_on_hyphens=False)

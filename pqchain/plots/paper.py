@@ -49,11 +49,9 @@ _NARROW_INCHES = 5.0
 _SHORTER, _SMALLER = 0.85, 0.85
 """Factors of a narrow figure: its height, and the size of text in its fields."""
 
-_LINES_INCHES = 0.25
-"""Additional height for labels that are wrapped."""
+_LINES_INCHES = 0.25  # additional height for labels that are wrapped
 
-_EDGE = 0.01
-"""Margin of moved labels, as a share of the figure's width."""
+_EDGE = 0.01  # margin of moved labels, as a share of the figure's width
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +198,6 @@ def finish(figure: Figure) -> None:
 
 
 def _recolour(artist: Any) -> None:
-    """Replace colours by those of `GREYS`."""
     if isinstance(artist, QuadMesh):
         if isinstance(colours := artist.get_cmap(), ListedColormap):
             listed: Any = colours.colors
@@ -225,7 +222,6 @@ def _grey(colour: Any) -> str:
 
 
 def _fit(axes: Axes) -> bool:
-    """Move labels that do not fit; return whether anything was moved."""
     changed = [_fit_label(axes, axes.xaxis.label, upright=False)]
     changed.append(_fit_label(axes, axes.yaxis.label, upright=True))
     changed += [_fit_label(axes, axes.title, upright=False)]
@@ -235,7 +231,6 @@ def _fit(axes: Axes) -> bool:
 
 
 def _fit_label(axes: Axes, label: Text, *, upright: bool) -> bool:
-    """Wrap a label that is longer than its axis, and move it inside the figure."""
     figure = axes.get_figure(root=True)
     if figure is None or not label.get_text():
         return False
@@ -264,7 +259,6 @@ def _fit_label(axes: Axes, label: Text, *, upright: bool) -> bool:
 
 
 def _wrapped(text: str, width_inches: float, size: float) -> str:
-    """Wrap a text into lines of at most that width."""
     rows = [""]
     for word in text.split():
         longer = f"{rows[-1]} {word}".strip()
@@ -284,7 +278,6 @@ def drawn_labels(axis: Axis) -> list[Text]:
 
 
 def _thinned(axis: Axis) -> bool:
-    """Remove ticks whose labels touch; return whether any was removed."""
     across = isinstance(axis, XAxis)
     boxes = [label.get_window_extent() for label in drawn_labels(axis)]
     boxes.sort(key=lambda box: float(box.x0 if across else box.y0))

@@ -57,7 +57,6 @@ def rendered(figure: Figure) -> bytes:
 
 @contextmanager
 def _as_tex(figure: Figure) -> Iterator[None]:
-    """Escape every text of the figure for LaTeX within the block."""
     figure.draw_without_rendering()
     axes = [axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
     ticks = {id(label) for axis in axes for label in axis.get_ticklabels(which="both")}
@@ -69,7 +68,8 @@ def _as_tex(figure: Figure) -> Iterator[None]:
     ]
     try:
         for axis, formatter in formatters:
-            labels = dict(zip(axis.get_majorticklocs(), _labels(axis), strict=False))
+            written = (label.get_text() for label in axis.get_majorticklabels())
+            labels = dict(zip(axis.get_majorticklocs(), written, strict=False))
             axis.set_major_formatter(FuncFormatter(_formatter(labels, formatter)))
         for text, old in texts:
             text.set_text(tex(old))
@@ -81,10 +81,5 @@ def _as_tex(figure: Figure) -> Iterator[None]:
             axis.set_major_formatter(formatter)
 
 
-def _labels(axis: Any) -> list[str]:
-    return [label.get_text() for label in axis.get_majorticklabels()]
-
-
 def _formatter(labels: dict[float, str], formatter: Any) -> Any:
-    """Return a formatter that writes the existing labels for LaTeX."""
     return lambda value, place: tex(labels.get(value, "") or str(formatter(value, place)))

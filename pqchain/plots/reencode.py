@@ -36,7 +36,6 @@ _WAYS = {
     "quic-cubic": ("#009E73", "^"), "quic-bbr": ("#CC79A7", "v"), "quic-fresh": (INK, "P"),
     "quic-0-rtt": ("#D55E00", "X"),
 }  # fmt: skip
-"""Colour and marker by way of transfer."""
 
 _BARS = ("#D55E00", "#0072B2", "#56B4E9", "#E69F00", "#009E73", "#CC79A7")
 """Colours of the bars of transports by row; each bar has its transport's name."""
@@ -182,14 +181,8 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 axes.plot([row["transfer_seconds"]], [at], label=row["way"], **style)
             limit = group["wire_limit_seconds"].max()
             if limit > 0:
-                axes.plot(
-                    [limit],
-                    [level],
-                    color=INK,
-                    marker="|",
-                    markersize=14,
-                    label="limit of the link",
-                )
+                tick = props(color=INK, marker="|", markersize=14, label="limit of the link")
+                axes.plot([limit], [level], **tick)
         name_levels(axes, labels)
         log_ticks(axes, "x", brief)
         grid(axes, "x")

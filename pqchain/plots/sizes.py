@@ -23,7 +23,6 @@ _LOOKS = {
     "ciphertext": LOOKS[3],
     "secret key": (MUTED, "v"),
 }
-"""Colour and marker by kind of size."""
 
 
 def plot_sizes(
@@ -86,18 +85,11 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
             style = full if row.family_facts.post_quantum else hollow
             style |= props(linestyle="none", marker=marker, markersize=6, label=row.name)
             axes.plot(*points[labelled(row)], color=colour, **style)
-        axes.margins(0.14)
-        log_ticks(axes, "x", with_prefix("B"))
-        log_ticks(axes, "y", brief)
-        grid(axes)
-        _label(axes, points)
-        axes.set_xlabel("public key and signature   (hollow: broken by Shor's algorithm)")
-        axes.set_ylabel("one verification, median")
+        _finish(axes, points, "public key and signature   (hollow: broken by Shor's algorithm)")
     return axes
 
 
 def _of_runs(fine: pd.DataFrame, ax: Axes | None) -> Axes:
-    """Draw several runs by colour and marker; a line connects the runs of a scheme."""
     order = {name: place for place, name in enumerate(dict.fromkeys(fine["run"]))}
     rows = {row.name: row for row in algorithms_of(fine) if row.kind == "signature"}
     fastest = fine.groupby(["algorithm", "run"], sort=False)["median_seconds"].min()
@@ -113,15 +105,18 @@ def _of_runs(fine: pd.DataFrame, ax: Axes | None) -> Axes:
                 style = props(linestyle="none", marker=marker, markersize=6, label=str(run))
                 axes.plot(size, seconds, color=colour, **style)
             points[labelled(row)] = (size, float(times.min()))
-        axes.margins(0.14)
-        log_ticks(axes, "x", with_prefix("B"))
-        log_ticks(axes, "y", brief)
-        grid(axes)
-        _label(axes, points)
-        axes.set_xlabel("public key and signature")
-        axes.set_ylabel("one verification, median")
+        _finish(axes, points, "public key and signature")
         legend_above(axes, 2)
     return axes
+
+
+def _finish(axes: Axes, points: dict[str, tuple[float, float]], label: str) -> None:
+    axes.margins(0.14)
+    log_ticks(axes, "x", with_prefix("B"))
+    log_ticks(axes, "y", brief)
+    grid(axes)
+    _label(axes, points)
+    axes.set(xlabel=label, ylabel="one verification, median")
 
 
 def plot_blocks(
@@ -164,10 +159,8 @@ _SIDES = np.array(
 
 
 def _label(axes: Axes, points: dict[str, tuple[float, float]]) -> None:
-    """Label every point on the side with the least overlap.
-
-    Extents are estimates in points, because the final layout is known only when drawn.
-    """
+    # Every label gets the side with the least overlap; extents are estimates in points, because
+    # the final layout is known only when drawn.
     size = paper.scaled(7.5)
     height, per_character = 1.2 * size, 0.55 * size
     extent = figure_of(axes).get_size_inches() * 72 * 0.85

@@ -39,14 +39,12 @@ _KINDS = {
     Kind.ESTIMATED: ("#56B4E9", "///"),
     Kind.MODELLED: ("#E69F00", "..."),
 }
-"""Colour and hatching by kind of number."""
 
 
 def plot_speed(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw median times per algorithm, with a whisker from the minimum to the 95th percentile.
 
-    Takes a measurement frame. An algorithm without measurements keeps its row, with a note. Raises
-    DataError, UsageError.
+    Takes a measurement frame; an algorithm without times has a note. Raises DataError, UsageError.
     """
     needed = "algorithm implementation operation median_seconds min_seconds p95_seconds status"
     require(measurements, needed)
@@ -77,8 +75,7 @@ def plot_ratio(printed: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the time of each run over that of the first, a row for each algorithm and run.
 
-    Takes a frame of `pqchain.bench.compare_runs`. Whiskers are 95 % intervals. Raises
-    DataError, UsageError.
+    Takes a frame of `compare_runs`. Whiskers are 95 % intervals. Raises DataError, UsageError.
     """
     require(compared, "algorithm implementation operation base run ratio low high verdict")
     several = compared["run"].nunique() > 1
@@ -95,8 +92,7 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw medians over runs, a line for each operation of each implementation.
 
-    Takes a frame of `pqchain.bench.concat_runs`, whose column `run` is sorted. Raises DataError,
-    UsageError.
+    Takes a frame of `concat_runs`, whose column `run` is sorted. Raises DataError, UsageError.
     """
     require(runs, "run algorithm implementation operation median_seconds status")
     fine = runs[runs["status"] == "ok"]
@@ -186,8 +182,7 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
 def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw Table 3 of the accelerator: printed, estimated and modelled times.
 
-    Takes the printed frame `table3`; colour and hatching show the kind of number. Raises DataError,
-    UsageError.
+    Takes the printed frame `table3`; colour shows the kind of number. Raises DataError, UsageError.
     """
     require(table, "algorithm implementation kind ours")
     table = table.assign(place=range(len(table)), ms=table["ours"] * 1e3)
@@ -207,10 +202,9 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def speedups(measurements: pd.DataFrame) -> pd.DataFrame:
-    """Return pairs of /ref and /avx2 rows of one library, both with status "ok".
+    """Return pairs of /ref and /avx2 rows of one library with status "ok". Raises DataError.
 
-    Columns: algorithm, operation, library, ref_seconds, avx2_seconds, speedup (ref / avx2). Raises
-    DataError if columns are missing.
+    Columns: algorithm, operation, library, ref_seconds, avx2_seconds, speedup (ref / avx2).
     """
     needed = ("algorithm", "implementation", "operation", "median_seconds", "status")
     require_columns(measurements, needed, "this plot")

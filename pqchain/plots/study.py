@@ -60,8 +60,7 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the scheme with the highest capacity over two inputs; both axes are factors.
 
-    Takes a frame of `pqchain.study.plane`. In an empty field no transaction fits. Raises
-    DataError, UsageError.
+    Takes a frame of `plane`. In an empty field no transaction fits. Raises DataError, UsageError.
     """
     require(frame, "across upwards across_factor upwards_factor winner capacity_per_second")
     names = [name for name in frame["winner"].unique() if name]
@@ -108,8 +107,7 @@ def plot_capacity(
 ) -> Axes:
     """Draw the capacity of each scheme, with its interval and the limit that binds.
 
-    Takes the rows of a study's frame of one figure, and limits by scheme. Raises DataError,
-    UsageError.
+    Takes a study's rows of one figure, and limits by scheme. Raises DataError, UsageError.
     """
     require(frame, "algorithm value low high")
     value = frame["value"].to_numpy(float)
@@ -139,8 +137,7 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             style = props(color=colour, marker=marker, markersize=4, linewidth=1.1)
             points = group["arrivals_per_second"], group["latency_seconds"]
             axes.plot(*points, label=algorithm, **style)
-        axes.set_xscale("log")
-        axes.set_yscale("log")
+        axes.set(xscale="log", yscale="log")
         log_ticks(axes, "x", "{:g}".format)
         log_ticks(axes, "y", brief)
         axes.set_xlabel("arrivals per second, up to 98 % of each scheme's capacity")
@@ -161,9 +158,7 @@ def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             {"moved_share": "moved", "waiting_share": "requested, waiting for room"}.items()
         ):
             axes.plot(frame["day"], 100 * frame[column], color=look(index)[0], label=label)
-        axes.set_xlabel("days")
-        axes.set_ylabel("percent of the accounts")
-        axes.set_ylim(0, 103)
+        axes.set(xlabel="days", ylabel="percent of the accounts", ylim=(0, 103))
         growth = axes.twinx()
         style = props(color=look(2)[0], linestyle="--", label="growth of the chain")
         growth.plot(frame["day"], frame["growth_bytes_per_day"], **style)
@@ -171,9 +166,7 @@ def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         growth.yaxis.set_major_formatter(with_prefix("B"))
         growth.set_ylabel("growth per day")
         growth.tick_params(color=MUTED, labelcolor=INK, labelsize=paper.scaled(8))
-        handles = [
-            handle for part in (axes, growth) for handle in part.get_legend_handles_labels()[0]
-        ]
+        handles = [line for part in (axes, growth) for line in part.get_legend_handles_labels()[0]]
         legend_within(axes, "center right", handles=handles)
         grid(axes)
     return axes

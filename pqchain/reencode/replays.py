@@ -69,10 +69,7 @@ CONTRAST = Contract.of(
 
 
 def estimate_seconds(scenario: Scenario, *, processors: int = 4) -> float:
-    """Return a rough estimate of a run's duration in seconds on an idle machine.
-
-    `processors` is the number of processors that share the work of a run on sockets.
-    """
+    """Return roughly a run's seconds on an idle machine; on sockets `processors` share the work."""
     # Approximate: one datagram per `datagram_bytes` of chunks, without acknowledgements.
     datagrams = scenario.transfer_bytes / scenario.datagram_bytes
     row = registry.get(scenario.transport)
@@ -177,17 +174,13 @@ def replay(
 
 
 def _parts(scenario: Scenario) -> list[tuple[int, Scenario]]:
-    """Return the parts of a scenario that run separately, with the number of their block.
-
-    On the virtual clock sequential blocks are separate parts; -1 means all blocks together.
-    """
+    # Sequential blocks are separate runs on the virtual clock; -1: all blocks together.
     if scenario.mode == "virtual" and scenario.blocks > 1 and scenario.blocks_at_once == 1:
         return [(number, replace(scenario, blocks=1)) for number in range(scenario.blocks)]
     return [(-1, scenario)]
 
 
 def _prepare(scenario: Scenario, block: int, folder: Path) -> Path:
-    """Return the folder of the nodes' initial files; create it unless the last run used it."""
     origin = folder / f"{scenario.seed}-{block}"
     if not origin.exists():
         # Only the last origin is kept, which bounds the disk space.
@@ -198,7 +191,6 @@ def _prepare(scenario: Scenario, block: int, folder: Path) -> Path:
 
 
 def _run(scenario: Scenario, origin: Path, progress: Progress, log: Path | None) -> Outcome:
-    """Run once in a temporary folder. Raises the error of a failed node."""
     with scratch.folder() as temporary:
         # Hard links suffice as copies, because stores replace files and never modify one.
         folder = Path(shutil.copytree(origin, temporary / "nodes", copy_function=os.link))
@@ -215,7 +207,6 @@ def _run(scenario: Scenario, origin: Path, progress: Progress, log: Path | None)
 
 
 def _stored(path: Path) -> dict[str, Any] | None:
-    """Return the stored rows of an earlier run, or None. Raises DataError for a damaged file."""
     try:
         text = read_bytes(path, MAX_JSON_BYTES)
     except FileNotFoundError:

@@ -20,15 +20,7 @@ from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.drivers import processes, virtual
 from pqchain.wire.drivers.job import Job, NodeFailure, NodeResult, Progress, Result
 
-_SHARED_FIELDS = (
-    "nodes",
-    "transport",
-    "datagram_bytes",
-    "congestion",
-    "identity",
-    "limit_seconds",
-    "link",
-)
+_SHARED_FIELDS = "nodes transport datagram_bytes congestion identity limit_seconds link"
 """Fields of the same name and meaning in `Scenario` and `Job`."""
 
 CPU_BOUND = 0.8
@@ -43,12 +35,9 @@ class NodeOutcome(NodeResult):
     """Result of one node of a replay."""
 
     noticed_seconds: float
-    """Seconds from the failure until this node detected it; NaN if another node announced it first.
-    """
+    """Seconds from the failure until detection; NaN if another node announced it first."""
     begun_seconds: float
-    """Start of its work in seconds after the first node, or on the virtual clock after all
-    connected.
-    """
+    """Start in seconds after the first node, or on the virtual clock after all connected."""
     record: Record
 
 
@@ -58,7 +47,6 @@ class Outcome:
 
     scenario: Scenario
     result: Result
-    """Result of the driver: lost datagrams, machine utilization, signature algorithm."""
     nodes: tuple[NodeOutcome, ...]
     span_seconds: float
     """Seconds from the first node's start to the last node's end."""
@@ -77,15 +65,12 @@ class Outcome:
 
     @property
     def total_seconds(self) -> float:
-        """Mean time of a working node in seconds."""
+        """Mean time of a working node."""
         return sum(self.phases.values())
 
     @property
     def wire_limit_seconds(self) -> float:
-        """Minimum time in seconds to receive the node's bytes at the rate of the modelled port.
-
-        The maximum over the working nodes counts.
-        """
+        """Seconds to receive a node's bytes at the port's rate; the maximum over the nodes."""
         received = [node.record.received_bytes for node in self.working]
         return max(received, default=0) * 8 / self.scenario.link.bits_per_second
 
@@ -171,7 +156,6 @@ def _node_row(node: NodeOutcome) -> dict[str, Any]:
 
 
 def _columns(source: Any, names: str) -> dict[str, Any]:
-    """Return the named attributes of an object as columns."""
     return {name: getattr(source, name) for name in names.split()}
 
 
@@ -180,10 +164,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) -> None:
-    """Encode every block and store one chunk on each node, as before the failure.
-
-    `blocks` selects block numbers; by default all are stored.
-    """
+    """Store one chunk of every block on each node; `blocks` selects block numbers, None all."""
     code = _code(scenario)
     members = tuple(range(scenario.nodes))
     stores = [
@@ -213,7 +194,7 @@ def job(scenario: Scenario, *, log: bool = False) -> Job:
         begin=scenario.experiment == "exchange",
         failures=tuple(failures),
         log=log,
-        **{name: getattr(scenario, name) for name in _SHARED_FIELDS},
+        **_columns(scenario, _SHARED_FIELDS),
     )
 
 

@@ -35,8 +35,8 @@ EXPERIMENTS = ("reencode", "exchange")
 BYZANTINE_FAULTS = ("corrupt", "stall")
 FAULTS = ("die", "restart", *BYZANTINE_FAULTS)
 
+# Concurrent streams of a session that are reserved for heartbeats and confirmations.
 _SPARE_STREAMS = 10
-"""Concurrent streams of a session that are reserved for heartbeats and confirmations."""
 
 _MAX_BLOCKS, MAX_REPEATS = 10_000, 10_000
 
@@ -85,7 +85,6 @@ class Fault:
     after_seconds: float = 0.0
     """Seconds after the first node has begun to gather."""
     down_seconds: float = 0.5
-    """Downtime of a restart in seconds."""
 
     def __post_init__(self) -> None:
         if self.kind not in FAULTS:
@@ -96,10 +95,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """Scenario of one replay.
-
-    `experiment` is "reencode", or "exchange", in which every node requests chunks from all others.
-    """
+    """Scenario of one replay; in an "exchange" every node requests chunks from all others."""
 
     experiment: str = checks.field(
         "reencode",
@@ -127,7 +123,6 @@ class Scenario:
     blocks_at_once: int = checks.field(
         10, help="blocks that a node gathers at the same time", least=1, most=_MAX_BLOCKS
     )
-    """Maximum number of concurrent blocks; further ones are queued."""
     streams: str = checks.field(
         "multiplexed", help="one stream per chunk, or one for all", choices=STREAMS
     )
@@ -137,7 +132,6 @@ class Scenario:
     sessions: str = checks.field(
         "kept", help="sessions for chunks: those of the heartbeats, or new ones", choices=SESSIONS
     )
-    """Session for chunks: that of heartbeats, or a new one with a full or a 0-RTT handshake."""
     datagram_bytes: int = checks.field(
         1452,
         help="maximum length of a QUIC datagram",
@@ -159,25 +153,21 @@ class Scenario:
     give_up_seconds: float = 3.0
     """Time to wait for sources to return when too few are left, in seconds."""
     limit_seconds: float = 600.0
-    """Time limit of a replay in seconds of its own clock."""
+    """Time limit in seconds of the replay's own clock."""
     synchronise: bool = False
     """Whether files are forced to the disk (fsync)."""
     engine: str = "auto"
     identity: str = "auto"
     """Signature algorithm of the nodes' identities; auto: ML-DSA-44, or Ed25519 without it."""
     jitter_seconds: float = 1e-3
-    """Upper bound of the random delay with which each node starts, in seconds.
-
-    Real nodes are never synchronised.
-    """
+    """Upper bound of each node's random starting delay: real nodes are never synchronised."""
     seed: int = checks.field(
         0, help="seed of blocks, losses and starting times; repeat r adds r", most=2**63 - 1
     )
 
     def __post_init__(self) -> None:
         if self.transport == "auto":
-            # The dataclass is frozen. "auto" depends on the installation, so that the transport in
-            # use is recorded.
+            # "auto" depends on the installation, so that the transport in use is recorded.
             object.__setattr__(self, "transport", registry.default())
         for name in _DURATIONS:
             number(name, getattr(self, name), least=_MIN_SECONDS, most=_MAX_SECONDS)

@@ -102,8 +102,7 @@ def sweep(
             for way in ways:
                 configurations.append(_row(replace(base, link=link), way, repeats))
                 bar.update()
-            # Infinite where a configuration did not run, so that it is never the best; NaN in the
-            # frame.
+            # Infinite, so never the best, where a configuration did not run; NaN in the frame.
             best = min(row["transfer_seconds"] for row in configurations)
             rows += [row | {"over_best": row["transfer_seconds"] / best} for row in configurations]
     frame = SWEEP.frame(rows).replace(math.inf, math.nan)

@@ -11,11 +11,8 @@ from pqchain.figures import RATIO
 from pqchain.reencode.protocol.work import PHASES
 from pqchain.render.table import Column, Shown, Table
 
+# Maximum number of runs shown one by one; more are shown as their mean.
 _SHOWN_RUNS = 6
-"""Maximum number of runs shown one by one; more are shown as their mean.
-
-All of them are in the frame, the CSV and the JSON.
-"""
 
 _TIMES = [f"{name}_seconds" for name in (*PHASES, "total", "wire_limit", "cpu")]
 

@@ -60,9 +60,8 @@ def element(tag: str, *children: str, **attributes: str) -> Markup:
 
 def join(*parts: str) -> Markup:
     """Concatenate parts, escaping text."""
-    return Markup(
-        "".join(part if isinstance(part, Markup) else html.escape(part) for part in parts)
-    )
+    escaped = (part if isinstance(part, Markup) else html.escape(part) for part in parts)
+    return Markup("".join(escaped))
 
 
 def badge(verdict: str, *, short: bool = False) -> Markup:
@@ -76,10 +75,7 @@ def badge(verdict: str, *, short: bool = False) -> Markup:
 def labels(*kinds: str) -> Markup:
     """Write the labels of kinds of evidence. Raises ValueError for a kind that does not exist."""
     return join(
-        *(
-            element("span", kind, class_=f"label {kind}", title=kind.meaning)
-            for kind in map(Kind, kinds)
-        )
+        *(element("span", it, class_=f"label {it}", title=it.meaning) for it in map(Kind, kinds))
     )
 
 
@@ -121,9 +117,8 @@ def bullets(items: Iterable[str]) -> Markup:
 
 def pairs(items: Iterable[tuple[str, str]]) -> Markup:
     """Write names with their values."""
-    return element(
-        "dl", *(join(element("dt", name), element("dd", value)) for name, value in items)
-    )
+    entries = (join(element("dt", name), element("dd", value)) for name, value in items)
+    return element("dl", *entries)
 
 
 def folded(summary: str, *children: str) -> Markup:
@@ -138,10 +133,7 @@ def document(
     pages: Iterable[tuple[str, str]] = (),
     script: str = "",
 ) -> str:
-    """Write the page; `contents` are (identifier, title) of its sections.
-
-    `pages` are (file, title) of the site, this page among them.
-    """
+    """Write the page; `contents` are (identifier, title), `pages` of the site (file, title)."""
     # Style and script are embedded, because a page must not load other files.
     style = (files("pqchain.render") / "report.css").read_text(encoding="utf-8")
     items = [link(text, f"#{identifier}") for identifier, text in contents]

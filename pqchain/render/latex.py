@@ -58,7 +58,6 @@ def tabular(columns: Sequence[Column], cells: Sequence[Sequence[str]], about: Se
 
 
 def _headings(columns: Sequence[Column]) -> Iterator[str]:
-    """Yield the groups with their rules, if there are any, and the titles."""
     if any(column.group for column in columns):
         above, rules, at = [], [], 1
         for group, members in groupby(columns, key=lambda column: column.group):

@@ -100,7 +100,6 @@ class Table:
     remarks: Sequence[str] = ()
     """A remark for each row, or ""."""
     notes: Sequence[str] = ()
-    """Notes below the table."""
     part: str = ""
     """The part of a chapter that the table belongs to."""
     style: str = ""
@@ -191,9 +190,8 @@ class Table:
         scroll = element(
             "div", table, class_="scroll", tabindex="0", role="region", aria_label=self.caption
         )
-        style = " ".join(
-            part for part in (self.style, "wide" * (len(self.columns) >= _WIDE)) if part
-        )
+        classes = (self.style, "wide" * (len(self.columns) >= _WIDE))
+        style = " ".join(filter(None, classes))
         styled = element("div", scroll, class_=style) if style else scroll
         return html.join(styled, html.bullets(self.notes)) if self.notes else styled
 
@@ -225,7 +223,6 @@ def _markup(column: Column, cell: Any) -> str:
 
 
 def _value(column: Column, cell: Any) -> str:
-    """Return the number of a cell, by which a script sorts; "" for a text."""
     value = _plain(cell) if column.numeric else None
     # bool is a subclass of int, but not a number to sort by.
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
@@ -235,7 +232,6 @@ def _value(column: Column, cell: Any) -> str:
 def _layout(
     columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int | None
 ) -> Iterator[str]:
-    """Yield the lines for a terminal: groups if there are any, titles, rows."""
     rows = [[column.title for column in columns], *cells]
     widths = [max(map(_display_width, texts)) for texts in zip(*rows, strict=True)]
     parts = _parts(widths, width)
@@ -252,7 +248,6 @@ def _layout(
 
 
 def _groups(columns: Sequence[Column], widths: Sequence[int], part: Sequence[int]) -> str:
-    """Return the group headings of a line."""
     shared = groupby(part, key=lambda place: columns[place].group)
     spans = [(name, sum(widths[at] + 2 for at in members) - 2) for name, members in shared]
     # Titles and cells decide the width of columns; a longer group title is cut.
@@ -260,7 +255,6 @@ def _groups(columns: Sequence[Column], widths: Sequence[int], part: Sequence[int
 
 
 def _wrapped(line: str, width: int | None) -> list[str]:
-    """Break a line that is too long by a single cell."""
     if width is None or _display_width(line) <= width:
         return [line]
     return textwrap.wrap(line, max(width, 20), subsequent_indent=_INDENT, break_on_hyphens=False)
@@ -271,7 +265,6 @@ _INDENT = "    "
 
 
 def _parts(widths: Sequence[int], width: int | None) -> list[list[int]]:
-    """Distribute the columns over the fewest lines that stay within the width."""
     parts: list[list[int]] = [[]]
     taken = 0
     for place, column_width in enumerate(widths):
@@ -301,7 +294,6 @@ def _plain(cell: Any) -> Any:
 
 
 def _line(cells: Sequence[str]) -> str:
-    """Write a row of Markdown, without bars and line breaks in its cells."""
     escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
     return f"| {' | '.join(escaped)} |"
 

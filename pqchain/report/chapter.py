@@ -62,10 +62,7 @@ def chapter(
     ]
     if remarks or paper.notes:
         parts["Errata and notes"] = [html.bullets([*remarks, *paper.notes])]
-    head = [
-        html.element("p", *_byline(paper), class_="byline"),
-        html.element("p", paper.scope),
-    ]
+    head = [html.element("p", *_byline(paper), class_="byline"), html.element("p", paper.scope)]
     if paper.title_korean:
         head.insert(0, html.element("p", paper.title_korean, class_="korean", lang="ko"))
     if paper.title_note:
@@ -98,7 +95,6 @@ def _judged(reproduction: Reproduction, work: Work) -> Iterator[Table]:
 
 
 def _byline(paper: Paper) -> list[str]:
-    """Return authors, venue, machine and links."""
     fields = (", ".join(paper.authors), paper.venue, paper.year)
     reference = ", ".join(filter(None, fields))
     machine = "; ".join(
@@ -121,21 +117,10 @@ def claim_table(claims: pd.DataFrame) -> Table:
         records = group.to_dict("records")
         by_print = [row for row in records if row["source"] == Kind.PUBLISHED]
         by_ours = [row for row in records if row["source"] != Kind.PUBLISHED]
-        rows.append(
-            [
-                records[0]["section"],
-                statement(records[0]),
-                _judgements(by_print, labelled=False),
-                _judgements(by_ours, labelled=True),
-            ]
-        )
+        judged = [_judgements(by_print, labelled=False), _judgements(by_ours, labelled=True)]
+        rows.append([records[0]["section"], statement(records[0]), *judged])
     return Table(
-        columns=[
-            Column("section"),
-            Column("statement"),
-            Column("by the printed numbers"),
-            Column("here"),
-        ],
+        columns=[*map(Column, ("section", "statement", "by the printed numbers", "here"))],
         rows=rows,
         caption="Statements of the text, each with its sentence.",
         source=[Kind.PUBLISHED, *kinds, *[Kind.REGISTRY] * (Kind.REGISTRY in sources)],
@@ -148,11 +133,9 @@ def claim_table(claims: pd.DataFrame) -> Table:
 def statement(row: Mapping[Any, Any]) -> Shown:
     """Return the cell of a statement in English, its reading, and the sentence of the source."""
     reading = f"Read as: {row['reading']}." if row["reading"] else ""
-    quote = (
-        f"\u201c{row['quote']}\u201d"
-        if row["quote"]
-        else "A statement of ours; the source does not make it."
-    )
+    quote = "A statement of ours; the source does not make it."
+    if row["quote"]:
+        quote = f"\u201c{row['quote']}\u201d"
     parts = [row["statement"]]
     parts += [html.element("p", reading, class_="reading")] if reading else []
     # Hangul syllables: the page marks the language of Korean quotes.
@@ -163,7 +146,6 @@ def statement(row: Mapping[Any, Any]) -> Shown:
 
 
 def _judgements(rows: list[dict[Any, Any]], *, labelled: bool) -> Shown:
-    """Return the cell of verdicts with their evidence, and with the kind of numbers on request."""
     parts, texts = [], []
     for row in rows:
         # Several parts of a check may have the same evidence.
@@ -269,7 +251,6 @@ def size_table(sizes: pd.DataFrame) -> Table:
 
 
 def _size_cells(cells: list[dict[Any, Any]]) -> list[Any]:
-    """Return the printed sizes of a quantity, and the registry's with the worst verdict."""
     if not cells:
         return [figures.MISSING] * 2
     # A size may be printed several times; one that differs decides the verdict.

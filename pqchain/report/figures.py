@@ -23,7 +23,6 @@ def draw(reproduction: Reproduction) -> dict[str, list[Plot]]:
 
 
 def _of_work(reproduction: Reproduction, work: Work) -> Iterator[Plot]:
-    """Yield the ratios of our times to the printed ones, then the figures of the work."""
     rows = reproduction.times[reproduction.times["paper"] == work.key]
     ratios = rows.loc[rows["verdict"] == "ok", "ratio"]
     if ratios.notna().any():
@@ -41,7 +40,6 @@ def _of_work(reproduction: Reproduction, work: Work) -> Iterator[Plot]:
 
 
 def _of_machine(measurements: pd.DataFrame) -> Iterator[Plot]:
-    """Yield times, gains of AVX2, bytes over time, and sizes."""
     kinds = measurements["algorithm"].map(
         {row.name: row.kind for row in algorithms_of(measurements)}
     )

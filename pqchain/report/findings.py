@@ -87,13 +87,12 @@ def page(key: str) -> str:
         "## Every printed number",
         "",
         f"Of {len(table)} printed numbers ours are: {listed}.",
-    ]
-    markdown += [
         "Missing numbers are those of complete runs (`pqchain reproduce`), or the remark gives the "
         "reason.",
         "",
+        printed.table(table).markdown(),
+        "",
     ]
-    markdown += [printed.table(table).markdown(), ""]
     return "\n".join(markdown)
 
 
@@ -103,7 +102,6 @@ def _size(row: Mapping[Any, Any]) -> str:
 
 
 def _origin(measured: pd.DataFrame) -> str:
-    """Return a sentence on the origin of the measured times."""
     provenance = measured.attrs["provenance"]
     return (
         f"Measured times are those of `data/measurements/{provenance['machine_id']}` "

@@ -33,7 +33,6 @@ def write(reproduction: Reproduction) -> Path:
 
 
 def _draw(reproduction: Reproduction, place: Path) -> FiguresByChapter:
-    """Write every figure as <work>-<name> or <name>, and return their HTML."""
     place.mkdir(parents=True)
     drawn: FiguresByChapter = {}
     for key, plots_of_chapter in figures.draw(reproduction).items():
@@ -57,7 +56,6 @@ def _draw(reproduction: Reproduction, place: Path) -> FiguresByChapter:
 def _pages(
     reproduction: Reproduction, drawn: FiguresByChapter, files: Iterable[Path]
 ) -> dict[str, str]:
-    """Return a page for each work, one for the machine, and last the first page."""
     script = Path(__file__).with_name("tables.js").read_text(encoding="utf-8")
     pages = [("index.html", PROSE["first"]), *((f"{key}.html", key) for key in reproduction.keys)]
     pages.append(("machine.html", PROSE["machine"]))
@@ -78,7 +76,12 @@ def _pages(
             html.section("files", "Files of this report", links),
         ]
     )
-    bodies.append([summary.summary(reproduction), *_overview(drawn), summary.reading()])
+    overview = [
+        html.section("overview", "All schemes: bytes and time", figure)
+        for figure in figures_of_machine
+        if 'id="figure-tradeoff"' in figure
+    ]
+    bodies.append([summary.summary(reproduction), *overview, summary.reading()])
     # The bodies are those of the works, of the machine, and last of the first page.
     return {
         name: html.document(title, _contents(body), *body, pages=pages, script=script)
@@ -86,15 +89,7 @@ def _pages(
     }
 
 
-def _overview(drawn: FiguresByChapter) -> Iterable[Markup]:
-    """Yield the figure of all schemes, if there is one."""
-    for _, figure in drawn.get("", []):
-        if 'id="figure-tradeoff"' in figure:
-            yield html.section("overview", "All schemes: bytes and time", figure)
-
-
 def _contents(body: Iterable[Markup]) -> list[tuple[str, str]]:
-    """Return identifier and title of every section with a heading."""
     # Read from the markup, so that the contents always match the sections.
     sections = re.findall(r'<section id="([^"]+)"><h[23]>(.*?) <a href', "".join(body))
     return [(identifier, unescape(title)) for identifier, title in sections]

@@ -56,7 +56,6 @@ def summary(reproduction: Reproduction) -> Markup:
 
 
 def _findings(reproduction: Reproduction) -> Iterator[Markup]:
-    """Yield the findings of all works, each with a link to its section."""
     items = [
         html.join(finding.text, " ", html.link(PROSE["see"], f"{work.key}.html#{finding.place}"))
         for work in reproduction.works
@@ -75,18 +74,13 @@ def _counted(reproduction: Reproduction) -> Iterator[str]:
         count = reproduction.sizes["verdict"].value_counts()
         explained = sum(count.get(verdict, 0) for verdict in ("version", "definition"))
         wrong = count.get("erratum", 0) + count.get("different", 0)
-        yield PROSE["sizes"].format(
-            sizes=len(reproduction.sizes),
-            equal=count.get("equal", 0),
-            explained=explained,
-            wrong=wrong,
-        )
+        total, equal = len(reproduction.sizes), count.get("equal", 0)
+        yield PROSE["sizes"].format(sizes=total, equal=equal, explained=explained, wrong=wrong)
     without = int((reproduction.printed["kind"] == NONE).sum())
     yield PROSE["printed"].format(numbers=len(reproduction.printed), without=without)
 
 
 def _contradicted(reproduction: Reproduction, work: Work) -> Iterator[Markup]:
-    """Yield the misprints of a work, and the statements that its own numbers contradict."""
     for erratum in work.paper.errata:
         text = PROSE["misprint"].format(erratum=erratum, key=work.key)
         yield html.join(

@@ -63,7 +63,6 @@ _EXPECTED = {
     "float64": "a number",
     "bool": "True or False",
 }
-"""Descriptions of dtypes for errors."""
 
 
 def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
@@ -256,10 +255,7 @@ def _written_unnamed(path: Path, data: bytes, mode: int) -> bool:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise UsageError if `write_atomically` could not write the file.
-
-    To be called before the work that the file is for. Creates and deletes a temporary file.
-    """
+    """Raise UsageError if the file cannot be written; call it before the work for that file."""
     _temporary(Path(path)).unlink()
 
 
@@ -271,7 +267,6 @@ def check_table(path: Path) -> None:
 
 
 def _check_written_by_save(path: Path) -> None:
-    """Raise UsageError if the table or its sidecar exists without a sidecar written by `save`."""
     sidecar = path.with_suffix(".json")
     if existing := [file for file in (path, sidecar) if file.exists()]:
         with suppress(OSError, DataError):
@@ -281,7 +276,6 @@ def _check_written_by_save(path: Path) -> None:
 
 
 def _temporary(path: Path, mode: int = 0o666) -> Path:
-    """Create an empty file of a new name next to `path`. Raises UsageError if that fails."""
     _check_regular(path)
     try:
         temporary = _temporary_name(path)
@@ -301,7 +295,6 @@ def _unwritable(path: Path, error: Exception) -> UsageError:
 
 
 def _check_regular(path: Path) -> None:
-    """Raise UsageError if the path is not a regular file, or its folder does not exist."""
     try:
         if path.is_dir():
             raise UsageError(f"{path} must be a file; it is a folder")
@@ -323,7 +316,6 @@ def contract_of(frame: pd.DataFrame) -> Contract:
 
 
 def _contract(name: object, columns: Any, source: str) -> Contract:
-    """Return a contract from plain data. Raises DataError."""
     known = isinstance(columns, dict) and all(
         isinstance(dtype, str) and dtype in _PARSERS for dtype in columns.values()
     )
@@ -344,7 +336,6 @@ def _csv_path(path: str | Path) -> Path:
 
 
 def _sidecar(path: Path) -> dict[str, Any]:
-    """Return the sidecar of a CSV file. Raises DataError, also for another schema version."""
     sidecar = path.with_suffix(".json")
     remedy = "restore it, or run the measurement again"
     try:
@@ -361,7 +352,6 @@ def _sidecar(path: Path) -> dict[str, Any]:
 
 
 def _cast(column: pd.Series[Any], dtype: str, name: str) -> pd.Series[Any]:
-    """Return the column as that dtype, without parsing text or rounding. Raises DataError."""
     import numpy as np
 
     # Checked before the cast, which would accept a bool, or a number in a text, as a number.

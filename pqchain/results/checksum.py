@@ -14,7 +14,6 @@ from typing import Any
 from pqchain.errors import DataError
 
 FIELD = "sha256"
-"""Key of the checksum."""
 
 
 def dumps(content: Mapping[str, Any], *, indent: int | None = None, allow_nan: bool = False) -> str:

@@ -18,7 +18,6 @@ from pqchain.installation import MAX_TEXT_BYTES, read_bytes
 from pqchain.results import checksum, scratch
 
 MANIFEST = "files.json"
-"""Name of the manifest: the list of written files, with a checksum."""
 
 _FIRST_PAGE = Path("index.html")
 
@@ -127,7 +126,6 @@ def _write_manifest(folder: Path, files: Iterable[Path]) -> None:
 
 
 def _remove(folder: Path, file: Path) -> None:
-    """Remove a file of an earlier run, and its subfolder if that becomes empty."""
     path = folder / file
     # A symbolic link in the path could lead to a file outside the folder.
     if path.parent.resolve() != folder / file.parent or path.is_dir():

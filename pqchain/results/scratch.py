@@ -54,7 +54,6 @@ def _locked(parent: Path, prefix: str, suffix: str) -> tuple[Path, int]:
 
 
 def _sweep(path: Path) -> None:
-    """Remove a folder of this user that is not locked."""
     try:
         lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:

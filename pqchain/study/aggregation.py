@@ -37,7 +37,6 @@ BEAMSIM_SIGNATURE_BYTES = 3072
 """Size of an XMSS signature in BEAMSIM's report."""
 
 BEAMSIM_BITS_PER_SECOND = 100e6
-"""Rate of a link in BEAMSIM's report."""
 
 MOST_WATCHED = 16
 """Number of aggregators of a group that are simulated; the first to prove counts."""
@@ -126,10 +125,7 @@ class Aggregated:
 
 
 def proven_by(tree: Tree, prover: Prover, *, cores: float) -> dict[str, Any]:
-    """Return the fields of a tree that a cited prover decides, for `dataclasses.replace`.
-
-    Raises UsageError for a prover without a published rate.
-    """
+    """Return the fields of a tree that a cited prover decides. Raises UsageError without a rate."""
     covered = tree.group_threshold * tree.members
     fields: dict[str, Any] = {
         "aggregate_per_second": prover.rate_per_second(cores),
@@ -165,11 +161,11 @@ def of_plan(plan: Plan) -> dict[str, Tree]:
     return {name: replace(proven, topology=name) for name in get_args(Topology)}
 
 
-def aggregate(tree: Tree, *, seeds: int = 16) -> Aggregated:
+def aggregate(tree: Tree, *, draws: int = 16) -> Aggregated:
     """Draw the tree several times and return times, missed deadlines and bytes."""
-    integer("seeds", seeds, least=1, most=10_000)
+    integer("draws", draws, least=1, most=10_000)
     finals, groups = [], []
-    for seed in range(seeds):
+    for seed in range(draws):
         # Seeds count from 0, so that equal trees give equal results.
         rng = np.random.default_rng(seed)
         proofs = np.array([_group_seconds(tree, rng) for _ in range(tree.groups)])
@@ -192,7 +188,6 @@ def aggregate(tree: Tree, *, seeds: int = 16) -> Aggregated:
 
 
 def _group_seconds(tree: Tree, rng: np.random.Generator) -> float:
-    """Return the time of the first proof of a group."""
     needed = math.ceil(tree.group_threshold * tree.members)
     sent = tree.members * tree.copies
     if tree.topology == "direct":
@@ -212,7 +207,6 @@ def _group_seconds(tree: Tree, rng: np.random.Generator) -> float:
 
 
 def _final_seconds(tree: Tree, proofs: Array, rng: np.random.Generator) -> float:
-    """Return the time of the first proof that covers enough signatures."""
     # A group proof covers only the share group_threshold of its group's signatures.
     needed = math.ceil(tree.final_threshold / tree.group_threshold * tree.groups)
     if tree.groups == 1:

@@ -97,7 +97,6 @@ def predictions(costs: CostTable) -> pd.DataFrame:
 # Cached, because every page and `--outcomes` predict the same trials from the same costs.
 @lru_cache(maxsize=256)
 def _predicted(chain: str, quantity: str, algorithm: str, costs: CostTable) -> tuple[float, str]:
-    """Return a prediction and the input that changes it most."""
     trial = trial_of(chain)
     needed = trial.plan.names if trial.plan else (algorithm, trial.gas["anchor"])
     if missing := [name for name in needed if name not in costs]:

@@ -33,10 +33,7 @@ FINALITY = "time to final"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
-    """The aggregate or proof that replaces the signatures of a block.
-
-    Keys and messages stay in the block, because verifiers need them.
-    """
+    """The aggregate or proof that replaces the signatures of a block; keys and messages stay."""
 
     prover: Prover | None
     """None for a BLS aggregate."""
@@ -74,11 +71,8 @@ def bundle_of(plan: Plan, algorithm: str, costs: CostTable) -> Bundle | None:
         return Bundle(prover=prover, verify_seconds=seconds, signature_seconds=0.0)
     if (measured := costs.aggregates) is None:
         return Bundle(prover=None, verify_seconds=math.nan, signature_seconds=0.0)
-    return Bundle(
-        prover=None,
-        verify_seconds=measured.verify_seconds,
-        signature_seconds=measured.message_seconds,
-    )
+    fixed, per_signature = measured.verify_seconds, measured.message_seconds
+    return Bundle(prover=None, verify_seconds=fixed, signature_seconds=per_signature)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,10 +113,7 @@ def use(
     baseline: Costs | None,
     bundle: Bundle | None = None,
 ) -> Use:
-    """Return the bytes, weight and gas of a transaction of a scheme.
-
-    `lengths` counts signatures by length. With a bundle a transaction has no signature.
-    """
+    """Return the bytes, weight and gas of a transaction; `lengths` counts signatures by length."""
     if bundle is not None:
         # Instead of its own signature, each transaction causes a share of verifying the bundle.
         lengths, row = {0: 1}, replace(row, verify_seconds=bundle.signature_seconds)
@@ -204,7 +195,6 @@ def per_block(
 def _fitting(
     plan: Plan, room: float, size: float, bundle: Bundle | None, price: float = 1.0
 ) -> float:
-    """Return how many transactions of a size fit together with their bundle."""
     most = max(0, math.floor(room / size))
     if bundle is None:
         return most
@@ -222,13 +212,11 @@ def binding(allowed: Mapping[str, float]) -> str:
 
 
 def vote_bytes(plan: Plan, signature_bytes: float) -> float:
-    """Return the bytes of the votes of a block as the plan carries them.
-
-    An aggregate has a bit for every voter, as attestations have since EIP-7549.
-    """
+    """Return the bytes of the votes of a block as the plan carries them."""
     if plan.vote_aggregation == "plain":
         return plain_vote_bytes(plan, signature_bytes)
     voters = plan.votes_per_block / plan.vote_aggregates if plan.votes_per_block else 0.0
+    # An aggregate has a bit for every voter, as attestations have since EIP-7549.
     bits = math.ceil(plan.votes_per_block / 8)
     proof = float(BLS_SIGNATURE_BYTES)
     if plan.vote_aggregation != BLS:
@@ -275,10 +263,7 @@ def vote_messages(plan: Plan) -> float:
 
 
 def final_seconds(scenario: Scenario, signatures: float) -> float:
-    """Return the time from proposal to finality of a block of about this many signatures.
-
-    The block is at most as large as the scenario's.
-    """
+    """Return the time from proposal to finality of a block of about this many signatures."""
     fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
     lengths = scenario.signature_lengths()
     room = scenario.layout.block_overhead_bytes() + fixed + max(lengths)

@@ -158,10 +158,8 @@ def network_of(values: Mapping[str, Any]) -> tuple[Network, list[Problem]]:
 def _wrong_schemes(values: Mapping[str, Any]) -> Iterator[Problem]:
     names, baseline = values.get("algorithms", ()), values.get("baseline")
     if "algorithms" in values and not (names and isinstance(names, tuple)):
-        message = (
-            f'algorithms must be a list of names, such as ["Falcon-512"]; got {short_repr(names)}'
-        )
-        yield Problem("algorithms", message)
+        expected = 'a list of names, such as ["Falcon-512"]'
+        yield Problem("algorithms", f"algorithms must be {expected}; got {short_repr(names)}")
         names = ()
     migration = values.get("migration")
     migration = migration if isinstance(migration, Mapping) else {}

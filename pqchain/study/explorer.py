@@ -77,7 +77,6 @@ class Explorer:
     ) -> None:
         self._widgets = _ipywidgets()
         self.start: Plan = study if isinstance(study, Plan) else load(study)
-        """The plan at the start."""
         self.name = "study.toml" if isinstance(study, Plan) else str(study)
         self.measurements: pd.DataFrame | None = None
         """The measurements of the times; None for printed times."""
@@ -86,7 +85,6 @@ class Explorer:
         for name in self.start.names:
             self.costs[name].require("sign", "verify")
         self.widget: Any = self._widgets.VBox()
-        """The widget of the whole explorer."""
         self.sliders: dict[str, Any] = {}
         self._built = self.start
         self._pending: asyncio.TimerHandle | None = None
@@ -185,7 +183,6 @@ class Explorer:
         self._update()
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the widgets, and the plot for viewers without widgets."""
         if self._stale:
             self._update()
         bundle = dict(self.widget._repr_mimebundle_())
@@ -212,7 +209,6 @@ class Explorer:
         return table.plus(*(row for row in defined if row.algorithm.casefold() not in known))
 
     def _build(self) -> None:
-        """Make the widgets of a plan, at its values."""
         self._build_head()
         choices = input_ranges(self._built)
         self.sliders = {choice.name: self._slider(choice) for choice in choices}
@@ -251,7 +247,6 @@ class Explorer:
         self._form.observe(lambda _: self._write(), "value")
 
     def _slider(self, choice: InputRange) -> Any:
-        """Make a slider of values with their units, or a list of names."""
         kind = self._widgets.Dropdown if choice.is_choice else self._widgets.SelectionSlider
         return kind(
             options=list(zip(choice.labels, choice.values, strict=True)),
@@ -263,7 +258,6 @@ class Explorer:
         )
 
     def _arrange(self) -> None:
-        """Put the sliders under headings: the strongest, then the tables of a study file."""
         strongest = [self.sliders[name] for name in self._strongest()]
         headings = {"strongest": strongest, **self._by_table}
         self._tabs.children = [self._widgets.VBox(box) for box in headings.values()]
@@ -282,7 +276,6 @@ class Explorer:
         self.widget.children = [style, sides, self._table]
 
     def _strongest(self) -> list[str]:
-        """Return the inputs that change the shown figure most when halved or doubled."""
         first = next(iter(self._built.post_quantum), self._built.algorithms[0])
         try:
             # Without a sensitivity, sliders remain under the headings of their tables.
@@ -299,7 +292,6 @@ class Explorer:
         self._update()
 
     def _rebuild(self, change: Mapping[str, Any]) -> None:
-        """Build the sliders of another law, which has other inputs."""
         try:
             self._built = self.plan
         except PqchainError as error:
@@ -308,7 +300,6 @@ class Explorer:
         self._build()
 
     def _moved(self, _: Mapping[str, Any]) -> None:
-        """Update once a slider rests; without an event loop immediately."""
         self._stale = True
         if self._is_paused:
             return
@@ -328,7 +319,6 @@ class Explorer:
             self._update()
 
     def _update(self) -> None:
-        """Compute and show the figures, or the reason why there are none."""
         try:
             plan = self.plan
             by_algorithm = models(plan, self.costs)
@@ -348,19 +338,16 @@ class Explorer:
         self._message.value = f"<b>Not possible:</b> {html.escape(str(error))}"
 
     def _write(self) -> None:
-        """Show the command, Python or TOML of the same figures."""
         form = self._form.value
         try:
-            text = (
-                self._annotated_command() if form == "command" else str(getattr(self, form.lower()))
-            )
+            is_command = form == "command"
+            text = self._annotated_command() if is_command else str(getattr(self, form.lower()))
         except PqchainError as error:
             text = f"# {error}"
         style = "white-space: pre-wrap; overflow: auto; max-height: 16em; line-height: 1.35"
         self._text.value = f'<pre style="{style}">{html.escape(text)}</pre>'
 
     def _annotated_command(self) -> str:
-        """Return the command, with comments on the files that it reads."""
         needs = []
         if self.name == "study.toml":
             needs.append('# the tab TOML, saved as "study.toml"')
@@ -374,7 +361,6 @@ def _usable(row: Costs) -> bool:
 
 
 def _table(by_algorithm: Mapping[str, Model]) -> str:
-    """Return the table below the plot: a row for each scheme, as HTML."""
     names = ("transactions_per_block", *OUTPUTS)
     rows = {
         algorithm: {
@@ -388,7 +374,6 @@ def _table(by_algorithm: Mapping[str, Model]) -> str:
 
 
 def _ipywidgets() -> Any:
-    """Return the library. Raises Unsupported if it is not installed."""
     try:
         import ipywidgets
     except ImportError:

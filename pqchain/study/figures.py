@@ -344,18 +344,15 @@ def migration_seconds(model: Model) -> float:
 
 
 def _prover(model: Model) -> str:
-    """Return the file of the prover that aggregates votes; "" for none."""
     how = model.plan.vote_aggregation
     return f"data/provers/{how}.toml" if how in PROVERS else ""
 
 
 def _cycle(model: Model) -> float:
-    """Return the block interval at the carried load."""
     return model.blocks.cycle_seconds(model["throughput_per_second"])
 
 
 def _full_cycle(model: Model) -> float:
-    """Return the interval of full blocks."""
     return model["transactions_per_block"] / model["capacity_per_second"]
 
 

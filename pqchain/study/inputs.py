@@ -209,11 +209,8 @@ class Plan:
     own_schemes: tuple[Costs, ...] = ()
     """Schemes that are not in the registry."""
     sources: Mapping[str, str] = field(default_factory=dict)
-    """The source of each input."""
     observed: tuple[Observation, ...] = ()
-    """Values observed on the chain of today."""
     network: Network = field(init=False, repr=False)
-    """The network of the inputs of NETWORK."""
 
     def __post_init__(self) -> None:
         if isinstance(self.algorithms, list):
@@ -224,12 +221,11 @@ class Plan:
             raise ImpossiblePlan(problems)
         network, _ = network_of(values)
         shares = {self.algorithm(name).name: share for name, share in self.migration.items()}
+        names = dict.fromkeys(self.algorithm(name).name for name in self.algorithms)
         # Equal plans must compare equal however they were written: names as in the registry, no
         # duplicates, mappings that cannot change.
         canonical: dict[str, Any] = {
-            "algorithms": tuple(
-                dict.fromkeys(self.algorithm(name).name for name in self.algorithms)
-            ),
+            "algorithms": tuple(names),
             "baseline": self.baseline and self.algorithm(self.baseline).name,
             "migration": MappingProxyType(shares),
             "sources": MappingProxyType(dict(self.sources)),
@@ -289,8 +285,7 @@ class Plan:
     def with_(self, **changes: Any) -> Plan:
         """Return a copy with other inputs; a changed input loses its source.
 
-        Another law or world resets the network to its defaults. Raises UnknownName and
-        ImpossiblePlan.
+        Another law or world resets the network. Raises UnknownName and ImpossiblePlan.
         """
         for name in changes:
             check_name(name)
@@ -320,7 +315,6 @@ class Plan:
 
 
 def _declared() -> Iterator[tuple[str, Input]]:
-    """Yield every input with the types and the default of its field."""
     hints = get_type_hints(Plan, include_extras=True)
     for declared in fields(Plan):
         if get_origin(hints[declared.name]) is not Annotated:
@@ -360,7 +354,6 @@ def check_name(name: str) -> None:
 
 
 def _wrong_combinations(plan: Plan) -> list[Problem]:
-    """Return the problems of inputs that exclude each other."""
     data, parity, nodes, signer = plan.data_chunks, plan.parity_chunks, plan.nodes, plan.signer
     is_modelled = signer != "software"
     has_falcon = any(plan.algorithm(name).family == "Falcon" for name in plan.names)

@@ -103,7 +103,6 @@ class Migration:
         return max(self._adopted(day), 1.0 - (1.0 - self._adopted(self.phase_a_days)) * left)
 
     def _adopted(self, day: float) -> float:
-        """Return the logistic curve, 0 on the first day."""
         # Shifted to start at 0: a logistic curve is never 0.
         start = _logistic(-self.steepness)
         return (_logistic(self.steepness * (day / self.adoption_days - 1.0)) - start) / (1 - start)

@@ -89,7 +89,6 @@ class Model:
         self._figures: dict[str, Figure] = {}
 
     def __getitem__(self, name: str) -> float:
-        """Return the value of a figure."""
         return self.figure(name).value
 
     def figure(self, name: str) -> Figure:
@@ -116,7 +115,6 @@ class Model:
         return Figure.point(result.value, quantity.unit, result.kind, source)
 
     def _citations(self, needs: frozenset[str]) -> str:
-        """Return the published provers that a figure depends on, to append to its source."""
         text = ""
         for how in ("vote_aggregation", "transaction_aggregation"):
             prover = PROVERS.get(getattr(self.plan, how))
@@ -275,11 +273,7 @@ class Model:
 
     @cached_property
     def registrations(self) -> float:
-        """Accounts that a block full of moves moves to the scheme; NaN if none can move.
-
-        A move is a transaction of the baseline, with the new key as its data if keys are
-        registered.
-        """
+        """Accounts that a block full of moves moves to the scheme; NaN if none can move."""
         # A move needs a baseline to move from, and a key that fits in the data of a transaction.
         plan, row, baseline = self.plan, self.row, self.baseline_row
         if baseline is None or not plan.accounts or row.public_key_bytes > encoding.MAX_DATA_BYTES:
@@ -376,10 +370,7 @@ class MixedModel(Model):
 
 
 def models(plan: Plan, costs: CostTable, *, seed: int = 0) -> dict[str, Model]:
-    """Return the model of each scheme, and of the mix of a migration, for one network draw.
-
-    Raises MissingCosts for a scheme without costs.
-    """
+    """Return the model of each scheme and of a migration's mix for a draw. Raises MissingCosts."""
     by_algorithm: dict[str, Model] = {}
     # The baseline is first in `names`, because the others refer to its model.
     for name in plan.names:
@@ -391,6 +382,5 @@ def models(plan: Plan, costs: CostTable, *, seed: int = 0) -> dict[str, Model]:
 
 @cache
 def _rebuilt_seconds() -> dict[tuple[str, str], float]:
-    """Return the times of the rebuilt Table 3 by row and algorithm."""
     seconds: Any = accelerator.rebuild_table3().set_index(["row", "algorithm"])["seconds"].to_dict()
     return dict(seconds)

@@ -121,7 +121,6 @@ def _migration(frame: pd.DataFrame, plan: Plan, algorithm: str) -> Markup:
 
 
 def _tornado(tornado: pd.DataFrame) -> Markup:
-    """Draw the tornado, unless no input has an effect."""
     if tornado.empty:
         return Markup()
     output, algorithm = humanize(tornado["output"].iloc[0]), tornado["algorithm"].iloc[0]
@@ -148,7 +147,6 @@ def _plane(plane: pd.DataFrame) -> Markup:
 
 
 def _only_winner(plane: pd.DataFrame) -> str:
-    """Return a sentence if one scheme wins the whole plane."""
     names = [name for name in plane["winner"].unique() if name]
     if len(names) != 1:
         return ""

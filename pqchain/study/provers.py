@@ -46,8 +46,7 @@ class Prover:
     def rate_per_second(self, cores: float) -> float:
         """Return the signatures aggregated per second, interpolated between published cores.
 
-        Beyond the published range it is the nearest value, because no more was measured. Raises
-        UsageError without a published rate.
+        Beyond the published range it is the nearest value. Raises UsageError without a rate.
         """
         if not self.rates:
             raise UsageError(
@@ -77,9 +76,8 @@ def read(path: Path) -> Prover:
         for key in _MEASURED:
             facts[key] = facts[key] if facts[key] is None else _pair(facts[key], 0)[0]
     except (TypeError, ValueError, OverflowError) as error:
-        raise DataError(
-            f"{path}: {key} must be as in data/provers; got {facts[key]!r} ({error})"
-        ) from error
+        message = f"{path}: {key} must be as in data/provers; got {facts[key]!r} ({error})"
+        raise DataError(message) from error
     for key in _FIELDS - {"rates", "proofs", *_MEASURED}:
         if not isinstance(facts[key], str):
             raise DataError(f"{path}: {key} must be a text; got {facts[key]!r}")
@@ -93,7 +91,6 @@ _MEASURED = ("merge_seconds", "verify_seconds", "memory_bytes")
 
 
 def _pair(first: float, second: float) -> tuple[float, float]:
-    """Return two numbers as floats. Raises ValueError unless both are finite and at least 0."""
     pair = float(first), float(second)
     if not all(math.isfinite(value) and value >= 0 for value in pair):
         raise ValueError("expected finite numbers of at least 0")
@@ -103,4 +100,3 @@ def _pair(first: float, second: float) -> tuple[float, float]:
 PROVERS: Mapping[str, Prover] = {
     path.stem: read(path) for path in sorted(installation.data("provers").glob("*.toml"))
 }
-"""Provers by file name."""

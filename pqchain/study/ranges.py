@@ -90,7 +90,6 @@ def input_range(plan: Plan, name: str, factors: Sequence[float] = FINE) -> Input
 
 
 def _choices(plan: Plan, name: str) -> tuple[Any, ...]:
-    """Return the choices of an input that apply to a plan, its current value among them."""
     names: Iterable[Any] = ()
     if isinstance(getattr(plan, name), bool):
         names = (False, True)
@@ -103,12 +102,13 @@ def _choices(plan: Plan, name: str) -> tuple[Any, ...]:
     elif name == "vote_aggregation" and plan.votes_per_block:
         names = AGGREGATIONS
     elif name == "transaction_aggregation":
-        names = (how for how in AGGREGATIONS if how == "plain" or _bundles(plan, how))
+        # An aggregation takes the signatures of one scheme, which the plan must have.
+        bundled = {how: plan.with_(transaction_aggregation=how).bundled for how in AGGREGATIONS}
+        names = (how for how in AGGREGATIONS if how == "plain" or bundled[how] in plan.names)
     return tuple(dict.fromkeys((*names, getattr(plan, name))))
 
 
 def _possible(plan: Plan, changes: Any) -> bool:
-    """Return whether a plan can have these inputs."""
     try:
         plan.with_(**changes)
     except ImpossiblePlan:
@@ -116,13 +116,7 @@ def _possible(plan: Plan, changes: Any) -> bool:
     return True
 
 
-def _bundles(plan: Plan, how: str) -> bool:
-    """Return whether a plan has the scheme whose signatures an aggregation takes."""
-    return plan.with_(transaction_aggregation=how).bundled in plan.names
-
-
 def _multiples(name: str, start: Any, factors: Sequence[float]) -> tuple[Any, ...]:
-    """Return a number and its multiples within the bounds of the input."""
     if not isinstance(start, (int, float)):
         return (start,)
     row, is_whole = INPUTS[name], isinstance(start, int)
@@ -142,7 +136,6 @@ def _multiples(name: str, start: Any, factors: Sequence[float]) -> tuple[Any, ..
 
 
 def _label(value: Any, unit: str) -> str:
-    """Write a value: a count in full, a quantity with its unit and prefix."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):

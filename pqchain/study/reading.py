@@ -146,10 +146,8 @@ def _flattened(document: Mapping[str, Any], name: str = "") -> Iterator[tuple[st
 
 
 def _tables(names: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the section of each table of a document, and messages for misspelt ones.
-
-    A misspelt table is read as the nearest one, so that its inputs are not reported as missing.
-    """
+    """Return the section of each table of a document, and messages for misspelt ones."""
+    # A misspelt table is read as the nearest one, so that its inputs are not reported as missing.
     known = {*(row.table for row in INPUTS.values()), "sources"}
     tables: dict[str, str] = {}
     misspelt: dict[str, str] = {}
@@ -167,7 +165,6 @@ def _tables(names: Collection[str]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def _line_numbers(text: str) -> dict[tuple[str, str], int]:
-    """Return the line number of each table and of each of its keys."""
     numbers: dict[tuple[str, str], int] = {}
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
@@ -182,14 +179,12 @@ def _line_numbers(text: str) -> dict[tuple[str, str], int]:
 
 
 def _unknown(section: str, key: str) -> str:
-    """Return the table that a key belongs to, or the nearest inputs."""
     if key in INPUTS:
         return f"{key} belongs in [{INPUTS[key].table}], not in [{section}]"
     return f"unknown input {key!r}{_near(key)}"
 
 
 def _near(key: str) -> str:
-    """Return the inputs with the nearest names and their units."""
     near = difflib.get_close_matches(key, INPUTS, n=2, cutoff=0.5)
     if not near:
         return "; see `pqchain study --inputs`"

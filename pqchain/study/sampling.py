@@ -27,7 +27,7 @@ from pqchain.study.inputs import Plan
 from pqchain.study.migration import DAY_SECONDS, Migration
 from pqchain.works import papers
 
-SEEDS = 16
+DRAWS = 16
 """Draws of a study, each of a network and of one pass of measurement."""
 
 INTERVAL = (0.05, 0.95)
@@ -37,7 +37,6 @@ BUSY = 0.5
 """Load of the processors in the minute before a measurement above which a warning is given."""
 
 PASSES = 3
-"""Passes of measurement of a study."""
 
 UNSTEADY = 0.25
 """Spread between passes, relative to the median, above which a warning is given."""
@@ -136,11 +135,8 @@ def known(plan: Plan, measurements: pd.DataFrame | None = None) -> Times | None:
     if measurements is None:
         return None
     table = _of(plan, costing.from_frame(measurements))
-    return Times(
-        (table,),
-        tuple(variation.spread(table, measurements)),
-        variation.drift(table, [measurements]),
-    )
+    spread = tuple(variation.spread(table, measurements))
+    return Times((table,), spread, variation.drift(table, [measurements]))
 
 
 def measured(
@@ -179,7 +175,6 @@ def measured(
 
 
 def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
-    """Add the costs of aggregates, and return their spread; none without the library."""
     try:
         costs, deviation = aggregates.measure_aggregates()
     except Unsupported:
@@ -188,7 +183,6 @@ def _with_aggregates(table: CostTable) -> tuple[CostTable, float]:
 
 
 def _to_measure(plan: Plan) -> list[str]:
-    """Return the schemes to measure. Raises UsageError if all are the user's own."""
     defined = {row.algorithm for row in plan.own_schemes}
     names = [name for name in plan.names if name not in defined]
     if not names:
@@ -197,14 +191,12 @@ def _to_measure(plan: Plan) -> list[str]:
 
 
 def _implementations(name: str) -> list[str] | None:
-    """Return the preferred implementation of a scheme; None to measure all and choose."""
     offered = algorithms.get(name).implementations
     usable = PREFERRED_IMPLEMENTATION in offered and not crypto.obstacle(PREFERRED_IMPLEMENTATION)
     return [PREFERRED_IMPLEMENTATION] if usable else None
 
 
 def _median(rows: Sequence[Any], names: Iterable[str]) -> Any:
-    """Return the first of several costs with the median of each time."""
     medians = {n: float(np.median([getattr(row, n) for row in rows])) for n in names}
     return replace(rows[0], **medians)
 
@@ -228,9 +220,8 @@ class Findings:
     """The limit that binds, by scheme."""
     calibration: pd.DataFrame
     """The model compared with the chain of today, of the contract "study-calibration"."""
-    seeds: int = 1
+    draws: int = 1
     warnings: tuple[str, ...] = ()
-    """Reasons to doubt the times."""
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -303,16 +294,16 @@ def run(
     plan: Plan,
     *,
     measurements: pd.DataFrame | None = None,
-    seeds: int = SEEDS,
+    draws: int = DRAWS,
     preset: PresetName | None = None,
     progress: bool = False,
 ) -> Findings:
-    """Compute all figures over seeds; without `measurements`, measured costs are measured now.
+    """Compute all figures over draws; without `measurements`, measured costs are measured now.
 
     The value of a figure is the median of its draws; its interval holds nine draws of ten. Raises
     UsageError, and MissingCosts for schemes without costs.
     """
-    integer("seeds", seeds, least=1, most=10_000)
+    integer("draws", draws, least=1, most=10_000)
     # Reported here and not by the plan: sliders pass through such plans on the way to others.
     if plan.bundled and plan.bundled not in plan.names:
         raise UsageError(
@@ -330,38 +321,37 @@ def run(
             )
         times = measured(plan, preset=preset, progress=progress)
         warnings += times.unsteady()
-    return sample(plan, times, seeds=seeds, warnings=tuple(warnings), progress=progress)
+    return sample(plan, times, draws=draws, warnings=tuple(warnings), progress=progress)
 
 
 def sample(
     plan: Plan,
     times: Times,
     *,
-    seeds: int = SEEDS,
+    draws: int = DRAWS,
     warnings: tuple[str, ...] = (),
     progress: bool = False,
 ) -> Findings:
-    """Compute all figures over seeds from known times."""
+    """Compute all figures over draws from known times."""
     # The number of a draw seeds its network and picks its pass, so that equal runs are equal.
-    numbers = tqdm(range(seeds), disable=not progress, unit="draw")
-    draws = [models(plan, times.drawn(number), seed=number) for number in numbers]
+    numbers = tqdm(range(draws), disable=not progress, unit="draw")
+    drawn = [models(plan, times.drawn(number), seed=number) for number in numbers]
     figures = {
         algorithm: {
-            name: _over([draw[algorithm].figure(name) for draw in draws]) for name in QUANTITIES
+            name: _over([draw[algorithm].figure(name) for draw in drawn]) for name in QUANTITIES
         }
-        for algorithm in draws[0]
+        for algorithm in drawn[0]
     }
     # The most frequent limit, and of equally frequent ones the first drawn.
     limits = {
-        algorithm: Counter(draw[algorithm].limit for draw in draws).most_common(1)[0][0]
-        for algorithm in draws[0]
+        algorithm: Counter(draw[algorithm].limit for draw in drawn).most_common(1)[0][0]
+        for algorithm in drawn[0]
     }
     calibration = validation.calibrate(plan, times.middle)
-    return Findings(plan, times.middle, figures, limits, calibration, seeds, warnings)
+    return Findings(plan, times.middle, figures, limits, calibration, draws, warnings)
 
 
 def _over(draws: Sequence[Figure]) -> Figure:
-    """Return the median of the draws of a figure, with the interval of the draws that have one."""
     values = np.array([figure.value for figure in draws])
     # A latency is missing in draws whose queue has no end; the others still have a median.
     values = values[np.isfinite(values)]

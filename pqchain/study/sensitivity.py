@@ -64,7 +64,6 @@ def varied(plan: Plan, costs: CostTable, name: str, factor: float) -> tuple[Plan
 
 
 def _scaled(subject: Any, name: str, factor: float) -> Any:
-    """Return a plan or costs with one field multiplied; whole numbers stay whole."""
     value = getattr(subject, name) * factor
     is_plan = isinstance(subject, Plan)
     # An input of 1 stays 1 when halved, as there is no half node.
@@ -172,7 +171,6 @@ def plane(
 
 
 def _models(plan: Plan, costs: CostTable, *changes: tuple[str, float]) -> dict[str, Model]:
-    """Return the models with inputs multiplied, none where the plan is impossible."""
     try:
         for name, factor in changes:
             plan, costs = varied(plan, costs, name, factor)

@@ -78,10 +78,7 @@ class Grid:
 
 
 def grid(plan: Plan, costs: CostTable, variations: sensitivity.Variations, limit: str) -> Grid:
-    """Compute the figures of a plan at every position of its sliders, for one network draw.
-
-    `variations` and `limit` decide which inputs have a slider; see `choose`.
-    """
+    """Compute the figures at every position of the sliders of `choose`, for one network draw."""
     chosen = choose(plan, variations, limit)
     cells = []
     for values in product(*(slider.values for slider in chosen)):
@@ -130,7 +127,6 @@ def _change(base: Model, ends: Sequence[Model | None]) -> float:
 
 
 def _distance(value: float, other: float) -> float:
-    """Return the logarithm of the ratio of two values, within bounds."""
     if value > 0 and other > 0:
         return min(_MOST, abs(math.log(other / value)))
     is_same = value == other or (math.isnan(value) and math.isnan(other))
@@ -144,10 +140,7 @@ _CAPTION = (
 
 
 def section(plan: Plan, computed: Grid) -> tuple[Markup, ...]:
-    """Return the content of the section: sliders, the table, and the command for the same.
-
-    Without scripts the sliders are hidden, and the table has the plan as it is.
-    """
+    """Return sliders, hidden without scripts, the table of the plan as it is, and the command."""
     form = element(
         "form",
         *(_slider(slider) for slider in computed.ranges),
@@ -168,7 +161,6 @@ def script() -> str:
 
 
 def _slider(slider: InputRange) -> Markup:
-    """Write a slider with its name, and its value with the unit."""
     ends = {"min": "0", "max": str(len(slider.values) - 1), "step": "1"}
     identifier = f"slider-{slider.name}"
     return element(
@@ -180,7 +172,6 @@ def _slider(slider: InputRange) -> Markup:
 
 
 def _table(computed: Grid) -> Markup:
-    """Write the table of the plan as it is, a row for each scheme, as the script expects it."""
     head = element(
         "tr",
         element("th", "algorithm", scope="col"),
@@ -210,7 +201,6 @@ def _table(computed: Grid) -> Markup:
 
 
 def _data(plan: Plan, computed: Grid) -> Markup:
-    """Write the data of the script: labels of the sliders, and texts of each cell by index."""
     texts: dict[str, int] = {}
 
     def rows(cells: Mapping[str, Cell]) -> Iterator[list[float]]:
@@ -221,16 +211,12 @@ def _data(plan: Plan, computed: Grid) -> Markup:
                 yield [capacity, *(texts.setdefault(t, len(texts)) for t in cells[name].texts)]
 
     cells = [list(rows(at)) for at in computed.cells]
-    ranges = [
-        {"labels": it.labels, "options": [_options(plan, it.name, value) for value in it.values]}
-        for it in computed.ranges
-    ]
+    ranges = []
+    for slider in computed.ranges:
+        changed = (plan.with_(**{slider.name: value}) for value in slider.values)
+        options = [shlex.join(writing.options(other, plan)) for other in changed]
+        ranges.append({"labels": slider.labels, "options": options})
     data = {"ranges": ranges, "start": computed.start_index, "texts": list(texts), "cells": cells}
     # "<" is escaped because a script element would end at "</script>" inside a text.
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     return element("script", Markup(text), type="application/json", id="grid")
-
-
-def _options(plan: Plan, name: str, value: object) -> str:
-    """Return the options that set an input on the command line, "" for its current value."""
-    return shlex.join(writing.options(plan.with_(**{name: value}), plan))

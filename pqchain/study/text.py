@@ -18,9 +18,9 @@ from pqchain.study.sampling import Findings
 
 def spread(findings: Findings) -> str:
     """Return the meaning of the intervals."""
-    if findings.seeds < 2:
+    if findings.draws < 2:
         return "one draw, without intervals"
-    return f"intervals: nine of ten of {findings.seeds} draws of network and times"
+    return f"intervals: nine of ten of {findings.draws} draws of network and times"
 
 
 def warnings(findings: Findings) -> list[str]:
@@ -40,11 +40,8 @@ def conclusions(findings: Findings) -> list[str]:
             f"Highest capacity of the post-quantum schemes: {best}, {capacity[best].text()}; "
             f"target {target:g}. Binding limit: {findings.limits[best]}."
         )
-        equal = [
-            name
-            for name in plan.post_quantum
-            if name != best and not findings.differ("capacity_per_second", best, name)
-        ]
+        others = (name for name in plan.post_quantum if name != best)
+        equal = [n for n in others if not findings.differ("capacity_per_second", best, n)]
         if equal:
             sentences.append(f"No difference in capacity from {best}: {', '.join(equal)}.")
     # Schemes that fit in no block have no capacity to compare, and are listed with their limit.
@@ -74,7 +71,6 @@ def conclusions(findings: Findings) -> list[str]:
 
 
 def _from_baseline(findings: Findings, best: str) -> str:
-    """Return how bytes and verification change from the baseline to a scheme."""
     size, time = (
         findings.figures[best][name] for name in ("transaction_bytes_ratio", "verification_ratio")
     )
@@ -215,15 +211,10 @@ def trees_table(plan: Plan) -> Table | None:
         seconds = Figure.point(result.seconds, "s", Kind.MODELLED, "pqchain.study.aggregation")
         half = result.half_width_seconds
         received = (result.received_bytes, result.received_by_aggregator_bytes)
-        rows.append(
-            [
-                topology,
-                _cell_of(seconds.within(seconds.value, seconds.value - half, seconds.value + half)),
-                result.missed_groups,
-                result.missed_final,
-                *(_cell(size, figures.BYTES) for size in received),
-            ]
-        )
+        last = seconds.within(seconds.value, seconds.value - half, seconds.value + half)
+        missed = (result.missed_groups, result.missed_final)
+        sizes = (_cell(size, figures.BYTES) for size in received)
+        rows.append([topology, _cell_of(last), *missed, *sizes])
     return Table(
         columns=[
             Column("topology"), Column("last proof after", numeric=True),
@@ -337,7 +328,6 @@ def sources_table(findings: Findings) -> Table:
 
 
 def _present(findings: Findings) -> dict[str, list[Figure]]:
-    """Return the figures that any scheme has: by name, one for each scheme."""
     rows = {n: [by_name[n] for by_name in findings.figures.values()] for n in QUANTITIES}
     # NaN differs from itself.
     return {n: row for n, row in rows.items() if any(it.value == it.value for it in row)}

@@ -105,7 +105,6 @@ def _entries(row: Mapping[str, Any]) -> list[str]:
 
 
 def _scheme(row: Costs) -> dict[str, Any]:
-    """Return a scheme of the user's own as a table [[scheme]]."""
     values = {"name": row.algorithm} | {
         name: getattr(row, name) for name, *_ in TABLE if name not in ("name", "source")
     }
@@ -132,7 +131,6 @@ def _arguments(row: Costs) -> str:
 
 
 def _key(name: str) -> str:
-    """Write a key of TOML, in quotes unless it is a bare key."""
     return name if name and set(name) <= _BARE else _text(name)
 
 
@@ -145,7 +143,6 @@ def _text(value: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """Write a value of TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

@@ -21,8 +21,8 @@ from pqchain.errors import UnknownName
 CERTIFICATE_KEYS = ("ed25519", "p256")
 """Ed25519 signatures have a fixed length; gRPC's TLS supports only P-256."""
 
+# Cached, because a mesh of ten nodes verifies ninety identities.
 _signer = cache(open_signer)
-"""Cached, because a mesh of ten nodes verifies ninety identities."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,8 +44,7 @@ class Identity:
     certificate_key_pem: bytes
     secret_key: bytes
     seed: bytes = b""
-    """Seed of the signatures' randomness on a modelled clock; b"" selects the system's randomness.
-    """
+    """Seed of the signatures' randomness on a modelled clock; b"": the system's randomness."""
 
     @property
     def index(self) -> int:
@@ -118,8 +117,7 @@ def _generate(index: int, signer: Signer, certificate_key: str, seed: bytes) -> 
         .subject_name(subject)
         .issuer_name(subject)
         .public_key(key.public_key())
-        # Fixed dates, and the index as serial number: with a seed the certificate must be the same
-        # in every run.
+        # With a seed the certificate must be the same in every run.
         .serial_number(index + 1)
         .not_valid_before(datetime(2020, 1, 1, tzinfo=timezone.utc))
         .not_valid_after(datetime(2100, 1, 1, tzinfo=timezone.utc))

@@ -25,12 +25,8 @@ class Task:
     run: Callable[[], Any]
 
     def outcome(self) -> Any:
-        """Run the task; return its result, or the PqchainError that it raised.
-
-        An OSError is returned as a PqchainError.
-        """
-        # Errors are returned, not raised: tasks run on worker threads, and the node decides what an
-        # error means.
+        """Run the task; return its result, or its PqchainError or OSError as a PqchainError."""
+        # Not raised: tasks run on worker threads, and the node decides what an error means.
         try:
             return self.run()
         except PqchainError as error:

@@ -40,7 +40,6 @@ class Chapter:
 
     file: Path
     tables: Mapping[str, Mapping[str, Any]]
-    """Texts and columns by the name of the table."""
     figures: Sequence[Mapping[str, Any]]
     findings: Sequence[Mapping[str, str]]
 
@@ -72,7 +71,6 @@ def tables(
 
 
 def _frame(name: str, frames: Mapping[str, Any], names: Iterable[str]) -> Any:
-    """Return a frame, empty if it was not computed. Raises UnknownName if no run computes it."""
     # A misspelt frame looks like one that this run did not compute, and would vanish silently.
     if name not in (known := {*names, *frames}):
         raise UnknownName("frame", name, sorted(known), "frame_names of the work.")
@@ -113,10 +111,7 @@ def column(
 def figures(
     entries: Iterable[Mapping[str, Any]], frames: Mapping[str, Any], names: Iterable[str] = ()
 ) -> Iterator[Plot]:
-    """Yield the figures whose frame was computed and has a row that ran.
-
-    Raises UnknownName for an unknown plot or frame.
-    """
+    """Yield the figures whose frame has a row that ran. Raises UnknownName for plot or frame."""
     for entry in map(dict, entries):
         frame, draw = _frame(entry.pop("frame"), frames, names), plots.find(entry.pop("plot"))
         options = entry.pop("options", {})

@@ -29,10 +29,7 @@ _UNNAMED = "authors not named in the available text"
 
 
 def entries(keys: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return the reference of each key, "pqchain" or a work; without keys all of them.
-
-    Raises UnknownPaper.
-    """
+    """Return the reference of each key, "pqchain" or a work, or all. Raises UnknownPaper."""
     known = ["pqchain", *papers.keys()]
     folded = {key.casefold(): key for key in known}
     for key in keys:
@@ -78,14 +75,12 @@ def bibtex(entry: dict[str, Any]) -> str:
 
 
 def _names(authors: Sequence[str]) -> list[str]:
-    """Return names; braces keep BibTeX from splitting those that are not of a person."""
     # BibTeX takes the last word of an unbraced name for the family name.
     collective = {_UNNAMED, *SOFTWARE["authors"]}
     return [f"{{{name}}}" if name in collective else _latin(name).strip("()") for name in authors]
 
 
 def _latin(text: str) -> str:
-    """Return a text without Korean words, for LaTeX."""
     kept = re.sub(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7af]+", "", text)
     kept = re.sub(r"\(\s*[,;]?\s*\)|\s+(?=[,.)])", "", " ".join(kept.split()))
     return escaped(re.sub(r",[\d ]+$", "", kept).strip(" ,"))

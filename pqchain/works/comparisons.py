@@ -41,7 +41,6 @@ APART = 1.5
 """Medians that scatter are ranked if they differ by this factor and by more than their error."""
 
 SIMILAR = 1.5
-"""The factor that "similar" allows."""
 
 ABOUT = 1.25
 """The factor that "about N" allows for a ratio of times on another machine. For printed numbers
@@ -122,18 +121,17 @@ def _first_of(readers: list[Reader]) -> Reader:
 
 
 def _results(check: Check, reader: Reader, implementation: str) -> Iterator[Result]:
-    """Yield the results of the parts of a check, per step; a missing number leaves a part open.
-
-    Raises DataError for an unknown kind or field.
-    """
+    """Yield the results of the parts of a check, per step; a missing number leaves a part open."""
     kind = check.get("kind")
     if kind not in KINDS:
         raise DataError(f"kind of a check must be one of {sorted(KINDS)}; got {kind!r}")
+    compare, fields = KINDS[kind]
     # Optional fields have defaults, so a misspelt one would silently weaken the check.
-    if unknown := sorted(set(check) - {"kind", *_FIELDS[kind].split()}):
-        raise DataError(f"fields of a check {kind!r} must be {_FIELDS[kind]}; got {unknown}")
-    check = _within(check, reader)
+    if unknown := sorted(set(check) - {"kind", *fields.split()}):
+        raise DataError(f"fields of a check {kind!r} must be {fields}; got {unknown}")
     # A reader may have fewer values of n than the print, and a fall needs two.
+    if "n" in check and reader.steps is not None:
+        check = check | {"n": [n for n in check["n"] if n in reader.steps]}
     if check.get("n") == [] or (kind == "falling" and len(check["n"]) < 2):
         yield Result(OPEN, "too few sizes were run")
         return
@@ -141,20 +139,12 @@ def _results(check: Check, reader: Reader, implementation: str) -> Iterator[Resu
     for suffix in steps:
         for part in _parts(check):
             try:
-                yield KINDS[kind](part, Numbers(reader, implementation, suffix))
+                yield compare(part, Numbers(reader, implementation, suffix))
             except Undecided as reason:
                 yield Result(OPEN, str(reason))
 
 
-def _within(check: Check, reader: Reader) -> Check:
-    """Restrict a check to the values of n that a reader has."""
-    if "n" not in check or reader.steps is None:
-        return check
-    return check | {"n": [n for n in check["n"] if n in reader.steps]}
-
-
 def _parts(check: Check) -> Iterator[Check]:
-    """Yield the checks of single numbers that a check consists of."""
     if check["kind"] == "less":
         if check.get("one_level"):
             _require_one_level([*check["smaller"], *check["larger"]])
@@ -182,7 +172,6 @@ def _require_one_level(names: list[str]) -> None:
 
 
 def _quantities(check: Check) -> Iterator[str]:
-    """Yield the quantities of a check, those of sums and products one by one."""
     expressions = [check[side].rpartition(": ")[2] for side in ("of", "to") if side in check]
     for expression in [*expressions, *_listed(check.get("quantity", []))]:
         yield from expression.replace("*", "+").split("+")
@@ -245,7 +234,6 @@ def _similar(check: Check, of: Numbers) -> Result:
 
 
 def _divided(check: Check, of: Numbers) -> tuple[Number, str]:
-    """Return `of` divided by `to`, and the quotient as text."""
     upper, lower = of(check["of"]), of(check["to"])
     ratio = upper / lower
     names = f"{of.label(check['of'])} {upper} over {of.label(check['to'])} {lower}"
@@ -303,27 +291,15 @@ def _open(check: Check, of: Numbers) -> Result:
     return Result(OPEN, str(check["reason"]))
 
 
-KINDS: dict[str, Callable[[Check, Numbers], Result]] = {
-    "less": _less,
-    "falling": _less,
-    "ratio": _ratio,
-    "similar": _similar,
-    "value": _value,
-    "at_most": _at_most,
-    "quotient": _quotient,
-    "sum": _sum,
-    "open": _open,
-}
-
-# The fields of each kind of check.
-_FIELDS = {
-    "less": "smaller larger quantity larger_quantity by one_level n",
-    "falling": "names quantity n",
-    "ratio": "of to about at_least n",
-    "similar": "of to n",
-    "value": "of is",
-    "at_most": "cells limit ours",
-    "quotient": "of to times printed",
-    "sum": "cells total",
-    "open": "reason",
+# The function and the fields of each kind of check.
+KINDS: dict[str, tuple[Callable[[Check, Numbers], Result], str]] = {
+    "less": (_less, "smaller larger quantity larger_quantity by one_level n"),
+    "falling": (_less, "names quantity n"),
+    "ratio": (_ratio, "of to about at_least n"),
+    "similar": (_similar, "of to n"),
+    "value": (_value, "of is"),
+    "at_most": (_at_most, "cells limit ours"),
+    "quotient": (_quotient, "of to times printed"),
+    "sum": (_sum, "cells total"),
+    "open": (_open, "reason"),
 }

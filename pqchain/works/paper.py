@@ -48,11 +48,6 @@ class OtherCode:
     reason: str
     """The origin of the code here and in the work."""
 
-    def covers(self, implementation: str, operation: str) -> bool:
-        """Whether it applies to that operation of our implementation."""
-        variant = self.implementation in ("", implementation.rpartition("/")[2])
-        return variant and (not self.operations or operation in self.operations)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrintedTable:
@@ -81,9 +76,7 @@ class Paper:
     """A source paper; fields are empty where its text does not state them."""
 
     folder: Path
-    """Its folder, named after the key."""
     title: str
-    """In English."""
     title_korean: str
     title_note: str
     authors: tuple[str, ...]
@@ -97,7 +90,6 @@ class Paper:
     scope: str
     """The part that is reproduced, and the part that is only shown."""
     machine: Mapping[str, str]
-    """The machine of its numbers."""
     notes: tuple[str, ...]
     names: Mapping[str, str]
     """Names in the registry by printed names."""
@@ -128,7 +120,11 @@ class Paper:
         if operation not in algorithms.OPERATIONS:
             return ""
         for other in self.others:
-            if self.names[other.algorithm] == algorithm and other.covers(implementation, operation):
+            if (
+                self.names[other.algorithm] == algorithm
+                and other.implementation in ("", implementation.rpartition("/")[2])
+                and (not other.operations or operation in other.operations)
+            ):
                 return other.reason
         return ""
 

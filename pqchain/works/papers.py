@@ -78,10 +78,10 @@ class Cell:
     other_code: str = ""
     """The origin of the operation's code here, if it is not the work's."""
 
-    @property
-    def operation(self) -> str:
-        """The operation of a time or a number of cycles."""
-        return self.quantity.removesuffix("_seconds").removesuffix("_cycles")
+
+def operation_of(quantity: str) -> str:
+    """Return the operation of a quantity of time or cycles, any other quantity as it is."""
+    return quantity.removesuffix("_seconds").removesuffix("_cycles")
 
 
 def keys() -> list[str]:
@@ -205,12 +205,10 @@ def with_costs() -> tuple[str, ...]:
 
 
 def _implementations(source: Paper) -> set[str]:
-    """Return the printed implementations: "ref", "avx2", "cortex-m4", or "" if not named."""
     return {cell.implementation for cell in cells(source)}
 
 
 def _costs(source: Paper, implementation: str) -> CostTable:
-    """Return the costs of each signature scheme whose costs are printed completely."""
     values: dict[str, dict[str, Decimal]] = {}
     for cell in cells(source):
         if cell.algorithm and cell.implementation in ("", implementation):
@@ -237,7 +235,6 @@ def _costs(source: Paper, implementation: str) -> CostTable:
 
 
 def _records(source: Paper, name: str) -> Iterator[tuple[dict[str, Any], list[Cell]]]:
-    """Yield the text fields and the numbers of each row of the tidy table."""
     layout = source.layout(name)
     reasons = {(e.row, e.column): e.note for e in source.errata if e.table == name}
     for row in _rows(source.folder / layout.file):
@@ -261,7 +258,12 @@ def _records(source: Paper, name: str) -> Iterator[tuple[dict[str, Any], list[Ce
             yield (
                 names | texts,
                 [
-                    replace(cell, other_code=source.other_code(algorithm, variant, cell.operation))
+                    replace(
+                        cell,
+                        other_code=source.other_code(
+                            algorithm, variant, operation_of(cell.quantity)
+                        ),
+                    )
                     for cell in parsed
                     if cell is not None
                 ],
@@ -306,7 +308,6 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
 
 
 def _meaning(column: str, layout: PrintedTable) -> _Meaning | None:
-    """Return the meaning of a number column of a wide table, or None for a text column."""
     if column in layout.counts:
         return column, "", Decimal(1)
     for ending, (becomes, unit, factor) in _HEADINGS.items():

@@ -23,6 +23,7 @@ from pqchain.render.table import Column, Shown, Table
 from pqchain.results import Contract
 from pqchain.works import papers, readers
 from pqchain.works.paper import Paper
+from pqchain.works.papers import operation_of
 from pqchain.works.readers import SIZES, Number, Numbers, Reader, Undecided, rounded
 
 PRINTED = Contract.of(
@@ -67,11 +68,9 @@ class Ours:
     deviation: float = math.nan
     """The median absolute deviation of a measured median."""
     implementation: str = ""
-    """The implementation that was measured."""
     verdict: str = ""
     """One of SIZE_VERDICTS or STATUSES; empty for numbers of other kinds."""
     note: str = ""
-    """The explanation of the verdict."""
     reason: str = ""
     """Why pqchain has no such number."""
 
@@ -229,16 +228,12 @@ def _ours(rule: Rule, row: Mapping[Any, Any], sources: list[Reader], chosen: Cho
     if row["algorithm"] and not rule.of:
         if rule.kind == Kind.REGISTRY and row["quantity"] in SIZES:
             return registry_size(row)
-        if rule.kind == Kind.MEASURED and _operation(row["quantity"]) in algorithms.OPERATIONS:
+        if rule.kind == Kind.MEASURED and operation_of(row["quantity"]) in algorithms.OPERATIONS:
             return _measured(row, chosen)
     try:
         return Ours(value=rule.read(row, sources).value)
     except Undecided as error:
         return Ours(reason=str(error))
-
-
-def _operation(quantity: str) -> str:
-    return quantity.removesuffix("_seconds").removesuffix("_cycles")
 
 
 def _measured(row: Mapping[Any, Any], chosen: Chosen) -> Ours:
@@ -248,7 +243,7 @@ def _measured(row: Mapping[Any, Any], chosen: Chosen) -> Ours:
     none was measured, the implementation that `pqchain.costs.choose` prefers replaces it and the
     note names it: a missing row would hide the algorithm.
     """
-    algorithm, operation = algorithms.get(row["algorithm"]), _operation(row["quantity"])
+    algorithm, operation = algorithms.get(row["algorithm"]), operation_of(row["quantity"])
     wanted = row["implementation"]
     measured = chosen(algorithm.name, wanted).get(operation)
     if measured is None:
@@ -346,9 +341,7 @@ def table(printed: pd.DataFrame) -> Table:
     return Table.of(
         rows,
         [
-            Column("table"),
-            Column("row"),
-            Column("quantity"),
+            *map(Column, ("table", "row", "quantity")),
             Column("printed", numeric=True),
             Column("ours is", key="kind"),
             Column("ours", numeric=True),

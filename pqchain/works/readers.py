@@ -33,10 +33,8 @@ both for normal samples.
 """
 
 SIZES = tuple(name for name in algorithms.Algorithm.__slots__ if name.endswith("_bytes"))
-"""Sizes in the registry."""
 
 FACTS = (*SIZES, "nist_level")
-"""Numbers in the registry."""
 
 
 class Undecided(Exception):
@@ -132,10 +130,7 @@ class Numbers:
     step: str = ""
 
     def __call__(self, text: str) -> Number:
-        """Return a number; in an expression of quantities products bind tighter than sums.
-
-        Raises Undecided.
-        """
+        """Return a number; products of quantities bind tighter than sums. Raises Undecided."""
         name, _, quantity = text.rpartition(": ")
         name += self.step
         terms = [
@@ -163,7 +158,6 @@ def described(quantity: str) -> str:
 
 
 def _split(name: str, implementation: str) -> tuple[str, str]:
-    """Split a trailing "/<implementation>" off a name."""
     base, slash, suffix = name.rpartition("/")
     return (base, suffix) if slash else (name, implementation)
 
@@ -238,13 +232,8 @@ def counted(measurements: pd.DataFrame | None) -> Reader:
     return Reader(Kind.RUN, read, [f"{operation}_samples" for operation in algorithms.OPERATIONS])
 
 
-def chosen(
-    measurements: pd.DataFrame | None,
-) -> Callable[[str, str], dict[str, dict[str, Any]]]:
-    """Return a lookup of the rows of `costs.choose` by algorithm and variant, each chosen once.
-
-    Raises DataError if the frame breaks its contract.
-    """
+def chosen(measurements: pd.DataFrame | None) -> Callable[[str, str], dict[str, dict[str, Any]]]:
+    """Return a cached `costs.choose` by algorithm and variant. Raises DataError."""
     frame = None if measurements is None else results.check(measurements, MEASUREMENT)
 
     @cache
@@ -257,7 +246,6 @@ def chosen(
 def _finder(
     measurements: pd.DataFrame | None,
 ) -> Callable[[str, str, str], tuple[str, dict[str, Any]]]:
-    """Return a lookup of the operation of a quantity and its row of a measurement frame."""
     rows = chosen(measurements)
 
     def find(name: str, quantity: str, variant: str) -> tuple[str, dict[str, Any]]:

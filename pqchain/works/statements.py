@@ -20,7 +20,6 @@ class Statement:
     id: str
     section: str
     statement: str
-    """In English."""
     sentence: str = ""
     """The key of the sentence in the source; empty for a statement of pqchain's authors."""
     quote: str = ""

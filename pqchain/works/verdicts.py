@@ -23,7 +23,6 @@ NOT_HERE = tuple(f"not {difference}" for difference in ELSEWHERE)
 """Verdicts in place of FAILS for numbers from another setting."""
 
 VERDICTS = (HOLDS, FAILS, *NOT_HERE, FITTED, OPEN)
-"""All verdicts on a statement."""
 
 # Verdicts on the parts of a statement in order of precedence, closest to a refutation first.
 _DECISIVE = (FAILS, *reversed(NOT_HERE), OPEN, FITTED, HOLDS)
@@ -73,9 +72,7 @@ class Verdict:
     outcome: str
     """HOLDS, FAILS or OPEN, regardless of the standing."""
     evidence: str
-    """The figures that support the outcome."""
     source: str
-    """The kind of these figures, a `Kind`."""
     standing: Standing = SAME_SETTING
 
     @property

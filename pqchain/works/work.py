@@ -67,7 +67,6 @@ class Work:
     """The frames that `chapter.toml` may show, computed in this run or not."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Use the folder of the key, or another folder of the same form."""
         self._folder = folder or installation.data("papers") / self.key
         self.key = self._folder.name
 
@@ -143,10 +142,7 @@ class Work:
     def printed(
         self, measurements: pd.DataFrame | None = None, frames: Frames | None = None
     ) -> pd.DataFrame:
-        """Return every printed number with ours next to it, see `printed.compare`.
-
-        `frames` is what `compute` returned, or a part of it.
-        """
+        """Return `printed.compare`; `frames` is what `compute` returned, or a part of it."""
         return printed.compare(self.paper, self.published, self.readers(frames or {}), measurements)
 
     def claims(
@@ -185,7 +181,6 @@ class Work:
     def _verdicts(
         self, statement: Statement, frames: Frames, by_print: Reader, others: list[Reader]
     ) -> Iterator[Verdict]:
-        """Yield the verdict of the printed numbers, then those of computations or measurements."""
         checks = statement.comparisons
         computed = list(self.judge(statement.id, frames)) if statement.is_computed else []
         # A verdict of the work's own code replaces comparisons with our numbers.

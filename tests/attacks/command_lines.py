@@ -73,7 +73,7 @@ def kinds() -> list[str]:
 
 
 def read(kind: str) -> list[CommandLine]:
-    """Return the lines of a kind."""
+    """Return the command lines of a kind."""
     command_lines = []
     for group in read_toml(LINES / f"{kind}.toml")["group"]:
         values = group.get("values", {})
@@ -101,7 +101,7 @@ def sample(per_kind: int) -> list[CommandLine]:
 
 
 def fixtures(folder: Path) -> None:
-    """Write the files that the lines name."""
+    """Write the files that the command lines refer to."""
     texts = read_toml(LINES / "files.toml")["files"]
     for name, text in texts.items():
         path = folder / name
@@ -192,7 +192,7 @@ exec chroot "$root" sh -c 'cd "$0" && exec "$@"' "$@"
 
 
 def start(folder: Path) -> subprocess.Popen[str]:
-    """Start the process that runs command lines, in its own root folder; see `command_server`."""
+    """Start the process that runs command lines in a separate root folder; see `command_server`."""
     root, files = folder / "root", folder / "fixtures"
     root.mkdir()
     files.mkdir()

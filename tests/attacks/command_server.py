@@ -1,8 +1,8 @@
-"""Run hostile command lines, one after the other, each in a process forked from this one.
+"""Run hostile command lines sequentially, each in a process forked from this one.
 
 Started by `command_lines.start` as process 1 of its own process and mount namespaces, in a root
-folder in memory over read-only system folders. So a command that fills `/` or `/etc` harms nothing,
-what it leaves running is seen and ended, and pandas is imported once instead of for every line.
+folder in memory over read-only system folders. A command that fills `/` or `/etc` does no harm,
+processes that it leaves are detected and ended, and pandas is imported once for all commands.
 Reads a request in JSON from each line of stdin and writes a result in JSON.
 """
 
@@ -90,7 +90,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _become(request: dict[str, Any]) -> None:
-    """Become the command: in this process, or as a new program if its variables are hostile."""
+    """Run the command in this process, or as a new program if its environment is hostile."""
     arguments = [bytes.fromhex(argument) for argument in request["arguments"]]
     changes = {bytes.fromhex(k): v and bytes.fromhex(v) for k, v in request["environment"].items()}
     environment = {**os.environb, **changes}
@@ -113,7 +113,7 @@ def _become(request: dict[str, Any]) -> None:
 
 
 def _wait(process: int, seconds: float) -> tuple[int, resource.struct_rusage, bool]:
-    """Wait for a process, and kill it when its time is up."""
+    """Wait for a process and kill it at its time limit."""
     watch = os.pidfd_open(process)
     ended, _, _ = select.select([watch], [], [], seconds)
     if not ended:
@@ -124,7 +124,7 @@ def _wait(process: int, seconds: float) -> tuple[int, resource.struct_rusage, bo
 
 
 def _end_others(patience: float) -> list[str]:
-    """Kill what a command left running; return the command lines of that."""
+    """Kill processes that a command left running and return their command lines."""
     until = time.monotonic() + patience
     while others := _others():
         if time.monotonic() > until:
@@ -141,7 +141,7 @@ def _end_others(patience: float) -> list[str]:
 
 
 def _others() -> list[str]:
-    """Return the processes of this namespace besides this one that still run."""
+    """Return the other running processes of this namespace."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -152,7 +152,7 @@ def _others() -> list[str]:
 
 
 def snapshot() -> dict[str, tuple[int, int, int]]:
-    """Return mode, size and time of change of all that is watched."""
+    """Return mode, size and modification time of all watched files."""
     found = {}
     for top in WATCHED:
         entries = top.iterdir() if top == Path("/") else top.rglob("*")
@@ -170,14 +170,14 @@ def snapshot() -> dict[str, tuple[int, int, int]]:
 
 
 def _restore(before: dict[str, Any], after: dict[str, Any]) -> None:
-    """Take away what a command added outside its folder."""
+    """Remove files that a command added outside its folder."""
     for path in sorted(after.keys() - before.keys()):
         if not path.startswith(f"{FOLDER}/"):
             shutil.rmtree(path) if Path(path).is_dir() else Path(path).unlink(missing_ok=True)
 
 
 def _text(path: Path) -> str:
-    """Return a file's text: all of a short one, both ends of a long one."""
+    """Return the text of a file; only both ends of a long one."""
     data = path.read_bytes() if path.exists() else b""
     text = data.decode("utf-8", "backslashreplace")
     return text if len(text) < 10_000_000 else f"{text[:10_000]}...{text[-10_000:]}"

@@ -134,7 +134,7 @@ def outcome(case: Case, folder: Path) -> Outcome:
         output += b"".join(part or b"" for part in process.communicate())
         codes.append(process.returncode)
     if b"Traceback" in output and b", in main\n" not in output:
-        return Outcome.UNFINISHED  # the program was still loading, and nothing had begun
+        return Outcome.UNFINISHED  # the program was still loading
     if b"Traceback" in output:
         raise AssertionError(output[-2000:].decode(errors="replace"))
     if not set(codes) <= _CODES:
@@ -172,7 +172,7 @@ def _works_in(process: Path, folder: Path) -> bool:
 
 
 def check_files(folder: Path, *, complete: bool) -> Outcome:
-    """Judge the files of a command that has ended."""
+    """Judge the files that a command left."""
     unfinished = not complete
     for path in sorted(folder.rglob("*")):
         if path.is_dir():
@@ -191,7 +191,7 @@ def check_files(folder: Path, *, complete: bool) -> Outcome:
 
 
 def _check(path: Path) -> None:
-    """Raise DataError for what the next run makes anew, UsageError for half a file."""
+    """Raise DataError for files that the next run rewrites, UsageError for partial files."""
     if path.suffix == ".csv":
         results.load(path)
     elif path.suffix == ".json" and path.with_suffix(".csv").exists():
@@ -200,7 +200,7 @@ def _check(path: Path) -> None:
         checksum.loads(path.read_bytes(), str(path), "x")
     elif path.suffix == ".jsonl":
         for line in path.read_bytes().splitlines(keepends=True):
-            checksum.loads(line, str(path), "x")  # a last line may be cut: it is taken out
+            checksum.loads(line, str(path), "x")  # an incomplete last line is removed
     elif path.suffix in (".pk", ".sk") and path.stat().st_size not in (897, 1281):
         raise UsageError(f"{path} is half a key")
     elif path.suffix == ".pqc":
@@ -209,7 +209,7 @@ def _check(path: Path) -> None:
 
 def _attack(condition: str, small: int, large: int) -> Attack:
     def prepare(folder: Path) -> tuple[Inputs, Try]:
-        # What a script starts in the background does not hear SIGINT, nor do its children.
+        # Background processes of a script ignore SIGINT, and so do their children.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         possible = condition not in ("full disk", "read-only folder") or can_mount(folder)
 

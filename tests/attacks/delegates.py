@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from pqchain.delegates.book import Lock, Record
-from pqchain.delegates.files import FileBook
+from pqchain.delegates.file_store import FileStore
 from pqchain.delegates.peers import Peers
+from pqchain.delegates.safety_store import Lock, Record
 from pqchain.wire.session import Opened, Received
 from tests.attacks.files import Reads, file_attack
 from tests.attacks.harness import Attack, Inputs, Outcome, Try
 from tests.attacks.streams import inputs
 from tests.delegates import fuzz
-from tests.delegates.trials import make_setting
+from tests.delegates.doubles import make_setting
 from tests.reencode.wires import Wire
 
 MESSAGES = 100
@@ -27,11 +27,11 @@ LONGEST, PIECE = 100_000, 1 << 14
 def _messages(_: Path) -> tuple[Inputs, Try]:
     """Send damaged messages in any order: no delegate votes twice, or for an invalid block."""
     kinds = fuzz.by_kind(fuzz.recorded(make_setting()))
-    setting = make_setting(remember=False)
+    setting = make_setting(modelled_clock=False)
 
     def attempt(seed: int) -> Outcome:
-        refused, _ = fuzz.live(setting, kinds, random.Random(seed), MESSAGES)
-        return Outcome.REFUSED if refused else Outcome.FINE
+        rejected, _ = fuzz.live(setting, kinds, random.Random(seed), MESSAGES)
+        return Outcome.REFUSED if rejected else Outcome.FINE
 
     return inputs, attempt
 
@@ -41,7 +41,7 @@ def _refused(_: Path) -> tuple[Inputs, Try]:
 
     def attempt(seed: int) -> Outcome:
         rng, wire = random.Random(seed), Wire()
-        peers = Peers(0, wire, dials=(), count=1, longest_bytes=LONGEST, refused=Counter())
+        peers = Peers(0, wire, dials=(), count=1, longest_bytes=LONGEST, rejected=Counter())
         data = rng.randbytes(PIECE)
         for session in range(4):
             peers.handle(Opened(session, 1, False), 0.0)
@@ -56,24 +56,24 @@ def _refused(_: Path) -> tuple[Inputs, Try]:
     return inputs, attempt
 
 
-def _book(name: str) -> Callable[[Path], tuple[Path, Reads]]:
+def _store(name: str) -> Callable[[Path], tuple[Path, Reads]]:
     """Restart a delegate: it has its votes and locks, or reports an error."""
 
     def prepare(folder: Path) -> tuple[Path, Reads]:
         setting = make_setting()
         genesis = setting.pool.genesis
-        book = FileBook(folder, genesis)
+        store = FileStore(folder, genesis)
         for height in range(3):
-            block = setting.propose(book.state, height, 0, 0, twin=False, bad=False).encode()
-            book.append(block, setting.after(book.state, block), b"quorum %d" % height)
-        book.keep(Record(3, 5, 4, Lock(4, bytes(range(32)), b"a block", b"a proof")))
+            block = setting.propose(store.state, height, 0, 0).encode()
+            store.append(block, setting.after(store.state, block), b"quorum %d" % height)
+        store.save(Record(3, 5, 4, Lock(4, bytes(range(32)), b"a block", b"a proof")))
 
-        def content(book: FileBook) -> tuple[object, ...]:
-            book.close()
-            return book.state.tip, book.record, [book.final(height) for height in range(4)]
+        def content(store: FileStore) -> tuple[object, ...]:
+            store.close()
+            return store.state.tip, store.record, [store.final(height) for height in range(4)]
 
-        honest = content(book)
-        return folder / name, lambda: content(FileBook(folder, genesis)) == honest
+        expected = content(store)
+        return folder / name, lambda: content(FileStore(folder, genesis)) == expected
 
     return prepare
 
@@ -93,8 +93,8 @@ ATTACKS = [
         large=1000,
         prepare=_refused,
     ),
-    file_attack("quorums of a delegate", _book("quorums"), text=False, small=60, large=10_000),
+    file_attack("quorums of a delegate", _store("quorums"), text=False, small=60, large=10_000),
     file_attack(
-        "votes and locks of a delegate", _book("bound"), text=False, small=60, large=10_000
+        "votes and locks of a delegate", _store("bound"), text=False, small=60, large=10_000
     ),
 ]

@@ -43,7 +43,7 @@ def all_kinds(data: bytes, rng: random.Random, count: int, *, text: bool) -> Ite
 def file_attack(
     surface: str, prepare: Callable[[Path], tuple[Path, Reads]], *, text: bool = True, **counts: int
 ) -> Attack:
-    """Return the attack on one file of those that `prepare` writes."""
+    """Return the attack on one of the files that `prepare` writes."""
 
     def prepared(folder: Path) -> tuple[Inputs, Try]:
         path, reads = prepare(folder)

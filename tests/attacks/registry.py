@@ -1,4 +1,4 @@
-"""All attacks."""
+"""List of all attacks."""
 
 from __future__ import annotations
 

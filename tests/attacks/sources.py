@@ -76,14 +76,14 @@ class Change:
 
 
 def cached_tree() -> Path | None:
-    """Return the source tree that the installation was built from, if it is still in the cache."""
+    """Return the source tree of the installation if it is still cached."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     cache = Path(os.environ.get("PQCHAIN_CACHE") or Path(home) / "pqchain")
     return next(iter(sorted((cache / "sources").glob(f"{RELEASE}-*/src/oqs.h"))), None)
 
 
 def files_of(tree: Path) -> list[str]:
-    """Return the files that a build may read, a few of each kind, with oqs.h and its neighbours."""
+    """Return some of the files that a build reads, with oqs.h and its neighbours."""
     tops = [tree / "src", tree / ".CMake"]
     names = [str(path.relative_to(tree)) for top in tops for path in top.rglob("*")]
     names = [name for name in names if (tree / name).is_file()]
@@ -159,7 +159,7 @@ def _changes(tree: Path, names: list[str], rng: random.Random, count: int) -> It
         if kind in ("bit", "emptied") and size == 0:
             kind = "line"
         if kind in ("renamed", "added"):
-            # Nothing else in `tests` or at the top is copied, so that files there change nothing.
+            # Only these files of `tests` and of the top folder are copied; others have no effect.
             folder = Path(file).parent if file.startswith(("src/", ".CMake/")) else Path("src")
             suffix = rng.choice((".c", ".h", ".S", ".in", ".cmake", ".inc", ".txt", ".py", ""))
             other = str(folder / f"{rng.randrange(2**32):08x}{suffix}")

@@ -96,7 +96,7 @@ def inputs(rng: random.Random, count: int) -> Iterator[Input]:
 
 
 class _Mesh:
-    """Node 0 of five, with all others connected, in a state of its protocol."""
+    """Node 0 of five, connected to all others, in a given protocol state."""
 
     def __init__(self, folder: Path, state: str) -> None:
         scenario = small(streams="single" if state == "gathering" else "multiplexed")

@@ -14,7 +14,7 @@ SMALL = [attack for attack in ATTACKS if attack.small]
 
 @pytest.mark.native
 @pytest.mark.parametrize("attack", SMALL, ids=lambda attack: f"{attack.surface}, {attack.name}")
-def test_hostile_inputs_are_taken_or_refused_with_a_reason(attack: Attack) -> None:
+def test_hostile_inputs_are_accepted_or_rejected_with_a_reason(attack: Attack) -> None:
     tally = run(attack, attack.small)
     if not tally.inputs:
         pytest.skip(
@@ -23,7 +23,7 @@ def test_hostile_inputs_are_taken_or_refused_with_a_reason(attack: Attack) -> No
     assert set(tally.counts) <= set(ALLOWED), "\n".join(tally.defects)
 
 
-def test_the_table_has_a_row_for_every_attack_and_no_defects() -> None:
+def test_table_has_a_row_for_every_attack_and_no_defects() -> None:
     rows = program._rows(program.TABLE)
     assert list(rows) == [f"{attack.surface}, {attack.name}" for attack in ATTACKS]
     for row in rows.values():
@@ -31,7 +31,7 @@ def test_the_table_has_a_row_for_every_attack_and_no_defects() -> None:
         assert cells[6] == "0", row
 
 
-def test_what_may_not_come_out_is_counted_and_told() -> None:
+def test_forbidden_outcomes_are_counted_and_reported() -> None:
     def attempt(data: object) -> Outcome:
         if data == 1:
             raise KeyError("lost")

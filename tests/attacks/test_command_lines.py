@@ -1,4 +1,4 @@
-"""Hostile command lines: a sample of all kinds, and how the results are judged."""
+"""A sample of hostile command lines of all kinds, and the judgement of their results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Popen[str]]:
 
 
 @pytest.mark.native
-def test_a_sample_of_hostile_command_lines_gets_an_answer_or_a_reason(server: Popen[str]) -> None:
+def test_sample_of_hostile_command_lines_has_no_defects(server: Popen[str]) -> None:
     defects = []
     for line in command_lines.sample(SAMPLE):
         outcome, detail = command_lines.verdict(line, command_lines.ask(server, line))
@@ -39,12 +39,12 @@ def test_a_sample_of_hostile_command_lines_gets_an_answer_or_a_reason(server: Po
 
 
 @pytest.mark.native
-def test_what_a_command_writes_to_a_system_folder_is_seen_and_harms_nothing(
+def test_writes_to_system_folders_are_detected(
     server: Popen[str],
 ) -> None:
     arguments = (b"falcon", b"keys", b"--public-key", b"/etc/a.pk", b"--secret-key", b"b.sk")
     line = CommandLine("falcon keys --public-key /etc/a.pk --secret-key b.sk", arguments)
-    for _ in range(2):  # the second time the file is gone again
+    for _ in range(2):  # on the second run the file is absent again
         result = command_lines.ask(server, line)
         assert (result["code"], result["changed"]) == (0, ["/etc/a.pk"])
         assert command_lines.verdict(line, result)[0] is Outcome.DAMAGE
@@ -52,7 +52,7 @@ def test_what_a_command_writes_to_a_system_folder_is_seen_and_harms_nothing(
 
 @pytest.mark.native
 @pytest.mark.parametrize("scheme", ["lib/fine.so", "schemes/fine.py:Fine"])
-def test_the_scheme_without_a_fault_is_fine(server: Popen[str], scheme: str) -> None:
+def test_honest_scheme_has_no_defects(server: Popen[str], scheme: str) -> None:
     arguments = ("bench", "--operation", "sign,verify", "--json", "--scheme", scheme)
     line = CommandLine(" ".join(arguments), tuple(argument.encode() for argument in arguments))
     result = command_lines.ask(server, line)
@@ -63,7 +63,7 @@ def test_the_scheme_without_a_fault_is_fine(server: Popen[str], scheme: str) -> 
 @pytest.mark.native
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("kind", command_lines.kinds())
-def test_hostile_command_lines_get_an_answer_or_a_reason(kind: str) -> None:
+def test_hostile_command_lines_have_no_defects(kind: str) -> None:
     attack = next(attack for attack in command_lines.ATTACKS if attack.name == kind)
     tally = run(attack, LONG_SAMPLE)
     if not tally.inputs:
@@ -71,7 +71,7 @@ def test_hostile_command_lines_get_an_answer_or_a_reason(kind: str) -> None:
     assert set(tally.counts) <= set(ALLOWED), "\n".join(tally.defects)
 
 
-def test_the_lines_differ_and_are_many() -> None:
+def test_command_lines_are_distinct_and_many() -> None:
     descriptions = [
         line.description for kind in command_lines.kinds() for line in command_lines.read(kind)
     ]
@@ -111,6 +111,8 @@ FINE = {
         ({"code": 1, "stderr": "pqchain: out of memory"}, True, Outcome.MEMORY),
     ],
 )
-def test_every_defect_is_told(changes: dict[str, Any], refused: bool, expected: Outcome) -> None:
+def test_every_defect_is_reported(
+    changes: dict[str, Any], refused: bool, expected: Outcome
+) -> None:
     line = CommandLine("doctor --json", (b"doctor", b"--json"), refused=refused)
     assert command_lines.verdict(line, FINE | changes)[0] is expected

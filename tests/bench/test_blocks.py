@@ -1,4 +1,4 @@
-"""Blocks that are measured: what the frame says must be what the chain says."""
+"""Measurements of blocks: the frame must agree with the chain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = [name for name, dtype in BLOCK.columns.items() if dtype == "float64"]
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    """Measure as little as there is."""
+    """Return the smallest preset."""
     use(monkeypatch, BlockPreset(2, 0.01, 0.5, 3, 0.01))
 
 
@@ -33,7 +33,7 @@ def use(monkeypatch, blocks):
     monkeypatch.setitem(PRESETS, "quick", quick)
 
 
-def test_the_frame_says_what_the_bytes_say():
+def test_frame_sizes_equal_the_encoded_bytes():
     frame = measure_blocks("Ed25519", transactions=20, threads=(1, 2))
     assert list(frame.columns) == list(BLOCK.columns)
     assert list(frame["threads"]) == [1, 2]
@@ -47,13 +47,13 @@ def test_the_frame_says_what_the_bytes_say():
         times = [row[name] for name in COLUMNS if name.endswith("_seconds") and "mad" not in name]
         assert all(time > 0 for time in times if not math.isnan(time))
         assert row["apply_median_seconds"] > row["hash_median_seconds"]
-    assert frame["loop_median_seconds"].isna().all()  # Ed25519 is not in a library of ours
+    assert frame["loop_median_seconds"].isna().all()  # Ed25519 is not in a native library
     assert frame.attrs["provenance"]["machine_id"]
     assert len(frame.attrs["rounds"]) == 6
 
 
 @pytest.mark.native
-def test_a_native_scheme_has_a_bare_loop_and_hybrids_and_recovery_have_none():
+def test_native_scheme_has_a_bare_loop_and_hybrids_and_recovery_have_none():
     frame = measure_blocks(
         ["Falcon-512", "ECDSA-secp256k1+ML-DSA-44", "SPHINCS+-SHA2-128f-simple+Ed25519"],
         transactions=3,
@@ -82,12 +82,12 @@ def test_recovered_keys_make_smaller_blocks_and_are_unsupported_elsewhere():
 
 
 @pytest.mark.parametrize("threads", [2, (2, 2)])
-def test_what_is_named_twice_is_measured_once_and_a_number_may_stand_alone(threads):
+def test_duplicate_names_are_measured_once(threads):
     frame = measure_blocks(["Ed25519", "ed25519"], transactions=1, threads=threads)
     assert list(zip(frame["algorithm"], frame["threads"], strict=True)) == [("Ed25519", 2)]
 
 
-def test_a_registered_key_is_paid_once():
+def test_registered_key_is_sent_once():
     row = measure_blocks(
         "Ed25519", transactions=4, threads=[1], key_mode="registered"
     ).to_dict("records")[0]  # fmt: skip
@@ -95,7 +95,7 @@ def test_a_registered_key_is_paid_once():
     assert row["block_bytes"] == header_bytes() + once
 
 
-def test_what_cannot_run_is_a_row_with_its_reason(monkeypatch):
+def test_unsupported_schemes_are_rows_with_the_reason(monkeypatch):
     other = measure_blocks("Ed25519", transactions=2, implementation="coincurve/libsecp256k1")
     assert set(other["status"]) == {"unsupported"}
     assert "the implementation of Ed25519 must be" in other["reason"].iloc[0]
@@ -106,7 +106,7 @@ def test_what_cannot_run_is_a_row_with_its_reason(monkeypatch):
     assert "does not implement it" in frame["reason"].iloc[0]
 
 
-def test_slow_signing_makes_a_smaller_block_and_says_so(monkeypatch):
+def test_slow_signing_reduces_the_block_with_a_note(monkeypatch):
     use(monkeypatch, BlockPreset(2, 0.01, 0.0, 3, 0.01))
     row = measure_blocks("Ed25519", transactions=50, threads=[1]).to_dict("records")[0]
     assert row["transactions"] == 1
@@ -136,26 +136,26 @@ def test_slow_signing_makes_a_smaller_block_and_says_so(monkeypatch):
         {"algorithms": "Ed25519+ECDSA-P256+ECDSA-secp256k1+Falcon-512+ML-DSA-44"},
     ],
 )
-def test_impossible_measurements_are_refused_before_any_work(arguments, monkeypatch):
+def test_invalid_measurements_are_rejected_before_any_work(arguments, monkeypatch):
     monkeypatch.setattr(blockbench, "_signer", lambda name, wanted: pytest.fail("work was done"))
     with pytest.raises(UsageError):
         measure_blocks(**{"algorithms": "Ed25519", "transactions": 1, **arguments})
 
 
 @pytest.mark.parametrize("name", ["Falcon512", "Ed25519+Falcon512", "+", "", [None]])
-def test_an_unknown_name_is_refused(name):
+def test_unknown_name_is_rejected(name):
     with pytest.raises(UnknownAlgorithm):
         measure_blocks(name, transactions=1)
 
 
-def test_a_verdict_that_is_wrong_is_a_failed_row(monkeypatch):
+def test_wrong_verdict_is_a_failed_row(monkeypatch):
     monkeypatch.setattr(blockbench, "_tampered", lambda state, block: block)
     row = measure_blocks("Ed25519", transactions=2, threads=[1]).to_dict("records")[0]
     assert row["status"] == "failed"
     assert "got 'yes' and 'yes'" in row["reason"]
 
 
-def test_one_block_is_told_in_the_words_of_the_mini_blockchain():
+def test_one_block_is_described_as_in_mini_blockchain():
     summary = tables.block_summary(frames.blocks(["Falcon-512"]))
     for text in (
         "897\u202fB, inline",
@@ -187,7 +187,7 @@ def test_many_blocks_are_a_table_with_a_row_each():
     ]
 
 
-def test_our_block_is_next_to_the_printed_one():
+def test_measured_block_is_compared_with_the_published_one():
     work = registry.get("mini-blockchain")
     compared = work.printed(frames={"blocks": frames.blocks(["Falcon-512"])})
     rows = compared[compared["table"] == "blockchain"].set_index("quantity")
@@ -196,11 +196,11 @@ def test_our_block_is_next_to_the_printed_one():
     assert ratio == pytest.approx(8 / 6.02698)
     without = work.printed(frames={"blocks": frames.blocks(["Hawk-512"])})
     lacking = without[without["table"] == "blockchain"].set_index("quantity")
-    assert lacking["ours"].notna().sum() == 3  # the index and both key sizes need no block
+    assert lacking["ours"].notna().sum() == 3  # neither the index nor the key sizes need a block
     assert (lacking["reason"] != "").sum() >= 10
 
 
-def test_statements_about_blocks_are_judged_on_blocks():
+def test_block_statements_are_judged_on_measured_blocks():
     names = registry.get("mini-blockchain").algorithms()
     fine = frames.blocks(["Falcon-512"])
     blocks = results.joined((fine.assign(algorithm=name) for name in names), BLOCK)
@@ -246,7 +246,7 @@ def test_plots_of_blocks_show_every_scheme_and_number_of_threads(quantity):
     assert plots.figure_bytes(axes, "png")
 
 
-def test_the_registry_is_measured_by_default(monkeypatch):
+def test_all_schemes_are_measured_by_default(monkeypatch):
     def unsupported(name, implementation):
         raise Unsupported(name)
 

@@ -140,7 +140,7 @@ def test_intervals_of_a_history_count_the_rounds_of_its_preset(
     assert math.log(row["high"] / row["ratio"]) / 1.96 == pytest.approx(expected)
 
 
-def test_two_machines_are_never_drawn_alike() -> None:
+def test_machines_have_distinct_styles() -> None:
     both = pq.bench.concat_runs({"laptop": machine("a"), "board": machine("b", 9)})
     labels = [label.get_text() for label in pq.plots.plot_speed(both).get_yticklabels()]
     assert labels == ["Falcon-512: laptop", "Falcon-512: board"]
@@ -156,7 +156,7 @@ def test_two_machines_are_never_drawn_alike() -> None:
 
 
 @pytest.mark.parametrize(("given", "message"), [([], "got 0"), ([frames.blocks()], "measurement")])
-def test_what_cannot_be_compared_is_refused(given: list[pd.DataFrame], message: str) -> None:
+def test_incomparable_runs_are_rejected(given: list[pd.DataFrame], message: str) -> None:
     with pytest.raises((UsageError, DataError), match=message):
         pq.bench.compare_runs(given)
 

@@ -115,7 +115,7 @@ def resigned(transactions, index, **changes):
 
 def cases(transactions):
     first, last = transactions[0], transactions[-1]
-    stranger = fresh("Falcon-512", 99).transfer(bytes(32), 0, nonce=0)
+    unknown_sender = fresh("Falcon-512", 99).transfer(bytes(32), 0, nonce=0)
     yield "bad nonce", resigned(transactions, 40, nonce=3)
     yield "twice", (*transactions, first)
     yield "overspend", resigned(transactions, 66, amount=10**6)
@@ -125,10 +125,10 @@ def cases(transactions):
         (*transactions[:-1], *resigned((last,), 0, recipient=first.payment.sender)),
     )
     yield "pays for another", exchanged(transactions, 50, sender=bytes(32), nonce=0)
-    yield "unknown and poor", (*transactions, stranger)
+    yield "unknown and poor", (*transactions, unknown_sender)
     yield "wrong signatures", exchanged(exchanged(transactions, 60, amount=1), 20, amount=1)
     yield "other scheme", (*transactions, alice().transfer(bytes(32), 0, nonce=0))
-    key = replace(last.credentials[0], public_key=stranger.credentials[0].public_key)
+    key = replace(last.credentials[0], public_key=unknown_sender.credentials[0].public_key)
     yield "other key", (*transactions[:-1], Transaction(last.payment, (key,)))
     short = replace(last.credentials[0], signature=b"\0")
     yield "short signature", (*transactions[:-1], Transaction(last.payment, (short,)))

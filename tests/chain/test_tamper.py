@@ -68,10 +68,10 @@ def fields(transaction: Transaction) -> Iterator[tuple[str, int, set[Reason]]]:
     yield "version", 1, {MALFORMED}
     yield "chain", 4, {Reason.WRONG_CHAIN}
     registered = any(c.form is KeyForm.REGISTERED for c in transaction.credentials)
-    nobody = Reason.UNKNOWN_KEY if registered else None
+    no_sender = Reason.UNKNOWN_KEY if registered else None
     # An unknown address has nonce 0 and no balance.
     empty = Reason.OVERSPEND if transaction.payment.nonce == 0 else Reason.BAD_NONCE
-    yield "sender", 32, {nobody or empty}
+    yield "sender", 32, {no_sender or empty}
     yield "recipient", 32, {SIGNATURE}
     yield "amount", 8, {Reason.OVERSPEND, SIGNATURE}
     yield "nonce", 8, {Reason.BAD_NONCE}

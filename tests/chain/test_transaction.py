@@ -1,4 +1,4 @@
-"""Transactions: their bytes are known, read back, sized without signing, and safe to decode."""
+"""Transactions: pinned bytes, round trips, sizes without signing, safe decoding."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def transactions(draw: st.DrawFn) -> Transaction:
 
 
 @given(transactions())
-def test_what_is_decoded_is_what_was_encoded(transaction: Transaction) -> None:
+def test_encoded_transactions_decode_to_themselves(transaction: Transaction) -> None:
     again = Transaction.decode(transaction.encoded)
     assert again == transaction
     assert again.encoded == transaction.encoded
@@ -63,7 +63,7 @@ def test_what_is_decoded_is_what_was_encoded(transaction: Transaction) -> None:
 
 
 @given(transactions(), st.data())
-def test_what_is_cut_or_extended_is_malformed(
+def test_truncated_or_extended_transactions_are_malformed(
     transaction: Transaction, data: st.DataObject
 ) -> None:
     cut = data.draw(st.integers(0, len(transaction.encoded) - 1))
@@ -79,7 +79,7 @@ def test_different_transactions_have_different_bytes(a: Transaction, b: Transact
 
 @pytest.mark.native
 @pytest.mark.parametrize("name", BUILT)
-def test_the_size_is_known_without_signing(name: str) -> None:
+def test_size_is_known_without_signing(name: str) -> None:
     wallet = Wallet(name)
     row = algorithms.get(name)
     for nonce, mode in ((0, "inline"), (0, "registered"), (1, "registered")):
@@ -99,7 +99,7 @@ def test_the_size_is_known_without_signing(name: str) -> None:
 
 @pytest.mark.native
 @pytest.mark.parametrize("name", ["Falcon-512", "Falcon-1024"])
-def test_the_nominal_size_is_the_mean_where_signatures_vary(name: str) -> None:
+def test_nominal_size_is_the_mean_where_signatures_vary(name: str) -> None:
     wallet = Wallet(name)
     sizes = [len(wallet.transfer(bytes(32), 1, nonce=i).encoded) for i in range(200)]
     assert len(set(sizes)) > 1
@@ -116,7 +116,7 @@ def test_recovered_and_hybrid_sizes_are_those_of_real_transactions() -> None:
 
 @pytest.mark.native
 @pytest.mark.parametrize("name", ["Falcon-recovery-512", "Falcon-recovery-1024"])
-def test_falcon_with_key_recovery_leaves_its_key_out(name: str) -> None:
+def test_falcon_with_key_recovery_omits_its_key(name: str) -> None:
     wallet = Wallet(name, key_mode="recovered")
     one = wallet.transfer(bytes(32), 1, nonce=0)
     assert one.credentials[0].form is KeyForm.RECOVERED
@@ -127,7 +127,7 @@ def test_falcon_with_key_recovery_leaves_its_key_out(name: str) -> None:
     assert len(one.encoded) < encoded_size(plain)
 
 
-def test_a_credential_that_cannot_be_is_malformed() -> None:
+def test_invalid_credential_is_malformed() -> None:
     ed25519, falcon = algorithm_identifier("Ed25519"), algorithm_identifier("Falcon-512")
     for arguments in (
         (0, KeyForm.INLINE, bytes(32), bytes(64)),
@@ -156,12 +156,12 @@ def test_a_credential_that_cannot_be_is_malformed() -> None:
         {"data": bytes(65536)},
     ],
 )
-def test_a_payment_that_cannot_be_encoded_is_malformed(change: dict[str, object]) -> None:
+def test_unencodable_payment_is_malformed(change: dict[str, object]) -> None:
     with pytest.raises(Malformed):
         dataclasses.replace(PAYMENT, **change)  # type: ignore[arg-type]
 
 
-def test_data_is_bytes_and_nothing_else() -> None:
+def test_data_must_be_bytes() -> None:
     assert dataclasses.replace(PAYMENT, data=bytearray(b"rent")).data == b"rent"
     for data in ("rent", None, 5):
         with pytest.raises(BadType, match="the data of a payment must be bytes"):
@@ -175,19 +175,19 @@ def test_only_bytes_are_decoded(kind: type[Transaction] | type[Block], data: obj
         kind.decode(data)  # type: ignore[arg-type]
 
 
-def test_the_same_algorithm_twice_or_none_is_malformed() -> None:
+def test_same_algorithm_twice_or_none_is_malformed() -> None:
     one = Credential(1, KeyForm.INLINE, b"k", b"s")
     for several in ((), (one, one), (one,) * 5):
         with pytest.raises(Malformed, match="credentials"):
             Transaction(PAYMENT, several)
 
 
-def test_an_unknown_algorithm_can_be_read() -> None:
+def test_unknown_algorithm_can_be_read() -> None:
     transaction = Transaction(PAYMENT, (Credential(1, KeyForm.INLINE, b"key", b"signature"),))
     assert Transaction.decode(transaction.encoded).credentials[0].algorithm is None
 
 
-def test_wallets_say_what_they_cannot_do() -> None:
+def test_wallets_reject_unsupported_modes_with_the_reason() -> None:
     with pytest.raises(UsageError, match="key_mode='recovered' must be"):
         alice(key_mode="recovered")
     with pytest.raises(UsageError, match="'inline', 'registered' or 'recovered'"):
@@ -214,17 +214,17 @@ def test_wallets_say_what_they_cannot_do() -> None:
         ("ML-KEM-512", "is not a signature scheme but a kem"),
     ],
 )
-def test_a_wallet_that_could_never_pay_is_not_made(algorithms: object, said: str) -> None:
+def test_wallet_with_invalid_algorithms_is_rejected(algorithms: object, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         Wallet(algorithms)  # type: ignore[arg-type]
 
 
-def test_a_wallet_takes_only_signers_of_its_algorithms() -> None:
+def test_wallet_rejects_signers_of_other_algorithms() -> None:
     with pytest.raises(UsageError, match="signers must be those of"):
         Wallet("Ed25519", signers=[open_signer("ECDSA-P256")])
 
 
-def test_a_wallet_shows_no_secret() -> None:
+def test_wallet_repr_has_no_secret() -> None:
     wallet = alice()
     shown = repr(wallet) + str(wallet)
     assert wallet._secret_keys[0].hex() not in shown
@@ -232,7 +232,7 @@ def test_a_wallet_shows_no_secret() -> None:
     assert wallet.algorithms == ("Ed25519",)
 
 
-def test_fresh_wallets_differ_and_the_address_names_the_algorithm_too() -> None:
+def test_wallet_addresses_depend_on_key_and_algorithm() -> None:
     assert Wallet("Ed25519").address != Wallet("Ed25519").address
     assert alice().address != hybrid().address
     assert alice().address == alice().address

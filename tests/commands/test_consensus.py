@@ -12,8 +12,8 @@ from pqchain.bench import operations as bench
 from pqchain.commands import consensus as consensus_commands
 from pqchain.commands import main as cli
 from pqchain.consensus import model
-from pqchain.consensus.network import NAMES, HostPrices
-from pqchain.delegates import prices
+from pqchain.consensus.network import NAMES, ServiceTimes
+from pqchain.delegates import service_times
 from pqchain.wire.transports import registry
 from pqchain.works import papers
 from tests import frames
@@ -26,7 +26,7 @@ def run(capsys, *arguments: str) -> tuple[int, str, str]:
     return code, captured.out, captured.err
 
 
-def test_table_6_of_the_paper_comes_out_beside_the_print(capsys):
+def test_table_6_is_shown_next_to_published_values(capsys):
     code, out, err = run(
         capsys, "--algorithm", "Falcon-512", "--exponents", "1..5", "--network", "paper-serial"
     )
@@ -39,7 +39,7 @@ def test_table_6_of_the_paper_comes_out_beside_the_print(capsys):
     assert "no physical meaning" in err
 
 
-def test_lists_are_combined_and_json_is_all_there_is(capsys):
+def test_lists_are_combined_and_stdout_is_json_only(capsys):
     code, out, err = run(
         capsys, "--algorithm", "Falcon-512,Dilithium2", "--network", "mesh", "--network", "star",
         "--nodes", "4,6", "--delegates", "2,all", "--json",
@@ -53,7 +53,7 @@ def test_lists_are_combined_and_json_is_all_there_is(capsys):
     assert "over_seeds" not in data
 
 
-def test_more_delegates_than_nodes_are_capped_over_exponents_and_said(capsys):
+def test_delegates_are_capped_at_the_nodes_with_a_note(capsys):
     arguments = ["--network", "mesh", "--exponents", "1..4", "--delegates", "5", "--json"]
     code, out, err = run(capsys, *arguments)
     assert [row["delegates"] for row in json.loads(out)["runs"]] == [2, 4, 5, 5]
@@ -61,9 +61,9 @@ def test_more_delegates_than_nodes_are_capped_over_exponents_and_said(capsys):
     assert "In networks of 2, 4 nodes" in err
 
 
-def test_help_says_what_no_arrivals_mean(capsys):
+def test_help_explains_zero_arrivals(capsys):
     assert cli.main(["consensus", "--help"]) == 0
-    assert "default: 0, always enough" in " ".join(capsys.readouterr().out.split())
+    assert "default: 0, blocks are always full" in " ".join(capsys.readouterr().out.split())
 
 
 def test_several_seeds_become_means_with_intervals(capsys):
@@ -80,7 +80,7 @@ def test_several_seeds_become_means_with_intervals(capsys):
     assert mean["latency_seconds"] == pytest.approx(sum(latencies) / 4)
 
 
-def test_engines_give_the_same(capsys):
+def test_engines_give_equal_output(capsys):
     found = set()
     for engine in model.ENGINES:
         arguments = ["--network", "gossip", "--nodes", "7", "--engine", engine, "--json"]
@@ -99,7 +99,7 @@ def test_faults_need_a_timeout_and_are_modelled(capsys):
     (row,) = json.loads(out)["runs"]
     assert row["views"] == 3
     assert row["latency_seconds"] > 6
-    # 3 of 8 is more than f of 3f + 1: nothing becomes final, which is a finding and no failure.
+    # 3 of 8 is more than f of 3f + 1: nothing becomes final, which is a result, not a failure.
     faulty[-1] = "crashed=0..2"
     code, out, _ = run(capsys, *faulty, "--timeout", "3")
     assert code == 0
@@ -112,7 +112,7 @@ def test_proof_of_luck_waits(capsys):
     assert json.loads(out)["runs"][0]["latency_seconds"] > 11
 
 
-def test_the_network_can_be_changed(capsys):
+def test_network_can_be_changed(capsys):
     def latency(*arguments: str) -> float:
         _, out, _ = run(capsys, "--nodes", "64", "--network", "gossip", "--json", *arguments)
         return json.loads(out)["runs"][0]["latency_seconds"]
@@ -146,7 +146,7 @@ def test_costs_are_measured_or_read_from_a_file(capsys, tmp_path, monkeypatch):
     assert "no transaction fits into 50000 bytes with SPHINCS+-SHA2-256f-simple, Rainbow" in err
 
 
-def test_runs_are_saved_and_a_store_is_not_run_again(capsys, tmp_path, monkeypatch):
+def test_runs_are_saved_and_resumed_from_a_store(capsys, tmp_path, monkeypatch):
     output, store = tmp_path / "runs.csv", tmp_path / "runs.jsonl"
     arguments = ["--network", "mesh", "--nodes", "4,5", "--store", str(store)]
     code, first, err = run(capsys, *arguments, "--output", str(output))
@@ -181,13 +181,13 @@ def test_runs_are_saved_and_a_store_is_not_run_again(capsys, tmp_path, monkeypat
         ),
         (["--costs", "guessed"], "--costs must be paper:<work>, measured"),
         (["--costs", "paper:nobody"], "nobody"),
-        (["--block-bytes", "100"], "block_bytes is 100"),
+        (["--block-bytes", "100"], "block_bytes must be at least"),
         (["--delegates", "0"], "--delegates must be from 1 to"),
         (["--nodes", "3", "--delegates", "5"], "at most the number of --nodes, 3; got 5"),
         (["--nodes", "9,4,8", "--delegates", "all,6"], "--nodes, 4; got 6"),
         (["--network", "star", "--bits-per-second", "-5"], "rate_bits_per_second must be a"),
-        (["--network", "mesh", "--peers", "3"], "mesh has no peers"),
-        (["--bits-per-second", "1e6"], "paper-serial has no rate_bits_per_second"),
+        (["--network", "mesh", "--peers", "3"], "parameters of mesh must be among"),
+        (["--bits-per-second", "1e6"], "parameters of paper-serial must be among"),
         (["--round-seconds", "10"], "needs --rule luck"),
         (["--faults", "crash=1"], "must be FIELD=VALUE"),
         (["--faults", "loss_probability=often", "--timeout", "1"], "a number; got 'often'"),
@@ -196,14 +196,12 @@ def test_runs_are_saved_and_a_store_is_not_run_again(capsys, tmp_path, monkeypat
             ["--faults", "crashed=1", "--faults", "crashed=2", "--timeout", "1"],
             "must be given once",
         ),
-        (["--network", "mesh", "--exponents", "20"], "1099511627775 messages"),
+        (["--network", "mesh", "--exponents", "20"], "got 1099511627775 of"),
         (["--output", "runs.txt"], "must end in .csv"),
-        (["--workers", "0"], "workers 0"),
+        (["--workers", "0"], "workers must be"),
     ],
 )
-def test_wrong_use_is_2_with_the_value_and_the_bound(
-    capsys, monkeypatch, tmp_path, arguments, said
-):
+def test_usage_errors_exit_2_with_value_and_bound(capsys, monkeypatch, tmp_path, arguments, said):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
     code, out, err = run(capsys, *arguments)
@@ -211,7 +209,7 @@ def test_wrong_use_is_2_with_the_value_and_the_bound(
     assert said in err
 
 
-def test_a_wrong_file_of_costs_is_wrong_use_in_a_short_line(capsys, tmp_path):
+def test_invalid_costs_file_is_a_short_usage_error(capsys, tmp_path):
     wrong = tmp_path / "runs.csv"
     run(capsys, "--network", "mesh", "--nodes", "4", "--output", str(wrong))
     for path, why in (
@@ -225,18 +223,18 @@ def test_a_wrong_file_of_costs_is_wrong_use_in_a_short_line(capsys, tmp_path):
         assert len(err) < 300 + 2 * len(str(path))
 
 
-def test_too_much_for_an_engine_is_wrong_use_alone_and_a_row_in_a_table(capsys):
+def test_engine_limit_is_a_usage_error_alone_and_a_row_in_a_sweep(capsys):
     large = ["--network", "mesh", "--engine", "simpy", "--nodes"]
     code, out, err = run(capsys, *large, "4096")
     assert (code, out) == (2, "")
-    assert "16777216 messages are too many for the SimPy engine" in err
+    assert "for SimPy; got 16777216" in err
     assert "--engine fast" in err
     code, out, _ = run(capsys, *large, "4,4096")
     assert code == 1
     assert "unsupported" in out
 
 
-def test_a_long_run_says_so_where_no_bar_is_shown(capsys, monkeypatch):
+def test_long_run_is_announced_without_a_progress_bar(capsys, monkeypatch):
     monkeypatch.setattr(consensus_commands, "MANY_BLOCKS", 30)
     arguments = ["--network", "mesh", "--nodes", "4", "--json", "--blocks"]
     assert run(capsys, *arguments, "29")[2] == ""
@@ -256,7 +254,7 @@ def test_help_names_every_network_and_examples_that_parse(capsys):
         assert arguments.run is consensus_commands.run
 
 
-def test_an_unsafe_run_is_a_failed_check(capsys, monkeypatch):
+def test_unsafe_run_exits_1(capsys, monkeypatch):
     def unsafe(asked, **settings) -> pd.DataFrame:
         frame = sweep(asked, **settings)
         return frame.assign(is_safe=False)
@@ -269,7 +267,7 @@ def test_an_unsafe_run_is_a_failed_check(capsys, monkeypatch):
 
 
 @pytest.mark.native
-def test_a_transport_in_virtual_time_says_what_it_costs(capsys):
+def test_virtual_time_transport_states_its_costs(capsys):
     asked = ["--network", "star", "--nodes", "3", "--vote-phases", "2", "--mode", "virtual"]
     code, out, err = run(capsys, *asked, "--transport", registry.default())
     assert code == 0
@@ -282,10 +280,10 @@ def test_a_transport_in_virtual_time_says_what_it_costs(capsys):
 
 
 @pytest.mark.native
-def test_a_run_on_loopback_stands_beside_what_the_law_host_predicts(capsys, monkeypatch):
+def test_loopback_run_is_compared_with_the_host_prediction(capsys, monkeypatch):
     def measured(*_):
         here = papers.costs("pqdpol")
-        return prices.Computer(prices=HostPrices(), costs=here, processors=1)
+        return service_times.Computer(service_times=ServiceTimes(), costs=here, processors=1)
 
     monkeypatch.setattr(consensus_commands, "_computer", measured)
     arguments = ["--algorithm", "Dilithium2", "--nodes", "2", "--blocks", "3"]
@@ -301,7 +299,7 @@ def test_a_run_on_loopback_stands_beside_what_the_law_host_predicts(capsys, monk
 
 
 @pytest.mark.parametrize("option", ["--transport", "--log"])
-def test_what_only_delegates_that_run_have_is_refused_for_a_model(capsys, option):
+def test_options_of_executed_delegates_are_rejected_for_a_model(capsys, option):
     code, _, err = run(capsys, "--nodes", "2", option, "native")
     assert code == 2
     assert f"{option} needs executed delegates; add --mode virtual" in err

@@ -101,7 +101,7 @@ def test_user_scheme_may_be_named_explicitly(command: str, capsys) -> None:
     assert "unknown algorithm 'nope'" in capsys.readouterr().err
 
 
-def test_a_plan_that_is_changed_keeps_ones_own(capsys) -> None:
+def test_changed_plan_keeps_user_schemes(capsys) -> None:
     arguments = [
         "study",
         "pqdpol",

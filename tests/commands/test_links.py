@@ -1,4 +1,4 @@
-"""`pqchain links`: a table, JSON, a picture, and refusals."""
+"""`pqchain links`: table, JSON, plot and usage errors."""
 
 import json
 
@@ -7,7 +7,7 @@ from pqchain.reencode import replays
 from tests import frames
 
 
-def test_a_sweep_is_shown_saved_and_drawn(tmp_path, monkeypatch, capsys):
+def test_sweep_is_shown_saved_and_drawn(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(replays, "replay", lambda one, **_: frames.replay_result({}))
     monkeypatch.setattr(replays, "unavailable_reason", lambda one: "")
     picture, table = tmp_path / "links.svg", tmp_path / "links.csv"
@@ -22,7 +22,7 @@ def test_a_sweep_is_shown_saved_and_drawn(tmp_path, monkeypatch, capsys):
     assert [row["way"] for row in rows] == ["tcp", "quic", "quic-bbr"] * 2
 
 
-def test_wrong_use_is_refused(refused):
+def test_wrong_use_is_rejected(refused):
     refused(["links", "--plot", "a.gif"], "plot must end in one of .pdf, .svg, .png")
     refused(["links", "--loss", "much"], "--loss must be numbers separated by commas; got much")
     refused(["links", "--mode", "loopback"], "--mode must be virtual or netns")

@@ -1,4 +1,4 @@
-"""`pqchain reencode`: what is run, what is said, which exit code answers."""
+"""`pqchain reencode`: runs, output and exit codes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SMALL = ["reencode", "--block-bytes", "7000"]
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
-    """Stand in for the replay; remembers what was asked for."""
+    """Replace the replay and record its arguments."""
     calls: list[dict[str, object]] = []
 
     def fake_replay(one: scenario.Scenario, **options: object):
@@ -68,14 +68,14 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
         (["--blocks", "many"], "invalid int value: 'many'"),
     ],
 )
-def test_bad_input_is_refused_with_the_value(arguments, said, capsys):
+def test_bad_input_is_rejected_with_the_value(arguments, said, capsys):
     assert main(["reencode", *arguments]) == 2
     captured = capsys.readouterr()
     assert said in captured.err
     assert not captured.out
 
 
-def test_json_is_alone_on_stdout_and_always_the_same(capsys):
+def test_json_output_is_deterministic_and_alone_on_stdout(capsys):
     texts = []
     for _ in range(2):
         assert main([*SMALL, "--json"]) == 0
@@ -98,14 +98,14 @@ def test_streams_are_compared_and_the_interval_is_shown(fake, capsys):
     assert contrast["saving_percent"] == pytest.approx(1.5)
 
 
-def test_one_pair_is_no_comparison_and_says_so(fake, capsys):
+def test_single_pair_is_not_compared(fake, capsys):
     assert main([*SMALL, "--streams", "single,multiplexed"]) == 0
     captured = capsys.readouterr()
     assert "use --repeats 10" in captured.err
     assert "interval" not in captured.out
 
 
-def test_the_paper_preset_says_how_long_it_takes_before_it_begins(monkeypatch, capsys):
+def test_paper_preset_announces_its_duration(monkeypatch, capsys):
     said: list[str] = []
 
     def stop(one: scenario.Scenario, **options: object) -> None:
@@ -141,7 +141,7 @@ def test_another_transport_runs_on_loopback(fake):
     assert (one.mode, one.transport) == ("loopback", "tcp-tls")
 
 
-def test_what_cannot_run_here_is_a_row_with_the_reason(monkeypatch, fake, capsys):
+def test_unsupported_runs_are_rows_with_the_reason(monkeypatch, fake, capsys):
     monkeypatch.setattr(namespaces, "unavailable_reason", lambda: "network namespaces need root")
     assert main([*SMALL, "--mode", "netns"]) == 0
     assert "unsupported: network namespaces need root" in capsys.readouterr().out
@@ -154,7 +154,7 @@ def test_runs_are_saved_with_their_provenance(fake, tmp_path, capsys):
     assert "Saved:" in capsys.readouterr().err
 
 
-def test_help_teaches_modes_and_phases(capsys):
+def test_help_explains_modes_and_phases(capsys):
     assert main(["reencode", "--help"]) == 0
     text = capsys.readouterr().out
     for word in ("virtual", "loopback", "netns", "phases:", "--log logs", "(7,3)", "qvis"):
@@ -162,7 +162,7 @@ def test_help_teaches_modes_and_phases(capsys):
     assert max(map(len, text.splitlines())) <= 100
 
 
-def test_a_terminated_replay_leaves_nothing_behind(tmp_path):
+def test_terminated_replay_leaves_no_files(tmp_path):
     run = subprocess.Popen(
         [sys.executable, "-m", "pqchain", "reencode", "--block-bytes", "20000000"],
         env={**os.environ, "TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True,
@@ -170,7 +170,7 @@ def test_a_terminated_replay_leaves_nothing_behind(tmp_path):
     for line in run.stderr:
         if "idle machine" in line:
             break
-    # A chunk lies in a store: what `tempfile` tries out when it is first asked is gone by then.
+    # A chunk is stored: the probe files of `tempfile` are removed by then.
     while not any(tmp_path.glob("*/*/*")) and run.poll() is None:
         time.sleep(0.01)
     run.terminate()

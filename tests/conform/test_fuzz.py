@@ -18,7 +18,7 @@ SANITIZE = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> Path:
-    """Return the driver, itself under the sanitizers."""
+    """Return the driver, compiled with the sanitizers."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("no C compiler to build the driver with")
@@ -32,7 +32,7 @@ def program(tmp_path_factory) -> Path:
 
 
 def shipped(implementations) -> list[Path | None]:
-    """Return the files of these builds as they come with pqchain."""
+    """Return the files of these builds as packaged."""
     return [builds.built_library(row) for row in fuzz.runnable(implementations)]
 
 
@@ -49,7 +49,7 @@ def test_builds_agree_on_damaged_vectors(program, algorithm, implementations):
 
 
 def test_differing_builds_are_detected(program):
-    """Falcon of the second round has a greater bound."""
+    """Round-2 Falcon has a larger norm bound."""
     libraries = shipped(["liboqs-0.13/ref", "liboqs-0.7.1/ref"])
     process = fuzz.fuzz(program, 2000, "Falcon-512", libraries)
     assert process.returncode == 1

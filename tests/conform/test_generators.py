@@ -43,7 +43,7 @@ def test_every_family_has_vectors_and_every_rule_both_verdicts(vectors):
         assert counts[name, "invalid"], name
 
 
-def test_files_have_the_digests_that_are_committed(vectors):
+def test_files_have_the_committed_digests(vectors):
     import hashlib
 
     committed = suite.digests()
@@ -52,7 +52,7 @@ def test_files_have_the_digests_that_are_committed(vectors):
     assert len(committed) == 2 * len(ALGORITHMS)
 
 
-def test_files_keep_their_schemas(vectors):
+def test_files_match_their_schemas(vectors):
     validator = pytest.importorskip("jsonschema").Draft202012Validator
     for content, schema in (
         (formats.wycheproof(vectors[::8]), "wycheproof_verify"),
@@ -63,7 +63,7 @@ def test_files_keep_their_schemas(vectors):
         assert [str(problem.message)[:200] for problem in problems] == []
 
 
-def test_files_read_as_they_were_written(vectors, tmp_path):
+def test_written_files_read_back(vectors, tmp_path):
     for kind in ("wycheproof", "acvp"):
         path = tmp_path / f"{kind}.json"
         path.write_text(formats.text(getattr(formats, kind)(vectors)))
@@ -76,21 +76,21 @@ def test_files_read_as_they_were_written(vectors, tmp_path):
             assert replace(read, key=vector.key, probe=vector.probe) == vector
 
 
-def test_identifiers_are_numbers_in_order(vectors):
+def test_identifiers_are_consecutive(vectors):
     assert [v.number for v in vectors] == list(range(1, len(vectors) + 1))
     assert by_ident(vectors, f"{vectors[0].algorithm}:3") is vectors[2]
     with pytest.raises(UnknownName, match="unknown vector"):
         by_ident(vectors, f"{vectors[0].algorithm}:0")
 
 
-def test_a_vector_on_which_oracles_differ_is_never_handed_out():
+def test_vector_with_differing_oracles_is_rejected():
     good = generate("ML-DSA-44")[0]
     wrong = replace(good, expected={"valid": "invalid", "invalid": "valid"}[good.expected])
     with pytest.raises(DataError, match="oracles disagree on 1 vectors of ML-DSA-44"):
         oracles.decided([wrong], "ML-DSA-44")
 
 
-def test_a_vector_that_fails_for_another_reason_is_noticed():
+def test_vector_with_a_wrong_failure_reason_is_rejected():
     by_probe = {vector.probe: vector for vector in generate("ML-DSA-44")}
     two_reasons = by_probe["honest key, signature empty"]
     strayed = replace(two_reasons, family="z-bound")
@@ -99,7 +99,7 @@ def test_a_vector_that_fails_for_another_reason_is_noticed():
     assert not verdicts.agree(strayed)
 
 
-def test_wrong_names_and_words_are_refused():
+def test_unknown_names_are_rejected():
     with pytest.raises(UnknownName, match="Hawk-512"):
         suite.vectors(["Hawk-512"])
     with pytest.raises(UnknownName):
@@ -111,7 +111,7 @@ def test_wrong_names_and_words_are_refused():
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"mode": "keyGen"}', '{"algorithm": "RSA"}'])
-def test_files_that_are_none_are_refused(tmp_path, text):
+def test_invalid_files_are_rejected(tmp_path, text):
     path = tmp_path / "vectors.json"
     path.write_text(text)
     with pytest.raises(DataError, match="is not a file of verification vectors"):

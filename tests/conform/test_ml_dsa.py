@@ -43,7 +43,7 @@ def test_keys_and_signatures_equal_portable_c(name):
 
 def test_wycheproof_verdicts_are_reproduced():
     if not WYCHEPROOF.is_file():
-        pytest.skip(f"{WYCHEPROOF.name} is not in shared/kats/wycheproof beside the checkout")
+        pytest.skip(f"{WYCHEPROOF.name} is not in shared/kats/wycheproof next to the checkout")
     verifier = MLDSAVerifier("ML-DSA-65")
     cases = formats.read(WYCHEPROOF)
     assert len(cases) >= 200

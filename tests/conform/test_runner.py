@@ -39,13 +39,13 @@ def ask(kind: str, vector, limit_seconds: float = 30.0):
 
 
 @pytest.mark.parametrize("kind", ["accept", "panic", "refuse", "unsupported"])
-def test_a_verdict_is_handed_on_with_its_times(kind, some):
+def test_verdict_has_times(kind, some):
     answer = ask(kind, some[0])
     assert answer.verdict == kind
     assert answer.nanoseconds == (1000, 1000, 1000)
 
 
-def test_a_process_that_dies_is_a_crash_and_is_started_again(some):
+def test_dead_process_is_a_crash_and_is_restarted(some):
     with fake("crash").adapter() as adapter:
         assert adapter.ask(some[0]).verdict == "accept"
         answer = adapter.ask(some[0])
@@ -55,7 +55,7 @@ def test_a_process_that_dies_is_a_crash_and_is_started_again(some):
 
 
 @pytest.mark.parametrize("kind", ["hang", "deaf", "drips"])
-def test_a_process_that_hangs_is_a_timeout(kind, some):
+def test_hanging_process_is_a_timeout(kind, some):
     # More than the capacity of a pipe: a verifier that does not read must not block the client.
     answer = ask(kind, replace(some[0], message=bytes(100_000)), limit_seconds=0.5)
     assert (answer.verdict, answer.reason) == ("timeout", "no answer in 0.5 s")
@@ -70,7 +70,7 @@ def test_a_process_that_hangs_is_a_timeout(kind, some):
         ("floods", "000000"),
     ],
 )
-def test_what_is_no_answer_is_malformed_and_says_why(kind, reason, some):
+def test_invalid_answer_is_malformed_with_the_reason(kind, reason, some):
     answer = ask(kind, some[0])
     assert answer.verdict == "malformed"
     assert reason in answer.reason
@@ -85,7 +85,7 @@ def test_what_is_no_answer_is_malformed_and_says_why(kind, reason, some):
         ("nested", [], "RecursionError"),
     ],
 )
-def test_an_answer_that_python_cannot_hold_is_malformed(kind, arguments, reason, some):
+def test_unrepresentable_answer_is_malformed(kind, arguments, reason, some):
     with fake(kind, *arguments).adapter(limit_seconds=30.0) as adapter:
         answer = adapter.ask(some[0])
     assert answer.verdict == "malformed"
@@ -94,7 +94,7 @@ def test_an_answer_that_python_cannot_hold_is_malformed(kind, arguments, reason,
 
 
 @pytest.mark.parametrize("then", ["answers", "hang"])
-def test_what_a_verifier_started_ends_with_it(then, some, tmp_path):
+def test_child_processes_of_a_verifier_are_ended(then, some, tmp_path):
     marker = tmp_path / "late"
     with fake("grandchild", str(marker), then).adapter(limit_seconds=0.7) as adapter:
         assert adapter.ask(some[0]).verdict == ("timeout" if then == "hang" else "accept")
@@ -111,7 +111,7 @@ def test_stderr_of_a_verifier_is_kept_to_its_last_kilobytes(some):
     assert 10_000 < len(child.stderr_tail) <= 16 << 10
 
 
-def test_a_verifier_that_only_writes_rubbish_is_asked_ten_times(some, monkeypatch):
+def test_malformed_answers_end_the_run_after_ten(some, monkeypatch):
     starts = []
     start = Adapter._start
     monkeypatch.setattr(Adapter, "_start", lambda self: starts.append(self) or start(self))
@@ -121,13 +121,13 @@ def test_a_verifier_that_only_writes_rubbish_is_asked_ten_times(some, monkeypatc
     assert summary["crashes"].sum() == len(many)
 
 
-def test_a_verifier_that_fails_is_timed_no_more(some):
+def test_failed_verifier_is_not_timed_again(some):
     honest = [v for v in generate("ML-DSA-44") if v.key == "honest" and v.expected == "valid"]
     frame = timing.measure([fake("accept"), fake("crash")], honest, rounds=2)
     assert frame["implementation"].tolist() == ["accept"]
 
 
-def test_a_program_that_is_not_there_is_refused(some):
+def test_missing_program_is_rejected(some):
     with (
         Adapter(["./no-such-program"]) as adapter,
         pytest.raises(UsageError, match="no-such-program cannot be started"),
@@ -135,7 +135,7 @@ def test_a_program_that_is_not_there_is_refused(some):
         adapter.ask(some[0])
 
 
-def test_the_model_is_right_and_who_accepts_everything_is_not(some):
+def test_model_passes_and_accept_all_fails(some):
     verdicts, summary = runner.run([fake("right"), fake("accept")], some)
     by_name = summary.groupby("implementation").sum(numeric_only=True)
     assert by_name.loc["right", "right"] == len(some) == by_name.loc["right", "vectors"]
@@ -146,14 +146,14 @@ def test_the_model_is_right_and_who_accepts_everything_is_not(some):
     assert len(tables.wrong_verdicts(verdicts).rows) == invalid
 
 
-def test_what_is_left_open_is_neither_right_nor_wrong():
+def test_undecided_vectors_are_not_judged():
     open_cases = [v for v in generate("Falcon-512") if v.expected == "acceptable"]
     _, summary = runner.run([fake("accept")], open_cases)
     sums = summary.sum(numeric_only=True)
     assert (sums["right"], sums["wrong"], sums["accepted"]) == (0, 0, len(open_cases))
 
 
-def test_broken_verifiers_are_asked_no_more_after_a_while(some):
+def test_broken_verifiers_are_abandoned(some):
     many = (some * 3)[:30]
     verdicts, summary = runner.run([fake("hang")], many, limit_seconds=0.3)
     assert set(verdicts["outcome"]) == {"timeout"}
@@ -163,7 +163,7 @@ def test_broken_verifiers_are_asked_no_more_after_a_while(some):
     assert "no more requests after 10 crashes" in "".join(summary["reason"])
 
 
-def test_a_refusal_is_a_rejection_and_a_panic_is_a_crash():
+def test_error_is_a_rejection_and_panic_is_a_crash():
     assert runner.outcome("invalid", "refuse") == "right"
     assert runner.outcome("valid", "refuse") == "wrong"
     assert runner.outcome("invalid", "panic") == "crash"
@@ -171,7 +171,7 @@ def test_a_refusal_is_a_rejection_and_a_panic_is_a_crash():
     assert runner.outcome("valid", "unsupported") == "unsupported"
 
 
-def test_a_verifier_that_supports_no_vector_has_a_row_that_says_so(some):
+def test_verifier_that_supports_no_vector_has_a_row_that_says_so(some):
     verdicts, summary = runner.run([fake("unsupported")], some)
     assert set(verdicts["outcome"]) == {"unsupported"}
     assert summary["status"].tolist() == ["unsupported"]
@@ -180,7 +180,7 @@ def test_a_verifier_that_supports_no_vector_has_a_row_that_says_so(some):
     assert tables.findings(summary, known={})[-1].endswith("in the table: unsupported.")
 
 
-def test_an_unsupported_algorithm_beside_a_supported_one_has_no_row(some):
+def test_unsupported_algorithm_beside_a_supported_one_has_no_row(some):
     dilithium = replace(some[0], algorithm="Dilithium2")
     _, summary = runner.run(registry.select(["cryptography (OpenSSL)"]), [*some, dilithium])
     assert set(summary["algorithm"]) == {"ML-DSA-44"}
@@ -201,7 +201,7 @@ def test_our_adapter_without_a_known_name_is_a_usage_error(names, message):
 
 
 @pytest.mark.parametrize("name", ["pqchain liboqs-0.13/ref"])
-def test_our_own_builds_are_right(name, some):
+def test_pqchain_builds_conform(name, some):
     falcon = generate("Falcon-padded-512")[::5]
     _, summary = runner.run(registry.select([name]), [*some, *falcon])
     assert set(summary["status"]) == {"ok"}
@@ -210,7 +210,7 @@ def test_our_own_builds_are_right(name, some):
     )
 
 
-def test_who_cannot_run_here_is_a_row_with_its_reason(some, monkeypatch):
+def test_unavailable_verifier_is_a_row_with_the_reason(some, monkeypatch):
     monkeypatch.setattr(registry, "tools_missing", lambda folder: ["cargo"])
     _, summary = runner.run(registry.select(["fips204"]), some)
     assert summary["status"].tolist() == ["unsupported"]
@@ -218,7 +218,7 @@ def test_who_cannot_run_here_is_a_row_with_its_reason(some, monkeypatch):
     assert tables.overview(summary).rows
 
 
-def test_times_are_medians_with_their_ratio_to_ours(some):
+def test_times_are_medians_with_their_ratio_to_pqchain(some):
     baseline = VerifierSpec(
         name=timing.BASELINE, folder="", command=(sys.executable, str(FAKES), "accept")
     )
@@ -247,7 +247,7 @@ def test_results_are_saved_as_tables_and_as_one_page(some, tmp_path):
     assert "accept" in (tmp_path / "out" / "conformance.md").read_text()
 
 
-def test_versions_are_those_of_the_lock_files():
+def test_versions_equal_the_lock_files():
     for verifier in registry.verifiers().values():
         if verifier.package:
             lock = registry.lock_file(verifier.folder).read_text(encoding="utf-8")
@@ -255,13 +255,13 @@ def test_versions_are_those_of_the_lock_files():
             assert any(verifier.version in lock[i : i + 200] for i in at), verifier.name
 
 
-def test_lock_files_name_no_host_to_fetch_from():
+def test_lock_files_contain_no_host_names():
     for folder in registry.folders():
         text = registry.lock_file(folder).read_text(encoding="utf-8")
         assert "resolved" not in text
 
 
-def test_a_build_is_made_once_and_a_failed_one_says_why(tmp_path, monkeypatch):
+def test_builds_are_cached_and_failures_keep_their_reason(tmp_path, monkeypatch):
     sources = tmp_path / "sources"
     (sources / "go").mkdir(parents=True)
     script = sources / "go" / "build.sh"
@@ -286,7 +286,7 @@ def test_a_build_is_made_once_and_a_failed_one_says_why(tmp_path, monkeypatch):
     registry.build_folder.cache_clear()
 
 
-def test_folders_are_built_side_by_side(tmp_path, monkeypatch):
+def test_folders_are_built_in_parallel(tmp_path, monkeypatch):
     for folder, marker, other in (("go", "one", "two"), ("java", "two", "one")):
         (tmp_path / "sources" / folder).mkdir(parents=True)
         waits = f"touch ../{marker}; until test -e ../{other}; do sleep 0.05; done\n"
@@ -302,7 +302,7 @@ def test_folders_are_built_side_by_side(tmp_path, monkeypatch):
     registry.build_folder.cache_clear()
 
 
-def test_a_version_that_only_the_build_knows_is_read_from_it(tmp_path, monkeypatch):
+def test_version_is_read_from_the_build(tmp_path, monkeypatch):
     monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
     for cached in (registry.build_folder, registry.verifiers):
         cached.cache_clear()
@@ -315,7 +315,7 @@ def test_a_version_that_only_the_build_knows_is_read_from_it(tmp_path, monkeypat
         cached.cache_clear()
 
 
-def test_what_runs_in_this_interpreter_needs_its_library(monkeypatch):
+def test_in_process_verifier_needs_its_library(monkeypatch):
     monkeypatch.setattr(registry, "obstacle", lambda name: f"{name} is not installed")
     native = registry.verifiers()["pqchain liboqs-0.13/ref"]
     assert native.unavailable_reason() == "liboqs-0.13/ref is not installed"
@@ -326,7 +326,7 @@ def test_what_runs_in_this_interpreter_needs_its_library(monkeypatch):
     assert other.unavailable_reason() == "this OpenSSL has no ML-DSA"
 
 
-def test_names_are_checked():
+def test_unknown_verifier_names_are_rejected():
     with pytest.raises(UnknownName, match="did you mean 'circl'"):
         registry.select(["circle"])
     assert registry.from_command(["./my/verifier", "--fast"]).name == "verifier"

@@ -7,11 +7,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pqchain.consensus.network import NAMES, HostPrices, Network, SerialLaw
+from pqchain.consensus.network import NAMES, Network, SerialLaw, ServiceTimes
 from pqchain.consensus.scenario import Faults, Layout, Scenario
 from pqchain.costs import Costs, CostTable
 
-_FREE = HostPrices(
+_FREE = ServiceTimes(
     message_seconds=0.0, byte_seconds=0.0, transaction_seconds=0.0, height_seconds=0.0
 )
 
@@ -54,7 +54,7 @@ _SECONDS = st.one_of(
 
 @st.composite
 def networks(draw: st.DrawFn) -> Network:
-    """Any network, down to one bit per nanosecond and no latency at all."""
+    """Any network, downlink_ns to one bit per nanosecond and no latency at all."""
     return Network(
         law=draw(st.sampled_from(NAMES)),
         rate_bits_per_second=draw(st.sampled_from([1e5, 5e6, 1e8, 1e9, 1e18])),
@@ -66,7 +66,9 @@ def networks(draw: st.DrawFn) -> Network:
         peers=draw(st.integers(1, 8)),
         world=draw(st.booleans()),
         processors=draw(st.integers(1, 5)),
-        prices=draw(st.sampled_from([_FREE, HostPrices(), HostPrices(byte_seconds=1e-7)])),
+        service_times=draw(
+            st.sampled_from([_FREE, ServiceTimes(), ServiceTimes(byte_seconds=1e-7)])
+        ),
         serial=SerialLaw(pair_seconds=draw(_SECONDS), signs=draw(st.sampled_from([0.0, 2.5]))),
     )
 
@@ -86,7 +88,7 @@ def faults(draw: st.DrawFn, delegates: int) -> Faults:
     # Fields that have an effect only together are drawn in pairs.
     slow = draw(ranks)
     late = draw(_pairs([0.2, 1.0], [1e-9, 0.05, 3.0]))
-    cut = draw(_pairs([0.3, 0.5, 1.0], [0.01, 0.3, 1e3]))
+    partitioned = draw(_pairs([0.3, 0.5, 1.0], [0.01, 0.3, 1e3]))
     return Faults(
         crashed=draw(ranks),
         slow=slow,
@@ -94,8 +96,8 @@ def faults(draw: st.DrawFn, delegates: int) -> Faults:
         loss_probability=draw(st.sampled_from([0.0, 0.0, 0.05, 0.5, 1.0])),
         delay_probability=late[0],
         delay_seconds=late[1],
-        partition_fraction=cut[0],
-        heal_seconds=cut[1],
+        partition_fraction=partitioned[0],
+        heal_seconds=partitioned[1],
         invalid=draw(ranks),
         equivocating=draw(ranks),
     )

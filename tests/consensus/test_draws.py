@@ -12,8 +12,8 @@ def test_draws_are_the_same_in_python_numpy_and_compiled_code() -> None:
     pairs = [(0, 0), (1, 2), (2**32 - 1, 2**32 - 1), (7, 2**20), (123_456, 1)]
     for family in (0, 1, draws.key(5, "jitter"), draws.MASK):
         plain = [draws.draw(family, i, j) for i, j in pairs]
-        many = draws.draws(family, [i for i, _ in pairs], [j for _, j in pairs])
-        jitted = [int(compiled.drawn(np.uint64(family), i, j)) for i, j in pairs]
+        many = draws.draw_array(family, [i for i, _ in pairs], [j for _, j in pairs])
+        jitted = [int(compiled.draw_unsigned(np.uint64(family), i, j)) for i, j in pairs]
         assert plain == many.tolist() == jitted
 
 
@@ -29,6 +29,6 @@ def test_mixing_is_splitmix64() -> None:
 def test_scaled_draws_are_the_same_for_arrays() -> None:
     family, spans = draws.key(5, "peer"), [1, 7, 2**31]
     for span in spans:
-        plain = [draws.scaled(draws.draw(family, i, 3), span) for i in range(100)]
-        assert draws.below(family, np.arange(100), 3, span).tolist() == plain
+        plain = [draws.scale(draws.draw(family, i, 3), span) for i in range(100)]
+        assert draws.integers_below(family, np.arange(100), 3, span).tolist() == plain
         assert min(plain) >= 0 and max(plain) < span

@@ -1,4 +1,4 @@
-"""Other networks than the paper's: how latency grows, and who wins."""
+"""Networks beyond the paper: growth of latency, and winning schemes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAPER = papers.costs("pqdpol")
 @pytest.fixture(scope="module")
 def laws() -> pd.DataFrame:
     """Return every kind of network up to 256 nodes."""
-    return landscape.laws(PAPER, exponents=range(1, 9), everybody=6, seeds=(0, 1))
+    return landscape.laws(PAPER, exponents=range(1, 9), all_vote_exponent=6, seeds=(0, 1))
 
 
 def growth(frame: pd.DataFrame, setting: str) -> float:
@@ -30,7 +30,7 @@ def growth(frame: pd.DataFrame, setting: str) -> float:
     return math.log(latency[64] / latency[16], 4)
 
 
-def test_each_network_has_the_law_of_its_name(laws):
+def test_networks_have_the_law_of_their_name(laws):
     assert growth(laws, "paper-serial") == pytest.approx(2, abs=0.01)
     assert growth(laws, "csma") == pytest.approx(2, abs=0.1)
     assert growth(laws, "star") == pytest.approx(1, abs=0.1)
@@ -38,8 +38,8 @@ def test_each_network_has_the_law_of_its_name(laws):
     assert growth(laws, "gossip") < 0.3
 
 
-def test_everybody_votes_up_to_a_bound_and_delegates_beyond(laws):
-    voting = laws["setting"].isin(landscape.EVERYBODY)
+def test_all_nodes_vote_up_to_a_bound_and_delegates_beyond(laws):
+    voting = laws["setting"].isin(landscape.ALL_VOTE_LAWS)
     assert (laws["delegates"] == laws["nodes"])[voting].all()
     assert laws.loc[voting, "nodes"].max() == 64
     gossip = laws[~voting]
@@ -55,43 +55,43 @@ def test_only_networks_with_regions_are_drawn_several_times(laws):
     assert laws[laws["setting"].str.contains("regions")]["rate_bits_per_second"].isna().all()
 
 
-def test_frames_keep_their_contract(laws):
+def test_frames_match_their_contract(laws):
     pd.testing.assert_frame_equal(results.check(laws, LANDSCAPE), laws)
 
 
-def test_a_contest_ranks_full_blocks_by_throughput_and_equal_loads_by_latency():
+def test_contest_ranks_full_blocks_by_throughput_and_equal_loads_by_latency():
     frame = landscape.contest(
         PAPER, algorithms=["Falcon-512", "Dilithium2", "Dilithium5"], exponents=(4,),
         rates=(1e6, 1e10), capacities=(50_000,), loads=(300,),
     )  # fmt: skip
-    found = landscape.winners(frame).set_index(["question", "rate_bits_per_second"])
-    assert len(found) == 4
+    winners = landscape.winners(frame).set_index(["question", "rate_bits_per_second"])
+    assert len(winners) == 4
     # On a slow network bytes decide; on a fast one verification does, where Dilithium2 is better.
-    assert found.loc[("50000 B", 1e6), "winner"] == "Falcon-512"
-    assert found.loc[("300 transactions", 1e6), "winner"] == "Falcon-512"
-    assert found.loc[("300 transactions", 1e10), "winner"] == "Dilithium2"
-    assert (found["lead"] >= 1).all()
-    full, load = found.loc[("50000 B", 1e6)], found.loc[("300 transactions", 1e6)]
+    assert winners.loc[("50000 B", 1e6), "winner"] == "Falcon-512"
+    assert winners.loc[("300 transactions", 1e6), "winner"] == "Falcon-512"
+    assert winners.loc[("300 transactions", 1e10), "winner"] == "Dilithium2"
+    assert (winners["lead"] >= 1).all()
+    full, load = winners.loc[("50000 B", 1e6)], winners.loc[("300 transactions", 1e6)]
     assert (full["ranked_by"], full["amount"]) == ("throughput_per_second", 50_000)
     assert (load["ranked_by"], load["amount"]) == ("latency_seconds", 300)
     full = frame[frame["question"] == "50000 B"]
     best = full[full["rate_bits_per_second"] == 1e6]["throughput_per_second"].nlargest(2)
-    assert found.loc[("50000 B", 1e6), "lead"] == pytest.approx(best.iloc[0] / best.iloc[1])
+    assert winners.loc[("50000 B", 1e6), "lead"] == pytest.approx(best.iloc[0] / best.iloc[1])
     loads = frame[frame["question"] == "300 transactions"]["transactions_per_block"]
     assert loads.between(298, 301).all()
 
 
-def test_small_blocks_count_the_mean_and_large_ones_what_was_drawn():
+def test_small_blocks_use_mean_lengths_and_large_ones_drawn_lengths():
     frame = landscape.contest(
         PAPER, algorithms=["Falcon-512"], exponents=(2,), rates=(1e9,),
         capacities=(50_000, 1_000_000), loads=(),
     )  # fmt: skip
     small, large = frame["transactions_per_block"]
     assert small == pytest.approx(29.43, abs=0.01)
-    assert large == int(large) > landscape.LARGE
+    assert large == int(large) > landscape.MAX_EXACT_TRANSACTIONS
 
 
-def test_a_scheme_alone_wins_without_a_lead():
+def test_single_scheme_wins_without_a_lead():
     frame = landscape.contest(
         PAPER, algorithms=["Falcon-512"], exponents=(2,), rates=(1e9,), capacities=(50_000,),
         loads=(),
@@ -101,7 +101,7 @@ def test_a_scheme_alone_wins_without_a_lead():
     assert np.isnan(row["lead"])
 
 
-def test_what_cannot_run_is_a_row_with_the_reason(monkeypatch):
+def test_unsupported_runs_are_rows_with_the_reason(monkeypatch):
     def refuse(scenario: Scenario) -> None:
         raise PqchainError("too large for this machine")
 
@@ -112,22 +112,22 @@ def test_what_cannot_run_is_a_row_with_the_reason(monkeypatch):
     assert landscape.winners(frame).empty
 
 
-def test_winners_refuse_another_frame(laws):
+def test_winners_reject_other_frames(laws):
     with pytest.raises(DataError, match="landscape"):
         landscape.winners(pd.DataFrame({"question": []}))
-    with pytest.raises(DataError, match=r"'latency' is no question of a contest; pass a frame of"):
+    with pytest.raises(DataError, match=r"got 'latency'\. Pass a frame of contest"):
         landscape.winners(laws)
 
 
-def test_equal_loads_hold_equally_many_transactions_of_any_scheme():
+def test_equal_loads_have_equal_transaction_counts():
     row = Costs(
         algorithm="Dilithium2", public_key_bytes=1312, signature_bytes=2420,
         generate_keypair_seconds=1e-4, sign_seconds=1e-4, verify_seconds=1e-4, source="test",
     )  # fmt: skip
-    one = Scenario(
+    case = Scenario(
         algorithm="Dilithium2", costs=CostTable(rows=(row,), source="test"), nodes=4,
         network=named("mesh"),
     )  # fmt: skip
     for count in (1, 30, 299):
-        held = one.with_(block_bytes=landscape._holding(one, count))
-        assert held.transactions_per_block() == count
+        filled = case.with_(block_bytes=landscape._block_bytes(case, count))
+        assert filled.transactions_per_block() == count

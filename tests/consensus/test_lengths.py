@@ -9,7 +9,7 @@ from pqchain.consensus import lengths
 
 
 def test_mean_fill_equals_the_enumerated_mean() -> None:
-    # Lengths 1 or 2, room for 4: by hand over all sequences, 2 + 1/2 + ... = 2.6875.
+    # Lengths 1 or 2, capacity 4: enumerated by hand, 2 + 1/2 + ... = 2.6875.
     shares = {1: 1, 2: 1}
     expected = 1 + 1 + (1 - 4 / 8) + 1 / 16  # P(S1<=4), P(S2<=4), P(S3<=4) = 4/8, P(S4<=4)
     assert lengths.mean_fill(shares, capacity_bytes=4, fixed_bytes=0) == pytest.approx(expected)
@@ -27,10 +27,10 @@ def test_signature_lengths_are_those_of_liboqs() -> None:
         mean = lengths.mean(counted)
         variance = sum(count * (size - mean) ** 2 for size, count in counted.items()) / total
         _, secret_key = signer.generate_keypair()
-        found = [len(signer.sign(b"%d" % i, secret_key)) for i in range(samples)]
+        sizes = [len(signer.sign(b"%d" % i, secret_key)) for i in range(samples)]
         error = (variance / samples) ** 0.5
-        assert abs(sum(found) / samples - mean) < 6 * error
-        assert max(found) <= algorithms.get(name).signature_max_bytes
+        assert abs(sum(sizes) / samples - mean) < 6 * error
+        assert max(sizes) <= algorithms.get(name).signature_max_bytes
         assert round(mean) == algorithms.get(name).signature_bytes
 
 
@@ -41,6 +41,6 @@ def test_mean_weighs_lengths_by_their_counts() -> None:
 
 def test_equal_blocks_draw_equal_lengths() -> None:
     counted = lengths.LENGTHS["Falcon-512"]
-    one, same, other = (lengths.sample(counted, count=50, seed=1, block=n) for n in (0, 0, 1))
-    assert one.tolist() == same.tolist() != other.tolist()
-    assert set(one.tolist()) <= set(counted)
+    first, same, other = (lengths.sample(counted, count=50, seed=1, block=n) for n in (0, 0, 1))
+    assert first.tolist() == same.tolist() != other.tolist()
+    assert set(first.tolist()) <= set(counted)

@@ -1,4 +1,4 @@
-"""Faults, safety and liveness; arrivals; who proposes."""
+"""Faults, safety and liveness; arrivals; rotation of proposers."""
 
 from __future__ import annotations
 
@@ -25,24 +25,30 @@ def run(**changes: Any) -> Run:
     return model.run(scenario(**(settings_ | changes)))
 
 
-def test_runs_are_compared_by_what_happened() -> None:
-    done = run(blocks=2)
-    assert done == run(blocks=2)
-    assert done.heights[0] == run(blocks=2).heights[0] != done.heights[1]
-    assert done.heights[0].outcomes[0] == run().heights[0].outcomes[0]
-    for other in (run(blocks=2, seed=1), run(blocks=3), run(nodes=4, blocks=2), done.heights, None):
-        assert done != other
+def test_runs_compare_by_content() -> None:
+    result = run(blocks=2)
+    assert result == run(blocks=2)
+    assert result.heights[0] == run(blocks=2).heights[0] != result.heights[1]
+    assert result.heights[0].outcomes[0] == run().heights[0].outcomes[0]
+    for other in (
+        run(blocks=2, seed=1),
+        run(blocks=3),
+        run(nodes=4, blocks=2),
+        result.heights,
+        None,
+    ):
+        assert result != other
     with pytest.raises(TypeError, match="unhashable"):
-        hash(done)
+        hash(result)
 
 
-def test_without_faults_one_view_is_enough() -> None:
-    done = run(blocks=3)
-    assert (done.is_safe, done.is_live, done.views) == (True, True, 3)
+def test_fault_free_height_takes_one_view() -> None:
+    result = run(blocks=3)
+    assert (result.is_safe, result.is_live, result.views) == (True, True, 3)
 
 
 @pytest.mark.parametrize("fault", ["crashed", "invalid"])
-def test_a_bad_proposer_costs_a_timeout(fault: str) -> None:
+def test_faulty_proposer_costs_a_timeout(fault: str) -> None:
     plain, faulty = run(), run(faults=Faults(**{fault: (0,)}))
     assert faulty.is_live and faulty.is_safe
     assert faulty.views == 2
@@ -50,7 +56,7 @@ def test_a_bad_proposer_costs_a_timeout(fault: str) -> None:
 
 
 @pytest.mark.parametrize("phases", [1, 2])
-def test_up_to_f_crashes_are_survived_and_one_more_is_not(phases: int) -> None:
+def test_f_crashes_are_tolerated_and_f_plus_1_are_not(phases: int) -> None:
     # Of ten, f is 3.
     fine = run(vote_phases=phases, faults=Faults(crashed=(7, 8, 9)))
     stuck = run(vote_phases=phases, faults=Faults(crashed=(6, 7, 8, 9)))
@@ -60,25 +66,25 @@ def test_up_to_f_crashes_are_survived_and_one_more_is_not(phases: int) -> None:
 
 
 def test_equivocation_splits_votes_and_two_phases_recover() -> None:
-    done = run(faults=Faults(equivocating=(0,)))
-    assert done.is_safe and done.is_live and done.views == 2
+    result = run(faults=Faults(equivocating=(0,)))
+    assert result.is_safe and result.is_live and result.views == 2
 
 
 def test_with_one_phase_an_equivocating_proposer_can_stop_the_height() -> None:
     # Each delegate votes once in a height, so a split vote stays split: safe, and not live.
-    done = run(vote_phases=1, faults=Faults(equivocating=(0,)))
-    assert done.is_safe and not done.is_live
+    result = run(vote_phases=1, faults=Faults(equivocating=(0,)))
+    assert result.is_safe and not result.is_live
 
 
 def test_without_votes_an_equivocating_proposer_forks_the_chain() -> None:
-    # The paper's "verify and append" taken by the letter.
-    done = run(vote_phases=0, faults=Faults(equivocating=(0,)))
-    assert not done.is_safe
+    # The paper's "verify and append", implemented literally.
+    result = run(vote_phases=0, faults=Faults(equivocating=(0,)))
+    assert not result.is_safe
 
 
 def test_beyond_f_equivocators_can_break_safety() -> None:
-    done = run(vote_phases=1, faults=Faults(equivocating=(0, 1, 2, 3, 4, 5)))
-    assert not done.is_safe
+    result = run(vote_phases=1, faults=Faults(equivocating=(0, 1, 2, 3, 4, 5)))
+    assert not result.is_safe
 
 
 _VOTING = [name for name in NAMES if name != "paper-serial"]
@@ -87,7 +93,7 @@ _VOTING = [name for name in NAMES if name != "paper-serial"]
 
 @settings(max_examples=400, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_at_most_f_faulty_never_finalise_two_blocks(data: st.DataObject) -> None:
+def test_f_faulty_delegates_cannot_break_safety(data: st.DataObject) -> None:
     count = data.draw(st.integers(4, 22))
     ranks = data.draw(st.lists(st.integers(0, count - 1), max_size=(count - 1) // 3, unique=True))
     cut = data.draw(st.integers(0, len(ranks)))
@@ -104,7 +110,7 @@ def test_at_most_f_faulty_never_finalise_two_blocks(data: st.DataObject) -> None
         heal_seconds=data.draw(st.sampled_from([0.2, 1.5])) if halved else 0.0,
         slow=tuple(ranks[:1]),
     )
-    done = model.run(
+    result = model.run(
         scenario(
             nodes=count, network=named(data.draw(st.sampled_from(_VOTING))), exchange="broadcast",
             vote_phases=data.draw(st.integers(1, 2)), costs=table(verify=1e-3, sign=1e-3),
@@ -112,19 +118,19 @@ def test_at_most_f_faulty_never_finalise_two_blocks(data: st.DataObject) -> None
             max_views=8, faults=faults, seed=data.draw(st.integers(0, 10**6)),
         )
     )  # fmt: skip
-    assert done.is_safe
+    assert result.is_safe
 
 
 @settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_with_two_phases_at_most_f_faulty_never_stop_a_timely_network(data: st.DataObject) -> None:
+def test_f_faulty_delegates_cannot_stop_two_phase_voting(data: st.DataObject) -> None:
     count = data.draw(st.integers(4, 16))
     ranks = data.draw(st.lists(st.integers(0, count - 1), max_size=(count - 1) // 3, unique=True))
     cut = data.draw(st.integers(0, len(ranks)))
     other = data.draw(st.integers(cut, len(ranks)))
-    # Gossip may go around the dead.
+    # Gossip may route around crashed nodes.
     law = data.draw(st.sampled_from([law for law in _VOTING if law != "gossip"]))
-    done = model.run(
+    result = model.run(
         scenario(
             nodes=count, network=named(law), exchange="broadcast", vote_phases=2,
             view_timeout_seconds=100.0, max_views=2 * count, blocks=2,
@@ -135,40 +141,40 @@ def test_with_two_phases_at_most_f_faulty_never_stop_a_timely_network(data: st.D
             seed=data.draw(st.integers(0, 10**6)),
         )
     )  # fmt: skip
-    assert done.is_live and done.is_safe
-    # Two heights; each bad proposer costs a view, and a lock that it left one more.
-    assert done.views <= 2 * (2 + len(ranks))
+    assert result.is_live and result.is_safe
+    # Two heights; each faulty proposer costs a view, and a lock from it one more.
+    assert result.views <= 2 * (2 + len(ranks))
 
 
-def test_delayed_messages_delay_and_nothing_more() -> None:
+def test_delayed_messages_only_delay() -> None:
     late = Faults(delay_probability=1.0, delay_seconds=0.5)
-    done = run(faults=late)
-    # A block, a vote and a commit, each late by half a second.
-    assert done.latency_seconds == pytest.approx(1.5 + run().latency_seconds, rel=1e-6)
-    assert done.is_live and done.views == 1
+    result = run(faults=late)
+    # A block, a vote and a commit, each delayed by half a second.
+    assert result.latency_seconds == pytest.approx(1.5 + run().latency_seconds, rel=1e-6)
+    assert result.is_live and result.views == 1
 
 
-def test_a_timeout_shorter_than_a_partition_is_lived_through_in_more_views() -> None:
-    done = run(
+def test_partition_longer_than_the_timeout_costs_views() -> None:
+    result = run(
         faults=Faults(partition_fraction=0.5, heal_seconds=12.0), view_timeout_seconds=5.0,
         max_views=8,
     )  # fmt: skip
-    assert done.is_live and done.is_safe and done.views == 3
+    assert result.is_live and result.is_safe and result.views == 3
 
 
-def test_all_messages_lost_is_safe_and_not_live() -> None:
-    done = run(faults=Faults(loss_probability=1.0), max_views=3)
-    assert (done.is_safe, done.is_live, done.views) == (True, False, 3)
+def test_total_loss_is_safe_but_not_live() -> None:
+    result = run(faults=Faults(loss_probability=1.0), max_views=3)
+    assert (result.is_safe, result.is_live, result.views) == (True, False, 3)
 
 
-def test_a_partition_that_heals_delays_and_nothing_more() -> None:
+def test_healed_partition_only_delays() -> None:
     cut = Faults(partition_fraction=0.5, heal_seconds=3.0)
-    done = run(faults=cut)
-    assert done.is_live and done.is_safe and done.views == 1
-    assert 3.0 <= done.latency_seconds < 3.5
+    result = run(faults=cut)
+    assert result.is_live and result.is_safe and result.views == 1
+    assert 3.0 <= result.latency_seconds < 3.5
 
 
-def test_a_slow_delegate_only_delays_itself() -> None:
+def test_slow_delegate_only_delays_itself() -> None:
     costs = table(verify=1e-3)
     plain = run(costs=costs, faults=Faults())
     slow = run(costs=costs, faults=Faults(slow=(9,), slow_factor=50))
@@ -178,25 +184,25 @@ def test_a_slow_delegate_only_delays_itself() -> None:
 
 
 def test_lost_blocks_leave_delegates_behind() -> None:
-    done = run(vote_phases=1, max_views=1, faults=Faults(loss_probability=0.3), seed=4)
-    final = done.heights[0].final_ns
-    assert not done.is_live and (final < NEVER).any() and (final >= NEVER).any()
+    result = run(vote_phases=1, max_views=1, faults=Faults(loss_probability=0.3), seed=4)
+    final = result.heights[0].final_ns
+    assert not result.is_live and (final < NEVER).any() and (final >= NEVER).any()
 
 
 def test_arrivals_wait_for_their_block() -> None:
     rate = 20.0
-    done = run(arrivals_per_second=rate, blocks=40, network=named("mesh"))
-    assert done.is_live
-    # The chain is far from full: throughput is the rate of arrival.
-    assert done.throughput_per_second == pytest.approx(rate, rel=0.25)
+    result = run(arrivals_per_second=rate, blocks=40, network=named("mesh"))
+    assert result.is_live
+    # The chain is far below capacity: throughput is the arrival rate.
+    assert result.throughput_per_second == pytest.approx(rate, rel=0.25)
     # A transaction waits for at most two blocks' time.
-    assert done.latency_seconds < 2.5 * run().latency_seconds
+    assert result.latency_seconds < 2.5 * run().latency_seconds
 
 
-def test_who_proposes_goes_in_turns() -> None:
+def test_proposers_rotate() -> None:
     def proposers(proposal: str) -> list[int]:
-        done = run(nodes=4, blocks=5, proposal=proposal, vote_phases=0)
-        return [int(np.argmin(height.final_ns)) for height in done.heights]
+        result = run(nodes=4, blocks=5, proposal=proposal, vote_phases=0)
+        return [int(np.argmin(height.final_ns)) for height in result.heights]
 
     assert proposers("votes") == [0, 1, 2, 3, 0]
     assert sorted(proposers("dpos")[:4]) == [0, 1, 2, 3]
@@ -204,7 +210,7 @@ def test_who_proposes_goes_in_turns() -> None:
 
 
 def test_signing_blocks_and_attesting_them_takes_time() -> None:
-    # Bytes take no time, so that the block's signature only takes what it is to make and verify.
+    # Bytes take no time, so the block signature costs only signing and verification.
     costs, quick = table(sign=0.01, verify=0.001), named("mesh", rate_bits_per_second=1e18)
     plain = run(costs=costs, vote_phases=0, network=quick)
     signed = run(costs=costs, vote_phases=0, network=quick, signed_blocks=True)
@@ -218,11 +224,11 @@ def test_signing_blocks_and_attesting_them_takes_time() -> None:
 
 def test_threads_share_the_verification_of_a_block() -> None:
     costs = table(verify=0.01)
-    one, four = (run(costs=costs, vote_phases=0, verification_threads=n) for n in (1, 4))
-    assert one.latency_seconds - four.latency_seconds == pytest.approx(12 * 0.01 * 3 / 4)
+    single, four = (run(costs=costs, vote_phases=0, verification_threads=n) for n in (1, 4))
+    assert single.latency_seconds - four.latency_seconds == pytest.approx(12 * 0.01 * 3 / 4)
 
 
-def test_one_node_alone_agrees_with_itself() -> None:
-    done = model.run(scenario(nodes=1, network=named("mesh")))
-    assert done.is_live
-    assert done.latency_seconds == pytest.approx(scenario().cost.sign_seconds)
+def test_single_node_reaches_consensus() -> None:
+    result = model.run(scenario(nodes=1, network=named("mesh")))
+    assert result.is_live
+    assert result.latency_seconds == pytest.approx(scenario().cost.sign_seconds)

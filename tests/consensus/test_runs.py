@@ -12,20 +12,20 @@ from pqchain.errors import DataError, UsageError
 from tests.consensus.scenarios import scenario
 
 
-def test_a_record_says_what_ran_and_what_came_out() -> None:
-    one = scenario(network=named("gossip"), nodes=64, delegates=7, seed=3)
-    done = model.run(one)
-    row = done.record(runs.SWEEP)
+def test_record_has_scenario_and_result() -> None:
+    case = scenario(network=named("gossip"), nodes=64, delegates=7, seed=3)
+    result = model.run(case)
+    row = result.record(runs.SWEEP)
     assert tuple(row) == tuple(runs.SWEEP.columns)
-    assert row["scenario"] == one.identifier and row["costs"] == "test"
+    assert row["scenario"] == case.identifier and row["costs"] == "test"
     assert (row["nodes"], row["delegates"], row["network"]) == (64, 7, "gossip")
-    assert row["latency_seconds"] == done.latency_seconds
+    assert row["latency_seconds"] == result.latency_seconds
     assert row["messages"] == 64 * 8 + 7 * 6
     assert row["spread_seconds"] > 0 and row["is_live"] and row["reason"] == ""
     assert math.isnan(model.run(scenario()).record(runs.SWEEP)["spread_seconds"])
 
 
-def test_what_is_not_live_says_who_lacks_what() -> None:
+def test_stalled_run_names_the_nodes_without_blocks() -> None:
     stuck = scenario(
         network=named("mesh"), faults=Faults(crashed=(0, 1, 2)), view_timeout_seconds=1.0,
         max_views=4, blocks=3,
@@ -41,14 +41,14 @@ def test_what_is_not_live_says_who_lacks_what() -> None:
     assert math.isnan(row["latency_seconds"]) and row["throughput_per_second"] == 0.0
 
 
-def test_what_an_engine_refuses_is_a_row_with_its_reason() -> None:
+def test_engine_errors_are_rows_with_the_reason() -> None:
     row = runs.failed(scenario(), UsageError("too large"))
     frame = runs.SWEEP.frame([row, model.run(scenario()).record(runs.SWEEP)])
     assert frame["status"].tolist() == ["unsupported", "ok"]
     assert frame["reason"].tolist() == ["too large", ""]
 
 
-def test_means_over_seeds_have_students_interval() -> None:
+def test_means_over_seeds_have_student_t_intervals() -> None:
     runs = sweep(
         [scenario(network=named("regions"), nodes=4, seed=seed) for seed in range(5)]
         + [scenario(network=named("mesh"), nodes=4, seed=0)],
@@ -73,6 +73,6 @@ def test_runs_that_are_not_live_count_in_live_only() -> None:
     assert means["latency_seconds"][0] == runs["latency_seconds"][0]
 
 
-def test_other_frames_are_refused() -> None:
+def test_other_frames_are_rejected() -> None:
     with pytest.raises(DataError, match="consensus"):
         over_seeds(pd.DataFrame({"latency": [1.0]}))

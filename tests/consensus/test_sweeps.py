@@ -1,4 +1,4 @@
-"""Sweeps: whoever runs them, whatever dies, the bytes are the same."""
+"""Sweeps give equal bytes for any executor and after crashes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,7 +28,7 @@ COSTS = papers.costs("pqdpol")
 
 @pytest.fixture(scope="module")
 def cases() -> list[Scenario]:
-    """Some of every network; two of them not live, one beyond the reference engine."""
+    """Scenarios of every network; two are not live, one exceeds the reference engine."""
     small = grid(
         COSTS,
         algorithms=["Falcon-512", "Dilithium2"],
@@ -42,16 +43,16 @@ def cases() -> list[Scenario]:
 
 @pytest.fixture(scope="module")
 def expected(cases: list[Scenario]) -> bytes:
-    """What one process alone makes of them."""
+    """Results of a single process."""
     return _bytes(sweep(cases, workers=1, engine="simpy"))
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A Dask cluster of two processes on this machine."""
+    """A local Dask cluster of two processes."""
     from dask.distributed import LocalCluster
 
-    # Any port for its page: at the same time another process of the tests may have a cluster.
+    # Any dashboard port: another test process may run a cluster at the same time.
     with LocalCluster(
         n_workers=2, threads_per_worker=1, processes=True,
         dashboard_address="127.0.0.1:0", silence_logs=50,
@@ -65,11 +66,11 @@ def _bytes(frame: Any) -> bytes:
 
 @pytest.fixture
 def killing(monkeypatch: pytest.MonkeyPatch) -> Killing:
-    """Return what makes a sweep kill a process when it has stored its first results.
+    """Return a patch that makes a sweep kill a process after its first stored results.
 
-    The list that it gives then holds how many results those were.
+    The returned list then has the number of those results.
     """
-    keep = MODULE._keep
+    keep = MODULE._append
 
     def arm(victim: Callable[[], int]) -> list[int]:
         stored: list[int] = []
@@ -80,7 +81,7 @@ def killing(monkeypatch: pytest.MonkeyPatch) -> Killing:
                 os.kill(victim(), signal.SIGKILL)
                 stored.append(store.read_bytes().count(b"\n"))
 
-        monkeypatch.setattr(MODULE, "_keep", kept)
+        monkeypatch.setattr(MODULE, "_append", kept)
         return stored
 
     return arm
@@ -96,7 +97,7 @@ def test_processes_and_dask_give_the_same_bytes(
     assert (~by_dask["is_live"]).sum() == 3
 
 
-def test_a_killed_process_loses_nothing(
+def test_killed_process_loses_nothing(
     cases: list[Scenario], expected: bytes, tmp_path: Path, killing: Killing
 ) -> None:
     def victim() -> int:
@@ -110,7 +111,7 @@ def test_a_killed_process_loses_nothing(
     assert _bytes(frame) == expected
 
 
-def test_a_killed_dask_worker_loses_nothing(
+def test_killed_dask_worker_loses_nothing(
     cases: list[Scenario], expected: bytes, cluster: Any, tmp_path: Path, killing: Killing
 ) -> None:
     stored = killing(lambda: int(cluster.workers[0].pid))
@@ -122,7 +123,7 @@ def test_a_killed_dask_worker_loses_nothing(
     assert _bytes(frame) == expected
 
 
-def test_a_sweep_goes_on_where_it_was_interrupted(
+def test_interrupted_sweep_resumes(
     cases: list[Scenario], expected: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "new folder" / "store.jsonl"
@@ -132,9 +133,9 @@ def test_a_sweep_goes_on_where_it_was_interrupted(
     ran: list[str] = []
     plain = model.run
 
-    def run(one: Scenario, **settings: Any) -> model.Run:
-        ran.append(one.identifier)
-        return plain(one, **settings)
+    def run(case: Scenario, **settings: Any) -> model.Run:
+        ran.append(case.identifier)
+        return plain(case, **settings)
 
     monkeypatch.setattr(model, "run", run)
     assert _bytes(sweep(cases, workers=1, store=store, engine="simpy")) == expected
@@ -143,41 +144,41 @@ def test_a_sweep_goes_on_where_it_was_interrupted(
     assert len(ran) == len(cases) - 10
 
 
-def test_a_single_scenario_shows_its_blocks_and_several_themselves(
+def test_progress_counts_blocks_or_scenarios(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    one, other = scenario(blocks=3), scenario(seed=1)
-    for scenarios, done, unit in (([one], "3/3 ", "block"), ([one, other], "2/2 ", "scenario")):
+    case, other = scenario(blocks=3), scenario(seed=1)
+    for scenarios, count, unit in (([case], "3/3 ", "block"), ([case, other], "2/2 ", "scenario")):
         sweep(scenarios, workers=1, progress=True)
         bar = capsys.readouterr().err
-        assert done in bar and unit in bar
+        assert count in bar and unit in bar
     sweep([scenario(blocks=3)])
     assert capsys.readouterr().err == ""
 
 
-def test_equal_scenarios_are_run_once_and_returned_as_often_as_asked() -> None:
-    one = scenario(seed=5)
-    frame = sweep([one, scenario(seed=6), one], workers=1)
+def test_equal_scenarios_run_once() -> None:
+    case = scenario(seed=5)
+    frame = sweep([case, scenario(seed=6), case], workers=1)
     assert frame["seed"].tolist() == [5, 6, 5]
-    assert frame["scenario"][0] == frame["scenario"][2] == one.identifier
+    assert frame["scenario"][0] == frame["scenario"][2] == case.identifier
 
 
 def test_results_of_another_version_are_not_used(tmp_path: Path) -> None:
     store = tmp_path / "store.jsonl"
-    one = scenario()
-    sweep([one], workers=1, store=store)
+    case = scenario()
+    sweep([case], workers=1, store=store)
     old = json.loads(store.read_text()) | {"schema_version": 0}
     old["row"]["latency_seconds"] = 1e9
     store.write_text(json.dumps(old) + "\n")
     with pytest.raises(DataError, match=r"line 1 of .* was changed after it was written; give ano"):
-        sweep([one], workers=1, store=store)
+        sweep([case], workers=1, store=store)
     del old[checksum.FIELD]
     store.write_text(checksum.dumps(old) + "\n")
-    assert sweep([one], workers=1, store=store)["latency_seconds"][0] < 100
+    assert sweep([case], workers=1, store=store)["latency_seconds"][0] < 100
 
 
 @pytest.mark.parametrize("text", ["hello\nworld\n", "hello", "{}\n", "[1]\n", "1"])
-def test_a_file_that_is_no_store_is_refused_and_kept(tmp_path: Path, text: str) -> None:
+def test_file_that_is_not_a_store_is_rejected_and_kept(tmp_path: Path, text: str) -> None:
     store = tmp_path / "notes.txt"
     store.write_text(text)
     with pytest.raises(DataError, match=r"line 1 of .*notes.txt (can|has no ch).*; give another"):
@@ -185,22 +186,59 @@ def test_a_file_that_is_no_store_is_refused_and_kept(tmp_path: Path, text: str) 
     assert store.read_text() == text
 
 
-def test_processes_that_always_die_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def _fails(log: str) -> None:
+    with Path(log).open("a") as file:
+        file.write("run\n")
+    raise ValueError("a defect")
+
+
+def _dies(_: str) -> None:
+    from dask.distributed import KilledWorker
+
+    raise KilledWorker("batch", SimpleNamespace(address="tcp://worker"), 3)
+
+
+def test_exception_is_not_retried(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MODULE, "run_batch", _fails)
+    log = tmp_path / "log"
+    for runs, batches in enumerate(
+        (
+            MODULE._with_processes([(log,)], 1),
+            MODULE._with_dask([(log,)], cluster.scheduler_address),
+        ),
+        start=1,
+    ):
+        with pytest.raises(ValueError, match="a defect"):
+            list(batches)
+        assert log.read_text().count("run") == runs
+
+
+def test_dask_workers_that_always_die_raise_an_error(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MODULE, "run_batch", _dies)
+    with pytest.raises(PqchainError, match=r"they died repeatedly"):
+        list(MODULE._with_dask([("",)], cluster.scheduler_address))
+
+
+def test_repeatedly_crashing_workers_are_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "ATTEMPTS", 1)
     monkeypatch.setattr(MODULE, "run_batch", os._exit)
-    with pytest.raises(PqchainError, match=r"processes died 1 times .* 2 batches are left"):
+    with pytest.raises(PqchainError, match=r"1 pools lost a process and 2 batches are pending"):
         list(MODULE._with_processes([(3,), (4,)], 1))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"engine": "slow"}, r"engine is 'slow'; expected one of fast, numpy, simpy"),
-        ({"batch": 0}, r"batch is 0"),
-        ({"workers": 0}, r"workers 0; expected 1 or more"),
+        ({"engine": "slow"}, r"'slow'.*fast, numpy, simpy"),
+        ({"batch": 0}, r"batch must be .* got 0"),
+        ({"workers": 0}, r"workers must be .* got 0"),
     ],
 )
-def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
+def test_bad_options_are_rejected(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         sweep([scenario()], **options)
 
@@ -208,23 +246,25 @@ def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     "address", ["foo", "nonsense:/1", "bar://host:1", "tcp://host:99999", "tls://host:1"]
 )
-def test_an_address_that_cannot_be_is_refused_before_a_client_is_made(
+def test_invalid_address_is_rejected_without_a_client(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from dask import distributed
 
-    monkeypatch.setattr(distributed, "Client", lambda *given, **named: pytest.fail("was made"))
+    monkeypatch.setattr(distributed, "Client", lambda *positional, **named: pytest.fail("was made"))
     with pytest.raises(UsageError, match=rf"no Dask scheduler answers at '{address}'"):
         sweep([scenario()], scheduler=address)
 
 
-def test_a_scheduler_without_dask_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scheduler_without_dask_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dask.distributed", None)
-    with pytest.raises(Unsupported, match=r"pip install dask distributed, or"):
+    with pytest.raises(
+        Unsupported, match=r"Dask must be installed .*`pip install dask distributed`"
+    ):
         sweep([scenario()], scheduler="tcp://127.0.0.1:1")
 
 
-def test_a_grid_is_every_combination() -> None:
+def test_grid_has_every_combination() -> None:
     made = grid(COSTS, algorithms=["Falcon-512"], exponents=[2, 6], delegates=[None, 8], seeds=[3])
-    assert [(one.nodes, one.delegates) for one in made] == [(4, 4), (4, 4), (64, 64), (64, 8)]
+    assert [(case.nodes, case.delegates) for case in made] == [(4, 4), (4, 4), (64, 64), (64, 8)]
     assert sweep(made, workers=1)["delegates"].tolist() == [4, 4, 64, 8]

@@ -1,4 +1,4 @@
-"""Many signatures at once: what one by one would say, whatever the number of threads."""
+"""Batch verification gives the verdicts of single verification for any thread count."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def batch(name: str, *, one_key: bool) -> tuple[list[bytes], list[bytes], list[b
 
 @pytest.mark.parametrize("one_key", [True, False])
 @pytest.mark.parametrize(("name", "implementation"), OFFERED)
-def test_a_batch_says_what_one_by_one_says(name: str, implementation: str, one_key: bool) -> None:
+def test_batch_verdicts_equal_single_verdicts(
+    name: str, implementation: str, one_key: bool
+) -> None:
     signer = open_signer(name, implementation)
     messages, signatures, public_keys = batch(name, one_key=one_key)
     rng = random.Random(f"{name} {one_key}")
@@ -67,16 +69,16 @@ def test_swapped_messages_or_keys_are_found(name: str, implementation: str) -> N
     assert signer.verify_batch(messages, signatures, swapped, threads=2) == [0, 1]
 
 
-def test_an_empty_batch_is_valid() -> None:
+def test_empty_batch_is_valid() -> None:
     assert open_signer("Ed25519").verify_batch([], [], [], threads=4) == []
 
 
 @pytest.mark.native
-def test_an_empty_batch_is_valid_in_c() -> None:
+def test_empty_batch_is_valid_in_c() -> None:
     assert open_signer("Falcon-512").verify_batch([], [], [], threads=4) == []
 
 
-def test_other_kinds_of_bytes_are_taken_and_other_types_refused() -> None:
+def test_bytes_like_arguments_are_accepted_and_others_rejected() -> None:
     signer = open_signer("Ed25519")
     messages, signatures, public_keys = batch("Ed25519", one_key=True)
     assert signer.verify_batch([bytearray(m) for m in messages], signatures, public_keys) == []
@@ -85,12 +87,12 @@ def test_other_kinds_of_bytes_are_taken_and_other_types_refused() -> None:
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
-def test_impossible_numbers_of_threads_are_refused(threads: object) -> None:
+def test_invalid_thread_counts_are_rejected(threads: object) -> None:
     with pytest.raises(UsageError, match="threads must be"):
         open_signer("Ed25519").verify_batch([], [], [], threads=threads)  # type: ignore[arg-type]
 
 
-def test_columns_of_unequal_length_and_short_keys_are_refused() -> None:
+def test_columns_of_unequal_length_and_short_keys_are_rejected() -> None:
     signer = open_signer("Ed25519")
     messages, signatures, public_keys = batch("Ed25519", one_key=True)
     with pytest.raises(UsageError, match="got 23, 22 and 23"):
@@ -105,7 +107,7 @@ def recoverable() -> RecoverableSigner:
     return signer
 
 
-def test_the_key_is_recovered_from_the_signature_that_verifies() -> None:
+def test_key_is_recovered_from_the_signature_that_verifies() -> None:
     signer = recoverable()
     for i in range(50):
         public_key, secret_key = signer.generate_keypair()
@@ -117,7 +119,7 @@ def test_the_key_is_recovered_from_the_signature_that_verifies() -> None:
         assert signer.recover(message + b"x", signature) != public_key
 
 
-def test_what_verify_would_refuse_gives_no_key() -> None:
+def test_invalid_signatures_recover_no_key() -> None:
     signer = recoverable()
     _, secret_key = signer.generate_keypair()
     signature = signer.sign_recoverable(b"m", secret_key)
@@ -130,7 +132,7 @@ def test_what_verify_would_refuse_gives_no_key() -> None:
     assert signer.recover(b"m", b"\xff" * 64 + b"\x00") is None
 
 
-def test_a_recoverable_signature_needs_a_secret_key() -> None:
+def test_recoverable_signature_needs_a_secret_key() -> None:
     signer = recoverable()
     with pytest.raises(BadLength):
         signer.sign_recoverable(b"m", bytes(31))

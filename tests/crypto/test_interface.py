@@ -1,4 +1,4 @@
-"""The checks that stand before every implementation, with implementations that only record."""
+"""Argument checks before every implementation, with recording implementations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pqchain.errors import BadLength, BadType, UsageError
 
 
 class Recorder(Signer):
-    """Signs with zeros, accepts everything, and notes what reached it."""
+    """Signer that signs with zeros, accepts everything and records its calls."""
 
     def __init__(self, name: str) -> None:
         super().__init__(get(name), "recorder")
@@ -31,7 +31,7 @@ class Recorder(Signer):
 
 
 class KemRecorder(Kem):
-    """Encapsulates zeros and notes what reached it."""
+    """KEM that encapsulates zeros and records its calls."""
 
     def __init__(self, name: str) -> None:
         super().__init__(get(name), "recorder")
@@ -51,7 +51,7 @@ class KemRecorder(Kem):
         return bytes(32)
 
 
-def test_bytes_pass_untouched_and_views_are_copied_once():
+def test_bytes_are_not_copied_and_views_once():
     signer = Recorder("ML-DSA-44")
     public_key, secret_key = signer.generate_keypair()
     message = bytes(range(256)) * 8
@@ -67,14 +67,14 @@ def test_bytes_pass_untouched_and_views_are_copied_once():
 
 
 @pytest.mark.parametrize("length", [0, 1, 2419, 2421, 4840])
-def test_a_signature_of_a_wrong_length_never_reaches_the_library(length):
+def test_wrong_signature_length_is_invalid_without_a_library_call(length):
     signer = Recorder("ML-DSA-44")
     assert signer.verify(b"", bytes(length), bytes(1312)) is False
     assert signer.seen == []
     assert signer.verify(b"", bytes(2420), bytes(1312)) is True
 
 
-def test_a_varying_signature_may_have_any_length_up_to_the_maximum():
+def test_varying_signature_may_have_any_length_up_to_the_maximum():
     signer = Recorder("Falcon-512")
     assert [length for length in range(800) if signer.verify(b"", bytes(length), bytes(897))] == [
         *range(1, 753)
@@ -91,7 +91,7 @@ def test_contexts_are_limited_by_the_family():
     Recorder("Dilithium2").verify(b"", bytes(2420), bytes(1312), bytearray())
 
 
-def test_empty_arguments_of_a_wrong_type_do_not_pass_for_empty_bytes():
+def test_empty_arguments_of_a_wrong_type_are_rejected():
     signer = Recorder("ML-DSA-44")
     for wrong in ("", None, 0, (), []):
         with pytest.raises(BadType, match="context must be bytes"):
@@ -103,7 +103,7 @@ def test_empty_arguments_of_a_wrong_type_do_not_pass_for_empty_bytes():
     assert signer.seen == []
 
 
-def test_messages_do_not_show_secrets():
+def test_error_texts_do_not_contain_secrets():
     secret = b"very secret".ljust(2559)
     with pytest.raises(BadLength) as caught:
         Recorder("ML-DSA-44").sign(b"", secret)
@@ -134,12 +134,12 @@ def test_kems_check_every_argument():
     assert len(kem.seen) == 2
 
 
-def test_the_kind_must_fit():
+def test_signer_and_kem_reject_the_other_kind():
     with pytest.raises(UsageError, match=r"ML-KEM-512 must be a signature; it is a kem.*open_kem"):
         Recorder("ML-KEM-512")
     with pytest.raises(UsageError, match="Falcon-512 must be a kem; it is a signature"):
         KemRecorder("Falcon-512")
 
 
-def test_repr_names_who_computes_what():
+def test_repr_names_scheme_and_implementation():
     assert repr(Recorder("Falcon-512")) == "<Recorder Falcon-512 by recorder>"

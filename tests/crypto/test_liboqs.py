@@ -1,4 +1,4 @@
-"""The default implementation: silent import onto our library, the fence around liboqs-python."""
+"""The default implementation: silent import of the packaged library through liboqs-python."""
 
 import dataclasses
 import os
@@ -55,7 +55,7 @@ def test_signatures_cross_between_implementations() -> None:
     assert not theirs.verify(b"m", ours.sign(b"m", secret_key, b"c"), public_key, b"d")
 
 
-def test_import_is_silent_and_uses_our_file() -> None:
+def test_import_prints_nothing_and_uses_the_packaged_library() -> None:
     result = run(
         "import pqchain as pq\n"
         "s = pq.open_signer('ML-DSA-44')\n"
@@ -67,7 +67,7 @@ def test_import_is_silent_and_uses_our_file() -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
-def test_a_named_install_path_does_not_lead_astray() -> None:
+def test_install_path_variable_is_ignored() -> None:
     result = run(
         "import os, pqchain as pq\n"
         "pq.open_signer('ML-DSA-44')\n"
@@ -77,7 +77,7 @@ def test_a_named_install_path_does_not_lead_astray() -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
-def test_liboqs_python_on_another_library_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_liboqs_python_with_another_library_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     from pqchain.crypto import liboqs
 
     class Elsewhere:
@@ -92,14 +92,14 @@ def test_liboqs_python_on_another_library_is_refused(monkeypatch: pytest.MonkeyP
         liboqs.module()
 
 
-def test_a_short_key_is_never_padded() -> None:
+def test_short_key_is_never_padded() -> None:
     signer = open_signer("ML-DSA-44")
     _, secret_key = signer.generate_keypair()
     with pytest.raises(BadLength, match=r"ML-DSA-44 must have 2560 bytes .* got 2559"):
         signer.sign(b"m", secret_key[:-1])
 
 
-def test_threads_do_not_mix_their_keys() -> None:
+def test_threads_keep_their_keys_apart() -> None:
     signer = open_signer("ML-DSA-44")
 
     def work(index: int) -> bool:
@@ -111,7 +111,7 @@ def test_threads_do_not_mix_their_keys() -> None:
         assert all(pool.map(work, range(200)))
 
 
-def test_kind_and_offer_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_kind_and_missing_scheme_are_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"ML-KEM-512 must be a signature; it is a kem.*open_kem"):
         open_signer("ML-KEM-512")
     with pytest.raises(Unsupported, match="implementation of ML-DSA-44 must be one of liboqs"):
@@ -122,7 +122,7 @@ def test_kind_and_offer_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
         open_signer("Hawk-512")
 
 
-def test_without_a_main_build_the_first_that_runs_here_serves(
+def test_first_available_build_replaces_a_missing_default(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert open_kem("NTRU-HPS-2048-509").implementation.startswith("liboqs-0.7.1/")

@@ -35,7 +35,7 @@ LENGTHS = {"IncorrectPublicKeyLength", "InvalidContext"}
 def cases() -> list[tuple[bytes, dict[str, Any]]]:
     """Return every test with the public key of its group."""
     if not FILE.is_file():
-        pytest.skip(f"{FILE.name} is not in {'/'.join(FILE.parts[-4:-1])} beside the checkout")
+        pytest.skip(f"{FILE.name} is not in {'/'.join(FILE.parts[-4:-1])} next to the checkout")
     content = json.loads(FILE.read_text(encoding="utf-8"))
     results = [
         (bytes.fromhex(group["publicKey"]), test)

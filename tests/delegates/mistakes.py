@@ -1,4 +1,4 @@
-"""What could be wrong with a delegate, and after how many seeds of random faults it is seen.
+"""Planted mistakes of a delegate, and after how many seeds of random faults they are found.
 
 python tests/delegates/mistakes.py
 """
@@ -9,42 +9,38 @@ import copy
 import sys
 from dataclasses import replace
 
-from pqchain.delegates.runner import Runner
-from tests.delegates.trials import COUNT, Trial, make_setting, write
+from pqchain.delegates.timed_delegate import TimedDelegate
+from tests.delegates.doubles import COUNT, make_setting
+from tests.delegates.trials import Trial, write
 
-MOST_SEEDS = 2000
-"""Within so many a mistake has to be found."""
+MAX_SEEDS = 2000
+"""Number of seeds within which a mistake has to be found."""
 
 
-class Careless:
-    """A directory that takes every signature for right."""
+class UncheckedKeys:
+    """Keys with which every signature is valid."""
 
-    def __init__(self, directory):
-        self.sign, self.public_key = directory.sign, directory.public_key
+    def __init__(self, keys):
+        self.sign, self.public_key = keys.sign, keys.public_key
 
     def verify(self, rank, statement, signature):
         return 0 <= rank < COUNT
 
 
-class ForgottenLock(Runner):
-    def _hold(self, held, now):
-        self.book.keep(replace(self.book.record, lock=None))
-        super()._hold(held, now)
+class ForgottenLock(TimedDelegate):
+    def _accept(self, block, now):
+        self.store.save(replace(self.store.record, lock=None))
+        super()._accept(block, now)
 
 
-class ForgottenVote(Runner):
+class ForgottenVote(TimedDelegate):
     def start(self, now):
-        self.book.keep(replace(self.book.record, voted=-1, committed=-1, lock=None))
+        self.store.save(replace(self.store.record, voted=-1, committed=-1, lock=None))
         super().start(now)
 
 
-class NeverUnlocks(Runner):
-    def _unlock(self, view, digest, body):
-        pass
-
-
-class NeverAsks(Runner):
-    def _help(self, link, height):
+class NeverHelps(TimedDelegate):
+    def _send_final_block(self, link, height):
         pass
 
 
@@ -56,24 +52,24 @@ def quorum_less_one(setting):
 
 def unverified_votes(setting):
     other = copy.copy(setting)
-    other.__dict__["directory"] = Careless(setting.directory)
+    other.__dict__["keys"] = UncheckedKeys(setting.keys)
     return {"setting": other}
 
 
 MISTAKES = {
     "quorum less one": quorum_less_one,
     "unverified votes": unverified_votes,
-    "a forgotten lock": lambda setting: {"setting": setting, "runner": ForgottenLock},
-    "a vote forgotten in a crash": lambda setting: {"setting": setting, "runner": ForgottenVote},
+    "a forgotten lock": lambda setting: {"setting": setting, "honest": ForgottenLock},
+    "a vote forgotten in a crash": lambda setting: {"setting": setting, "honest": ForgottenVote},
     "a ledger that is not synced": lambda setting: {"setting": setting, "synced": False},
-    "no help for those behind": lambda setting: {"setting": setting, "runner": NeverAsks},
+    "no help for those behind": lambda setting: {"setting": setting, "honest": NeverHelps},
 }
-"""What could be wrong, and would not be seen where nothing goes wrong."""
+"""Mistakes that have no effect without faults."""
 
 
-def found_after(mistake, setting, most=MOST_SEEDS):
-    """Return how many seeds it takes, and what is seen then."""
-    for seed in range(most):
+def seeds_until_failure(mistake, setting):
+    """Return the number of seeds until a mistake causes a failure, and the failure."""
+    for seed in range(MAX_SEEDS):
         if failure := Trial(seed, **MISTAKES[mistake](setting)).run():
             return seed + 1, failure
     return None, ""
@@ -82,7 +78,7 @@ def found_after(mistake, setting, most=MOST_SEEDS):
 def main():
     setting, missed = make_setting(), 0
     for mistake in MISTAKES:
-        seeds, failure = found_after(mistake, setting)
+        seeds, failure = seeds_until_failure(mistake, setting)
         missed += seeds is None
         write(f"{mistake}: " + (f"found after {seeds} seeds: {failure}" if seeds else "not found"))
     return int(missed > 0)

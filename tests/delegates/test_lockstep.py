@@ -1,4 +1,4 @@
-"""The delegates and the model, in every nanosecond: the third implementation, with real bytes."""
+"""Equality of executed delegates and the model, to the nanosecond."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pqchain.consensus.model import Height, Run
 from pqchain.consensus.network import NAMES, named
 from pqchain.consensus.scenario import Faults, Scenario
 from pqchain.consensus.view import NEVER, Outcome
-from pqchain.delegates import core, lockstep, plain
+from pqchain.delegates import core, lockstep, plain_network
 from pqchain.delegates.messages import Kind
 from pqchain.delegates.setting import Setting
 from tests.consensus.scenarios import SCHEMES, scenario, scenarios, table
@@ -23,36 +23,36 @@ QUIET = settings(suppress_health_check=list(HealthCheck))
 pytestmark = pytest.mark.native
 
 
-def agreed(done: Run) -> Run:
-    """The run without what delegates that equivocate believe, which is nobody's concern."""
-    liars = list(done.scenario.faults.equivocating)
+def without_equivocators(run: Run) -> Run:
+    """Return a run without the times of equivocating delegates, which have no meaning."""
+    equivocating = list(run.scenario.faults.equivocating)
 
     def hidden(times: np.ndarray) -> np.ndarray:
         times = times.copy()
-        times[liars] = NEVER
+        times[equivocating] = NEVER
         return times
 
     def of(height: Height) -> Height:
         outcomes = tuple(
             Outcome(
-                hidden(each.verified_ns),
-                hidden(each.prepared_ns),
-                hidden(each.final_ns),
-                each.reached_ns,
+                hidden(outcome.verified_ns),
+                hidden(outcome.prepared_ns),
+                hidden(outcome.final_ns),
+                outcome.reached_ns,
             )
-            for each in height.outcomes
+            for outcome in height.outcomes
         )
         return dataclasses.replace(height, outcomes=outcomes, final_ns=hidden(height.final_ns))
 
-    return dataclasses.replace(done, heights=tuple(map(of, done.heights)))
+    return dataclasses.replace(run, heights=tuple(map(of, run.heights)))
 
 
 def compare(case: Scenario) -> Run:
     delegates = lockstep.run(case)
-    # Without compiling anything: all engines give the same.
+    # Without compilation: all engines give equal results.
     modelled = model.run(case, engine="numpy", load=Setting(case).load)
     as_executed = dataclasses.replace(modelled, mode="virtual", transport="plain")
-    assert agreed(delegates) == agreed(as_executed)
+    assert without_equivocators(delegates) == without_equivocators(as_executed)
     return delegates
 
 
@@ -79,7 +79,7 @@ def check_part(part: int, examples: int) -> None:
         assert any(getattr(case.faults, field) for case in cases)
 
 
-def test_delegates_and_model_agree_in_every_nanosecond() -> None:
+def test_delegates_and_model_agree_to_the_nanosecond() -> None:
     check_part(0, 100)
 
 
@@ -89,7 +89,7 @@ def test_delegates_and_model_agree_in_2000_scenarios(part: int) -> None:
     check_part(part, 200)
 
 
-_TROUBLED = [
+_FAULTY = [
     scenario(
         nodes=7, network=named(law), exchange="broadcast", vote_phases=2, blocks=2,
         block_bytes=8000, max_views=4,
@@ -102,8 +102,8 @@ _TROUBLED = [
 """Scenarios in which locks, quorums, bytes and draws all matter."""
 
 
-class _Slip:
-    """What could be wrong with the delegates, or with their network."""
+class _Mistake:
+    """Planted mistakes of the delegates or of their network."""
 
     @staticmethod
     def a_forgotten_lock(patch: pytest.MonkeyPatch) -> None:
@@ -111,26 +111,28 @@ class _Slip:
 
     @staticmethod
     def a_quorum_less_one(patch: pytest.MonkeyPatch) -> None:
-        made = Setting.__init__
+        init = Setting.__init__
 
-        def less(self: Setting, *given: object, **more: object) -> None:
-            made(self, *given, **more)  # type: ignore[arg-type]
+        def less(self: Setting, *positional: object, **named: object) -> None:
+            init(self, *positional, **named)  # type: ignore[arg-type]
             self.quorum -= 1
 
         patch.setattr(Setting, "__init__", less)
 
     @staticmethod
     def a_byte_more(patch: pytest.MonkeyPatch) -> None:
-        wire = plain.Plain._wire
-        patch.setattr(plain.Plain, "_wire", lambda self, length: wire(self, length + 1))
+        times = plain_network.PlainNetwork._times
+        patch.setattr(
+            plain_network.PlainNetwork, "_times", lambda self, length: times(self, length + 1)
+        )
 
     @staticmethod
     def votes_not_verified_by_the_slow(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(lockstep.Prices, "of", lambda self, kind, count: self.verify_ns)
+        patch.setattr(lockstep.WorkTimes, "of", lambda self, kind, count: self.verify_ns)
 
     @staticmethod
     def votes_for_whatever_comes(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(core.Delegate, "_note", _counting_any)
+        patch.setattr(core.Delegate, "_add_vote", _counting_any)
 
     @staticmethod
     def the_draws_of_another_kind(patch: pytest.MonkeyPatch) -> None:
@@ -140,26 +142,38 @@ class _Slip:
 def _counting_any(
     self: core.Delegate, kind: int, view: int, rank: int, digest: bytes, signature: bytes
 ) -> None:
-    digest = self.held.digest if self.held else digest
+    digest = self.block.digest if self.block else digest
     self._votes[view, kind][rank] = (digest, signature)
     self._counts[view, kind, digest] += 1
 
 
-_SLIPS = [name for name in vars(_Slip) if not name.startswith("_")]
+_MISTAKES = [name for name in vars(_Mistake) if not name.startswith("_")]
 
 
-@pytest.mark.parametrize("slip", _SLIPS)
-def test_the_comparison_sees_what_is_wrong(slip: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("mistake", _MISTAKES)
+def test_comparison_finds_a_mistake(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = [
-        agreed(model.run(case, engine="numpy", load=Setting(case).load)) for case in _TROUBLED
+        without_equivocators(model.run(case, engine="numpy", load=Setting(case).load))
+        for case in _FAULTY
     ]
-    getattr(_Slip, slip)(monkeypatch)
+    getattr(_Mistake, mistake)(monkeypatch)
     assert any(
-        agreed(lockstep.run(case)) != modelled
-        for case, modelled in zip(_TROUBLED, expected, strict=True)
+        without_equivocators(lockstep.run(case)) != modelled
+        for case, modelled in zip(_FAULTY, expected, strict=True)
     )
 
 
-def test_the_comparison_agrees_where_nothing_is_wrong() -> None:
-    for case in _TROUBLED:
+def test_delegates_and_model_agree_under_faults() -> None:
+    for case in _FAULTY:
         compare(case)
+
+
+def test_delegates_and_model_agree_after_a_second_block_became_final() -> None:
+    # Ranks 0 and 2 equivocate, so the second blocks of heights 0 and 2 get the votes of five.
+    case = scenario(
+        nodes=7, network=named("mesh"), vote_phases=2, blocks=3, block_bytes=8000,
+        view_timeout_seconds=2.0, faults=Faults(equivocating=(0, 2)),
+    )  # fmt: skip
+    run = compare(case)
+    assert run.is_live and run.is_safe
+    assert [set(height.blocks) for height in run.heights] == [{1}, {0}, {1}]

@@ -1,4 +1,4 @@
-"""Every byte of a message, and nothing else."""
+"""Encoding of messages, byte by byte."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _MESSAGES = st.builds(
 )
 
 
-def test_a_vote_is_these_bytes() -> None:
+def test_vote_encoding_is_pinned() -> None:
     data = messages.encode(VOTE, field_bytes=8)
     assert data.hex() == (
         "00000034" "03" "000003" "00000005" "0001" "0006"
         + bytes(range(32)).hex() + b"signed".hex() + "0000"
     )  # fmt: skip
     assert len(data) == messages.VOTE_BYTES + 8
-    assert messages.VOTE_BYTES == messages.message_bytes(messages.HASH_BYTES) == 48
+    assert messages.VOTE_BYTES == messages.HEADER_BYTES + messages.HASH_BYTES == 48
 
 
 @given(message=_MESSAGES, spare=st.integers(0, 9))
-def test_what_is_written_is_read(message: Message, spare: int) -> None:
+def test_encoded_messages_decode_to_themselves(message: Message, spare: int) -> None:
     field = len(message.signature) + spare
     data = messages.encode(message, field_bytes=field)
     assert messages.decode(data, field_bytes=field) == message
@@ -44,7 +44,7 @@ def test_what_is_written_is_read(message: Message, spare: int) -> None:
 
 
 @given(message=_MESSAGES, bit=st.integers(0, 8 * 60 - 1))
-def test_a_flipped_bit_is_another_message_or_none(message: Message, bit: int) -> None:
+def test_flipped_bit_changes_or_invalidates_a_message(message: Message, bit: int) -> None:
     data = bytearray(messages.encode(message, field_bytes=20))
     data[bit // 8 % len(data)] ^= 1 << bit % 8
     try:
@@ -58,44 +58,47 @@ def test_a_flipped_bit_is_another_message_or_none(message: Message, bit: int) ->
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"short", "a message of 5 bytes; expected at least 16"),
-        (messages.encode(VOTE, field_bytes=8)[:-1], "says it has"),
-        (b"\0\0\0\x0c\x09" + bytes(11), "of kind 9; expected one of"),
-        (messages.encode(VOTE, field_bytes=6)[:-6][:14] + b"\0\x09" + bytes(32), "says it has"),
-        (messages.encode(Message(Kind.VOTE, 0, 0, 0, bytes(31))), "31 bytes in the body"),
+        (b"short", "at least 16 bytes; got 5"),
+        (messages.encode(VOTE, field_bytes=8)[:-1], "length field must be"),
+        (b"\0\0\0\x0c\x09" + bytes(11), "kind must be one of .*; got 9"),
+        (
+            messages.encode(VOTE, field_bytes=6)[:-6][:14] + b"\0\x09" + bytes(32),
+            "length field must be",
+        ),
+        (messages.encode(Message(Kind.VOTE, 0, 0, 0, bytes(31))), "body of 31 bytes"),
     ],
 )
-def test_what_is_no_message_is_refused(data: bytes, why: str) -> None:
+def test_malformed_messages_are_rejected(data: bytes, why: str) -> None:
     with pytest.raises(Malformed, match=why):
-        messages.decode(data, field_bytes=8 if "says" in why else 0)
+        messages.decode(data, field_bytes=8 if "length" in why else 0)
 
 
-def test_bytes_behind_a_signature_are_zero() -> None:
+def test_signature_padding_must_be_zero() -> None:
     data = messages.encode(VOTE, field_bytes=8)
-    with pytest.raises(Malformed, match="what follows a signature is not zero"):
+    with pytest.raises(Malformed, match="padding of a signature must be zero"):
         messages.decode(data[:-1] + b"\1", field_bytes=8)
 
 
 @given(cuts=st.lists(st.integers(0, 300), max_size=10))
-def test_a_channel_comes_in_any_pieces(cuts: list[int]) -> None:
-    whole = [messages.encode(Message(Kind.STATUS, rank, 0, 0, bytes(rank))) for rank in range(9)]
-    stream, frames, came = b"".join(whole), Frames(1000), []
+def test_messages_decode_from_any_fragmentation(cuts: list[int]) -> None:
+    expected = [messages.encode(Message(Kind.STATUS, rank, 0, 0, bytes(rank))) for rank in range(9)]
+    stream, frames, received = b"".join(expected), Frames(1000), []
     edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
     for start, end in pairwise(edges):
-        came += frames.feed(stream[start:end])
-    assert came == whole
+        received += frames.feed(stream[start:end])
+    assert received == expected
 
 
 @pytest.mark.parametrize(
     ("begin", "why"),
     [
-        ((997).to_bytes(4, "big"), "a message of 1001 bytes; expected 16 to 1000"),
-        (b"\xff" * 4, "a message of 4294967299 bytes"),
-        ((11).to_bytes(4, "big"), "a message of 15 bytes; expected 16 to 1000"),
-        ((12).to_bytes(4, "big") + b"\x09", "a message of kind 9"),
+        ((997).to_bytes(4, "big"), "16 to 1000 bytes; got 1001"),
+        (b"\xff" * 4, "got 4294967299"),
+        ((11).to_bytes(4, "big"), "16 to 1000 bytes; got 15"),
+        ((12).to_bytes(4, "big") + b"\x09", "unknown kind 9"),
     ],
 )
-def test_nothing_is_kept_of_a_message_that_cannot_be_legal(begin: bytes, why: str) -> None:
+def test_oversized_messages_are_not_buffered(begin: bytes, why: str) -> None:
     frames = Frames(1000)
     vote = messages.encode(VOTE, field_bytes=8)
     assert frames.feed(vote[:30]) == []

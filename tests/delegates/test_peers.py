@@ -1,4 +1,4 @@
-"""What a member can make a delegate or an observer keep: bytes are counted, nothing is timed."""
+"""Limits of the bytes that a peer can make a delegate or an observer buffer."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections import Counter
 import pytest
 
 from pqchain.delegates import messages
-from pqchain.delegates.book import MemoryBook
 from pqchain.delegates.core import _MESSAGE_BYTES
 from pqchain.delegates.messages import Kind, Message
 from pqchain.delegates.observer import ObserverNode
-from pqchain.delegates.peers import BEAT_SECONDS, Peers
-from pqchain.delegates.runner import Runner
+from pqchain.delegates.peers import REDIAL_SECONDS, Peers
+from pqchain.delegates.safety_store import MemoryStore
+from pqchain.delegates.timed_delegate import TimedDelegate
 from pqchain.wire.session import Closed, Opened, Received
-from tests.delegates.trials import make_setting
+from tests.delegates.doubles import make_setting
 from tests.reencode.wires import Wire
 
 LONGEST = 10_000
@@ -22,12 +22,12 @@ MEMBER, SESSION, CHANNEL = 1, 7, 3
 
 
 class Connected:
-    """A node with one member, whose session the member has dialled."""
+    """A node with one member that has dialled it."""
 
     def __init__(self, dials=()):
-        self.wire, self.refused = Wire(), Counter()
+        self.wire, self.rejected = Wire(), Counter()
         self.peers = Peers(
-            0, self.wire, dials=dials, count=1, longest_bytes=LONGEST, refused=self.refused
+            0, self.wire, dials=dials, count=1, longest_bytes=LONGEST, rejected=self.rejected
         )
         assert self.peers.handle(Opened(SESSION, MEMBER, False), 1.0) == []
 
@@ -42,7 +42,7 @@ def status(height=0):
 @pytest.mark.parametrize(
     "begin", [b"\xff" * 4, LONGEST.to_bytes(4, "big"), bytes(4), status()[:4] + b"\x63"]
 )
-def test_a_malformed_frame_closes_the_session_and_nothing_is_kept(begin):
+def test_malformed_frame_closes_the_session_and_frees_its_buffers(begin):
     node = Connected(dials=[MEMBER])
     assert node.receive(status()) == [(MEMBER, status())]
     assert node.receive(begin + bytes(5000)) == []
@@ -50,12 +50,12 @@ def test_a_malformed_frame_closes_the_session_and_nothing_is_kept(begin):
         assert node.receive(bytes(1 << 20)) == []
     assert node.peers.partial_bytes == 0
     assert [session for session, _ in node.wire.closed] == [SESSION]
-    assert node.refused == {"malformed": 1}
+    assert node.rejected == {"malformed": 1}
     assert not node.peers.put(MEMBER, b"an answer")
-    assert node.peers.redial == 1.0 + BEAT_SECONDS
+    assert node.peers.redial == 1.0 + REDIAL_SECONDS
 
 
-def test_half_a_message_is_kept_on_one_channel_and_a_second_channel_closes_the_session():
+def test_partial_message_is_buffered_on_one_channel_only():
     node = Connected()
     half = (LONGEST - 4).to_bytes(4, "big") + bytes([Kind.PROPOSAL]) + bytes(LONGEST - 6)
     assert node.receive(half) == []
@@ -63,17 +63,17 @@ def test_half_a_message_is_kept_on_one_channel_and_a_second_channel_closes_the_s
     for channel in range(100):
         assert node.receive(half, channel=100 + channel) == []
     assert node.peers.partial_bytes == 0
-    assert node.wire.closed == [(SESSION, "a second channel")]
+    assert node.wire.closed == [(SESSION, "a peer must use one channel; got a second one")]
 
 
 @pytest.mark.parametrize("end", ["channel", "session", "replaced"])
-def test_nothing_is_kept_of_what_has_ended(end):
+def test_closed_sessions_leave_no_state(end):
     node = Connected()
     node.receive(status()[:9])
     assert node.peers.partial_bytes == 9
     if end == "channel":
         node.receive(b"", end=True)
-        assert node.wire.closed == [(SESSION, "its channel has ended")]
+        assert node.wire.closed == [(SESSION, "the peer ended its channel")]
     elif end == "session":
         node.peers.handle(Closed(SESSION, MEMBER, "gone"), 1.0)
     else:
@@ -91,54 +91,56 @@ def setting():
     return make_setting()
 
 
-def test_the_longest_message_is_a_final_block_with_the_votes_of_all(setting):
+def test_longest_message_is_a_final_block_with_all_votes(setting):
     field = setting.field_bytes(Kind.VOTE)
     votes = 2 + setting.count * (3 + 2 + field)
     block = setting.scenario.block_bytes
     assert setting.longest_bytes == 16 + 4 + votes + block + setting.field_bytes(Kind.PROPOSAL)
     for height in range(3):
-        block = setting.propose(setting.pool.genesis, height, 0, 0, twin=False, bad=False)
+        block = setting.propose(setting.pool.genesis, height, 0, 0)
         assert len(block.encode()) <= setting.scenario.block_bytes
 
 
-def test_what_waits_of_one_sender_at_a_delegate_is_bounded_and_others_are_heard(setting):
-    runner = Runner(setting, 0, MemoryBook(setting.pool.genesis))
-    runner.start(0)
+def test_queue_per_sender_at_a_delegate_is_bounded(setting):
+    delegate = TimedDelegate(setting, 0, MemoryStore(setting.pool.genesis))
+    delegate.start(0)
     for _ in range(20_000):
-        runner.receive(MEMBER, status(), 1)
+        delegate.receive(MEMBER, status(), 1)
     cost = len(status()) + _MESSAGE_BYTES
-    assert runner._most_waiting - cost < runner.waiting[MEMBER] <= runner._most_waiting
-    assert runner.refused == {"too many": 20_000 - runner.waiting[MEMBER] // cost}
-    runner.receive(2, status(), 1)
-    assert runner.waiting[2] == cost
-    while (work := runner.poll()) is not None:
-        work.done(work.run(), 2)
-    assert (runner.waiting[MEMBER], runner.waiting[2]) == (0, 0)
+    assert (
+        delegate._max_waiting_bytes - cost < delegate.waiting[MEMBER] <= delegate._max_waiting_bytes
+    )
+    assert delegate.rejected == {"buffer full": 20_000 - delegate.waiting[MEMBER] // cost}
+    delegate.receive(2, status(), 1)
+    assert delegate.waiting[2] == cost
+    while (work := delegate.poll()) is not None:
+        work.finish(work.run(), 2)
+    assert (delegate.waiting[MEMBER], delegate.waiting[2]) == (0, 0)
     block = bytes(setting.longest_bytes - 16)
     early = messages.encode(Message(Kind.PROPOSAL, MEMBER, 1, 0, block))
     for _ in range(100):
-        runner.receive(MEMBER, early, 3)
-    kept = sum(len(data) for _, data in runner._early[MEMBER])
-    assert 0 < kept <= runner._most_waiting
+        delegate.receive(MEMBER, early, 3)
+    kept = sum(len(data) for data in delegate._early[MEMBER])
+    assert 0 < kept <= delegate._max_waiting_bytes
 
 
-def test_a_delegate_gives_few_final_blocks_at_once(setting):
-    runner = Runner(setting, 0, MemoryBook(setting.pool.genesis))
-    block = setting.propose(runner.book.state, 0, 0, 0, twin=False, bad=False).encode()
-    runner.book.append(block, setting.after(runner.book.state, block), bytes(4))
-    runner.start(0)
-    runner.out.clear()
+def test_final_blocks_per_request_are_bounded(setting):
+    delegate = TimedDelegate(setting, 0, MemoryStore(setting.pool.genesis))
+    block = setting.propose(delegate.store.state, 0, 0, 0).encode()
+    delegate.store.append(block, setting.after(delegate.store.state, block), bytes(4))
+    delegate.start(0)
+    delegate.out.clear()
     for _ in range(1000):
-        runner.receive(MEMBER, status(0), 1)
-        runner.receive(2, status(0), 1)
-    given = Counter(sending.to for sending in runner.out if sending.kind is Kind.DECIDED)
-    assert given == {MEMBER: 8, 2: 8}
+        delegate.receive(MEMBER, status(0), 1)
+        delegate.receive(2, status(0), 1)
+    answers = Counter(sending.to for sending in delegate.out if sending.kind is Kind.DECIDED)
+    assert answers == {MEMBER: 8, 2: 8}
 
 
-def test_what_waits_at_an_observer_is_bounded_and_of_its_delegate_alone(setting, monkeypatch):
+def test_queue_at_an_observer_is_bounded(setting, monkeypatch):
     monkeypatch.setattr("pqchain.delegates.observer.MAX_QUEUED_BYTES", 50_000)
-    book = MemoryBook(setting.pool.genesis)
-    node = ObserverNode(setting.count, Wire(), setting, book)
+    store = MemoryStore(setting.pool.genesis)
+    node = ObserverNode(setting.count, Wire(), setting, store)
     decided = messages.encode(Message(Kind.DECIDED, 0, 0, 0, bytes(4000)))
     for session, peer in ((7, node._server), (8, node._server + 1)):
         node.handle(Opened(session, peer, False), 0.0)
@@ -146,4 +148,4 @@ def test_what_waits_at_an_observer_is_bounded_and_of_its_delegate_alone(setting,
             node.handle(Received(session, 1, decided + status(), False), 0.0)
     assert node.waiting_bytes == sum(map(len, node._waiting))
     assert 50_000 < node.waiting_bytes <= 50_000 + len(decided)
-    assert node.refused == {"too many": 100 - len(node._waiting), "not asked for": 300}
+    assert node.rejected == {"buffer full": 100 - len(node._waiting), "unsolicited": 300}

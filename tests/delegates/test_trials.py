@@ -1,11 +1,12 @@
-"""Simulation testing: one block at each height, progress after healing, mistakes found."""
+"""Simulation testing: one block per height, progress after healing, detected mistakes."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.delegates.mistakes import MISTAKES, found_after
-from tests.delegates.trials import Trial, make_setting
+from tests.delegates.doubles import make_setting
+from tests.delegates.mistakes import MISTAKES, seeds_until_failure
+from tests.delegates.trials import Trial
 
 pytestmark = pytest.mark.native
 
@@ -15,32 +16,32 @@ def setting():
     return make_setting()
 
 
-def test_random_faults_do_no_harm(setting):
+def test_random_faults_keep_delegates_safe_and_live(setting):
     for seed in range(25):
-        assert not Trial(seed, setting).run(), f"again by trials.py --seed {seed}"
+        assert not Trial(seed, setting).run(), f"repeat with trials.py --seed {seed}"
 
 
-def test_a_fast_clock_does_not_run_away(setting):
-    # Its views were over two views before those of the others, whom it was needed by.
+def test_fast_clock_does_not_skip_views(setting):
+    # It was two views ahead of the others, who needed its votes.
     assert not Trial(2382, setting).run()
 
 
 @pytest.mark.long
-def test_random_faults_do_no_harm_to_the_schemes_own_signatures():
+def test_random_faults_do_no_harm_with_real_signatures():
     setting = make_setting(signatures=True)
     for seed in range(60):
-        assert not Trial(seed, setting).run(), f"again by trials.py --signatures --seed {seed}"
+        assert not Trial(seed, setting).run(), f"repeat with trials.py --signatures --seed {seed}"
 
 
-def test_a_seed_gives_the_same_run(setting):
-    one, two = Trial(5, setting), Trial(5, make_setting())
-    assert one.run() == two.run() == ""
-    assert (one.messages, one.finals) == (two.messages, two.finals)
+def test_equal_seeds_give_equal_runs(setting):
+    first, second = Trial(5, setting), Trial(5, make_setting())
+    assert first.run() == second.run() == ""
+    assert (first.messages, first.finals) == (second.messages, second.finals)
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_found(setting, mistake):
-    seeds, failure = found_after(mistake, setting)
+def test_injected_mistakes_are_found(setting, mistake):
+    seeds, failure = seeds_until_failure(mistake, setting)
     assert seeds is not None
     expected = {
         "a ledger that is not synced": "lost a final block",

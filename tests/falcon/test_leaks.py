@@ -1,4 +1,4 @@
-"""The t-test on cycles: that it sees a difference, and what is recorded."""
+"""The t-test on cycles: its sensitivity, and the recorded cycles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.falcon.rtl import need_netlist
 
 
 def made(shift: int, rest: int = 300_000, count: int = 2000) -> list[leaks.Attempt]:
-    """Return attempts of two keys whose sampler differs by so many cycles."""
+    """Return attempts of two keys whose sampler differs by a number of cycles."""
     return [
         leaks.Attempt(
             key=number % 2,
@@ -55,7 +55,7 @@ def test_netlist_signatures_of_two_keys_show_no_leak() -> None:
 
 @pytest.mark.parametrize("degree", [512, 1024])
 def test_hundred_keys_take_equal_time_outside_the_sampler(degree: int) -> None:
-    """The known answers have a key each: every other phase takes one number of cycles."""
+    """Each known answer has its own key: every other phase has constant cycles."""
     frame = rtl.cycles().query(f"configuration == 'standard' and degree == {degree}")
     assert (frame["attempts"] >= 100).all()
     frame = frame.set_index("phase").drop(["sampler", "random bits", "total"])
@@ -63,7 +63,7 @@ def test_hundred_keys_take_equal_time_outside_the_sampler(degree: int) -> None:
 
 
 def test_recorded_cycles_show_no_leak() -> None:
-    """What `make -C hls_kernels leaks` records."""
+    """Checks the record of `make -C hls_kernels leaks`."""
     found = rtl.timing_leakage().to_dict("records")
     assert [row["degree"] for row in found] == [512]
     for recorded in found:

@@ -1,4 +1,4 @@
-"""The census is exact, the model is the one that is written down, Table 3 comes out."""
+"""Exact operation counts, the documented model, and Table 3."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pqchain.works import papers
 
 
 def census(degree: int, seed: int) -> tuple[list[list[int]], list[int]]:
-    """Return what the counting build counts for one random key, message and seed."""
+    """Return the operation counts for one random key, message and seed."""
     rng = random.Random(seed)
     logn = kernel.check_degree(degree)
     signer = FalconSigner(degree, "kernel", random_bytes=NistDrbg(rng.randbytes(48)))
@@ -36,7 +36,7 @@ def census(degree: int, seed: int) -> tuple[list[list[int]], list[int]]:
 
 @pytest.mark.native
 @pytest.mark.parametrize("degree", [512, 1024])
-def test_the_census_is_what_the_signer_does(degree: int) -> None:
+def test_operation_counts_equal_the_signer(degree: int) -> None:
     for seed in range(5):
         counted, (samples, attempts, octets, blocks) = census(degree, seed)
         assert counted == model.operations(degree, attempts).astype(int).to_numpy().tolist()
@@ -62,7 +62,7 @@ GOLDEN = {
 
 
 @pytest.mark.parametrize("degree", [512, 1024])
-def test_the_counts_are_the_golden_ones(degree: int) -> None:
+def test_operation_counts_are_pinned(degree: int) -> None:
     table = model.operations(degree)
     for phase, expected in GOLDEN[degree].items():
         assert tuple(int(value) for value in table.loc[phase].iloc[:4]) == expected
@@ -79,15 +79,15 @@ def test_the_counts_are_the_golden_ones(degree: int) -> None:
         (model.ENGINES[3], 512, 3_639_894), (model.ENGINES[3], 1024, 7_986_109),
     ],
 )  # fmt: skip
-def test_the_cycles_are_those_worked_out_by_hand(
+def test_cycles_equal_the_hand_calculation(
     engine: model.Engine, degree: int, cycles: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Worked out with other means of attempts, from 200 signatures of one key, counts rounded."""
+    """Calculated by hand with mean attempts of 200 signatures of one key and rounded counts."""
     monkeypatch.setattr(model, "MEAN_ATTEMPTS", {512: 1779.7, 1024: 3499.6})
     assert sum(model.engine_cycles(degree, engine).values()) == pytest.approx(cycles, rel=1e-5)
 
 
-def test_table_3_comes_out_within_the_stated_bounds() -> None:
+def test_table_3_is_reproduced_within_bounds() -> None:
     table = model.rebuild_table3()
     seconds = {(row.algorithm, row.row): row.seconds for row in table.itertuples()}
     published = papers.published("falcon-hls")
@@ -122,7 +122,7 @@ def test_better_engines_are_never_slower() -> None:
     assert (gains[gains["change"] == "as it is"]["gain"] == 1).all()
 
 
-def test_the_whole_attempt_leaves_less_in_software() -> None:
+def test_larger_offload_leaves_less_in_software() -> None:
     for degree in (512, 1024):
         whole = model.software_cycles(degree, "whole")
         assert sum(whole.values()) < sum(model.software_cycles(degree, "split").values())
@@ -130,7 +130,7 @@ def test_the_whole_attempt_leaves_less_in_software() -> None:
 
 @pytest.mark.native
 @pytest.mark.parametrize("degree", [512, 1024])
-def test_the_commands_are_as_many_as_the_split_signer_gives(degree: int) -> None:
+def test_command_counts_equal_the_split_signer(degree: int) -> None:
     rng = random.Random(degree)
     algorithm = algorithms.get(f"Falcon-{degree}")
     _, secret_key = FalconSigner(degree, random_bytes=NistDrbg(bytes(48))).generate_keypair()
@@ -156,7 +156,7 @@ def test_the_commands_are_as_many_as_the_split_signer_gives(degree: int) -> None
     assert octets >= draws
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_invalid_models_are_rejected() -> None:
     with pytest.raises(UsageError, match=r"adders of engine 'none' must be .* got 0"):
         model.Engine(name="none", adders=0)
     with pytest.raises(UsageError, match="'whole' or 'split'"):

@@ -1,7 +1,7 @@
-"""The engine in RTL: whole signatures, hostile requests, the bus, and what its clock says.
+"""The RTL engine: complete signatures, invalid requests, the bus and cycle counts.
 
 The long checks (10^7 operands per unit, 100 known answers, every error of the bus) are
-`make -C hls_kernels rtl-test`; here is what fits into a minute.
+`make -C hls_kernels rtl-test`; these tests take a minute.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def chip() -> netlist.Netlist:
 
 
 def request_of(degree: int, seed: int = 1) -> bytearray:
-    """Return a request of a fresh key."""
+    """Return a request with a new key."""
     random = NistDrbg(bytes([seed] * 48))
     signer = FalconSigner(degree, "kernel", random_bytes=random)
     _, secret_key = signer.generate_keypair()
@@ -41,7 +41,7 @@ def request_of(degree: int, seed: int = 1) -> bytearray:
 
 
 @pytest.mark.long
-def test_the_benches_of_the_netlist() -> None:
+def test_netlist_testbenches_pass() -> None:
     """Every kernel's bits at every size, the sampler's recorded answers, whole attempts."""
     _, said = need_netlist("rtl-quick")
     for line in (
@@ -55,7 +55,7 @@ def test_the_benches_of_the_netlist() -> None:
 
 
 @pytest.mark.parametrize("degree", [512, 1024])
-def test_the_first_known_answer_comes_from_the_netlist(degree: int, chip: netlist.Netlist) -> None:
+def test_netlist_reproduces_the_first_known_answer(degree: int, chip: netlist.Netlist) -> None:
     signer = Signer(degree, chip, 1)
     text = signature_text(f"Falcon-{degree}", signer, signer, 1)
     assert digest(text) == ANSWERS[BUILDS]["signature"][f"Falcon-{degree}"]["single"]
@@ -63,7 +63,7 @@ def test_the_first_known_answer_comes_from_the_netlist(degree: int, chip: netlis
     assert chip.violations() == 0
 
 
-def test_a_slow_bus_changes_the_cycles_and_no_bit(chip: netlist.Netlist) -> None:
+def test_slow_bus_changes_cycles_only(chip: netlist.Netlist) -> None:
     request = request_of(512)
     quick = chip.attempt(request, 9)
     chip.behave(read_delay_cycles=60, stall=128)
@@ -76,7 +76,7 @@ def test_a_slow_bus_changes_the_cycles_and_no_bit(chip: netlist.Netlist) -> None
 
 
 @pytest.mark.parametrize("logn", [0, 8, 11, 2**32 - 1])
-def test_another_degree_is_refused_at_once(logn: int, chip: netlist.Netlist) -> None:
+def test_another_degree_is_rejected_at_once(logn: int, chip: netlist.Netlist) -> None:
     attempt = chip.attempt(request_of(512), logn)
     assert (attempt.status, attempt.response) == (kernel.REFUSED, b"")
     assert attempt.version == kernel.run_request(b"", 0)[1]
@@ -84,9 +84,7 @@ def test_another_degree_is_refused_at_once(logn: int, chip: netlist.Netlist) -> 
 
 
 @pytest.mark.parametrize("filled", [0, 1, 0x7F, 0x80])
-def test_a_request_without_a_key_ends_as_the_kernel_does(
-    filled: int, chip: netlist.Netlist
-) -> None:
+def test_request_without_a_key_fails_as_in_the_kernel(filled: int, chip: netlist.Netlist) -> None:
     request = bytearray([filled]) * 2048 + request_of(512)[2048:]
     status, _, response = kernel.run_request(request, 9)
     attempt = chip.attempt(request, 9)
@@ -95,7 +93,7 @@ def test_a_request_without_a_key_ends_as_the_kernel_does(
     assert attempt.cycles < NO_KEY_CYCLES
 
 
-def test_the_cycles_are_told_apart(chip: netlist.Netlist) -> None:
+def test_cycles_are_counted_per_phase(chip: netlist.Netlist) -> None:
     chip.spent()
     cycles = chip.attempt(request_of(512), 9).cycles
     spent = chip.spent()
@@ -106,7 +104,7 @@ def test_the_cycles_are_told_apart(chip: netlist.Netlist) -> None:
     assert not any(each for each, _ in chip.spent().values())
 
 
-def test_only_the_sampler_takes_a_time_of_its_own(chip: netlist.Netlist) -> None:
+def test_only_the_sampler_has_variable_time(chip: netlist.Netlist) -> None:
     """Two keys: rounds, verdicts and waits for random bits differ, and nothing else does."""
     spent = []
     for seed in (1, 2):
@@ -119,14 +117,14 @@ def test_only_the_sampler_takes_a_time_of_its_own(chip: netlist.Netlist) -> None
         assert one[place] == other[place], place
 
 
-def test_memory_elsewhere_is_an_error_of_the_bus(chip: netlist.Netlist) -> None:
-    asked = bytearray(request_of(512)[:-1])  # the last word of the seed is cut
+def test_out_of_range_memory_is_a_bus_error(chip: netlist.Netlist) -> None:
+    asked = bytearray(request_of(512)[:-1])  # the last word of the seed is truncated
     attempt = chip.attempt(asked, 9)
     assert attempt.status == kernel.BUS_FAILED
     assert not any(attempt.response)
 
 
-def test_a_missing_library_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_names_the_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(netlist, "LIBRARY", tmp_path / "none.so")
     with pytest.raises(Unsupported, match="make rtl"):
         netlist.Netlist()
@@ -135,12 +133,12 @@ def test_a_missing_library_says_what_to_do(tmp_path: Path, monkeypatch: pytest.M
         netlist.Netlist(tmp_path / "bad.so")
 
 
-def test_the_bus_has_limits(chip: netlist.Netlist) -> None:
+def test_bus_stall_is_bounded(chip: netlist.Netlist) -> None:
     with pytest.raises(UsageError, match=r"stall must be .* got 256"):
         chip.behave(stall=256)
 
 
-def test_the_core_is_for_a_simulated_board() -> None:
+def test_netlist_core_needs_a_simulated_board() -> None:
     for options in ({"backend": "kernel", "core": "rtl"}, {"core": "verilog"}):
         with pytest.raises(UsageError, match="core"):
             FalconSigner(512, **options)

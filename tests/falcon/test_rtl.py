@@ -1,4 +1,4 @@
-"""The recorded figures of the engine in RTL: whole, in step with the source, beside the model."""
+"""Recorded figures of the RTL engine: complete, up to date, and compared with the model."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_recorded_figures_match_the_source() -> None:
 
 
 def test_model_and_the_netlist_agree_phase_by_phase() -> None:
-    """Where kernels are what the model has; the netlist gains where it fuses and speculates."""
+    """Equal where the kernels match the model; the netlist fuses and speculates."""
     frame = rtl.compare_with_model().set_index(["degree", "phase"])["ratio"]
     for degree in (512, 1024):
         assert 0.95 < frame[degree, "transforms"] < 1.05
@@ -116,7 +116,7 @@ def test_cells_are_summed_by_module() -> None:
 
 
 def test_schedules_respect_dependencies() -> None:
-    """What one kernel leaves to the next, and what the datapath cannot do twice at once."""
+    """Data dependencies between kernels, and exclusive use of the datapath."""
     for kernel in kernels.all_kernels():
         slots, writes = set(), set()
         for each in kernel.operations:
@@ -135,9 +135,9 @@ def test_schedules_respect_dependencies() -> None:
                 assert each.time + each.latency <= kernel.length, "a result after the kernel"
     attempt = kernels.all_kernels()[-1]
     assert attempt.name == "attempt"
-    # the root that open_leaf leaves in the divider is there when turn_leaf reads it
+    # the root of open_leaf is in the divider when turn_leaf reads it
     assert attempt.length > LATENCY["root"]
-    # verdicts are read once the last lane's threshold stands
+    # verdicts are read once the last lane's threshold is valid
     thresholds = [e for e in attempt.operations if e.fields.get("kind") == kernels.THRESHOLD]
     times = [e.time for e in thresholds if e.unit == "convert"]
     assert times == sorted(times)
@@ -156,7 +156,7 @@ def test_microprogram_is_complete() -> None:
 
 
 def test_engine_area_is_bounded() -> None:
-    """The size that was aimed at, for xc7 after synthesis."""
+    """Checks the target size for xc7 after synthesis."""
     frame = rtl.cells().query("family == 'xc7' and configuration == 'standard'")
     frame = frame.set_index("module")
     whole = frame.loc["design_hierarchy"]
@@ -199,7 +199,7 @@ def test_two_dividers_are_never_overfilled() -> None:
 
 
 def test_every_mutant_matches_the_source(tmp_path) -> None:
-    """That the benches notice them is `make -C hls_kernels mutants`; here each can be made."""
+    """`make -C hls_kernels mutants` checks detection; here each mutant only applies."""
     listed = mutants.write(tmp_path)
     assert [number for number, _, _ in listed] == list(range(1, len(listed) + 1))
     assert len(listed) >= 50

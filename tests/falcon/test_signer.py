@@ -1,4 +1,4 @@
-"""`FalconSigner`: the same signatures from every backend, and clear errors for everything else."""
+"""`FalconSigner`: equal signatures from every back end, and errors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def degree(request: pytest.FixtureRequest) -> int:
 def split_signature(
     algorithm: algorithms.Algorithm, secret_key: bytes, message: bytes, seed: bytes
 ) -> bytes:
-    """Sign through the other seam: a command for each transform and draw of the sampler."""
+    """Sign through the split interface: one command per transform and sampler draw."""
     drbg = NistDrbg(seed)
     nonce, signature = drbg(40), bytearray(algorithm.signature_max_bytes)
     given = (secret_key, nonce, drbg(48), message, len(message))
@@ -47,8 +47,8 @@ def split_signature(
 
 
 @pytest.mark.parametrize("degree", [512, pytest.param(1024, marks=pytest.mark.long)])
-def test_a_thousand_signatures_are_those_of_liboqs(degree: int) -> None:
-    """100 keys, 10 messages each, every one with its own randomness; both seams of the kernel."""
+def test_thousand_signatures_equal_liboqs(degree: int) -> None:
+    """100 keys, 10 messages each, with different randomness; both interfaces of the kernel."""
     rng = random.Random(degree)
     reference = FalconSigner(degree, "reference")
     library = native.library(reference._reference.implementation)
@@ -68,7 +68,7 @@ def test_a_thousand_signatures_are_those_of_liboqs(degree: int) -> None:
     assert (differing, split) == (0, 0)
 
 
-def test_padded_signatures_are_those_of_liboqs(degree: int) -> None:
+def test_padded_signatures_equal_liboqs(degree: int) -> None:
     rng = random.Random(degree + 1)
     made = [
         FalconSigner(degree, backend, padded=True, random_bytes=NistDrbg(SEED))
@@ -84,8 +84,8 @@ def test_padded_signatures_are_those_of_liboqs(degree: int) -> None:
         assert len(first) == made[0].algorithm.signature_bytes
 
 
-def test_the_registry_signs_with_our_kernel(degree: int) -> None:
-    """So the known-answer tests and the benchmark reach it like any implementation."""
+def test_registry_signs_with_the_kernel(degree: int) -> None:
+    """The known-answer tests and the benchmark use it like any implementation."""
     from pqchain import open_signer
 
     ours = open_signer(f"Falcon-{degree}", "falcon/kernel")
@@ -95,7 +95,7 @@ def test_the_registry_signs_with_our_kernel(degree: int) -> None:
     assert not ours.verify(b"massage", signature, public_key)
 
 
-def test_our_verifier_agrees_with_liboqs_on_every_flipped_byte(degree: int) -> None:
+def test_verifier_agrees_with_liboqs_on_every_flipped_byte(degree: int) -> None:
     from pqchain import open_signer
 
     ours = open_signer(f"Falcon-{degree}", "falcon/kernel")
@@ -125,14 +125,14 @@ def test_messages_may_be_empty_and_large(degree: int) -> None:
         assert one.verify(message, one.sign(message, secret_key), public_key)
 
 
-def test_auto_takes_the_kernel_without_a_board_and_says_why() -> None:
+def test_auto_selects_the_kernel_without_a_board() -> None:
     one = FalconSigner()
     assert (one.degree, one.backend) == (512, "kernel")
     assert one.reason.startswith("overlay: ")
     assert "kernel" in repr(one)
 
 
-def test_auto_takes_liboqs_without_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_selects_liboqs_without_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     real = signer.unavailable_reason
     monkeypatch.setattr(
         signer,
@@ -152,18 +152,18 @@ def test_overlay_never_falls_back() -> None:
 
 
 @pytest.mark.parametrize("degree", [0, 256, 2048, "512", True, None])
-def test_a_degree_that_falcon_lacks_is_refused(degree: object) -> None:
+def test_degree_that_falcon_lacks_is_rejected(degree: object) -> None:
     with pytest.raises(UsageError, match="must be 512 or 1024"):
         FalconSigner(degree)  # type: ignore[arg-type]
 
 
-def test_an_unknown_backend_is_refused() -> None:
+def test_unknown_backend_is_rejected() -> None:
     with pytest.raises(UsageError, match="must be 'auto', 'reference'"):
         FalconSigner(512, "board")
 
 
 @pytest.mark.parametrize("backend", ["reference", "kernel"])
-def test_a_key_of_the_other_size_is_named(backend: str) -> None:
+def test_key_of_the_other_size_is_named(backend: str) -> None:
     _, small = FalconSigner(512).generate_keypair()
     _, large = FalconSigner(1024).generate_keypair()
     with pytest.raises(BadLength, match="is a key of Falcon-1024"):
@@ -176,7 +176,7 @@ def test_a_key_of_the_other_size_is_named(backend: str) -> None:
         FalconSigner(512, backend).sign("text", small)  # type: ignore[arg-type]
 
 
-def test_damaged_keys_are_refused(degree: int) -> None:
+def test_damaged_keys_are_rejected(degree: int) -> None:
     one = FalconSigner(degree, "kernel")
     _, secret_key = one.generate_keypair()
     damaged = [
@@ -193,8 +193,8 @@ def test_damaged_keys_are_refused(degree: int) -> None:
             one.sign(b"message", key)
 
 
-def test_a_key_whose_equation_is_wrong_ends(degree: int) -> None:
-    """F with one bit changed: G then comes out large, or the lattice has no short vectors."""
+def test_key_violating_the_ntru_equation_fails(degree: int) -> None:
+    """F with one bit changed: then G is large, or the lattice has no short vectors."""
     one = FalconSigner(degree, "kernel")
     _, secret_key = one.generate_keypair()
     for at in range(1, 200, 20):
@@ -215,7 +215,7 @@ def test_random_keys_never_hang_or_crash() -> None:
             one.sign(b"message", b"\x59" + rng.randbytes(1280))
 
 
-def test_the_profile_covers_the_signer(degree: int) -> None:
+def test_profile_covers_the_signer(degree: int) -> None:
     one = FalconSigner(degree, "kernel")
     _, secret_key = one.generate_keypair()
     frame = one.profile(b"message", secret_key)
@@ -230,18 +230,18 @@ def test_the_profile_covers_the_signer(degree: int) -> None:
     assert list(whole["step"]) == ["sign"]
 
 
-def test_a_profile_of_a_damaged_key_is_an_error() -> None:
+def test_profile_of_a_damaged_key_is_an_error() -> None:
     with pytest.raises(CryptoFailure):
         FalconSigner(512, "kernel").profile(b"", bytes(1281))
 
 
-def test_the_room_opens_without_pynq() -> None:
+def test_falcon_package_imports_without_pynq() -> None:
     code = "import sys; sys.modules['pynq'] = None; import pqchain.falcon as f; print(f.BACKENDS)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "simboard" in done.stdout
 
 
-def test_a_request_is_wiped_at_its_end(degree: int) -> None:
+def test_request_memory_is_wiped(degree: int) -> None:
     one = FalconSigner(degree)
     _, secret_key = one.generate_keypair()
     with kernel.request_of(
@@ -251,8 +251,8 @@ def test_a_request_is_wiped_at_its_end(degree: int) -> None:
     assert request == bytes(kernel.request_bytes(kernel.check_degree(degree)))
 
 
-def test_signatures_are_fixed_for_all_time(degree: int) -> None:
-    """A golden digest, so that a change of the arithmetic cannot pass unseen on any machine."""
+def test_signatures_are_pinned(degree: int) -> None:
+    """A pinned digest detects changes of the arithmetic on any machine."""
     one = FalconSigner(degree, "kernel", random_bytes=NistDrbg(SEED))
     _, secret_key = one.generate_keypair()
     text = b"".join(one.sign(bytes([k]), secret_key) for k in range(8))

@@ -1,4 +1,4 @@
-"""The real pynq and our driver on a simulated board; skipped where pynq is not installed.
+"""The real pynq and the driver on a simulated board; skipped without pynq.
 
 `make test-board` makes an environment with pynq and runs this there.
 """
@@ -37,7 +37,7 @@ with warnings.catch_warnings():
 
 pytestmark = [
     pytest.mark.native,
-    # pynq says that this processor is not a board's, and reads its packages in a deprecated way.
+    # pynq warns about this processor, and reads its packages in a deprecated way.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::UserWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
@@ -49,7 +49,7 @@ CORES = pytest.mark.parametrize("core", simboard.CORES)
 
 
 def board(faults=SOUND, core="kernel"):
-    """Return a simulated board; skip where its netlist cannot be made."""
+    """Return a simulated board; skip if its netlist cannot be built."""
     if core == "rtl":
         need_netlist()
     return simboard.SimulatedDevice(faults, core=core)
@@ -63,7 +63,7 @@ def board_signer(faults=SOUND, degree=512, core="kernel", **options):
 
 @pytest.mark.parametrize("degree", [512, 1024])
 @pytest.mark.parametrize("padded", [False, True])
-def test_a_board_signs_as_liboqs_does(degree: int, padded: bool) -> None:
+def test_board_signatures_equal_liboqs(degree: int, padded: bool) -> None:
     """20 keys; 50 messages each, 5 in the padded form, every one with fresh randomness."""
     reference = FalconSigner(degree, "reference", padded=padded, random_bytes=NistDrbg(SEED))
     board, _ = board_signer(degree=degree, padded=padded, random_bytes=NistDrbg(SEED))
@@ -76,7 +76,7 @@ def test_a_board_signs_as_liboqs_does(degree: int, padded: bool) -> None:
 
 
 @pytest.mark.parametrize("degree", [512, 1024])
-def test_the_netlist_signs_through_pynq_and_the_driver(degree: int) -> None:
+def test_netlist_signs_through_pynq_and_the_driver(degree: int) -> None:
     need_netlist()
     reference = FalconSigner(degree, "reference", random_bytes=NistDrbg(SEED))
     signer = FalconSigner(degree, "simboard", core="rtl", random_bytes=NistDrbg(SEED))
@@ -88,17 +88,17 @@ def test_the_netlist_signs_through_pynq_and_the_driver(degree: int) -> None:
         assert 700 * degree < signer.cycles < 1000 * degree
 
 
-def test_the_kernel_has_no_cycles() -> None:
+def test_kernel_reports_no_cycles() -> None:
     signer, _ = board_signer()
     assert signer.cycles is None
 
 
-def test_a_board_with_an_unknown_core_is_refused() -> None:
+def test_board_with_an_unknown_core_is_rejected() -> None:
     with pytest.raises(UsageError, match=r"core must be .* got 'verilog'"):
         simboard.SimulatedDevice(core="verilog")
 
 
-def test_the_driver_is_bound_by_the_name_of_the_core(tmp_path: Path) -> None:
+def test_driver_is_bound_by_core_name(tmp_path: Path) -> None:
     device = simboard.SimulatedDevice()
     loaded = pynq.Overlay(str(simboard.write_placeholder(tmp_path)), device=device)
     core = loaded.falcon_sign_0
@@ -109,7 +109,7 @@ def test_the_driver_is_bound_by_the_name_of_the_core(tmp_path: Path) -> None:
 
 
 @CORES
-def test_the_handshake_is_that_of_vitis(core: str) -> None:
+def test_handshake_follows_vitis_hls(core: str) -> None:
     device = board(core=core)
     control = simboard.BASE + simboard.REGISTERS["CTRL"]
     assert device.read_registers(control, 4)[0] == 0b0100
@@ -134,7 +134,7 @@ def test_buffers_are_flushed_before_the_start_and_invalidated_after_it(core: str
 
 @CORES
 @pytest.mark.parametrize("forgotten", ["flush", "invalidate"])
-def test_a_forgotten_flush_is_noticed(
+def test_forgotten_flush_is_noticed(
     forgotten: str, core: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     signer, device = board_signer(core=core)
@@ -145,7 +145,7 @@ def test_a_forgotten_flush_is_noticed(
 
 
 @CORES
-def test_the_board_forgets_the_key(core: str) -> None:
+def test_board_wipes_the_key(core: str) -> None:
     signer, device = board_signer(core=core)
     _, secret_key = signer.generate_keypair()
     signer.sign(b"message", secret_key)
@@ -154,7 +154,7 @@ def test_the_board_forgets_the_key(core: str) -> None:
 
 
 @CORES
-def test_a_bad_signature_from_the_board_is_not_returned(core: str) -> None:
+def test_bad_signature_from_the_board_is_not_returned(core: str) -> None:
     signer, _ = board_signer(simboard.Faults(flips=True), core=core)
     _, secret_key = signer.generate_keypair()
     with pytest.raises(BadBoardSignature, match="invalid signature"):
@@ -162,24 +162,24 @@ def test_a_bad_signature_from_the_board_is_not_returned(core: str) -> None:
 
 
 @CORES
-def test_a_hung_core_is_given_up(core: str) -> None:
+def test_hung_core_times_out(core: str) -> None:
     with pytest.raises(BoardTimeout, match=r"within 0.05 s"):
         board_signer(simboard.Faults(hangs=True), core=core, timeout_seconds=0.05)
 
 
-def test_another_version_is_refused_before_a_key_is_sent() -> None:
+def test_another_version_is_rejected_before_a_key_is_sent() -> None:
     device = simboard.SimulatedDevice(simboard.Faults(version=7))
     with pytest.raises(WrongBitstream, match="0x00000007"):
         FalconSigner(512, "simboard", device=device)
     assert not [event for event in device.events if event[0] == "flush"]
 
 
-def test_another_core_is_refused() -> None:
+def test_another_core_is_rejected() -> None:
     with pytest.raises(WrongBitstream, match=r"xilinx\.com:hls:fft:1\.0"):
         board_signer(simboard.Faults(core="xilinx.com:hls:fft:1.0"))
 
 
-def test_a_missing_bitstream_is_named(tmp_path: Path) -> None:
+def test_missing_bitstream_is_named(tmp_path: Path) -> None:
     with pytest.raises(BitstreamMissing, match=r"needs nothing\.bit"):
         FalconSigner(512, "overlay", bitstream=tmp_path / "nothing.bit")
     (tmp_path / "nothing.bit").write_bytes(b"")
@@ -187,7 +187,7 @@ def test_a_missing_bitstream_is_named(tmp_path: Path) -> None:
         FalconSigner(512, "overlay", bitstream=tmp_path / "nothing.bit")
 
 
-def test_overlay_never_falls_back_and_auto_says_why(tmp_path: Path) -> None:
+def test_overlay_never_falls_back_and_auto_gives_the_reason(tmp_path: Path) -> None:
     bitstream = simboard.write_placeholder(tmp_path)
     with pytest.raises(BoardFailure, match="XILINX_XRT"):
         FalconSigner(512, "overlay", bitstream=bitstream)
@@ -196,7 +196,7 @@ def test_overlay_never_falls_back_and_auto_says_why(tmp_path: Path) -> None:
     assert "XILINX_XRT" in signer.reason
 
 
-def test_a_device_given_by_hand_serves_the_overlay_too(tmp_path: Path) -> None:
+def test_overlay_accepts_a_given_device(tmp_path: Path) -> None:
     bitstream = simboard.write_placeholder(tmp_path)
     device = simboard.SimulatedDevice()
     signer = FalconSigner(512, "auto", bitstream=bitstream, device=device)
@@ -206,14 +206,14 @@ def test_a_device_given_by_hand_serves_the_overlay_too(tmp_path: Path) -> None:
 
 
 @CORES
-def test_a_damaged_key_is_an_error_on_the_board_too(core: str) -> None:
+def test_damaged_key_is_an_error_on_the_board_too(core: str) -> None:
     signer, _ = board_signer(core=core)
     with pytest.raises(CryptoFailure, match="no key"):
         signer.sign(b"", bytes(1281))
 
 
 @CORES
-def test_the_profile_names_the_board(core: str) -> None:
+def test_profile_names_the_board(core: str) -> None:
     signer, _ = board_signer(core=core)
     _, secret_key = signer.generate_keypair()
     frame = signer.profile(b"", secret_key)
@@ -231,7 +231,7 @@ def test_pynq_reads_the_description_of_the_engine_in_rtl(tmp_path: Path) -> None
 
 
 @CORES
-def test_what_a_board_owner_sends_back(core: str, tmp_path: Path) -> None:
+def test_board_measurements_are_saved(core: str, tmp_path: Path) -> None:
     path = simboard.write_placeholder(tmp_path)
     rows = measure.measure(path, 1, board(core=core))
     frame = measure.CONTRACT.frame(rows)

@@ -43,7 +43,7 @@ SETTINGS = {
     "@jupyterlab/notebook-extension:tracker": {"windowingMode": "none"},
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
 }
-"""Cells out of sight are drawn too, and nobody is asked for news."""
+"""Draw cells that are not visible, and do not look for news."""
 
 BROWSER = [
     "--no-sandbox",

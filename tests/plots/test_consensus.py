@@ -82,7 +82,7 @@ def cells() -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def laws() -> pd.DataFrame:
     """Return every kind of network, up to 256 nodes."""
-    return landscape.laws(PAPER, exponents=(2, 4, 8), everybody=4, seeds=(0, 1, 2))
+    return landscape.laws(PAPER, exponents=(2, 4, 8), all_vote_exponent=4, seeds=(0, 1, 2))
 
 
 @pytest.fixture(scope="module")
@@ -158,8 +158,10 @@ def test_cells_per_pair_are_divided_by_n_squared(cells):
 def test_delegate_counts_have_distinct_dashes_and_labels(laws):
     axes = plots.plot_networks(laws)
     styles = {str(line.get_label()): line.get_linestyle() for line in axes.get_lines()}
-    assert {name for name, style in styles.items() if style == "--"} == set(landscape.GOSSIP)
-    assert set(styles) == {*landscape.EVERYBODY, *landscape.GOSSIP}
+    assert {name for name, style in styles.items() if style == "--"} == set(
+        landscape.GOSSIP_NETWORKS
+    )
+    assert set(styles) == {*landscape.ALL_VOTE_LAWS, *landscape.GOSSIP_NETWORKS}
     assert {text.get_text() for text in axes.texts} == set(styles)
     drawn = laws[laws["setting"] == "regions"].groupby("nodes")["latency_seconds"].median()
     assert labelled_lines(axes)["regions"][1] == pytest.approx(list(drawn))

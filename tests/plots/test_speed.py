@@ -60,7 +60,7 @@ SAMPLES = {
 """Samples by kind of plot; `test_paper.py` draws them at a width of 3.5 inches."""
 
 
-def test_speed_marks_every_median_in_the_row_of_its_algorithm() -> None:
+def test_speed_plots_every_median_in_its_row() -> None:
     """Values are seconds; AVX2 is filled and portable C is hollow."""
     measured = frames.measurements(["Falcon-512", "Dilithium2"])
     axes = plots.plot_speed(measured)
@@ -90,7 +90,7 @@ def test_speed_has_whiskers_from_minimum_to_p95() -> None:
 
 
 def test_legend_names_operations_and_implementations() -> None:
-    """A filling is explained by the implementations that it stands for."""
+    """The legend explains a filling by its implementations."""
     axes = plots.plot_speed(frames.measurements(["Falcon-512", "Ed25519"]))
     assert legend_texts(axes) == [
         "liboqs-0.13/ref, pycryptodome/python",
@@ -123,7 +123,7 @@ def test_each_filling_is_one_implementation_and_long_legends_wrap() -> None:
 
 
 def test_operations_differ_by_marker_as_well_as_colour() -> None:
-    """A reader without colour vision, or with a grey printer, can tell them apart."""
+    """Operations are distinguishable without colour."""
     looks = list(plots.OPERATION_LOOK.values())
     assert len({colour for colour, _ in looks}) == len({marker for _, marker in looks}) == 5
     assert set(plots.OPERATION_LOOK) == set(algorithms.OPERATIONS)

@@ -32,7 +32,7 @@ def runs(pairs, **columns):
     return pd.concat(rows, ignore_index=True)
 
 
-def test_a_replay_is_a_frame_with_its_contract(tmp_path):
+def test_replay_frame_matches_its_contract(tmp_path):
     result = replay(small(), streams=("single", "multiplexed"), repeats=2)
     frame = result.frame
     assert list(frame["streams"]) == ["single", "multiplexed", "multiplexed", "single"]
@@ -71,7 +71,7 @@ def test_stored_blocks_are_not_run_again(tmp_path, monkeypatch):
     assert again.nodes.equals(first.nodes)
 
 
-def test_runs_of_a_pair_begin_with_the_same_stores(monkeypatch):
+def test_paired_runs_start_from_equal_stores(monkeypatch):
     one, kinds = small(), ("single", "multiplexed")
     apart = [replay(replace(one, streams=kind)).frame for kind in kinds]
     made = []
@@ -86,7 +86,7 @@ def test_runs_of_a_pair_begin_with_the_same_stores(monkeypatch):
 
 
 @pytest.mark.parametrize("content", ["{", json.dumps({"schema_version": 0})])
-def test_a_broken_memory_is_refused(content, tmp_path):
+def test_damaged_resume_file_is_rejected(content, tmp_path):
     one = small()
     replay(one, store=tmp_path)
     (path,) = tmp_path.iterdir()
@@ -95,7 +95,7 @@ def test_a_broken_memory_is_refused(content, tmp_path):
         replay(one, store=tmp_path)
 
 
-def test_lost_chunks_are_an_error_with_their_names():
+def test_lost_chunks_are_named():
     faults = tuple(Fault(node=node, kind="die") for node in (0, 1))
     with pytest.raises(ChunksLost, match=r"missing: chunk 0 \(node 0\)"):
         replay(small(faults=faults, link=Link(bits_per_second=1e6)))
@@ -110,7 +110,7 @@ def test_qlogs_are_written_for_every_node(tmp_path):
         replay(small(transport="native"), log=tmp_path)
 
 
-def test_an_interval_is_students():
+def test_interval_is_students_t():
     # Savings of 10, 20 and 30 %: mean 20, standard error 10 / sqrt 3, t = 4.303.
     row = contrast(runs([(1.0, 0.9), (2.0, 1.6), (1.0, 0.7)])).iloc[0]
     assert row["saving_percent"] == pytest.approx(20)
@@ -130,18 +130,18 @@ def test_an_interval_is_students():
         ([(1, 0.9), (1, 0.9)], "all repeats are equal"),
     ],
 )  # fmt: skip
-def test_what_an_interval_allows_to_say(pairs, verdict):
+def test_comparison_follows_the_interval(pairs, verdict):
     assert contrast(runs(pairs)).iloc[0]["verdict"].startswith(verdict)
 
 
-def test_without_pairs_there_is_no_contrast():
+def test_comparison_needs_pairs():
     with pytest.raises(UsageError, match="--repeats 10"):
         contrast(runs([(1.0, 0.9)]))
     with pytest.raises(UsageError, match=r"repeats must be .* got 0"):
         replay(small(), repeats=0)
 
 
-def test_what_is_unsupported_is_a_row():
+def test_unsupported_transport_is_a_row():
     row = replays.unsupported(small(mode="netns"), "needs root").frame.iloc[0]
     assert (row["status"], row["verdict"], row["mode"]) == ("unsupported", "needs root", "netns")
 
@@ -156,7 +156,7 @@ def test_estimates_grow_with_the_work():
 
 
 @pytest.mark.parametrize("mode", ["loopback", "netns"])
-def test_a_missing_library_is_named(mode, monkeypatch):
+def test_missing_library_is_named(mode, monkeypatch):
     monkeypatch.setattr("pqchain.wire.drivers.namespaces.unavailable_reason", lambda: "")
     monkeypatch.delitem(sys.modules, "pqchain.wire.transports.qh3", raising=False)
     monkeypatch.setitem(sys.modules, "qh3", None)

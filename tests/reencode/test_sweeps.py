@@ -37,7 +37,7 @@ def test_0_rtt_saves_a_round_trip_and_loss_costs_time():
     assert again.equals(frame)
 
 
-def test_tcp_on_the_virtual_clock_is_a_row_that_says_why(monkeypatch):
+def test_tcp_on_the_virtual_clock_is_a_row_with_the_reason(monkeypatch):
     monkeypatch.setattr(replays, "replay", lambda one, **_: frames.replay_result({}))
     monkeypatch.setattr(replays, "unavailable_reason", lambda one: "")
     frame = sweep(TINY, bits_per_second=(1e9,), delay_seconds=(0.0,), loss=(0.0,),
@@ -60,7 +60,7 @@ def test_quic_uses_the_transport_of_the_scenario():
         sweep(tcp)
 
 
-def test_a_run_that_fails_is_a_row_that_says_why(monkeypatch):
+def test_failed_run_is_a_row_with_the_reason(monkeypatch):
     def fail(one, **_):
         raise PqchainError("no end")
 
@@ -71,7 +71,7 @@ def test_a_run_that_fails_is_a_row_that_says_why(monkeypatch):
     assert frame["status"].tolist() == ["failed"] and frame["note"].tolist() == ["no end"]
 
 
-def test_what_makes_no_sense_is_refused():
+def test_invalid_sweeps_are_rejected():
     with pytest.raises(UnknownName, match="unknown way 'quick'"):
         sweep(ways=("quick",))
     with pytest.raises(UsageError, match=r"repeats must be .* got 0"):

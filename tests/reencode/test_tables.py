@@ -4,13 +4,13 @@ from pqchain.reencode import replays, tables
 from tests import frames
 
 
-def test_many_runs_are_shown_as_means_few_one_by_one():
+def test_many_runs_are_shown_as_means_and_few_singly():
     few, many = frames.exchanges((1.0, 2.0)), frames.exchanges((1.0, 2.0, 3.0, 4.0))
     assert "mean of" not in tables.runs_table(few).text()
     assert "mean of 4" in tables.runs_table(many).text()
 
 
-def test_shares_stand_below_the_runs():
+def test_shares_are_listed_below_the_runs():
     table = tables.runs_table(frames.replay_runs({}))
     run, share = table.records()
     assert run["verdict"]
@@ -19,7 +19,7 @@ def test_shares_stand_below_the_runs():
     assert share["CPU"] is None
 
 
-def test_the_verdict_on_streams_is_a_remark():
+def test_stream_comparison_is_a_remark():
     compared = replays.contrast(frames.exchanges((1.0, 2.0)), claimed_percent=3.7)
     table = tables.contrast_table(compared)
     assert [column.title for column in table.columns][-2:] == ["saved", "95 % interval"]

@@ -1,4 +1,4 @@
-"""Replays on the virtual clock: what is lost is recovered, or said; what is stored stays."""
+"""Replays on the virtual clock: losses are recovered or reported; stored chunks are kept."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from tests.reencode.mesh import LARGE, SLOW, run, scenario, small, snapshot, sto
 
 
 def assert_recovered(one, outcome, folder, dead):
-    """All living members hold their new chunk, and any k of those chunks are the block."""
+    """Check that all running members store their new chunk and any k chunks give the block."""
     assert outcome.result.failure is None
     survivors = [node for node in range(one.nodes) if node not in dead]
     assert [n.node for n in outcome.nodes if n.state == "done"] == survivors
@@ -43,13 +43,13 @@ def assert_recovered(one, outcome, folder, dead):
             assert digest == manifest.block_hash
 
 
-def test_ten_nodes_lose_one_and_re_encode(tmp_path):
+def test_ten_nodes_lose_one_and_reencode(tmp_path):
     one = scenario()
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {9})
     assert stored(tmp_path, 9) == [(1, [9])]
     assert all(node.record.verified_blocks == 1 for node in outcome.nodes[:9])
-    # Everyone has confirmed, so the old chunks are gone.
+    # All nodes have confirmed, so the old chunks are removed.
     for node in range(9):
         assert len(list((tmp_path / str(node)).glob("*/*"))) == 1
     assert 0.4 <= outcome.nodes[0].noticed_seconds < 0.9
@@ -64,7 +64,7 @@ def test_phases_add_up_to_the_total(tmp_path):
     assert outcome.total_seconds <= outcome.span_seconds * (1 + 1e-9)
 
 
-def test_work_takes_what_the_scenario_says(tmp_path):
+def test_work_times_equal_the_scenario(tmp_path):
     compute = Compute(decode_bytes_per_second=1e6, encode_bytes_per_second=2e6)
     outcome = run(small(compute=compute), tmp_path)
     # Node 0 gets chunks 1 and 2, all data: nothing to decode.
@@ -73,10 +73,10 @@ def test_work_takes_what_the_scenario_says(tmp_path):
     assert outcome.nodes[0].record.seconds["encode"] == pytest.approx(60_000 / 2e6)
 
 
-def test_a_slow_processor_slows_the_transfer(tmp_path):
+def test_slow_processor_slows_the_transfer(tmp_path):
     fast = run(small(), tmp_path / "fast")
     slow = run(small(compute=Compute(datagram_seconds=1e-3)), tmp_path / "slow")
-    # 40 kB are at least 28 datagrams, and someone has to take in each.
+    # 40 kB are at least 28 datagrams, and each must be received.
     assert slow.phases["transfer"] > fast.phases["transfer"] + 0.028
     assert "processor time for each datagram" in slow.verdict
 
@@ -104,14 +104,14 @@ def test_every_variant_recovers(changes, tmp_path):
     assert (early > 0) == (one.sessions == "0-rtt")
 
 
-def test_the_same_scenario_gives_the_same_bytes(tmp_path):
+def test_same_scenario_gives_the_same_bytes(tmp_path):
     one = small(link=Link(loss=0.02, bits_per_second=100e6), jitter_seconds=0.001)
     frames = [json.dumps(run(one, tmp_path / name).node_rows()) for name in "ab"]
     assert frames[0] == frames[1]
     assert json.dumps(frames)
 
 
-def test_everyone_gets_everything_in_an_exchange(tmp_path):
+def test_exchange_delivers_all_chunks_to_all_nodes(tmp_path):
     one = small(experiment="exchange", blocks=2, jitter_seconds=0.001)
     outcome = run(one, tmp_path)
     assert all(node.state == "done" for node in outcome.nodes)
@@ -120,7 +120,7 @@ def test_everyone_gets_everything_in_an_exchange(tmp_path):
 
 
 def deaths(draws, nodes, count, seconds):
-    """Let as many of the nodes die, each at a moment of an exchange that lasts longer than that."""
+    """Draw crashes of some nodes at random times within an exchange."""
     return tuple(
         Fault(node=int(node), kind="die", after_seconds=float(draws.uniform(0, seconds)))
         for node in draws.choice(nodes, count, replace=False)
@@ -130,7 +130,7 @@ def deaths(draws, nodes, count, seconds):
 @pytest.mark.parametrize(
     ("lost", "draw"), [(1, 0), (2, 0), (2, 1), (2, 2), (3, 0), (3, 1), (3, 2), (3, 3)]
 )
-def test_up_to_as_many_nodes_as_parity_chunks_die_at_random_moments(lost, draw, tmp_path):
+def test_random_crashes_up_to_the_parity_are_survived(lost, draw, tmp_path):
     faults = deaths(np.random.default_rng([lost, draw]), 5, lost - 1, 0.015)
     one = scenario(
         nodes=6, before=(3, 3), after=(2, 3), failed_node=5, link=SLOW, faults=faults,
@@ -140,24 +140,24 @@ def test_up_to_as_many_nodes_as_parity_chunks_die_at_random_moments(lost, draw, 
     assert_recovered(one, outcome, tmp_path, {5, *(fault.node for fault in faults)})
 
 
-def test_three_of_ten_die_and_the_old_chunks_are_kept(tmp_path):
+def test_three_crashes_of_ten_keep_the_old_chunks(tmp_path):
     faults = deaths(np.random.default_rng(3), 9, 2, 0.01)
     one = scenario(link=SLOW, faults=faults)
     dead = {9, *(fault.node for fault in faults)}
     assert_recovered(one, run(one, tmp_path), tmp_path, dead)
-    # Not everyone could confirm.
+    # Not all nodes could confirm.
     for node in set(range(10)) - dead:
         assert len(list((tmp_path / str(node)).glob("*/*"))) == 2
 
 
-def test_three_lost_at_once_of_a_single_stream(tmp_path):
+def test_three_lost_chunks_recover_on_a_single_stream(tmp_path):
     faults = tuple(Fault(node=node, kind="die") for node in (2, 7))
     one = scenario(link=SLOW, faults=faults, streams="single", sources="nearest")
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {2, 7, 9})
 
 
-def test_four_lost_name_what_is_missing_and_touch_nothing(tmp_path):
+def test_four_lost_chunks_are_named_and_change_nothing(tmp_path):
     one = scenario(
         link=Link(bits_per_second=5e6), block_bytes=400_000, give_up_seconds=0.3,
         faults=tuple(Fault(node=node, kind="die") for node in (1, 4, 6)),
@@ -173,47 +173,47 @@ def test_four_lost_name_what_is_missing_and_touch_nothing(tmp_path):
     assert snapshot(tmp_path) == before
 
 
-def test_a_corrupting_node_is_found_out_and_passed_by(tmp_path):
+def test_corrupting_node_is_detected_and_bypassed(tmp_path):
     one = small(faults=(Fault(node=2, kind="corrupt"),))
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {4})
-    # Whoever asked it has noticed; by the queues that they were told of, not all did.
+    # Nodes that asked it have noticed; depending on the queues, not all asked.
     wasted = [node.record.wasted_bytes for node in outcome.nodes]
     assert sum(each >= one.chunk_bytes for each in wasted) >= 2
 
 
 @pytest.mark.parametrize("streams", ["single", "multiplexed"])
-def test_a_stalling_node_is_passed_by(streams, tmp_path):
+def test_stalling_node_is_bypassed(streams, tmp_path):
     one = small(faults=(Fault(node=2, kind="stall"),), streams=streams)
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {4})
     assert outcome.phases["transfer"] > one.stall_seconds / 2
 
 
-def test_five_percent_of_loss(tmp_path):
+def test_five_percent_loss_is_survived(tmp_path):
     one = small(link=replace(SLOW, loss=0.05), block_bytes=300_000)
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {4})
     assert outcome.result.lost_datagrams > 50
 
 
-def test_a_stalled_stream_does_not_hold_up_the_blocks_behind_it(tmp_path):
+def test_stalled_stream_does_not_block_others(tmp_path):
     one = small(faults=(Fault(node=2, kind="stall"),), streams="single", blocks=3)
     assert_recovered(one, run(one, tmp_path), tmp_path, {4})
 
 
-def test_who_always_stalls_is_given_up_at_last(tmp_path):
-    # With 2 of 5 dead the staller is needed.
+def test_always_stalling_node_is_abandoned(tmp_path):
+    # With 2 of 5 dead the stalling node is needed.
     faults = (Fault(node=2, kind="stall"), Fault(node=0, kind="die"))
     outcome = run(small(faults=faults), tmp_path)
     assert isinstance(outcome.result.failure, ChunksLost)
     assert "2 (node 2)" in str(outcome.result.failure)
-    # Who has its own good chunk needs the staller as well: only the staller does not.
+    # Nodes with a good chunk need the stalling node as well; only that node does not.
     assert [node.state for node in outcome.nodes] == ["dead", "failed", "done", "failed", "dead"]
 
 
 @pytest.mark.parametrize("kind", ["die", "corrupt", "stall", "restart"])
-def test_an_exchange_of_everything_ends_without_what_nobody_has(kind, tmp_path):
+def test_exchange_ends_without_lost_chunks(kind, tmp_path):
     one = small(
         experiment="exchange", link=SLOW,
         faults=(Fault(node=2, kind=kind, after_seconds=0.003, down_seconds=0.1),),
@@ -226,14 +226,14 @@ def test_an_exchange_of_everything_ends_without_what_nobody_has(kind, tmp_path):
 
 
 @pytest.mark.parametrize("down", [0.05, 1.0])
-def test_a_node_that_restarts_in_the_middle_catches_up(down, tmp_path):
+def test_restarted_node_catches_up(down, tmp_path):
     fault = Fault(node=1, kind="restart", after_seconds=0.004, down_seconds=down)
     one = small(link=SLOW, faults=(fault,))
     outcome = run(one, tmp_path)
     assert_recovered(one, outcome, tmp_path, {4})
 
 
-def test_a_damaged_file_is_replaced_by_anothers(tmp_path):
+def test_damaged_file_is_replaced_from_a_peer(tmp_path):
     one = small()
     runs.prepare(one, tmp_path)
     (path,) = (tmp_path / "1").glob("*/1/chunk-1")
@@ -243,7 +243,7 @@ def test_a_damaged_file_is_replaced_by_anothers(tmp_path):
     assert_recovered(one, runs.run(one, tmp_path), tmp_path, {4})
 
 
-def test_a_full_disk_ends_one_nodes_work_and_loses_nothing(tmp_path, monkeypatch):
+def test_full_disk_stops_one_node_and_loses_nothing(tmp_path, monkeypatch):
     one = small()
     runs.prepare(one, tmp_path)
     old, full = snapshot(tmp_path), tmp_path / "2"
@@ -258,22 +258,22 @@ def test_a_full_disk_ends_one_nodes_work_and_loses_nothing(tmp_path, monkeypatch
     outcome = runs.run(one, tmp_path)
     assert "No space left on device" in str(outcome.result.failure)
     assert [node.state for node in outcome.nodes] == ["done", "done", "failed", "done", "dead"]
-    # What was there is there, nothing half-written is; the others have their new chunks besides.
+    # Old files are kept, none is partial; the other nodes also have their new chunks.
     after = snapshot(tmp_path)
     assert all(after[path] == content for path, content in old.items())
     assert not list(tmp_path.rglob("*.tmp")) and len(list(full.glob("*/*"))) == 1
     assert all(len(list((tmp_path / str(at)).glob("*/*"))) == 2 for at in (0, 1, 3))
 
 
-def test_a_replay_that_does_not_end_is_ended(tmp_path):
+def test_endless_replay_is_stopped(tmp_path):
     one = small(limit_seconds=0.2)
     with pytest.raises(PqchainError, match=r"did not end within 0\.2 s of its modelled clock"):
         run(one, tmp_path)
 
 
 @pytest.mark.parametrize("experiment", ["reencode", "exchange"])
-def test_over_our_quic_and_over_aioquics_nodes_do_the_same(experiment, tmp_path):
-    """They acknowledge by rules of their own, so that only times differ, and not by much."""
+def test_native_quic_and_aioquic_give_equal_events(experiment, tmp_path):
+    """Acknowledgement rules differ, so only times differ slightly."""
     if reason := registry.get("native").unavailable_reason():
         pytest.skip(reason)
     did, times = [], []

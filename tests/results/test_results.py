@@ -209,12 +209,12 @@ def with_valid_checksum(content: dict[str, Any]) -> str:
 
 def test_table_with_other_columns_than_its_sidecar_is_rejected(tmp_path: Path) -> None:
     path = save(measurement(), tmp_path / "a.csv")
-    beside = path.with_suffix(".json")
-    text = beside.read_text(encoding="utf-8").replace('"operation"', '"step"')
+    file = path.with_suffix(".json")
+    text = file.read_text(encoding="utf-8").replace('"operation"', '"step"')
     with pytest.raises(DataError, match="changed after it was written; restore it"):
-        beside.write_text(text)
+        file.write_text(text)
         results.load(path)
-    beside.write_text(with_valid_checksum(json.loads(text)))
+    file.write_text(with_valid_checksum(json.loads(text)))
     with pytest.raises(DataError, match=r"columns \[.*'step'.*got \['algorithm'"):
         results.load(path)
 
@@ -222,9 +222,9 @@ def test_table_with_other_columns_than_its_sidecar_is_rejected(tmp_path: Path) -
 @pytest.mark.parametrize("columns", ["[]", '{"algorithm": "text"}', '{"algorithm": ["str"]}'])
 def test_sidecar_with_unknown_column_types_is_rejected(tmp_path: Path, columns: str) -> None:
     path = save(measurement(), tmp_path / "a.csv")
-    beside = path.with_suffix(".json")
-    sidecar = json.loads(beside.read_text(encoding="utf-8"))
-    beside.write_text(
+    file = path.with_suffix(".json")
+    sidecar = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(
         with_valid_checksum(sidecar | {"columns": json.loads(columns)}), encoding="utf-8"
     )
     with pytest.raises(DataError, match="must have a name and columns of a contract"):
@@ -233,10 +233,10 @@ def test_sidecar_with_unknown_column_types_is_rejected(tmp_path: Path, columns: 
 
 def test_first_format_version_is_rejected_with_a_remedy(tmp_path: Path) -> None:
     path = save(measurement(), tmp_path / "a.csv")
-    beside = path.with_suffix(".json")
-    sidecar = json.loads(beside.read_text(encoding="utf-8"))
+    file = path.with_suffix(".json")
+    sidecar = json.loads(file.read_text(encoding="utf-8"))
     del sidecar["columns"]
-    beside.write_text(json.dumps(sidecar | {"schema_version": 1}), encoding="utf-8")
+    file.write_text(json.dumps(sidecar | {"schema_version": 1}), encoding="utf-8")
     with pytest.raises(DataError, match=r"schema version 1, but .* reads 3; use the pqchain that"):
         results.load(path)
 

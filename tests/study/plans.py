@@ -1,4 +1,4 @@
-"""A small plan and costs for it that no machine was asked for."""
+"""A small plan with synthetic costs."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def plan(**changes: Any) -> Plan:
     return Plan(**(values | changes))
 
 
-def found(one: Plan, costs: CostTable = COSTS, *, seeds: int = 1) -> Findings:
-    """Return the findings of a plan with these costs."""
-    return sample(one, Times((costs,)), seeds=seeds)
+def found(one: Plan, costs: CostTable = COSTS, *, draws: int = 1) -> Findings:
+    """Return the results of a plan with these costs."""
+    return sample(one, Times((costs,)), draws=draws)
 
 
 GOOD = """

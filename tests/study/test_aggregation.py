@@ -19,26 +19,26 @@ def test_without_latency_and_bytes_only_the_provers_take_time():
         SMALL, topology="direct", rate_bits_per_second=1e18, least_latency_seconds=0.0,
         most_latency_seconds=0.0, verify_seconds=0.0, proof_verify_seconds=0.0,
     )  # fmt: skip
-    done = aggregate(one, seeds=2)
+    done = aggregate(one, draws=2)
     needed, groups = math.ceil(0.9 * 32), math.ceil(0.66 / 0.9 * 2)
     assert done.group_seconds == pytest.approx(0.020 + needed / 1000)
     assert done.seconds == pytest.approx(done.group_seconds + groups / 100)
     assert done.half_width_seconds == pytest.approx(0.0, abs=1e-9)
 
 
-def test_on_a_slow_link_the_inbox_decides():
+def test_slow_links_are_limited_by_incoming_bytes():
     one = replace(
         SMALL, topology="direct", groups=1, validators=1000, aggregators=1, verify_seconds=0.0,
         rate_bits_per_second=1e6, least_latency_seconds=0.0, most_latency_seconds=0.0,
         aggregate_per_second=1e9,
     )  # fmt: skip
     whole = 8 * 1000 * 3072 / 1e6
-    assert aggregate(one, seeds=4).seconds == pytest.approx(0.9 * whole, rel=0.02)
+    assert aggregate(one, draws=4).seconds == pytest.approx(0.9 * whole, rel=0.02)
 
 
-def test_bytes_are_those_of_the_copies():
+def test_bytes_equal_the_sent_copies():
     gossip, grid, direct = (
-        aggregate(replace(SMALL, topology=name), seeds=1)
+        aggregate(replace(SMALL, topology=name), draws=1)
         for name in ("gossip", "grid", "direct")
     )  # fmt: skip
     assert gossip.received_bytes == 7 * 32 * 3072 + 131_072
@@ -55,37 +55,37 @@ def test_bytes_are_those_of_the_copies():
         {"proof_bytes": 4e6}, {"merge_per_second": 2.0},
     ],
 )  # fmt: skip
-def test_what_is_slower_takes_longer(slower):
-    assert aggregate(replace(SMALL, **slower), seeds=4).seconds > aggregate(SMALL, seeds=4).seconds
+def test_slower_components_take_longer(slower):
+    assert aggregate(replace(SMALL, **slower), draws=4).seconds > aggregate(SMALL, draws=4).seconds
 
 
-def test_deadlines_are_missed_by_what_comes_after_them():
-    middle = aggregate(SMALL, seeds=8)
+def test_late_arrivals_miss_the_deadline():
+    middle = aggregate(SMALL, draws=8)
     assert (middle.missed_groups, middle.missed_final) == (0.0, 0.0)
     late = aggregate(
         replace(SMALL, group_deadline_seconds=middle.group_seconds, final_deadline_seconds=1e-3),
-        seeds=8,
+        draws=8,
     )
     assert 0.0 < late.missed_groups < 1.0
     assert late.missed_final == 1.0
 
 
 def test_equal_trees_give_equal_draws():
-    assert aggregate(SMALL, seeds=3) == aggregate(SMALL, seeds=3)
+    assert aggregate(SMALL, draws=3) == aggregate(SMALL, draws=3)
 
 
-def test_a_cited_prover_decides_rate_and_bytes():
+def test_cited_prover_decides_rate_and_bytes():
     prover = PROVERS["leanvm-eip8292"]
     tree = Tree(validators=4096, groups=4)
     slow, fast = (replace(tree, **proven_by(tree, prover, cores=cores)) for cores in (2, 16))
     assert fast.proof_bytes == prover.proof_bytes(0.9 * 1024)
-    gained = aggregate(slow, seeds=2).seconds - aggregate(fast, seeds=2).seconds
+    gained = aggregate(slow, draws=2).seconds - aggregate(fast, draws=2).seconds
     assert gained == pytest.approx(922 / 90.9 - 922 / 384.6, rel=0.01)
     with pytest.raises(UsageError, match="must have a published rate"):
         proven_by(tree, PROVERS["labrador"], cores=8)
 
 
-def test_a_plan_with_proofs_has_trees_and_says_that_the_prover_is_cited():
+def test_plan_with_proofs_has_trees_and_a_cited_prover():
     trees = of_plan(load("ethereum-lean"))
     assert set(trees) == {"gossip", "grid", "direct"}
     assert trees["grid"].members == 512
@@ -107,18 +107,18 @@ def test_links_of_a_tree_have_the_rate_of_the_plan():
     assert "20.0 Mbit/s" in trees_table(meshed).text().replace("\N{NARROW NO-BREAK SPACE}", " ")
 
 
-def test_how_near_beamsims_report_is():
-    """Its report says 3.9 s by gossip and 3.2 s on a grid; its numbers of groups it does not say.
+def test_beamsim_report_is_reproduced_within_bounds():
+    """The report states 3.9 s by gossip and 3.2 s on a grid, but not its numbers of groups.
 
     With its inputs (8192 validators, 3072 bytes, 128 KiB, 1000 a second, 100 Mbit/s) and the
     README's 8 groups this model is too fast, most on a grid: it has neither TCP's slow start nor
-    the packets of ns-3. Nothing is fitted to come nearer.
+    the packets of ns-3. No parameter is fitted.
     """
-    gossip, grid = (aggregate(Tree(topology=name), seeds=6) for name in ("gossip", "grid"))
+    gossip, grid = (aggregate(Tree(topology=name), draws=6) for name in ("gossip", "grid"))
     assert gossip.seconds / 3.9 - 1 == pytest.approx(-0.21, abs=0.03)
     assert grid.seconds / 3.2 - 1 == pytest.approx(-0.46, abs=0.03)
-    assert grid.seconds < gossip.seconds  # the order is the report's
-    fewer = aggregate(Tree(topology="grid", groups=4), seeds=4)
+    assert grid.seconds < gossip.seconds  # the order agrees with the report
+    fewer = aggregate(Tree(topology="grid", groups=4), draws=4)
     assert fewer.seconds / 3.2 - 1 == pytest.approx(-0.05, abs=0.03)
 
 
@@ -133,6 +133,6 @@ def test_how_near_beamsims_report_is():
         ({"merge_per_second": 0.0}, "merge_per_second"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused(change, message):
+def test_invalid_aggregations_are_rejected(change, message):
     with pytest.raises(UsageError, match=message):
         replace(SMALL, **change)

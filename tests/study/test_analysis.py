@@ -23,7 +23,7 @@ WITH_NEAR = CostTable(
 )  # fmt: skip
 
 
-def test_what_is_arithmetic_of_bytes_comes_out_and_what_is_not_says_how_far_off():
+def test_validation_reports_exact_bytes_and_errors():
     predicted = analysis.predictions(WITH_NEAR).set_index(["chain", "quantity", "algorithm"])
     tron = predicted.loc["tron", "capacity_per_second"]
     assert tron.loc["Falcon-512", "error"] == pytest.approx(0.0, abs=0.01)
@@ -31,13 +31,13 @@ def test_what_is_arithmetic_of_bytes_comes_out_and_what_is_not_says_how_far_off(
     assert predicted.loc[("bsc", "transaction_bytes", "ML-DSA-44"), "error"] == pytest.approx(
         2465 / 2500 - 1
     )
-    # The model lets the BNB chain carry more than its test did, and the error stays.
+    # The model overestimates the measured capacity of the BNB chain.
     assert predicted.loc[("bsc", "capacity_per_second", "ML-DSA-44"), "error"] > 0.25
     near = predicted.loc[("near", "verification_gas", "ML-DSA-65")]
     assert near["predicted"] == pytest.approx(68_093_951_344 * 120 / 80)
 
 
-def test_every_outcome_and_every_input_of_a_plan_says_where_it_is_from():
+def test_every_outcome_and_input_has_a_source():
     for chain in analysis.CHAINS:
         one = analysis.trial_of(chain)
         assert one.source and one.date and one.outcomes
@@ -49,7 +49,7 @@ def test_every_outcome_and_every_input_of_a_plan_says_where_it_is_from():
             assert one.plan.source("envelope_bytes") != "set for this study"
 
 
-def test_a_study_without_those_costs_says_so():
+def test_missing_costs_are_reported():
     predicted = analysis.predictions(COSTS)
     near = predicted[predicted["chain"] == "near"].iloc[0]
     assert math.isnan(near["predicted"])

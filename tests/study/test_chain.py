@@ -24,14 +24,14 @@ def used(one: Plan, algorithm: str, lengths: dict[int, int] | None = None) -> ch
     return chain.use(one, row, lengths or {row.signature_bytes: 1}, baseline)
 
 
-def test_a_p2wpkh_transaction_of_two_inputs_and_outputs_weighs_what_bip_141_says():
+def test_p2wpkh_weight_equals_bip_141():
     # 10 bytes, two inputs of 41 and outputs of 31 count four times; marker, flag and two
     # witnesses of 108 bytes once.
     assert used(load("bitcoin"), "ECDSA-secp256k1").weight == 4 * (10 + 82 + 62) + 2 + 2 * 108
     assert used(load("bitcoin"), "ECDSA-secp256k1").bytes == 10 + 82 + 62 + 2 + 2 * 108
 
 
-def test_a_p2tr_key_path_spend_carries_no_key():
+def test_p2tr_key_path_spend_has_no_key():
     taproot = load("bitcoin").with_(
         baseline="Schnorr-secp256k1", key_mode="registered", envelope_bytes=10 + 82 + 86,
         framing_bytes=3,
@@ -51,7 +51,7 @@ def test_gas_has_the_floor_of_eip_7623(execution, floor):
     assert used(one, "ML-DSA-44").gas == pytest.approx(21_000 + expected)
 
 
-def test_ethereum_lets_no_more_transfers_through_than_its_gas_allows():
+def test_ethereum_transfers_are_limited_by_gas():
     simple = {"execution_gas": 0.0, "data_bytes": 0}
     for gas, rate in ((30e6, 119), (60e6, 238)):
         one = load("ethereum").with_(block_gas=gas, algorithms=("Falcon-512",), **simple)
@@ -59,7 +59,7 @@ def test_ethereum_lets_no_more_transfers_through_than_its_gas_allows():
         assert values["ECDSA-secp256k1"]["capacity_per_second"] == pytest.approx(rate, rel=0.01)
 
 
-def test_a_packet_of_solana_holds_no_inline_post_quantum_signature():
+def test_solana_packet_is_too_small_for_post_quantum_signatures():
     answer = found(load("solana").with_(nodes=16, delegates=16))
     assert answer.limits == {
         "Ed25519": "gas", **dict.fromkeys(load("solana").algorithms, "packet"),
@@ -67,12 +67,12 @@ def test_a_packet_of_solana_holds_no_inline_post_quantum_signature():
     assert answer.values["Falcon-512"]["capacity_per_second"] == 0
     rows = answer.frame.set_index(["algorithm", "quantity"])
     assert "packet of 1232 bytes" in rows.loc[("Falcon-512", "capacity_per_second"), "source"]
-    # A key that the chain knows already leaves room.
+    # A key that the chain already knows saves space.
     known = found(load("solana").with_(nodes=16, delegates=16, key_mode="registered"))
     assert known.limits["Falcon-512"] == "gas"
 
 
-def test_votes_take_room_only_where_the_block_carries_them():
+def test_votes_take_block_space_only_where_included():
     one = plan(votes_per_block=10.0, vote_bytes=100.0, envelope_bytes=200)
     without = chain.per_block(one, used(one, "ML-DSA-44"), 10_000.0)["bytes"]
     inside = chain.per_block(
@@ -82,7 +82,7 @@ def test_votes_take_room_only_where_the_block_carries_them():
     assert without - inside == pytest.approx(10_000 / size, abs=1)
 
 
-def test_the_smallest_number_binds_and_a_full_block_keeps_every_limit():
+def test_smallest_limit_binds_and_full_blocks_keep_every_limit():
     one = plan(
         envelope_bytes=200, block_weight=90_000.0, witness_discount=4.0, block_gas=1e6,
         intrinsic_gas=40_000.0,
@@ -97,13 +97,13 @@ def test_the_smallest_number_binds_and_a_full_block_keeps_every_limit():
         assert count * use.gas <= one.block_gas
 
 
-def test_a_transaction_longer_than_the_block_is_refused_even_if_the_mean_would_fit():
+def test_transaction_longer_than_the_block_is_rejected_even_if_the_mean_would_fit():
     one = plan(block_bytes=700, envelope_bytes=20, key_mode="registered")
     use = used(one, "Falcon-512", {400: 9, 600: 1})
     assert chain.per_block(one, use, 0.0)["bytes"] == 0
 
 
-def test_several_signatures_need_an_envelope_and_gas_a_baseline():
+def test_several_signatures_need_an_envelope_and_gas_needs_a_baseline():
     with pytest.raises(UsageError, match="Give envelope_bytes"):
         plan(signatures=2.0)
     with pytest.raises(UsageError, match="must be 0 without a baseline"):
@@ -112,7 +112,7 @@ def test_several_signatures_need_an_envelope_and_gas_a_baseline():
         plan(final_blocks=2.0, block_seconds=0.0)
 
 
-def test_a_slower_verification_costs_gas_in_proportion():
+def test_slower_verification_costs_gas_in_proportion():
     one = load("ethereum")
     row = COSTS["Falcon-512"]
     slow = replace(row, verify_seconds=10 * row.verify_seconds)
@@ -124,7 +124,7 @@ def test_a_slower_verification_costs_gas_in_proportion():
     assert math.isfinite(dear)
 
 
-def test_falcon_with_key_recovery_carries_no_key_where_a_chain_recovers_keys():
+def test_falcon_with_key_recovery_has_no_key_on_recovering_chains():
     one, name = load("ethereum"), "Falcon-recovery-512"
     assert chain.key_mode(one, name) == "recovered"
     assert chain.key_mode(one, "Falcon-512") == "inline"
@@ -135,7 +135,7 @@ def test_falcon_with_key_recovery_carries_no_key_where_a_chain_recovers_keys():
     assert short.most_bytes == short.bytes
 
 
-def test_plain_votes_each_carry_a_signature():
+def test_plain_votes_have_one_signature_each():
     one = plan(votes_per_block=100.0, vote_bytes=40.0)
     assert chain.vote_bytes(one, 600.0) == chain.plain_vote_bytes(one, 600.0) == 100 * 640
     fixed = one.with_(vote_signature_bytes=64.0)
@@ -143,7 +143,7 @@ def test_plain_votes_each_carry_a_signature():
     assert chain.vote_messages(one) == 100
 
 
-def test_a_bls_aggregate_has_one_signature_and_a_bit_for_each_voter():
+def test_bls_aggregate_has_one_signature_and_a_bit_for_each_voter():
     ethereum = load("ethereum")
     # notes.ethereum.org: an attestation of n voters has 236 bytes and n / 8 more.
     assert chain.vote_bytes(ethereum, 655.0) == 2 * (236 + -(-31_250 // 8))
@@ -158,10 +158,10 @@ def test_votes_of_lean_ethereum_without_aggregation_are_too_many():
     late = found(lean.with_(algorithms=("Falcon-512",), migration={}, most_votes=4.0)).values
     soon = found(lean.with_(algorithms=("Falcon-512",), migration={})).values
     apart = late["Falcon-512"]["rule_seconds"] - soon["Falcon-512"]["rule_seconds"]
-    assert apart == pytest.approx(4.0)  # a second block has to carry the other half
+    assert apart == pytest.approx(4.0)  # a second block has to include the other half
 
 
-def test_figures_of_a_cited_prover_say_so():
+def test_figures_of_a_cited_prover_are_labelled():
     answer = found(load("ethereum-lean").with_(algorithms=("Falcon-512",), migration={}))
     rows = answer.frame.set_index(["algorithm", "quantity"])
     row = rows.loc[("Falcon-512", "vote_bytes_per_block")]
@@ -170,14 +170,14 @@ def test_figures_of_a_cited_prover_say_so():
 
 
 @pytest.mark.parametrize("name", sorted(PROVERS))
-def test_every_prover_says_where_it_was_seen(name):
+def test_every_prover_cites_its_source(name):
     one = PROVERS[name]
     assert one.source and one.date and one.machine and one.algorithm
     assert all(size > 1000 for _, size in one.proofs)
     assert one.proof_bytes(one.proofs[0][0]) == one.proofs[0][1]
 
 
-def test_rates_lie_between_what_was_published_and_never_beyond():
+def test_rates_are_interpolated_and_not_extrapolated():
     known = PROVERS["leanvm-eip8292"]
     assert (
         known.rate_per_second(1) == known.rate_per_second(2) == pytest.approx(1000 / 11, rel=0.01)
@@ -201,7 +201,7 @@ BLS = Costs(
 TABLE = CostTable((*COSTS.rows, BLS), COSTS.source, aggregates=AGGREGATES)
 
 
-def test_a_block_holds_one_proof_beside_its_transactions():
+def test_block_has_one_proof_and_its_transactions():
     one = plan(
         block_bytes=500_000, transaction_aggregation="labrador", envelope_bytes=200,
         algorithms=("Falcon-512", "ML-DSA-44"),
@@ -219,7 +219,7 @@ def test_a_block_holds_one_proof_beside_its_transactions():
 
 
 def test_few_transactions_are_longer_with_a_proof():
-    """A proof of 74 kB is worth it from some 113 signatures of 655 bytes on."""
+    """A proof of 74 kB is shorter than about 113 signatures of 655 bytes."""
     one = plan(block_bytes=150_000, envelope_bytes=200, algorithms=("Falcon-512",))
     proven = one.with_(transaction_aggregation="labrador")
     counts = [models(each, COSTS)["Falcon-512"]["transactions_per_block"]
@@ -228,7 +228,7 @@ def test_few_transactions_are_longer_with_a_proof():
     assert counts[1] < counts[0]
 
 
-def test_what_a_prover_cannot_prove_in_time_is_not_in_the_block():
+def test_transactions_not_proved_in_time_are_not_in_the_block():
     one = plan(
         block_bytes=10_000_000, block_seconds=60.0, transaction_aggregation="risc-zero-slh-dsa",
         algorithms=("SPHINCS+-SHA2-128s-simple",),
@@ -240,7 +240,7 @@ def test_what_a_prover_cannot_prove_in_time_is_not_in_the_block():
     assert answer.limits["SPHINCS+-SHA2-128s-simple"] == "proving"
 
 
-def test_every_figure_of_a_prover_says_that_it_is_cited():
+def test_every_prover_figure_is_labelled_cited():
     one = plan(block_bytes=500_000, transaction_aggregation="labrador")
     rows = found(one).frame.set_index(["algorithm", "quantity"])["source"]
     for name in ("transactions_per_block", "capacity_per_second", "final_seconds"):
@@ -249,7 +249,7 @@ def test_every_figure_of_a_prover_says_that_it_is_cited():
     assert CITED not in rows[("Falcon-512", "verify_seconds")]
 
 
-def test_a_bls_aggregate_of_a_block_by_hand():
+def test_bls_aggregate_of_a_block_equals_the_hand_calculation():
     one = plan(
         algorithms=("BLS12-381",), transaction_aggregation="bls", envelope_bytes=100, data_bytes=0,
         block_bytes=20_000,
@@ -277,20 +277,20 @@ def test_gas_of_an_aggregate_is_paid_once():
     assert got["transactions_per_block"] == (60e6 - fixed) // each
 
 
-def test_votes_by_bls_are_worth_what_aggregates_cost():
+def test_bls_votes_cost_their_aggregates():
     one = plan(votes_per_block=1000.0, vote_aggregation="bls", vote_aggregates=2.0)
     got = models(one, TABLE)["Falcon-512"]
     assert got["vote_verify_seconds"] == pytest.approx(2 * 1e-3 + 1000 * 1e-6)
     assert got["plain_vote_verify_seconds"] == 1000 * COSTS["Falcon-512"].verify_seconds
     without = models(one, COSTS)["Falcon-512"]
     assert math.isnan(without["vote_verify_seconds"])
-    # What is not known delays nothing.
+    # Unknown times count as zero.
     assert got["final_seconds"] - without["final_seconds"] == pytest.approx(3e-3)
     slower = models(one, replace(TABLE, aggregates=replace(AGGREGATES, verify_seconds=2.0)))
     assert slower["Falcon-512"]["final_seconds"] > got["final_seconds"] + 3.9
 
 
-def test_votes_of_a_prover_that_says_how_long():
+def test_votes_follow_a_prover_with_stated_times():
     one = plan(votes_per_block=1000.0, vote_aggregation="leanvm-b", vote_aggregates=4.0)
     assert models(one, COSTS)["Falcon-512"]["vote_verify_seconds"] == 4 * 0.0128
     silent = one.with_(vote_aggregation="leanmultisig")
@@ -306,12 +306,12 @@ def test_votes_of_a_prover_that_says_how_long():
         ("magic", "must be one of plain, bls"),
     ],
 )
-def test_an_aggregation_of_nobody_is_refused(how, message):
+def test_invalid_transaction_aggregation_is_rejected(how, message):
     with pytest.raises(UsageError, match=message):
         run(plan(algorithms=("ML-DSA-44",), transaction_aggregation=how))
 
 
-def test_a_prover_may_prove_a_scheme_of_ones_own():
+def test_prover_may_prove_a_user_scheme():
     xmss = Costs.given(
         "XMSS of leanSig", public_key_bytes=32, signature_bytes=2536, sign_seconds=0.02,
         verify_seconds=1e-4, source="leanSpec, 2026-06-26",
@@ -325,8 +325,8 @@ def test_a_prover_may_prove_a_scheme_of_ones_own():
     assert get("Falcon-512").name == PROVERS["labrador"].algorithm
 
 
-def test_a_chain_with_one_proof_a_block_is_studied_as_any_other():
-    """Against the chain of today, which has none; its sensitivity; who wins where."""
+def test_chain_with_one_proof_per_block_can_be_studied():
+    """Compared with today's chain without proofs; its sensitivity and winners."""
     one = load("ethereum").with_(
         transaction_aggregation="labrador", algorithms=("Falcon-512", "ML-DSA-44"), migration={},
         nodes=64, delegates=8,

@@ -1,4 +1,4 @@
-"""Exploring without a browser: sliders are set, and what follows is read back."""
+"""The explorer without a browser: sliders are set and results are read."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ def shared():
 
 @pytest.fixture
 def sketched(monkeypatch):
-    """What a picture shows, without the third of a second that drawing it takes."""
+    """Record the plotted data without drawing, which takes a third of a second."""
     monkeypatch.setattr(plots, "figure_bytes", lambda axes, _: repr(widths(axes)).encode())
 
 
@@ -43,7 +43,7 @@ def capacity(frame, algorithm="Falcon-512"):
     return rows["value"].item()
 
 
-def test_a_slider_changes_plan_figures_and_picture(explorer):
+def test_slider_changes_plan_figures_and_plot(explorer):
     before, shown = capacity(explorer.frame), explorer._picture.value
     explorer.sliders["nodes"].value = 64
     assert explorer.plan == explorer.start.with_(nodes=64)
@@ -54,7 +54,7 @@ def test_a_slider_changes_plan_figures_and_picture(explorer):
     assert explorer.plan == explorer.start and capacity(explorer.frame) == before
 
 
-def test_labels_say_units_and_what_matters_most_comes_first(explorer):
+def test_labels_have_units_and_are_sorted_by_effect(explorer):
     assert (
         explorer.sliders["block_bytes"].label
         == "50\N{NARROW NO-BREAK SPACE}000\N{NARROW NO-BREAK SPACE}B"
@@ -77,21 +77,21 @@ def test_python_toml_and_command_give_the_same_figures(explorer, capsys, tmp_pat
     assert told["value"].astype(float).round(9).equals(explorer.frame["value"].round(9))
 
 
-def test_what_cannot_be_is_said_and_nothing_is_shown_for_it(explorer):
+def test_invalid_combinations_show_a_message_only(explorer):
     explorer._algorithms.value = ()
     assert "algorithms must be a list" in explorer._message.value
     explorer._algorithms.value = ("Falcon-512",)
     assert explorer._message.value == "" and capacity(explorer.frame) > 0
 
 
-def test_another_law_brings_its_own_inputs(explorer):
+def test_changing_the_law_changes_the_inputs(explorer):
     assert "link_latency_seconds" not in explorer.sliders
     explorer.sliders["law"].value = "mesh"
     assert explorer.plan.network.law == "mesh" and "link_latency_seconds" in explorer.sliders
     assert explorer.command.startswith("pqchain study pqdpol --set law=mesh")
 
 
-def test_a_scheme_of_ones_own_takes_part(sketched):
+def test_user_scheme_is_included(sketched):
     with pq.algorithms.temporary_registrations():
         pq.register("Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms")
         start = plans.plan(costs="paper:mini-blockchain", baseline="", algorithms=("Falcon-512",))
@@ -102,7 +102,7 @@ def test_a_scheme_of_ones_own_takes_part(sketched):
     assert parse(explorer.toml, "plan.toml").own_schemes == plan.own_schemes
 
 
-def test_a_dragged_slider_is_followed_once_it_rests(explorer):
+def test_dragged_slider_updates_when_it_stops(explorer):
     async def drag():
         shown = explorer._picture.value
         for nodes in (48, 64, 96):
@@ -115,7 +115,7 @@ def test_a_dragged_slider_is_followed_once_it_rests(explorer):
     assert asyncio.run(drag())
 
 
-def test_figures_that_are_asked_for_do_not_wait(explorer):
+def test_requested_figures_are_computed_at_once(explorer):
     async def ask():
         explorer.sliders["nodes"].value = 64
         return capacity(explorer.frame)
@@ -125,7 +125,7 @@ def test_figures_that_are_asked_for_do_not_wait(explorer):
     )
 
 
-def test_without_widgets_its_figure_is_shown(shared):
+def test_figure_is_shown_without_widgets(shared):
     shared.reset()
     bundle, _ = shared._repr_mimebundle_()
     assert bundle["image/png"].startswith(b"\x89PNG")
@@ -133,7 +133,7 @@ def test_without_widgets_its_figure_is_shown(shared):
     assert "application/vnd.jupyter.widget-view+json" in bundle
 
 
-def test_a_missing_library_is_named_with_what_installs_it(monkeypatch):
+def test_missing_library_names_the_install_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     with pytest.raises(Unsupported, match="pip install"):
         pq.study.explore("pqdpol")

@@ -16,14 +16,14 @@ from pqchain.works import papers
 from tests.study.plans import COSTS, plan
 
 
-def test_the_papers_network_gives_the_papers_model():
+def test_published_network_gives_the_published_model():
     found = run(load("pqdpol"))
     for name in ("Falcon-512", "Dilithium2", "SPHINCS+-SHA2-128f-simple"):
         one = Scenario(algorithm=name, costs=papers.costs("pqdpol"), nodes=32)
         assert found.values[name]["final_seconds"] == run_consensus(one).latency_seconds
         assert found.values[name]["transactions_per_block"] == one.transactions_per_block()
     assert found.best == "Falcon-512"
-    # All but one carry less than is wanted, and yet a block of each takes its time.
+    # All but one scheme carry less than the load, and yet their blocks take their time.
     fitting = [each for each in found.values.values() if each["transactions_per_block"]]
     assert len(fitting) == 7
     assert all(
@@ -33,7 +33,7 @@ def test_the_papers_network_gives_the_papers_model():
     assert [each["carried_share"] == 1.0 for each in found.values.values()].count(True) == 1
 
 
-def test_figures_follow_by_hand():
+def test_figures_equal_the_hand_calculation():
     one = plan(block_seconds=10.0, transactions_per_second=2.0)
     got = models(one, COSTS)["ML-DSA-44"]
     size = encoding.encoded_size("ML-DSA-44")
@@ -58,12 +58,12 @@ def test_figures_follow_by_hand():
     )
 
 
-def test_latency_grows_with_the_load_and_full_blocks_are_apart_from_it():
+def test_latency_grows_with_load_below_capacity():
     slow, fast = plan(transactions_per_second=0.01), plan(transactions_per_second=1e6)
     there = models(slow, COSTS)["Falcon-512"]
     cycle = max(slow.block_seconds, there["final_seconds"])
     assert there["full_latency_seconds"] == pytest.approx(cycle / 2 + there["final_seconds"])
-    # Nearly nobody is there: half an interval, and a block of nearly nothing.
+    # Almost no load: half an interval and an almost empty block.
     assert there["latency_seconds"] == pytest.approx(
         slow.block_seconds / 2 + there["single_final_seconds"], rel=0.01
     )
@@ -79,7 +79,7 @@ def same(value, other):
     return value == other or (math.isnan(value) and math.isnan(other))
 
 
-def test_a_scheme_that_fits_no_block_says_so():
+def test_scheme_larger_than_a_block_is_reported():
     frame = evaluate(plan(block_bytes=3000), COSTS)
     rows = frame[frame["algorithm"] == "ML-DSA-44"].set_index("quantity")
     assert rows.loc["capacity_per_second", "value"] == 0
@@ -119,7 +119,7 @@ BEFORE = {
 
 
 @pytest.mark.parametrize("name", sorted(CHANGES))
-def test_an_input_changes_what_depends_on_it_and_nothing_else(name):
+def test_input_changes_dependent_figures_only(name):
     base = plan(
         accounts=1000, vote_phases=1, block_seconds=0.0, law="mesh",
         migration={"Falcon-512": 1.0}, envelope_bytes=200, block_gas=2e6, intrinsic_gas=1e4,
@@ -159,20 +159,20 @@ def test_costs_of_one_scheme_change_only_that_scheme():
     assert "verify_seconds" in changed["Falcon-512"]
 
 
-def test_a_migration_of_one_scheme_is_that_scheme():
+def test_migration_to_the_same_scheme_changes_nothing():
     got = models(plan(migration={"ML-DSA-44": 1.0}), COSTS)
     for name in QUANTITIES:
         assert got[MIX][name] == pytest.approx(got["ML-DSA-44"][name], nan_ok=True), name
 
 
-def test_a_migration_lies_between_its_schemes():
+def test_migration_figures_lie_between_both_schemes():
     got = models(plan(migration={"ML-DSA-44": 0.5, "ECDSA-secp256k1": 0.5}), COSTS)
     for name in ("transaction_bytes", "transactions_per_block", "final_seconds", "verify_seconds"):
         ends = sorted(got[algorithm][name] for algorithm in ("ML-DSA-44", "ECDSA-secp256k1"))
         assert ends[0] <= got[MIX][name] <= ends[1]
 
 
-def test_the_signer_is_modelled_for_falcon_alone():
+def test_signer_is_modelled_for_falcon_only():
     frame = evaluate(plan(signer="m4-engine"), COSTS).set_index(["algorithm", "quantity"])
     falcon = frame.loc[("Falcon-512", "sign_seconds")]
     assert falcon["value"] == pytest.approx(0.0383, rel=0.01)
@@ -183,13 +183,13 @@ def test_the_signer_is_modelled_for_falcon_alone():
     assert (other["value"], other["kind"]) == (COSTS["ML-DSA-44"].sign_seconds, "measured")
 
 
-def test_every_figure_says_kind_and_source():
+def test_every_figure_has_kind_and_source():
     frame = evaluate(plan(migration={"Falcon-512": 1.0}), COSTS)
     assert set(frame["kind"]) == {"registry", "measured", "modelled"}
     assert (frame["source"] != "").all()
     published = run(load("pqdpol")).frame
     assert set(published["kind"]) == {"published", "measured", "modelled"}
-    # Only Falcon's lengths are ours there, and they were counted.
+    # Only Falcon's lengths are measured by pqchain there.
     counted = published[published["kind"] == "measured"]
     assert set(counted["quantity"]) == {"signature_bytes"}
 
@@ -199,7 +199,7 @@ def test_equal_plans_give_equal_frames():
     assert first == second
 
 
-def test_costs_must_fit_the_plan():
+def test_costs_must_cover_the_plan():
     with pytest.raises(MissingCosts, match="Hawk-512"):
         run(load("pqdpol").with_(algorithms=("Hawk-512",)))
     with pytest.raises(UsageError, match="to use measurements"):

@@ -13,7 +13,7 @@ from tests.study.plans import GOOD
 
 
 @pytest.mark.parametrize("name", READY)
-def test_ready_studies_say_where_every_input_comes_from(name):
+def test_presets_cite_every_input(name):
     plan = load(name)
     told = {key: source for key, _, _, _, source in plan.input_rows()}
     unsaid = [key for key, source in told.items() if source == "set for this study"]
@@ -25,7 +25,7 @@ def test_ready_studies_say_where_every_input_comes_from(name):
     assert ("rate_bits_per_second" in told) == (plan.rate_bits_per_second is not None)
 
 
-def test_what_is_changed_loses_its_source():
+def test_changed_input_loses_its_source():
     plan = load("bitcoin")
     changed = plan.with_(nodes=64, peers=4)
     assert (changed.source("nodes"), changed.source("peers")) == ("set for this study",) * 2
@@ -35,7 +35,7 @@ def test_what_is_changed_loses_its_source():
     assert load("ethereum").with_(law="mesh").network == named("mesh")
 
 
-def test_a_list_of_schemes_is_as_good_as_a_tuple_and_no_baseline_is_none():
+def test_schemes_may_be_a_list_and_baseline_may_be_empty():
     plan = load("pqdpol").with_(algorithms=["Falcon-512"])
     assert plan.algorithms == ("Falcon-512",)
     assert {key: value for key, value, *_ in plan.input_rows()}["baseline"] == "none"
@@ -48,7 +48,7 @@ def test_every_input_is_described():
     assert {key for key, *_ in load("ethereum").input_rows()} <= {*rows, "migration"}
 
 
-def test_a_signer_needs_its_scheme_and_no_factor_beside_it():
+def test_signer_needs_its_scheme_and_excludes_a_factor():
     plan = parse(GOOD, "my.toml")
     with pytest.raises(UsageError, match="without a Falcon scheme"):
         plan.with_(algorithms=("ML-DSA-44",), signer="m4")
@@ -74,7 +74,7 @@ def test_each_problem_names_its_input():
     assert str(caught.value).count("\n") == 2
 
 
-def test_keyword_arguments_do_without_a_file():
+def test_plan_can_be_made_from_keywords():
     plan = Plan(
         algorithms=("Falcon-512",), transactions_per_second=1.0, block_bytes=50_000,
         block_seconds=0.0, nodes=32, law="paper-serial", costs="paper:pqdpol",
@@ -98,7 +98,7 @@ def test_each_input_is_declared_once_with_meaning_unit_and_default():
     assert units == {"block_seconds": "s", "rate_bits_per_second": "bit/s"}
 
 
-def test_another_law_or_world_resets_the_network():
+def test_changing_law_or_regions_resets_the_network():
     plan = load("algorand").with_(link_latency_seconds=0.5, peers=3)
     assert (plan.network.latency_seconds, plan.network.peers) == (0.5, 3)
     mesh = plan.with_(law="mesh")

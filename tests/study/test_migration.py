@@ -1,4 +1,4 @@
-"""Keys that move: the bound of the literature, adoption, phases, and what is carried meanwhile."""
+"""Migration of keys: the published bound, adoption, phases, and capacity meanwhile."""
 
 import math
 from dataclasses import replace
@@ -13,7 +13,7 @@ from tests.study.plans import found, plan
 BITCOIN = Migration(accounts=186.7e6, moves_per_block=17_020, blocks_per_day=144)
 
 
-def test_all_of_bitcoins_outputs_take_the_days_of_the_literature():
+def test_bitcoin_migration_takes_the_published_days():
     # arXiv 2410.16965 prints 76.16: its 10,967 blocks of 10 minutes.
     assert BITCOIN.least_days == pytest.approx(76.16, rel=5e-4)
     frame = series(BITCOIN)
@@ -22,11 +22,11 @@ def test_all_of_bitcoins_outputs_take_the_days_of_the_literature():
     assert (frame["growth_bytes_per_day"] >= 0).all()
 
 
-def test_half_the_room_takes_twice_the_days():
+def test_half_the_block_space_doubles_the_days():
     assert replace(BITCOIN, share=0.5).least_days == 2 * BITCOIN.least_days
 
 
-def test_who_has_not_asked_does_not_move():
+def test_accounts_migrate_only_after_requesting():
     slow = replace(BITCOIN, adoption_days=400.0)
     frame = series(slow, days=400)
     assert frame["moved_share"].iloc[-1] <= slow.asked_share(400.0)
@@ -35,7 +35,7 @@ def test_who_has_not_asked_does_not_move():
     assert slow.asked_share(0.0) == 0.0
 
 
-def test_phase_a_hurries_and_phase_b_ends():
+def test_phase_a_accelerates_and_phase_b_ends_migration():
     slow = replace(BITCOIN, adoption_days=2000.0)
     pressed = replace(slow, phase_a_days=500.0, phase_b_days=1230.0)
     frame = series(pressed)
@@ -48,7 +48,7 @@ def test_phase_a_hurries_and_phase_b_ends():
     assert late["moved_share"].iloc[-1] == late["moved_share"].iloc[-2]
 
 
-def test_longer_transactions_crowd_out_others_on_the_way():
+def test_longer_transactions_displace_others():
     chain = replace(
         BITCOIN, share=0.25, old_bytes=372.0, new_bytes=3282.0, move_bytes=1269.0,
         transactions_per_second=7.0, old_per_day=8 * 86_400, new_per_day=1.78 * 86_400,
@@ -59,7 +59,7 @@ def test_longer_transactions_crowd_out_others_on_the_way():
     assert (frame["carried_per_second"] <= frame["wanted_per_second"]).all()
 
 
-def test_a_study_moves_its_own_accounts():
+def test_study_migrates_its_accounts():
     chain = load("bitcoin").with_(nodes=64, algorithms=("Falcon-512",))
     answer = found(chain.with_(moving_share=1.0, adoption_days=0.0))
     moving = answer.migration("Falcon-512")
@@ -80,6 +80,6 @@ def test_a_study_moves_its_own_accounts():
         ({"phase_a_days": 9.0, "phase_b_days": 8.0}, "must be at least phase_a_days, 9; got 8"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused(change, message):
+def test_invalid_migrations_are_rejected(change, message):
     with pytest.raises(UsageError, match=message):
         replace(BITCOIN, **change)

@@ -15,7 +15,7 @@ from tests.study.plans import plan
 @pytest.fixture(scope="module")
 def found():
     one = plan(migration={"Falcon-512": 0.5, "ECDSA-secp256k1": 0.5}, title="A <small> chain")
-    return plans.found(one, seeds=3)
+    return plans.found(one, draws=3)
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ def ends(answer, algorithm, name):
 
 
 def slower(by: float, algorithm: str = "") -> CostTable:
-    """Return the costs with every verification, or that of one scheme, slower."""
+    """Return costs with slower verification of all schemes or of one."""
     rows = tuple(
         replace(row, verify_seconds=by * row.verify_seconds)
         if algorithm in ("", row.algorithm)
@@ -35,22 +35,22 @@ def slower(by: float, algorithm: str = "") -> CostTable:
     return CostTable(rows, COSTS.source)
 
 
-def test_a_ratio_is_one_of_each_pass_so_that_a_slow_minute_cancels():
+def test_ratios_are_taken_within_a_pass():
     passes = Times((COSTS, slower(3.0), slower(1.7)))
-    answer = sample(plan(), passes, seeds=6)
+    answer = sample(plan(), passes, draws=6)
     low, high = ends(answer, "ML-DSA-44", "verification_ratio")
     assert low == pytest.approx(high)
     low, high = ends(answer, "ML-DSA-44", "verify_seconds")
     assert high > 2 * low
 
 
-def test_networks_are_drawn_anew_for_each_seed():
+def test_each_seed_draws_a_new_network():
     one = plan(**WORLD, nodes=64, delegates=16, vote_phases=1)
-    answer = found(one, seeds=8)
+    answer = found(one, draws=8)
     low, high = ends(answer, "Falcon-512", "final_seconds")
     assert low < answer.values["Falcon-512"]["final_seconds"] < high
     assert ends(answer, "Falcon-512", "verify_seconds")[0] == COSTS["Falcon-512"].verify_seconds
-    alone = found(one, seeds=1)
+    alone = found(one, draws=1)
     assert (
         ends(alone, "Falcon-512", "final_seconds")[0] == alone.values["Falcon-512"]["final_seconds"]
     )
@@ -58,11 +58,11 @@ def test_networks_are_drawn_anew_for_each_seed():
 
 def test_overlapping_intervals_are_no_difference():
     passes = Times((COSTS, slower(1.5, "ML-DSA-44"), slower(0.9, "ML-DSA-44")))
-    answer = sample(plan(algorithms=("ML-DSA-44",)), passes, seeds=6)
+    answer = sample(plan(algorithms=("ML-DSA-44",)), passes, draws=6)
     assert ends(answer, "ML-DSA-44", "verification_ratio")[0] < 1.0
     near = sample(
         plan(algorithms=("ML-DSA-44",)),
-        Times((slower(1.2, "ML-DSA-44"), slower(1.5, "ML-DSA-44"))), seeds=4,
+        Times((slower(1.2, "ML-DSA-44"), slower(1.5, "ML-DSA-44"))), draws=4,
     )  # fmt: skip
     said = " ".join(conclusions(near))
     assert "no difference in verification" in said
@@ -78,7 +78,7 @@ def test_two_studies_of_the_same_machine_agree_within_their_intervals():
         return Times(tuple(slower(float(drift)) for drift in drifts))
 
     one = plan(**WORLD, nodes=128, delegates=32, vote_phases=1)
-    first, second = (sample(one, measured(), seeds=8) for _ in range(2))
+    first, second = (sample(one, measured(), draws=8) for _ in range(2))
     for algorithm, by_name in first.figures.items():
         for name, figure in by_name.items():
             if math.isfinite(figure.low):
@@ -86,27 +86,27 @@ def test_two_studies_of_the_same_machine_agree_within_their_intervals():
                 assert figure.low <= other.high and other.low <= figure.high, (algorithm, name)
 
 
-def test_times_that_differ_between_passes_are_said_first():
+def test_differences_between_passes_are_reported_first():
     twice = Times((COSTS, slower(2.0, "ML-DSA-44")))
     told = twice.unsteady()
     assert told == ["times vary between passes: verify of ML-DSA-44 67%"]
-    answer = sample(plan(), twice, seeds=2, warnings=tuple(told))
+    answer = sample(plan(), twice, draws=2, warnings=tuple(told))
     assert warnings(answer)[0].startswith("Warning: times vary between passes: verify of ML-DSA")
     assert Times((COSTS,)).unsteady() == []
 
 
-def test_a_busy_machine_is_said_before_the_numbers(monkeypatch):
+def test_busy_machine_is_reported_before_the_numbers(monkeypatch):
     monkeypatch.setattr(sampling.machine, "load_share", lambda: 0.9)
     monkeypatch.setattr(sampling, "measured", lambda *given, **named: Times((COSTS,)))
-    answer = run(plan(algorithms=("ML-DSA-44",)), seeds=1)
+    answer = run(plan(algorithms=("ML-DSA-44",)), draws=1)
     assert answer.warnings == (
         "the machine was busy before the measurement: 90% of its processors",
     )
     monkeypatch.setattr(sampling.machine, "load_share", lambda: 0.1)
-    assert run(plan(algorithms=("ML-DSA-44",)), seeds=1).warnings == ()
+    assert run(plan(algorithms=("ML-DSA-44",)), draws=1).warnings == ()
 
 
-def test_one_pass_moves_by_the_spread_of_its_samples():
+def test_single_pass_uses_the_spread_of_its_samples():
     rows = [
         {
             "algorithm": name, "implementation": "liboqs-0.13/avx2", "operation": operation,
@@ -124,17 +124,17 @@ def test_one_pass_moves_by_the_spread_of_its_samples():
     assert one.drawn(7) == one.drawn(7)
 
 
-def test_seeds_are_a_number_above_0():
-    with pytest.raises(UsageError, match=r"seeds must be .* got 0"):
-        run(load("pqdpol"), seeds=0)
+def test_draws_are_a_number_above_0():
+    with pytest.raises(UsageError, match=r"draws must be .* got 0"):
+        run(load("pqdpol"), draws=0)
 
 
 @pytest.mark.long
-def test_the_size_of_the_network_moves_the_time_to_final_within_intervals_or_upwards():
+def test_larger_networks_do_not_finalize_faster():
     spans = []
     for nodes in (4096, 7000, 8192, 9000, 16384):
         chain = load("ethereum").with_(nodes=nodes, algorithms=("Falcon-512",), migration={})
-        spans.append(ends(found(chain, seeds=16), "Falcon-512", "final_seconds"))
+        spans.append(ends(found(chain, draws=16), "Falcon-512", "final_seconds"))
     for (low, high), (least, most) in itertools.pairwise(spans):
         assert least <= high and low <= most
     assert spans[-1][1] > spans[0][0]  # gossip takes a logarithm of the nodes
@@ -164,7 +164,7 @@ def test_passes_measure_every_scheme_and_keep_the_spread_of_samples(monkeypatch)
     assert got.middle["ML-DSA-44"].sign_seconds == pytest.approx(1.5e-4)
 
 
-def test_a_machine_slower_than_at_its_best_widens_times_and_no_ratio():
+def test_slowdown_widens_times_and_not_ratios():
     still, busy = Times((COSTS,)), Times((COSTS,), drift=1.5)
     assert still.drawn(3) == COSTS
     drawn = [busy.drawn(number) for number in range(200)]
@@ -179,10 +179,10 @@ def test_a_machine_slower_than_at_its_best_widens_times_and_no_ratio():
     )
 
 
-def test_how_much_slower_is_read_off_verifications():
+def test_slowdown_is_read_from_verifications():
     frame = frames.measurements(["ECDSA-secp256k1", "Falcon-512", "ML-DSA-44"])
     frame["min_seconds"] = frame["median_seconds"] / 1.3
-    # Signing may restart: its fastest sample did less work.
+    # Signing may restart: the fastest sample had fewer attempts.
     frame.loc[frame["operation"] == "sign", "min_seconds"] /= 10
     found = known(plan(), frame)
     assert found is not None

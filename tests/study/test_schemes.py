@@ -1,4 +1,4 @@
-"""Schemes of the user's own: from a file, from the command line, in Python."""
+"""User-defined schemes from a file, the command line and Python."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def costs(*own: Costs) -> CostTable:
     return CostTable((*plans.COSTS.rows, *own), plans.COSTS.source)
 
 
-def test_a_table_of_a_file_is_compared_and_labelled():
+def test_table_of_a_file_is_compared_and_labelled():
     plan = reading.parse(reading.ready("ethereum") + TABLE, "mine.toml").with_(
         algorithms=("Mine", "Falcon-512"), migration={}, nodes=64, delegates=16, observed=()
     )
-    found = plans.found(plan, costs(MINE), seeds=2)
+    found = plans.found(plan, costs(MINE), draws=2)
     own = found.values["Mine"]
     assert (own["public_key_bytes"], own["signature_bytes"]) == (1000, 300)
     assert own["transaction_bytes"] == 51 + 294 + 2 + 1000 + 300
@@ -48,7 +48,7 @@ def test_a_table_of_a_file_is_compared_and_labelled():
     assert ">given<" in text.figures_table(found).html()
 
 
-def test_a_scheme_of_ones_own_is_worth_what_its_numbers_are():
+def test_user_scheme_uses_its_numbers():
     """The same bytes and seconds under two names give the same figures."""
     row = plans.COSTS["ML-DSA-44"]
     twin = Costs.given(
@@ -60,7 +60,7 @@ def test_a_scheme_of_ones_own_is_worth_what_its_numbers_are():
     assert found.values["Twin"] == pytest.approx(found.values["ML-DSA-44"], nan_ok=True)
 
 
-def test_a_named_scheme_is_not_compared_twice():
+def test_named_scheme_is_not_compared_twice():
     file = reading.ready("ethereum").replace('algorithms = ["ML-DSA-44"', 'algorithms = ["Mine"')
     plan = reading.parse(file + TABLE, "mine.toml")
     assert plan.algorithms.count("Mine") == 1
@@ -78,18 +78,18 @@ def test_a_named_scheme_is_not_compared_twice():
         ('source = "my thesis, table 2"', "source = 2", "source = 2; expected a text"),
     ],
 )
-def test_what_is_wrong_with_a_table_is_said(old, new, message):
+def test_invalid_scheme_table_is_rejected_with_the_reason(old, new, message):
     file = reading.ready("ethereum") + TABLE.replace(old, new)
     with pytest.raises(UsageError, match=message):
         reading.parse(file, "mine.toml")
 
 
-def test_an_unknown_name_may_mean_ones_own():
+def test_unknown_scheme_error_mentions_user_schemes():
     with pytest.raises(UnknownAlgorithm, match="did you mean 'Mine'"):
         schemes.get("Mina", [MINE])
 
 
-def test_a_scheme_from_the_command_line():
+def test_scheme_from_the_command_line():
     row = schemes.parse("Mine, public_key=1000, signature=300B, sign=1ms, verify=0.1 ms, source=me")
     assert row.source == "given: me"
     assert (row.public_key_bytes, row.signature_bytes) == (1000, 300)
@@ -107,12 +107,12 @@ def test_a_scheme_from_the_command_line():
         ("Mine,signature=1kB", "expected a whole number of bytes"),
     ],
 )
-def test_a_scheme_that_cannot_be_read_is_refused_with_an_example(text, message):
+def test_unreadable_scheme_is_rejected_with_an_example(text, message):
     with pytest.raises(UsageError, match=message):
         schemes.parse(text)
 
 
-def test_models_of_consensus_take_it():
+def test_consensus_accepts_a_user_scheme():
     scenario = Scenario(
         algorithm="mine", costs=CostTable((MINE,), "given"), nodes=8, network=named("gossip"),
         block_bytes=100_000,
@@ -121,14 +121,14 @@ def test_models_of_consensus_take_it():
     assert run_consensus(scenario).latency_seconds > 0
 
 
-def test_measurements_are_joined_by_what_is_given():
+def test_measurements_are_joined_with_given_costs():
     plan = plans.plan(algorithms=("Mine", "Falcon-512"), own_schemes=(MINE,))
     found = sampling.known(plan, frames.measurements(["ECDSA-secp256k1", "Falcon-512"]))
     assert list(found.middle) == ["Falcon-512", "ECDSA-secp256k1", "Mine"]
     assert found.drawn(1)["Mine"] == MINE
 
 
-def test_a_study_of_nothing_to_measure_says_so():
+def test_study_without_measurable_schemes_is_reported():
     plan = plans.plan(algorithms=("Mine",), baseline="", own_schemes=(MINE,), migration={})
     with pytest.raises(UsageError, match="algorithms must name one of the registry"):
         sampling.measured(plan, passes=1)

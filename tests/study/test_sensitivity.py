@@ -1,4 +1,4 @@
-"""Sensitivity: closed forms of single inputs, and planes whose winners are known."""
+"""Sensitivity: closed forms of single inputs, and landscapes with known winners."""
 
 import math
 
@@ -15,7 +15,7 @@ def rows(frame):
     return {row["input"]: row for row in frame.to_dict("records")}
 
 
-def test_half_the_interval_is_twice_the_capacity():
+def test_half_the_block_interval_doubles_the_capacity():
     found = rows(tornado(plan(block_seconds=1000.0), COSTS, algorithm="ML-DSA-44"))
     row = found["block_seconds"]
     assert (row["low"], row["high"]) == pytest.approx((2 * row["base"], row["base"] / 2))
@@ -23,20 +23,20 @@ def test_half_the_interval_is_twice_the_capacity():
     assert "retained_days" not in found
 
 
-def test_the_strongest_input_comes_first():
+def test_inputs_are_sorted_by_effect():
     frame = tornado(plan(block_seconds=0.0), COSTS, algorithm="ML-DSA-44")
     span = (frame[["low", "high"]].sub(frame["base"], axis=0)).abs().max(axis=1)
     assert list(span) == sorted(span, reverse=True)
     assert frame.loc[0, "input"] in ("nodes", "rate_bits_per_second")
 
 
-def test_what_would_be_impossible_is_left_open():
+def test_impossible_variations_are_empty():
     found = rows(tornado(plan(nodes=10, block_seconds=0.0), COSTS))
     assert math.isnan(found["nodes"]["low"])  # ten chunks need ten nodes
     assert math.isfinite(found["nodes"]["high"])
 
 
-def test_other_figures_and_schemes_can_be_asked_for():
+def test_other_figures_and_schemes_can_be_selected():
     frame = tornado(plan(), COSTS, algorithm="ECDSA-secp256k1", output="repair_seconds")
     found = rows(frame)
     assert found["retained_days"]["high"] == pytest.approx(2 * found["retained_days"]["base"])
@@ -67,7 +67,7 @@ def test_classical_schemes_never_win():
         plane(plan(), COSTS, across="weather")
 
 
-def test_where_nothing_fits_nobody_wins():
+def test_no_winner_where_no_scheme_fits():
     one = plan(algorithms=("SPHINCS+-SHA2-128s-simple",), block_bytes=10_000)
     found = plane(
         one, COSTS, across="block_bytes", across_factors=(0.5, 1.0), upwards_factors=(1.0,)

@@ -51,7 +51,7 @@ def test_load_limit_and_time_have_sliders(grid):
     assert len(grid.cells) == 125
 
 
-def test_every_cell_is_what_the_model_says(one, grid):
+def test_slider_cells_equal_the_model(one, grid):
     assert grid.cells[grid.start_index]["Falcon-512"] == grid.cells[62]["Falcon-512"]
     moved = one.with_(transactions_per_second=0.5, block_bytes=200_000, block_seconds=2.5)
     own = models(moved, COSTS)["ML-DSA-44"]
@@ -60,7 +60,7 @@ def test_every_cell_is_what_the_model_says(one, grid):
     assert cell.limit == own.limit
 
 
-def test_where_nothing_fits_what_forbids_it_has_a_slider():
+def test_prohibiting_limit_has_a_slider():
     small = plan(packet_bytes=1232, envelope_bytes=100)
     variations = sensitivity.one_at_a_time(small, COSTS, "ECDSA-secp256k1")
     names = [each.name for each in choose(small, variations, "packet")]
@@ -76,21 +76,21 @@ def test_values_of_a_slider_give_possible_plans(one):
     assert "witness_discount" not in [each.name for each in input_ranges(one)]
 
 
-def test_the_page_is_complete_without_script(one, grid):
+def test_page_is_complete_without_script(one, grid):
     form, table, again, _ = sliders.section(one, grid)
     assert 'hidden="hidden"' in form and 'hidden="hidden"' in again
     for row in texts(grid, grid.start_index):
         assert all(html.join(text) in table for text in row)
 
 
-def test_what_is_embedded_ends_no_script(grid, one):
+def test_embedded_text_cannot_close_the_script(grid, one):
     *_, data = sliders.section(one, grid)
     assert data.count("<") == 2
 
 
 @pytest.fixture(scope="module")
 def seen(one, grid, tmp_path_factory):
-    """What the section shows after each step."""
+    """Return the visible values after each step."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         pytest.skip("no Chromium here (Debian: apt-get install chromium)")
@@ -110,7 +110,7 @@ def seen(one, grid, tmp_path_factory):
     return json.loads(unescape(found[1]))
 
 
-def test_the_script_shows_the_cell_where_the_sliders_stand(seen, grid):
+def test_script_shows_the_selected_cell(seen, grid):
     assert seen["hidden"] is False
     assert seen["printed"] == texts(grid, grid.start_index)
     assert seen["load"] == texts(grid, 0 * 25 + 2 * 5 + 2)
@@ -118,12 +118,12 @@ def test_the_script_shows_the_cell_where_the_sliders_stand(seen, grid):
     assert seen["label"] == "200\N{NARROW NO-BREAK SPACE}kB"
 
 
-def test_the_script_names_the_command_and_goes_back(seen):
+def test_script_shows_the_command_and_resets(seen):
     assert seen["again"] == "pqchain study STUDY --set transactions_per_second=0.5"
     assert seen["back"] == seen["printed"]
 
 
-def test_a_mark_stands_where_the_study_is(seen, grid):
+def test_study_value_is_marked(seen, grid):
     base, moved = (grid.cells[cell] for cell in (grid.start_index, 22))
     most = max(cell.values[0] for cell in moved.values())
     was = float(re.search(r"--was: ([\d.]+)%", seen["mark"])[1])

@@ -65,9 +65,9 @@ def reencoding() -> Any:
 def job(transport: str, node: str, *, victim: bool = False) -> Job:
     """Return the mesh; only the victim needs the transactions, which take time to sign."""
     if node == "delegate":
-        given = Setting(consensus()).give() if victim else None
+        inputs = Setting(consensus()).shared_inputs() if victim else None
         factory, parameters = "pqchain.delegates.node:build", {
-            "scenario": consensus(), "given": given,
+            "scenario": consensus(), "inputs": inputs,
         }  # fmt: skip
     else:
         factory, parameters = "pqchain.reencode.protocol.node:build", {
@@ -181,7 +181,7 @@ def vote() -> bytes:
     """Return a vote of the hostile member for an invented block."""
     setting = Setting(consensus())
     message = Message(Kind.VOTE, HOSTILE, 0, 0, bytes(32))
-    signature = setting.directory.sign(HOSTILE, message.statement(message.body))
+    signature = setting.keys.sign(HOSTILE, message.statement(message.body))
     field = setting.field_bytes(Kind.VOTE)
     return messages.encode(Message(Kind.VOTE, HOSTILE, 0, 0, bytes(32), signature),
                            field_bytes=field)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Endpoints wired in memory."""
+"""Endpoints connected in memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pqchain.wire.transports.registry import Conditions, TransportSettings
 
 
 class Watched(QuicEndpoint):
-    """Remembers what it has told."""
+    """Endpoint that records its events."""
 
     def __init__(self, settings, library):
         super().__init__(settings, library)
@@ -30,19 +30,19 @@ class Watched(QuicEndpoint):
 
     @property
     def early_sessions(self):
-        """Sessions of others that were resumed with a ticket of ours."""
+        """Return the sessions of peers that were resumed with a ticket of this endpoint."""
         opened = [e for e in self._told + self.pending if isinstance(e, Opened)]
         return sum(each.early and not each.dialled for each in opened)
 
 
 class Pair:
-    """Two or more endpoints and a wire of constant delay between them."""
+    """Two or more endpoints and a link of constant delay between them."""
 
     def __init__(
         self, count: int = 2, delay_seconds: float = 0.01, library: Library = AIOQUIC
     ) -> None:
         self.library = library
-        self.identities = self.strangers(count)
+        self.identities = self.unknown_identities(count)
         self.directory = [identity.public for identity in self.identities]
         self.addresses = {index: ("127.0.0.1", index) for index in range(100)}
         self.delay_seconds = delay_seconds
@@ -63,17 +63,17 @@ class Pair:
             **more,
         )
 
-    def strangers(self, count: int):
-        """Return identities that are in nobody's directory, with certificates for the library."""
+    def unknown_identities(self, count: int):
+        """Return identities missing from every directory, with certificates for the library."""
         key = "ed25519" if self.library is AIOQUIC else "p256"
         return generate(count, algorithm="Ed25519", certificate_key=key)
 
     def join(self, index, identity):
-        """Put an endpoint of that identity at a place, instead of what is there."""
+        """Replace the endpoint at an address by one of that identity."""
         self.endpoints[index] = self.endpoint(identity)
 
     def carry(self) -> None:
-        """Let every datagram that is ready arrive, and nothing that answers it."""
+        """Deliver every pending datagram, but no answers."""
         sent = [
             (index, data, address[1])
             for index, endpoint in self.endpoints.items()
@@ -85,7 +85,7 @@ class Pair:
             self.endpoints[to].receive(data, ("127.0.0.1", by), self.now)
 
     def run(self, quiet_seconds: float = 0.5) -> None:
-        """Go on until nothing happens for a while."""
+        """Run until no event is pending for a while."""
         for _ in range(10_000):
             sent = [
                 (index, data, address[1])
@@ -109,7 +109,7 @@ class Pair:
 
 
 class Heard:
-    """A host of the native fabric, which remembers what its node is to hear."""
+    """A host of the native fabric that records events for its node."""
 
     def __init__(self, host) -> None:
         self._host, self.heard = host, []
@@ -125,17 +125,17 @@ class Heard:
 
 
 class NativePair:
-    """The same on the native fabric, with places for others."""
+    """A pair on the native fabric, with addresses for further hosts."""
 
     PLACES = 4
 
     def __init__(self, count: int = 2, delay_seconds: float = 0.01, **conditions) -> None:
-        self.identities = self.strangers(count)
+        self.identities = self.unknown_identities(count)
         self.directory = [identity.public for identity in self.identities]
         self.addresses = {index: (f"node-{index}", 4433) for index in range(self.PLACES)}
         self.delay_seconds = delay_seconds
         self.now = 0.0
-        settings = [self.settings(identity) for identity in self.strangers(self.PLACES)]
+        settings = [self.settings(identity) for identity in self.unknown_identities(self.PLACES)]
         model = {"bits_per_second": 1e12, "loss": 0.0, "queue_bytes": 1 << 30, "overhead_bytes": 66,
                  "coalescing_seconds": 0.0, "delay_seconds": delay_seconds}  # fmt: skip
         self.fabric = NativeFabric(Conditions(**model | conditions), settings)
@@ -143,7 +143,7 @@ class NativePair:
         for index in range(count):
             self.join(index, self.identities[index])
 
-    def strangers(self, count: int):
+    def unknown_identities(self, count: int):
         return generate(count, algorithm="Ed25519")
 
     def settings(self, identity, **more):
@@ -166,7 +166,7 @@ class NativePair:
             pass
 
     def step(self) -> None:
-        """Go on until something happens."""
+        """Run until the next event."""
         self._advance(self.now + 60.0)
 
     def _advance(self, until: float) -> bool:
@@ -179,11 +179,11 @@ class NativePair:
         return bool(pending)
 
     def tap(self, on: bool = True) -> None:
-        """Keep every datagram from now on, or no more."""
+        """Start or stop recording datagrams."""
         self.fabric._library.call("tap", self.fabric.handle, on)
 
     def tapped(self):
-        """Return (time in ns, sender, receiver, bytes) of every datagram that was kept."""
+        """Return (time in ns, sender, receiver, bytes) of every recorded datagram."""
         found, library = [], self.fabric._library
         while True:
             numbers, data = np.zeros(3, np.uint64), bytearray(1 << 16)
@@ -196,5 +196,5 @@ class NativePair:
             found.append((*map(int, numbers), bytes(data[:length])))
 
     def inject(self, sender: int, receiver: int, data: bytes) -> None:
-        """Send bytes from a place, whoever may be there."""
+        """Send bytes from any address."""
         self.fabric._library.call("inject", self.fabric.handle, sender, receiver, data, len(data))

@@ -1,4 +1,4 @@
-"""A tiny node on every driver and over every transport: `pqchain.wire` knows no chunks."""
+"""A minimal node on every driver and transport: `pqchain.wire` is independent of protocols."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ MODEL = Model(task_seconds=lambda task: 1e-6 * task.size, jitter_seconds=1e-3)
 
 @pytest.fixture(autouse=True)
 def importable(monkeypatch, tmp_path_factory):
-    """Let the processes of nodes import this test's node, and share compiled modules."""
+    """Let the processes of nodes import this test's node and share byte code."""
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
     monkeypatch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.getbasetemp() / "compiled"))
@@ -51,7 +51,7 @@ def installed(name):
 
 
 @pytest.mark.parametrize("name", registry.names(virtual=True))
-def test_echoes_on_a_modelled_clock_are_the_same_every_time(name, tmp_path):
+def test_echoes_on_a_virtual_clock_are_deterministic(name, tmp_path):
     job, progress = echo(transport=name), []
     first, second = (virtual.run(job, tmp_path, MODEL, progress=progress.append) for _ in range(2))
     assert_all_came_back(first)
@@ -61,7 +61,7 @@ def test_echoes_on_a_modelled_clock_are_the_same_every_time(name, tmp_path):
     assert virtual.run(slow, tmp_path, MODEL).connected > 1.0 > first.connected
 
 
-def test_a_modelled_clock_takes_the_time_of_tasks_and_datagrams(tmp_path):
+def test_virtual_clock_adds_task_and_datagram_times(tmp_path):
     job, steady = echo(), replace(MODEL, jitter_seconds=0.0)
     ended = [
         max(node.report["ended"] for node in virtual.run(job, tmp_path, model).nodes)
@@ -72,11 +72,11 @@ def test_a_modelled_clock_takes_the_time_of_tasks_and_datagrams(tmp_path):
         )
     ]
     assert ended[0] < 0.01 < ended[1]
-    # Of the tasks of a node one runs at a time.
+    # The tasks of a node run sequentially.
     assert ended[2] == pytest.approx((NODES - 1) * COUNT, abs=0.1)
 
 
-def test_a_driver_says_when_to_begin(tmp_path):
+def test_driver_starts_nodes(tmp_path):
     result = virtual.run(echo(parameters={"waits": True}, begin=True), tmp_path, MODEL)
     assert_all_came_back(result)
     assert min(node.report["ended"] for node in result.nodes) > result.connected
@@ -85,7 +85,7 @@ def test_a_driver_says_when_to_begin(tmp_path):
         virtual.run(job, tmp_path, MODEL)
 
 
-def test_a_node_that_dies_comes_back_or_does_not(tmp_path):
+def test_dead_node_restarts_only_if_asked(tmp_path):
     back = echo(
         parameters={"waits": True},
         begin=True,
@@ -119,12 +119,12 @@ def test_a_node_that_dies_comes_back_or_does_not(tmp_path):
     ],
     ids=["unknown node", "no restart", "still down", "unknown order"],
 )
-def test_a_failure_of_a_node_that_is_down_is_rejected(failures, text):
+def test_failure_of_a_node_that_is_down_is_rejected(failures, text):
     with pytest.raises(UsageError, match=text):
         echo(failures=failures)
 
 
-def test_a_node_may_fail_again_after_its_restart(tmp_path):
+def test_node_may_fail_again_after_its_restart(tmp_path):
     failures = (
         NodeFailure(node=1, down_seconds=0.1),
         NodeFailure(node=1, after_seconds=0.3, down_seconds=0.1),
@@ -136,7 +136,7 @@ def test_a_node_may_fail_again_after_its_restart(tmp_path):
     assert sorted(result.failure_times) == [1, 2]
 
 
-def test_an_error_of_a_node_keeps_its_kind(tmp_path):
+def test_node_error_keeps_its_class(tmp_path):
     job = echo(parameters={"refuses": 2})
     for result in (
         virtual.run(job, tmp_path, MODEL),
@@ -148,13 +148,13 @@ def test_an_error_of_a_node_keeps_its_kind(tmp_path):
 
 
 @pytest.mark.parametrize("name", registry.names(virtual=False))
-def test_what_needs_sockets_does_not_run_on_a_modelled_clock(name, tmp_path):
+def test_socket_transports_are_rejected_on_a_virtual_clock(name, tmp_path):
     with pytest.raises(Unsupported, match=f"must be native or aioquic .* got {name}"):
         virtual.run(echo(transport=name), tmp_path, MODEL)
 
 
 @pytest.mark.parametrize("name", [installed(name) for name in registry.TRANSPORTS])
-def test_echoes_in_processes(name, tmp_path):
+def test_echoes_arrive_between_processes(name, tmp_path):
     result = processes.run(echo(transport=name), tmp_path)
     assert_all_came_back(result)
     assert all(node.cpu_seconds >= 0 for node in result.nodes)
@@ -191,8 +191,8 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("name", [installed(name) for name in registry.TRANSPORTS])
-def test_echoes_in_one_process(name, tmp_path):
-    # In a process of its own: gRPC's threads do not like to live in one that starts others.
+def test_echoes_arrive_within_one_process(name, tmp_path):
+    # In a separate process: gRPC's threads are unsafe in a process that forks.
     done = subprocess.run(
         [sys.executable, "-c", IN_PROCESS, name, str(tmp_path)],
         capture_output=True,
@@ -210,12 +210,12 @@ def test_echoes_in_one_process(name, tmp_path):
 @pytest.mark.skipif(
     bool(namespaces.unavailable_reason()), reason=f"netns: {namespaces.unavailable_reason()}"
 )
-def test_echoes_between_namespaces(tmp_path):
+def test_echoes_arrive_between_namespaces(tmp_path):
     job = echo(link=Link(bits_per_second=1e8))
     assert_all_came_back(processes.run(job, tmp_path, shaped=True))
 
 
-def test_processes_die_and_come_back(tmp_path):
+def test_dead_processes_restart(tmp_path):
     job = echo(
         parameters={"waits": True},
         begin=True,
@@ -227,7 +227,7 @@ def test_processes_die_and_come_back(tmp_path):
     assert result.failure_times[1] > result.connected
 
 
-def test_a_process_that_breaks_says_why(tmp_path):
+def test_failing_process_states_the_reason(tmp_path):
     job = replace(echo(), factory="tests.wire.echo:nothing")
     with pytest.raises(PqchainError, match=r"process of node . ended early: .*no attribute"):
         processes.run(job, tmp_path)

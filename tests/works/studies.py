@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 
 from pqchain.consensus import landscape, model
-from pqchain.consensus.network import HostPrices
-from pqchain.delegates.prices import Computer
+from pqchain.consensus.network import ServiceTimes
+from pqchain.delegates.service_times import Computer
 from pqchain.works.pqdpol import measured
 from tests.delegates.runs import executed
 
@@ -19,7 +19,7 @@ PLAN = measured.Plan(
 
 
 def ran(one, mode, computer):
-    """A run as the law says that it would be, a little later each time."""
+    """Return a run with the predicted times, slightly later each time."""
     hosted = computer.hosts(one) if mode == "loopback" else one.with_(network=measured.SEPARATE)
     seconds = model.run(hosted.with_(blocks=1)).latency_seconds
     watched = one.nodes - one.delegate_count
@@ -35,8 +35,8 @@ def ran(one, mode, computer):
 
 
 def runs(costs, plan=None, *, progress=False):
-    """Stand in for `measured.run`."""
-    computer = Computer(prices=HostPrices(), costs=costs, processors=2)
+    """Replace `measured.run`."""
+    computer = Computer(service_times=ServiceTimes(), costs=costs, processors=2)
     done = [
         (setting, computer.predicted(ran(one, how["mode"], computer)))
         for setting, one, how in measured._orders(costs, PLAN)
@@ -45,11 +45,11 @@ def runs(costs, plan=None, *, progress=False):
 
 
 def small(patch: pytest.MonkeyPatch) -> None:
-    """Let the report's study end at 64 nodes, and run nothing."""
+    """Limit the report's models to 64 nodes and skip runs."""
     laws, contest = landscape.laws, landscape.contest
 
     def few_nodes(costs, *, progress=False):
-        return laws(costs, exponents=(1, 3, 6), everybody=3, seeds=(0,), progress=progress)
+        return laws(costs, exponents=(1, 3, 6), all_vote_exponent=3, seeds=(0,), progress=progress)
 
     def few_contests(costs, *, algorithms, exponents, progress=False):
         return contest(

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pqchain.consensus.network import HostPrices
+from pqchain.consensus.network import ServiceTimes
 from pqchain.costs import CostTable
-from pqchain.delegates import prices
-from pqchain.delegates.prices import Computer
+from pqchain.delegates import service_times
+from pqchain.delegates.service_times import Computer
 from pqchain.errors import Unsupported
 from pqchain.works import papers, registry
 from pqchain.works.pqdpol import judging, measured, rebuilt
@@ -49,7 +49,7 @@ def test_growth_on_one_computer_is_quadratic(frames):
 
 def test_fit_recovers_processor_time_prices():
     price = dict(zip(measured.AMOUNTS, (3e-4, 4e-9, 6e-5, 1.25, 2e-3), strict=True))
-    computer = Computer(prices=HostPrices(), costs=COSTS, processors=2)
+    computer = Computer(service_times=ServiceTimes(), costs=COSTS, processors=2)
     runs = []
     for _, one, how in measured._orders(COSTS, studies.PLAN):
         if how["mode"] == "loopback":
@@ -120,15 +120,15 @@ def test_without_cpu_affinity_nothing_runs(monkeypatch):
     def refuse(*_, **__):
         raise Unsupported("no")
 
-    monkeypatch.setattr(prices, "calibrate", refuse)
+    monkeypatch.setattr(service_times, "calibrate", refuse)
     assert measured.run(COSTS, studies.PLAN) == {}
 
 
 @pytest.mark.native
 def test_one_cell_runs(monkeypatch):
     costs = CostTable(rows=(COSTS["Dilithium2"],), source="test")
-    computer = Computer(prices=HostPrices(), costs=costs, processors=1)
-    monkeypatch.setattr(prices, "calibrate", lambda *_, **__: computer)
+    computer = Computer(service_times=ServiceTimes(), costs=costs, processors=1)
+    monkeypatch.setattr(service_times, "calibrate", lambda *_, **__: computer)
     plan = replace(studies.PLAN, exponents=(1,), heights=2, computers=(), delegation=(), mixed=())
     run = measured.run(costs, plan)["run"]
     assert len(run) == 1

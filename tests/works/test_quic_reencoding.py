@@ -1,4 +1,4 @@
-"""The re-encoding paper beside replays: tables, claims, and virtual runs in processes."""
+"""The re-encoding paper compared with replays: tables, claims, and runs in processes."""
 
 import dataclasses
 import math
@@ -33,7 +33,7 @@ def judged(claims: pd.DataFrame, claim: str, source: str) -> tuple[str, str]:
     return row["verdict"].iloc[0], row["evidence"].iloc[0]
 
 
-def test_every_frame_keeps_its_contract(found):
+def test_every_frame_matches_its_contract(found):
     contracts = {
         "runs": RUN, "table1": built.TABLE1, "figure1": built.FIGURE1, "contrast": CONTRAST,
         "libraries": built.LIBRARIES, "impaired": built.IMPAIRED, "transports": built.TRANSPORTS,
@@ -43,7 +43,7 @@ def test_every_frame_keeps_its_contract(found):
         results.check(frame, contracts[name])
 
 
-def test_table1_holds_the_print_and_never_mixes_kinds(found):
+def test_table1_keeps_printed_values_and_kinds_apart(found):
     table = found["table1"]
     printed = table[table["run"] == "printed"].set_index("phase")
     assert printed.loc["transfer", "seconds"] == 4.9978
@@ -55,7 +55,7 @@ def test_table1_holds_the_print_and_never_mixes_kinds(found):
     }  # fmt: skip
 
 
-def test_shares_are_of_the_total_and_seconds_are_kept():
+def test_shares_are_fractions_of_the_total():
     table = built.table1({"here": frames.replay_runs({}, {"repeat": 1})})
     ours = table[table["run"] == "here"].set_index("phase")
     assert list(ours.index) == list(built.PHASES)
@@ -64,7 +64,7 @@ def test_shares_are_of_the_total_and_seconds_are_kept():
     assert ours.loc["transfer", "share_percent"] == pytest.approx(40)
 
 
-def test_a_run_that_failed_has_no_numbers_but_a_reason():
+def test_failed_run_has_a_reason_and_no_numbers():
     frame = frames.replay_runs({"status": "failed", "verdict": "no room", "mode": "loopback"})
     ours = built.table1({"here": frame}).query("run == 'here'")
     assert set(ours["status"]) == {"failed"}
@@ -80,7 +80,7 @@ def test_figure1_has_mean_and_extremes():
     assert (row["low_seconds"], row["high_seconds"]) == pytest.approx((4.5e-3, 5e-3))
 
 
-def test_transports_that_cannot_run_stay_as_rows(found):
+def test_unsupported_transports_are_rows(found):
     table = found["transports"].set_index("transport")
     assert table.loc["aioquic", "repeats"] == 3
     assert table.loc["aioquic", "transfer_seconds"] == pytest.approx(0.62)
@@ -99,7 +99,7 @@ def test_transports_that_cannot_run_stay_as_rows(found):
         ((-5.0, -5.1, -5.2, -5.1), "not at this size"),
     ],
 )
-def test_the_saving_is_judged_by_its_interval(found, savings, verdict):
+def test_saving_is_judged_by_its_interval(found, savings, verdict):
     contrast = built.contrast(frames.exchanges(savings))
     claims = registry.get(built.KEY).claims(frames={**found, "contrast": contrast})
     decided, evidence = judged(claims, "multiplexing-saves-time", "replayed")
@@ -112,7 +112,7 @@ def test_one_pair_gives_no_comparison():
     assert built.contrast(frames.exchanges((3.7,))).empty
 
 
-def test_our_runs_answer_what_the_print_cannot(found):
+def test_runs_decide_statements_that_the_tables_cannot(found):
     before = registry.get(built.KEY).claims()
     after = registry.get(built.KEY).claims(frames=found)
     assert list(dict.fromkeys(after["claim_id"])) == list(dict.fromkeys(before["claim_id"]))
@@ -123,7 +123,7 @@ def test_our_runs_answer_what_the_print_cannot(found):
     pd.testing.assert_frame_equal(*(each.reset_index(drop=True) for each in published))
 
 
-def test_what_was_fitted_to_the_print_neither_supports_nor_refutes_it(found):
+def test_fitted_values_neither_support_nor_refute(found):
     claims = registry.get(built.KEY).claims(frames=found)
     shares = claims[claims["evidence"].str.startswith((built.CALIBRATED, built.LINK_ONLY))]
     assert len(shares) and set(shares["verdict"]) <= {"fitted", "cannot be decided here"}
@@ -133,7 +133,7 @@ def test_what_was_fitted_to_the_print_neither_supports_nor_refutes_it(found):
     (10, 64_000_000, "does not hold"), (1, 64_000_000, "not at this size"),
     (10, 70_000, "not at this size"),
 ])  # fmt: skip
-def test_only_runs_of_the_papers_size_refute(found, blocks, size, word):
+def test_only_runs_of_the_published_size_refute(found, blocks, size, word):
     runs = frames.exchanges((-5.0, -5.1, -5.2, -5.1))
     runs = runs.assign(nodes=10, blocks=blocks, block_bytes=size)
     contrast = built.contrast(runs)
@@ -158,23 +158,23 @@ def test_only_runs_of_the_papers_size_refute(found, blocks, size, word):
         ({"transfer": 30, "decode": 40, "encode": 20, "io": 0, "other": 10}, "does not hold"),
     ],
 )
-def test_the_transfer_is_judged_with_our_hashing_and_without(shares, outcome):
+def test_transfer_is_judged_with_and_without_hashing(shares, outcome):
     assert judging.decisive(pd.Series(shares)) == outcome
 
 
-def test_the_datagram_time_follows_from_the_print():
+def test_datagram_time_follows_from_published_values():
     printed = papers.table(built.KEY, "table1").set_index("printed_name")
     received = 10 * 8 * 64e6 / 7
     each = printed.loc["QUIC 전송", "duration_seconds"] / (received / 1452) / 2
     assert 0.85 * each < replays.DATAGRAM_SECONDS < each
 
 
-def test_unknown_preset_is_refused():
+def test_unknown_preset_is_rejected():
     with pytest.raises(UnknownName, match="quik"):
         replays.reproduce("quik")
 
 
-def test_a_virtual_run_in_its_own_process_gives_the_same_numbers():
+def test_virtual_run_in_its_own_process_gives_the_same_numbers():
     options = ["--experiment", "exchange", "--block-bytes", "7000", "--seed", "5"]
     steps: list[int] = []
     apart = replays._run_processes([("a", options, 2)], lambda: steps.append(1))["a"]
@@ -185,7 +185,7 @@ def test_a_virtual_run_in_its_own_process_gives_the_same_numbers():
     assert apart["scenario_id"].tolist() == here["scenario_id"].tolist()
 
 
-def test_a_process_that_fails_leaves_a_row_that_says_why():
+def test_failed_process_is_a_row_with_the_reason():
     row = replays._run_processes([("a", ["--loss", "2"], 0)], lambda: None)["a"].iloc[0]
     assert row["status"] == "failed"
     assert "loss must be a number from 0 to 1; got 2.0" in row["verdict"]
@@ -196,7 +196,7 @@ def text(found: dict[str, pd.DataFrame]) -> str:
     return "\n\n".join(table.text() for table in QuicReencoding().tables(found))
 
 
-def test_text_shows_all_and_says_what_was_left_out(found):
+def test_text_lists_rows_and_omissions(found):
     shown = text(found)
     for expected in ("published", "replayed", "measured", "5.00", "76.21 %", "grpc", "3.7 %",
                      "by construction", "95 % interval"):  # fmt: skip
@@ -205,7 +205,7 @@ def test_text_shows_all_and_says_what_was_left_out(found):
     assert "--preset paper" in shown
 
 
-def test_the_page_labels_every_table(found):
+def test_page_labels_every_table(found):
     phases, *streams = [table.html() for table in QuicReencoding().tables(found)]
     for kind in ("published", "replayed", "measured"):
         assert f'class="label {kind}"' in phases
@@ -218,7 +218,7 @@ def test_without_a_clock_nothing_is_replayed():
     assert list(QuicReencoding().tables({})) == list(QuicReencoding().figures({})) == []
 
 
-def test_the_paper_preset_adds_sockets_and_transports_at_equal_links(monkeypatch):
+def test_paper_preset_adds_sockets_and_transports(monkeypatch):
     asked: list[tuple[Scenario, dict[str, object]]] = []
 
     def apart(orders, step):
@@ -248,7 +248,7 @@ def test_the_paper_preset_adds_sockets_and_transports_at_equal_links(monkeypatch
 
 
 def asked_of(orders) -> dict[str, int]:
-    """Return how many repeats are asked for, by name, and check that no seed comes twice."""
+    """Return the number of repeats by name; check that seeds are unique."""
     seeds: dict[tuple[str, str], set[int]] = {}
     counts: dict[str, int] = {}
     for name, options, first in orders:
@@ -265,13 +265,13 @@ def asked_of(orders) -> dict[str, int]:
 
 
 def apart_of(orders, one: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return what stands in for virtual replays of whole blocks."""
+    """Return a replacement of virtual replays of whole blocks."""
     found = dict.fromkeys((name for name, _, _ in orders), one)
     series = {"series": frames.exchanges((1.0, 2.0)), "reference series": frames.exchanges((1.0,))}
     return found | series
 
 
-def test_both_presets_replay_the_papers_size_with_pairs(monkeypatch):
+def test_both_presets_replay_pairs_of_the_published_size(monkeypatch):
     for preset in replays.PRESETS.values():
         orders = [*replays._table1(preset), *replays._series(preset), *replays._impaired(preset)]
         counts = asked_of(orders)
@@ -281,7 +281,7 @@ def test_both_presets_replay_the_papers_size_with_pairs(monkeypatch):
         assert all("64000000" in options for options in whole)
 
 
-def test_without_the_native_library_aioquic_replays_all_at_its_own_size(monkeypatch):
+def test_aioquic_replays_without_the_native_library(monkeypatch):
     monkeypatch.setattr(replays.registry, "default", lambda: "aioquic")
     seen: list[list[str]] = []
 
@@ -296,7 +296,7 @@ def test_without_the_native_library_aioquic_replays_all_at_its_own_size(monkeypa
     assert "was not built" in text(found)
 
 
-def test_blocks_after_each_other_add_up():
+def test_sequential_blocks_add_up():
     ten = frames.replay_runs(*({"repeat": at} for at in range(10)))
     table = built.table1({"here": replays._as_sequence(ten)}).query("run == 'here'")
     row = table.set_index("phase").loc["transfer"]
@@ -317,7 +317,7 @@ def test_libraries_are_compared_at_the_same_size(found):
     ("zero-rtt-starts-earlier", "holds", "40 (95 % interval 40 to 40) ms earlier"),
     ("streams-independent", "not at this size", "-607 (95 % interval"),
 ])  # fmt: skip
-def test_latency_and_loss_decide_what_the_print_does_not_try(found, claim, word, figure):
+def test_latency_and_loss_runs_decide_untested_statements(found, claim, word, figure):
     claims = registry.get(built.KEY).claims(frames=found)
     verdict, evidence = judged(claims, claim, "replayed")
     assert verdict == word
@@ -337,7 +337,7 @@ def test_every_failed_run_is_a_failure_of_the_reproduction(found):
     assert [text.rpartition(": ")[2] for text in texts] == ["no room", "no time"]
 
 
-def test_what_cannot_be_opened_is_a_row_that_says_why(monkeypatch):
+def test_unavailable_transport_is_a_row_with_the_reason(monkeypatch):
     def refuse(one, **options):
         raise PqchainError("no sockets left")
 
@@ -346,7 +346,7 @@ def test_what_cannot_be_opened_is_a_row_that_says_why(monkeypatch):
     assert (row["status"], row["verdict"]) == ("failed", "no sockets left")
 
 
-def test_an_older_library_is_given_shorter_datagrams(monkeypatch):
+def test_older_library_gets_shorter_datagrams(monkeypatch):
     assert replays._live_datagram_bytes() <= 8952
     older = dataclasses.replace(aioquic.LIBRARY, max_datagram_bytes=1500)
     monkeypatch.setattr(aioquic, "LIBRARY", older)

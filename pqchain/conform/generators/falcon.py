@@ -46,13 +46,10 @@ class Forger:
         self.p = PARAMETER_SETS[collector.algorithm]
         self.n = self.p.n
         self.random = random.Random(f"falcon {self.n}")
-        self.h = [K] + [0] * (self.n - 1)
-        self.public_key = model.encode_key(self.h)
         # Header and salt take 1 + 40 bytes.
         self.room_bits = 8 * (self.p.padded_bytes - 41)
-        self.encodings = Encodings(collector, f"h = {K}", self.public_key)
-
-    # -- points ------------------------------------------------------------------------------------
+        public_key = model.encode_key([K] + [0] * (self.n - 1))
+        self.encodings = Encodings(collector, f"h = {K}", public_key)
 
     def salted(self, message: bytes) -> tuple[bytes, Integers]:
         """Return a random salt, and the point that salt and message hash to."""
@@ -109,8 +106,6 @@ class Forger:
         s2[last] = picks[np.abs(picks).sum(axis=1).argmin()]
         assert self.norm(c, s2) == target
         return s2
-
-    # -- families ----------------------------------------------------------------------------------
 
     def add(
         self,

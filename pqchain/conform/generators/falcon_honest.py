@@ -116,7 +116,6 @@ class SignatureShifter:
 
     @staticmethod
     def _gram(vectors: Integers) -> Integers:
-        """Return the Gram matrix of the rows."""
         # Floating-point products use BLAS and are exact here: the sums stay far below 2^53.
         exact = vectors.astype(float)
         products: Integers = (exact @ exact.T).astype(np.int64)
@@ -152,5 +151,4 @@ class SignatureShifter:
 
 
 def _times_power(a: Integers, i: int) -> Integers:
-    """Return the product of a and x^i modulo x^n + 1."""
     return np.concatenate([-a[len(a) - i :], a[: len(a) - i]])

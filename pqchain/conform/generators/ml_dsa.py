@@ -143,7 +143,7 @@ class Forger:
             # Only a verifier that rounds in the same wrong way accepts such a challenge.
             for name, rounding in (
                 ("the wrong way", _opposite_hints),
-                ("as if there were no hint", _no_hints),
+                ("as if there were no hint", lambda p, hints, w: model.use_hint(p, 0 * hints, w)),
             ):
                 probe = f"{case}, hint, rounded {name}"
                 self.add("rounding", probe, False, z=z, hints=hint, rho=rho, rounding=rounding)
@@ -256,8 +256,6 @@ class Forger:
             signature = self.add("context", probe, True, context=context)
             self.add_signed("context", f"{probe}, left out", False, key, signature)
 
-    # -- other crafted keys ------------------------------------------------------------------------
-
     def unusual_keys(self) -> None:
         """Add keys with maximal, mixed and sparse t1, with z at its bound."""
         p = self.p
@@ -325,11 +323,5 @@ def steer(p: ParameterSet, z: Integers, row: int, n: int, value: int, *, rho: by
 
 
 def _opposite_hints(p: ParameterSet, hints: Integers, values: Integers) -> Integers:
-    """Apply hints in the wrong direction."""
     high, low = model.decompose(p, values)
     return (high - hints * np.where(low > 0, 1, -1)) % p.high_parts
-
-
-def _no_hints(p: ParameterSet, hints: Integers, values: Integers) -> Integers:
-    """Ignore hints."""
-    return model.use_hint(p, 0 * hints, values)

@@ -17,7 +17,6 @@ class Check:
     """Its source, such as "FIPS 204, algorithm 8, line 13"."""
     holds: bool
     detail: str
-    """The compared numbers, as text."""
     open: bool = False
     """Whether the specification leaves the rule to the verifier."""
 

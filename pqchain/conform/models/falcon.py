@@ -33,7 +33,6 @@ class ParameterSet:
     """Greatest squared norm of a signature."""
     padded_bytes: int
     padded: bool
-    """Whether signatures are padded to a fixed length."""
 
     @property
     def log_n(self) -> int:
@@ -110,7 +109,6 @@ class Decoded:
     s2: list[int]
     """The coefficients; fewer than n if the bits end early."""
     minus_zeros: list[int]
-    """Positions of zeros with the sign bit set."""
     used_bits: int
 
 

@@ -32,7 +32,6 @@ class ParameterSet:
     beta: int
     tau: int
     gamma1_bits: int
-    """Binary logarithm of gamma1."""
     gamma2_divisor: int
     """(q - 1) / gamma2."""
     omega: int
@@ -100,11 +99,8 @@ def _transform() -> tuple[Integers, Integers]:
         root = pow(1753, int(f"{128 + i:08b}"[::-1], 2), Q)
         roots += [root, Q - root]
     forward = np.array([[pow(root, n, Q) for n in range(N)] for root in roots], dtype=np.int64)
-    inverse = np.array(
-        [[pow(root, -n, Q) * pow(N, -1, Q) % Q for root in roots] for n in range(N)],
-        dtype=np.int64,
-    )
-    return forward, inverse
+    inverse = [[pow(root, -n, Q) * pow(N, -1, Q) % Q for root in roots] for n in range(N)]
+    return forward, np.array(inverse, dtype=np.int64)
 
 
 FORWARD, INVERSE = _transform()

@@ -150,5 +150,4 @@ def steered(
 
 
 def _times_challenge(c: Integers, vector: Integers) -> Integers:
-    """Return the product of c and each row, with coefficients in (-q/2, q/2)."""
     return ml_dsa.centred(ml_dsa.inverse(ml_dsa.transform(c[None]) * ml_dsa.transform(vector) % Q))

@@ -12,36 +12,24 @@ from functools import lru_cache
 
 import numpy as np
 
+from pqchain.conform.models import ml_dsa as model
 from pqchain.conform.models.checks import Check, Model
-from pqchain.conform.models.ml_dsa import (
-    PARAMETER_SETS,
-    Integers,
-    ParameterSet,
-    challenge_hash,
-    commitment,
-    message_hash,
-    prefix,
-    read_hints,
-    sample_in_ball,
-    unpack,
-    use_hint,
-)
+from pqchain.conform.models.ml_dsa import PARAMETER_SETS, Integers, ParameterSet, unpack
 
 
 @lru_cache(maxsize=8192)
 def _commitment_of(parameters: ParameterSet, z: bytes, seed: bytes, public_key: bytes) -> Integers:
     """Return w' for encoded values. Cached, because most mutants share the result."""
-    return commitment(
+    return model.commitment(
         parameters,
         public_key[:32],
         parameters.gamma1 - unpack(z, parameters.gamma1_bits + 1),
-        sample_in_ball(parameters, seed),
+        model.sample_in_ball(parameters, seed),
         unpack(public_key[32:], 10),
     )
 
 
 def _compared(signed: bytes, computed: bytes) -> str:
-    """Describe whether two hashes are equal, or where they first differ."""
     if signed == computed:
         return f"{signed[:8].hex()}..., equal to the computed hash"
     pairs = enumerate(zip(signed, computed, strict=True))
@@ -106,9 +94,9 @@ class MLDSAVerifier(Model):
         )
 
         values = _commitment_of(p, z_bytes, self.ball_seed(seed), shortened)
-        high = self.corrected(read_hints(p, hint_bytes), values)
-        mu = message_hash(p, self.hashed_key(public_key), message, self.prefix(context))
-        computed = challenge_hash(p, mu, high)
+        high = self.corrected(model.read_hints(p, hint_bytes), values)
+        mu = model.message_hash(p, self.hashed_key(public_key), message, self.prefix(context))
+        computed = model.challenge_hash(p, mu, high)
         yield Check(
             "challenge",
             "FIPS 204, algorithm 8, line 13",
@@ -182,7 +170,7 @@ class MLDSAVerifier(Model):
 
     def corrected(self, hints: Integers, values: Integers) -> Integers:
         """Return the high parts of w' corrected by hints."""
-        return use_hint(self.parameters, hints, values)
+        return model.use_hint(self.parameters, hints, values)
 
     def hashed_key(self, public_key: bytes) -> bytes:
         """Return the part of the public key that is hashed."""
@@ -190,7 +178,7 @@ class MLDSAVerifier(Model):
 
     def prefix(self, context: bytes) -> bytes:
         """Return the prefix of the message."""
-        return prefix(self.parameters, context)
+        return model.prefix(self.parameters, context)
 
     def same_challenge(self, signed: bytes, computed: bytes) -> bool:
         """Return whether the signature's challenge hash equals the computed one."""

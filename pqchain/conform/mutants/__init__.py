@@ -18,9 +18,7 @@ from pqchain.results import Contract
 __all__ = ["CAUGHT", "caught", "detection_table", "mutants", "survives", "survivors"]
 
 CAUGHT = Contract.of(
-    "conform-mutants",
-    ("str", "algorithm mutant source family"),
-    ("Int64", "vectors caught"),
+    "conform-mutants", ("str", "algorithm mutant source family"), ("Int64", "vectors caught")
 )
 """A row for each mutant, source of vectors and family: number of vectors, and of those with an
 unexpected verdict. Vectors whose expected result is "acceptable" do not count."""
@@ -39,10 +37,7 @@ def mutants(algorithm: str) -> dict[str, Model]:
 
 
 def caught(sources: Mapping[str, Sequence[Vector]], *, progress: bool = False) -> pd.DataFrame:
-    """Return CAUGHT for vectors by source, such as {"ours": vectors}.
-
-    Takes about ten seconds for each algorithm.
-    """
+    """Return CAUGHT for vectors by source, such as {"ours": vectors}; ten seconds an algorithm."""
     rows = []
     names = dict.fromkeys(v.algorithm for vectors in sources.values() for v in vectors)
     for algorithm in names:
@@ -56,7 +51,6 @@ def caught(sources: Mapping[str, Sequence[Vector]], *, progress: bool = False) -
 
 
 def _counts_by_family(verifier: Model, vectors: Iterable[Vector]) -> list[tuple[str, int, int]]:
-    """Return (family, number of vectors, number of those with an unexpected verdict)."""
     total, unexpected = Counter[str](), Counter[str]()
     for vector in vectors:
         if vector.expected != "acceptable":
@@ -85,11 +79,10 @@ def detection_table(frame: pd.DataFrame) -> Table:
     """Return a row for each mutant: detections by source, and the detecting families of "ours"."""
     others = [name for name in dict.fromkeys(frame["source"]) if name != "ours"]
     columns = [
-        Column("algorithm", key="algorithm"),
-        Column("mutant", key="mutant"),
-        Column("ours", numeric=True, key="ours"),
-        Column("families", key="families"),
-        *(Column(name, numeric=True, key=name) for name in others),
+        *map(Column, ("algorithm", "mutant")),
+        Column("ours", numeric=True),
+        Column("families"),
+        *(Column(name, numeric=True) for name in others),
     ]
     rows = []
     for (algorithm, mutant), group in frame.groupby(["algorithm", "mutant"], sort=False):

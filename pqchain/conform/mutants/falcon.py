@@ -16,13 +16,10 @@ def _norm(fits: Any) -> dict[str, Any]:
 
 
 def _signed(value: int) -> int:
-    """Return a sum as a signed 32-bit integer."""
     return (value + 2**31) % 2**32 - 2**31
 
 
 def _first_half(**changed: Any) -> dict[str, Any]:
-    """Override the computation of s1 with a changed salt or message."""
-
     def first_half(
         self: FalconVerifier, h: bytes, s2: tuple[int, ...], salt: bytes, message: bytes
     ) -> Any:

@@ -21,8 +21,6 @@ HIGH_PARTS_44 = ("ML-DSA-44",)
 
 
 def _long_if(test: Callable[[MLDSAVerifier, Integers], Any]) -> dict[str, Any]:
-    """Override the bound on z: reject coefficients for which the test is true."""
-
     def long_coefficients(self: MLDSAVerifier, z: Integers) -> list[tuple[int, int]]:
         return [(int(row), int(n)) for row, n in np.argwhere(test(self, z))]
 
@@ -30,7 +28,6 @@ def _long_if(test: Callable[[MLDSAVerifier, Integers], Any]) -> dict[str, Any]:
 
 
 def _ignoring(rule: str, ignored: Callable[[MLDSAVerifier, Any, bytes], bool]) -> dict[str, Any]:
-    """Override a rule on hints: drop faults for which `ignored` is true."""
     rule_of_model = getattr(MLDSAVerifier, rule)
 
     def faults(self: MLDSAVerifier, data: bytes) -> list[Any]:
@@ -64,7 +61,6 @@ def _hinted(
 
 
 def _truncated_to_bits(self: MLDSAVerifier, high: Integers) -> Integers:
-    """Return high parts truncated to the number of bits that they are packed in."""
     bits = (self.parameters.high_parts - 1).bit_length()
     truncated: Integers = high & ((1 << bits) - 1)
     return truncated
@@ -96,8 +92,6 @@ def _any_context(prefix: Callable[[bytes], bytes]) -> dict[str, Any]:
 
 
 def _key_rejected(rejected: Callable[[bytes], bool]) -> dict[str, Any]:
-    """Override verification: also reject keys by their encoded t1."""
-
     def verify(self: MLDSAVerifier, message: bytes, signature: bytes, *rest: bytes) -> bool:
         return MLDSAVerifier.verify(self, message, signature, *rest) and not rejected(rest[0][32:])
 

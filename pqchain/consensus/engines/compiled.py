@@ -18,7 +18,7 @@ from pqchain.consensus.view import NEVER
 
 try:
     import numba
-except ImportError:  # the extra `fast` is not installed; numpy serves
+except ImportError:  # the extra `fast` is not installed; numpy is used instead
     HAS_NUMBA = False
 else:
     HAS_NUMBA = True
@@ -30,12 +30,11 @@ def compiled(function: Function, **options: Any) -> Function:
     """Compile a function with numba; without numba return it unchanged."""
     if not HAS_NUMBA:
         return function
-    made: Function
     try:
-        made = numba.njit(cache=True, nogil=True, **options)(function)
+        result: Function = numba.njit(cache=True, nogil=True, **options)(function)
     except RuntimeError:  # neither the package's folder nor the user's cache is writable
-        made = numba.njit(nogil=True, **options)(function)
-    return made
+        result = numba.njit(nogil=True, **options)(function)
+    return result
 
 
 def inlined(function: Function) -> Function:
@@ -43,24 +42,26 @@ def inlined(function: Function) -> Function:
     return compiled(function, inline="always")
 
 
-drawn = inlined(draws.drawn)
+draw_unsigned = inlined(draws.draw_unsigned)
 
 
 @inlined
-def below(family: Any, i: int, j: int, span: int) -> Any:
-    """Compute `draws.below` for one pair."""
-    high = drawn(family, i, j) >> np.uint64(32)
-    return np.int64((high * np.uint64(span)) >> np.uint64(32))
+def integers_below(stream_key: Any, i: int, j: int, bound: int) -> Any:
+    """Compute `draws.integers_below` for one pair."""
+    high = draw_unsigned(stream_key, i, j) >> np.uint64(32)
+    return np.int64((high * np.uint64(bound)) >> np.uint64(32))
 
 
 @inlined
-def arrival(trouble: Any, i: int, j: int, at: int, span: int, cut: bool) -> Any:
-    """Compute `Disturbance.arrival`; `trouble` is `Disturbance.plain` of the message's kind."""
-    jitter, loss, delay, loss_below, delay_below, delay_ns, heal_ns = trouble
-    if loss_below and drawn(loss, i, j) < loss_below:
+def arrival(
+    disturbance: Any, i: int, j: int, at: int, max_jitter_ns: int, partitioned: bool
+) -> Any:
+    """Compute `Disturbance.arrival` from the `Disturbance.as_tuple` of the message's kind."""
+    jitter, loss, delay, loss_below, delay_below, delay_ns, heal_ns = disturbance
+    if loss_below and draw_unsigned(loss, i, j) < loss_below:
         return np.int64(NEVER)
-    if span:
-        at += below(jitter, i, j, span)
-    if delay_below and drawn(delay, i, j) < delay_below:
+    if max_jitter_ns:
+        at += integers_below(jitter, i, j, max_jitter_ns)
+    if delay_below and draw_unsigned(delay, i, j) < delay_below:
         at += delay_ns
-    return max(at, heal_ns) if cut else at
+    return max(at, heal_ns) if partitioned else at

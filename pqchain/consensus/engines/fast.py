@@ -1,7 +1,7 @@
 """Fast engine: one view as integer arithmetic on nanoseconds, compiled by numba if installed.
 
 When a delegate votes depends on the votes that its processor handles first, so the times of votes
-are a fixed point: they are recomputed from a first guess until they no longer change. Because every
+are a fixed point: they are recomputed from a first guess until they are stable. Because every
 message takes at least one nanosecond, there is one fixed point only, and it is what the reference
 engine computes event by event. Without numba the same is computed with numpy, row by row and more
 slowly.
@@ -19,7 +19,7 @@ import numpy as np
 
 from pqchain.consensus import draws
 from pqchain.consensus.engines import hosted
-from pqchain.consensus.engines.compiled import HAS_NUMBA, arrival, below, compiled
+from pqchain.consensus.engines.compiled import HAS_NUMBA, arrival, compiled, integers_below
 from pqchain.consensus.engines.rows import Rows, queue
 from pqchain.consensus.view import (
     BLOCK,
@@ -46,8 +46,11 @@ def play(view: View, *, compiled: bool | None = None) -> Outcome:
     """
     use = HAS_NUMBA if compiled is None else compiled
     if use and not HAS_NUMBA:
-        raise PqchainError("numba is not installed; pip install numba, or compiled=False")
-    if view.wires.processors:
+        raise PqchainError(
+            "compiled must be False where numba is not installed; got True. "
+            "Run `pip install numba`, or leave it out."
+        )
+    if view.link_times.processors:
         outcome = hosted.play(view)
     else:
         outcome = _serial(view) if view.serial_pair_ns else _quorums(view, use)
@@ -59,34 +62,36 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
     never = np.full(view.count, NEVER, dtype=np.int64)
     block, reached = _block(view, with_numba)
     rows = Rows(view, block, with_numba)
-    void = view.values[view.proposer] == NO_BLOCK
+    is_invalid = view.values[view.proposer] == NO_BLOCK
     if not (view.phases > 0 or view.all_to_all):
         # No votes are sent: a delegate appends the block when it has verified it.
-        alone = rows.alone()
-        final = never if void else np.where(view.willing, alone, NEVER)
-        return Outcome(alone, never, final, reached)
-    voters = (view.willing | view.double) & view.alive
-    verified, prepared = rows.alone(), never.copy()
+        verified = rows.verified_without_votes()
+        final = never if is_invalid else np.where(view.willing, verified, NEVER)
+        return Outcome(verified, never, final, reached)
+    voters = (view.willing | view.equivocates) & view.alive
+    verified, prepared = rows.verified_without_votes(), never.copy()
     # Without commits, only votes that arrive before the block change when it is verified. Passes
-    # compute that time alone until it is stable; one full pass then finds the quorums.
-    brief = with_numba and view.phases < 2
+    # compute only that time until it is stable; one full pass then finds the quorums.
+    verified_only = with_numba and view.phases < 2
     for _ in range(_MAX_PASSES):
         departs_vote = np.where(voters & (verified < NEVER), verified + view.sign_ns, NEVER)
         departs_commit = np.where(prepared < NEVER, prepared + view.sign_ns, NEVER)
         bases = _bases(view, departs_vote, departs_commit)
-        again, quorum, final = rows.settle(bases, departs_vote, departs_commit, brief=brief)
-        next_prepared = quorum if view.phases == 2 and not void else never
-        stands = np.array_equal(again, verified) and np.array_equal(next_prepared, prepared)
-        verified, prepared = again, next_prepared
-        if stands and not brief:
+        next_verified, quorum, final = rows.compute(
+            bases, departs_vote, departs_commit, verified_only=verified_only
+        )
+        next_prepared = quorum if view.phases == 2 and not is_invalid else never
+        stable = np.array_equal(next_verified, verified) and np.array_equal(next_prepared, prepared)
+        verified, prepared = next_verified, next_prepared
+        if stable and not verified_only:
             break
-        brief = brief and not stands
+        verified_only = verified_only and not stable
     else:
         raise PqchainError(
-            f"the times of {view.count} delegates did not settle in {_MAX_PASSES} passes; "
-            "use engine='simpy' for this scenario and report it"
+            f"the times of {view.count} delegates are not stable after {_MAX_PASSES} passes. "
+            "Use engine='simpy' for this scenario and report it."
         )
-    if void:
+    if is_invalid:
         final = never
     elif view.phases < 2:
         final = quorum
@@ -103,64 +108,63 @@ def _block(view: View, with_numba: bool) -> tuple[Array, Array]:
     if not view.alive[view.proposer]:
         return block, reached
     if view.overlay is not None:
-        reached = _gossip(view, view.overlay, with_numba)
+        shortest = _shortest_compiled if with_numba else _shortest_with_numpy
+        reached = shortest(view, view.overlay, int(view.overlay.delegates[view.proposer]))
         block = reached[view.overlay.delegates]
     elif view.all_to_all:
-        block[:] = view.leaves_ns
+        block[:] = view.ready_ns
     else:
         receivers = np.arange(view.count)
-        block = view.arrivals(BLOCK, view.proposer, receivers, base=view.leaves_ns)
-        block[view.proposer] = view.leaves_ns
+        block = view.arrivals(BLOCK, view.proposer, receivers, base=view.ready_ns)
+        block[view.proposer] = view.ready_ns
     return np.where(view.alive, block, NEVER), reached
 
 
-def _gossip(view: View, overlay: Overlay, with_numba: bool) -> Array:
-    """Return [node]: when it first receives the block."""
-    wires, source = view.wires, int(overlay.delegates[view.proposer])
-    if not with_numba:
-        return _shortest_with_numpy(view, overlay, source)
+def _shortest_compiled(view: View, overlay: Overlay, source: int) -> Array:
+    link_times = view.link_times
     return _shortest(
-        overlay.nodes, overlay.peers, np.uint64(overlay.key), source, view.leaves_ns,
-        overlay.relay_ns, overlay.regions, wires.slot[BLOCK], wires.tail[BLOCK], wires.span,
-        view.disturbance.plain(BLOCK), overlay.silent, overlay.side,
+        overlay.nodes, overlay.peers, np.uint64(overlay.key), source, view.ready_ns,
+        overlay.relay_ns, overlay.regions, link_times.send_ns[BLOCK], link_times.latency_ns[BLOCK],
+        link_times.max_jitter_ns,
+        view.disturbance.as_tuple(BLOCK), overlay.silent, overlay.side,
     )  # fmt: skip
 
 
 def _shortest_with_numpy(view: View, overlay: Overlay, source: int) -> Array:
-    """Compute shortest paths by relaxing all nodes that improved, until none does."""
-    trouble, wires = view.disturbance, view.wires
+    """Return [node]: when it first receives the block, by relaxing nodes until none improves."""
+    disturbance, link_times = view.disturbance, view.link_times
     reached = np.full(overlay.nodes, NEVER, dtype=np.int64)
-    reached[source] = view.leaves_ns
+    reached[source] = view.ready_ns
     changed = np.array([source])
-    own = overlay.regions
     while len(changed):
         before = reached.copy()
         relay = np.where(changed == source, 0, overlay.relay_ns)
-        for place in range(overlay.peers):
-            ahead: Any = place
-            if place and overlay.peers < overlay.nodes - 1:
-                ahead = draws.below(overlay.key, changed, place, overlay.nodes - 1)
-            peer = (changed + 1 + ahead) % overlay.nodes
-            one, two = own[changed], own[peer]
-            sent = before[changed] + relay + (place + 1) * wires.slot[BLOCK, one]
-            at = trouble.arrivals(
+        for index in range(overlay.peers):
+            distance: Any = index
+            if index and overlay.peers < overlay.nodes - 1:
+                distance = draws.integers_below(overlay.key, changed, index, overlay.nodes - 1)
+            peer = (changed + 1 + distance) % overlay.nodes
+            sender_region, receiver_region = overlay.regions[changed], overlay.regions[peer]
+            sent = before[changed] + relay + (index + 1) * link_times.send_ns[BLOCK, sender_region]
+            at = disturbance.arrivals(
                 BLOCK,
                 changed,
-                place,
-                at=sent + wires.tail[BLOCK, one, two],
-                span=wires.span[one, two],
-                cut=overlay.side[changed] != overlay.side[peer],
+                index,
+                at=sent + link_times.latency_ns[BLOCK, sender_region, receiver_region],
+                max_jitter_ns=link_times.max_jitter_ns[sender_region, receiver_region],
+                partitioned=overlay.side[changed] != overlay.side[peer],
             )
-            heard = ~overlay.silent[peer]
-            np.minimum.at(reached, peer[heard], at[heard])
+            received = ~overlay.silent[peer]
+            np.minimum.at(reached, peer[received], at[received])
         changed = np.flatnonzero(reached < before)
     return reached
 
 
 @compiled
 def _shortest(
-    nodes: int, peers: int, key: Any, source: int, leaves: int, relay_ns: int, regions: Array,
-    slot: Array, tail: Array, span: Array, trouble: Any, silent: Flags, side: Flags,
+    nodes: int, peers: int, key: Any, source: int, ready_ns: int, relay_ns: int, regions: Array,
+    send_ns: Array, latency_ns: Array, max_jitter_ns: Array, disturbance: Any, silent: Flags,
+    side: Flags,
 ) -> Array:  # fmt: skip
     """Compute shortest paths by relaxing waiting nodes in windows of time, the earliest first.
 
@@ -169,43 +173,46 @@ def _shortest(
     """
     others = nodes - 1
     shortest, longest = np.int64(NEVER), np.int64(0)
-    for one in range(len(slot)):
-        for two in range(len(slot)):
-            hop = relay_ns + slot[one] + tail[one, two]
+    for sender_region in range(len(send_ns)):
+        for receiver_region in range(len(send_ns)):
+            hop = relay_ns + send_ns[sender_region] + latency_ns[sender_region, receiver_region]
             shortest = min(shortest, hop)
-            longest = max(longest, hop + (peers - 1) * slot[one] + span[one, two])
+            last = hop + (peers - 1) * send_ns[sender_region]
+            longest = max(longest, last + max_jitter_ns[sender_region, receiver_region])
     width = max(shortest, longest // 256)
     reached = np.full(nodes, NEVER, dtype=np.int64)
-    reached[source] = leaves
+    reached[source] = ready_ns
     waits = np.zeros(nodes, dtype=np.bool_)
     waiting = np.empty(nodes, dtype=np.int64)
     waiting[0], count = source, 1
     while count:
         end = reached[waiting[:count]].min() + width
-        place = 0
-        while place < count:
-            node = waiting[place]
+        index = 0
+        while index < count:
+            node = waiting[index]
             now = reached[node]
             if now >= end:
-                place += 1
+                index += 1
                 continue
             count -= 1
-            waiting[place], waits[node] = waiting[count], False
-            one = regions[node]
+            waiting[index], waits[node] = waiting[count], False
+            sender_region = regions[node]
             start = now + (0 if node == source else relay_ns)
             for number in range(peers):
                 peer = node + 1 + number
                 if number and peers < others:
-                    peer = node + 1 + below(key, node, number, others)
+                    peer = node + 1 + integers_below(key, node, number, others)
                 if peer >= nodes:
                     peer -= nodes
-                two = regions[peer]
-                time = start + (number + 1) * slot[one] + tail[one, two]
+                receiver_region = regions[peer]
+                time = start + (number + 1) * send_ns[sender_region]
+                time += latency_ns[sender_region, receiver_region]
                 # Disturbances only delay, so a path that is later already needs no draws.
                 if time >= reached[peer] or silent[peer]:
                     continue
-                cut = side[node] != side[peer]
-                time = arrival(trouble, node, number, time, span[one, two], cut)
+                jitter = max_jitter_ns[sender_region, receiver_region]
+                partitioned = side[node] != side[peer]
+                time = arrival(disturbance, node, number, time, jitter, partitioned)
                 if time < reached[peer]:
                     reached[peer] = time
                     if not waits[peer]:
@@ -216,17 +223,17 @@ def _shortest(
 
 def _bases(view: View, votes: Array, commits: Array) -> Array:
     """Return [2, sender]: when its votes and commits start to be sent, in ns."""
-    wires, count = view.wires, view.count
+    link_times, count = view.link_times, view.count
     free = np.zeros(count, dtype=np.int64)
     sends_block = not view.all_to_all and view.overlay is None and view.alive[view.proposer]
-    slots = wires.slot[:, view.regions]
-    if not wires.shared:
-        if not wires.parallel:
-            slots = slots * (count - 1)
+    send_ns = link_times.send_ns[:, view.regions]
+    if not link_times.shared_channel:
+        if not link_times.link_per_pair:
+            send_ns = send_ns * (count - 1)
         if sends_block:
-            free[view.proposer] = view.leaves_ns + slots[BLOCK, view.proposer]
+            free[view.proposer] = view.ready_ns + send_ns[BLOCK, view.proposer]
         first = np.where(votes < NEVER, np.maximum(votes, free), NEVER)
-        free = np.where(votes < NEVER, first + slots[VOTE], free)
+        free = np.where(votes < NEVER, first + send_ns[VOTE], free)
         second = np.where(commits < NEVER, np.maximum(commits, free), NEVER)
         return np.stack([first, second])
     ready = np.concatenate([votes, commits])
@@ -235,10 +242,10 @@ def _bases(view: View, votes: Array, commits: Array) -> Array:
     # The shared channel serves requests by (time, kind, sender), after the block.
     order = np.lexsort((senders, kinds, ready))
     order = order[ready[order] < NEVER]
-    held = wires.slot[kinds[order], 0] * (count - 1)
-    channel_free = view.leaves_ns + int(slots[BLOCK, 0]) * (count - 1) if sends_block else 0
+    occupied = link_times.send_ns[kinds[order], 0] * (count - 1)
+    channel_free = view.ready_ns + int(send_ns[BLOCK, 0]) * (count - 1) if sends_block else 0
     bases = np.full(2 * count, NEVER, dtype=np.int64)
-    bases[order] = queue(np.maximum(ready[order], channel_free), held) - held
+    bases[order] = queue(np.maximum(ready[order], channel_free), occupied) - occupied
     return bases.reshape(2, count)
 
 
@@ -246,17 +253,19 @@ def _serial(view: View) -> Outcome:
     """Play paper-serial: cumulative sums of the service times, sender by sender."""
     receivers = np.flatnonzero(view.alive)
     copies, latest = np.zeros((2, len(receivers)), dtype=np.int64)
-    now = view.leaves_ns
+    now = view.ready_ns
     ends = np.cumsum(view.serial_pair_ns * view.slowness[receivers])
-    senders = view.alive & (view.willing | view.double) & view.alive[view.proposer]
+    senders = view.alive & (view.willing | view.equivocates) & view.alive[view.proposer]
     for i in np.flatnonzero(senders):
         now += view.serial_sign_ns
         at = now + ends
         now = int(at[-1])
-        cut = view.side[receivers] != view.side[i]
-        there = view.disturbance.arrivals(VOTE, i, receivers, at=at, span=0, cut=cut)
-        at = np.where(receivers == i, at, there)
-        counted = (view.values[receivers] == view.values[i]) | view.double[i]
+        partitioned = view.side[receivers] != view.side[i]
+        disturbed = view.disturbance.arrivals(
+            VOTE, i, receivers, at=at, max_jitter_ns=0, partitioned=partitioned
+        )
+        at = np.where(receivers == i, at, disturbed)
+        counted = (view.values[receivers] == view.values[i]) | view.equivocates[i]
         counted &= at < NEVER
         copies += counted
         latest = np.where(counted, np.maximum(latest, at), latest)

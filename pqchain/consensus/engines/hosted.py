@@ -24,42 +24,42 @@ class _Host:
     def __init__(self, view: View) -> None:
         self.view, count = view, view.count
         self.jobs: list[tuple[int, int, int, int]] = []
-        self.free = [0] * view.wires.processors
+        self.free = [0] * view.link_times.processors
         self.verified, self.prepared, self.final = ([NEVER] * count for _ in range(3))
         self.tally = [[0] * count for _ in range(3)]
         self.alive, self.values = view.alive.tolist(), view.values.tolist()
-        self.willing, self.double = view.willing.tolist(), view.double.tolist()
+        self.willing, self.equivocates = view.willing.tolist(), view.equivocates.tolist()
         self.side, self.sign_ns = view.side.tolist(), view.sign_ns.tolist()
-        price, votes = view.wires.price, view.vote_ns.tolist()
+        handling, votes = view.link_times.handling_ns, view.vote_ns.tolist()
         self.services = [
-            [price[kind] + ns for ns in each]
-            for kind, each in enumerate((view.block_ns.tolist(), votes, votes))
+            [handling[kind] + ns for ns in verify_ns]
+            for kind, verify_ns in enumerate((view.block_ns.tolist(), votes, votes))
         ]
-        # One nanosecond on the link, as `network.wires` gives it, and the latency.
-        self.delay_ns = 1 + int(view.wires.tail[0, 0, 0])
-        self.span_ns = int(view.wires.span[0, 0])
+        # One nanosecond on the link, as `network.link_times` gives it, and the latency.
+        self.delay_ns = 1 + int(view.link_times.latency_ns[0, 0, 0])
+        self.max_jitter_ns = int(view.link_times.max_jitter_ns[0, 0])
 
     def run(self) -> Outcome:
         view = self.view
         if self.alive[view.proposer]:
-            self._send(BLOCK, view.proposer, view.leaves_ns)
-            self._hold(view.proposer, view.leaves_ns)
+            self._send(BLOCK, view.proposer, view.ready_ns)
+            self._verified(view.proposer, view.ready_ns)
         while self.jobs and self.jobs[0][0] < view.deadline_ns:
             at, kind, sender, receiver = heapq.heappop(self.jobs)
             processor = receiver % len(self.free)
             # A job from a delegate to itself is the signature of its own vote.
-            is_own = sender == receiver
-            service = self.sign_ns[receiver] if is_own else self.services[kind][receiver]
+            is_signature = sender == receiver
+            service = self.sign_ns[receiver] if is_signature else self.services[kind][receiver]
             ends = self.free[processor] = max(self.free[processor], at) + service
-            if is_own:
+            if is_signature:
                 self._signed(kind, receiver, ends)
             elif kind == BLOCK:
-                self._hold(receiver, ends)
-            elif self.double[sender] or self.values[sender] == self.values[receiver]:
+                self._verified(receiver, ends)
+            elif self.equivocates[sender] or self.values[sender] == self.values[receiver]:
                 self._count(kind, receiver, ends)
-        none: list[int] = []
-        times = (self.verified, self.prepared, self.final, none)
-        return Outcome(*(np.array(each, dtype=np.int64) for each in times))
+        reached: list[int] = []  # only gossip has it
+        times = (self.verified, self.prepared, self.final, reached)
+        return Outcome(*(np.array(values, dtype=np.int64) for values in times))
 
     def _send(self, kind: int, sender: int, now: int) -> None:
         count, side = self.view.count, self.side
@@ -67,24 +67,24 @@ class _Host:
             if receiver == sender or not self.alive[receiver]:
                 continue
             at = self.view.disturbance.arrival(
-                kind, sender, receiver, at=now + self.delay_ns, span=self.span_ns,
-                cut=side[sender] != side[receiver],
+                kind, sender, receiver, at=now + self.delay_ns, max_jitter_ns=self.max_jitter_ns,
+                partitioned=side[sender] != side[receiver],
             )  # fmt: skip
             if at < NEVER:
                 heapq.heappush(self.jobs, (at, kind, sender, receiver))
 
-    def _hold(self, rank: int, now: int) -> None:
+    def _verified(self, rank: int, now: int) -> None:
         """Record the verification of the block and queue the signature of a vote for it."""
         self.verified[rank] = now
         if not self.view.phases and not self.view.all_to_all:
             self.final[rank] = now if self.willing[rank] else NEVER
             return
         self._check(rank, now)
-        if self.willing[rank] or self.double[rank]:
+        if self.willing[rank] or self.equivocates[rank]:
             heapq.heappush(self.jobs, (now, VOTE, rank, rank))
 
     def _signed(self, kind: int, rank: int, now: int) -> None:
-        """Send a signed vote, and count it as the delegate's own unless it equivocates."""
+        """Send a signed vote, and count it for the sender unless it equivocates."""
         if self.willing[rank] or kind == COMMIT:
             self._count(kind, rank, now)
         self._send(kind, rank, now)

@@ -1,9 +1,9 @@
 """One pass of the fast engine: the messages of every delegate, and its downlink and processor.
 
-A first-in first-out server is d = max(d, arrival) + service over the sorted arrivals. A row is one
-receiver; rows are computed by compiled code, or one by one with numpy, with equal results. Compiled
-code computes arrival times on use and never stores them, so memory grows with the number of
-delegates and not with its square.
+A first-in first-out server is end = max(end, arrival) + service over the sorted arrivals. A row is
+one receiver; rows are computed by compiled code, or one by one with numpy, with equal results.
+Compiled code computes arrival times on use and never stores them, so memory grows with the number
+of delegates and not with its square.
 """
 
 from __future__ import annotations
@@ -29,23 +29,25 @@ class Rows:
         # These have the block from the start and need not verify it.
         self.has_block = (np.arange(view.count) == view.proposer) | view.all_to_all
         # Gossip delivers the block to the processor directly, without a downlink.
-        self.down = view.wires.down if view.overlay is None else np.zeros(3, dtype=np.int64)
+        self.downlink_ns = (
+            view.link_times.downlink_ns if view.overlay is None else np.zeros(3, dtype=np.int64)
+        )
 
-    def alone(self) -> Array:
+    def verified_without_votes(self) -> Array:
         """Return [delegate]: when it would have verified the block without votes, in ns."""
-        there = self.block + self.down[BLOCK] + self.view.wires.down_latency + self.view.block_ns
-        work = np.where(self.has_block, self.block, there)
-        return np.where(self.block < NEVER, work, NEVER)
+        downlink = self.downlink_ns[BLOCK] + self.view.link_times.downlink_latency_ns
+        verified = np.where(self.has_block, 0, downlink + self.view.block_ns) + self.block
+        return np.where(self.block < NEVER, verified, NEVER)
 
-    def settle(self, bases: Array, votes: Array, commits: Array, *, brief: bool) -> Array:
+    def compute(self, bases: Array, votes: Array, commits: Array, *, verified_only: bool) -> Array:
         """Return [3, delegate]: times of block verified, quorum of votes, quorum of commits.
 
         `bases`, [2, sender], is when votes and commits start to be sent; `votes` and `commits` are
-        when delegates have signed their own. `brief` asks for the first row only, where that is
-        cheaper.
+        when delegates have signed theirs. `verified_only` computes only the first row where that
+        is cheaper.
         """
         if self.compiled:
-            return self._compiled(bases, votes, commits, brief)
+            return self._compiled(bases, votes, commits, verified_only)
         out = np.full((3, self.view.count), NEVER, dtype=np.int64)
         for j in np.flatnonzero(self.view.alive):
             out[:, j] = self._row(int(j), bases, votes, commits)
@@ -67,56 +69,59 @@ class Rows:
         # Stable over (block, votes, commits) by sender: equal times are served in that order.
         order = np.argsort(at, kind="stable")
         order = order[at[order] < NEVER]
-        done = at[order]
-        if self.down[BLOCK]:
-            done = queue(done, self.down[kind[order]]) + view.wires.down_latency
+        ends = at[order]
+        if self.downlink_ns[BLOCK]:
+            ends = queue(ends, self.downlink_ns[kind[order]]) + view.link_times.downlink_latency_ns
         service = np.where(kind[order] == BLOCK, view.block_ns[j], view.vote_ns[j])
-        done = queue(done, service)
+        ends = queue(ends, service)
         finished = np.full(2 * count + 1, NEVER, dtype=np.int64)
-        finished[order] = done
+        finished[order] = ends
         verified = int(self.block[j]) if self.has_block[j] else int(finished[0])
         if verified >= NEVER:
             return NEVER, NEVER, NEVER
-        counted = (view.values == view.values[j]) | view.double
+        counted = (view.values == view.values[j]) | view.equivocates
         results = []
-        for part, own, departs in (
+        for ended, counts_own, departs in (
             (finished[1 : count + 1], bool(view.willing[j]), votes),
             (finished[count + 1 :], True, commits),
         ):
-            times = np.where(counted, part, NEVER)
-            times[j] = departs[j] if own else NEVER
+            times = np.where(counted, ended, NEVER)
+            times[j] = departs[j] if counts_own else NEVER
             results.append(max(int(np.sort(times)[view.quorum - 1]), verified))
         return verified, results[0], results[1]
 
-    def _compiled(self, bases: Array, votes: Array, commits: Array, brief: bool) -> Array:
-        view, wires = self.view, self.view.wires
+    def _compiled(self, bases: Array, votes: Array, commits: Array, verified_only: bool) -> Array:
+        view, link_times = self.view, self.view.link_times
         out = np.full((3, view.count), NEVER, dtype=np.int64)
         has_commits = bool((bases[1] < NEVER).any())
-        trouble = tuple(view.disturbance.plain(kind) for kind in (BLOCK, VOTE, COMMIT))
+        disturbance = tuple(view.disturbance.as_tuple(kind) for kind in (BLOCK, VOTE, COMMIT))
         arguments = (
-            self.block, self.has_block, bases, votes, commits, view.regions, wires.slot,
-            wires.tail, wires.span, wires.parallel, self.down, wires.down_latency, trouble,
-            view.side, view.alive, view.values, view.willing, view.double, view.block_ns,
-            view.vote_ns, view.quorum, has_commits, brief, out,
+            self.block, self.has_block, bases, votes, commits, view.regions, link_times.send_ns,
+            link_times.latency_ns, link_times.max_jitter_ns, link_times.link_per_pair,
+            self.downlink_ns, link_times.downlink_latency_ns, disturbance, view.side, view.alive,
+            view.values, view.willing, view.equivocates, view.block_ns, view.vote_ns, view.quorum,
+            has_commits, verified_only, out,
         )  # fmt: skip
         if view.count < _PARALLEL_ROWS:
-            settle(0, view.count, *arguments)
+            compute_rows(0, view.count, *arguments)
             return out
         # Threads need no lock: each row writes to its own column of `out` only. There are more
         # parts than threads, because parts of equal size need not take equal time.
         processors = os.cpu_count() or 1
         edges = np.linspace(0, view.count, 4 * processors + 1).astype(int).tolist()
         with ThreadPoolExecutor(processors) as pool:
-            list(pool.map(lambda start, end: settle(start, end, *arguments), edges, edges[1:]))
+            list(
+                pool.map(lambda start, end: compute_rows(start, end, *arguments), edges, edges[1:])
+            )
         return out
 
 
 def queue(arrivals: Array, service: Any) -> Array:
     """Return when a first-in first-out server finishes each job; arrivals must ascend."""
-    # d = max(d, arrival) + service, unrolled into a running maximum over cumulative sums.
+    # end = max(end, arrival) + service, unrolled into a running maximum over cumulative sums.
     ends = np.cumsum(service)
-    done: Array = np.maximum.accumulate(arrivals - (ends - service)) + ends
-    return done
+    finished: Array = np.maximum.accumulate(arrivals - (ends - service)) + ends
+    return finished
 
 
 @compiled
@@ -132,19 +137,19 @@ def sort(values: Any, scratch: Any, heads: Any) -> None:
         heads[: size + 1] = 0
         for value in values:
             heads[(value - low) // width + 1] += 1
-        for place in range(1, size + 1):
-            if heads[place] > 48:
+        for index in range(1, size + 1):
+            if heads[index] > 48:
                 values.sort()
                 return
-            heads[place] += heads[place - 1]
+            heads[index] += heads[index - 1]
         for value in values:
             bucket = (value - low) // width
             scratch[heads[bucket]] = value
             heads[bucket] += 1
         values[:] = scratch[:size]
-    for place in range(1, size):
-        value = values[place]
-        at = place - 1
+    for index in range(1, size):
+        value = values[index]
+        at = index - 1
         while at >= 0 and values[at] > value:
             values[at + 1] = values[at]
             at -= 1
@@ -152,63 +157,71 @@ def sort(values: Any, scratch: Any, heads: Any) -> None:
 
 
 @compiled
-def settle(
+def compute_rows(
     first: int, last: int,
     block: Array, has_block: Flags, bases: Array, votes: Array, commits: Array, regions: Array,
-    slot: Array, tail: Array, span: Array, parallel: bool, down: Array, down_latency: int,
-    trouble: Any, side: Flags, alive: Flags, values: Array, willing: Flags, double: Flags,
-    block_ns: Array, vote_ns: Array, quorum: int, has_commits: bool, brief: bool, out: Array,
+    send_ns: Array, latency_ns: Array, max_jitter_ns: Array, link_per_pair: bool,
+    downlink_ns: Array, downlink_latency_ns: int, disturbance: Any, side: Flags, alive: Flags,
+    values: Array, willing: Flags, equivocates: Flags,
+    block_ns: Array, vote_ns: Array, quorum: int, has_commits: bool, verified_only: bool,
+    out: Array,
 ) -> None:  # fmt: skip
     """Fill out[0..2]: block verified, quorum of votes, quorum of commits; rows first to last - 1.
 
-    If all votes count alike, they are sorted as bare times; otherwise by (time, kind, sender).
+    If all votes count equally, only their times are sorted; otherwise (time, kind, sender).
     """
     count = len(block)
     kinds = 2 if has_commits else 1
-    alike = not has_commits and down[0] == 0
+    uniform = not has_commits and downlink_ns[0] == 0
     for i in range(count):
-        if values[i] != values[0] or double[i]:
-            alike = False
+        if values[i] != values[0] or equivocates[i]:
+            uniform = False
     # Lower bound of the arrival of votes: a block before it is verified without any delay.
-    soonest = bases[0].min() + slot[1].min() + tail[1].min()
+    earliest_vote = bases[0].min() + send_ns[1].min() + latency_ns[1].min()
     for j in range(first, last):
         if not alive[j]:
             continue
-        if alike and brief and (has_block[j] or block[j] <= soonest or block[j] >= NEVER):
+        undelayed = has_block[j] or block[j] <= earliest_vote or block[j] >= NEVER
+        if uniform and verified_only and undelayed:
             if block[j] < NEVER:
                 out[0, j] = block[j] + (0 if has_block[j] else block_ns[j])
             continue
         # Votes after the block cannot delay its verification.
-        latest = block[j] if alike and brief else NEVER
+        latest = block[j] if uniform and verified_only else NEVER
         at = np.empty(1 + kinds * count, dtype=np.int64)
-        label = np.empty(1 if alike else 1 + kinds * count, dtype=np.int64)
+        label = np.empty(1 if uniform else 1 + kinds * count, dtype=np.int64)
         size = 0
-        if not has_block[j] and block[j] < NEVER and not alike:
+        if not has_block[j] and block[j] < NEVER and not uniform:
             at[0], label[0] = block[j], 0
             size = 1
-        two = regions[j]
+        receiver_region = regions[j]
         for kind in range(1, kinds + 1):
-            disturbed = trouble[kind]
+            disturbed = disturbance[kind]
             for i in range(count):
                 base = bases[kind - 1, i]
                 if base >= NEVER or i == j:
                     continue
-                one = regions[i]
+                sender_region = regions[i]
                 step = j - i if j > i else j - i + count
-                time = base + tail[kind, one, two] + slot[kind, one] * (1 if parallel else step)
-                cut = side[i] != side[j]
-                time = arrival(disturbed, i, j, time, span[one, two], cut)
+                copies = 1 if link_per_pair else step
+                time = base + latency_ns[kind, sender_region, receiver_region]
+                time += send_ns[kind, sender_region] * copies
+                partitioned = side[i] != side[j]
+                jitter = max_jitter_ns[sender_region, receiver_region]
+                time = arrival(disturbed, i, j, time, jitter, partitioned)
                 if time >= latest:
                     continue
                 at[size] = time
-                if not alike:
+                if not uniform:
                     label[size] = kind * count + i
                 size += 1
-        if alike:
+        if uniform:
             times = at[:size]
             sort(times, np.empty(size, dtype=np.int64), np.empty(size + 1, dtype=np.int64))
-            own = votes[j] if willing[j] else np.int64(NEVER)
-            _alike(times, block[j], has_block[j], own, block_ns[j], vote_ns[j], quorum, j, out)
+            own_vote = votes[j] if willing[j] else np.int64(NEVER)
+            _serve_uniform(
+                times, block[j], has_block[j], own_vote, block_ns[j], vote_ns[j], quorum, j, out
+            )
             continue
         order = np.argsort(at[:size], kind="mergesort")
         link, processor = np.int64(0), np.int64(0)
@@ -219,41 +232,41 @@ def settle(
         ends[:, 0] = 0 if quorum == 1 else NEVER
         for index in order:
             time, kind = at[index], label[index] // count
-            if down[0]:
-                link = max(link, time) + down[kind]
-                time = link + down_latency
+            if downlink_ns[0]:
+                link = max(link, time) + downlink_ns[kind]
+                time = link + downlink_latency_ns
             processor = max(processor, time) + (block_ns[j] if kind == 0 else vote_ns[j])
             if kind == 0:
                 verified = processor
                 continue
             i = label[index] - kind * count
-            if values[i] == values[j] or double[i]:
+            if values[i] == values[j] or equivocates[i]:
                 counted[kind - 1] += 1
                 if quorum - 1 <= counted[kind - 1] <= quorum:
                     ends[kind - 1, counted[kind - 1] - quorum + 1] = processor
         if verified >= NEVER:
             continue
         out[0, j] = verified
-        own = votes[j] if willing[j] else np.int64(NEVER)
-        out[1, j] = max(verified, _with_own(ends[0, 0], ends[0, 1], own))
+        own_vote = votes[j] if willing[j] else np.int64(NEVER)
+        out[1, j] = max(verified, _with_own_vote(ends[0, 0], ends[0, 1], own_vote))
         if has_commits:
-            out[2, j] = max(verified, _with_own(ends[1, 0], ends[1, 1], commits[j]))
+            out[2, j] = max(verified, _with_own_vote(ends[1, 0], ends[1, 1], commits[j]))
 
 
 @compiled
-def _with_own(before: Any, at: Any, own: Any) -> Any:
+def _with_own_vote(before: Any, at: Any, own_vote: Any) -> Any:
     """Return when a quorum is reached with the delegate's own vote; without it, at `at`.
 
     A processor finishes votes in ascending order, so only the last two of a quorum matter: the own
     vote comes before both, between them, or too late to count.
     """
-    return min(at, max(before, own))
+    return min(at, max(before, own_vote))
 
 
 @compiled
-def _alike(
-    times: Array, block: Any, has_block: Any, own: Any, block_ns: Any, vote_ns: Any, quorum: int,
-    j: int, out: Array,
+def _serve_uniform(
+    times: Array, block: Any, has_block: Any, own_vote: Any, block_ns: Any, vote_ns: Any,
+    quorum: int, j: int, out: Array,
 ) -> None:  # fmt: skip
     """Serve sorted votes and the block, which comes first at equal times; find the quorum."""
     processor = np.int64(0)
@@ -275,4 +288,4 @@ def _alike(
         verified = max(processor, block) + block_ns
     if verified < NEVER:
         out[0, j] = verified
-        out[1, j] = max(verified, _with_own(before, reached, own))
+        out[1, j] = max(verified, _with_own_vote(before, reached, own_vote))

@@ -48,47 +48,47 @@ class _Server:
         self,
         env: simpy.Environment,
         service: Callable[[int, int, int], int],
-        done: Callable[[int, int, int], None],
+        on_end: Callable[[int, int, int], None],
         priority: EventPriority = _AFTER_ARRIVALS,
     ) -> None:
-        self.env, self.service, self.done, self.priority = env, service, done, priority
+        self.env, self.service, self.on_end, self.priority = env, service, on_end, priority
         # Heap of (arrival, kind, sender, receiver), which is the order of service.
-        self.coming: list[tuple[int, int, int, int]] = []
+        self.queue: list[tuple[int, int, int, int]] = []
         self.served: tuple[int, int, int] | None = None
-        self.wakes = NEVER
+        self.wakes_at = NEVER
 
     def put(self, at: int, kind: int, sender: int, receiver: int) -> None:
         """Queue a message that arrives at time `at`, now or later."""
-        heapq.heappush(self.coming, (at, kind, sender, receiver))
-        if self.served is None and at < self.wakes:
+        heapq.heappush(self.queue, (at, kind, sender, receiver))
+        if self.served is None and at < self.wakes_at:
             self._wake(at)
 
     def _wake(self, at: int) -> None:
         """Start serving at time `at`, after all arrivals of that nanosecond."""
-        self.wakes = at
+        self.wakes_at = at
         _call_at(self.env, at, self._start, self.priority)
 
     def _start(self, _: simpy.Event) -> None:
         # An earlier message may have moved the wake-up; this event is then stale.
-        if self.served is None and self.env.now == self.wakes:
+        if self.served is None and self.env.now == self.wakes_at:
             self._serve()
 
     def _serve(self) -> None:
-        _, *message = heapq.heappop(self.coming)
+        _, *message = heapq.heappop(self.queue)
         kind, sender, receiver = message
-        self.served, self.wakes = (kind, sender, receiver), NEVER
+        self.served, self.wakes_at = (kind, sender, receiver), NEVER
         _call_at(self.env, int(self.env.now) + self.service(kind, sender, receiver), self._finish)
 
     def _finish(self, _: simpy.Event) -> None:
         assert self.served is not None
-        self.done(*self.served)
+        self.on_end(*self.served)
         # Messages of this nanosecond wait for _wake: others with a lower key may still arrive.
-        if self.coming and self.coming[0][0] < self.env.now:
+        if self.queue and self.queue[0][0] < self.env.now:
             self._serve()
             return
         self.served = None
-        if self.coming:
-            self._wake(self.coming[0][0])
+        if self.queue:
+            self._wake(self.queue[0][0])
 
 
 def check(view: View) -> None:
@@ -98,8 +98,8 @@ def check(view: View) -> None:
         messages += view.overlay.nodes * view.overlay.peers
     if messages > MAX_MESSAGES:
         raise UsageError(
-            f"{messages} messages are too many for the SimPy engine, which takes {MAX_MESSAGES}; "
-            "use engine='fast' (--engine fast), which gives the same result"
+            f"messages of a view must be at most {MAX_MESSAGES} for SimPy; got {messages}. "
+            "Use engine='fast' (--engine fast), which gives the same result."
         )
 
 
@@ -114,28 +114,29 @@ class _Simulation:
     def __init__(self, view: View) -> None:
         self.view = view
         # Times are absolute; the clock starts when the proposer's block is ready.
-        self.env = simpy.Environment(initial_time=view.leaves_ns)
+        self.env = simpy.Environment(initial_time=view.ready_ns)
         count = view.count
         # Plain lists: reading an element takes a tenth of the time that an array needs.
         self.regions, self.side = view.regions.tolist(), view.side.tolist()
         self.alive, self.values = view.alive.tolist(), view.values.tolist()
-        self.willing, self.double = view.willing.tolist(), view.double.tolist()
-        self.slot, self.tail = view.wires.slot.tolist(), view.wires.tail.tolist()
-        self.span = view.wires.span.tolist()
+        self.willing, self.equivocates = view.willing.tolist(), view.equivocates.tolist()
+        links = view.link_times
+        self.send_ns, self.latency_ns = links.send_ns.tolist(), links.latency_ns.tolist()
+        self.max_jitter_ns = links.max_jitter_ns.tolist()
         self.verified, self.prepared, self.final = ([NEVER] * count for _ in range(3))
         delegates = [] if view.overlay is None else view.overlay.delegates.tolist()
         self.rank_at = {node: rank for rank, node in enumerate(delegates)}
         self.reached = [NEVER] * (0 if view.overlay is None else view.overlay.nodes)
         self.tally = [[0] * count for _ in range(3)]
-        self.got_block = [self.env.event() for _ in range(count)]
-        self.got_votes = [self.env.event() for _ in range(count)]
+        self.has_block = [self.env.event() for _ in range(count)]
+        self.has_quorum = [self.env.event() for _ in range(count)]
         # [sender][link]: when the link is free; one uplink, or one link per receiver.
-        self.uplink_free = [[0] * (count if view.wires.parallel else 1) for _ in range(count)]
+        self.uplink_free = [[0] * (count if links.link_per_pair else 1) for _ in range(count)]
         self.channel = _Server(self.env, self._use_channel, lambda *_: None, _AFTER_REQUESTS)
-        # On "host" rank r computes on processor r modulo their number; otherwise on its own.
-        shared = view.wires.processors or count
-        servers = [self._processor() for _ in range(min(shared, count))]
-        self.processors = [servers[rank % shared] for rank in range(count)]
+        # On "host" rank r computes on processor r modulo their number; else each has its processor.
+        number = links.processors or count
+        servers = [self._processor() for _ in range(min(number, count))]
+        self.processors = [servers[rank % number] for rank in range(count)]
         # [kind][rank], on "host" only: the vote has been signed.
         self.signed = [[self.env.event() for _ in range(count)] for _ in range(3)]
         self.downlinks = [self._downlink(rank) for rank in range(count)]
@@ -151,36 +152,36 @@ class _Simulation:
             if self.alive[rank]:
                 self.env.process(self._delegate(rank))
                 if not view.sends_block and self.alive[view.proposer]:
-                    self.got_block[rank].succeed()
+                    self.has_block[rank].succeed()
         if self.alive[view.proposer] and view.sends_block:
-            self.got_block[view.proposer].succeed()
+            self.has_block[view.proposer].succeed()
             if view.overlay is None:
                 self._send(BLOCK, view.proposer)
             else:
-                self._hear(int(view.overlay.delegates[view.proposer]))
+                self._receive_gossip(int(view.overlay.delegates[view.proposer]))
         _run(self.env, view.deadline_ns)
         times = (self.verified, self.prepared, self.final, self.reached)
-        return Outcome(*(np.array(each, dtype=np.int64) for each in times))
+        return Outcome(*(np.array(values, dtype=np.int64) for values in times))
 
     def _delegate(self, rank: int) -> Generator[simpy.Event, Any, None]:
         view, env = self.view, self.env
-        yield self.got_block[rank]
+        yield self.has_block[rank]
         self.verified[rank] = self.now
         self._check(rank)
         if view.phases == 0 and not view.all_to_all:
             if self.willing[rank]:
                 self.final[rank] = self.now
             return
-        if self.willing[rank] or self.double[rank]:
+        if self.willing[rank] or self.equivocates[rank]:
             env.process(self._vote(VOTE, rank))
         if view.phases == 2:
-            yield self.got_votes[rank]
+            yield self.has_quorum[rank]
             self.prepared[rank] = self.now
             env.process(self._vote(COMMIT, rank))
 
     def _vote(self, kind: int, rank: int) -> Generator[simpy.Event, Any, None]:
         # On "host" a signature waits for the shared processor; otherwise signing runs in parallel.
-        if self.view.wires.processors:
+        if self.view.link_times.processors:
             self.processors[rank].put(self.now, kind, rank, rank)
             yield self.signed[kind][rank]
         else:
@@ -201,47 +202,47 @@ class _Simulation:
         if self.verified[rank] == NEVER or self.values[rank] == NO_BLOCK:
             return
         has_votes, has_commits = (self.tally[kind][rank] >= view.quorum for kind in (VOTE, COMMIT))
-        if view.phases == 2 and has_votes and not self.got_votes[rank].triggered:
-            self.got_votes[rank].succeed()
+        if view.phases == 2 and has_votes and not self.has_quorum[rank].triggered:
+            self.has_quorum[rank].succeed()
         if (has_commits if view.phases == 2 else has_votes) and self.final[rank] == NEVER:
             self.final[rank] = self.now
 
     def _send(self, kind: int, sender: int) -> None:
         """Send to every other delegate, starting with the next rank."""
-        now, wires, count = self.now, self.view.wires, self.view.count
-        if wires.shared:
+        now, link_times, count = self.now, self.view.link_times, self.view.count
+        if link_times.shared_channel:
             self.channel.put(now, kind, sender, sender)
             return
-        slot = self.slot[kind][self.regions[sender]]
+        send_ns = self.send_ns[kind][self.regions[sender]]
         free = self.uplink_free[sender]
         for step in range(1, count):
             receiver = (sender + step) % count
-            link = receiver if wires.parallel else 0
+            link = receiver if link_times.link_per_pair else 0
             # On "host" messages queue for processors only, never for a link.
-            free[link] = (now if wires.processors else max(now, free[link])) + slot
+            free[link] = (now if link_times.processors else max(now, free[link])) + send_ns
             self._travel(kind, sender, receiver, sent_ns=free[link])
 
     def _use_channel(self, kind: int, sender: int, _: int) -> int:
         """Send all copies of a message in turn; return how many nanoseconds that takes."""
         now, count = self.now, self.view.count
-        slot: int = self.slot[kind][0]
+        send_ns: int = self.send_ns[kind][0]
         for step in range(1, count):
             receiver = (sender + step) % count
-            self._travel(kind, sender, receiver, sent_ns=now + step * slot)
-        return slot * (count - 1)
+            self._travel(kind, sender, receiver, sent_ns=now + step * send_ns)
+        return send_ns * (count - 1)
 
     def _travel(self, kind: int, sender: int, receiver: int, *, sent_ns: int) -> None:
-        """Schedule the arrival of a message, unless it is lost or its receiver has crashed."""
+        """Schedule the arrival of a message unless it is lost or its receiver has crashed."""
         if not self.alive[receiver]:
             return
-        one, two = self.regions[sender], self.regions[receiver]
+        sender_region, receiver_region = self.regions[sender], self.regions[receiver]
         at = self.view.disturbance.arrival(
             kind,
             sender,
             receiver,
-            at=sent_ns + self.tail[kind][one][two],
-            span=self.span[one][two],
-            cut=self.side[sender] != self.side[receiver],
+            at=sent_ns + self.latency_ns[kind][sender_region][receiver_region],
+            max_jitter_ns=self.max_jitter_ns[sender_region][receiver_region],
+            partitioned=self.side[sender] != self.side[receiver],
         )
         if at < NEVER:
             server = self.downlinks[receiver] or self.processors[receiver]
@@ -250,34 +251,34 @@ class _Simulation:
     def _processor(self) -> _Server:
         view = self.view
         blocks, votes, signs = view.block_ns.tolist(), view.vote_ns.tolist(), view.sign_ns.tolist()
-        price = view.wires.price
+        handling_ns = view.link_times.handling_ns
 
         def service(kind: int, sender: int, rank: int) -> int:
             if sender == rank:
                 return int(signs[rank])
-            return price[kind] + int((blocks if kind == BLOCK else votes)[rank])
+            return handling_ns[kind] + int((blocks if kind == BLOCK else votes)[rank])
 
-        def done(kind: int, sender: int, rank: int) -> None:
+        def on_end(kind: int, sender: int, rank: int) -> None:
             if sender == rank:
                 self.signed[kind][rank].succeed()
             elif kind == BLOCK:
-                self.got_block[rank].succeed()
-            elif self.double[sender] or self.values[sender] == self.values[rank]:
+                self.has_block[rank].succeed()
+            elif self.equivocates[sender] or self.values[sender] == self.values[rank]:
                 self._count(kind, rank)
 
-        return _Server(self.env, service, done)
+        return _Server(self.env, service, on_end)
 
     def _downlink(self, rank: int) -> _Server | None:
-        wires, processor = self.view.wires, self.processors[rank]
-        if not wires.down[BLOCK]:
+        link_times, processor = self.view.link_times, self.processors[rank]
+        if not link_times.downlink_ns[BLOCK]:
             return None
 
-        def done(kind: int, sender: int, receiver: int) -> None:
-            processor.put(self.now + wires.down_latency, kind, sender, receiver)
+        def on_end(kind: int, sender: int, receiver: int) -> None:
+            processor.put(self.now + link_times.downlink_latency_ns, kind, sender, receiver)
 
-        return _Server(self.env, lambda kind, *_: int(wires.down[kind]), done)
+        return _Server(self.env, lambda kind, *_: int(link_times.downlink_ns[kind]), on_end)
 
-    def _hear(self, node: int, _: simpy.Event | None = None) -> None:
+    def _receive_gossip(self, node: int, _: simpy.Event | None = None) -> None:
         """Handle a gossiped block at a node: on first reception, verify and forward it."""
         view, overlay = self.view, self.view.overlay
         assert overlay is not None
@@ -290,20 +291,21 @@ class _Simulation:
             self.processors[rank].put(now, BLOCK, view.proposer, rank)
         # The proposer does not verify its own block before it sends it.
         relay = 0 if is_proposer else overlay.relay_ns
-        one = int(overlay.regions[node])
-        for place in range(overlay.peers):
-            peer = overlay.peer(node, place)
-            two = int(overlay.regions[peer])
+        sender_region = int(overlay.regions[node])
+        for index in range(overlay.peers):
+            peer = overlay.peer(node, index)
+            receiver_region = int(overlay.regions[peer])
+            sent_ns = now + relay + (index + 1) * self.send_ns[BLOCK][sender_region]
             at = view.disturbance.arrival(
                 BLOCK,
                 node,
-                place,
-                at=now + relay + (place + 1) * self.slot[BLOCK][one] + self.tail[BLOCK][one][two],
-                span=self.span[one][two],
-                cut=bool(overlay.side[node] != overlay.side[peer]),
+                index,
+                at=sent_ns + self.latency_ns[BLOCK][sender_region][receiver_region],
+                max_jitter_ns=self.max_jitter_ns[sender_region][receiver_region],
+                partitioned=bool(overlay.side[node] != overlay.side[peer]),
             )
             if at < NEVER:
-                _call_at(self.env, at, partial(self._hear, peer))
+                _call_at(self.env, at, partial(self._receive_gossip, peer))
 
 
 def _run(env: simpy.Environment, deadline_ns: int) -> None:
@@ -314,21 +316,23 @@ def _run(env: simpy.Environment, deadline_ns: int) -> None:
 
 def _play_serial(view: View) -> Outcome:
     """Play paper-serial: one server handles all pairs of delegates in turn."""
-    env = simpy.Environment(initial_time=view.leaves_ns)
+    env = simpy.Environment(initial_time=view.ready_ns)
     # Finality needs a copy from every live delegate; this law has no quorum of two thirds.
     needed = int(view.alive.sum())
     copies: list[list[int]] = [[] for _ in range(view.count)]
 
     def serve() -> Generator[simpy.Event, Any, None]:
-        for i in np.flatnonzero(view.alive & (view.willing | view.double)).tolist():
+        for i in np.flatnonzero(view.alive & (view.willing | view.equivocates)).tolist():
             yield env.timeout(view.serial_sign_ns)
             for j in np.flatnonzero(view.alive).tolist():
                 yield env.timeout(view.serial_pair_ns * int(view.slowness[j]))
-                cut = bool(view.side[i] != view.side[j])
+                partitioned = bool(view.side[i] != view.side[j])
                 at = int(env.now)
                 if i != j:
-                    at = view.disturbance.arrival(VOTE, i, j, at=at, span=0, cut=cut)
-                if at != NEVER and (view.values[i] == view.values[j] or view.double[i]):
+                    at = view.disturbance.arrival(
+                        VOTE, i, j, at=at, max_jitter_ns=0, partitioned=partitioned
+                    )
+                if at != NEVER and (view.values[i] == view.values[j] or view.equivocates[i]):
                     copies[j].append(at)
 
     if view.alive[view.proposer] and view.values[view.proposer] != NO_BLOCK:

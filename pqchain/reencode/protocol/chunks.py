@@ -25,25 +25,23 @@ from pqchain.wire.session import Key, Opened
 
 LOG = logging.getLogger("pqchain.reencode")
 
+# Number of stalls after which a source counts as having no chunk.
 _MAX_STALLS = 3
-"""Number of stalls after which a source counts as having no chunk."""
 
+# Size of the reused buffer for a chunk that is hashed on arrival and not kept.
 _WINDOW_BYTES = 512 << 10
-"""Size of the reused buffer for a chunk that is hashed on arrival and not kept."""
 
 _Request = tuple[Gather, Fetch]
 
 
 @dataclass(slots=True, eq=False)
 class _Source:
-    """Channel state for chunks of one peer."""
-
     session: int = 0
     dialling: int = 0
     key: Key = (0, 0)
     """Session and channel of the last request."""
     waiting: list[_Request] = field(default_factory=list)
-    """Requests that are sent when the session is open."""
+    """Requests to send when the session is open."""
 
 
 class Fetcher:
@@ -56,7 +54,6 @@ class Fetcher:
         recoder: Recoder,
         fail: Callable[[PqchainError], None],
     ) -> None:
-        """Pass blocks to the recoder; call `fail` if too many chunks are lost."""
         self._context, self._peers, self._recoder, self._fail = context, peers, recoder, fail
         self._exchange = context.scenario.experiment == "exchange"
         self._single = context.scenario.streams == "single"
@@ -129,7 +126,6 @@ class Fetcher:
             self._fail(self._lost(gather))
 
     def _candidates(self, gather: Gather, missing: int) -> list[tuple[Peer, int]]:
-        """Return the available sources with their chunk's index, the best first."""
         candidates = [
             (peer, index)
             for index, holder in enumerate(gather.manifest.members)
@@ -155,11 +151,7 @@ class Fetcher:
         return sum(index in gather.verified or holder in good for index, holder in members)
 
     def _preference(self, peer: Peer) -> tuple[float, int]:
-        """Return the sort key of a source, the lowest first.
-
-        Ties are resolved by distance on the ring, so that every node serves about as much as it
-        requests.
-        """
+        # Distance on the ring breaks ties, so that every node serves about as much as it requests.
         distance = (peer.index - self._context.index) % self._context.scenario.nodes
         if self._context.scenario.sources == "nearest":
             return peer.round_trip, distance
@@ -194,7 +186,6 @@ class Fetcher:
             self._ask(peer, gather, fetch)
 
     def _ask(self, peer: Peer, gather: Gather, fetch: Fetch) -> None:
-        """Send the request for a chunk, on a new session if the scenario says so."""
         source, sessions = self._sources[peer.index], self._context.scenario.sessions
         if not source.session:
             source.waiting.append((gather, fetch))
@@ -254,8 +245,7 @@ class Fetcher:
         self._abandon(gather, fetch)
         if (reader := fetch.reader) is not None:
             reader.forget()
-            # The rest of the chunk still arrives on the shared channel; let the transport discard
-            # it.
+            # The rest of the chunk still arrives on the shared channel, and is discarded there.
             if not close_channel and reader.left:
                 receive_into = self._context.transport.receive_into
                 receive_into(*fetch.key, None, reader.left, offset=reader.offset)
@@ -265,7 +255,6 @@ class Fetcher:
             self._context.transport.stop(*fetch.key)
 
     def _remove_channel(self, key: Key) -> Iterable[_Request]:
-        """Remove a channel; return its outstanding requests."""
         self._peers.readers.pop(key, None)
         return self.requests.pop(key)
 

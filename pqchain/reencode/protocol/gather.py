@@ -33,7 +33,6 @@ class Fetch:
     heard: float
     """Time at which its last bytes arrived, or of the request."""
     key: Key = (0, 0)
-    """Session and channel of the request."""
     reader: Reader | None = None
     received: int = 0
     complete: bool = False
@@ -62,7 +61,6 @@ class Gather:
     slow: set[int] = field(default_factory=set)
     """Peers that have stalled; they are asked again when too few others are left."""
     stalls: Counter[int] = field(default_factory=Counter)
-    """Number of stalls of each peer."""
     decoding: bool = False
     block_verified: bool = False
     stuck_since: float | None = None
@@ -76,11 +74,6 @@ class Gather:
         if index not in self.parity:
             self.parity[index] = np.empty(size, np.uint8)
         return self.parity[index]
-
-    def drop_parity(self) -> None:
-        """Release parity chunks that are verified."""
-        for index in self.verified:
-            self.parity.pop(index, None)
 
     @property
     def has_enough(self) -> bool:
@@ -104,7 +97,7 @@ class Recoder:
     def __init__(
         self, context: NodeContext, finish: Callable[[Gather, Manifest | None], None]
     ) -> None:
-        """Call `finish` for each block that is done, with the new manifest if one was stored."""
+        # `finish` gets the new manifest if one was stored.
         self._context, self._finish = context, finish
         self._exchange = context.scenario.experiment == "exchange"
         engine = context.scenario.engine
@@ -132,7 +125,6 @@ class Recoder:
         self._context.add(self._recode(gather), wanted=lambda: gather.active)
 
     def _recode(self, gather: Gather) -> Tasks:
-        """Decode, verify and encode the block, and store this node's chunk."""
         old, new = gather.manifest, gather.placement
         sources = sorted(gather.verified)[: old.data_chunks]
         missing = self.before.missing(sources)
@@ -150,7 +142,9 @@ class Recoder:
                 "intact, so that its manifest is wrong. Compare it with that of other nodes."
             )
         gather.block_verified = True
-        gather.drop_parity()
+        # Their memory is not needed any more; a chunk whose check still runs keeps its own.
+        for index in gather.verified:
+            gather.parity.pop(index, None)
         self._context.record.verified_blocks += 1
         chunks: list[Bytes] = yield Task(
             "encode", len(block), lambda: self.after.chunks_of(gather.buffer, len(block))

@@ -36,7 +36,7 @@ class Reader:
         self.registered = False
         """Whether `memory` was registered with `Transport.receive_into`."""
         self.is_answered = False
-        """Whether a request was answered and the answer is the last on the channel."""
+        """Whether the only request of the channel was answered."""
         self._head = bytearray()
         self._memory: memoryview | None = None
         """Memory passed to `expect`; `_target` is the part of it that is filled next."""
@@ -76,10 +76,7 @@ class Reader:
         self.memory = self._memory = None
 
     def filled(self, count: int) -> int:
-        """Count bytes that the transport wrote to `memory`; return their number.
-
-        Raises DataError if there are more than fit.
-        """
+        """Count bytes written to `memory`; return `count`. Raises DataError if it does not fit."""
         if count > self.free:
             raise DataError(f"at most {self.free} bytes of a chunk are missing; got {count}")
         self.offset += count
@@ -113,8 +110,7 @@ class Reader:
             self._head += piece
             self.offset += len(piece)
             if len(self._head) == _LENGTH_BYTES:
-                # Check the length as soon as it is complete, so that a peer cannot announce a
-                # message that would be buffered without end.
+                # Checked at once, so that no endless message is buffered.
                 content_bytes = int.from_bytes(self._head, "big")
                 if not 0 < content_bytes <= MAX_MESSAGE_BYTES - _LENGTH_BYTES:
                     raise DataError(

@@ -37,13 +37,9 @@ from pqchain.wire.session import Event, Filled, Key, Opened, Received, Transport
 LOG = logging.getLogger("pqchain.reencode")
 
 _MALFORMED = (DataError, AttributeError, LookupError, ArithmeticError, TypeError, ValueError)
-"""Exceptions that a malformed message causes."""
 
+# Bytes of an incomplete message from which the peer's total is checked; most have fewer.
 _LARGE_PART = 1 << 12
-"""Length of an incomplete message from which the peer's total is checked.
-
-Honest messages are shorter, so that the total is rarely computed.
-"""
 
 
 class ReencodingNode:
@@ -62,14 +58,12 @@ class ReencodingNode:
         self.index = index
         self.error: PqchainError | None = None
         self.placement: Placement | None = None
-        """Placement that the node follows."""
         self._context = context = NodeContext(index, scenario, chunks, transport)
         self.record = context.record
         self._manifests = chunks.manifests()
         self._known = range(scenario.nodes)
         self._waiting: deque[Manifest] = deque()
         self._gathers: dict[str, Gather] = {}
-        """Blocks in progress by hash."""
         self._confirmations = Confirmations()
         # A late-bound call, because peers and fetcher refer to each other.
         self._peers = Peers(
@@ -158,7 +152,6 @@ class ReencodingNode:
             self._fail(error)
 
     def _count(self, now: float) -> None:
-        """Advance to `now`, and charge the time passed to the node's current phase."""
         phase = None
         if self.begun and not self.done:
             running = self._context.running
@@ -181,7 +174,6 @@ class ReencodingNode:
         self._choose_all()
 
     def _heartbeat_content(self) -> Message:
-        """Return the content of heartbeats: placement, failure and confirmations."""
         return {
             "plan": self.placement.plain() if self.placement and self.placement.epoch else None,
             "failed": self.error is not None,
@@ -191,7 +183,6 @@ class ReencodingNode:
     # Placement.
 
     def _announce_placement(self) -> None:
-        """Announce a placement if a node is dead and this node is the lowest living one."""
         if self.placement is not None or self._context.scenario.experiment != "reencode":
             return
         peers = self._peers.all
@@ -203,7 +194,6 @@ class ReencodingNode:
         self._adopt(Placement(epoch, self.index, members))
 
     def _adopt(self, placement: Placement) -> None:
-        """Follow a placement and pass it on, unless the current one has at least its rank."""
         previous = self.placement
         if previous is not None and placement.rank <= previous.rank:
             return
@@ -214,12 +204,11 @@ class ReencodingNode:
         if previous is not None and previous.agrees(placement):
             return  # two nodes have announced the same
         if previous is not None:
-            # Two leaders announced placements independently. What was stored for the other one is
-            # replaced.
+            # Two leaders announced placements; what was stored for the other one is replaced.
             for gather in self._gathers.values():
                 self._fetcher.cancel_rest(gather)
             self._drop_gathers()
-            self._confirmations.clear()
+            self._confirmations = Confirmations()
             self.record.ended = None
         LOG.info("node %d: follows %s", self.index, placement)
         self._begin()
@@ -253,7 +242,6 @@ class ReencodingNode:
             self._fetcher.choose(gather)
 
     def _finish_block(self, gather: Gather, stored: Manifest | None) -> None:
-        """Remove a block, confirm it if something was stored, and start the next one."""
         block = gather.manifest.block_hash
         del self._gathers[block]
         gather.active = False
@@ -306,7 +294,7 @@ class ReencodingNode:
             self._server.cache.clear()
 
     def _fail(self, error: PqchainError) -> None:
-        """End the node's own work with an error; it continues to serve chunks."""
+        # The node continues to serve chunks.
         if self.error is None:
             LOG.warning("node %d: %s", self.index, error)
             self.error = error
@@ -391,10 +379,7 @@ def build(
     scenario: Mapping[str, Any],
     faults: Mapping[str, str],
 ) -> ReencodingNode:
-    """Create a node for a driver.
-
-    `scenario` is a plain scenario (`from_plain`), `faults` the fault of each node by index.
-    """
+    """Create a node from a plain scenario (`from_plain`), with faults by node index."""
     settings = from_plain(scenario)
     chunks = ChunkStore(folder, synchronise=settings.synchronise)
     return ReencodingNode(index, settings, chunks, transport, fault=faults.get(str(index), ""))

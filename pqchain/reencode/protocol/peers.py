@@ -17,8 +17,8 @@ from pqchain.wire.session import Key, Opened
 
 LOG = logging.getLogger("pqchain.reencode")
 
+# Timeouts after which a node that never sent anything is considered dead.
 _UNKNOWN_TIMEOUTS = 10
-"""Timeouts after which a node that never sent anything is considered dead."""
 
 MAX_PARTIAL_BYTES = 4 << 20
 """Maximum bytes of a peer's incomplete messages on all its channels."""
@@ -29,14 +29,13 @@ MAX_SESSIONS = 4
 MAX_CHANNELS = 1024
 """Maximum number of open channels per session; an honest peer ends each with its request."""
 
+# Number of recent heartbeats whose echo is used for the round-trip time.
 _AWAITED_ECHOES = 16
-"""Number of recent heartbeats whose echo is used for the round-trip time."""
 
 _MAX_QUEUED_BYTES = 1 << 62
 
 
 def _queued(message: Message) -> int:
-    """Return the queue length in bytes that a message reports. Raises DataError."""
     count = int(message["queued"])
     # The number comes from a peer, and is later converted to a float.
     if not 0 <= count <= _MAX_QUEUED_BYTES:
@@ -77,14 +76,11 @@ class Peers:
         content: Callable[[], Message],
         forget: Callable[[Peer, int], None],
     ) -> None:
-        """Send `content()` with heartbeats, and call `forget` for each session that has ended."""
         self._context, self._content, self._forget = context, content, forget
         self.all: dict[int, Peer] = {}
         self.readers: dict[Key, Reader] = {}
-        """Parser of each open channel."""
         self.next_heartbeat: float | None = None
         self.by_session: dict[int, Peer] = {}
-        """Peer of each open session."""
         self._accepted: dict[int, set[int]] = {}
         """Open channels of the peer, by the session that it dialled."""
         self._beat = 0
@@ -112,8 +108,7 @@ class Peers:
                 self._send_heartbeat(peer)
             elif not peer.dialling:
                 peer.dialling = self.dial(peer)
-            # A peer that never sent anything may still be starting; one that stopped sending is
-            # dead.
+            # A peer that never sent anything may still be starting.
             timeouts = 1 if peer.known else _UNKNOWN_TIMEOUTS
             if (
                 peer.alive
@@ -149,10 +144,7 @@ class Peers:
             sessions = [at for at in self._accepted if self.by_session[at] is peer]
             # Sessions are in the order of opening, so that the first is the oldest.
             if len(sessions) > MAX_SESSIONS:
-                self.closed(sessions[0])
-                self._context.transport.close(
-                    sessions[0], "too many sessions", now=self._context.now
-                )
+                self._close(sessions[0], "too many sessions")
         if event.dialled and event.session == peer.dialling:
             peer.session, peer.dialling = event.session, 0
             peer.channel = self._context.transport.open(peer.session)
@@ -173,10 +165,7 @@ class Peers:
         return peer
 
     def accept(self, key: Key) -> Reader:
-        """Return the parser of a new channel that the peer has opened.
-
-        Raises DataError if it has too many open channels.
-        """
+        """Return the parser of a peer's new channel. Raises DataError if it has too many."""
         channels = self._accepted.setdefault(key[0], set())
         if len(channels) >= MAX_CHANNELS:
             raise DataError(f"a peer must have at most {MAX_CHANNELS} open channels")
@@ -195,7 +184,7 @@ class Peers:
         peer.alive = peer.known = True
 
     def partial_bytes(self, peer: Peer) -> int:
-        """Return the bytes of incomplete messages that a peer has sent on all channels."""
+        """Return the bytes of a peer's incomplete messages on all channels."""
         return sum(
             reader.partial_bytes
             for (session, _), reader in self.readers.items()
@@ -237,8 +226,10 @@ class Peers:
         self._context.transport.send(peer.session, peer.channel, pack(message))
 
     def _drop_sessions(self, peer: Peer, reason: str, *, except_session: int) -> None:
-        """Close all sessions with a peer, in both directions, except `except_session`."""
         for session in [number for number, other in self.by_session.items() if other is peer]:
             if session != except_session:
-                self.closed(session)
-                self._context.transport.close(session, reason, now=self._context.now)
+                self._close(session, reason)
+
+    def _close(self, session: int, reason: str) -> None:
+        self.closed(session)
+        self._context.transport.close(session, reason, now=self._context.now)

@@ -27,7 +27,7 @@ class Placement:
         return self.epoch, -self.leader
 
     def agrees(self, other: Placement) -> bool:
-        """Return whether both have the same epoch and members, whichever leader announced them."""
+        """Return whether both have the same epoch and members."""
         return (self.epoch, self.members) == (other.epoch, other.members)
 
     def plain(self) -> dict[str, Any]:
@@ -52,10 +52,6 @@ class Confirmations:
     def add(self, node: int, block: str, digest: str) -> None:
         """Record that a node has stored its chunk of a block under that manifest digest."""
         self._digests.setdefault(block, {})[node] = digest
-
-    def clear(self) -> None:
-        """Drop all confirmations, because they belong to a replaced placement."""
-        self._digests.clear()
 
     def of(self, node: int) -> dict[str, str]:
         """Return the digests that a node has confirmed, by block hash."""

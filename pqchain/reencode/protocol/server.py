@@ -39,7 +39,6 @@ class Server:
         self._waiting: dict[_Name, list[tuple[int, Key]]] = {}
         """Requests that wait for a chunk's file: peer and channel of each."""
         self.waiting: Counter[int] = Counter()
-        """Number of waiting requests of each peer."""
 
     def serve(self, peer: int, key: Key, block: str, epoch: int, index: int) -> None:
         """Answer a request with a chunk, from the cache or its file, or with "none"."""
@@ -81,7 +80,6 @@ class Server:
             self._send_chunk(key, name)
 
     def _pop_waiting(self, name: _Name) -> list[Key]:
-        """Pop the requests waiting for a chunk; return their channels."""
         requests = self._waiting.pop(name)
         self.waiting.subtract(peer for peer, _ in requests)
         return [key for _, key in requests]

@@ -30,10 +30,6 @@ Tasks = Generator[Task, Any, None]
 _Continuation = tuple[Tasks, Callable[[], bool]]
 
 
-def _no_seconds() -> dict[str, float]:
-    return dict.fromkeys(PHASES, 0.0)
-
-
 @dataclass(slots=True, kw_only=True)
 class Record:
     """Measurements of one node, in seconds of the driver's clock."""
@@ -42,9 +38,9 @@ class Record:
     """Time at which it first considered another node dead."""
     begun: float | None = None
     ended: float | None = None
-    seconds: dict[str, float] = field(default_factory=_no_seconds)
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
     """Seconds of each phase; their sum is the time from `begun` to `ended`."""
-    work: dict[str, float] = field(default_factory=_no_seconds)
+    work: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
     """Total duration of the tasks of each kind, including those hidden by the transfer."""
     received_bytes: int = 0
     wasted_bytes: int = 0
@@ -70,10 +66,9 @@ class NodeContext:
         self.now = 0.0
         self.running: Task | None = None
         self._began = 0.0
-        # Each queued task comes with its generator and the condition under which that continues.
+        # Each task has its generator, and the condition under which that continues.
         self._queue: deque[tuple[Task, _Continuation]] = deque()
         self._continuation: _Continuation | None = None
-        """Continuation of the running task."""
 
     def count(self, now: float, phase: str | None) -> None:
         """Advance to `now`; the time passed is charged to `phase`, or to none."""

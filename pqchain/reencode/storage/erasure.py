@@ -31,8 +31,8 @@ ENGINES = ("isal", "numpy", "reedsolo")
 POLYNOMIAL = 0x11D
 """x^8 + x^4 + x^3 + x^2 + 1, the field of reedsolo, ISA-L and QR codes."""
 
+# Tile of the numpy engine in eight-byte words, chosen to fit into the cache.
 _TILE_WORDS = 8192
-"""Tile of the numpy engine in eight-byte words, chosen to fit into the cache."""
 
 _LANES = np.uint64(0x7F7F7F7F7F7F7F7F)
 _ONES = np.uint64(0x0101010101010101)
@@ -52,11 +52,7 @@ class ReedSolomon:
     """A (k, m) code with a selected engine."""
 
     def __init__(self, data_chunks: int, parity_chunks: int, *, engine: str = "auto") -> None:
-        """Select the engine; `auto` takes the fastest available one, see `engine`.
-
-        Raises UsageError for an invalid code or unknown engine, and Unsupported for an engine that
-        is not installed.
-        """
+        """Select an engine; `auto` is the fastest. Raises UsageError, or Unsupported if missing."""
         check_code(data_chunks, parity_chunks)
         if engine == "auto":
             engine = next(name for name in ENGINES if not unavailable_reason(name))
@@ -131,10 +127,7 @@ class ReedSolomon:
     def _check_rows(
         self, rows: Sequence[Bytes], count: int, kind: str, *, like: Bytes | None = None
     ) -> None:
-        """Raise an error unless there are `count` contiguous uint8 rows, all of one length.
-
-        ISA-L gets addresses and one length, so that a wrong row would corrupt memory.
-        """
+        # ISA-L gets addresses and one length, so that a wrong row would corrupt memory.
         if len(rows) != count:
             raise BadLength(f"the number of {kind} chunks must be {count}; got {len(rows)}.")
         length = len(rows[0] if like is None else like) if rows else 0
@@ -228,7 +221,6 @@ def multiply_numpy(matrix: Bytes, inputs: Sequence[Bytes], outputs: Sequence[Byt
 
 
 def _horner(plan: list[list[list[int]]], input_rows: list[Bytes], output_rows: list[Bytes]) -> None:
-    """Execute the plan on tiles that fit into the cache."""
     inputs, outputs = ([row.view(np.uint64) for row in rows] for rows in (input_rows, output_rows))
     length = len(inputs[0])
     tile = min(_TILE_WORDS, length)
@@ -257,7 +249,6 @@ def _horner(plan: list[list[list[int]]], input_rows: list[Bytes], output_rows: l
 
 @cache
 def _isal() -> Multiplier | None:
-    """Return the matrix multiplication of ISA-L, or None if the library is not installed."""
     folder = importlib.util.find_spec("pyeclib")
     bundled: list[Path] = []
     if folder is not None and folder.submodule_search_locations:
@@ -286,7 +277,6 @@ def _isal() -> Multiplier | None:
 def _fill_by_reedsolo(
     code: ReedSolomon, present: Mapping[int, Bytes], missing: Mapping[int, Bytes]
 ) -> None:
-    """Decode column by column, with all chunks that are not present as erasures."""
     import reedsolo
 
     codec = reedsolo.RSCodec(code.parity_chunks)

@@ -52,10 +52,10 @@ async def _run() -> None:
 def _report_exception(
     main: asyncio.Task[Any] | None, loop: asyncio.AbstractEventLoop, context: dict[str, Any]
 ) -> None:
-    """Report an unhandled exception and stop the node, for which the parent would wait in vain."""
     loop.default_exception_handler(context)
     error = context.get("exception")
-    # Socket errors are caused by peers and are not faults of this node.
+    # Stop the node, else the parent would wait in vain. Socket errors are caused by peers and are
+    # not faults of this node.
     if error is not None and not isinstance(error, OSError):
         report("error", f"{type(error).__name__}: {error}. See its log for the traceback.")
         if main is not None:

@@ -28,14 +28,12 @@ class _Host:
         self.timer = Timer(self.fabric.clock, self.act)
 
     def datagram(self, sender: int, data: bytes) -> None:
-        """Queue a datagram, to be processed with others after the coalescing time."""
         fabric = self.fabric
         if self.alive:
             self.inbox.append((sender, data))
             self.wake(fabric.clock.now + fabric.conditions.coalescing_seconds)
 
     def wake(self, time: float) -> None:
-        """Schedule `act` at that time, or when the modelled processor is free."""
         self.timer.set(max(time, self.busy_until))
 
     def act(self) -> None:
@@ -51,13 +49,9 @@ class _Host:
         self.flush(len(received))
 
     def flush(self, handled: int = 0) -> None:
-        """Collect events, send datagrams, and schedule the next call.
-
-        `handled` received datagrams are charged to the modelled processor first.
-        """
+        """Send what is due; `handled` received datagrams are charged to the processor first."""
         fabric, now = self.fabric, self.fabric.clock.now
-        # Events before and after `datagrams`: an endpoint may report new ones while it builds
-        # packets.
+        # Before and after `datagrams`, because building packets may cause events too.
         self.collect_events()
         sent = self.endpoint.datagrams(now)
         self.collect_events()
@@ -88,7 +82,6 @@ class DatagramFabric:
         addresses: Mapping[int, Address],
         open_endpoint: Callable[[int], Endpoint],
     ) -> None:
-        """Create the endpoint of each incarnation of a host with `open_endpoint`."""
         self.conditions, self.addresses = conditions, addresses
         self.by_address = {address: index for index, address in addresses.items()}
         self.clock = Clock()
@@ -108,7 +101,7 @@ class DatagramFabric:
         return endpoint
 
     def stop(self, index: int) -> None:
-        """Stop the host; its events that were not delivered are discarded."""
+        """Stop the host and discard its undelivered events."""
         self._hosts.pop(index).alive = False
         self.pending = [event for event in self.pending if event[1] != index]
 
@@ -126,7 +119,7 @@ class DatagramFabric:
         return events
 
     def qlog(self, index: int) -> Mapping[str, Any] | None:
-        """Return the log of a host's current incarnation, or None if it was not requested."""
+        """Return the log of a host's current incarnation, or None."""
         host = self._hosts.get(index)
         return None if host is None else host.endpoint.qlog()
 

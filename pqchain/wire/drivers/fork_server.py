@@ -27,20 +27,19 @@ from pqchain.wire.drivers import child
 _QUIT_SECONDS = 10.0
 _PID_BYTES = 8
 
+# OpenBLAS, which numpy loads, would start a thread per processor.
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1"}
-"""OpenBLAS, which numpy loads, would start a thread per processor."""
 
 
 @dataclass(eq=False)
 class Process:
-    """Handle of one node's process and its two pipes."""
+    """Handle of one node's process and its two pipes; `stdout` ends when the process ends."""
 
     stdin: asyncio.StreamWriter
     stdout: asyncio.StreamReader
-    """Reaches end of file when the process ends."""
     pid: int
     executed: asyncio.subprocess.Process | None = None
-    """The asyncio process if the node was executed and not forked by a fork server."""
+    """The asyncio process if the node was not forked by a fork server."""
 
     async def wait(self) -> None:
         """Reap the process after `stdout` has ended; nothing to do for a forked one."""

@@ -30,11 +30,9 @@ class NodeFailure:
     node: int
     after_seconds: float = 0.0
     trigger: str = "begun"
-    """Event from which `after_seconds` count: "begun" (the first node has begun its work) or
-    "connected" (all nodes are connected).
-    """
+    """Start of `after_seconds`: "begun" (of the first node) or "connected" (all nodes are)."""
     down_seconds: float | None = None
-    """Downtime in seconds; None: no restart."""
+    """Downtime; None: no restart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +43,6 @@ class Job:
     factory: str
     """Factory of a node: "module:function", called as (index, transport, folder, **parameters)."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Keyword arguments of the factory."""
     transport: str = field(default_factory=registry.default)
     node_transports: Mapping[int, str] = field(default_factory=dict)
     """Transports of single nodes that differ from `transport`; same protocol, on sockets only."""
@@ -57,7 +54,6 @@ class Job:
     """Whether `Node.begin` is called once all nodes are connected."""
     failures: tuple[NodeFailure, ...] = ()
     limit_seconds: float = 600.0
-    """Time limit of the job in seconds."""
     link: Link = field(default_factory=Link)
     """Link that a modelled clock models, and to which namespaces are shaped."""
     processors: tuple[int, ...] = ()
@@ -68,7 +64,6 @@ class Job:
     """Whether each node writes `node-<index>.qlog`, where the transport supports it."""
 
     def __post_init__(self) -> None:
-        """Raise UsageError for a failure of an unknown node, or of one that is already down."""
         for failure in self.failures:
             if not 0 <= failure.node < self.nodes:
                 raise UsageError(
@@ -76,8 +71,7 @@ class Job:
                 )
         by_time = sorted(self.failures, key=lambda failure: (failure.node, failure.after_seconds))
         for first, second in pairwise(by_time):
-            # The time between two triggers is not known before the run, so that two failures of one
-            # node can only be compared if both count from the same one.
+            # Times from different triggers cannot be compared before the run.
             down_seconds = math.inf if first.down_seconds is None else first.down_seconds
             if first.node == second.node and (
                 first.trigger != second.trigger
@@ -146,23 +140,10 @@ class NodeResult:
     """Processor seconds used at each step of the node's progress; empty unless requested."""
 
     @classmethod
-    def of(
-        cls,
-        index: int,
-        node: Node,
-        *,
-        cpu_seconds: float = math.nan,
-        cpu_steps: tuple[float, ...] = (),
-    ) -> NodeResult:
-        """Return the result of a node that is alive."""
-        return cls(
-            node=index,
-            state="failed" if node.error else "done" if node.done else "cut off",
-            error=node.error,
-            report=node.report(),
-            cpu_seconds=cpu_seconds,
-            cpu_steps=cpu_steps,
-        )
+    def of(cls, index: int, node: Node, **cpu: Any) -> NodeResult:
+        """Return the result of a node that is alive; `cpu` are the fields of processor time."""
+        state = "failed" if node.error else "done" if node.done else "cut off"
+        return cls(node=index, state=state, error=node.error, report=node.report(), **cpu)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +154,6 @@ class Result:
     connected: float
     """Time at which all nodes were connected."""
     failure_times: Mapping[int, float]
-    """Time of the crash of each node that crashed."""
     identity: str
     """Signature algorithm of the nodes' identities."""
     dropped_datagrams: int = 0
@@ -191,8 +171,7 @@ class Result:
 
 def encode(kind: str, value: Any = None) -> bytes:
     """Return a request or report as one line: base64 of its pickle."""
-    # Pickle is safe here: both ends of the pipe are processes of the same job. Base64 contains no
-    # line breaks, so that a message is one line.
+    # Pickle is safe here: both ends of the pipe are processes of the same job.
     return base64.b64encode(pickle.dumps((kind, value))) + b"\n"
 
 

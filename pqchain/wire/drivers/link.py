@@ -22,7 +22,6 @@ OVERHEAD_BYTES = 66
 """Overhead in bytes per datagram: IPv4 20, UDP 8, Ethernet 38 with preamble, checksum and gap."""
 
 _MAX_WINDOW_BYTES = 1 << 29
-"""Upper bound of a window in bytes, whatever the link's bandwidth-delay product."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,15 +38,12 @@ class Link:
         50e-6, help="one-way delay of the virtual network, or of a namespace", most=1e7
     )
     loss: float = checks.field(
-        0.0,
-        help="probability, below 1, that such a network loses a datagram",
-        most=1.0,
+        0.0, help="probability, below 1, that such a network loses a datagram", most=1.0
     )
     queue_bytes: int = 1_000_000
     """Bytes that a port queues before it drops datagrams."""
     coalescing_seconds: float = 20e-6
-    """Interrupt coalescing: the time for which a receiver collects datagrams before it reads them.
-    """
+    """Interrupt coalescing: time for which a receiver collects datagrams before reading them."""
 
     def conditions(self, **more: Any) -> Conditions:
         """Return the conditions of a modelled network of such links; `more` are further fields."""
@@ -55,10 +51,7 @@ class Link:
 
     @property
     def window_bytes(self) -> int:
-        """Maximum unacknowledged bytes of a sender: twice the bandwidth-delay product.
-
-        It is at least `WINDOW_BYTES`, the default window, and at most 512 MiB.
-        """
+        """Unacknowledged bytes: twice the bandwidth-delay product, `WINDOW_BYTES` to 512 MiB."""
         product = self.bits_per_second / 8 * 2 * self.delay_seconds
         return min(max(WINDOW_BYTES, math.ceil(2 * product)), _MAX_WINDOW_BYTES)
 
@@ -78,8 +71,7 @@ class Clock:
     def __init__(self) -> None:
         self.now = 0.0
         self._count = 0
-        # The counter breaks ties of time, so that the order, and with it the result, is
-        # deterministic and actions are never compared.
+        # The counter breaks ties of time: the order is deterministic, and actions never compared.
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
 
     def at(self, time: float, action: Callable[[], None]) -> None:
@@ -149,7 +141,7 @@ class Network:
 
     def _transmit(self, free_at: list[float], port: int, size: int, now: float) -> float | None:
         """Return the time at which the last bit leaves a port, or None if its queue is full."""
-        # The queue is not stored: its length follows from the time at which the port becomes free.
+        # The length of the queue follows from the time at which the port becomes free.
         rate = self._conditions.bits_per_second
         if (free_at[port] - now) * rate / 8 > self._conditions.queue_bytes:
             self.dropped += 1

@@ -27,8 +27,8 @@ from pqchain.wire.session import Address, Deliver, Endpoint, Event, Listener, Re
 from pqchain.wire.transports import registry
 from pqchain.wire.transports.limits import MAX_UNREAD_BYTES
 
+# Requested socket buffer in bytes; the system may grant less.
 _SOCKET_BYTES = 4 << 20
-"""Requested socket buffer in bytes; the system may grant less."""
 
 
 class UdpSocket(asyncio.DatagramProtocol):
@@ -125,8 +125,7 @@ class LiveNode:
         self._udp = UdpSocket(transport) if info.endpoint else None
         self._listener: Listener = self._udp or transport
         self.node = job.node(index, transport, folder)
-        # One thread, because a node's tasks are sequential. Codec and hashes release the
-        # interpreter's lock.
+        # One thread: a node's tasks are sequential, and codec and hashes release the GIL.
         self._workers = ThreadPoolExecutor(1)
         self._timer: asyncio.Handle | None = None
         self._due = math.inf
@@ -179,12 +178,8 @@ class LiveNode:
 
     def result(self) -> NodeResult:
         """Return the node's result so far."""
-        return NodeResult.of(
-            self.index,
-            self.node,
-            cpu_seconds=self._cpu_done - self._cpu_begun,
-            cpu_steps=tuple(self._cpu_steps),
-        )
+        seconds, steps = self._cpu_done - self._cpu_begun, tuple(self._cpu_steps)
+        return NodeResult.of(self.index, self.node, cpu_seconds=seconds, cpu_steps=steps)
 
     def _deliver(self, event: Event) -> None:
         if self._started:
@@ -199,14 +194,12 @@ class LiveNode:
                 self._reject(event.session)
 
     def _reject(self, session: int) -> None:
-        """Close a session that has sent too much before the start, and drop its events."""
         self._transport.close(session, "too much data before the start", now=monotonic())
         self._early = [event for event in self._early if event.session != session]
         received = [event for event in self._early if isinstance(event, Received)]
         self._early_bytes = sum(len(event.data) for event in received)
 
     def _advance(self) -> None:
-        """Run the next task, set the timer, and record when work begins and ends."""
         if (task := self.node.poll()) is not None:
             self.node.started(monotonic())
             future = self._loop.run_in_executor(self._workers, task.outcome)

@@ -13,11 +13,11 @@ import subprocess
 from pqchain.errors import PqchainError, Unsupported
 from pqchain.wire.drivers.link import Link
 
+# Rate from which a veth pair is not shaped: shaping would cost more than it limits.
 _UNSHAPED_BITS = 5e9
-"""Rate from which a veth pair is not shaped: shaping would cost more than it limits."""
 
+# Approximate delay of a veth pair itself; longer delays need netem.
 _VETH_DELAY_SECONDS = 100e-6
-"""Approximate delay of a veth pair itself; longer delays need netem."""
 
 
 def unavailable_reason() -> str:
@@ -80,7 +80,6 @@ class Namespaces:
         return f"{self._prefix}-{index}"
 
     def _create(self) -> None:
-        """Create a bridge in its own namespace, and a veth pair from every node to it."""
         bridge = f"{self._prefix}-bridge"
         self._add(bridge)
         _run(f"ip -n {bridge} link add bridge type bridge")
@@ -102,7 +101,6 @@ class Namespaces:
         self._created.append(name)
 
     def _shape(self, name: str, device: str, *, delayed: bool) -> None:
-        """Limit the rate of one direction; add delay and loss if `delayed`."""
         link, parent = self._link, "root"
         add = f"tc -n {name} qdisc add dev {device}"
         if link.bits_per_second < _UNSHAPED_BITS:

@@ -31,13 +31,11 @@ _QUIT_SECONDS = 10.0
 _FILES_PER_NODE = 8
 
 _REPORTS = {"listening": "did not start", "connected": "did not connect", "done": "did not end"}
-"""Reports that every process must send, and the error text if one is late."""
+"""Reports that every process must send, with the error text if one is late."""
 
 
 @dataclass(eq=False)
 class _Child:
-    """Parent's view of one node's process."""
-
     index: int
     process: Process
     reports: dict[str, asyncio.Future[Any]]
@@ -46,7 +44,6 @@ class _Child:
     dead: bool = False
 
     def request(self, kind: str, value: Any = None) -> None:
-        """Send a request; it is lost if the process has ended."""
         self.process.stdin.write(encode(kind, value))
 
     @property
@@ -55,7 +52,6 @@ class _Child:
         return NodeResult(node=self.index) if self.dead else result
 
     async def quit(self) -> None:
-        """Stop the process: close its stdin, and kill it after a timeout."""
         self.process.stdin.close()
         await asyncio.wait([self.reading], timeout=_QUIT_SECONDS)
         self.kill()
@@ -63,15 +59,12 @@ class _Child:
         await self.process.wait()
 
     def kill(self) -> None:
-        """Kill the process unless it has ended."""
         if not self.reading.done():
             self.process.kill()
 
 
 @dataclass(eq=False)
 class _Mesh:
-    """All processes of one job."""
-
     job: Job
     identities: list[Identity]
     folder: Path
@@ -115,10 +108,6 @@ class _Mesh:
         )
 
     async def _wait_for_all(self, kind: str, seconds: float) -> None:
-        """Wait for one kind of report from all nodes.
-
-        Raises PqchainError if a process ends first, or after the given timeout in seconds.
-        """
         reports = {child.index: child.reports[kind] for child in self.children.values()}
         await asyncio.wait(reports.values(), timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
         late = [index for index, report in reports.items() if not report.done()]
@@ -157,7 +146,6 @@ class _Mesh:
             child.request("start", addresses)
 
     async def _read(self, child: _Child, log: Path) -> None:
-        """Process the reports of one node until its process ends."""
         error = ""
         while line := await child.process.stdout.readline():
             kind, value = decode(line)
@@ -201,7 +189,6 @@ class _Mesh:
 
 
 async def _execute(prefix: list[str], log: IO[bytes]) -> Process:
-    """Start a node's process by executing a command behind a prefix."""
     process = await asyncio.create_subprocess_exec(
         *(*prefix, sys.executable, "-m", "pqchain.wire.drivers.child"),
         stdin=asyncio.subprocess.PIPE,

@@ -32,9 +32,7 @@ class Model:
     """Parameters of a modelled clock in addition to the job."""
 
     task_seconds: Callable[[Task], float]
-    """Duration of a task in seconds."""
     datagram_seconds: float = 0.0
-    """Processor seconds of each datagram that is sent or received."""
     jitter_seconds: float = 0.0
     """Upper bound of the random delay with which each node starts, in seconds."""
     seed: int = 0
@@ -46,15 +44,13 @@ class Model:
 class _Host:
     """One incarnation of a node, with its timer and running task."""
 
-    simulation: Simulation
+    simulation: _Simulation
     index: int
     node: Node = field(init=False)
     alive: bool = False
     restarts: bool = False
-    """Whether a restart follows."""
     reported: int = 0
     running: Future[Any] | None = None
-    """The running task."""
 
     def __post_init__(self) -> None:
         self.timer = Timer(self.simulation.clock, self.act)
@@ -74,7 +70,6 @@ class _Host:
             self.flush()
 
     def crash(self) -> None:
-        """Crash the node, after its running task has ended."""
         # The task's writes complete first, else the files after a crash would depend on real time.
         if self.running is not None:
             wait([self.running])
@@ -95,7 +90,6 @@ class _Host:
         self.flush()
 
     def flush(self) -> None:
-        """Start the next task, flush queued sends, report progress and set the timer."""
         simulation = self.simulation
         self.start_task()
         simulation.fabric.flush(self.index)
@@ -106,7 +100,6 @@ class _Host:
             self.timer.set(due)
 
     def start_task(self) -> None:
-        """Run the node's next task on a thread, and schedule its modelled end."""
         if (task := self.node.poll()) is None:
             return
         simulation, now = self.simulation, self.simulation.clock.now
@@ -123,25 +116,20 @@ class _Host:
         simulation.clock.at(now + simulation.model.task_seconds(task), end)
 
 
-class Simulation:
-    """All nodes with their network and clock."""
-
+class _Simulation:
     def __init__(
         self, job: Job, folder: Path, model: Model, progress: Progress, threads: Executor
     ) -> None:
-        self.job = job
-        self.folder = folder
-        self.model = model
-        self.progress = progress
-        self.threads = threads
+        self.job, self.folder, self.model = job, folder, model
+        self.progress, self.threads = progress, threads
         self.clock = Clock()
         self.hosts = [_Host(self, index) for index in range(job.nodes)]
         self.identities = job.identities(seed=model.seed)
         self.directory = [identity.public for identity in self.identities]
         self.fabric = self._fabric()
         self._failure_times: dict[int, float] = {}
+        # Scheduled once a node has begun.
         self._unscheduled = [failure for failure in job.failures if failure.trigger == "begun"]
-        """Failures that are scheduled once a node has begun."""
 
     def _fabric(self) -> Fabric:
         job, model = self.job, self.model
@@ -159,7 +147,6 @@ class Simulation:
         return DatagramFabric(conditions, addresses, lambda index: job.info.open(settings[index]))
 
     def run(self) -> Result:
-        """Run until every living node is done. Raises PqchainError after the job's time limit."""
         job, clock = self.job, self.clock
         # Stream 2 of the seed; losses draw from stream 1, so that neither affects the other.
         draws = np.random.default_rng([self.model.seed, 2])
@@ -173,7 +160,9 @@ class Simulation:
             for host, delay in zip(self.hosts, jitter, strict=True):
                 clock.at(connected + float(delay), host.begin)
         self._schedule([failure for failure in job.failures if failure.trigger == "connected"])
-        while not self._is_over():
+        while self._unscheduled or not all(
+            host.node.done if host.alive else not host.restarts for host in self.hosts
+        ):
             self._step()
         if job.log:
             for host in self.hosts:
@@ -197,7 +186,6 @@ class Simulation:
         )
 
     def _step(self) -> None:
-        """Process the next event of the network or of the clock."""
         clock, limit = self.clock, self.job.limit_seconds
         if events := self.fabric.advance(min(clock.due, limit)):
             # Hosts advance with lookahead, so that one may be slightly ahead of another.
@@ -218,7 +206,6 @@ class Simulation:
             self.clock.at(self.clock.now + failure.after_seconds, partial(self._fail_node, failure))
 
     def _fail_node(self, failure: NodeFailure) -> None:
-        """Crash a node, and schedule its restart if it has one."""
         host = self.hosts[failure.node]
         host.crash()
         self._failure_times[failure.node] = self.clock.now
@@ -234,22 +221,17 @@ class Simulation:
 
         self.clock.at(self.clock.now + failure.down_seconds, restart)
 
-    def _is_over(self) -> bool:
-        ended = (host.node.done if host.alive else not host.restarts for host in self.hosts)
-        return not self._unscheduled and all(ended)
-
 
 def run(job: Job, folder: Path, model: Model, *, progress: Progress = lambda count: None) -> Result:
-    """Run a job on a modelled clock; node i uses the folder `folder/i`.
+    """Run a job on a modelled clock, whose seconds the result has; node i uses `folder/i`.
 
-    Times of the result are seconds of the modelled clock. Raises Unsupported for a transport that
-    needs sockets, and PqchainError if the nodes are not done within the job's time limit.
+    Raises Unsupported for a transport that needs sockets, and PqchainError after the time limit.
     """
     if not job.info.virtual:
         virtual = " or ".join(registry.names(virtual=True))
         raise Unsupported(f"transport must be {virtual} on a modelled clock; got {job.transport}.")
     with ThreadPoolExecutor() as threads:
-        simulation = Simulation(job, folder, model, progress, threads)
+        simulation = _Simulation(job, folder, model, progress, threads)
         try:
             return simulation.run()
         finally:

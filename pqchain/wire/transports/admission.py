@@ -21,14 +21,10 @@ from pqchain.wire.session import Address
 MAX_UNVALIDATED = 64
 """Half-open connections with an unvalidated address. More nodes do not start at the same time."""
 
-MAX_HALF_OPEN = 512
-"""Half-open connections in total, unless a transport sets a lower limit."""
-
-MAX_PER_HOST = 128
-"""Half-open connections per host."""
+MAX_HALF_OPEN, MAX_PER_HOST = 512, 128
+"""Half-open connections in total and per host, unless a transport sets lower limits."""
 
 TOKEN_SECONDS = 15
-"""Lifetime of a token in seconds."""
 
 _MAC_BYTES, _TIME_BYTES, _ID_BYTES = 16, 8, 8
 
@@ -59,21 +55,16 @@ class Admission:
         return hosts.total() >= self._max_half_open or hosts[host] >= self._max_per_host
 
     def evict_for(self, host: str) -> int | None:
-        """Return the session to evict for a new connection of `host`; None below the limits.
-
-        It is the oldest one of that host if the host is at its limit, else of the host with the
-        most connections.
-        """
+        """Return the session to evict for a new connection of `host`; None below the limits."""
         hosts = self._hosts()
         if hosts[host] < self._max_per_host:
             if hosts.total() < self._max_half_open:
                 return None
             ((host, _),) = hosts.most_common(1)
-        # Dicts keep insertion order, so that the first match is the oldest.
+        # Dicts keep insertion order, so that the first match is the host's oldest.
         return next(session for session, (name, _) in self._half_open.items() if name == host)
 
     def _hosts(self) -> Counter[str]:
-        """Return the number of half-open connections by host."""
         return Counter(host for host, _ in self._half_open.values())
 
     @property
@@ -82,7 +73,7 @@ class Admission:
         return sum(not validated for _, validated in self._half_open.values()) >= MAX_UNVALIDATED
 
     def add(self, session: int, host: str, *, validated: bool) -> None:
-        """Add a half-open connection; `validated` tells whether its address is."""
+        """Add a half-open connection; `validated` refers to its address."""
         self._half_open[session] = (host, validated)
 
     def remove(self, session: int) -> None:
@@ -102,11 +93,7 @@ class Admission:
     def check_token(
         self, token: bytes, address: Address, connection_id: bytes, now: float
     ) -> ConnectionIds | None:
-        """Return the connection ids of a valid token for that address, else None.
-
-        A token is valid for `TOKEN_SECONDS`, from the same address, and on a connection with the id
-        of the Retry packet.
-        """
+        """Return a token's connection ids; None unless it is for this address and id, and new."""
         mac, content = token[:_MAC_BYTES], token[_MAC_BYTES:]
         created, ids = content[:_TIME_BYTES], content[_TIME_BYTES:]
         retry, original = ids[:_ID_BYTES], ids[_ID_BYTES:]
@@ -116,6 +103,5 @@ class Admission:
         return ConnectionIds(original, retry)
 
     def _mac(self, address: Address, content: bytes) -> bytes:
-        """Return the MAC of a token's content and the address."""
         source = f"{address[0]} {address[1]}\0".encode()
         return hmac.new(self._key, source + content, sha256).digest()[:_MAC_BYTES]

@@ -18,11 +18,8 @@ from pqchain.wire.transports.quic_connection import Library
 
 
 def _stream_id(stream: QuicStream) -> int:
-    """Return the stream's id as its hash.
-
-    aioquic requeues streams that shared a packet in the order of a set. Python's default hash is
-    the memory address, which made the result for one seed vary when datagrams were lost.
-    """
+    # aioquic requeues streams that shared a packet in the order of a set. Python's default hash is
+    # the memory address, which made the result for one seed vary when datagrams were lost.
     return stream.stream_id or 0
 
 
@@ -38,11 +35,8 @@ _write_stream_limits = QuicConnection._write_stream_limits
 
 
 def _limit_connection(self: QuicConnection, builder: Any, space: Any) -> None:
-    """Limit the growth of a connection's flow-control window by the data delivered.
-
-    aioquic doubles a limit whenever half of it is used, delivered or not: with a few datagrams,
-    each with one byte far ahead, a peer could make it buffer gigabytes of gaps.
-    """
+    # aioquic doubles a limit whenever half of it is used, delivered or not: with a few datagrams,
+    # each with one byte far ahead, a peer could make it buffer gigabytes of gaps.
     data = self._local_max_data
     if data.value < self._configuration.max_data:
         if data.used * 2 > data.value:
@@ -57,7 +51,6 @@ def _limit_connection(self: QuicConnection, builder: Any, space: Any) -> None:
 
 
 def _limit_stream(self: QuicConnection, builder: Any, space: Any, stream: QuicStream) -> None:
-    """Limit the growth of a stream's flow-control window in the same way."""
     limit, receiver = stream.max_stream_data_local, stream.receiver
     if receiver.highest_offset * 2 > limit > 0:
         stream.max_stream_data_local = _halved(limit, receiver._buffer_start)
@@ -74,13 +67,11 @@ QuicConnection._write_stream_limits = _limit_stream  # type: ignore[method-assig
 
 
 def _buffered(quic: aioquic.quic.connection.QuicConnection, channel: int) -> int:
-    """Return the unacknowledged bytes of a stream, for which aioquic has no public interface."""
     stream = quic._streams.get(channel)
     return len(stream.sender._buffer) if stream is not None else 0
 
 
 def _forget(quic: QuicConnection) -> None:
-    """Drop a connection's data that is unsent or unacknowledged."""
     quic._streams.clear()
     quic._streams_queue.clear()
     for space in quic._loss.spaces:
@@ -88,7 +79,6 @@ def _forget(quic: QuicConnection) -> None:
 
 
 def _limit_data(quic: QuicConnection, authenticated: bool) -> None:
-    """Set a client's flow-control limit before or after authentication."""
     data = quic._local_max_data
     if authenticated:
         data.value = max(data.value, quic._configuration.max_data)
@@ -97,8 +87,6 @@ def _limit_data(quic: QuicConnection, authenticated: bool) -> None:
 
 
 def _logger(clock: Callable[[], float]) -> QuicLogger:
-    """Return a qlog logger with timestamps of the caller's clock."""
-
     class Trace(QuicLoggerTrace):
         def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
             name = f"{category}:{event}"
@@ -112,13 +100,11 @@ def _logger(clock: Callable[[], float]) -> QuicLogger:
     return Log()
 
 
+# Unused ALPN protocol that makes the client's first message longer. aioquic pads its first datagram
+# with zeros after the packet. qh3 counts only the packet for the anti-amplification limit, three
+# times as much, and closes the connection ("packet builder capacity exhausted") if its answer does
+# not fit.
 _PADDING_PROTOCOL = "-" * 255
-"""Unused ALPN protocol that makes the client's first message longer.
-
-aioquic pads its first datagram with zeros after the packet. qh3 counts only the packet for the
-anti-amplification limit, three times as much, and closes the connection ("packet builder capacity
-exhausted") if its answer does not fit.
-"""
 
 LIBRARY = Library(
     package=aioquic,

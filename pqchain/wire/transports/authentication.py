@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pqchain.wire.identity import Identity, PublicIdentity, verify
 from pqchain.wire.session import Event, Opened, Received
@@ -21,15 +22,14 @@ UNAUTHENTICATED_BYTES = 64 << 10
 """Bytes that an unauthenticated client may send before the connection is closed."""
 
 UNAUTHENTICATED_SECONDS = 10.0
-"""Time after which the connection of an unauthenticated client is closed."""
 
 REFUSED = 0x101
 """QUIC error code of a connection that was closed before authentication."""
 
 _CHALLENGE_BYTES = 32
 
+# Bytes charged for each event: a client could otherwise end empty streams without limit.
 _EVENT_BYTES = 16
-"""Bytes charged for each event: a client could otherwise end empty streams without limit."""
 
 
 @dataclass(eq=False)
@@ -39,9 +39,10 @@ class SessionOwner:
     identity: Identity
     directory: Mapping[int, PublicIdentity]
     random: Callable[[int], bytes]
-    """Source of random bytes, for challenges."""
     pending: list[Event] = field(default_factory=list, init=False)
     """Events that the node has not received."""
+    sessions: dict[int, Any] = field(default_factory=dict, init=False)
+    """Sessions that have not ended."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,13 +57,12 @@ class Session(ABC):
     challenge: bytes = b""
     answer: bytearray = field(default_factory=bytearray)
     early_data: list[Received] = field(default_factory=list)
-    """Data received before authentication."""
     early_bytes: int = 0
 
     @property
-    @abstractmethod
     def is_closed(self) -> bool:
         """Whether the session has ended for the node."""
+        return self.session not in self.owner.sessions
 
     @abstractmethod
     def send_once(self, data: bytes) -> None:
@@ -83,7 +83,7 @@ class Session(ABC):
             self.send_once(self.challenge)
 
     def received(self, stream: int, data: bytes, end: bool) -> None:
-        """Handle stream data: the proof itself, or application data, which waits for the proof."""
+        """Handle stream data: the proof, or application data, which waits for the proof."""
         if self.is_closed:
             return
         if stream == (CHALLENGE if self.dialled else ANSWER):
@@ -125,10 +125,7 @@ class Session(ABC):
         self.authenticate()
 
     def authenticate(self, *, early: bool = False) -> None:
-        """Report the session to the node, and then the data received before the proof.
-
-        `early` marks a 0-RTT session.
-        """
+        """Report the session and its early data to the node; `early` marks a 0-RTT session."""
         if self.opened:
             return
         assert self.peer is not None

@@ -22,11 +22,9 @@ from pqchain.wire.transports.registry import TransportSettings
 from pqchain.wire.transports.sockets import SocketTransport
 
 _SERVICE, _METHOD = "pqchain.Node", "Channel"
+# The library buffers one message per call: 13 MB for 100 calls. Its windows do not adapt to the
+# link's capacity (bdp_probe is off), else it would buffer gigabytes.
 _MESSAGE_BYTES = 128 << 10
-"""Maximum message length; the library buffers one message per call: 13 MB for 100 calls.
-
-Its windows do not adapt to the link's capacity (bdp_probe is off), else it would buffer gigabytes.
-"""
 
 _OPTIONS = (
     ("grpc.max_receive_message_length", _MESSAGE_BYTES),
@@ -40,7 +38,6 @@ MAX_CONNECTIONS, MAX_CALLS = 512, 100
 """Maximum connections of a server, and calls of a connection."""
 
 HANDSHAKE_SECONDS = 5.0
-"""Timeout of a client's handshake in seconds."""
 
 MAX_HEADER_BYTES = 8 << 10
 
@@ -65,7 +62,6 @@ _WARNING = (
 
 
 def _server_options() -> tuple[tuple[str, int], ...]:
-    """Return a server's options, which limit the cost of unauthenticated clients and members."""
     return (
         *_OPTIONS,
         ("grpc.max_allowed_incoming_connections", MAX_CONNECTIONS),
@@ -81,12 +77,9 @@ def _server_options() -> tuple[tuple[str, int], ...]:
 
 @dataclass(eq=False)
 class _Channel:
-    """One call with its send queue."""
-
+    # Shared by all channels of the session.
     queued: Queued
-    """Counters of what waits on all channels of the session."""
     sending: asyncio.Semaphore
-    """Limits the messages of all channels of the session that the library buffers."""
     queue: asyncio.Queue[tuple[memoryview, bool] | None] = field(default_factory=asyncio.Queue)
     call: Any = None
 
@@ -96,7 +89,6 @@ class _Channel:
         self.queue.put_nowait((view, end))
 
     def abandon(self) -> None:
-        """Drop the queue, and end the call after the message that is being sent."""
         while not self.queue.empty():
             if (item := self.queue.get_nowait()) is not None:
                 self.queued.remove(item[0])
@@ -115,8 +107,6 @@ class _Channel:
 
 @dataclass(eq=False)
 class _Session:
-    """One connection, dialled or accepted."""
-
     owner: Grpc
     number: int
     peer: int
@@ -132,12 +122,8 @@ class _Session:
         channel = self.channels[self.count] = _Channel(self.queued, self.sending)
         return self.count, channel
 
-    def queued_bytes(self) -> int:
-        return self.queued.bytes
-
     def end(self) -> None:
-        """Close the connection and its calls in the background."""
-        run_in_background(self.owner.ending, self._end())
+        _run_in_background(self.owner.ending, self._end())
 
     async def _end(self) -> None:
         for channel in [*self.channels.values()]:
@@ -158,10 +144,7 @@ class Grpc(SocketTransport[_Session]):
         self.ending: set[asyncio.Task[None]] = set()
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
-        """Start to listen; warn of gRPC's limits unless the address is a loopback address.
-
-        Raises OSError if the address cannot be bound.
-        """
+        """Start to listen, with a warning unless on loopback. Raises OSError if it cannot bind."""
         self.deliver = deliver
         if not host.startswith("127."):
             LOG.warning(_WARNING, HANDSHAKE_SECONDS)
@@ -266,7 +249,7 @@ class Grpc(SocketTransport[_Session]):
         """Start a call and return its channel number."""
         owner = self.sessions[session]
         number, channel = owner.add_channel()
-        run_in_background(owner.tasks, self._call(owner, number, channel))
+        _run_in_background(owner.tasks, self._call(owner, number, channel))
         return number
 
     async def _call(self, session: _Session, number: int, channel: _Channel) -> None:
@@ -307,8 +290,8 @@ class Grpc(SocketTransport[_Session]):
                 stopped.call.cancel()
 
 
-def run_in_background(tasks: set[asyncio.Task[None]], running: Coroutine[Any, Any, None]) -> None:
-    """Run a coroutine in the background, and keep its task in `tasks` until it ends."""
+def _run_in_background(tasks: set[asyncio.Task[None]], running: Coroutine[Any, Any, None]) -> None:
+    # The task is kept until it ends, because asyncio has only weak references to tasks.
     task = asyncio.get_running_loop().create_task(running)
     tasks.add(task)
     task.add_done_callback(tasks.discard)

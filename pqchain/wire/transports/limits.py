@@ -11,10 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MAX_QUEUED = 1 << 15
-"""Maximum number of pieces that wait on one session: 13 MB of small ones.
-
-An honest peer causes at most two for each of 10,000 chunks that it requests at once.
-"""
+"""Pieces that may wait on one session: two for each of 10,000 chunks requested at once, 13 MB."""
 
 MAX_QUEUED_BYTES = 32 << 20
 """Owned bytes that may wait on one session before the next piece closes it."""
@@ -25,10 +22,7 @@ MAX_UNREAD_BYTES = 4 << 20
 """Received bytes of one session that may wait for the node; nothing is read beyond that."""
 
 MAX_CHANNELS, MAX_UNAUTHENTICATED_CHANNELS = 1 << 14, 256
-"""Open QUIC streams per session, after and before authentication.
-
-A node that gathers 10,000 blocks at once opens 10,000.
-"""
+"""Open QUIC streams per session, after and before authentication: 10,000 blocks need 10,000."""
 
 MAX_LIBRARY_BYTES = 8 << 20
 """Bytes of a session that a QUIC library may copy and keep until they are acknowledged."""
@@ -37,10 +31,7 @@ MAX_CREDIT_BYTES = 32 << 20
 """Maximum flow-control credit of a QUIC peer beyond the data already delivered."""
 
 TURN_SECONDS = 0.01
-"""Time budget of all sessions in one turn of the event loop; the rest waits for the next.
-
-The target is 50 ms per turn; the piece in progress and other callbacks need the rest.
-"""
+"""Time budget of all sessions in one turn of the event loop, of 50 ms with other callbacks."""
 
 PIECE_BYTES = 32 << 10
 """Received bytes passed to a node at once: 300 heartbeats, which take it some 10 ms."""

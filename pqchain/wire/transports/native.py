@@ -41,22 +41,15 @@ from pqchain.wire.transports.registry import (
 )
 
 _IDLE_SECONDS = 30.0
+# Flow-control credit of a peer beyond the data that Python has read, then the peer stops.
 _RECEIVE_WINDOW_BYTES = 16 << 20
-"""Flow-control credit of a peer beyond the data that Python has read.
 
-When Python is slower than the peer, this much waits in the library per session; then the peer
-stops.
-"""
-
+# Bytes of events that may wait for Python, per session and in total, before reading stops. All
+# sessions share one queue, and a message of 110 bytes can cost a node 0.1 ms, so that 4 MB of one
+# session would delay the others by seconds. The library's thread resumes reading within 0.1 ms, for
+# which 128 kB suffice. On a modelled clock nothing is delayed.
 _MODELLED_UNREAD = (MAX_UNREAD_BYTES, 8 * MAX_UNREAD_BYTES)
 _LIVE_UNREAD = (128 << 10, 512 << 10)
-"""Bytes of events that may wait for Python, per session and in total, before reading stops.
-
-All sessions share one queue, and a message of 110 bytes can cost a node 0.1 ms, so that 4 MB of one
-session would delay the others by seconds. The library's thread resumes reading within 0.1 ms, for
-which 128 kB suffice. On a modelled clock nothing is delayed, and a limit that is never reached
-changes no datagram.
-"""
 
 _MAX_ROWS = 256
 """Maximum number of events that a host on a socket takes at once."""
@@ -84,7 +77,6 @@ def _numbers(settings: TransportSettings, unread: tuple[int, int]) -> tuple[int,
 
 
 def _encode_identities(identity: Identity, directory: Sequence[PublicIdentity]) -> bytes:
-    """Return an identity and a directory in the library's binary format."""
     body = identity.certificate_key_pem.decode().strip().splitlines()[1:-1]
     records = [(identity.index, base64.b64decode("".join(body)))]
     # The last record of an index is used, so that a host always shows its own certificate.
@@ -138,7 +130,7 @@ class NativeFabric:
         return self.hosts[index]
 
     def stop(self, index: int) -> None:
-        """Stop the host; memory that it had lent or registered is no longer accessed."""
+        """Stop the host; its memory is no longer accessed."""
         # The library forgets the memory first, and only then is it released.
         self._library.call("stop_host", self.handle, index)
         self.memory.drop(index)
@@ -221,7 +213,7 @@ class NativeSocket:
             self._handle = 0
 
     def _deliver_events(self) -> None:
-        """Deliver events for at most `TURN_SECONDS`; the descriptor stays readable if more wait."""
+        # At most for `TURN_SECONDS`; the descriptor stays readable if more wait.
         began = time.perf_counter()
         while True:
             for row in self._events.read():
@@ -232,7 +224,7 @@ class NativeSocket:
         self._host.release_lent()
 
     def __getattr__(self, name: str) -> Any:
-        """Delegate to the host, which exists after `listen`."""
+        # Before `listen` there is no `_host`, and looking it up would recurse.
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._host, name)

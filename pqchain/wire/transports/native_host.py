@@ -22,11 +22,11 @@ from pqchain.wire.transports.native_library import (
 from pqchain.wire.transports.native_memory import Memory
 from pqchain.wire.transports.registry import TransportSettings
 
+# Maximum number of open sessions dialled by one member; a further one closes its oldest.
 _MAX_SESSIONS = 4
-"""Maximum number of open sessions dialled by one member; a further one closes its oldest."""
 
+# Length from which bytes are lent to the library and not copied.
 _LENT_BYTES = 16 << 10
-"""Length from which bytes are lent to the library and not copied."""
 
 _MAX_RETURNED = 256
 """Maximum number of tokens of lent memory returned per call."""
@@ -37,23 +37,14 @@ _ONE_WAY = 2
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Session(Session):
-    """One connection."""
-
     owner: Host
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether the session has ended for the node."""
-        return self.session not in self.owner.sessions
-
     def send_once(self, data: bytes) -> None:
-        """Send data on a new unidirectional stream."""
         host = self.owner
         stream = host.call("open", self.session, 1)
         host.call("send", self.session, stream, data, len(data), 1)
 
     def authenticate(self, *, early: bool = False) -> None:
-        """Report the session to the node, and lift the library's limits for it."""
         if not self.opened and not self.dialled:
             assert self.peer is not None
             self.owner.evict_oldest(self.peer)
@@ -61,7 +52,6 @@ class _Session(Session):
         Session.authenticate(self, early=early)
 
     def end(self, reason: str, code: int = 0) -> None:
-        """Close the connection and release its memory."""
         self.owner.sessions.pop(self.session, None)
         text = reason.encode()
         self.owner.call("close", self.session, code, text, len(text))
@@ -79,12 +69,12 @@ class Host(SessionOwner):
         random: Callable[[int], bytes],
         memory: Memory,
     ) -> None:
-        """Use `memory`, which all hosts of a handle share."""
         directory = {public.index: public for public in settings.directory}
         super().__init__(settings.identity, directory, random)
         self.sessions: dict[int, _Session] = {}
         self._library, self._handle, self.index = library, handle, settings.identity.index
         self._addresses = settings.addresses
+        # Shared by all hosts of a handle.
         self.memory = memory
 
     def call(self, name: str, *arguments: int | bytes | None) -> int:
@@ -123,10 +113,7 @@ class Host(SessionOwner):
     def receive_into(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
     ) -> None:
-        """Write bytes of a channel to `memory`, which is kept until they have arrived.
-
-        Raises UsageError for memory that is shorter than `count` bytes or read-only.
-        """
+        """Write bytes of a channel to `memory`. Raises UsageError if it is short or read-only."""
         if session not in self.sessions or not count:
             return
         view = None if memory is None else memoryview(memory)
@@ -136,8 +123,7 @@ class Host(SessionOwner):
                 f"{', read-only' if view.readonly else ''}."
             )
         at = None if view is None else pointer(view)
-        # The new memory is kept before the library gets its address, and the replaced one until the
-        # library has dropped it.
+        # New memory is kept before the library gets its address, the replaced one until after that.
         key = (self.index, session, channel)
         replaced = self.memory.registered.get(key)
         self.memory.registered[key] = (view, count)
@@ -158,16 +144,6 @@ class Host(SessionOwner):
     def queued_bytes(self) -> int:
         """Return the bytes in the library's queues, without those accepted by QUIC."""
         return self._library.check(self._library.queued(self._handle, self.index))
-
-    def statistics(self) -> dict[str, int]:
-        """Return counters since the start.
-
-        These are datagrams sent and received, bytes sent, packets lost, congestion events, and
-        sending calls.
-        """
-        names = ("sent", "received", "bytes", "lost", "congestion", "calls")
-        values = self._library.read_array("statistics", self._handle, self.index, count=len(names))
-        return dict(zip(names, values, strict=True))
 
     # Events of the library.
 

@@ -23,7 +23,6 @@ _ABI = 2
 """Interface version in native/quic/src/lib.rs that this module expects."""
 
 HELLO, EARLY, DATA, FILLED, CLOSED = range(1, 6)
-"""Event kinds."""
 
 END = 1
 """Event flag of the last bytes of a stream."""
@@ -68,10 +67,8 @@ _RECORD = np.dtype(
 """Layout of the C structure `pqq_event`."""
 
 _MAX_EVENTS = 1024
+# Buffer of a modelled network; a host on a socket shares its event loop and takes less.
 _EVENT_BYTES = 1 << 20
-"""Default buffer of events in bytes, for all hosts of a modelled network; a host on a socket shares
-its event loop and takes less.
-"""
 
 _ERROR_BYTES = 1 << 12
 
@@ -85,12 +82,11 @@ def file() -> Path | None:
     return next(filter(Path.is_file, paths), None)
 
 
+# Prefix of a reason that no rebuild can remove.
 _UNSUPPORTED = "it is for processors"
-"""Prefix of a reason that no rebuild can remove."""
 
 
-def missing_reason() -> str:
-    """Return the reason why the library is missing, and what to do."""
+def _missing_reason() -> str:
     for folder in folders():
         path = folder / "_native/quic/reason.txt"
         if path.is_file():
@@ -105,7 +101,7 @@ def load() -> Library:
     path = file()
     if path is None:
         raise Unsupported(
-            f"the transport native needs the QUIC library of pqchain; {missing_reason()}"
+            f"the transport native needs the QUIC library of pqchain; {_missing_reason()}"
         )
     handle = external_libraries.library(path, functions=_FUNCTIONS)
     if handle is None or handle.pqq_abi() != _ABI:
@@ -162,7 +158,6 @@ class EventReader:
         max_events: int = _MAX_EVENTS,
         event_bytes: int = _EVENT_BYTES,
     ) -> None:
-        """Read at most `max_events` events, with at most `event_bytes` bytes of data, per call."""
         self._library, self._handle = library, handle
         self._records: NDArray[np.void] = np.zeros(max_events, _RECORD)
         self._data = memoryview(bytearray(event_bytes))

@@ -22,7 +22,6 @@ class Memory:
 
     def __init__(self) -> None:
         self.lent: dict[int, memoryview] = {}
-        """Lent buffers by token."""
         self.registered: dict[tuple[int, int, int], tuple[memoryview | None, int]] = {}
         """Registered memory and missing bytes, by host, session and stream."""
         self._tokens = 0

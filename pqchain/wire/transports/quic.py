@@ -36,20 +36,18 @@ _IDLE_SECONDS = 30.0
 _MIN_INITIAL_BYTES = 1200
 _CANCELLED = 0x102
 _VERSION_1 = 1
-"""QUIC version 1 (RFC 9000)."""
 
+# Exceptions that a library raises if a stream has already ended.
 _ENDED: tuple[type[Exception], ...] = (AssertionError, ValueError, RuntimeError)
-"""Exceptions that a library raises if a stream has already ended."""
 
+# Added to timers, because aioquic sends an acknowledgement after its time and not at it.
 _SLACK_SECONDS = 1e-6
-"""Added to timers, because aioquic sends an acknowledgement after its time and not at it."""
 
 
 class QuicEndpoint(QuicOwner):
     """All QUIC connections of one node, as an `Endpoint`."""
 
     def __init__(self, settings: TransportSettings, library: Library) -> None:
-        """Raise Unsupported if the library cannot send datagrams of the requested length."""
         package = library.package
         if settings.datagram_bytes > library.max_datagram_bytes:
             raise Unsupported(
@@ -85,8 +83,8 @@ class QuicEndpoint(QuicOwner):
         self._all: dict[int, Connection] = {}
         self._issued_tickets = Tickets()
         self._admission = Admission()
+        # Retry packets belong to no connection.
         self._retries: list[tuple[bytes, Address]] = []
-        """Retry packets to send, which belong to no connection."""
         self._received_tickets = Tickets()
 
     # Calls of the node.
@@ -189,8 +187,7 @@ class QuicEndpoint(QuicOwner):
                 datagrams += flight
                 connection.timer = connection.quic.get_timer()
                 if connection.is_closed and flight:
-                    # CONNECTION_CLOSE was sent; the library would keep the connection's buffers for
-                    # a while.
+                    # CONNECTION_CLOSE was sent; the library would keep the buffers for a while.
                     self._remove(connection, "")
         return datagrams
 
@@ -261,7 +258,6 @@ class QuicEndpoint(QuicOwner):
         return connection
 
     def _add(self, configuration: Any, peer: int | None = None, **more: Any) -> Connection:
-        """Create and register a connection; a `peer` marks a dialled one."""
         quic = self._quic.connection.QuicConnection(configuration=configuration, **more)
         session, dialled = next(self._numbers), peer is not None
         connection = Connection(

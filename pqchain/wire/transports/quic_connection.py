@@ -41,7 +41,6 @@ class Library:
 
     package: Any
     max_datagram_bytes: int
-    """Longest datagram in bytes that it sends."""
     buffer: Callable[..., Any]
     """Buffer type of its header parser."""
     buffered: Callable[[Any, int], int]
@@ -49,9 +48,7 @@ class Library:
     streams: Callable[[Any], Collection[int]]
     """Open streams of a connection; empty if the library itself allows only a few."""
     forget: Callable[[Any], None]
-    """Drops the buffers of an ended connection; its objects form reference cycles, so that they
-    would otherwise last until a garbage collection.
-    """
+    """Drops the buffers of an ended connection, whose objects form reference cycles."""
     limit_data: Callable[[Any, bool], None] = lambda quic, authenticated: None
     """Sets the data limit of a client before or after authentication, where supported."""
     settings: Callable[[str], dict[str, Any]]
@@ -68,7 +65,6 @@ class QuicOwner(SessionOwner):
 
     library: Library
     sessions: dict[int, Connection] = field(default_factory=dict, init=False)
-    """Connections that have not ended."""
     dirty: dict[int, Connection] = field(default_factory=dict, init=False)
     """Connections that may have data to send."""
 
@@ -91,11 +87,6 @@ class Connection(Session):
     """Recent streams that the peer has ended: older library versions report an end repeatedly."""
     timer: float | None = None
     queued: Queued = field(default_factory=Queued)
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the session has ended for the node."""
-        return self.session not in self.owner.sessions
 
     def send_once(self, data: bytes) -> None:
         """Send data on a new unidirectional stream."""
@@ -130,7 +121,8 @@ class Connection(Session):
         """Send CONNECTION_CLOSE and drop all queues."""
         self.owner.sessions.pop(self.session, None)
         self.owner.dirty[self.session] = self
-        self.drop_queues()
+        self.outgoing.clear()
+        self.queued = Queued()
         self.early_data.clear()
         self.quic.close(error_code=code, reason_phrase=reason)
 
@@ -139,8 +131,6 @@ class Connection(Session):
         assert self.peer is not None
         self.end(reason)
         self.owner.pending.append(Closed(self.session, self.peer, reason))
-
-    # Sending.
 
     def put(self, channel: int, data: Buffer, *, end: bool) -> None:
         """Queue bytes; close the session instead if its queue is full."""
@@ -156,11 +146,6 @@ class Connection(Session):
         """Drop the queue of a channel."""
         for view, _ in self.outgoing.pop(channel, ()):
             self.queued.remove(view)
-
-    def drop_queues(self) -> None:
-        """Drop the queues of all channels."""
-        self.outgoing.clear()
-        self.queued = Queued()
 
     def feed(self) -> None:
         """Pass queued bytes to the library until its buffers are full."""
@@ -190,15 +175,14 @@ class Connection(Session):
                 del self.outgoing[channel]
 
     def _library_bytes(self) -> int:
-        """Return the bytes of all streams that the library keeps."""
         counts = {stream: self.owner.library.buffered(self.quic, stream) for stream in self.fed}
         self.fed = {stream for stream, count in counts.items() if count}
         return sum(counts.values())
 
     def write(self, channel: int, data: Buffer, *, end: bool = False) -> None:
         """Pass bytes to the library; if the peer has closed, they are lost."""
-        # The event of the peer's close follows from the library.
-        # aioquic appends to a bytearray, which takes any buffer.
+        # The library reports the close as an event. aioquic appends to a bytearray, which takes any
+        # buffer.
         try:
             self.quic.send_stream_data(channel, data, end)
         except self.owner.library.closed_errors:

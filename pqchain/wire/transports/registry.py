@@ -56,12 +56,10 @@ class Conditions:
     queue_bytes: int
     coalescing_seconds: float
     overhead_bytes: int
-    """Overhead of each datagram on the wire."""
     datagram_seconds: float = 0.0
     """Processor seconds of each datagram that is sent or received."""
     seed: int = 0
     digest: bool = False
-    """Whether to hash all datagrams."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +68,7 @@ class TransportInfo:
 
     name: str
     module: str = ""
-    """Name of the module in this package if it differs from `name`.
-
-    The module has `open_transport`, and a `LIBRARY` if it sends datagrams.
-    """
+    """Module with `open_transport`, and `LIBRARY` if it sends datagrams; empty: `name`."""
     package: str = ""
     """Required package; empty if nothing beyond Python is needed."""
     datagrams: bool = True
@@ -81,23 +76,18 @@ class TransportInfo:
     endpoint: bool = True
     """Whether it is an `Endpoint`; otherwise it is also a `Listener`."""
     virtual: bool = False
-    """Whether it runs deterministically on a modelled clock, as endpoints that a driver feeds or
-    with its own `Fabric`.
-    """
+    """Whether it runs deterministically on a modelled clock."""
     resumes: bool = False
     """Whether sessions can be resumed with 0-RTT."""
     writes_qlog: bool = False
     congestion: tuple[str, ...] = ("reno", "cubic")
-    """Congestion controls that can be selected."""
     streams_at_once: int | None = None
     """Maximum number of concurrent channels of a session, if the library sets a low one."""
     certificate_key: str = "p256"
-    """Required key type of certificates."""
     live_seconds: float
     """Processor seconds per datagram, or per byte of stream transports, on a processor of 2021."""
     virtual_seconds: float = 0.0
-    """Processor seconds per datagram on a modelled clock, its share of acknowledgements included.
-    """
+    """Processor seconds per datagram on a modelled clock, acknowledgements included."""
 
     def unavailable_reason(self) -> str:
         """Return the reason why the transport cannot be opened here; "" if it can."""
@@ -121,10 +111,7 @@ class TransportInfo:
         return module
 
     def max_datagram_bytes(self) -> int:
-        """Return the longest datagram in bytes that the installed version sends.
-
-        Raises Unsupported if the library is missing.
-        """
+        """Return the longest datagram in bytes. Raises Unsupported if the library is missing."""
         return int(self.load().LIBRARY.max_datagram_bytes)
 
     def open(self, settings: TransportSettings) -> Any:
@@ -158,11 +145,7 @@ _TRANSPORTS = (
         virtual_seconds=360e-6,
     ),
     TransportInfo(
-        name="qh3",
-        package="qh3",
-        congestion=("reno",),
-        streams_at_once=100,
-        live_seconds=80e-6,
+        name="qh3", package="qh3", congestion=("reno",), streams_at_once=100, live_seconds=80e-6
     ),
     TransportInfo(name="tcp-tls", module="tcp", datagrams=False, endpoint=False, live_seconds=5e-9),
     TransportInfo(
@@ -173,7 +156,6 @@ NATIVE = "_native/quic/lib/libpqchain_quic.so"
 """Path of the native transport's library below a folder of the package."""
 
 TRANSPORTS: Mapping[str, TransportInfo] = {info.name: info for info in _TRANSPORTS}
-"""All transports by name."""
 
 
 def get(name: str) -> TransportInfo:

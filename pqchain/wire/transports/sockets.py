@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from typing import Generic, Protocol, TypeVar
 
 from pqchain.wire.session import Address, Closed, Deliver
-from pqchain.wire.transports.limits import TURN_SECONDS
+from pqchain.wire.transports.limits import TURN_SECONDS, Queued
 from pqchain.wire.transports.registry import TransportSettings
 
 _CONNECT_SECONDS = 10.0
@@ -37,9 +37,7 @@ class Turn:
 
 
 class _Session(Protocol):
-    """Connection of a transport, dialled or accepted."""
-
-    def queued_bytes(self) -> int: ...
+    queued: Queued
 
     def end(self) -> None: ...
 
@@ -102,4 +100,4 @@ class SocketTransport(ABC, Generic[SessionT]):
 
     def queued_bytes(self) -> int:
         """Return the number of bytes that wait to be sent on all sessions."""
-        return sum(session.queued_bytes() for session in self.sessions.values())
+        return sum(session.queued.bytes for session in self.sessions.values())

@@ -31,19 +31,16 @@ _HEADER = struct.Struct("!IIB")
 _FRAME_BYTES = 64 << 10
 
 HANDSHAKE_SECONDS = 5.0
-"""Timeout of a client's TLS handshake in seconds."""
 
 MAX_HALF_OPEN, MAX_PER_HOST = 128, 64
 """Unfinished handshakes in total and per host; each costs some 300 kB."""
 
+# Delay before the next `accept` after one failed for lack of file descriptors.
 _ACCEPT_AGAIN_SECONDS = 0.1
-"""Delay before the next `accept` after one failed for lack of file descriptors."""
 
 
 @dataclass(eq=False)
 class _Connection(asyncio.Protocol):
-    """One TLS connection as an asyncio protocol."""
-
     owner: TcpTls
     session: int
     peer: int | None
@@ -52,14 +49,12 @@ class _Connection(asyncio.Protocol):
     _transport: asyncio.Transport | None = None
     _paused: bool = False
     _received: bytearray = field(default_factory=bytearray)
-    """Received bytes that were not delivered."""
     _frame: tuple[int, int, bool] | None = None
     """Current frame: channel, undelivered bytes, whether it is the channel's last."""
     _unread: bool = False
-    """Whether reading is paused until the received data is delivered."""
+    """Whether reading is paused until `_received` is delivered."""
     _queues: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
-    _queued: Queued = field(default_factory=Queued)
-    """Counters of the queued data."""
+    queued: Queued = field(default_factory=Queued)
     _reason: str = ""
     """Reason why this side closed the connection; empty if the node requested it."""
 
@@ -79,13 +74,13 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         # Python 3.10 reports a transport as unclosed if only the peer has closed it.
         self.end()
-        self._deliver_all()
+        while (event := self._next_piece()) is not None:
+            self.owner.deliver(event)
         if self.owner.sessions.pop(self.session, None) is not None and self.peer is not None:
             reason = self._reason or (str(exc) if exc else "the peer has closed the session")
             self.owner.deliver(Closed(self.session, self.peer, reason))
 
     def data_received(self, data: bytes) -> None:
-        """Deliver complete pieces of frames, as far as this turn's time budget allows."""
         self._received += data
         self._deliver()
 
@@ -104,11 +99,6 @@ class _Connection(asyncio.Protocol):
             self._unread = True
             transport.pause_reading()
         self.owner.loop.call_soon(self._deliver)
-
-    def _deliver_all(self) -> None:
-        """Deliver what was received before the connection ended."""
-        while (event := self._next_piece()) is not None:
-            self.owner.deliver(event)
 
     def _next_piece(self) -> Received | None:
         """Return the next complete piece of a frame, or None; None after the session has ended."""
@@ -129,8 +119,7 @@ class _Connection(asyncio.Protocol):
         count = min(left, PIECE_BYTES)
         if len(self._received) < count:
             return None
-        # Through a view, so that the bytes are copied once. It is released before the buffer
-        # shrinks.
+        # A view, so that the bytes are copied once; it is released before the buffer shrinks.
         with memoryview(self._received) as view:
             piece = bytes(view[:count])
         del self._received[:count]
@@ -148,17 +137,14 @@ class _Connection(asyncio.Protocol):
         if self._reason:
             return  # already closed, but not yet reported to the node
         view = memoryview(data).cast("B")
-        self._queued.add(view)
+        self.queued.add(view)
         self._queues.setdefault(channel, deque()).append((view, end))
         self._pump()
-        if self._queued.is_full:
+        if self.queued.is_full:
             self._queues.clear()
-            self._queued = Queued()
+            self.queued = Queued()
             self._reason = PEER_NOT_READING
             self.end()
-
-    def queued_bytes(self) -> int:
-        return self._queued.bytes
 
     def _pump(self) -> None:
         """Write frames, channels in round-robin order, until the socket's buffer is full."""
@@ -166,10 +152,10 @@ class _Connection(asyncio.Protocol):
         while self._queues and not self._paused and transport is not None:
             channel, queue = next(iter(self._queues.items()))
             view, end = queue.popleft()
-            self._queued.remove(view)
+            self.queued.remove(view)
             part, rest = view[:_FRAME_BYTES], view[_FRAME_BYTES:]
             if len(rest):
-                self._queued.add(rest)
+                self.queued.add(rest)
                 queue.appendleft((rest, end))
             last = end and not len(rest)
             # Move the channel to the end of the round.
@@ -192,10 +178,8 @@ class TcpTls(SocketTransport[_Connection]):
         self.admission = Admission(MAX_HALF_OPEN, MAX_PER_HOST)
         self._listener: socket.socket | None = None
         self._handshakes: dict[int, asyncio.Task[None]] = {}
-        """Handshakes in progress."""
         settings.folder.mkdir(parents=True, exist_ok=True)
-        # `ssl` loads keys only from files. This one is readable by its owner alone and then
-        # deleted.
+        # `ssl` loads keys only from files; this one is readable by its owner alone, then deleted.
         with tempfile.NamedTemporaryFile(dir=settings.folder) as file:
             file.write(identity.certificate_key_pem + identity.public.certificate_pem)
             file.flush()
@@ -230,7 +214,6 @@ class TcpTls(SocketTransport[_Connection]):
         return str(name[0]), int(name[1])
 
     async def _accept(self, listener: socket.socket) -> None:
-        """Accept clients; evict the oldest handshake when there are too many."""
         while True:
             try:
                 client, (host, *_) = await self.loop.sock_accept(listener)

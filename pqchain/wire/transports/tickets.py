@@ -9,7 +9,6 @@ MAX_PER_PEER = 32
 """Maximum number of tickets of one peer; a further one replaces the oldest."""
 
 MAX_AGE_SECONDS = 3600.0
-"""Lifetime of a ticket in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +39,8 @@ class Tickets:
             del tickets[next(iter(tickets))]
 
     def pop(self, label: bytes, now: float) -> Ticket | None:
-        """Remove and return the ticket with that label; None if it is unknown or too old.
-
-        It is removed at the first use, so that a replay of the same first flight finds no ticket.
-        """
+        """Remove and return the ticket with that label; None if it is unknown or too old."""
+        # Removed at the first use, so that a replay of the same first flight finds no ticket.
         for tickets in self._by_peer.values():
             if (ticket := tickets.pop(label, None)) is not None:
                 return ticket if now - ticket.issued <= MAX_AGE_SECONDS else None

@@ -35,7 +35,6 @@ _PRINTED = {"cortex-m4": "printed: M4 SW", "cortex-m4+artix-7": "printed: SW+HW"
 
 RING = {"Falcon-512": 512, "Falcon-1024": 1024}
 MODULUS = 12289
-"""Parameters of our signer."""
 
 _SOFTWARE = "cortex-m4"
 
@@ -100,14 +99,12 @@ class FalconHls(Work):
 
 
 def _seconds(frames: Frames) -> dict[Any, float]:
-    """Return the times of Table 3 by algorithm and row."""
     seconds: dict[Any, float]
     seconds = frames["table3"].set_index(["algorithm", "implementation"])["ours"].to_dict()
     return seconds
 
 
 def _ten_times(seconds: Mapping[Any, float]) -> Verdict:
-    """Judge the speed-up over pqm4's cycles, on every schedule that may be the paper's."""
     ratios = {
         name: [
             seconds[name, model.ALONE] / seconds[name, model.split_row(engine)]
@@ -131,14 +128,8 @@ def _ten_times(seconds: Mapping[Any, float]) -> Verdict:
     )
 
 
-def _counts() -> tuple[pd.Series[float], float, float]:
-    """Return operations, NTT instructions and all instructions of a Falcon-512 signature."""
-    operations = model.operations(512).sum()
-    return operations, model.NTT_INSTRUCTIONS[512], model.SIGN_INSTRUCTIONS[512]
-
-
 def _integers_and_reals() -> Verdict:
-    operations, ntt, _ = _counts()
+    operations, ntt = model.operations(512).sum(), model.NTT_INSTRUCTIONS[512]
     evidence = (
         f"a signature of Falcon-512 has {operations['add']:.0f} additions and "
         f"{operations['multiply']:.0f} multiplications of real numbers, and {ntt} instructions of "
@@ -148,7 +139,7 @@ def _integers_and_reals() -> Verdict:
 
 
 def _conversions() -> Verdict:
-    operations, _, _ = _counts()
+    operations = model.operations(512).sum()
     count = operations[["from_integer", "round", "truncate", "floor"]].sum()
     evidence = f"a signature of Falcon-512 has {count:.0f} conversions"
     return Verdict(HOLDS if count else FAILS, evidence, Kind.RUN)
@@ -163,8 +154,7 @@ def _repeats() -> Verdict:
 
 
 def _cause() -> Verdict:
-    """Return the share of integer code; the rest includes random bits, so no cause is decided."""
-    _, _, total = _counts()
+    total = model.SIGN_INSTRUCTIONS[512]
     rest = sum(count[512] for count in model.PART_INSTRUCTIONS.values())
     evidence = (
         f"of {total / 1e6:.1f} million instructions of portable C for Falcon-512, counted under "
@@ -200,7 +190,6 @@ def _parameter(name: str, quantity: str, implementation: str) -> Number:
 
 
 def _cells(quantity: str) -> float:
-    """Return the cells of our engine for xc7; lookup tables include those used as memory."""
     frame = rtl.cells().query("configuration == 'standard' and family == 'xc7'")
     design = frame[frame["module"] == "design_hierarchy"]
     columns = {
@@ -212,7 +201,6 @@ def _cells(quantity: str) -> float:
 
 
 def _synthesised(name: str, quantity: str, implementation: str) -> Number:
-    """Return the cells of our engine, or their share of the paper's device."""
     base = quantity.removesuffix("_percent")
     if base == quantity:
         return Number(_cells(base), standing=_RTL)
@@ -230,7 +218,6 @@ def _cited(seconds: Mapping[Any, float], name: str, quantity: str, implementatio
 def _modelled(
     seconds: Mapping[Any, float], name: str, quantity: str, implementation: str
 ) -> Number:
-    """Return the time of a schedule; its error is the difference between the schedules."""
     base, _, side = name.rpartition("/")
     side = side if base else implementation
     # The software alone was published by others; the model adds only the engine.

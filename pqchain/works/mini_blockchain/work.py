@@ -47,10 +47,7 @@ class MiniBlockchain(Work):
     frame_names = ("blocks", "block-comparison")
 
     def compute(self, bench: Bench) -> Frames:
-        """Return `blocks`, a block frame, and `block-comparison`, the printed block next to it.
-
-        Without a clock there is neither.
-        """
+        """Return `blocks`, and `block-comparison` with the print; nothing without a clock."""
         if bench.measure_blocks is None:
             return {}
         names = [name for name in algorithms.ALGORITHMS if name in self.algorithms()]
@@ -137,8 +134,6 @@ _FACTS: dict[str, Callable[[Mapping[Any, Any]], str]] = {
 
 
 def _counts(single: Mapping[str, dict[Any, Any]]) -> Reader:
-    """Read counts: wallets, transactions, rounds, bytes."""
-
     def read(name: str, quantity: str, implementation: str) -> Number:
         unit = "B" if quantity.endswith("_bytes") else ""
         return Number(float(_row(single, name)[_COUNTS[quantity]]), unit=unit)
@@ -147,8 +142,6 @@ def _counts(single: Mapping[str, dict[Any, Any]]) -> Reader:
 
 
 def _medians(single: Mapping[str, dict[Any, Any]]) -> Reader:
-    """Read times, per transaction where the work prints them so."""
-
     def read(name: str, quantity: str, implementation: str) -> Number:
         row, (prefix, samples, is_per_transaction) = _row(single, name), _MEDIANS[quantity]
         median, deviation = (row[f"{prefix}_{end}_seconds"] for end in ("median", "mad"))
@@ -161,7 +154,6 @@ def _medians(single: Mapping[str, dict[Any, Any]]) -> Reader:
 def _validated(
     single: Mapping[str, dict[Any, Any]], names: Collection[str], column: str
 ) -> Verdict:
-    """Judge whether the blocks of all these schemes were validated as they should be."""
     expected = {"valid": "yes", "tampered": Reason.BAD_SIGNATURE.value}[column]
     ran, wrong, missing = [], [], []
     for name in names:

@@ -96,7 +96,6 @@ def fit(cells: pd.DataFrame, costs: CostTable) -> Fit:
 
 
 def _fitted(matrix: Floats, cells: pd.DataFrame) -> Floats:
-    """Return the non-negative coefficients with the least squares of relative errors."""
     # Dividing by the latency weighs all cells alike: they span three orders of magnitude.
     latency = cells["latency_seconds"].to_numpy(dtype=float)
     return nonnegative(matrix / latency[:, None], np.ones(len(latency)))

@@ -60,7 +60,6 @@ def _kept_share(rows: pd.DataFrame) -> tuple[float, float]:
 
 
 def _standing(run: pd.DataFrame) -> Standing:
-    """Return the standing of runs on this machine."""
     return Standing(
         f"run on loopback over {run['transport'].iloc[0]}, {run['processors'].min()} processors "
         f"for all delegates, {run['heights'].max()} blocks of each, every signature made and "
@@ -124,7 +123,6 @@ SQUARE = 2.0
 
 
 def _differ(first: dict[Any, Any], second: dict[Any, Any]) -> bool:
-    """Return whether two latencies differ by more than their intervals."""
     name = "latency_seconds"
     noise = first[f"{name}_half_width"] + second[f"{name}_half_width"]
     return bool(abs(first[name] - second[name]) > noise)

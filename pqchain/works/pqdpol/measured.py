@@ -21,8 +21,8 @@ from pqchain.consensus.network import Network, named
 from pqchain.consensus.runs import Height, Run
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
-from pqchain.delegates import host, modes, prices
-from pqchain.delegates.prices import Computer
+from pqchain.delegates import host, modes, service_times
+from pqchain.delegates.service_times import Computer
 from pqchain.errors import Unsupported
 from pqchain.results import Contract
 from pqchain.statistics import half_width, linear, nonnegative, nonnegative_spread
@@ -56,11 +56,7 @@ GROWTH = Contract.of(
     ("Int64", "cells largest"),
 )
 
-SHARES = Contract.of(
-    "pqdpol-shares",
-    ("str", "what unit"),
-    ("float64", "price half_width percent"),
-)
+SHARES = Contract.of("pqdpol-shares", ("str", "what unit"), ("float64", "price half_width percent"))
 
 TABLES, ONE, TWO, EACH = "all processors", "one processor", "two processors", "one each"
 """Settings: that of the tables, and those of further runs with one scheme."""
@@ -83,7 +79,6 @@ class Plan:
     exponents: tuple[int, ...]
     """Exponents n of the runs with all six schemes."""
     heights: int
-    """Heights of a run."""
     computers: tuple[int, ...]
     """Exponents n of the runs on one processor, on two, and on a computer per delegate."""
     delegation: tuple[int, ...]
@@ -136,7 +131,7 @@ def run(costs: CostTable, plan: Plan, *, progress: bool = False) -> dict[str, pd
     known: dict[tuple[str, str], Run] = {}
     with modes.open_fork_server(orders[0][1]) as fork_server:
         try:
-            computer = prices.calibrate(costs, fork_server=fork_server, progress=progress)
+            computer = service_times.calibrate(costs, fork_server=fork_server, progress=progress)
         except Unsupported:
             return {}
         for _, scenario, how in tqdm(orders, disable=not progress, unit="run"):
@@ -261,7 +256,6 @@ def growth(runs: Sequence[tuple[str, Run]]) -> pd.DataFrame:
 
 
 GROWING = {"latency": "latency_seconds", "processor time": "cpu_seconds"}
-"""Quantities whose growth is fitted, by name."""
 
 
 def _exponent(runs: list[Run], quantity: str) -> tuple[float, float]:
@@ -295,13 +289,7 @@ def amounts(scenario: Scenario, height: Height, costs: CostTable) -> list[float]
     verified = blocks * height.block.transactions
     votes = scenario.phases * count
     bare = (verified + votes * (count - 1)) * cost.verify_seconds + votes * cost.sign_seconds
-    return [
-        float(height.sent_messages),
-        float(height.sent_bytes),
-        float(verified),
-        bare,
-        float(count),
-    ]
+    return [*map(float, (height.sent_messages, height.sent_bytes, verified, bare, count))]
 
 
 def shares(runs: Iterable[Run], costs: CostTable) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from pqchain.consensus import model
 from pqchain.consensus.network import SerialLaw, named
-from pqchain.consensus.scenario import preset
+from pqchain.consensus.scenario import Scenario
 from pqchain.costs import CostTable
 from pqchain.results import Contract
 from pqchain.works import papers
@@ -27,7 +27,6 @@ CELLS = Contract.of(
 )
 
 QUANTITIES = {"table5": "throughput_per_second", "table6": "latency_seconds"}
-"""The quantity of each table."""
 
 
 def errata(table: str) -> dict[tuple[str, int], Erratum]:
@@ -59,7 +58,7 @@ def cells(*, corrected: bool = True) -> pd.DataFrame:
 
 
 def tables(costs: CostTable | None = None, law: SerialLaw | None = None) -> pd.DataFrame:
-    """Model every cell of Tables 5 and 6 by preset `paper`, with the paper's costs or others.
+    """Model every cell of Tables 5 and 6 with the paper's costs or others.
 
     Columns: algorithm, n, nodes, transactions_per_block; published_latency_seconds (as printed),
     corrected_latency_seconds (errata corrected), latency_seconds, latency_error_percent (of
@@ -76,10 +75,9 @@ def tables(costs: CostTable | None = None, law: SerialLaw | None = None) -> pd.D
         # Costs measured here may lack schemes.
         if printed["algorithm"] not in used:
             continue
-        scenario = preset(
-            "paper",
-            used,
+        scenario = Scenario(
             algorithm=printed["algorithm"],
+            costs=used,
             nodes=2 ** int(printed["n"]),
             network=network,
         )

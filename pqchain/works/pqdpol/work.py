@@ -46,10 +46,7 @@ class PqDpol(Work):
         }
 
     def compute(self, bench: Bench) -> Frames:
-        """Return the frames of `models`, and with a clock all frames of the chapter.
-
-        The contest ends at 2^16 nodes, with preset "paper" at 2^20.
-        """
+        """Return the frames of `models`, and with a clock all frames of the chapter."""
         costs = papers.costs(self.key)
         frames = dict(super().compute(bench))
         if bench.measurements is None:
@@ -98,7 +95,8 @@ class PqDpol(Work):
 
     def fact_names(self) -> Collection[str]:
         """Return the facts about the model of the paper's network, and about runs."""
-        return [*_FACT_NAMES, *judging.FACT_NAMES, *map(_per_block, self.algorithms())]
+        per_block = (f"{name} per block" for name in self.algorithms())
+        return [*_FACT_NAMES, *judging.FACT_NAMES, *per_block]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
         """Return the facts that the frames contain."""
@@ -123,11 +121,7 @@ class PqDpol(Work):
 
 
 def judge_delegation(delegation: pd.DataFrame) -> Verdict:
-    """Judge by a frame of `landscape.delegation` how throughput falls; the outcome is always open.
-
-    In the model nodes that do not vote cost nothing and the number of voters is fixed, so
-    delegation slows the fall by construction.
-    """
+    """Judge how throughput falls in `landscape.delegation`; the outcome is always open."""
     frame = results.check(delegation, LANDSCAPE)
     evidence = []
     for law, group in frame.groupby("setting", sort=False):
@@ -138,14 +132,12 @@ def judge_delegation(delegation: pd.DataFrame) -> Verdict:
             f"{law}, {rate.index.min()} to {rate.index.max()} nodes: {kept['all vote']:.3g} % of "
             f"the throughput remains if all vote, {kept['few vote']:.3g} % if {few} do"
         )
-    evidence.append(
+    evidence += [
         "the model slows the fall by construction: nodes that do not vote cost nothing in it, and "
-        "the number of voters is fixed"
-    )
-    evidence.append(
+        "the number of voters is fixed",
         "the printed Table 5, with delegation, keeps {:.1f} to {:.1f} % from n = 3 to n = 5, as "
-        "the model does when all vote".format(*_kept())
-    )
+        "the model does when all vote".format(*_kept()),
+    ]
     setting = f"costs: {frame['costs'].iloc[0]}"
     return Verdict(OPEN, "; ".join(evidence), Kind.MODELLED, Standing(setting))
 
@@ -167,7 +159,6 @@ def _measured(measurements: pd.DataFrame) -> CostTable:
 
 
 def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> Reader:
-    """Read latencies and throughputs of the model; its noise is the error of its fit."""
     printed = {name: printed for printed, name in paper.names.items()}
     values = {
         (printed[row["algorithm"]] + step(row["n"]), quantity): row[quantity]
@@ -220,10 +211,7 @@ def tables_5_and_6(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> 
 def _rows(
     frame: pd.DataFrame, table: str, quantity: str, exponents: list[int], kind: str
 ) -> Iterator[list[Any]]:
-    """Yield printed values, ours and errors over n for each algorithm; `kind` is that of ours.
-
-    For a misprint the corrected value and the error relative to it follow in separate rows.
-    """
+    """Yield printed values, ours and errors over n for each algorithm; `kind` is that of ours."""
     column, misprints = QUANTITIES[table], errata(table)
     percent = figures.percent
     sources: dict[str, tuple[str, Callable[[float], str]]] = {
@@ -256,7 +244,7 @@ def networks(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> Table:
     rows = []
     for setting, group in ran.groupby("setting", sort=False):
         latency = group.groupby("nodes")["latency_seconds"].median()
-        voting = "all" if setting in landscape.EVERYBODY else str(group["delegates"].max())
+        voting = "all" if setting in landscape.ALL_VOTE_LAWS else str(group["delegates"].max())
         rows.append([str(setting), voting, *(latency.get(2**n, float("nan")) for n in exponents)])
     across = (Column(f"2^{n}", numeric=True, show=SECONDS.text) for n in exponents)
     columns = [Column("network"), Column("delegates"), *across]
@@ -274,13 +262,7 @@ _FACT_NAMES = (
 )  # fmt: skip
 
 
-def _per_block(scheme: str) -> str:
-    """Return the name of the fact about transactions per block."""
-    return f"{scheme} per block"
-
-
 def _facts(frames: Frames) -> dict[str, Any]:
-    """Return the facts about the model, for findings and notes."""
     frame, left_out, fit = frames["table5-6"], frames["left-out"], frames["fit"].iloc[0]
     by_terms = frames["alternatives"].set_index("terms")["rms_percent"]
     by_form = frames["forms"].set_index("form")["rms_percent"]
@@ -304,7 +286,7 @@ def _facts(frames: Frames) -> dict[str, Any]:
         "kept_least": kept_least,
         "kept_most": kept_most,
         "all_vote": 100 * rate.iloc[-1] / rate.iloc[0],
-        **{_per_block(name): f"{count:.3g}" for name, count in filled},
+        **{f"{name} per block": f"{count:.3g}" for name, count in filled},
         "form": by_form["N^2"],
         "next": second.index[0],
         "next_form": second.iloc[0],

@@ -69,10 +69,8 @@ PHASES = {
 """Phases, and their printed names in Table 1."""
 
 TOTAL = "총 소요 시간"
-"""The printed name of the total."""
-
 SAVING = "Multiplexing shorter than a single stream"
-"""The printed name of the claimed saving."""
+"""Printed names of the total, and of the claimed saving."""
 
 LINK_ONLY, CALIBRATED = "link only", "link and processor"
 """Our runs of Table 1 on the virtual clock."""
@@ -146,7 +144,6 @@ def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _per_repeat(runs: pd.DataFrame, phase: str, repeats: int) -> float:
-    """Return the seconds of a phase in one repeat, NaN without runs."""
     # min_count=1, because pandas sums no rows to 0 instead of NaN.
     return float(runs[f"{phase}_seconds"].sum(min_count=1)) / repeats
 

@@ -43,12 +43,10 @@ def decisive(share: pd.Series[float]) -> str:
 
 
 def _coding_small(share: pd.Series[float]) -> str:
-    """Check that decoding and encoding each take less than the transfer."""
     return HOLDS if max(share["decode"], share["encode"]) < share["transfer"] else FAILS
 
 
 def _io_negligible(share: pd.Series[float]) -> str:
-    """Check that files, without hashing, take at most LITTLE_PERCENT."""
     return HOLDS if share["io"] <= LITTLE_PERCENT else FAILS
 
 
@@ -64,11 +62,11 @@ _BY_SHARES: dict[str, Callable[[pd.Series[float]], str]] = {
 }
 
 
-def _standing(row: pd.Series[Any], nodes: int) -> Standing:
-    """Return the standing of a run; `nodes` is the number of nodes in the paper."""
+def _standing(row: pd.Series[Any], nodes: str) -> Standing:
+    """Return the standing of a run; `nodes` is the paper's name of the number of its nodes."""
     setting_of_paper = papers.paper(KEY).setting
-    same = row["nodes"] == nodes
-    same = same and all(row[size] == setting_of_paper[size] for size in ("blocks", "block_bytes"))
+    sizes = {"nodes": nodes, "blocks": "blocks", "block_bytes": "block_bytes"}
+    same = all(row[size] == setting_of_paper[name] for size, name in sizes.items())
     clock = "virtual clock" if row["mode"] == "virtual" else f"sockets ({row['mode']})"
     setting = (
         f"{row['nodes']} nodes, {row['blocks']} x {BYTES.text(row['block_bytes'], exact=True)},"
@@ -80,23 +78,18 @@ def _standing(row: pd.Series[Any], nodes: int) -> Standing:
 
 
 def _shares(judge: Callable[[pd.Series[float]], str], table: pd.DataFrame) -> Iterator[Verdict]:
-    """Judge the shares of each run of Table 1.
-
-    Runs on the virtual clock decode, encode and write at its rates, so they are fitted to it.
-    """
-    left = papers.paper(KEY).setting["nodes_left"]
     for run, group in table[table["kind"] != Kind.PUBLISHED].groupby("run", sort=False):
         if (group["status"] != "ok").any() or not TRANSPORTS[group["transport"].iloc[0]].datagrams:
             continue  # the statements are about QUIC
         first, share = group.iloc[0], group.set_index("phase")["share_percent"]
         shares = ", ".join(f"{name} {value:.1f} %" for name, value in share.items())
         evidence = f"{run}: {shares}; other is mostly our hashing, which the paper does not mention"
-        standing = replace(_standing(first, left), fitted=first["mode"] == "virtual")
+        # On the virtual clock, nodes decode, encode and write at the rates of Table 1.
+        standing = replace(_standing(first, "nodes_left"), fitted=first["mode"] == "virtual")
         yield Verdict(judge(share), evidence, str(first["kind"]), standing)
 
 
 def _saving(contrast: pd.DataFrame, runs: pd.DataFrame, *, exactly: bool) -> Iterator[Verdict]:
-    """Judge the saving by its interval: above 0, and if `exactly` including the claimed one."""
     groups = dict(_pairs(runs))
     for row in contrast.to_dict("records"):  # empty for a single pair
         mode, group = row["mode"], groups[row["mode"]]
@@ -109,12 +102,10 @@ def _saving(contrast: pd.DataFrame, runs: pd.DataFrame, *, exactly: bool) -> Ite
             f"{row['saving_percent']:.2f} % saved, 95 % interval {low:.2f} to {high:.2f} % over "
             f"{row['repeats']} pairs; {row['verdict']}"
         )
-        nodes = papers.paper(KEY).setting["nodes"]
-        yield Verdict(outcome, evidence, kind_of(mode), _standing(group.iloc[0], nodes))
+        yield Verdict(outcome, evidence, kind_of(mode), _standing(group.iloc[0], "nodes"))
 
 
 def _restored(runs: pd.DataFrame, table: pd.DataFrame) -> Iterator[Verdict]:
-    """Judge whether each run ended with every block decoded, verified by hash and encoded."""
     ran = runs[(runs["experiment"] == "reencode") & (runs["status"] != "unsupported")]
     if len(ran):
         failed = ran[ran["status"] != "ok"]
@@ -122,14 +113,12 @@ def _restored(runs: pd.DataFrame, table: pd.DataFrame) -> Iterator[Verdict]:
             f"{len(ran) - len(failed)} of {len(ran)} re-encodings ended with every block at every "
             "node, each checked against its hash"
         )
-        left = papers.paper(KEY).setting["nodes_left"]
         outcome = FAILS if len(failed) else HOLDS
         first = table[table["run"] == LINK_ONLY].iloc[0]
-        yield Verdict(outcome, evidence, Kind.RUN, _standing(first, left))
+        yield Verdict(outcome, evidence, Kind.RUN, _standing(first, "nodes_left"))
 
 
 def _pairs(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the exchanges of the largest number of largest blocks, by mode."""
     exchanges = runs.query("experiment == 'exchange' and status == 'ok'")
     most = exchanges[exchanges["blocks"] == exchanges["blocks"].max()]
     for mode, group in most.groupby("mode", sort=False):
@@ -137,7 +126,6 @@ def _pairs(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _earlier_chunks(runs: pd.DataFrame) -> Iterator[Verdict]:
-    """Judge whether chunks are complete earlier with single streams, in every pair of runs."""
     for mode, group in _pairs(runs):
         paired = group.pivot_table(
             index="repeat", columns="streams", values="mean_chunk_seconds"
@@ -150,12 +138,10 @@ def _earlier_chunks(runs: pd.DataFrame) -> Iterator[Verdict]:
             f"a chunk is complete after {single:.3g} ms on average with a single stream, "
             f"{multiplexed:.3g} ms multiplexed; earlier in {earlier} of {len(paired)} pairs"
         )
-        nodes = papers.paper(KEY).setting["nodes"]
-        yield Verdict(outcome, evidence, kind_of(mode), _standing(group.iloc[0], nodes))
+        yield Verdict(outcome, evidence, kind_of(mode), _standing(group.iloc[0], "nodes"))
 
 
 def _starts_earlier(impaired: pd.DataFrame) -> Iterator[Verdict]:
-    """Judge whether the first chunk is complete earlier with 0-RTT than with full handshakes."""
     runs = _compared(impaired, EARLY)
     pairs = runs.pivot_table(index="repeat", columns="sessions", values="first_chunk_seconds")
     pairs = pairs.reindex(columns=["full", "0-rtt"]).dropna()
@@ -172,7 +158,6 @@ def _starts_earlier(impaired: pd.DataFrame) -> Iterator[Verdict]:
 
 
 def _independent(impaired: pd.DataFrame) -> Iterator[Verdict]:
-    """Judge whether loss delays chunks less on separate streams than on a single stream."""
     runs = _compared(impaired, LOSSY)
     means = runs.pivot_table(
         index=["repeat", "streams"],

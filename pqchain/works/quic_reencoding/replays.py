@@ -137,7 +137,7 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
     # The sequential blocks were replayed as repeats, so that processes could run in parallel.
     phases[LINK_ONLY] = _as_sequence(phases[LINK_ONLY])
     reference = pd.concat([virtual["reference"], virtual["reference series"]], ignore_index=True)
-    impaired = [(pair.conditions, virtual[pair.name]) for pair in _comparisons()]
+    impaired = [(columns, virtual[name]) for name, _, columns in _comparisons()]
     joined = pd.concat([*phases.values(), series, reference, *shaped], ignore_index=True)
     joined.attrs = {}
     frames = {
@@ -168,21 +168,18 @@ def _without_native(amount: Amount) -> Amount:
 
 
 def _table1(amount: Amount) -> Iterator[Order]:
-    """Yield Table 1 on the virtual clock: with the link alone, and with the processor."""
     options = {"block-bytes": amount.block_bytes, "sources": "all"}
     yield from _orders(LINK_ONLY, options, amount.blocks)
     yield from _orders(CALIBRATED, options | {"datagram-seconds": DATAGRAM_SECONDS}, 1)
 
 
 def _series(amount: Amount) -> Iterator[Order]:
-    """Yield Figure 1: single and multiplexed streams, the longest first."""
     for blocks, repeats in reversed(amount.series):
         size, datagram = amount.series_block_bytes, amount.series_datagram_bytes
         yield from _orders("series", _exchange(blocks, size, datagram), repeats)
 
 
 def _reference(amount: Amount) -> Iterator[Order]:
-    """Yield replays over aioquic and, at the same sizes, over the default transport."""
     blocks, size, repeats = amount.reference_series
     # A single transport if aioquic is the default.
     for transport in dict.fromkeys(["aioquic", registry.default()]):
@@ -192,44 +189,26 @@ def _reference(amount: Amount) -> Iterator[Order]:
         yield from _orders("reference series", _exchange(blocks, size, 1452) | over, repeats)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Comparison:
-    """A comparison under latency."""
-
-    name: str
-    options: Mapping[str, Any]
-    conditions: Mapping[str, Any]
-    """Columns of IMPAIRED."""
-
-
-def _comparisons() -> Iterator[_Comparison]:
-    delay, loss_rate = IMPAIRMENT["delay_seconds"], IMPAIRMENT["loss"]
+def _comparisons() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Yield the name and the options of each comparison, and its columns of IMPAIRED."""
+    delay = IMPAIRMENT["delay_seconds"]
     for sessions in ("full", "0-rtt"):
         # The failure is detected after session tickets have arrived, which 0-RTT needs.
         options = {"block-bytes": _SHAPED_BLOCK_BYTES, "sources": "all", "sessions": sessions}
-        yield _Comparison(
-            name=f"{EARLY} {sessions}",
-            options=options | {"delay-seconds": delay},
-            conditions={"comparison": EARLY, "sessions": sessions, "loss": 0.0}
-            | {"delay_seconds": delay},
-        )
-    for loss in (0.0, loss_rate):
+        columns = {"comparison": EARLY, "sessions": sessions, "loss": 0.0, "delay_seconds": delay}
+        yield f"{EARLY} {sessions}", options | {"delay-seconds": delay}, columns
+    for loss in (0.0, IMPAIRMENT["loss"]):
         options = _exchange(int(IMPAIRMENT["blocks"]), int(IMPAIRMENT["block_bytes"]), 1452)
-        yield _Comparison(
-            name=f"{LOSSY} {loss}",
-            options=options | {"delay-seconds": delay, "loss": loss},
-            conditions={"comparison": LOSSY, "sessions": "kept", "loss": loss}
-            | {"delay_seconds": delay},
-        )
+        columns = {"comparison": LOSSY, "sessions": "kept", "loss": loss, "delay_seconds": delay}
+        yield f"{LOSSY} {loss}", options | {"delay-seconds": delay, "loss": loss}, columns
 
 
 def _impaired(amount: Amount) -> Iterator[Order]:
-    for pair in _comparisons():
-        yield from _orders(pair.name, pair.options, amount.impaired_repeats)
+    for name, options, _ in _comparisons():
+        yield from _orders(name, options, amount.impaired_repeats)
 
 
 def _exchange(blocks: int, size: int, datagram_bytes: int) -> dict[str, Any]:
-    """Return the options of an exchange on one stream and on many."""
     return {
         "experiment": "exchange",
         "block-bytes": size,
@@ -240,7 +219,6 @@ def _exchange(blocks: int, size: int, datagram_bytes: int) -> dict[str, Any]:
 
 
 def _orders(name: str, values: Mapping[str, Any], repeats: int) -> Iterator[Order]:
-    """Yield a replay with the seeds from 0, several small repeats in one process."""
     # Starting a process takes longer than a small replay.
     size = int(values["block-bytes"]) * int(values.get("blocks", 1))
     per_process = 1 if size > WHOLE_BLOCK_BYTES else 5
@@ -250,12 +228,10 @@ def _orders(name: str, values: Mapping[str, Any], repeats: int) -> Iterator[Orde
 
 
 def _as_sequence(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return repeats of one block as one repeat of several sequential blocks."""
     return frame.assign(block=frame["repeat"], repeat=0)
 
 
 def _live(amount: Amount, step: Callable[[], None]) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield a block re-encoded over sockets, by transport."""
     for transport, name in _LIVE.items():
         live = Scenario(
             mode="loopback",
@@ -276,8 +252,6 @@ def _options(values: Mapping[str, Any]) -> list[str]:
 
 
 def _run_processes(orders: Sequence[Order], step: Callable[[], None]) -> dict[str, pd.DataFrame]:
-    """Run virtual replays in processes of their own, one per processor at a time."""
-
     def run(order: Order) -> tuple[str, pd.DataFrame]:
         name, options, first = order
         with scratch.folder() as folder:
@@ -323,7 +297,6 @@ def _live_datagram_bytes() -> int:
 
 
 def _live_pairs(count: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
-    """Yield pairs of single and multiplexed streams on real sockets."""
     for repeat in range(count):
         pair = Scenario(
             experiment="exchange",
@@ -360,7 +333,6 @@ def _shaped(repeats: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
 
 @contextmanager
 def _progress_bar(total: int, show: bool) -> Iterator[Callable[[], None]]:
-    """Yield a function that advances the progress bar by one replay."""
     from tqdm import tqdm
 
     with tqdm(total=total, unit="replay", disable=not show, desc=KEY, leave=False) as bar:

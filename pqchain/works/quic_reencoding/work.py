@@ -126,12 +126,10 @@ class QuicReencoding(Work):
 
 
 def _run(table: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the rows of a run of Table 1; none if it failed."""
     return table[(table["run"] == name) & (table["status"] == "ok")]
 
 
 def _link_facts(table: pd.DataFrame) -> dict[str, Any]:
-    """Return the transfer of Table 1 with the link alone, and as printed."""
     rows = _run(table, LINK_ONLY).set_index("phase")
     if rows.empty:
         return {}
@@ -142,8 +140,6 @@ def _link_facts(table: pd.DataFrame) -> dict[str, Any]:
 
 
 def _reader(kind: Kind, values: Mapping[tuple[str, str], float]) -> Reader:
-    """Read numbers by printed name and quantity."""
-
     def read(name: str, quantity: str, implementation: str) -> Number:
         if (name, quantity) not in values or not math.isfinite(values[name, quantity]):
             raise Undecided(f"this run has no {described(quantity)} of {name}")
@@ -173,7 +169,6 @@ def _phase(row: Mapping[Any, Any]) -> Shown:
 
 
 def _remark(row: Mapping[Any, Any], column: str) -> str:
-    """Return a remark, after the status unless that is "ok"."""
     return str(row[column]) if row["status"] == "ok" else f"{row['status']}: {row[column]}"
 
 
@@ -206,7 +201,6 @@ def streams(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> Iterato
 
 
 def _means(impaired: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the means over the runs of each condition."""
     keys = ["comparison", "streams", "sessions", "loss", "delay_seconds", "blocks", "block_bytes"]
     fine = impaired[impaired["status"] == "ok"]
     for group, runs in fine.groupby(keys, sort=False):

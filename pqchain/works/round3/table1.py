@@ -27,7 +27,6 @@ HALVES = {"table1-kem": "KEM", "table1-signature": "signature"}
 """The two halves of the table, and the heading of their first column."""
 
 VARIANTS = {"ref": "reference", "avx2": "AVX2"}
-"""The printed implementations, in the order of the columns."""
 
 VERSIONS = ("liboqs-0.13", "liboqs-0.7.1")
 """The library of most columns, and the one that checks it."""

@@ -14,14 +14,7 @@ from pqchain.algorithms import OPERATIONS
 from pqchain.figures import RATIO, SECONDS
 from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
-from pqchain.works.round3.table1 import (
-    HALVES,
-    QUANTITIES,
-    VARIANTS,
-    cross_check,
-    speedups,
-    table1,
-)
+from pqchain.works.round3.table1 import HALVES, QUANTITIES, VARIANTS, cross_check, speedups, table1
 from pqchain.works.work import Bench, Frames, Work
 
 
@@ -111,7 +104,6 @@ def halves(table: pd.DataFrame, entries: Mapping[str, Mapping[str, Any]]) -> Ite
 
 
 def _remarks(table: pd.DataFrame, differences: Mapping[str, str]) -> list[str]:
-    """Return why columns differ from the printed ones, by algorithm and by cell."""
     names = table["algorithm"].drop_duplicates()
     remarks = [f"{name}: {differences[name]}" for name in names if name in differences]
     for row in table[~table["quantity"].str.endswith("_cycles")].to_dict("records"):

@@ -1,4 +1,4 @@
-/* One library of every fault: its file's name, such as sign_exits.so, says which. */
+/* A library with every fault: its file name, such as sign_exits.so, selects one. */
 #define _GNU_SOURCE
 #include "pq_native.h"
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ static uint8_t sum(const uint8_t *message, size_t message_bytes) {
 
 static int is(const char *name) { return strcmp(fault, name) == 0; }
 
-/* Do what a fault says, if it is one of this function: exit, abort, hang, print, crash. */
+/* Execute the selected fault if it is one of this function: exit, abort, hang, print, crash. */
 static void misbehave(const char *function) {
     size_t length = strlen(function);
     if (strncmp(fault, function, length) != 0 || fault[length] != '_') return;

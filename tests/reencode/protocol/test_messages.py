@@ -1,4 +1,4 @@
-"""What goes over a channel comes out whole, however it is cut."""
+"""Messages are read completely from any fragmentation of a channel."""
 
 import pytest
 from hypothesis import given
@@ -81,6 +81,6 @@ def test_invalid_messages_are_rejected(wire):
 
 @pytest.mark.parametrize("length", [0, (1 << 20) - 3, 1 << 20, 2**32 - 1])
 def test_invalid_length_is_rejected_at_once(length):
-    """Four zeros made a reader go round forever."""
+    """A length of zero once made a reader loop forever."""
     with pytest.raises(DataError, match=f"must have 1 to 1048572 bytes; got {length}"):
         list(Reader().feed(length.to_bytes(4, "big") + b"more"))

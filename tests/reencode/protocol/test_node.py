@@ -1,4 +1,4 @@
-"""One node with a transport of the test's own: what it says to the well-behaved and the others."""
+"""One node with a recording transport: its answers to honest and faulty peers."""
 
 import pytest
 
@@ -17,7 +17,7 @@ PLAN = {"epoch": 2, "leader": 1, "members": [0, 1, 2, 3]}
 
 @pytest.fixture
 def mesh(tmp_path):
-    """Node 0 of five, connected to all: the node, its wire, the sessions and all the stores."""
+    """Return node 0 of five connected to all, its transport, sessions and all stores."""
     one = small(streams="single")
     runs.prepare(one, tmp_path)
     wire = Wire()
@@ -31,7 +31,7 @@ def mesh(tmp_path):
 
 
 def ask(node, wire, **request):
-    """Let node 1 ask for a chunk; return the kinds of answer."""
+    """Let node 1 request a chunk; return the kinds of answers."""
     message = {"type": "get", "index": 0, "epoch": 1, **request}
     node.handle(Received(101, 7, pack(message), False), 0.02)
     works(node, 0.02)
@@ -77,7 +77,7 @@ def test_only_the_violating_peer_is_disconnected(mesh, data):
 
 
 def gathering(mesh):
-    """Let the node begin to gather: another has found node 4 dead."""
+    """Let the node start gathering: a peer reports node 4 as dead."""
     node, wire, sessions, _ = mesh
     node.handle(Received(101, 0, beat(plan=PLAN), False), 0.02)
     works(node, 0.02)
@@ -85,7 +85,7 @@ def gathering(mesh):
 
 
 def asked(wire):
-    """Return which node was asked on which session and channel."""
+    """Return the session and channel of the request to each node."""
     return {wire.dialled[session]: (session, channel) for session, channel, _ in wire.said("get")}
 
 
@@ -97,7 +97,7 @@ def test_chunk_of_a_wrong_length_is_rejected_and_not_requested_again(mesh):
     assert wire.closed == [(session, "protocol violation")]
     assert set(asked(wire)) == {1, 2, 3}
     before = len(wire.said("get"))
-    # It comes back, but is not trusted with this chunk any more, though 4 is gone.
+    # It reconnects, but is not asked for this chunk again, although 4 is gone.
     node.handle_timer(0.3)
     fresh = max(wire.dialled)
     assert wire.dialled[fresh] == 1
@@ -144,7 +144,7 @@ def test_restarted_peer_is_redialled(mesh):
 
 
 def test_unfinished_requests_per_member_are_bounded(mesh):
-    """Counted, not timed: bytes of half messages, requests that wait, confirmations kept."""
+    """Counts bytes of partial messages, waiting requests and stored confirmations."""
     node, wire, _, folder = mesh
     half = (1_000_000).to_bytes(4, "big") + b"x" * 900_000
     for channel in range(100, 110):
@@ -159,7 +159,7 @@ def test_unfinished_requests_per_member_are_bounded(mesh):
     assert len(wire.said("none")) == 50
     get = {"type": "get", "block": manifest.block_hash, "epoch": 1, "index": 0}
     node.handle(Received(103, 5, pack(get), False), 0.02)
-    assert node._server.waiting == {2: MAX_WAITING, 3: 1}  # one peer does not crowd out others
+    assert node._server.waiting == {2: MAX_WAITING, 3: 1}  # one peer does not displace others
     assert len(wire.said("none")) == 50
     stored = {f"{number:064x}": "0" * 16 for number in range(1000)}
     node.handle(Received(103, 7, beat(plan=PLAN) + beat(plan=PLAN, stored=stored), False), 0.02)
@@ -177,7 +177,7 @@ def test_channels_and_sessions_per_member_are_bounded(mesh):
     assert len(node._peers.readers) == before
     (manifest,) = ChunkStore(folder / "0").manifests()
     get = {"type": "get", "block": manifest.block_hash, "epoch": 1, "index": 0}
-    for channel in range(2 * MAX_CHANNELS):  # those that are ended do not count
+    for channel in range(2 * MAX_CHANNELS):  # closed channels do not count
         node.handle(Received(102, channel, pack(get), True), 0.02)
     assert wire.closed == [(101, "protocol violation")]
     for session in range(1000, 1000 + 3 * MAX_SESSIONS):
@@ -189,7 +189,7 @@ def test_channels_and_sessions_per_member_are_bounded(mesh):
 
 
 def test_second_request_on_a_channel_is_rejected(tmp_path):
-    """The transport would raise at bytes behind the end of a stream, and the node would end."""
+    """Bytes after the end of a stream would raise in the transport and end the node."""
     runs.prepare(small(), tmp_path)
     wire = Wire()
     node = ReencodingNode(0, small(), ChunkStore(tmp_path / "0"), wire)

@@ -34,5 +34,3 @@ def test_all_nodes_must_confirm_the_same_placement():
     assert told.agree(0, [1], ["a"])
     assert not told.agree(0, [1], ["a", "b"])
     assert told.of(1) == {"a": "x"}
-    told.clear()
-    assert told.of(1) == {}

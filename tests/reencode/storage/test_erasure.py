@@ -1,4 +1,4 @@
-"""The code: every way to lose chunks recovers; engines and libraries give the same bytes."""
+"""Erasure codes: every loss recovers; engines and libraries give equal bytes."""
 
 import subprocess
 from itertools import combinations
@@ -26,7 +26,7 @@ def encoded(code, data):
     return [*data, *parity]
 
 
-def test_parity_matrices_are_those_of_reedsolo():
+def test_parity_matrices_equal_reedsolo():
     first = ((233, 139, 61, 142, 99, 27, 7), (196, 127, 56, 176, 186, 34, 14),
              (44, 245, 4, 63, 216, 56, 8))  # fmt: skip
     assert np.array_equal(erasure.parity_matrix(7, 3), first)
@@ -34,8 +34,8 @@ def test_parity_matrices_are_those_of_reedsolo():
     assert np.array_equal(erasure.parity_matrix(6, 3), np.array(first)[:, 1:])
 
 
-def test_no_program_is_started_to_look_for_an_engine(monkeypatch):
-    """A compiler that is asked where a library is leaves files behind if it is killed."""
+def test_engine_detection_starts_no_program(monkeypatch):
+    """A killed compiler that searches a library would leave files."""
     monkeypatch.setattr(subprocess, "Popen", lambda *given, **named: pytest.fail("started"))
     erasure._isal.cache_clear()
     assert erasure.unavailable_reason("numpy") == ""
@@ -54,7 +54,7 @@ def test_engines_agree_byte_for_byte(code, length):
 
 def test_galois_agrees_byte_for_byte():
     galois = pytest.importorskip("galois", reason="galois is not installed: the dev extra has it")
-    # Calculated, not compiled: compiling takes longer than all other tests of the code.
+    # Interpreted: compiling takes longer than all other tests of the code.
     gf = galois.GF(2**8, irreducible_poly=0x11D, compile="python-calculate")
     for code in CODES:
         data = rows(code[0], 64)
@@ -65,7 +65,7 @@ def test_galois_agrees_byte_for_byte():
 
 @pytest.mark.parametrize("engine", ["isal", "numpy"])
 @pytest.mark.parametrize("code", CODES)
-def test_every_way_to_lose_three_chunks_recovers(engine, code):
+def test_every_loss_of_three_chunks_recovers(engine, code):
     codec = ReedSolomon(*code, engine=engine)
     chunks = encoded(codec, rows(code[0], 72))
     ways = list(combinations(range(codec.chunks), 3))
@@ -78,7 +78,7 @@ def test_every_way_to_lose_three_chunks_recovers(engine, code):
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_the_oracle_recovers_every_way_too(code):
+def test_reedsolo_recovers_every_loss_too(code):
     codec = ReedSolomon(*code, engine="reedsolo")
     chunks = encoded(codec, rows(code[0], 1))
     for lost in combinations(range(codec.chunks), 3):
@@ -103,7 +103,7 @@ def test_any_k_chunks_of_any_code_recover(data_chunks, parity_chunks, length, se
 
 
 @given(left=st.integers(0, 255), right=st.integers(1, 255), other=st.integers(0, 255))
-def test_the_field_is_a_field(left, right, other):
+def test_gf256_satisfies_the_field_axioms(left, right, other):
     times = erasure.products()
     (inverse,) = np.flatnonzero(times[right] == 1)
     assert times[times[left, right], inverse] == left
@@ -111,12 +111,12 @@ def test_the_field_is_a_field(left, right, other):
     assert times[left, right] == times[right, left]
 
 
-def test_auto_takes_the_fastest_and_says_which():
+def test_auto_selects_the_fastest_engine():
     assert ReedSolomon(7, 3).engine == "isal"
     assert not any(map(erasure.unavailable_reason, erasure.ENGINES))
 
 
-def test_without_isal_auto_takes_numpy(monkeypatch):
+def test_auto_selects_numpy_without_isal(monkeypatch):
     monkeypatch.setattr(erasure, "_isal", lambda: None)
     assert ReedSolomon(7, 3).engine == "numpy"
     with pytest.raises(Unsupported, match="pip install pyeclib"):
@@ -124,12 +124,12 @@ def test_without_isal_auto_takes_numpy(monkeypatch):
 
 
 @pytest.mark.parametrize("code", [(0, 3), (3, 0), (253, 3), (-1, 3)])
-def test_impossible_codes_are_refused(code):
+def test_invalid_codes_are_rejected(code):
     with pytest.raises(UsageError, match="at most 255 in total"):
         ReedSolomon(*code)
 
 
-def test_unknown_engines_are_refused():
+def test_unknown_engines_are_rejected():
     with pytest.raises(UsageError, match="expected auto, isal"):
         ReedSolomon(7, 3, engine="fpga")
 
@@ -142,7 +142,7 @@ def test_too_few_chunks_are_named():
         codec.recover(present, {3: np.zeros(64, np.uint8)})
 
 
-def test_chunks_of_wrong_length_are_refused():
+def test_chunks_of_wrong_length_are_rejected():
     codec = ReedSolomon(7, 3)
     data = rows(7, 64)
     with pytest.raises(BadLength, match="data chunks must be 7; got 6"):

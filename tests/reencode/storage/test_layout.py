@@ -1,4 +1,4 @@
-"""Lengths of chunks, and which codes there are."""
+"""Chunk lengths and valid codes."""
 
 import pytest
 from hypothesis import given
@@ -9,18 +9,18 @@ from pqchain.reencode.storage.layout import ALIGNMENT_BYTES, check_code, chunk_b
 
 
 @given(block=st.integers(1, 10**9), data_chunks=st.integers(1, 200))
-def test_chunks_hold_the_block_and_little_more(block, data_chunks):
+def test_chunks_cover_the_block_with_little_padding(block, data_chunks):
     size = chunk_bytes(block, data_chunks)
     assert size % ALIGNMENT_BYTES == 0
     assert block <= size * data_chunks < block + data_chunks * ALIGNMENT_BYTES
 
 
-def test_empty_blocks_are_refused():
+def test_empty_blocks_are_rejected():
     with pytest.raises(UsageError, match="block_bytes must be at least 1; got 0"):
         chunk_bytes(0, 7)
 
 
 @pytest.mark.parametrize("code", [(0, 3), (7, 0), (200, 56)])
-def test_impossible_codes_are_refused(code):
+def test_invalid_codes_are_rejected(code):
     with pytest.raises(UsageError, match="a code over GF"):
         check_code(*code)

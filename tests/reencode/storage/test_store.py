@@ -39,7 +39,7 @@ def files(chunk_store):
     return sorted(path.name for path in chunk_store.folder.rglob("*") if path.is_file())
 
 
-def test_what_is_stored_comes_back(stored):
+def test_stored_blocks_load_unchanged(stored):
     chunk_store, manifest, chunks = stored
     assert chunk_store.manifests() == [manifest]
     assert chunk_store.indices(manifest) == [2]
@@ -79,7 +79,7 @@ def test_padding_is_recorded_and_removed(stored, block):
 
 
 @pytest.mark.parametrize("at", [0, 100, 383])
-def test_a_flipped_byte_is_found_on_read(stored, at):
+def test_flipped_byte_is_detected_on_read(stored, at):
     chunk_store, manifest, _ = stored
     path = place(chunk_store, manifest, "chunk-2")
     data = bytearray(path.read_bytes())
@@ -89,7 +89,7 @@ def test_a_flipped_byte_is_found_on_read(stored, at):
         chunk_store.get(manifest, 2)
 
 
-def test_a_cut_chunk_is_found_on_read(stored):
+def test_truncated_chunk_is_detected_on_read(stored):
     chunk_store, manifest, _ = stored
     path = place(chunk_store, manifest, "chunk-2")
     path.write_bytes(path.read_bytes()[:-1])
@@ -97,13 +97,13 @@ def test_a_cut_chunk_is_found_on_read(stored):
         chunk_store.get(manifest, 2)
 
 
-def test_a_missing_chunk_is_named(stored):
+def test_missing_chunk_is_named(stored):
     chunk_store, manifest, _ = stored
     with pytest.raises(DataError, match=r"chunk 3 of block .* is missing"):
         chunk_store.get(manifest, 3)
 
 
-def test_a_chunk_of_wrong_length_or_content_leaves_nothing(stored):
+def test_invalid_chunk_is_not_stored(stored):
     chunk_store, manifest, chunks = stored
     before = files(chunk_store)
     with pytest.raises(BadLength, match="as in its manifest"):
@@ -115,7 +115,7 @@ def test_a_chunk_of_wrong_length_or_content_leaves_nothing(stored):
     assert files(chunk_store) == before
 
 
-def test_a_failing_disk_leaves_nothing(stored, monkeypatch):
+def test_failed_write_leaves_no_file(stored, monkeypatch):
     chunk_store, manifest, chunks = stored
     before = files(chunk_store)
     write = ChunkStore._write
@@ -133,7 +133,7 @@ def test_a_failing_disk_leaves_nothing(stored, monkeypatch):
     assert chunk_store.manifests() == [manifest]
 
 
-def test_the_newest_epoch_counts_and_the_old_stays_until_removed(stored):
+def test_newest_epoch_is_read_and_old_ones_are_kept(stored):
     chunk_store, manifest, chunks = stored
     newer = replace(manifest, epoch=2)
     chunk_store.put(newer, 2, chunks[2])
@@ -145,13 +145,13 @@ def test_the_newest_epoch_counts_and_the_old_stays_until_removed(stored):
     chunk_store.remove(manifest.block_hash, 1)
 
 
-def test_storing_again_replaces(stored):
+def test_second_store_replaces_the_first(stored):
     chunk_store, manifest, chunks = stored
     chunk_store.put(manifest, 2, chunks[2])
     assert files(chunk_store) == ["chunk-2", "manifest.json"]
 
 
-def test_fsync_stores_the_same(tmp_path, block):
+def test_fsync_stores_equal_bytes(tmp_path, block):
     manifest, chunks = encode_block(block, CODE, epoch=1, members=MEMBERS)
     chunk_store = ChunkStore(tmp_path, synchronise=True)
     chunk_store.put(manifest, 0, chunks[0])
@@ -171,7 +171,7 @@ def test_fsync_stores_the_same(tmp_path, block):
         ({"colour": "red"}, "has the fields"),
     ],
 )
-def test_a_broken_manifest_is_refused(stored, change, message):
+def test_broken_manifest_is_rejected(stored, change, message):
     chunk_store, manifest, _ = stored
     path = place(chunk_store, manifest, "manifest.json")
     content = {**json.loads(path.read_text()), **change}
@@ -182,7 +182,7 @@ def test_a_broken_manifest_is_refused(stored, change, message):
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"\xff"])
-def test_what_is_no_json_is_refused(stored, content):
+def test_invalid_json_is_rejected(stored, content):
     chunk_store, manifest, _ = stored
     place(chunk_store, manifest, "manifest.json").write_bytes(content)
     with pytest.raises(DataError, match="cannot be read"):
@@ -191,13 +191,13 @@ def test_what_is_no_json_is_refused(stored, content):
         chunk_store.manifest(manifest.block_hash, 7)
 
 
-def test_a_manifest_survives_its_json_and_its_digest_is_its_content(stored, tmp_path):
+def test_manifest_round_trips_and_digest_covers_content(stored, tmp_path):
     _, manifest, _ = stored
     (tmp_path / "here").write_text(checksum.dumps(json.loads(manifest.to_json())))
     assert Manifest.read(tmp_path / "here") == manifest
     assert replace(manifest, epoch=2).digest != manifest.digest == replace(manifest).digest
 
 
-def test_an_empty_block_is_refused():
+def test_empty_block_is_rejected():
     with pytest.raises(UsageError, match="block_bytes must be at least 1; got 0"):
         store.encode_block(b"", CODE, epoch=1, members=MEMBERS)

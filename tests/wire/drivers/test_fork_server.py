@@ -21,7 +21,7 @@ def fails_at_once(index, transport, folder):
 
 
 def breaks_at_once(index, transport, folder):
-    raise RuntimeError("nobody foresaw this")
+    raise RuntimeError("unexpected")
 
 
 class Breaks:
@@ -34,7 +34,7 @@ class Breaks:
         self.timed = None
 
     def start(self, now):
-        """Dial nobody."""
+        """Dial no peer."""
 
     def begin(self, now):
         self.timed = now
@@ -97,11 +97,11 @@ def wait(condition, seconds=60):
     ("factory", "why"),
     [
         ("fails_at_once", "ended early: node 0 has no wish to live"),
-        ("breaks_at_once", "ended early: RuntimeError: nobody foresaw this"),
+        ("breaks_at_once", "ended early: RuntimeError: unexpected"),
         ("Breaks", "ended early: ZeroDivisionError: a mistake. See its log"),
     ],
 )
-def test_a_node_that_dies_is_one_message_and_nothing_is_left(factory, why, tmp_path, monkeypatch):
+def test_dead_node_is_reported_once_and_cleaned_up(factory, why, tmp_path, monkeypatch):
     monkeypatch.setenv("PQCHAIN_TEST", str(os.getpid()))
     with pytest.raises(PqchainError, match=r"^the process of node [01] ended early: ") as caught:
         processes.run(job(factory), tmp_path)
@@ -111,7 +111,7 @@ def test_a_node_that_dies_is_one_message_and_nothing_is_left(factory, why, tmp_p
     wait(lambda: not children())
 
 
-def test_timers_that_are_due_already_ring(tmp_path):
+def test_overdue_timers_fire(tmp_path):
     # uvloop gives handles of another kind for those.
     result = processes.run(job("Late"), tmp_path)
     assert [node.report for node in result.nodes] == [{"rings": 5}] * 2
@@ -131,7 +131,7 @@ def test_one_fork_server_runs_several_jobs_and_its_end_is_reported(tmp_path):
 @pytest.mark.parametrize(
     "how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)]
 )
-def test_whoever_is_interrupted_leaves_no_process_and_no_half_file(how, tmp_path):
+def test_interruption_leaves_no_process_or_partial_file(how, tmp_path):
     output = tmp_path / "runs.csv"
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -157,5 +157,5 @@ def test_whoever_is_interrupted_leaves_no_process_and_no_half_file(how, tmp_path
     assert b"Traceback" not in errors
     wait(lambda: not children())
     assert not output.exists()
-    if how is signal.SIGINT:  # nobody cleans up after SIGKILL but the system
+    if how is signal.SIGINT:  # only the system cleans up after SIGKILL
         assert list(temporary.iterdir()) == []

@@ -1,4 +1,4 @@
-"""A node on sockets: which address it cannot have, and what comes before its start."""
+"""A node on sockets: unavailable addresses, and data before its start."""
 
 import asyncio
 import gc
@@ -40,7 +40,7 @@ asyncio.run(main())
 """
 
 
-def test_a_port_in_use_is_named(tmp_path):
+def test_port_in_use_is_named(tmp_path):
     infos = registry.TRANSPORTS.values()
     names = [info.name for info in infos if not info.unavailable_reason()]
     with socket.socket() as tcp:
@@ -61,7 +61,7 @@ def test_a_port_in_use_is_named(tmp_path):
     assert all(f"port {port}" in line and "Free the port" in line for line in lines)
 
 
-def test_namespaces_say_why_they_cannot_be_made(monkeypatch):
+def test_unavailable_namespaces_state_the_reason(monkeypatch):
     monkeypatch.setattr(namespaces.os, "geteuid", lambda: 1000)
     assert namespaces.unavailable_reason() == "network namespaces need root"
     with pytest.raises(Unsupported, match=r"need root\. Use loopback or virtual"):
@@ -81,7 +81,7 @@ class Silent:
         return lambda *_, **__: 0
 
 
-def test_sessions_that_come_before_the_start_are_kept(tmp_path, monkeypatch):
+def test_sessions_before_the_start_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(registry.TransportInfo, "open", lambda info, settings: Silent())
     job = Job(
         nodes=2, factory="tests.wire.echo:build", parameters={"nodes": 2}, transport="tcp-tls"
@@ -99,12 +99,14 @@ def test_sessions_that_come_before_the_start_are_kept(tmp_path, monkeypatch):
 
     try:
         asyncio.run(main())
-        assert gc.get_freeze_count() > 10_000  # a full collection in a turn would go through them
+        assert (
+            gc.get_freeze_count() > 10_000
+        )  # a full garbage collection within a turn would traverse them
     finally:
         gc.unfreeze()
 
 
-def test_what_a_member_sends_before_the_start_is_bounded(tmp_path, monkeypatch):
+def test_data_before_the_start_is_bounded(tmp_path, monkeypatch):
     closed = []
     silent = Silent()
     silent.close = lambda session, reason, *, now: closed.append((session, reason))

@@ -1,4 +1,4 @@
-"""Floods of first datagrams: what is kept is counted, and an honest client gets in."""
+"""Floods of first datagrams: state is bounded, and an honest client is admitted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.wire.pair import Pair
 HERE, THERE = ("127.0.0.1", 4433), ("127.0.0.2", 4433)
 
 
-def test_a_token_is_good_for_its_address_its_name_and_a_while() -> None:
+def test_token_is_bound_to_address_name_and_time() -> None:
     admission = Admission()
     token, retried = admission.token(HERE, b"original", 5.0)
     assert admission.check_token(token, HERE, retried, 6.0) == (b"original", retried)
@@ -39,7 +39,7 @@ def test_a_token_is_good_for_its_address_its_name_and_a_while() -> None:
     assert Admission().check_token(token, HERE, retried, 6.0) is None
 
 
-def test_who_is_half_open_is_counted_in_all_and_by_host() -> None:
+def test_half_open_connections_are_counted_in_total_and_per_host() -> None:
     admission = Admission()
     for session in range(MAX_UNVALIDATED):
         assert not admission.requires_token
@@ -58,7 +58,7 @@ def test_who_is_half_open_is_counted_in_all_and_by_host() -> None:
     assert admission.is_full("another")
 
 
-def test_one_too_many_makes_the_oldest_of_the_busiest_host_go() -> None:
+def test_overflow_evicts_the_oldest_of_the_busiest_host() -> None:
     admission = Admission(max_half_open=6, max_per_host=4)
     for session, host in enumerate(("first", "busy", "busy", "busy", "quiet")):
         assert admission.evict_for(host) is None
@@ -81,7 +81,7 @@ def pair(request: pytest.FixtureRequest) -> Pair:
     return Pair(library=LIBRARY)
 
 
-def test_a_flood_from_anywhere_keeps_little_and_nobody_out(pair: Pair) -> None:
+def test_flood_is_bounded_and_blocks_nobody(pair: Pair) -> None:
     rng, server = random.Random(1), pair.endpoints[1]
     sent = 0
     for number in range(MAX_UNVALIDATED + 400):
@@ -90,7 +90,9 @@ def test_a_flood_from_anywhere_keeps_little_and_nobody_out(pair: Pair) -> None:
     assert len(server.sessions) == MAX_UNVALIDATED
     assert len(server._by_id) <= 3 * MAX_UNVALIDATED
     assert server._retries == []
-    assert sent < 0.2 * 1200 * (MAX_UNVALIDATED + 400)  # nothing for who floods somebody else
+    assert sent < 0.2 * 1200 * (
+        MAX_UNVALIDATED + 400
+    )  # no admission for a client that floods another server
     session = pair.endpoints[0].dial(1, early=False, now=pair.now)
     for _ in range(20):
         pair.carry()
@@ -99,7 +101,7 @@ def test_a_flood_from_anywhere_keeps_little_and_nobody_out(pair: Pair) -> None:
     assert opened == [Opened(session, 1, True)]
 
 
-def test_without_a_flood_nobody_is_asked_for_a_token(pair: Pair) -> None:
+def test_tokens_are_required_only_in_a_flood(pair: Pair) -> None:
     pair.endpoints[0].dial(1, early=False, now=pair.now)
     pair.run()
     assert not any(data[0] & 0xF0 == 0xF0 for _, _, _, data in pair.wire)

@@ -34,12 +34,12 @@ async def wait(events, kind):
 
 async def main():
     known = generate(2, algorithm="Ed25519", certificate_key="p256")
-    stranger = generate(1, algorithm="Ed25519", certificate_key="p256")[0]
+    unknown_peer = generate(1, algorithm="Ed25519", certificate_key="p256")[0]
     directory, addresses, told = [each.public for each in known], {}, []
     server = opened_at(known[1], directory, addresses)
     addresses[1] = await server.listen("127.0.0.1", 0, told.append)
 
-    outside, events = opened_at(stranger, directory, addresses), []
+    outside, events = opened_at(unknown_peer, directory, addresses), []
     await outside.listen("127.0.0.1", 0, events.append)
     patience, sockets._CONNECT_SECONDS = sockets._CONNECT_SECONDS, 1.0
     session = outside.dial(1, early=False, now=0.0)
@@ -67,7 +67,7 @@ async def main():
     assert await wait(told, "Closed")
     await server.shutdown()
     answer = b"".join(event.data for event in events if isinstance(event, Received))
-    print(json.dumps({"stranger": strange, "peer": opened.peer, "answer": answer.decode()}))
+    print(json.dumps({"unknown_peer": strange, "peer": opened.peer, "answer": answer.decode()}))
 
 asyncio.run(main())
 """
@@ -79,7 +79,7 @@ def test_known_nodes_talk_and_unknown_ones_get_nothing():
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {"stranger": [], "peer": 0, "answer": "thanks"}
+    assert json.loads(done.stdout) == {"unknown_peer": [], "peer": 0, "answer": "thanks"}
 
 
 def test_floods_and_headers_are_bounded():

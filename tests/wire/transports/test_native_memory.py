@@ -1,4 +1,4 @@
-"""Memory that Python and the QUIC library share: nobody touches it after the other let it go."""
+"""Memory shared by Python and the QUIC library is not used after its release."""
 
 import asyncio
 import gc
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 
 @pytest.mark.parametrize("end", ["raised", "collected"])
 @pytest.mark.parametrize("use", ["lent", "placed", "resized"])
-def test_a_node_that_is_dropped_without_shut_harms_nothing(use, end):
-    """Each of the six ended by a segmentation fault before the handle had a finalizer."""
+def test_node_dropped_without_close_is_safe(use, end):
+    """Each of the six cases crashed before the handle had a finalizer."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.wire.transports.dropped", use, end],
         capture_output=True, text=True, timeout=120, check=False, cwd=ROOT,
@@ -42,8 +42,8 @@ def test_a_node_that_is_dropped_without_shut_harms_nothing(use, end):
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_a_forked_child_leaves_the_handle_alone():
-    """A child has the handle but not its thread; freeing it would wait for that for ever."""
+def test_forked_child_leaves_the_handle_alone():
+    """A forked child has the handle but not its thread; freeing it would wait forever."""
 
     async def forked():
         nodes, *_ = await dropped.connected()
@@ -64,7 +64,7 @@ def test_a_forked_child_leaves_the_handle_alone():
     asyncio.run(forked())
 
 
-def test_a_fabric_is_freed_with_its_owner_and_keeps_what_is_lent_until_then():
+def test_fabric_keeps_lent_memory_until_its_owner_is_freed():
     pair = NativePair(bits_per_second=1e6)
     client, session = pair.endpoints[0], pair.endpoints[0].dial(1, early=False, now=0.0)
     pair.run()
@@ -83,7 +83,7 @@ def test_a_fabric_is_freed_with_its_owner_and_keeps_what_is_lent_until_then():
         library.call("totals", handle, None, 0)
 
 
-def test_what_is_released_by_its_owner_stays_exported_while_it_is_lent():
+def test_lent_memory_stays_exported_after_release():
     pair = NativePair()
     session = pair.endpoints[0].dial(1, early=False, now=0.0)
     pair.run()
@@ -118,8 +118,8 @@ async def pause(condition):
     raise AssertionError("it never pending")
 
 
-def test_what_python_does_not_read_stays_with_the_sender():
-    """Once the window and some events are full, the peer waits: nothing more is kept of it."""
+def test_unread_data_stays_with_the_sender():
+    """Once the window and some events are full, the peer waits and no more is buffered."""
 
     async def flooded():
         nodes, here, _, heard = await dropped.connected()
@@ -137,7 +137,7 @@ def test_what_python_does_not_read_stays_with_the_sender():
         taken = length - left
         assert native._RECEIVE_WINDOW_BYTES / 2 < taken < 40 << 20
         assert grown < 64 << 20
-        # And it goes on when it is read.
+        # It continues after a read.
         asyncio.get_running_loop().add_reader(receiver._descriptor, receiver._deliver_events)
 
         def come():
@@ -152,8 +152,8 @@ def test_what_python_does_not_read_stays_with_the_sender():
     asyncio.run(flooded())
 
 
-def test_a_turn_of_the_loop_ends_in_time(monkeypatch):
-    """However much has come: what takes long leaves the rest to the next turn."""
+def test_event_loop_turn_is_bounded(monkeypatch):
+    """Long work leaves the rest to the next turn, for any amount of data."""
     taken = []
     monkeypatch.setattr(EventReader, "read", lambda box: taken.append(box) or [])
     box, monotonic = EventReader.__new__(EventReader), iter(range(100))
@@ -167,7 +167,7 @@ def test_a_turn_of_the_loop_ends_in_time(monkeypatch):
     assert len(taken) == 5
 
 
-def test_a_peer_that_reads_nothing_is_closed(monkeypatch):
+def test_non_reading_peer_is_closed(monkeypatch):
     monkeypatch.setattr(native, "MAX_QUEUED", 1000)
     pair = NativePair()
     session = pair.endpoints[0].dial(1, early=False, now=0.0)
@@ -181,7 +181,7 @@ def test_a_peer_that_reads_nothing_is_closed(monkeypatch):
     assert client.queued_bytes() == 20_000_000
     client.send(session, channel, chunk)
     assert client.queued_bytes() == 0
-    # It has not heard of that yet.
+    # It has not been notified yet.
     client.send(session, client.open(session), b"more")
     pair.step()
     assert [event.reason for event in client.events() if isinstance(event, Closed)] == [
@@ -191,7 +191,7 @@ def test_a_peer_that_reads_nothing_is_closed(monkeypatch):
     assert client.memory.lent == {}
 
 
-def test_the_oldest_of_too_many_sessions_of_a_member_is_ended():
+def test_excess_sessions_end_the_oldest():
     pair, count = NativePair(), 6
     sessions = []
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""QUIC endpoints in memory: who gets in, what 0-RTT saves and what a replay of it does."""
+"""QUIC endpoints in memory: authentication, 0-RTT and its replay."""
 
 import json
 from dataclasses import replace
@@ -37,7 +37,7 @@ def either(request):
 
 
 def native_pair(**changes):
-    """Return a pair over our own library; skip where an install says that it was left out."""
+    """Return a pair over the native library; skip if the installation omitted it."""
     if reason := registry.get("native").unavailable_reason():
         pytest.skip(reason)
     return NativePair(**changes)
@@ -56,7 +56,7 @@ def opened(pair, *, early=False):
     return session
 
 
-def test_both_sides_know_each_other(either):
+def test_both_sides_authenticate(either):
     session = opened(either)
     assert events(either, 0, Opened) == [Opened(session, 1, True)]
     assert events(either, 1, Opened) == [Opened(1, 0, False)]
@@ -79,7 +79,7 @@ def test_bytes_arrive_in_order_on_every_channel(either):
     assert client.queued_bytes() == 0
 
 
-def test_more_than_the_window_is_held_back_until_it_is_acknowledged(either):
+def test_sending_waits_for_acknowledgement_beyond_the_window(either):
     session = opened(either)
     client = either.endpoints[0]
     channel = client.open(session)
@@ -91,12 +91,12 @@ def test_more_than_the_window_is_held_back_until_it_is_acknowledged(either):
     assert client.queued_bytes() == 0
 
 
-def test_a_stranger_is_shut_out_and_the_node_never_hears_of_it(either):
-    stranger = either.strangers(3)[2]
-    either.join(2, stranger)
+def test_unknown_peer_is_rejected_without_an_event(either):
+    unknown_peer = either.unknown_identities(3)[2]
+    either.join(2, unknown_peer)
     session = either.endpoints[2].dial(1, early=False, now=either.now)
     either.run()
-    # It believes in the session, because it has seen the certificate; it learns better.
+    # The client has seen the certificate and opens the session; then it is closed.
     either.endpoints[2].send(session, 0, b"give me chunks", end=True)
     either.run()
     assert either.endpoints[1].events() == []
@@ -104,8 +104,8 @@ def test_a_stranger_is_shut_out_and_the_node_never_hears_of_it(either):
     assert [event.reason for event in closed] == ["no known identity was proven"]
 
 
-def test_a_known_name_with_a_wrong_key_is_shut_out(either):
-    impostor = either.strangers(1)[0]
+def test_known_name_with_a_wrong_key_is_rejected(either):
+    impostor = either.unknown_identities(1)[0]
     assert impostor.index == 0
     either.join(0, impostor)
     either.endpoints[0].dial(1, early=False, now=either.now)
@@ -113,8 +113,8 @@ def test_a_known_name_with_a_wrong_key_is_shut_out(either):
     assert either.endpoints[1].events() == []
 
 
-def test_a_server_with_another_certificate_is_not_believed(either):
-    impostor = either.strangers(2)[1]
+def test_server_with_another_certificate_is_rejected(either):
+    impostor = either.unknown_identities(2)[1]
     either.join(1, impostor)
     opened(either)
     assert [type(event) for event in either.endpoints[0].events()] == [Closed]
@@ -122,7 +122,7 @@ def test_a_server_with_another_certificate_is_not_believed(either):
 
 
 def request_time(pair, *, early):
-    """Return how many one-way delays after dialling the server has a request."""
+    """Return the one-way delays between dialling and the server's receipt of a request."""
     begun, client = pair.now, pair.endpoints[0]
     session = client.dial(1, early=early, now=pair.now)
     asked = False
@@ -145,7 +145,7 @@ def test_0_rtt_saves_a_round_trip(resuming):
 
 
 @pytest.mark.parametrize("over", [False, True], ids=["while it lasts", "when it is over"])
-def test_a_replayed_first_flight_does_nothing(over):
+def test_replayed_first_flight_does_nothing(over):
     pair = Pair()
     opened(pair)
     pair.endpoints[1].events()
@@ -161,17 +161,17 @@ def test_a_replayed_first_flight_does_nothing(over):
         pair.endpoints[0].close(session, "enough", now=pair.now)
         pair.run(quiet_seconds=20)
         assert [type(event) for event in server.events()] == [Closed]
-    # An attacker sends the very same bytes again, from elsewhere.
+    # An attacker replays the same bytes from another address.
     for data in first:
         server.receive(data, ("127.0.0.1", 66), pair.now)
     answers = server.datagrams(pair.now)
     assert server.events() == []
     assert server.early_sessions == 1
-    # It is offered a handshake that it cannot complete, and no more than thrice what it sent.
+    # It gets a handshake that it cannot complete, and at most three times its bytes.
     assert sum(len(data) for data, _ in answers) <= 3 * sum(map(len, first))
 
 
-def test_a_ticket_is_good_for_one_session(pair):
+def test_ticket_is_valid_once(pair):
     opened(pair)
     tickets = pair.endpoints[0]._received_tickets
     copy = tickets.pop_newest(1, pair.now)
@@ -182,12 +182,12 @@ def test_a_ticket_is_good_for_one_session(pair):
         pass
     tickets.add(copy)
     opened(pair, early=True)
-    # The copy was not accepted; the session came about by the challenge.
+    # The copy was not accepted; the session was authenticated by the challenge.
     assert pair.endpoints[1].early_sessions == 1
     assert len(events(pair, 1, Opened)) == 3
 
 
-def test_0_rtt_to_a_server_that_has_forgotten_falls_back(resuming):
+def test_0_rtt_falls_back_if_the_server_has_no_ticket(resuming):
     pair = resuming()
     opened(pair)
     pair.join(1, pair.identities[1])
@@ -206,7 +206,7 @@ def test_garbage_is_ignored(either, garbage):
         either.tap()
         either.inject(3, 1, garbage)
         either.run()
-        # At most a stateless reset, or which versions it speaks.
+        # At most a stateless reset or a version negotiation.
         assert all(len(data) < max(len(garbage), 100) for *_, data in either.tapped())
     else:
         either.endpoints[1].receive(garbage, ("127.0.0.1", 9), 0.0)
@@ -214,7 +214,7 @@ def test_garbage_is_ignored(either, garbage):
     assert either.endpoints[1].events() == []
 
 
-def test_closing_tells_the_other_side_only(either):
+def test_close_notifies_only_the_peer(either):
     session = opened(either)
     for endpoint in either.endpoints.values():
         endpoint.events()
@@ -225,7 +225,7 @@ def test_closing_tells_the_other_side_only(either):
     either.endpoints[0].send(session, 0, b"into the void")
 
 
-def test_what_is_sent_after_the_other_side_has_closed_is_lost(either):
+def test_data_after_a_peer_close_is_lost(either):
     session = opened(either)
     client, server = either.endpoints[0], either.endpoints[1]
     channel = client.open(session)
@@ -241,7 +241,7 @@ def test_what_is_sent_after_the_other_side_has_closed_is_lost(either):
     assert server.events() == []
 
 
-def test_a_stopped_channel_takes_nothing_more(either):
+def test_stopped_channel_accepts_no_data(either):
     session = opened(either)
     client, server = either.endpoints[0], either.endpoints[1]
     channel = client.open(session)
@@ -257,17 +257,17 @@ def test_a_stopped_channel_takes_nothing_more(either):
     assert server.queued_bytes() == 0
 
 
-def test_streams_of_one_packet_go_on_in_an_order_that_memory_does_not_decide():
-    """aioquic puts those that it has served at the end, in the order of a set."""
+def test_stream_order_within_a_packet_is_deterministic():
+    """aioquic moves served streams to the end, in the order of a set."""
     orders, kept = set(), []
     for _ in range(50):
         streams = [QuicStream(stream_id=4 * number) for number in range(40, 20, -3)]
-        kept.append(streams[::2])  # so that the next ones lie elsewhere
+        kept.append(streams[::2])  # so that the next ones get other addresses
         orders.add(tuple(stream.stream_id for stream in set(streams)))
     assert len(orders) == 1
 
 
-def test_the_log_is_on_our_clock(pair):
+def test_qlog_uses_the_driver_clock(pair):
     settings = pair.settings(pair.identities[0], log=True, datagram_bytes=1200)
     endpoint = QuicEndpoint(settings, AIOQUIC)
     pair.endpoints[0] = endpoint
@@ -280,13 +280,13 @@ def test_the_log_is_on_our_clock(pair):
     assert 1_000_000 <= min(times) <= max(times) < 1_001_000
 
 
-def test_too_long_datagrams_for_an_old_library_are_refused(pair):
+def test_too_long_datagrams_for_an_old_library_are_rejected(pair):
     old = replace(AIOQUIC, max_datagram_bytes=1500)
     with pytest.raises(Unsupported, match="datagram_bytes must be at most 1500"):
         QuicEndpoint(pair.settings(pair.identities[0], datagram_bytes=8952), old)
 
 
-def test_hundreds_of_channels_one_after_another(either):
+def test_hundreds_of_sequential_channels_work(either):
     session = opened(either)
     client, server = either.endpoints[0], either.endpoints[1]
     server.events()
@@ -300,7 +300,7 @@ def test_hundreds_of_channels_one_after_another(either):
         assert b"".join(event.data for event in events(either, 0, Received)) == b"thanks"
 
 
-def test_a_connection_that_qh3_breaks_ends_alone(monkeypatch):
+def test_qh3_error_ends_one_connection_only(monkeypatch):
     pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
     from pqchain.wire.transports.qh3 import LIBRARY as QH3
 
@@ -320,8 +320,8 @@ def test_a_connection_that_qh3_breaks_ends_alone(monkeypatch):
 
 
 @pytest.mark.parametrize("lengthened", [True, False])
-def test_qh3_answers_a_hello_of_aioquic_that_is_long_enough(lengthened):
-    """Not ours to mend: what aioquic fills its first datagram up with does not count for qh3."""
+def test_qh3_accepts_a_padded_aioquic_hello(lengthened):
+    """qh3 does not count the padding of aioquic's first datagram."""
     pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
     from pqchain.wire.transports.qh3 import LIBRARY as QH3
 

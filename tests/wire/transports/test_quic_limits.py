@@ -1,4 +1,4 @@
-"""What a member can make a QUIC endpoint keep: counted in memory, without sockets or clocks."""
+"""Bounds of the memory that a member can make a QUIC endpoint keep."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.wire.pair import Pair
 
 @pytest.fixture(params=["aioquic", "qh3"])
 def either(request):
-    """Return a pair of each library whose queues are ours."""
+    """Return a pair of each library with pqchain's queues."""
     if request.param == "aioquic":
         return Pair()
     pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
@@ -36,8 +36,8 @@ def events(pair, index, kind):
 
 
 @pytest.mark.parametrize("kind", ["pieces", "bytes"])
-def test_a_session_whose_peer_reads_nothing_is_closed(either, monkeypatch, kind):
-    """What waits is counted: every piece, and of bytes those that only the queue has."""
+def test_session_with_a_non_reading_peer_is_closed(either, monkeypatch, kind):
+    """Counts waiting pieces, and bytes that only the queue keeps."""
     monkeypatch.setattr(limits, "MAX_QUEUED", 1000)
     monkeypatch.setattr(limits, "MAX_QUEUED_BYTES", 1 << 20)
     opened(either)
@@ -59,7 +59,7 @@ def test_a_session_whose_peer_reads_nothing_is_closed(either, monkeypatch, kind)
     assert [event.reason for event in events(either, 0, Closed)] == [limits.PEER_NOT_READING]
 
 
-def test_what_is_handed_to_a_library_for_many_channels_is_bounded(pair, monkeypatch):
+def test_bytes_passed_to_the_library_are_bounded(pair, monkeypatch):
     monkeypatch.setattr(quic_connection, "MAX_LIBRARY_BYTES", 1 << 20)
     monkeypatch.setattr(quic_connection, "SLICE_BYTES", 64 << 10)
     session = opened(pair)
@@ -74,7 +74,7 @@ def test_what_is_handed_to_a_library_for_many_channels_is_bounded(pair, monkeypa
     assert client.queued_bytes() == 100 * len(chunk) - held
 
 
-def test_a_session_with_too_many_open_streams_is_closed(pair, monkeypatch):
+def test_session_with_too_many_open_streams_is_closed(pair, monkeypatch):
     monkeypatch.setattr(quic_connection, "MAX_UNAUTHENTICATED_CHANNELS", 50)
     monkeypatch.setattr(quic_connection, "MAX_CHANNELS", 100)
     session = opened(pair)
@@ -88,7 +88,7 @@ def test_a_session_with_too_many_open_streams_is_closed(pair, monkeypatch):
 
 
 def send_gaps(pair, client):
-    """Send the last byte that is allowed, again and again, and never the first one."""
+    """Repeatedly send the last permitted byte and never the first one."""
     for _ in range(200):
         stream = client.get_next_available_stream_id()
         client.send_stream_data(stream, b"x")
@@ -116,8 +116,8 @@ def test_gaps_in_streams_are_bounded(pair, monkeypatch):
     assert sum(len(each.receiver._buffer) for each in server._streams.values()) <= 20 << 20
 
 
-def test_gaps_before_a_proof_of_identity_are_bounded(pair, monkeypatch):
-    """A client that proves nothing may make the server hold 64 kB; one that has, what it may."""
+def test_gaps_before_authentication_are_bounded(pair, monkeypatch):
+    """An unauthenticated client may make the server buffer 64 kB; a member its limit."""
     answered = quic_connection.Connection._check_answer
     monkeypatch.setattr(quic_connection.Connection, "_check_answer", lambda *_: None)
     opened(pair)
@@ -135,7 +135,7 @@ def test_gaps_before_a_proof_of_identity_are_bounded(pair, monkeypatch):
     assert allowed == 4 * quic_connection.WINDOW_BYTES
 
 
-def test_a_session_that_is_closed_holds_nothing_of_what_was_not_acknowledged(either):
+def test_closed_session_frees_unacknowledged_data(either):
     pair = either
     opened(pair)
     (there,) = events(pair, 1, Opened)

@@ -1,4 +1,4 @@
-"""TLS over TCP: whom the directory lacks gets nothing; channels take turns; floods have bounds."""
+"""TLS over TCP: unknown nodes get nothing; channels alternate; floods are bounded."""
 
 import asyncio
 import socket
@@ -52,7 +52,7 @@ def identities():
     return generate(2, algorithm="Ed25519", certificate_key="p256")
 
 
-def test_both_sides_know_each_other_and_channels_take_turns(tmp_path, identities):
+def test_both_sides_authenticate_and_channels_alternate(tmp_path, identities):
     async def main():
         server, told, [(client, session, events)] = await connected(
             tmp_path, identities, identities[:1]
@@ -60,7 +60,7 @@ def test_both_sides_know_each_other_and_channels_take_turns(tmp_path, identities
         assert (await wait_for(events, Opened))[0] == Opened(session, 1, True)
         assert (await wait_for(told, Opened))[0].peer == 0
         first, second = client.open(session), client.open(session)
-        # More than the buffers of the system hold, so that something waits.
+        # More than the system buffers, so that some data waits.
         client.send(session, first, bytes(32_000_000), end=True)
         client.send(session, second, b"short", end=True)
         for _ in range(500):
@@ -79,11 +79,11 @@ def test_both_sides_know_each_other_and_channels_take_turns(tmp_path, identities
     asyncio.run(main())
 
 
-def test_a_stranger_gets_nothing(tmp_path, identities):
-    stranger = generate(1, algorithm="Ed25519", certificate_key="p256")[0]
+def test_unknown_client_gets_nothing(tmp_path, identities):
+    unknown_peer = generate(1, algorithm="Ed25519", certificate_key="p256")[0]
 
     async def main():
-        server, told, [(client, _, events)] = await connected(tmp_path, identities, [stranger])
+        server, told, [(client, _, events)] = await connected(tmp_path, identities, [unknown_peer])
         await wait_for(events, Closed)
         assert told == []
         await client.shutdown()
@@ -92,7 +92,7 @@ def test_a_stranger_gets_nothing(tmp_path, identities):
     asyncio.run(main())
 
 
-def test_no_key_stays_on_the_disk(tmp_path, identities):
+def test_no_key_remains_on_disk(tmp_path, identities):
     async def main():
         opened(identities[0], [each.public for each in identities], {}, tmp_path)
 
@@ -101,7 +101,7 @@ def test_no_key_stays_on_the_disk(tmp_path, identities):
 
 
 def knocked(address, host, count):
-    """Return connections of a host that have said nothing."""
+    """Return silent connections of a host."""
     found = []
     for _ in range(count):
         found.append(socket.socket())
@@ -112,7 +112,7 @@ def knocked(address, host, count):
 
 
 def turned_away(clients):
-    """Count those that the other side has closed."""
+    """Count connections closed by the peer."""
 
     def closed(client):
         try:
@@ -133,7 +133,7 @@ async def until(condition):
     raise AssertionError("it never came")
 
 
-def test_clients_that_say_nothing_are_few_and_keep_nobody_out(tmp_path, identities):
+def test_silent_clients_are_bounded_and_block_nobody(tmp_path, identities):
     async def main():
         server, _, [(client, _, events)] = await connected(tmp_path, identities, identities[:1])
         await wait_for(events, Opened)
@@ -157,7 +157,7 @@ def test_clients_that_say_nothing_are_few_and_keep_nobody_out(tmp_path, identiti
     asyncio.run(main())
 
 
-def test_who_takes_too_long_to_prove_itself_is_forgotten(tmp_path, identities, monkeypatch):
+def test_slow_authentication_times_out(tmp_path, identities, monkeypatch):
     monkeypatch.setattr(tcp, "HANDSHAKE_SECONDS", 0.1)
 
     async def main():
@@ -165,7 +165,7 @@ def test_who_takes_too_long_to_prove_itself_is_forgotten(tmp_path, identities, m
         clients = knocked(server.addresses[1], "127.0.0.1", 4)
         for each in clients[:2]:
             each.send(bytes.fromhex("1603010200010001fc0303"))
-        # A client may see the end before the server has put its books in order.
+        # A client may see the end before the server has updated its state.
         await until(lambda: turned_away(clients) == 4 and not server._handshakes)
         assert (server._handshakes, server.admission._half_open, told) == ({}, {}, [])
         await server.shutdown()
@@ -175,7 +175,7 @@ def test_who_takes_too_long_to_prove_itself_is_forgotten(tmp_path, identities, m
     asyncio.run(main())
 
 
-def test_a_member_that_reads_nothing_is_given_up(tmp_path, identities, monkeypatch):
+def test_non_reading_member_is_disconnected(tmp_path, identities, monkeypatch):
     monkeypatch.setattr(limits, "MAX_QUEUED", 1000)
 
     async def main():
@@ -189,9 +189,9 @@ def test_a_member_that_reads_nothing_is_given_up(tmp_path, identities, monkeypat
         most, data = 0, memoryview(bytearray(60_000))
         while there in server.sessions and most <= limits.MAX_QUEUED:
             server.send(there, 1, data)
-            most = max(most, line._queued.pieces)
+            most = max(most, line.queued.pieces)
             await asyncio.sleep(0)
-        assert line.queued_bytes() == 0
+        assert line.queued.bytes == 0
         assert (await wait_for(told, Closed))[0] == Closed(there, 0, limits.PEER_NOT_READING)
         await client.shutdown()
         await server.shutdown()
@@ -200,7 +200,7 @@ def test_a_member_that_reads_nothing_is_given_up(tmp_path, identities, monkeypat
 
 
 @pytest.mark.parametrize("length", [2**32 - 1, (64 << 10) + 1])
-def test_a_frame_without_end_ends_the_session(tmp_path, identities, length):
+def test_endless_frame_ends_the_session(tmp_path, identities, length):
     async def main():
         server, told, [(client, session, events)] = await connected(
             tmp_path, identities, identities[:1]
@@ -216,7 +216,7 @@ def test_a_frame_without_end_ends_the_session(tmp_path, identities, length):
 
 
 class Pausable:
-    """A connection that notes whether it is read."""
+    """A connection that records whether reading is paused."""
 
     def __init__(self, certificate):
         self.reads, self.aborted = True, False
@@ -241,10 +241,8 @@ class Pausable:
         self.aborted = True
 
 
-def test_a_flood_is_delivered_over_many_turns_and_not_read_meanwhile(
-    tmp_path, identities, monkeypatch
-):
-    """One piece takes the whole turn here: no clock decides what the test finds."""
+def test_flood_is_delivered_in_many_turns_with_backpressure(tmp_path, identities, monkeypatch):
+    """One piece takes a complete turn, so the test does not depend on a clock."""
     monkeypatch.setattr(sockets, "TURN_SECONDS", 1.0)
     now = [0.0]
     monkeypatch.setattr(sockets.time, "perf_counter", lambda: now[0])

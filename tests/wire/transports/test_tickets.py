@@ -10,7 +10,7 @@ def ticket(label: bytes, peer: int = 1, issued: float = 0.0) -> Ticket:
     return Ticket(SimpleNamespace(ticket=label), peer, issued)
 
 
-def test_a_ticket_can_be_used_once():
+def test_ticket_can_be_used_once():
     tickets = Tickets()
     tickets.add(ticket(b"a"))
     assert tickets.pop(b"a", 1.0).peer == 1
@@ -18,7 +18,7 @@ def test_a_ticket_can_be_used_once():
     assert tickets.pop(b"unknown", 1.0) is None
 
 
-def test_the_newest_ticket_of_a_peer_is_used_first():
+def test_newest_ticket_of_a_peer_is_used_first():
     tickets = Tickets()
     for label, peer in ((b"a", 1), (b"b", 1), (b"c", 2)):
         tickets.add(ticket(label, peer))
@@ -28,7 +28,7 @@ def test_the_newest_ticket_of_a_peer_is_used_first():
     assert tickets.pop_newest(3, 0.0) is None
 
 
-def test_the_number_of_tickets_per_peer_is_limited():
+def test_number_of_tickets_per_peer_is_limited():
     tickets = Tickets()
     tickets.add(ticket(b"other", peer=2))
     for number in range(MAX_PER_PEER + 1):

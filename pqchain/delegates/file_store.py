@@ -18,14 +18,14 @@ from struct import Struct
 from pqchain.chain.ledger import Ledger
 from pqchain.chain.state import State
 from pqchain.chain.verification import Verifier
-from pqchain.delegates.book import Lock, Record
+from pqchain.delegates.safety_store import Lock, Record
 from pqchain.errors import DataError
 from pqchain.installation import read_bytes
 
 _CHECK_BYTES = 32
 
-_MOST_BYTES = 1 << 30
-"""Maximum size of a file that is read, because files are read into memory whole."""
+_MAX_FILE_BYTES = 1 << 30
+"""Maximum size of a file, because a file is read into memory at once."""
 
 _BOUND = Struct(">QqqqI32sI")
 """Height, last views voted and committed in, view of the lock (-1: none), length of its block,
@@ -33,7 +33,7 @@ hash, length of its proof; block and proof follow.
 """
 
 
-class FileBook:
+class FileStore:
     """Storage that survives crashes of the machine."""
 
     def __init__(self, folder: Path, genesis: State, *, verifier: Verifier | None = None) -> None:
@@ -46,14 +46,14 @@ class FileBook:
         if path.exists():
             self._ledger = Ledger.open(path, verifier=verifier)
         else:
-            balances = {address: each.balance for address, each in genesis.accounts.items()}
+            balances = {address: account.balance for address, account in genesis.accounts.items()}
             self._ledger = Ledger.create(path, balances, genesis.rules, verifier=verifier)
         self._quorums_path, self._bound_path = folder / "quorums", folder / "bound"
         try:
             blocks = list(self._ledger.blocks())
             first = blocks[0].header.previous if blocks else self._ledger.state.tip
             if first != genesis.tip:  # the hash of balances and rules
-                raise DataError(f"{path} is of another chain; give an empty folder")
+                raise DataError(f"{path} belongs to another chain; give an empty folder")
             self._blocks = [block.encode() for block in blocks]
             self._proofs = self._read_quorums()
             self.record = self._read_bound()
@@ -69,14 +69,14 @@ class FileBook:
     def append(self, data: bytes, state: State, proof: bytes) -> None:
         """Store a final block: its votes first, so that no block is stored without them."""
         with self._quorums_path.open("ab") as file:
-            file.write(_checked(len(proof).to_bytes(4, "big") + proof))
+            file.write(_with_checksum(len(proof).to_bytes(4, "big") + proof))
             file.flush()
             os.fsync(file.fileno())
         self._ledger.append(data, after=state)
         self._proofs.append(proof)
         self._blocks.append(data)
 
-    def keep(self, record: Record) -> None:
+    def save(self, record: Record) -> None:
         """Store the votes and the lock of a height."""
         lock = record.lock or Lock(-1, bytes(32), b"")
         fixed = _BOUND.pack(
@@ -85,7 +85,7 @@ class FileBook:
         )  # fmt: skip
         temporary = self._bound_path.with_suffix(".new")
         with temporary.open("wb") as file:
-            file.write(_checked(fixed + lock.data + lock.proof))
+            file.write(_with_checksum(fixed + lock.data + lock.proof))
             file.flush()
             os.fsync(file.fileno())
         # The rename is atomic: a crash leaves the old record or the new one. The folder is synced
@@ -111,7 +111,7 @@ class FileBook:
     def _read_quorums(self) -> list[bytes]:
         """Return the quorum of each block; truncate what a crash left after the last one."""
         path = self._quorums_path
-        data = read_bytes(path, _MOST_BYTES) if path.exists() else b""
+        data = read_bytes(path, _MAX_FILE_BYTES) if path.exists() else b""
         proofs: list[bytes] = []
         at = 0
         # Votes are written before their block, so a crash can leave a quorum without a block.
@@ -119,7 +119,7 @@ class FileBook:
             end = at + 4 + int.from_bytes(data[at : at + 4], "big") + _CHECK_BYTES
             if end > len(data):
                 break
-            proofs.append(_unchecked(path, data[at:end])[4:])
+            proofs.append(_without_checksum(path, data[at:end])[4:])
             at = end
         if len(proofs) < len(self._blocks):
             raise DataError(f"{path} lacks the votes of block {len(proofs)}; give an empty folder")
@@ -131,20 +131,20 @@ class FileBook:
         path = self._bound_path
         if not path.exists():
             return Record()
-        data = _unchecked(path, read_bytes(path, _MOST_BYTES))
+        data = _without_checksum(path, read_bytes(path, _MAX_FILE_BYTES))
         height, voted, committed, view, size, digest, _ = _BOUND.unpack_from(data)
-        rest = data[_BOUND.size :]
-        lock = Lock(view, digest, rest[:size], rest[size:]) if view >= 0 else None
+        variable = data[_BOUND.size :]
+        lock = Lock(view, digest, variable[:size], variable[size:]) if view >= 0 else None
         return Record(height, voted, committed, lock)
 
 
-def _checked(data: bytes) -> bytes:
+def _with_checksum(data: bytes) -> bytes:
     return data + sha3_256(data).digest()
 
 
-def _unchecked(path: Path, data: bytes) -> bytes:
+def _without_checksum(path: Path, data: bytes) -> bytes:
     """Return the data without its checksum. Raises DataError if that is wrong."""
-    kept, check = data[:-_CHECK_BYTES], data[-_CHECK_BYTES:]
-    if sha3_256(kept).digest() != check:
-        raise DataError(f"{path} is damaged: its check does not fit; give an empty folder")
-    return kept
+    content, checksum = data[:-_CHECK_BYTES], data[-_CHECK_BYTES:]
+    if sha3_256(content).digest() != checksum:
+        raise DataError(f"{path} is damaged: its checksum is wrong; give an empty folder")
+    return content

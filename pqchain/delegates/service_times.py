@@ -16,7 +16,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pqchain.consensus import model
-from pqchain.consensus.network import HostPrices, named
+from pqchain.consensus.network import ServiceTimes, named
 from pqchain.consensus.runs import Run
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import CostTable
@@ -24,9 +24,9 @@ from pqchain.delegates import host, modes
 from pqchain.statistics import nonnegative
 from pqchain.wire.drivers.fork_server import ForkServer
 
-NAMES = tuple(each.name for each in fields(HostPrices))
+NAMES = tuple(row.name for row in fields(ServiceTimes))
 
-_FREE = HostPrices(**dict.fromkeys(NAMES, 0.0))
+_FREE = ServiceTimes(**dict.fromkeys(NAMES, 0.0))
 
 _UNIT = 1e-6
 """Value in seconds that each service time is set to, one at a time, to get its weight."""
@@ -50,7 +50,7 @@ _SETS: tuple[Mapping[str, Any], ...] = (
 class Computer:
     """Service times of a computer, costs of schemes on it, and its processors."""
 
-    prices: HostPrices
+    service_times: ServiceTimes
     costs: CostTable
     """Costs of the schemes on that computer."""
     processors: int
@@ -60,21 +60,24 @@ class Computer:
         network = scenario.network
         count = network.processors if network.law == "host" else self.processors
         return scenario.with_(
-            network=named("host", processors=count, prices=self.prices),
+            network=named("host", processors=count, service_times=self.service_times),
             costs=self.costs,
             exchange=scenario.exchange,
             vote_phases=scenario.vote_phases,
         )
 
-    def predicted(self, done: Run) -> Run:
+    def predicted(self, run: Run) -> Run:
         """Return a run with its predicted latency, or unchanged where the law does not apply."""
-        one = done.scenario
-        if done.mode != "loopback":
-            return done
+        scenario = run.scenario
         # The law has no observers, and a run with faults is not predicted.
-        if one.delegate_count < one.nodes or one.faults.any or one.algorithm not in self.costs:
-            return done
-        return replace(done, predicted_seconds=model.run(self.hosts(one)).latency_seconds)
+        if (
+            run.mode != "loopback"
+            or scenario.delegate_count < scenario.nodes
+            or scenario.faults.any
+            or scenario.algorithm not in self.costs
+        ):
+            return run
+        return replace(run, predicted_seconds=model.run(self.hosts(scenario)).latency_seconds)
 
 
 def calibrate(
@@ -91,39 +94,39 @@ def calibrate(
     """
     rows, seconds = [], []
     for changes in tqdm(_SETS, disable=not progress, unit="run"):
-        one = Scenario(
+        scenario = Scenario(
             algorithm=ALGORITHM,
             costs=costs,
-            network=named("host", prices=_FREE),
+            network=named("host", service_times=_FREE),
             blocks=_HEIGHTS,
             **changes,
         )
-        done = modes.run(one, mode="loopback", transport=transport, fork_server=fork_server)
+        run = modes.run(scenario, mode="loopback", transport=transport, fork_server=fork_server)
         # The model gives the weight of each service time in a run of the same scenario.
-        rows.append(terms(one))
-        seconds.append(median(height.latency_seconds for height in done.final))
-    return Computer(prices=fit(rows, seconds), costs=costs, processors=host.processors())
+        rows.append(terms(scenario))
+        seconds.append(median(height.latency_seconds for height in run.final))
+    return Computer(service_times=fit(rows, seconds), costs=costs, processors=host.processors())
 
 
 def terms(scenario: Scenario) -> tuple[float, ...]:
     """Return the weight of each service time in the latency, then the rest in seconds."""
 
-    def latency(prices: HostPrices) -> float:
-        network = named("host", processors=scenario.network.processors, prices=prices)
+    def latency(service_times: ServiceTimes) -> float:
+        network = named("host", processors=scenario.network.processors, service_times=service_times)
         exchange, phases = scenario.exchange, scenario.vote_phases
-        one = scenario.with_(network=network, exchange=exchange, vote_phases=phases)
-        return model.run(one).latency_seconds
+        hosted = scenario.with_(network=network, exchange=exchange, vote_phases=phases)
+        return model.run(hosted).latency_seconds
 
     without = latency(_FREE)
     # The latency is taken as linear in the service times, so one small step gives each weight.
-    each = (latency(replace(_FREE, **{name: _UNIT})) - without for name in NAMES)
-    return (*(seconds / _UNIT for seconds in each), without)
+    increases = (latency(replace(_FREE, **{name: _UNIT})) - without for name in NAMES)
+    return (*(increase / _UNIT for increase in increases), without)
 
 
-def fit(rows: Iterable[tuple[float, ...]], seconds: Iterable[float]) -> HostPrices:
+def fit(rows: Iterable[tuple[float, ...]], seconds: Iterable[float]) -> ServiceTimes:
     """Return the non-negative service times that fit the latencies best."""
     matrix, values = np.array(list(rows)), np.array(list(seconds))
     # Verification and signing times are known; the service times explain the rest. Rows are divided
     # by their latency to minimize the relative error.
-    found = nonnegative(matrix[:, :-1] / values[:, None], 1 - matrix[:, -1] / values)
-    return HostPrices(**dict(zip(NAMES, map(float, found), strict=True)))
+    fitted = nonnegative(matrix[:, :-1] / values[:, None], 1 - matrix[:, -1] / values)
+    return ServiceTimes(**dict(zip(NAMES, map(float, fitted), strict=True)))

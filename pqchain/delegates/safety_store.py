@@ -32,7 +32,7 @@ class Record:
     lock: Lock | None = None
 
 
-class Book(Protocol):
+class SafetyStore(Protocol):
     """Storage of a delegate; each call returns once its data survives a crash."""
 
     record: Record
@@ -44,14 +44,14 @@ class Book(Protocol):
     def append(self, data: bytes, state: State, proof: bytes) -> None:
         """Store a final block, the state after it, and its quorum of votes."""
 
-    def keep(self, record: Record) -> None:
+    def save(self, record: Record) -> None:
         """Store the votes and the lock of a height."""
 
     def final(self, height: int) -> tuple[bytes, bytes] | None:
         """Return the final block at a height and its quorum, or None if there is none."""
 
 
-class MemoryBook:
+class MemoryStore:
     """Storage in memory, for delegates that never crash."""
 
     def __init__(self, genesis: State) -> None:
@@ -64,7 +64,7 @@ class MemoryBook:
         self._blocks.append((data, proof))
         self.state = state
 
-    def keep(self, record: Record) -> None:
+    def save(self, record: Record) -> None:
         """Store the votes and the lock of a height."""
         self.record = record
 

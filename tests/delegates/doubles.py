@@ -1,0 +1,142 @@
+"""Test doubles of delegates: fast signatures, a store on a disk, and a faulty delegate."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+from pqchain.chain.verification import Verifier
+from pqchain.consensus.network import named
+from pqchain.consensus.scenario import Layout, Scenario
+from pqchain.delegates import certificates, messages
+from pqchain.delegates.core import Sending
+from pqchain.delegates.messages import Kind, Message
+from pqchain.delegates.safety_store import Record
+from pqchain.delegates.setting import Setting
+from pqchain.delegates.timed_delegate import TimedDelegate
+from tests.consensus.scenarios import table
+
+COUNT, TIMEOUT_SECONDS = 7, 1.0
+
+
+class HashKeys:
+    """Keys of delegates whose signatures are keyed hashes, which are fast."""
+
+    def sign(self, rank, statement):
+        return hashlib.blake2b(statement, key=b"delegate %d" % rank, digest_size=32).digest()
+
+    def verify(self, rank, statement, signature):
+        return 0 <= rank < COUNT and self.sign(rank, statement) == signature
+
+    def public_key(self, rank):
+        return b"%d" % rank
+
+
+class CachingVerifier(Verifier):
+    """Verifier that verifies no signature twice."""
+
+    def __init__(self):
+        super().__init__()
+        self.results = {}
+
+    def wrong(self, checks, *, stop_at_first=False):
+        new = [check for check in checks if self._key(check) not in self.results]
+        wrong = set(super().wrong(new))
+        for check in new:
+            self.results[self._key(check)] = check.index not in wrong
+        return [check.index for check in checks if not self.results[self._key(check)]]
+
+    @staticmethod
+    def _key(check):
+        return check.message, check.signature, check.public_key
+
+
+def make_setting(*, signatures=False, modelled_clock=True):
+    """Return the setting that all seeds share, with cached verifications on a modelled clock."""
+    scenario = Scenario(
+        algorithm="Dilithium2", costs=table(), nodes=COUNT, network=named("mesh"), vote_phases=2,
+        view_timeout_seconds=TIMEOUT_SECONDS, layout=Layout(data_bytes=0), block_bytes=4200,
+    )  # fmt: skip
+    verifier = CachingVerifier() if modelled_clock else None
+    setting = Setting(scenario, verifier=verifier, modelled_clock=modelled_clock)
+    if not signatures:
+        setting.__dict__["keys"] = HashKeys()
+    return setting
+
+
+class DiskStore:
+    """Store on a disk: its content survives a crash unless it is not `synced`."""
+
+    def __init__(self, genesis, *, synced=True):
+        self.state, self.record, self.blocks = genesis, Record(), []
+        self.synced = synced
+        self._on_disk = (genesis, self.record, [])
+
+    def append(self, data, state, proof):
+        self.blocks.append((data, proof))
+        self.state = state
+        self._sync()
+
+    def save(self, record):
+        self.record = record
+        self._sync()
+
+    def _sync(self):
+        if self.synced:
+            self._on_disk = (self.state, self.record, list(self.blocks))
+
+    def crash(self):
+        """Lose what was not synced."""
+        self.state, self.record, blocks = self._on_disk
+        self.blocks = list(blocks)
+
+    def final(self, height):
+        return self.blocks[height] if 0 <= height < len(self.blocks) else None
+
+
+class FaultyDelegate(TimedDelegate):
+    """Delegate that equivocates, and occasionally sends invalid, replayed or forged messages."""
+
+    def __init__(self, *positional, rng, **named):
+        super().__init__(*positional, **named)
+        self.rng = rng
+        self.recent = []
+
+    def receive(self, link, data, now):
+        super().receive(link, data, now)
+        self.recent = [*self.recent[-20:], data]
+        if self.rng.random() < 0.15:
+            self.out.append(self.attack())
+
+    def attack(self):
+        rng, to = self.rng, self.rng.randrange(COUNT)
+        kind = rng.choice(["garbage", "replay", "flip", "status", "forge", "decided", "lock"])
+        if kind == "garbage":
+            return Sending(Kind.VOTE, rng.randbytes(rng.randrange(200)), to)
+        data = rng.choice(self.recent)
+        if kind == "flip":
+            at = rng.randrange(len(data))
+            data = data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
+        if kind in ("replay", "flip"):
+            return Sending(Kind.VOTE, data, to)
+        view = self.view + rng.choice([0, 0, 1, 5, 1000])
+        message = Message(Kind.STATUS, self.rank, self.height, view, b"")
+        if kind == "status":
+            return Sending(Kind.STATUS, messages.encode(message), to)
+        block = self.setting.propose(
+            self.store.state, self.height, self.view, self.rank, second=rng.random() < 0.5
+        )
+        digest = block.hash()
+        forged = {rank: rng.randbytes(32) for rank in range(COUNT)}
+        if kind == "forge":  # a vote in the name of another delegate
+            rank, vote = rng.randrange(COUNT), rng.choice([Kind.VOTE, Kind.COMMIT])
+            message = Message(vote, rank, self.height, self.view, digest, forged[rank])
+            field_bytes = self.setting.field_bytes(vote)
+            return Sending(vote, messages.encode(message, field_bytes=field_bytes), to)
+        quorum = certificates.encode(forged)
+        if kind == "lock":
+            message = replace(message, kind=Kind.LOCK, body=digest + quorum)
+            return Sending(Kind.LOCK, messages.encode(message), to)
+        body = len(quorum).to_bytes(4, "big") + quorum + block.encode()
+        message = replace(message, kind=Kind.DECIDED, view=min(view, 9), body=body)
+        return Sending(Kind.DECIDED, messages.encode(message), to)

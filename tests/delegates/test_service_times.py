@@ -1,0 +1,73 @@
+"""Calibration of the law "host", and its predictions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pqchain import consensus
+from pqchain.consensus import model
+from pqchain.consensus.network import ServiceTimes, named
+from pqchain.consensus.scenario import Faults
+from pqchain.delegates import host, modes, service_times
+from pqchain.errors import UsageError
+from tests.consensus.scenarios import scenario, table
+from tests.delegates.runs import executed
+
+TIMES = ServiceTimes(
+    message_seconds=3e-4, byte_seconds=5e-9, transaction_seconds=7e-5, height_seconds=4e-3
+)
+
+
+def ran(case):
+    """Return a run with the latency that the law predicts for TIMES."""
+    computer = service_times.Computer(service_times=TIMES, costs=case.costs, processors=2)
+    return executed(case, [model.run(computer.hosts(case)).latency_seconds])
+
+
+def test_calibration_recovers_the_service_times(monkeypatch):
+    def measured(case, **_):
+        real = case.with_(
+            network=named("host", service_times=TIMES),
+            exchange=case.exchange,
+            vote_phases=case.vote_phases,
+        )
+        return replace(model.run(real), mode="loopback")
+
+    monkeypatch.setattr(modes, "run", measured)
+    fitted = service_times.calibrate(table()).service_times
+    for name in service_times.NAMES:
+        assert getattr(fitted, name) == pytest.approx(getattr(TIMES, name), rel=0.02)
+
+
+def test_prediction_does_not_depend_on_the_network():
+    case = scenario(nodes=4, network=named("star"), vote_phases=2)
+    here = service_times.Computer(service_times=TIMES, costs=table(), processors=2)
+    result = here.predicted(ran(case))
+    assert result.error_percent == pytest.approx(0.0)
+    alone = here.predicted(ran(case.with_(network=named("host"), vote_phases=2)))
+    assert 1.3 < alone.predicted_seconds / result.predicted_seconds < 2
+    row = consensus.frame([result]).iloc[0]
+    assert row["prediction_error_percent"] == pytest.approx(0.0)
+    assert row["predicted_latency_seconds"] == result.latency_seconds
+
+
+def test_unsupported_scenarios_are_not_predicted():
+    here = service_times.Computer(service_times=TIMES, costs=table(), processors=2)
+    observed = scenario(nodes=4, delegates=2, network=named("star"))
+    faulty = scenario(nodes=4, faults=Faults(crashed=(0,)), view_timeout_seconds=1.0)
+    other = replace(here, costs=table(algorithm="Falcon-512"))
+    for computer, case in ((here, observed), (here, faulty), (other, scenario(nodes=2))):
+        result = computer.predicted(ran(case))
+        assert result.predicted_seconds != result.predicted_seconds  # NaN
+
+
+def test_too_many_processors_are_rejected():
+    with pytest.raises(UsageError, match=r"processors must be at most \d+, .*; got 5000"):
+        host.check_processors(5000)
+
+
+def test_first_processors_are_selected():
+    assert len(host.first_processors(1)) == 1
+    assert len(host.first_processors(host.processors())) == host.processors()
