@@ -41,7 +41,7 @@ _SPARE_STREAMS = 10
 _MAX_BLOCKS, MAX_REPEATS = 10_000, 10_000
 
 _MIN_SECONDS, _MAX_SECONDS = 1e-6, 1e7
-"""Range of the times in a scenario in seconds: the clock counts nanoseconds in 64 bits."""
+"""Range of times in seconds, because the clock counts nanoseconds in 64 bits."""
 
 _DURATIONS = (
     "heartbeat_seconds", "timeout_seconds", "stall_seconds", "give_up_seconds", "limit_seconds"
@@ -177,7 +177,8 @@ class Scenario:
         self._check_codes()
         if not {self.failed_node, *(fault.node for fault in self.faults)} <= {*range(self.nodes)}:
             raise UsageError(
-                f"failed_node and the nodes of faults must be from 0 to {self.nodes - 1}"
+                f"failed_node and the nodes of faults must be from 0 to {self.nodes - 1}; got "
+                f"{[self.failed_node, *(fault.node for fault in self.faults)]}."
             )
         if self.timeout_seconds < 2 * self.heartbeat_seconds:
             raise UsageError(

@@ -37,7 +37,7 @@ class Fetch:
     received: int = 0
     complete: bool = False
     hasher: hashlib._Hash = field(default_factory=hashlib.sha256)
-    """Hash of the received bytes in an exchange, which keeps no chunk."""
+    """Hash of the bytes received in an exchange, in which chunks are not kept."""
 
 
 @dataclass(slots=True, eq=False)

@@ -1,7 +1,7 @@
 """Sessions with the other nodes, heartbeats and failure detection.
 
-This module does not handle chunks. When a session has ended, it calls `forget`, so that its owner
-drops other state of the session.
+This module does not handle chunks. When a session ends, it calls `forget`, a callback that
+drops the node's other state of the session.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Peer:
     known: bool = False
     """Whether any data of the peer was ever received."""
     session: int = 0
-    """Session dialled to the peer, once it is open; otherwise 0."""
+    """Number of the session dialled to the peer, once it is open; otherwise 0."""
     dialling: int = 0
     channel: int = 0
     sent: dict[int, float] = field(default_factory=dict)

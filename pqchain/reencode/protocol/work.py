@@ -41,7 +41,7 @@ class Record:
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
     """Seconds of each phase; their sum is the time from `begun` to `ended`."""
     work: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
-    """Total duration of the tasks of each kind, including those hidden by the transfer."""
+    """Total duration of the tasks of each kind, including tasks that run during the transfer."""
     received_bytes: int = 0
     wasted_bytes: int = 0
     arrivals: list[float] = field(default_factory=list)

@@ -134,7 +134,7 @@ class LiveNode:
         self._transport = transport
         self._early_bytes = 0
         self._early: list[Event] = []
-        """Events received before `start`, because peers that start earlier dial this node."""
+        """Events received before `start`, from peers that started earlier and dialled."""
         self._cpu_begun = self._cpu_done = math.nan
         self._cpu_steps: list[float] = []
         self._steps, self._progress = job.steps, 0

@@ -203,7 +203,7 @@ async def _execute(prefix: list[str], log: IO[bytes]) -> Process:
 
 
 def open_fork_server(*jobs: Job) -> ForkServer:
-    """Return a fork server, as a context manager, for the modules that the jobs' nodes import."""
+    """Return a fork server that imports the modules of these jobs' nodes when it is entered."""
     modules = {"uvloop", "pqchain.wire.drivers.live"}
     for job in jobs:
         modules.add(job.factory.partition(":")[0])

@@ -55,7 +55,7 @@ class Admission:
         return hosts.total() >= self._max_half_open or hosts[host] >= self._max_per_host
 
     def evict_for(self, host: str) -> int | None:
-        """Return the session to evict for a new connection from `host`, or None if none is."""
+        """Return the session to evict for a new connection of `host`, or None if not necessary."""
         hosts = self._hosts()
         if hosts[host] < self._max_per_host:
             if hosts.total() < self._max_half_open:

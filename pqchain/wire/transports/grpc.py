@@ -1,4 +1,4 @@
-"""gRPC transport with one bidirectional streaming call per channel. Only module to import grpc.
+"""gRPC transport; a channel is a bidirectional streaming call. Only this module imports grpc.
 
 Both sides authenticate with pinned certificates. HTTP/2 multiplexes the calls of a connection.
 """

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MAX_QUEUED = 1 << 15
-"""Maximum queued pieces of a session, 13 MB: two for each of 10,000 requested chunks."""
+"""Maximum number of queued pieces of a session (13 MB), two for each of 10,000 chunks."""
 
 MAX_QUEUED_BYTES = 32 << 20
 """Maximum bytes owned by a session's queue; beyond it the next piece closes the session."""

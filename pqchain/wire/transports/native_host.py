@@ -131,7 +131,7 @@ class Host(SessionOwner):
         del replaced
 
     def stop(self, session: int, channel: int) -> None:
-        """Ask the sender to stop (STOP_SENDING)."""
+        """Ask the peer to stop sending on this channel (STOP_SENDING)."""
         if session in self.sessions:
             self.call("stop", session, channel)
             self.memory.registered.pop((self.index, session, channel), None)

@@ -45,7 +45,7 @@ class Memory:
 
 
 def release(owner: object, library: Library, handle: int, memory: Memory) -> Callable[[], None]:
-    """Return a finalizer that frees a handle when called, with its owner, or at exit.
+    """Return a finalizer that frees a handle when called, when `owner` is deleted, or at exit.
 
     The finalizer, not the owner, keeps the memory, so that it is released only after the library
     has stopped the handle's thread.

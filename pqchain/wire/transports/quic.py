@@ -132,7 +132,7 @@ class QuicEndpoint(QuicOwner):
         """Do nothing, because these libraries return data in their own buffers."""
 
     def stop(self, session: int, channel: int) -> None:
-        """Ask the sender to stop (STOP_SENDING)."""
+        """Ask the peer to stop sending on this channel (STOP_SENDING)."""
         if (connection := self.sessions.get(session)) is None:
             return
         try:

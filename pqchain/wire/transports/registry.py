@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pqchain.wire.identity import Identity, PublicIdentity
 
 MIN_DATAGRAM_BYTES, MAX_DATAGRAM_BYTES = 1200, 16_000
-"""Minimum length in QUIC, and maximum that aioquic 1.7.2 and qh3 send without errors."""
+"""Datagram lengths in bytes: minimum of QUIC, and maximum that aioquic and qh3 can send."""
 
 CONGESTION = ("reno", "cubic", "bbr")
 """Congestion controls of all transports: NewReno (RFC 9002), CUBIC (RFC 9438), BBR."""
@@ -64,11 +64,11 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransportInfo:
-    """Properties of a transport that are known without its library."""
+    """Properties of a transport that are known without importing its library."""
 
     name: str
     module: str = ""
-    """Module with `open_transport`, and `LIBRARY` if it sends datagrams; `name` if empty."""
+    """Module with `open_transport`, and `LIBRARY` for datagrams; if empty, that of `name`."""
     package: str = ""
     """Required package; empty if nothing beyond Python is needed."""
     datagrams: bool = True
