@@ -29,7 +29,7 @@ class FaultBehaviour:
         )
 
     def splits(self, proposer: int) -> bool:
-        """Return whether it sends different messages to even and odd ranks in `proposer`'s view."""
+        """Return whether messages to even and to odd ranks differ in a view of `proposer`."""
         return self.equivocates and proposer in self.colluders
 
 

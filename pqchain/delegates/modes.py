@@ -117,7 +117,7 @@ def _advance(bar: tqdm, count: int) -> None:
 
 
 def link(scenario: Scenario) -> Link:
-    """Return one link equivalent to the path between two delegates of a star, which has two."""
+    """Return one link equivalent to the two links between delegates of a star network."""
     network = scenario.network
     rate, latency = network.rate_bits_per_second, network.latency_seconds
     return Link(bits_per_second=rate, delay_seconds=2 * latency)

@@ -240,7 +240,7 @@ class TimedDelegate(Delegate):
         )
 
     def _broadcast_status(self) -> None:
-        """Send height, requested view and lock to all."""
+        """Send height, requested view and lock to all other delegates."""
         # Answers may have been lost, so peers that are ahead may be asked again.
         self._ahead.clear()
         self.out.append(Sending(Kind.STATUS, self._status()))
