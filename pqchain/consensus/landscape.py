@@ -173,7 +173,8 @@ def winners(frame: pd.DataFrame) -> pd.DataFrame:
         amount, _, unit = str(key[0]).partition(" ")
         if unit not in RANKED_BY or not amount.isdecimal():
             raise DataError(
-                f"question must be 'N B' or 'N transactions'; got {key[0]!r}. Use contest()."
+                f"question must be 'N B' or 'N transactions'; got {key[0]!r}. "
+                "Pass a frame of contest()."
             )
         column = RANKED_BY[unit]
         more_is_better = column == "throughput_per_second"
