@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import pandas as pd
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
@@ -21,6 +22,8 @@ from sphinx.util.docutils import SphinxDirective
 import pqchain
 from pqchain.commands import main
 from pqchain.results import Contract
+from pqchain.works import printed, registry
+from pqchain.works.work import Bench
 
 _LOADING = re.compile(r"<(?:script|img|iframe|source|link)\b[^>]*>")
 """Elements that a browser loads without a click."""
@@ -119,6 +122,32 @@ class Frames(SphinxDirective):
         return container.children
 
 
+def works() -> Iterator[str]:
+    """Yield a table of the works, one of their printed numbers, and a toctree, in Markdown."""
+    by_place = registry.works()
+    yield from ("| key and page | work |", "|---|---|")
+    for work in by_place:
+        yield f"| [`{work.key}`](papers/{work.key}.md) | {work.paper.title} |"
+    table = pd.concat(work.printed(frames=work.compute(Bench())) for work in by_place)
+    yield from ("", f"| counterpart in pqchain | of {len(table)} printed numbers |", "|---|---|")
+    for kind, number in printed.counts(table):
+        yield f"| {kind if kind == printed.NONE else f'{{term}}`{kind}`'} | {number} |"
+    yield from ("", "```{toctree}", ":hidden:", "")
+    yield from (f"{work.key} <papers/{work.key}>" for work in by_place)
+    yield "```"
+
+
+class Works(SphinxDirective):
+    """A list of the works, read from their folders."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the tables and the toctree."""
+        self.env.note_reread()  # Sphinx does not know the folders of the works
+        container = nodes.container()
+        self.state.nested_parse(StringList(list(works()), source="works"), 0, container)
+        return container.children
+
+
 class Commands(SphinxDirective):
     """The help text of every command, as `pqchain COMMAND --help` prints it."""
 
@@ -145,6 +174,7 @@ def help_text(name: str) -> str:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register directives and event handlers."""
     app.add_directive("frames", Frames)
+    app.add_directive("works", Works)
     app.add_directive("commands", Commands)
     app.connect("autodoc-process-docstring", _process)
     app.connect("build-finished", _check_site)

@@ -1,4 +1,4 @@
-"""Models of PQ-DPoL and related protocols over several kinds of network.
+"""Simulation of PQ-DPoL and related consensus protocols on several kinds of network.
 
     costs = pqchain.papers.costs("pqdpol")
     scenario = pqchain.consensus.Scenario(algorithm="Falcon-512", costs=costs, nodes=32)

@@ -1,4 +1,4 @@
-"""Views of a scenario: elected delegates, order of proposers, transactions and durations.
+"""Inputs of the engines, derived from a scenario: delegates, proposers, blocks and durations.
 
 Milutinovic, He, Wu, Kanwal, Proof of Luck (arXiv 1703.05435) and luckychain/lucky, commit d86d7fc:
 a round lasts ROUND_TIME (10 s there; 15 in the paper's summary); then l is uniform in [0, 1) with
@@ -36,7 +36,7 @@ MIN_DELAY_SECONDS = 1.0
 
 
 def tally(voting: Voting, *, nodes: int, seed: int) -> Array:
-    """Return [node]: the weight of votes for it; every node is voter and candidate.
+    """Return the total weight of votes for each node; every node is a voter and a candidate.
 
     plurality: one vote of weight 1 for one candidate. approval: weight 1 for each of up to 30.
     weighted: one vote of weight 1 to 1000, the stake of the voter. The PQ-DPoL paper does not
@@ -54,24 +54,24 @@ def tally(voting: Voting, *, nodes: int, seed: int) -> Array:
 
 
 def delegates(voting: Voting, *, nodes: int, count: int, seed: int) -> Array:
-    """Return the `count` nodes with most votes, in descending order; ties by lower number."""
+    """Return the `count` nodes with the most votes, in descending order; ties by lower number."""
     votes = tally(voting, nodes=nodes, seed=seed)
     return np.argsort(-votes, kind="stable")[:count].astype(np.int64)
 
 
 def luck_value(seed: int, *, height: int, node: int) -> float:
-    """Return the luck of a node at a height: a number in [0, 1) with 52 random bits."""
+    """Return the luck (Proof of Luck) of a node at a height, in [0, 1) with 52 random bits."""
     return (draws.draw(draws.key(seed, "luck", round_number=height), node) >> 12) * 2.0**-52
 
 
 def release_delay_seconds(luck: float, *, round_seconds: float) -> float:
-    """Return f(luck), the delay in seconds before a block is released."""
+    """Return f(luck), the delay in seconds before a delegate releases its block."""
     return (1.0 - luck) * round_seconds / 2.0 + MIN_DELAY_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """Contents of the block of a height; times in nanoseconds."""
+    """Block proposed at a height: number of transactions, size, and times in nanoseconds."""
 
     height: int
     starts_ns: int
@@ -79,11 +79,11 @@ class Block:
     transactions: int
     size_bytes: int
     appeared_ns: float
-    """Mean time of its transactions' appearance."""
+    """Mean time at which its transactions appeared."""
 
 
 class Load:
-    """The transactions of a scenario, taken block by block."""
+    """Source of a scenario's transactions, which fills one block after another."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -92,7 +92,7 @@ class Load:
         self.arrivals = self._arrivals()
 
     def take(self, height: int, *, now: int) -> Block | None:
-        """Return a block filled at `now` (ns), or when the next transaction appears, or None."""
+        """Return a block, filled at `now` (ns) or at the next arrival; None after the last."""
         sizes = self._sizes(height)
         count = int(np.searchsorted(np.cumsum(sizes), self.capacity_bytes, side="right"))
         appeared = float(now)
@@ -112,7 +112,7 @@ class Load:
         )
 
     def _sizes(self, height: int) -> Array:
-        """Draw the sizes in bytes of the next transactions."""
+        """Draw the sizes in bytes of the next transactions, enough to fill a block."""
         scenario = self.scenario
         counts = scenario.signature_lengths()
         fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
@@ -133,7 +133,7 @@ class Load:
 
 
 class ViewBuilder:
-    """A scenario in integer nanoseconds and arrays, built once for all its views."""
+    """Builder of a scenario's views, which share arrays and times in integer nanoseconds."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -141,7 +141,7 @@ class ViewBuilder:
         self.nodes = delegates(
             scenario.voting, nodes=scenario.nodes, count=count, seed=scenario.seed
         )
-        """[delegate]: its node, by rank."""
+        """Node of each delegate, by rank."""
         ranks = np.arange(count)
         self.alive = ~np.isin(ranks, faults.crashed)
         self.equivocates = np.isin(ranks, faults.equivocating)
@@ -169,7 +169,7 @@ class ViewBuilder:
         """Link times of a view by the length of its block in bytes."""
 
     def order(self, height: int) -> Array:
-        """Return the ranks in the order of proposers at a height."""
+        """Return the ranks of the delegates in the order in which they propose at a height."""
         count = self.scenario.delegate_count
         if self.scenario.proposal == "luck":
             values = [self._luck(height, rank) for rank in range(count)]
@@ -193,7 +193,7 @@ class ViewBuilder:
         return nanoseconds(scenario.round_seconds + delay) + attestation
 
     def rivals(self, height: int, winner: int, outcome: Outcome, *, now: int) -> int:
-        """Count delegates that released a block before they had verified the luckiest."""
+        """Count the delegates that released a block before they had verified the luckiest block."""
         return sum(
             bool(self.alive[rank]) and now + self.wait_ns(height, rank) < outcome.verified_ns[rank]
             for rank in range(self.scenario.delegate_count)
@@ -203,7 +203,7 @@ class ViewBuilder:
     def view(self, block: Block, attempt: int, *, proposer: int, now: int, locks: Array) -> View:
         """Return the input of an engine for one view; times in nanoseconds.
 
-        `locks` is, per delegate, the value that it is locked on; NEVER without a lock.
+        `locks` has the number of the block that each delegate is locked on; NEVER without a lock.
         """
         scenario = self.scenario
         count = scenario.delegate_count
@@ -254,8 +254,8 @@ class ViewBuilder:
         )
 
     def _values(self, attempt: int, proposer: int, locks: Array) -> Array:
-        """Return [delegate]: the value of the block that the proposer sends to it."""
-        # Two values per view, of which the second is for an equivocating proposer.
+        """Return the identifying number of the block that the proposer sends to each delegate."""
+        # Two values per view; the second is for the second block of an equivocating proposer.
         count, faults = self.scenario.delegate_count, self.scenario.faults
         values = np.full(count, 2 * attempt, dtype=np.int64)
         if proposer in faults.invalid:
@@ -268,7 +268,7 @@ class ViewBuilder:
         return values
 
     def _luck(self, height: int, rank: int) -> float:
-        """Return the luck of a delegate; -1 if it has crashed."""
+        """Return the luck of a delegate at a height; -1 if it has crashed."""
         if not self.alive[rank]:
             return -1.0
         return luck_value(self.scenario.seed, height=height, node=int(self.nodes[rank]))
@@ -284,7 +284,7 @@ class ViewBuilder:
         return link_times(scenario.network, (block, first, vote))
 
     def disturbance(self, number: int) -> Disturbance:
-        """Return keys and bounds of the disturbances of the view with this number."""
+        """Return the parameters of loss, delay, jitter and partition for view number `number`."""
         seed, faults = self.scenario.seed, self.scenario.faults
 
         def keys(purpose: str) -> tuple[int, ...]:
@@ -301,7 +301,7 @@ class ViewBuilder:
         )
 
     def overlay(self, relay_ns: int) -> Overlay | None:
-        """Return the gossip graph, whose nodes forward after `relay_ns`; None for other laws."""
+        """Return the gossip graph with forwarding delay `relay_ns`; None for all other laws."""
         scenario = self.scenario
         if scenario.network.law != "gossip":
             return None
@@ -319,7 +319,7 @@ class ViewBuilder:
         )
 
     def _regions(self, nodes: Array) -> Array:
-        """Draw the region of each node by the shares of Bitcoin's nodes."""
+        """Draw the region of each node; probabilities are the regions' shares of Bitcoin nodes."""
         if not self.scenario.network.is_regional:
             return np.zeros(len(nodes), dtype=np.int64)
         shares = [region["share"] for region in REGIONS]

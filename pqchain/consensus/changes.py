@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ScenarioChanges(TypedDict, total=False):
-    """Fields of `Scenario`; a test checks that both agree."""
+    """The fields of `Scenario`, all optional; a test compares the two classes."""
 
     algorithm: str
     costs: CostTable

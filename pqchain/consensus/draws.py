@@ -26,7 +26,7 @@ _FIRST, _SECOND = map(np.uint64, MULTIPLIERS)
 
 # The position of a purpose enters its key: a new one goes last, so that existing draws stay.
 PURPOSES = "jitter loss delay peer region luck ballot weight length arrival"
-"""Purposes of draws, numbered from 1; each has its own keys."""
+"""Purposes of random numbers, numbered from 1; each has its own keys."""
 
 
 def mix(value: int) -> int:
@@ -37,14 +37,14 @@ def mix(value: int) -> int:
 
 
 def key(seed: int, purpose: str, *, round_number: int = 0) -> int:
-    """Return the 64-bit key of the draws of one purpose and round."""
+    """Return the 64-bit key of the random numbers for one purpose and round."""
     number = PURPOSES.split().index(purpose) + 1
     first = mix(((seed & MASK) + GOLDEN) & MASK)
     return mix((first + number * GOLDEN + mix((round_number + GOLDEN) & MASK)) & MASK)
 
 
 def draw(stream_key: int, i: int, j: int = 0) -> int:
-    """Return the 64-bit number of the pair (i, j), each below 2^32."""
+    """Return the 64-bit random number of the pair (i, j); i and j must be below 2^32."""
     return mix((mix(stream_key ^ ((i << 32) | j)) + GOLDEN) & MASK)
 
 
@@ -69,19 +69,19 @@ def draw_array(stream_key: int, i: Any, j: Any) -> npt.NDArray[np.uint64]:
 
 
 def scale(number: int, bound: int) -> int:
-    """Scale a draw to an integer from 0 to bound - 1; bound must be below 2^32."""
+    """Scale a 64-bit random number to an integer from 0 to bound - 1; bound must be below 2^32."""
     # Upper 32 bits times the bound: fits into 64 bits in every implementation.
     return ((number >> 32) * bound) >> 32
 
 
 def integers_below(stream_key: int, i: Any, j: Any, bound: Any) -> npt.NDArray[np.int64]:
-    """Draw integers from 0 to bound - 1 for arrays of i, j and bound."""
+    """Return random integers from 0 to bound - 1 for arrays of i, j and bound."""
     high = draw_array(stream_key, i, j) >> np.uint64(32)
     numbers = (high * np.asarray(bound, dtype=np.uint64)) >> np.uint64(32)
     return numbers.astype(np.int64)
 
 
 def threshold(probability: float) -> int:
-    """Return the bound below which a 64-bit draw falls with this probability."""
+    """Return the bound such that a 64-bit random number is below it with this probability."""
     # 2^64 does not fit into 64 bits; with probability 1 one draw of 2^64 is missed.
     return min(MASK, int(probability * 2.0**64))

@@ -1,4 +1,4 @@
-"""Latency on other networks than the paper's, up to 2^20 nodes, and ranking of schemes."""
+"""Latency on networks that the PQ-DPoL paper does not study, and a ranking of schemes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MAX_EXACT_TRANSACTIONS = 200
 """From this number of transactions on, the drawn number replaces the exact mean."""
 
 RATES = (1e6, 10e6, 100e6, 1e9, 10e9)
-"""Rates of each node's uplink in a contest."""
+"""Rates of each node's uplink in a contest, in bits per second."""
 
 CAPACITY_BYTES = (50_000, 5_000_000)
 """Block sizes of a contest for throughput: the paper's, and a hundred times as large."""
@@ -68,7 +68,7 @@ def laws(
     seeds: Iterable[int] = (0, 1, 2),
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Run every kind of network with its default parameters for 2^n nodes, n in `exponents`.
+    """Run a scenario on every kind of network (default parameters) of 2^n nodes, n in `exponents`.
 
     On gossip networks DELEGATES vote; on others every node does, up to 2^all_vote_exponent nodes.
     `seeds` place nodes on networks with regions; on others only the first one is used. Returns a
@@ -103,7 +103,7 @@ def delegation(
     exponents: Iterable[int] = (3, 4, 5),
     delegates: int = 8,
 ) -> pd.DataFrame:
-    """Run growing networks in which all nodes vote, and in which `delegates` of them vote.
+    """Run networks of 2^n nodes, n in `exponents`, with all or only `delegates` nodes voting.
 
     The networks are paper-serial and a mesh. Returns a frame of the contract "landscape", see
     `contest`; the question is "all vote" or "few vote".
@@ -128,7 +128,7 @@ def contest(
     loads: Iterable[int] = LOADS,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Run algorithms, by default all of the costs, on gossip for 2^n nodes and several uplinks.
+    """Run schemes (default: all in `costs`) on gossip networks of 2^n nodes at several `rates`.
 
     Returns a frame of the contract "landscape": question ("<bytes> B" for full blocks of that size,
     "<count> transactions" for blocks of about that many), setting (the network), algorithm, nodes,
@@ -159,7 +159,7 @@ def contest(
 
 
 def winners(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the winner of each contest in a frame of `contest`.
+    """Return the best algorithm for each question, number of nodes and rate in a `contest` frame.
 
     Columns: question, nodes, rate_bits_per_second, winner, value (transactions per second, or
     seconds), runner_up, lead (factor by which the winner is better; NaN without a runner-up),
@@ -173,7 +173,8 @@ def winners(frame: pd.DataFrame) -> pd.DataFrame:
         amount, _, unit = str(key[0]).partition(" ")
         if unit not in RANKED_BY or not amount.isdecimal():
             raise DataError(
-                f"question must be that of a contest; got {key[0]!r}. Pass a frame of contest()."
+                f"question must be 'N B' or 'N transactions'; got {key[0]!r}. "
+                "Pass a frame of contest()."
             )
         column = RANKED_BY[unit]
         more_is_better = column == "throughput_per_second"
@@ -190,7 +191,7 @@ def winners(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _block_bytes(scenario: Scenario, count: int) -> int:
-    """Return the bytes of a block with `count` transactions of mean length."""
+    """Return the size in bytes of a block with `count` transactions of mean length."""
     fixed = scenario.layout.transaction_bytes(scenario.cost, 0)
     mean = lengths.mean(scenario.signature_lengths())
     return math.ceil(scenario.layout.block_overhead_bytes() + count * (fixed + mean))

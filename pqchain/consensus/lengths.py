@@ -29,7 +29,7 @@ All other schemes of the registry have one length.
 
 
 def distribution(algorithm: str, nominal_bytes: int) -> Mapping[int, int]:
-    """Return the observed counts by length; without any, the nominal length alone."""
+    """Return the observed number of signatures by length; without data, 1 of nominal length."""
     return LENGTHS.get(algorithm, {nominal_bytes: 1})
 
 
@@ -39,7 +39,7 @@ def mean(lengths: Mapping[int, int]) -> float:
 
 
 def mean_fill(lengths: Mapping[int, int], *, capacity_bytes: int, fixed_bytes: int) -> float:
-    """Return the mean number of transactions that fill a block, by convolution.
+    """Return the mean number of transactions that fit into a block, computed by convolution.
 
     A transaction has `fixed_bytes` and a signature of random length; a block takes transactions in
     order until the next does not fit, so the mean is the sum over n of P(n transactions fit).
@@ -71,7 +71,7 @@ _Sum = tuple[int, npt.NDArray[np.float64]]
 
 
 def _power(single: npt.NDArray[np.float64], number: int) -> _Sum:
-    """Return the distribution of the sum of `number` draws, by repeated squaring."""
+    """Return the distribution of the sum of `number` independent values, by repeated squaring."""
     offset, total = 0, np.ones(1)
     square_offset, square = 0, single
     while number:
@@ -83,7 +83,7 @@ def _power(single: npt.NDArray[np.float64], number: int) -> _Sum:
 
 
 def _trimmed(offset: int, total: npt.NDArray[np.float64]) -> _Sum:
-    """Drop ends of the distribution whose probability is at most 1e-25."""
+    """Drop values at both ends of a distribution whose probability is at most 1e-25."""
     # Far below the rounding error of a sum of doubles near 1; without it the arrays keep growing.
     kept = np.flatnonzero(total > 1e-25)
     return offset + int(kept[0]), total[kept[0] : kept[-1] + 1]
@@ -92,7 +92,7 @@ def _trimmed(offset: int, total: npt.NDArray[np.float64]) -> _Sum:
 def sample(
     lengths: Mapping[int, int], *, count: int, seed: int, block: int
 ) -> npt.NDArray[np.int64]:
-    """Draw the lengths in bytes of `count` signatures of a block."""
+    """Draw the lengths in bytes of the first `count` signatures of a block."""
     values = np.array(sorted(lengths), dtype=np.int64)
     if len(values) == 1:
         return np.full(count, values[0])

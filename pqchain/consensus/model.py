@@ -66,7 +66,7 @@ def single_view(scenario: Scenario) -> View:
 
 
 def _height(builder: ViewBuilder, block: Block, engine: Engine) -> Height:
-    """Play views until every live honest delegate has a final block, or `max_views` is reached."""
+    """Simulate up to `max_views` views, until every live honest delegate has a final block."""
     scenario, count = builder.scenario, builder.scenario.delegate_count
     order = builder.order(block.height)
     locks, final = np.full((2, count), NEVER, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Networks, named after their law, and the time that a message takes on them.
+"""Network models, each named after its timing law, and the time that a message takes on them.
 
 paper-serial  one shared server, N * N grants, pairs of a node with itself included: latency ~ N^2
 csma          one shared channel, N * (N - 1) grants: latency ~ N^2, half as many grants at N = 2
@@ -48,7 +48,7 @@ SYN_BYTES = 28
 """Bytes by which a SYN with its options (36) exceeds an empty UDP datagram (8)."""
 
 SECOND = 10**9
-"""Nanoseconds of a second."""
+"""Nanoseconds per second."""
 
 
 def nanoseconds(seconds: float) -> int:
@@ -58,7 +58,7 @@ def nanoseconds(seconds: float) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SerialLaw:
-    """Law of paper-serial: N^2 * (pair + bytes * (pk + sig) + verifies * v) + N * signs * s.
+    """Latency of paper-serial: N^2 * (pair + bytes * (pk + sig) + verifies * v) + N * signs * s.
 
     The result is in seconds; pk and sig are bytes of a public key and a signature, v and s seconds
     to verify and to sign. The defaults are `calibration.fit` on Table 6 of the PQ-DPoL paper with
@@ -77,7 +77,7 @@ class SerialLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceTimes:
-    """Service times of a computer that runs all delegates, except signing and verifying.
+    """Processing times of a computer that runs all delegates, except signing and verifying.
 
     The defaults were measured on one processor of 2021; `delegates.service_times.calibrate`
     measures those of this computer.
@@ -99,7 +99,7 @@ class ServiceTimes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """A network: its law and its parameters; `named` returns one with the defaults of its law."""
+    """Network model: a timing law and its parameters; `named` fills in the defaults of a law."""
 
     law: Law
     rate_bits_per_second: float = checks.field(5e6, help="bits per second of a link", least=1.0)
@@ -136,7 +136,7 @@ class Network:
         jitter = self.latency_seconds * self.jitter_fraction
         if jitter >= 4.0:
             raise UsageError(
-                f"latency_seconds * jitter_fraction must be below 4; got {jitter} seconds. "
+                f"latency_seconds * jitter_fraction must be below 4 seconds; got {jitter}. "
                 "Reduce jitter_fraction."
             )
 
@@ -165,7 +165,7 @@ class Network:
         return max(1, math.ceil(bits * SECOND / (rate or self.rate_bits_per_second)) + gaps)
 
     def handshake_ns(self, rate: float, latency_ns: int) -> int:
-        """Return the nanoseconds of SYN, SYN-ACK and the first ACK; 0 over UDP."""
+        """Return the duration of the TCP handshake (SYN, SYN-ACK, first ACK) in ns; 0 over UDP."""
         if self.transport == "udp":
             return 0
         syn = 8 * (self.header_bytes + SYN_BYTES) * SECOND / rate
@@ -175,7 +175,7 @@ class Network:
 
 
 def named(law: str, **changes: Any) -> Network:
-    """Return the network of this law with its defaults, except for `changes`.
+    """Return a network with the default parameters of `law`, except for those in `changes`.
 
     Raises UnknownName, and UsageError for a parameter that the law does not have.
 
@@ -206,29 +206,29 @@ def _check_law(law: str) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkTimes:
-    """Link times of a network in nanoseconds; kinds of message are 0 block, 1 vote, 2 commit."""
+    """Times of messages on a network's links in ns, by kind: 0 block, 1 vote, 2 commit."""
 
     shared_channel: bool
     """Whether all senders share one channel."""
     link_per_pair: bool
     """Whether there is a link for every pair; otherwise a sender has one uplink."""
     send_ns: Array
-    """[kind, region of the sender]: how long a message occupies its link or the channel."""
+    """How long a message occupies its link or the channel, by kind and the sender's region."""
     latency_ns: Array
-    """[kind, sender's region, receiver's region]: from the link to the receiver, or to the hub."""
+    """Time from the link to the receiver or hub, by kind, sender's region, receiver's region."""
     max_jitter_ns: Array
-    """[sender's region, receiver's region]: upper bound of the jitter."""
+    """Upper bound of the jitter, by the regions of sender and receiver."""
     downlink_ns: Array
-    """[kind]: how long a message occupies the receiver's downlink; 0 without one."""
+    """How long a message occupies the receiver's downlink, by kind; 0 without a downlink."""
     downlink_latency_ns: int
     processors: int = 0
-    """host: number of processors that all delegates share; 0: every delegate has its own."""
+    """Law "host": number of processors that delegates share; 0: every delegate has its own."""
     handling_ns: tuple[int, int, int] = (0, 0, 0)
-    """[kind], host only: time that a message takes on its receiver's processor."""
+    """Law "host" only: time that a message takes on its receiver's processor, by kind."""
 
 
 def link_times(network: Network, message_bytes: tuple[int, int, int]) -> LinkTimes:
-    """Compute the link times of a network for these sizes in bytes: block, vote, commit."""
+    """Return the link times of a network; `message_bytes` are sizes of block, vote, commit."""
     latency = nanoseconds(network.latency_seconds)
     if network.law == "host":
         return _host_link_times(network, message_bytes, latency)
@@ -272,7 +272,7 @@ def link_times(network: Network, message_bytes: tuple[int, int, int]) -> LinkTim
 def _host_link_times(
     network: Network, message_bytes: tuple[int, int, int], latency: int
 ) -> LinkTimes:
-    """Return the link times of one computer, where messages take time on processors instead."""
+    """Return link times for the law "host", where messages occupy processors and not links."""
     times = network.service_times
     block, vote, commit = (
         nanoseconds(times.message_seconds + size * times.byte_seconds) for size in message_bytes

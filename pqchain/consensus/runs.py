@@ -1,4 +1,4 @@
-"""Results of runs, modelled or executed: one class, and one row per run in frames."""
+"""Results of runs, modelled or executed, as objects and as rows of DataFrames."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ GROUP = ("algorithm", "nodes", "delegates", "network", "exchange", "vote_phases"
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Height(ArrayEqMixin):
-    """Result of one height; equality compares all fields, times to the nanosecond."""
+    """Result of one block height; equality compares all fields, times to the nanosecond."""
 
     block: Block
     """Contents of the first proposed block, and when it could be proposed."""
     ended_ns: int
     """When the last live honest delegate had a final block; NEVER if one never did."""
     final_ns: Array
-    """[delegate]: when it had a final block, in nanoseconds; NEVER if it did not."""
+    """When each delegate had a final block, in nanoseconds; NEVER if it did not."""
     blocks: frozenset[int]
     """Values of the different blocks that honest delegates finalized. Over a transport only the
     last height has them, as each block contains the hash of the one before."""
@@ -120,7 +120,7 @@ class Height(ArrayEqMixin):
 
     @property
     def latency_seconds(self) -> float:
-        """Mean time from a transaction's appearance to finality."""
+        """Mean time in seconds from a transaction's appearance to finality."""
         return (self.ended_ns - self.block.appeared_ns) / SECOND
 
 
@@ -133,7 +133,7 @@ def modelled_height(
     blocks: set[int],
     rivals: int,
 ) -> Height:
-    """Return the result of a height from the outcomes of its views; `honest` is per delegate."""
+    """Return the result of a height from its views' outcomes; `honest` marks honest delegates."""
     reached = outcomes[0].reached_ns
     received = reached[reached < NEVER]
     spread = float((received.max() - block.starts_ns) / SECOND) if len(received) else math.nan
@@ -186,7 +186,7 @@ class Run(ArrayEqMixin):
 
     @property
     def views(self) -> int:
-        """Number of views of all heights."""
+        """Total number of views over all heights."""
         return sum(height.views for height in self.heights)
 
     @property
@@ -196,7 +196,7 @@ class Run(ArrayEqMixin):
 
     @property
     def latency_seconds(self) -> float:
-        """Mean time from a transaction's appearance to finality; NaN without a final block."""
+        """Mean seconds from a transaction's appearance to finality; NaN without a final block."""
         if not self.final:
             return math.nan
         total = sum((h.ended_ns - h.block.appeared_ns) * h.block.transactions for h in self.final)
@@ -204,7 +204,7 @@ class Run(ArrayEqMixin):
 
     @property
     def half_width_seconds(self) -> float:
-        """Half width of the 95 % interval of the mean latency over the heights; NaN if modelled."""
+        """Half-width in seconds of the mean latency's 95 % confidence interval; NaN if modelled."""
         if self.mode == "model":
             return math.nan
         return half_width(height.latency_seconds for height in self.final)
@@ -216,13 +216,13 @@ class Run(ArrayEqMixin):
 
     @property
     def throughput_per_second(self) -> float:
-        """Final transactions divided by the duration of the run; 0 without a final block."""
+        """Final transactions per second over the duration of the run; 0 without a final block."""
         last = max((height.ended_ns for height in self.final), default=0)
         return self.transactions * SECOND / last if last else 0.0
 
     @property
     def kind(self) -> Kind:
-        """Kind of its numbers: modelled, replayed or measured."""
+        """How the numbers of the run were obtained: modelled, replayed or measured."""
         return KINDS[self.mode]
 
     @property
@@ -238,7 +238,7 @@ class Run(ArrayEqMixin):
         )
 
     def record(self, contract: Contract = RUNS) -> dict[str, Any]:
-        """Return the results as a row of the contract, `RUNS` or `SWEEP`."""
+        """Return the results as a row with the columns of `contract` (`RUNS` or `SWEEP`)."""
         scenario, final = self.scenario, len(self.final)
         of_scenario = ("algorithm", "nodes", "exchange", "proposal", "seed")
         row = {name: getattr(scenario, name) for name in of_scenario}
@@ -270,19 +270,19 @@ class Run(ArrayEqMixin):
 
 
 def frame(runs: Iterable[Run]) -> pd.DataFrame:
-    """Return runs of any mode as a frame of the contract "consensus_runs", one row per run."""
+    """Return a DataFrame of the contract "consensus_runs" with one row per run."""
     return RUNS.frame(run.record() for run in runs)
 
 
 def failed(scenario: Scenario, error: PqchainError) -> dict[str, Any]:
-    """Return the row of a scenario that cannot run here, with the error as its reason."""
+    """Return the result row of a scenario that cannot run here, with the error as its reason."""
     row = Run(scenario=scenario, heights=()).record(SWEEP)
     reason = {"status": "unsupported", "reason": str(error)}
     return row | {"throughput_per_second": math.nan} | reason
 
 
 def over_seeds(sweep: pd.DataFrame) -> pd.DataFrame:
-    """Return mean and 95 % confidence interval of each group of runs that differ by seed only.
+    """Return means and 95 % confidence intervals over runs that differ only in their seed.
 
     Columns: those of GROUP and costs, seeds (number of runs), live (share of live runs),
     latency_seconds and throughput_per_second (means of live runs), and for both a column with the

@@ -1,4 +1,4 @@
-"""Scenario of a run of consensus: a frozen, validated dataclass."""
+"""Scenario of a consensus run: a frozen, validated dataclass."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _RANKS = ("crashed", "slow", "invalid", "equivocating")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Bytes of a transaction without its signature, and of a block's header.
+    """Sizes in bytes of a transaction without its signature, and of a block without transactions.
 
     The defaults are pqchain's encoding with as many data bytes as give the counts of the PQ-DPoL
     paper; see `pqchain.works.pqdpol.DATA_BYTES`.
@@ -72,7 +72,7 @@ class Layout:
         one_of("key_mode", self.key_mode, ("inline", "registered", "recovered"))
 
     def transaction_bytes(self, costs: Costs, signature_bytes: int) -> int:
-        """Return the bytes of a transaction with a signature of `signature_bytes`."""
+        """Return the size in bytes of a transaction whose signature has `signature_bytes` bytes."""
         if self.overhead_bytes is not None:
             key = costs.public_key_bytes if self.key_mode == "inline" else 0
             return key + signature_bytes + self.overhead_bytes
@@ -88,13 +88,13 @@ class Layout:
         return size
 
     def block_overhead_bytes(self) -> int:
-        """Return the bytes of an empty block."""
+        """Return the size in bytes of an empty block."""
         return encoding.header_bytes() if self.header_bytes is None else self.header_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """Faults of delegates and of the network. Delegates are given by rank; 0 has most votes."""
+    """Faults of delegates and of the network. Delegates are given by rank (0: the most votes)."""
 
     crashed: tuple[int, ...] = field((), help="delegates that have crashed; 0 has most votes")
     slow: tuple[int, ...] = field((), help="delegates that compute slowly")
@@ -150,7 +150,7 @@ class Faults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """Everything that determines a run; equal scenarios give equal results."""
+    """All parameters that determine a run; equal scenarios give equal results."""
 
     algorithm: str
     costs: CostTable
@@ -203,7 +203,7 @@ class Scenario:
     seed: int = field(0, help="seed of all random draws", most=2**63)
 
     def __post_init__(self) -> None:
-        """Derive the fields that are not given; raise UsageError for an impossible scenario."""
+        """Derive fields that are None from the others; raise UsageError for an invalid scenario."""
         from pqchain.costs import CostTable  # late: the help of a command needs no pandas
 
         parts = {"costs": CostTable, "network": Network, "layout": Layout, "faults": Faults}
@@ -234,7 +234,7 @@ class Scenario:
             object.__setattr__(self, "vote_phases", 0 if self.exchange == "all-to-all" else 1)
         if self.exchange == "all-to-all" and self.vote_phases:
             raise UsageError(
-                f"vote_phases must be 0 with exchange='all-to-all', whose votes are blocks; got "
+                f"vote_phases must be 0 with exchange='all-to-all', which has no votes; got "
                 f"{self.vote_phases}. Leave it out, or give exchange='broadcast'."
             )
         smallest = self.layout.block_overhead_bytes() + self.layout.transaction_bytes(
@@ -295,7 +295,7 @@ class Scenario:
 
     @property
     def signs(self) -> bool:
-        """Whether signing takes time: blocks, votes or the grants of paper-serial are signed."""
+        """Whether signing takes time here: for blocks, votes, or grants of the law paper-serial."""
         votes = self.signed_votes and self.phases > 0
         serial = self.network.law == "paper-serial" and self.network.serial.signs > 0
         return self.signed_blocks or votes or serial
@@ -317,12 +317,12 @@ class Scenario:
 
     @property
     def peers(self) -> int:
-        """Gossip: number of peers to which a node forwards a block, at most all other nodes."""
+        """Number of peers to which a node forwards a block by gossip, at most all other nodes."""
         return min(self.network.peers, self.nodes - 1)
 
     @property
     def quorum(self) -> int:
-        """Votes that make a block final: the smallest number above two thirds of the delegates."""
+        """Number of votes that make a block final: the smallest above two thirds of delegates."""
         return 2 * self.delegate_count // 3 + 1
 
     def messages(self) -> int:
@@ -338,7 +338,7 @@ class Scenario:
         return spread + self.phases * pairs
 
     def signature_lengths(self) -> Mapping[int, int]:
-        """Return the observed counts of a transaction's signatures by length in bytes.
+        """Return how many signatures of transactions were observed, by their length in bytes.
 
         Raises UsageError if public keys cannot be recovered from signatures as `layout` demands.
         """
@@ -353,7 +353,7 @@ class Scenario:
         return lengths.distribution(self.algorithm, self.cost.signature_bytes)
 
     def transactions_per_block(self) -> float:
-        """Return the exact mean number of transactions that fill a block."""
+        """Return the exact mean number of transactions that fit into a block."""
         return lengths.mean_fill(
             self.signature_lengths(),
             capacity_bytes=self.block_bytes - self.layout.block_overhead_bytes(),
@@ -377,7 +377,7 @@ class Scenario:
 
     @property
     def identifier(self) -> str:
-        """SHA-256 of everything that determines the result: fields, costs, seed and schema."""
+        """SHA-256 of the inputs that determine the result: fields, costs and schema version."""
         values = {name: getattr(self, name) for name in self.__slots__} | {
             # The used row only: other rows of the table do not change the result.
             "costs": self.cost,
@@ -389,7 +389,7 @@ class Scenario:
 
 
 def _fields(part: Any) -> dict[str, Any]:
-    """Return the fields of a part of a scenario, to be hashed."""
+    """Return the fields of a dataclass within a scenario, to be hashed for `identifier`."""
     # Stored results are found by identifiers that were made with the former names of these fields.
     former = {"service_times": "prices", "key_mode": "public_key"}
     return {former.get(name, name): value for name, value in dataclasses.asdict(part).items()}

@@ -61,7 +61,7 @@ def grid(
     seeds: Iterable[int] = (0,),
     **fields: Any,
 ) -> list[Scenario]:
-    """Return a scenario for every combination; `fields` are further fields of every Scenario.
+    """Return a scenario for every combination of the values; `fields` are set in every scenario.
 
     Nodes are powers of 2 with these `exponents`. None in `delegates` means all nodes, and so does a
     number above that of the nodes.
@@ -93,7 +93,7 @@ def sweep(
     batch: int = BATCH,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Run scenarios and return a frame of the contract "consensus", in their order.
+    """Run scenarios; return a frame of the contract "consensus", one row per scenario in order.
 
     `workers` is the number of processes on this machine: by default one per processor; 1 runs
     everything in this process. `scheduler` ("tcp://host:port") uses the workers of Dask instead,
@@ -133,7 +133,7 @@ def sweep(
 def run_batch(
     scenarios: Sequence[Scenario], engine: Engine, *, progress: bool = False
 ) -> list[Row]:
-    """Run scenarios in order and return their rows; the task of a worker."""
+    """Run scenarios in order and return their result rows; workers call this function."""
     rows = []
     for scenario in scenarios:
         try:
@@ -149,7 +149,7 @@ _Task = tuple[list[Scenario], Engine]
 
 
 def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:
-    """Run tasks in processes; the pending ones are distributed again when a process dies."""
+    """Run tasks in a pool of processes; when a process dies, pending tasks go to a new pool."""
     pending, attempts = dict(enumerate(tasks)), 0
     # Spawn, not fork: a fork does not copy the threads of compiled code.
     context = multiprocessing.get_context("spawn")
@@ -167,15 +167,15 @@ def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:
                 attempts += 1
                 if attempts >= ATTEMPTS:
                     raise PqchainError(
-                        f"worker processes must survive; {attempts} pools lost a process and "
-                        f"{len(pending)} batches are pending ({error}). Use fewer workers, or "
+                        f"worker processes died repeatedly: {attempts} pools lost a process, and "
+                        f"{len(pending)} batches are not done ({error}). Use fewer workers, or "
                         "smaller scenarios if memory ran out; in a script, call sweep under "
                         "`if __name__ == '__main__':`."
                     ) from error
 
 
 def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
-    """Run tasks on a Dask scheduler, which reassigns the batches of a dead worker."""
+    """Run tasks on a Dask scheduler, which reassigns the tasks of workers that die."""
     try:
         from dask.distributed import Client, KilledWorker, Security, as_completed, comm
     except ImportError:
@@ -205,13 +205,13 @@ def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
                 yield future.result()
         except KilledWorker as error:
             raise PqchainError(
-                f"workers of {scheduler} must survive; they died repeatedly ({error}). "
+                f"the workers of {scheduler} died repeatedly ({error}). "
                 "Use smaller scenarios or a smaller batch if memory ran out."
             ) from error
 
 
 def _read_store(store: Path, wanted: Set[str]) -> dict[str, Row]:
-    """Read the rows of the scenarios `wanted`; cut off an unfinished last line.
+    """Return the stored rows of the scenarios in `wanted`; truncate an incomplete last line.
 
     Creates the store's folder if needed. Raises DataError for a file that is not a store.
     """

@@ -1,4 +1,4 @@
-"""Tables of consensus runs."""
+"""Tables of the results of consensus runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def delegates(frame: pd.DataFrame) -> Table:
 
 
 def runs(runs: pd.DataFrame, printed: Mapping[str, float]) -> Table:
-    """Return a table of modelled runs, with their relative errors if printed values are given.
+    """Return a table of modelled runs, with relative errors where `printed` has a paper's values.
 
     `printed` maps scenario identifiers to latencies in seconds that a paper prints; may be empty.
     """
@@ -58,7 +58,7 @@ def runs(runs: pd.DataFrame, printed: Mapping[str, float]) -> Table:
 
 
 def over_seeds(means: pd.DataFrame) -> Table:
-    """Return a table of means over seeds with the half-widths of their 95 % intervals."""
+    """Return a table of means over seeds with half-widths of their 95 % confidence intervals."""
     columns: list[Column | str] = [*_SIZES]
     for mean in _MEANS:
         columns += [mean, Column("± 95 %", key=f"{mean}_half_width", numeric=True)]
@@ -66,7 +66,7 @@ def over_seeds(means: pd.DataFrame) -> Table:
 
 
 def _remark(row: dict[Any, Any]) -> str:
-    """Return status and reason of a failed run, a warning if unsafe, otherwise the reason."""
+    """Return the remark on a run: why it failed, a warning if unsafe, or why it is not live."""
     if row["status"] != "ok":
         return f"{row['status']}: {row['reason']}"
     if not row["is_safe"]:

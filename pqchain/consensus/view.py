@@ -1,4 +1,4 @@
-"""Input and output of an engine: one attempt to finalize one block.
+"""Input and output of an engine for one view, which is one attempt to finalize a block.
 
 An engine takes a View and returns an Outcome. A view starts on an idle network and ends at its
 deadline, where all messages and work in progress are dropped.
@@ -34,7 +34,7 @@ BLOCK, VOTE, COMMIT = 0, 1, 2
 
 # A dataclass's generated __eq__ fails on arrays, whose comparison has no single truth value.
 class ArrayEqMixin:
-    """Mixin: equality by class and all fields, arrays elementwise; not hashable."""
+    """Mixin that compares class and all fields, arrays elementwise; instances are not hashable."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -53,14 +53,14 @@ class ArrayEqMixin:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Disturbance:
-    """Loss, delay, jitter and partition of single messages, in integers."""
+    """Parameters of loss, delay, jitter and partition of messages; times in nanoseconds."""
 
     jitter: tuple[int, ...]
-    """[kind of message]: key of the draws; likewise `loss` and `delay`."""
+    """Key of the random numbers for each kind of message; likewise `loss` and `delay`."""
     loss: tuple[int, ...]
     delay: tuple[int, ...]
     loss_below: int
-    """A message is lost if its draw is below this; delayed likewise by `delay_below`."""
+    """A message is lost if its random number is below this; delayed if below `delay_below`."""
     delay_below: int
     delay_ns: int
     heal_ns: int
@@ -69,7 +69,7 @@ class Disturbance:
     def arrival(
         self, kind: int, i: int, j: int, *, at: int, max_jitter_ns: int, partitioned: bool
     ) -> int:
-        """Return when a message arrives that undisturbed arrives at `at`; NEVER if it is lost.
+        """Return when a message arrives that would arrive at `at` undisturbed; NEVER if it is lost.
 
         (i, j) identify the message, its jitter is below `max_jitter_ns`, and `partitioned` is
         whether it crosses the partition.
@@ -98,7 +98,7 @@ class Disturbance:
         return at
 
     def as_tuple(self, kind: int) -> tuple[Any, ...]:
-        """Return keys, bounds, delay and heal time of a kind of message for compiled code."""
+        """Return the fields that apply to a kind of message as a tuple, for compiled code."""
         keys = (self.jitter[kind], self.loss[kind], self.delay[kind])
         unsigned = map(np.uint64, (*keys, self.loss_below, self.delay_below))
         return (*unsigned, self.delay_ns, self.heal_ns)
@@ -118,18 +118,18 @@ class Overlay:
     """At most nodes - 1."""
     key: int
     delegates: Array
-    """[delegate]: its node."""
+    """Node of each delegate, by rank."""
     regions: Array
-    """[node]: its region."""
+    """Region of each node."""
     relay_ns: int
     """Time to verify a block before forwarding it."""
     silent: Flags
-    """[node]: whether it forwards nothing because it has crashed."""
+    """Whether each node forwards nothing, because it has crashed."""
     side: Flags
-    """[node]: its side of the partition."""
+    """Side of the partition of each node."""
 
     def peer(self, node: int, index: int) -> int:
-        """Return the peer to which a node forwards a block as number `index`, from 0."""
+        """Return the peer at position `index` (0-based) in a node's order of forwarding blocks."""
         others = self.nodes - 1
         # The successors form a ring, so every node is reachable whatever the draws.
         if index == 0 or self.peers == others:
@@ -139,7 +139,7 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class View:
-    """Input of an engine: one view; arrays are [delegate] by rank, times in nanoseconds."""
+    """Input of an engine for one view; arrays are indexed by a delegate's rank, times in ns."""
 
     count: int
     proposer: int
@@ -177,7 +177,7 @@ class View:
     """Side of the partition."""
 
     def arrivals(self, kind: int, senders: Any, receivers: Any, *, base: Any) -> Array:
-        """Return when messages reach their receivers, or the receivers' downlinks if any.
+        """Return when messages arrive at their receivers, or at the receivers' downlinks if any.
 
         Senders start to send to all others at `base` (nanoseconds), to the next rank first.
         """
@@ -203,18 +203,18 @@ class View:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome(ArrayEqMixin):
-    """Output of an engine, [delegate] in nanoseconds; NEVER if not before the deadline.
+    """Output of an engine: times by delegate rank in ns; NEVER if not before the deadline.
 
-    Verified: the block. Prepared: a quorum of votes, with two phases. Final: the block.
+    Verified: block verified. Prepared: quorum of votes, with two phases. Final: block final.
     """
 
     verified_ns: Array
     prepared_ns: Array
     final_ns: Array
     reached_ns: Array
-    """Gossip: [node], when it first received the block; otherwise empty."""
+    """When each node first received the block by gossip; empty for other laws."""
 
     def before(self, deadline_ns: int) -> Outcome:
-        """Replace times at or after the deadline by NEVER."""
+        """Return an outcome with NEVER in place of times at or after the deadline."""
         times = (getattr(self, part.name) for part in fields(self))
         return Outcome(*(np.where(time < deadline_ns, time, NEVER) for time in times))

@@ -1,7 +1,7 @@
 """PQ-DPoL delegates that execute the protocol: real blocks, signatures and message bytes.
 
-    one = pqchain.consensus.Scenario(algorithm="Falcon-512", costs=costs, nodes=8)
-    pqchain.delegates.run(one, mode="loopback").latency_seconds
+    scenario = pqchain.consensus.Scenario(algorithm="Falcon-512", costs=costs, nodes=8)
+    pqchain.delegates.run(scenario, mode="loopback").latency_seconds
 
 `pqchain.consensus.frame` returns runs of any mode as one frame. Names are loaded at first use.
 """

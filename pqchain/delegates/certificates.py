@@ -17,7 +17,7 @@ _COUNT_BYTES, _RANK_BYTES, _LENGTH_BYTES = 2, 3, 2
 
 
 def encode(votes: Mapping[int, bytes]) -> bytes:
-    """Encode votes, given as signatures by rank."""
+    """Return the encoding of votes, which are given as signatures by rank."""
     parts = [len(votes).to_bytes(_COUNT_BYTES, "big")]
     for rank, signature in sorted(votes.items()):
         length = len(signature).to_bytes(_LENGTH_BYTES, "big")
@@ -31,7 +31,7 @@ def longest_bytes(count: int, *, field_bytes: int) -> int:
 
 
 def decode(reader: Reader) -> dict[int, bytes]:
-    """Decode votes; raise Malformed, also for ranks that do not ascend."""
+    """Decode votes; raise Malformed for an invalid encoding or ranks that do not ascend."""
     votes: dict[int, bytes] = {}
     last = -1
     for _ in range(reader.number(_COUNT_BYTES, "a count of votes")):
@@ -54,7 +54,7 @@ def is_quorum(
     keys: DelegateKeys,
     quorum: int,
 ) -> bool:
-    """Return whether the votes are a quorum for a block; one invalid signature voids it."""
+    """Return whether the votes are a quorum for a block and all of their signatures are valid."""
     # The number is compared first, so that too few votes cost no verification.
     return len(votes) >= quorum and all(
         keys.verify(rank, statement(kind, rank, height, view, digest), signature)

@@ -36,7 +36,7 @@ _MAX_BUFFERED_MESSAGES, _MIN_BUFFER_BYTES, _MESSAGE_BYTES = 8, 1 << 20, 256
 
 @dataclass(slots=True, eq=False)
 class Work:
-    """A task of a delegate that takes time."""
+    """Verification or signing task of a delegate, which takes processor time."""
 
     kind: str
     """"block", "copy", "vote": verify one. "sign block", "sign vote": sign one."""
@@ -51,7 +51,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A message to one other delegate or to all, identical or different for each."""
+    """Outgoing message to one delegate or to all others; its bytes may differ by receiver."""
 
     kind: Kind
     data: bytes | tuple[bytes, ...]
@@ -60,13 +60,13 @@ class Sending:
     """Rank of the receiver; None for all others."""
 
     def for_(self, rank: int) -> bytes:
-        """Return the bytes to send to a rank."""
+        """Return the encoded message for the delegate of this rank."""
         return self.data if isinstance(self.data, bytes) else self.data[rank]
 
 
 @dataclass(slots=True, eq=False)
 class ReceivedBlock:
-    """A received block and the state that it leads to."""
+    """Received block, and the chain state after it."""
 
     data: bytes
     digest: bytes
@@ -79,7 +79,7 @@ Validated = tuple[Message, ReceivedBlock | None] | str
 
 
 class Delegate:
-    """Delegate state machine: queued messages are in `out`, `poll` returns work."""
+    """Delegate state machine; messages to send are in `out`, work to do is returned by `poll`."""
 
     def __init__(
         self,
@@ -133,13 +133,13 @@ class Delegate:
             self.releases_ns = now + self.setting.builder.wait_ns(height, self.rank)
 
     def wake(self, now: int) -> None:
-        """Propose the block if its release time has come."""
+        """Propose a block if this delegate is the proposer and its release time has come."""
         if now >= self.releases_ns:
             self.releases_ns = NEVER
             self._propose()
 
     def receive(self, link: int, data: bytes, now: int) -> None:
-        """Buffer a message from a sender of proven rank; `link` is -1 if it was relayed."""
+        """Buffer a message; `link` is its sender's authenticated rank, or -1 if it was relayed."""
         kind = messages.kind_of(data)
         if kind is None:
             self.rejected["malformed"] += 1
@@ -161,7 +161,7 @@ class Delegate:
         return bool(self._signing)
 
     def poll(self) -> Work | None:
-        """Return work that can start now: a signature first, else the next message, or None."""
+        """Return work that can start: signing first, else verifying the next message; or None."""
         if self._signing:
             return self._signing.pop(0)
         if self._is_busy or not self._inbox:
@@ -220,7 +220,7 @@ class Delegate:
         return ReceivedBlock(data, state.tip if state else Block.decode(data).hash(), state)
 
     def _apply(self, message: Message, block: ReceivedBlock | None, now: int) -> None:
-        """Apply a valid message."""
+        """Process a valid message: accept its block, or count its vote."""
         if (message.height, message.view) != (self.height, self.view):
             self.rejected["wrong view"] += 1
         elif message.kind is Kind.PROPOSAL:
@@ -273,7 +273,7 @@ class Delegate:
         splits: bool,
         finish: Callable[[tuple[bytes, bytes], int], None],
     ) -> None:
-        """Queue the signing of a message for even and one for odd ranks, different if `splits`."""
+        """Queue signing of the messages to even and to odd ranks, which differ only if `splits`."""
         blocks = data, data
         if splits:
             before = self.store.state.timestamp
@@ -349,7 +349,7 @@ class Delegate:
         self._check_quorum(now)
 
     def _add_vote(self, kind: int, view: int, rank: int, digest: bytes, signature: bytes) -> None:
-        """Count a vote; only the first of each delegate in a view counts."""
+        """Count a vote; only the first vote of a delegate in a view counts."""
         votes = self._votes[view, kind]
         if rank in votes:
             self.rejected["second vote"] += 1
@@ -358,12 +358,12 @@ class Delegate:
         self._counts[view, kind, digest] += 1
 
     def _signatures(self, kind: int, view: int, digest: bytes) -> dict[int, bytes]:
-        """Return the signatures of the votes for a block by rank."""
+        """Return the signatures of the votes for a block, by rank of the voter."""
         votes = self._votes[view, kind].items()
         return {rank: signature for rank, (voted, signature) in votes if voted == digest}
 
     def _check_quorum(self, now: int) -> None:
-        """Check for a quorum, which needs the block as well as the votes."""
+        """Lock or finalize if there is a quorum, which needs the block as well as the votes."""
         block, view = self.block, self.view
         # An invalid block does not become final, whatever the votes.
         if block is None or block.state is None or not (self.phases or self.setting.all_to_all):

@@ -21,7 +21,7 @@ class FaultBehaviour:
 
     @classmethod
     def of(cls, faults: Faults, rank: int) -> FaultBehaviour:
-        """Return the behaviour of a delegate under the faults of a scenario."""
+        """Return the behaviour of the delegate of this rank under the faults of a scenario."""
         return cls(
             invalid=rank in faults.invalid,
             equivocates=rank in faults.equivocating,
@@ -29,7 +29,7 @@ class FaultBehaviour:
         )
 
     def splits(self, proposer: int) -> bool:
-        """Return whether a proposer sends one block to even ranks and another to odd ones."""
+        """Return whether messages to even and to odd ranks differ in a view of `proposer`."""
         return self.equivocates and proposer in self.colluders
 
 
@@ -37,7 +37,7 @@ HONEST = FaultBehaviour()
 
 
 def conflicting_block(data: bytes, *, after: int) -> bytes:
-    """Return the other block of an equivocating proposer; `after` is the previous block's time.
+    """Return an equivocating proposer's second block; `after` is the previous block's timestamp.
 
     The last bit of the time between the blocks differs. So the hash differs, but transactions and
     length do not.

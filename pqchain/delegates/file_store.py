@@ -109,7 +109,7 @@ class FileStore:
         self._ledger.close()
 
     def _read_quorums(self) -> list[bytes]:
-        """Return the quorum of each block; truncate what a crash left after the last one."""
+        """Return the encoded quorum of each block; truncate data after that of the last block."""
         path = self._quorums_path
         data = read_bytes(path, _MAX_FILE_BYTES) if path.exists() else b""
         proofs: list[bytes] = []
@@ -143,7 +143,7 @@ def _with_checksum(data: bytes) -> bytes:
 
 
 def _without_checksum(path: Path, data: bytes) -> bytes:
-    """Return the data without its checksum. Raises DataError if that is wrong."""
+    """Return the data without its checksum. Raises DataError if the checksum is wrong."""
     content, checksum = data[:-_CHECK_BYTES], data[-_CHECK_BYTES:]
     if sha3_256(content).digest() != checksum:
         raise DataError(f"{path} is damaged: its checksum is wrong; give an empty folder")

@@ -25,7 +25,7 @@ def processors() -> int:
 
 
 def check_processors(count: int) -> None:
-    """Raise UsageError for too few processors, Unsupported if processes cannot be bound."""
+    """Raise UsageError for too few processors, Unsupported if processes cannot be bound to them."""
     if not hasattr(os, "sched_setaffinity"):
         raise Unsupported("this system cannot bind processes to processors; use --network star.")
     if count > processors():
@@ -35,13 +35,13 @@ def check_processors(count: int) -> None:
 
 
 def first_processors(count: int) -> tuple[int, ...]:
-    """Return the indices of the first `count` processors. Raises as `check_processors`."""
+    """Return the indices of the first `count` processors. Raises like `check_processors`."""
     check_processors(count)
     return tuple(sorted(os.sched_getaffinity(0))[:count])
 
 
 def check_processes(nodes: int) -> None:
-    """Raise UsageError if the processes of `nodes` cannot be started, with an estimate."""
+    """Raise UsageError if there are too many nodes, or too little memory, for a process each."""
     needed, free = PARENT_MEGABYTES + nodes * NODE_MEGABYTES, free_megabytes()
     if nodes <= MAX_PROCESSES and (free is None or needed <= free):
         return

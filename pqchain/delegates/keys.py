@@ -26,7 +26,7 @@ Keypair = tuple[bytes, bytes]
 
 
 def shared_signer(algorithm: str) -> Signer:
-    """Return the signer of a scheme, opened once and shared by threads. Raises Unsupported."""
+    """Return the signer of a scheme, which is opened only once. Raises Unsupported."""
     return _shared_signer(algorithms.get(algorithm))
 
 
@@ -36,7 +36,7 @@ def _shared_signer(row: Algorithm) -> Signer:
 
 
 def keypair(algorithm: str, owner: str, number: int) -> Keypair:
-    """Return the key pair of an owner, "delegate" or "wallet", with that number."""
+    """Return the key pair of the delegate or wallet (`owner`) with this number."""
     return _keypair(algorithms.get(algorithm), owner, number)
 
 
@@ -48,7 +48,7 @@ def _keypair(row: Algorithm, owner: str, number: int) -> Keypair:
 
 
 def keypairs(algorithm: str, owner: str, numbers: Iterable[int]) -> list[Keypair]:
-    """Return the key pairs of an owner with those numbers."""
+    """Return the key pairs of the delegates or wallets (`owner`) with these numbers."""
     return [keypair(algorithm, owner, int(number)) for number in numbers]
 
 
@@ -58,7 +58,7 @@ class DelegateKeys:
     def __init__(
         self, algorithm: str, pairs: Sequence[Keypair], field_bytes: int, *, modelled_clock: bool
     ) -> None:
-        """Take the delegates' key pairs by rank, and the length of the signature field.
+        """Store the delegates' key pairs, in order of rank, and the length of signature fields.
 
         On a modelled clock all delegates share a process, so verifications are cached, and the
         randomness of a signature is derived from its statement.
@@ -73,7 +73,7 @@ class DelegateKeys:
         return self._keys[rank][0]
 
     def sign(self, rank: int, statement: bytes) -> bytes:
-        """Sign as a delegate, repeatedly until the signature fits into its field.
+        """Sign with a delegate's key, repeatedly until the signature fits into its field.
 
         Raises CryptoFailure if no attempt fits.
         """
@@ -87,7 +87,7 @@ class DelegateKeys:
                     return signature
         raise CryptoFailure(
             f"signatures of {self.signer.algorithm.name} must have at most {self.field_bytes} "
-            f"bytes; got {_MAX_ATTEMPTS} longer ones. Use costs with its real sizes."
+            f"bytes; got {_MAX_ATTEMPTS} longer ones. Use costs with the scheme's real sizes."
         )
 
     def verify(self, rank: int, statement: bytes, signature: bytes) -> bool:

@@ -1,8 +1,8 @@
-"""Delegates in modelled time: each view on an idle network, heights in lockstep.
+"""Execution of delegates in virtual time: views start on an idle network, heights in lockstep.
 
 `run` returns what `model.run` returns, computed by delegates that send real bytes, make and verify
 real signatures and keep a chain. The clock, the network (`plain_network`) and the duration of work
-are modelled, with the scenario's costs. Delegates and model are equal to the nanosecond.
+are modelled, with the scenario's costs. Times equal those of the model to the nanosecond.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pqchain.delegates.setting import Setting, transactions_of
 
 
 class WorkTimes:
-    """Duration of a delegate's work, from the costs of the scenario."""
+    """Durations of a delegate's work, computed from the costs of the scenario."""
 
     def __init__(self, builder: ViewBuilder) -> None:
         scenario = builder.scenario
@@ -49,7 +49,7 @@ class WorkTimes:
         return signatures + self.signed_blocks * self.verify_ns + others
 
     def of(self, kind: str, transactions: int, message_class: int = BLOCK) -> int:
-        """Return the time of a kind of work on a delegate that is not slow, in nanoseconds."""
+        """Return how long a kind of work takes on a delegate that is not slow, in nanoseconds."""
         if kind == "block" and not self.sends_block:
             return 0  # in all-to-all the copies are verified and timed instead
         if kind in ("block", "copy"):
@@ -73,7 +73,7 @@ class _Job:
 
 
 class LockstepSimulation:
-    """All delegates of a scenario, their network and their clock."""
+    """Simulation of all delegates of a scenario, with their network and their clock."""
 
     def __init__(self, setting: Setting) -> None:
         self.setting, self.scenario = setting, setting.scenario
@@ -221,7 +221,7 @@ class LockstepSimulation:
                 self.network.send(delegate.rank, sending)
 
     def _receive_gossip(self, node: int, data: bytes) -> int | None:
-        """Deliver a gossiped block to a node; return its verification time, None if invalid."""
+        """Deliver a gossip block to a node; return the verification time in ns, None if invalid."""
         # The header names the proposer as sender, whichever node forwards the block.
         rank, proposer = self._rank_at.get(node), int.from_bytes(data[5:8], "big")
         if rank == proposer:
@@ -234,7 +234,7 @@ class LockstepSimulation:
         return self.work_times.block_ns(transactions_of(block))
 
     def append_final_block(self, data: bytes | None) -> None:
-        """End a height: append its block at all delegates, also where it is not final yet.
+        """End a height: append its block at every delegate, even if it is not final there yet.
 
         If honest delegates have different blocks, one of them is used, because the model counts
         heights and not forks.
@@ -298,7 +298,7 @@ def _height(simulation: LockstepSimulation, block: Block) -> Height:
 
 
 def _value(delegate: Delegate) -> int:
-    """Return the model's number for a delegate's block of the view."""
+    """Return the number by which the model identifies a delegate's block of the view."""
     assert delegate.block is not None
     return header_of(delegate.block.data).timestamp - delegate.store.state.timestamp - 2
 

@@ -46,7 +46,7 @@ _LENGTH_BYTES = 4
 
 
 class Kind(IntEnum):
-    """Kind of a message."""
+    """Kinds of messages, with their numbers in the encoding."""
 
     PROPOSAL = 1
     """Block of a view, from its proposer or relayed by gossip."""
@@ -80,12 +80,12 @@ class Message:
     signature: bytes = b""
 
     def statement(self, digest: bytes) -> bytes:
-        """Return the bytes to sign; `digest` is the hash of the block."""
+        """Return the bytes to sign for this message; `digest` is the hash of its block."""
         return statement(self.kind, self.sender, self.height, self.view, digest)
 
 
 def statement(kind: Kind, sender: int, height: int, view: int, digest: bytes) -> bytes:
-    """Return the bytes to sign."""
+    """Return the bytes to sign for a message about the block with hash `digest`."""
     return SIGNED + _HEADER.pack(0, kind, sender.to_bytes(3, "big"), height, view, 0) + digest
 
 
@@ -138,7 +138,7 @@ def kind_of(data: bytes) -> Kind | None:
 
 
 class Frames:
-    """Splitter of a channel's byte stream into messages."""
+    """Parser that splits the byte stream of a channel into messages."""
 
     def __init__(self, longest_bytes: int) -> None:
         self._longest = longest_bytes
@@ -150,7 +150,7 @@ class Frames:
         return len(self._partial)
 
     def feed(self, data: bytes | bytearray | memoryview) -> list[bytes]:
-        """Return the messages that are complete now, each with a header and a known kind.
+        """Add received bytes; return the messages that are complete now, each of a known kind.
 
         Raises Malformed for an invalid length or kind, and drops the buffer: without message
         boundaries the rest of the channel cannot be split.

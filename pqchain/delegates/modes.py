@@ -59,7 +59,7 @@ def run(
     """Run the delegates of a scenario in mode "virtual", "loopback" or "netns".
 
     `transport` is one of `wire.transports`; in virtual time "plain" is allowed, too, and the
-    default. `log` is a folder for qlog files. `fork_server`, entered, is shared by several runs.
+    default. `log` is a folder for qlog files. `fork_server` is an entered `open_fork_server(...)`.
     Raises UnknownName for a mode; UsageError for options that the mode does not support;
     Unsupported for what is not available here; PqchainError for a run beyond `limit_seconds`.
     """
@@ -102,7 +102,7 @@ def run(
 
 
 def open_fork_server(scenario: Scenario, transport: str | None = None) -> ForkServer:
-    """Return the starter of delegate processes, to be entered and shared by several runs."""
+    """Return a context manager that starts delegate processes, for several runs to share."""
     job = Job(
         nodes=1,
         factory=_FACTORY,
@@ -117,7 +117,7 @@ def _advance(bar: tqdm, count: int) -> None:
 
 
 def link(scenario: Scenario) -> Link:
-    """Return the path between two delegates on a star: two links and the hub between them."""
+    """Return one link equivalent to the two links between delegates of a star network."""
     network = scenario.network
     rate, latency = network.rate_bits_per_second, network.latency_seconds
     return Link(bits_per_second=rate, delay_seconds=2 * latency)
@@ -147,7 +147,7 @@ def check_mode(
     law = scenario.network.law
     if mode in ("virtual", "netns") and law != "star":
         raise UsageError(
-            f"network must be a star over a transport; got {law}. Use named('star') "
+            f"network must be 'star' with a transport; got {law}. Use named('star') "
             "(--network star)" + ("." if mode == "netns" else ", or transport='plain'.")
         )
     timed_delegate.check_recovery(scenario)
@@ -167,7 +167,7 @@ def _warm(scenario: Scenario, mode: str) -> int:
 
 
 def _bound(scenario: Scenario, mode: str) -> tuple[int, ...]:
-    """Return the processors that the law "host" gives to the nodes; empty for other laws."""
+    """Return the processors to which the law "host" binds the nodes; empty for other laws."""
     if mode != "loopback" or scenario.network.law != "host":
         return ()
     return host.first_processors(scenario.network.processors)
@@ -206,7 +206,7 @@ def _driven(
 def _of_result(
     result: Result, shared: Setting, scenario: Scenario, mode: Mode, transport: str
 ) -> Run:
-    """Combine the reports of the nodes, without the warm-up heights.
+    """Return the run that the nodes' reports describe, without the warm-up heights.
 
     Times count from when the first delegate entered the first height that counts.
     """

@@ -1,4 +1,4 @@
-"""Delegates as nodes of `wire`: their messages go over sessions of any driver.
+"""Delegates as nodes of `pqchain.wire`, which send their messages over transport sessions.
 
 Node i is the delegate of rank i; higher numbers are observers (`observer`), each of which gets
 final blocks from one delegate. Of two nodes the one with the lower number dials. The sender draws
@@ -31,7 +31,7 @@ from pqchain.wire.session import Event, Transport
 
 
 def nanoseconds(now: float) -> int:
-    """Return a driver's time, in seconds, in whole nanoseconds."""
+    """Convert a driver's time from seconds to whole nanoseconds."""
     return round(now * SECOND)
 
 
@@ -44,7 +44,7 @@ class DelegateTask(Task):
 
 
 class DelegateNode:
-    """A delegate with its sessions and its report."""
+    """Node that runs a delegate over transport sessions and reports its results."""
 
     def __init__(
         self, index: int, transport: Transport, setting: Setting, store: SafetyStore
@@ -92,12 +92,12 @@ class DelegateNode:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a channel to every other delegate and to its observers."""
+        """Whether there is a channel to every other delegate and to its own observers."""
         return self._peers.connected
 
     @property
     def done(self) -> bool:
-        """Whether all blocks are final here; true for a crashed delegate that has begun."""
+        """Whether the node failed or has all final blocks; true for a crashed one after `begin`."""
         return self.error is not None or (
             self.begun and (self._crashed or self.delegate.is_complete)
         )
@@ -108,7 +108,7 @@ class DelegateNode:
         return self.delegate.blocks
 
     def timer(self) -> float | None:
-        """Return the time of its next timer in seconds, or None."""
+        """Return the time in seconds at which the node's next timer expires, or None."""
         due = [self._peers.redial] if self._peers.redial is not None else []
         if self.begun and not self._crashed:
             first = min(self.delegate.timer(), self._delayed[0][0] if self._delayed else NEVER)
@@ -116,7 +116,7 @@ class DelegateNode:
         return min(due, default=None)
 
     def report(self) -> Mapping[str, Any]:
-        """Return its results: when it entered and finished each height, in nanoseconds."""
+        """Return the node's results, such as when it entered and finalized each height, in ns."""
         delegate = self.delegate
         return {
             "height": delegate.blocks,
@@ -165,7 +165,7 @@ class DelegateNode:
             self._flush(at)
 
     def poll(self) -> Task | None:
-        """Return the next work of the delegate, which does one task at a time."""
+        """Return the delegate's next task, or None; a delegate does one task at a time."""
         if self._is_working or self._crashed or not self.begun:
             return None
         work = self.delegate.poll()
@@ -174,7 +174,7 @@ class DelegateNode:
         self._is_working = True
 
         def run() -> tuple[Work, Any]:
-            # Real work cannot be slowed downlink_ns, so a slow delegate repeats it.
+            # Real work cannot be slowed down, so a slow delegate repeats it.
             for _ in range(self._repeats - 1):
                 work.run()
             return work, work.run()
@@ -214,7 +214,7 @@ class DelegateNode:
             self._send(sending, now)
 
     def _send(self, sending: Sending, now: int) -> None:
-        """Send a message to one peer or to all, the next rank first."""
+        """Send a message to one delegate, or to all others starting with the next rank."""
         count = self.setting.count
         others = [(self.index + step) % count for step in range(1, count)]
         for peer in others if sending.to is None else [sending.to]:

@@ -28,13 +28,13 @@ from pqchain.wire.transports.limits import MAX_QUEUED_BYTES
 
 
 def serving_delegate(setting: Setting, index: int) -> int:
-    """Return the delegate that serves an observer: honest ones in turn."""
+    """Return the rank of the delegate that serves an observer; honest delegates take turns."""
     honest = np.flatnonzero(setting.builder.honest)
     return int(honest[index % len(honest)]) if len(honest) else 0
 
 
 class ObserverNode:
-    """An observer with its session and its report."""
+    """Node that verifies and stores final blocks of one delegate, and reports its results."""
 
     def __init__(
         self, index: int, transport: Transport, setting: Setting, store: SafetyStore
@@ -62,12 +62,12 @@ class ObserverNode:
 
     @property
     def connected(self) -> bool:
-        """Whether there is a channel to its delegate."""
+        """Whether there is a channel to the delegate that serves it."""
         return self._peers.connected
 
     @property
     def done(self) -> bool:
-        """Whether it has verified all blocks, or has failed."""
+        """Whether the observer has verified all blocks, or has failed."""
         return self.error is not None or (self.begun and self.progress >= self._target)
 
     @property
@@ -85,7 +85,7 @@ class ObserverNode:
         return None
 
     def report(self) -> Mapping[str, Any]:
-        """Return its results, with the time in ns at which each block was verified."""
+        """Return the observer's results, such as when it verified each block, in ns."""
         return {
             "height": self.progress,
             "tip": self.store.state.tip.hex(),
@@ -96,14 +96,14 @@ class ObserverNode:
     # Events from the driver.
 
     def start(self, now: float) -> None:
-        """Do nothing: its delegate dials."""
+        """Do nothing: the delegate that serves it dials."""
 
     def begin(self, now: float) -> None:
         """Begin to verify blocks."""
         self.begun = True
 
     def handle(self, event: Event, now: float) -> None:
-        """Handle a transport event: buffer final blocks of its delegate for verification."""
+        """Handle a transport event; buffer final blocks from the delegate that serves it."""
         for peer, data in self._peers.handle(event, now):
             if peer != self._server or messages.kind_of(data) is not Kind.DECIDED:
                 self.rejected["unsolicited"] += 1
@@ -118,7 +118,7 @@ class ObserverNode:
         """Do nothing: an observer has no timer."""
 
     def poll(self) -> Task | None:
-        """Return the verification of the next block."""
+        """Return the task to verify the next block, or None."""
         if self._is_working or not self._waiting or not self.begun:
             return None
         self._is_working = True

@@ -1,4 +1,4 @@
-"""Sessions with peers: one session per peer, one channel per session, complete messages.
+"""Sessions with peers: each has one channel, whose bytes are split into complete messages.
 
 A peer that sends a malformed message, opens a second channel or ends its channel loses the session.
 At most one incomplete message is buffered per peer.
@@ -18,7 +18,7 @@ REDIAL_SECONDS = 0.05
 
 
 class Peers:
-    """The peers of a node. Of two nodes the one that has the other in `dials` dials."""
+    """Peers of a node. Of two nodes, the one with the other in its `dials` opens the session."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Peers:
         longest_bytes: int,
         rejected: Counter[str],
     ) -> None:
-        """Take the peers to dial, the number of peers, and the longest legal message in bytes.
+        """Set up `count` peers, of which `dials` are dialled, for messages up to `longest_bytes`.
 
         `rejected["malformed"]` counts the sessions that were closed because of a malformed message.
         """

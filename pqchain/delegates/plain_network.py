@@ -1,4 +1,4 @@
-"""Simulated network that carries only the bytes of messages, by the laws of `consensus.network`.
+"""Simulated network without a transport protocol, with the timing laws of `consensus.network`.
 
 It simulates the model's network message by message with the actual lengths: links, uplinks, a hub,
 a shared channel, gossip, or the one server of paper-serial. Jitter, loss, delay and partition are
@@ -36,7 +36,7 @@ class Clock:
         self._heap: list[tuple[int, int, int, Call, tuple[Any, ...]]] = []
 
     def at(self, time: int, call: Call, *arguments: Any, priority: int = FIRST) -> None:
-        """Schedule a call."""
+        """Schedule `call(*arguments)` at `time` in nanoseconds."""
         self._number += 1
         heapq.heappush(self._heap, (time, priority, self._number, call, arguments))
 
@@ -62,7 +62,7 @@ class Server:
         finish: Callable[[Any], None],
         priority: int = AFTER_ARRIVALS,
     ) -> None:
-        """Take the functions called at start, which returns the service time in ns, and at end."""
+        """Call `start(item)`, which returns the service time in ns, and then `finish(item)`."""
         self._clock, self._start, self._finish, self._priority = clock, start, finish, priority
         self._number = 0
         self._waiting: list[tuple[tuple[int, ...], int, Any]] = []
@@ -117,7 +117,7 @@ class _Transit(NamedTuple):
 
 
 class PlainNetwork:
-    """Network of a scenario's delegates."""
+    """Simulated network between the delegates of a scenario."""
 
     def __init__(
         self, builder: ViewBuilder, clock: Clock, deliver: Callable[[int, int, bytes], None]
@@ -133,7 +133,7 @@ class PlainNetwork:
         self._times_by_length: dict[int, _Times] = {}
 
     def begin(self, disturbance: Disturbance, overlay: Overlay | None) -> None:
-        """Drop all messages in transit; take the draws and the gossip overlay of a view."""
+        """Begin a view: drop all messages in transit; set its disturbance and gossip graph."""
         self._disturbance, self._overlay = disturbance, overlay
         count = self._count
         links = count if self._network.law == "mesh" else 1
@@ -159,7 +159,7 @@ class PlainNetwork:
         return self._times(length).handling_ns[kind]
 
     def send(self, sender: int, sending: Sending) -> None:
-        """Send a message to all other delegates, the next rank first."""
+        """Send a message to all other delegates, starting with the next rank."""
         kind, now, law = CLASSES[sending.kind], self._clock.now, self._network.law
         if law in ("paper-serial", "csma"):
             self._channel.put((now, kind, sender), (sender, sending))
@@ -174,11 +174,11 @@ class PlainNetwork:
             self._travel(_Transit(kind, sender, receiver, data), free[link])
 
     def _others(self, sender: int) -> list[int]:
-        """Return the other ranks, the next one first."""
+        """Return all other ranks, starting with the next one."""
         return [(sender + step) % self._count for step in range(1, self._count)]
 
     def _use_channel(self, request: tuple[int, Sending]) -> int:
-        """Send all copies of a message in turn; return how long that takes in ns."""
+        """Send all copies of a message on the shared channel in turn; return the duration in ns."""
         sender, sending = request
         kind = CLASSES[sending.kind]
         now = self._clock.now
@@ -235,7 +235,7 @@ class PlainNetwork:
         self._clock.at(at, self._deliver, transit.receiver, transit.sender, transit.data)
 
     def spread(self, node: int, data: bytes, verify_ns: Callable[[int, bytes], int | None]) -> None:
-        """Deliver a block to a node, which forwards it once.
+        """Deliver a gossiped block to a node, which forwards it at the first reception only.
 
         `verify_ns(node, block)` returns the verification time before forwarding in ns, or None if
         the block is invalid and not forwarded.

@@ -1,7 +1,7 @@
-"""Transactions of a run: signed by wallets, taken block by block.
+"""Transactions of a run, which wallets sign and which fill the blocks in order.
 
 Transaction i is a payment of wallet i modulo `WALLETS` to the next wallet. So whichever block
-becomes final at a height, it holds the transactions of that height, and the next ones are valid.
+becomes final at a height, it has the transactions of that height, and the next ones are valid.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Pool:
     """Unlimited sequence of transactions, signed on demand, and their wallets."""
 
     def __init__(self, scenario: Scenario, pairs: Sequence[Keypair]) -> None:
-        """Take the key pairs of the wallets."""
+        """Create one wallet for each key pair."""
         layout, name = scenario.layout, scenario.algorithm
         self.signer = shared_signer(name)
         self.wallets = [
@@ -61,7 +61,7 @@ class Pool:
 
 
 class PoolLoad(Load):
-    """Load of a scenario with the sizes of signed transactions."""
+    """Source of a scenario's transactions with the sizes of actually signed transactions."""
 
     def __init__(self, scenario: Scenario, pool: Pool) -> None:
         self.pool = pool
@@ -71,7 +71,7 @@ class PoolLoad(Load):
         super().__init__(scenario)
 
     def take(self, height: int, *, now: int) -> Block | None:
-        """Fill a block, and record its transactions as those of the height."""
+        """Return the next block, and record which transactions of the pool are in it."""
         block = super().take(height, now=now)
         if block is not None:
             self.spans[height] = (self._taken, block.transactions)

@@ -10,7 +10,7 @@ from pqchain.chain.state import State
 
 @dataclass(frozen=True, slots=True)
 class Lock:
-    """Lock on a block: a quorum voted for it, or with one phase of votes the delegate did."""
+    """Lock on a block for which a quorum voted or, with one phase of votes, the delegate itself."""
 
     view: int
     digest: bytes

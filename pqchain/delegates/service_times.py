@@ -29,7 +29,7 @@ NAMES = tuple(row.name for row in fields(ServiceTimes))
 _FREE = ServiceTimes(**dict.fromkeys(NAMES, 0.0))
 
 _UNIT = 1e-6
-"""Value in seconds that each service time is set to, one at a time, to get its weight."""
+"""Value in seconds that each service time is set to, one at a time, to get its coefficient."""
 
 ALGORITHM = "Dilithium2"
 """Scheme of the calibration runs; all of its signatures have the same length."""
@@ -48,7 +48,7 @@ _SETS: tuple[Mapping[str, Any], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computer:
-    """Service times of a computer, costs of schemes on it, and its processors."""
+    """Computer with its service times, the costs of schemes on it, and its processors."""
 
     service_times: ServiceTimes
     costs: CostTable
@@ -56,7 +56,7 @@ class Computer:
     processors: int
 
     def hosts(self, scenario: Scenario) -> Scenario:
-        """Return the scenario under the law "host", with the processors of this computer."""
+        """Return the scenario with the law "host" and the costs and processors of this computer."""
         network = scenario.network
         count = network.processors if network.law == "host" else self.processors
         return scenario.with_(
@@ -67,7 +67,7 @@ class Computer:
         )
 
     def predicted(self, run: Run) -> Run:
-        """Return a run with its predicted latency, or unchanged where the law does not apply."""
+        """Return a run with its predicted latency, or unchanged if the law does not apply to it."""
         scenario = run.scenario
         # The law has no observers, and a run with faults is not predicted.
         if (
@@ -89,7 +89,7 @@ def calibrate(
 ) -> Computer:
     """Measure the service times of this computer with runs on one of its processors.
 
-    `costs` are the costs of schemes on this computer, ALGORITHM among them; `fork_server` is
+    `costs` has the costs of schemes on this computer, ALGORITHM among them; `fork_server` is
     entered. Raises Unsupported where processes cannot be bound to processors.
     """
     rows, seconds = [], []
@@ -102,14 +102,14 @@ def calibrate(
             **changes,
         )
         run = modes.run(scenario, mode="loopback", transport=transport, fork_server=fork_server)
-        # The model gives the weight of each service time in a run of the same scenario.
+        # The model gives the coefficient of each service time in a run of the same scenario.
         rows.append(terms(scenario))
         seconds.append(median(height.latency_seconds for height in run.final))
     return Computer(service_times=fit(rows, seconds), costs=costs, processors=host.processors())
 
 
 def terms(scenario: Scenario) -> tuple[float, ...]:
-    """Return the weight of each service time in the latency, then the rest in seconds."""
+    """Return the coefficient of each service time in the latency, then the rest in seconds."""
 
     def latency(service_times: ServiceTimes) -> float:
         network = named("host", processors=scenario.network.processors, service_times=service_times)
@@ -118,7 +118,7 @@ def terms(scenario: Scenario) -> tuple[float, ...]:
         return model.run(hosted).latency_seconds
 
     without = latency(_FREE)
-    # The latency is taken as linear in the service times, so one small step gives each weight.
+    # The latency is taken as linear in the service times, so a small step gives each coefficient.
     increases = (latency(replace(_FREE, **{name: _UNIT})) - without for name in NAMES)
     return (*(increase / _UNIT for increase in increases), without)
 

@@ -1,4 +1,4 @@
-"""Shared facts of a scenario's delegates: proposers, keys, lengths and block validity."""
+"""Data that a scenario's delegates share: proposers, keys, lengths and block validity."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def check_executable(scenario: Scenario) -> None:
     least = int(mean(distribution(row.name, row.signature_bytes)))
     if costs.public_key_bytes != row.public_key_bytes or costs.signature_bytes < least:
         raise UsageError(
-            f"costs of {row.name} must have its real sizes, a key of {row.public_key_bytes} and a "
+            f"costs of {row.name} must have real sizes, a key of {row.public_key_bytes} and a "
             f"signature of {row.signature_bytes} bytes; got {costs.public_key_bytes} and "
             f"{costs.signature_bytes}."
         )
@@ -67,7 +67,7 @@ def check_executable(scenario: Scenario) -> None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SharedInputs:
-    """Values shared by delegates in different processes; no repr, as it holds secret keys."""
+    """Values shared by delegates in different processes; no repr, as secret keys are in it."""
 
     delegates: tuple[Keypair, ...]
     wallets: tuple[Keypair, ...]
@@ -76,7 +76,7 @@ class SharedInputs:
 
 
 class Setting:
-    """Facts shared by the delegates of one process; constant except for caches."""
+    """Data shared by the delegates of one process; constant except for caches."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Setting:
         verifier: Verifier | None = None,
         inputs: SharedInputs | None = None,
     ) -> None:
-        """Raise UsageError if delegates cannot run it, Unsupported if its scheme is unavailable.
+        """Raise UsageError if delegates cannot run `scenario`, Unsupported without its scheme.
 
         On a modelled clock verifications are cached. `inputs` is the result of `shared_inputs` in
         another process.
@@ -139,7 +139,7 @@ class Setting:
         return self._delegates or tuple(keypairs(name, "delegate", nodes))
 
     def shared_inputs(self) -> SharedInputs:
-        """Return what another process needs for the same setting; signs all transactions."""
+        """Sign all transactions; return the inputs for the same setting in another process."""
         blocks = tuple(
             tuple(transaction.encoded for transaction in self.transactions(height))
             for height in range(self.scenario.blocks)
@@ -167,7 +167,7 @@ class Setting:
 
     @property
     def longest_bytes(self) -> int:
-        """Length of the longest legal message: a final block with the votes of all."""
+        """Bytes of the longest valid message: a final block with the votes of all delegates."""
         votes = certificates.longest_bytes(self.count, field_bytes=self.field_bytes(Kind.VOTE))
         body = _LENGTH_BYTES + votes + self.scenario.block_bytes
         return MESSAGE_HEADER_BYTES + body + self.field_bytes(Kind.PROPOSAL)
@@ -186,7 +186,7 @@ class Setting:
         second: bool = False,
         invalid: bool = False,
     ) -> Block:
-        """Return a delegate's block of a height and a view, or its second or an invalid one.
+        """Return a delegate's block for a view, or a faulty block if `second` or `invalid` is set.
 
         A block's time counts views, because delegates do not agree on a clock: two more than the
         last block's, two for each view, and one for a second block. So blocks that should differ
@@ -218,7 +218,7 @@ class Setting:
         return result
 
     def is_valid(self, state: State, data: bytes) -> bool:
-        """Return whether a block is valid after a state. Raises Malformed."""
+        """Return whether a block is a valid successor of a state. Raises Malformed."""
         try:
             self.after(state, data)
         except BlockRejected:
@@ -227,5 +227,5 @@ class Setting:
 
 
 def transactions_of(data: bytes) -> int:
-    """Return the number of transactions that a block without a seal declares."""
+    """Return the number of transactions that an encoded block without a seal declares."""
     return int.from_bytes(data[_COUNT_AT : _COUNT_AT + 4], "big")

@@ -50,12 +50,12 @@ _DOUBLING_VIEWS = 4
 
 
 def recovers(scenario: Scenario) -> bool:
-    """Return whether quorums consist of signed votes, which convince third parties."""
+    """Return whether quorums consist of signed votes, which other delegates can verify."""
     return scenario.phases > 0 and scenario.signed_votes
 
 
 def check_recovery(scenario: Scenario) -> None:
-    """Raise UsageError for arrivals, and for faults without a way to recover."""
+    """Raise UsageError for an arrival rate, and for faults that delegates cannot recover from."""
     if scenario.arrivals_per_second:
         raise UsageError(
             "arrivals_per_second must be 0 for delegates with timers, which always fill blocks; "
@@ -81,7 +81,7 @@ class TimedDelegate(Delegate):
         behaviour: FaultBehaviour = HONEST,
         target: int | None = None,
     ) -> None:
-        """Stop after `target` final blocks, or never. Raises UsageError as `check_recovery`."""
+        """Stop after `target` final blocks (None: never). Raises like `check_recovery`."""
         scenario = setting.scenario
         check_recovery(scenario)
         self.recovers = recovers(scenario)
@@ -118,7 +118,7 @@ class TimedDelegate(Delegate):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all requested blocks are final."""
+        """Whether `target` blocks are final."""
         return self.target is not None and self.blocks >= self.target
 
     @property
@@ -136,7 +136,7 @@ class TimedDelegate(Delegate):
             self._broadcast_status()
 
     def timer(self) -> int:
-        """Return when `wake` is due in nanoseconds; NEVER if it is not."""
+        """Return the time in ns at which `wake` must be called; NEVER if no timer is set."""
         return min(self.releases_ns, self.ends_ns)
 
     def wake(self, now: int) -> None:
@@ -205,7 +205,7 @@ class TimedDelegate(Delegate):
             super().receive(link, data, now)
 
     def _send_final_block(self, link: int, height: int) -> None:
-        """Send a peer that is behind the block of its height."""
+        """Send the final block of `height` to a peer that is still at that height."""
         if link < 0 or height >= self.blocks:
             return
         queued = sum(sending.kind is Kind.DECIDED and sending.to == link for sending in self.out)
@@ -213,7 +213,7 @@ class TimedDelegate(Delegate):
             self.out.append(Sending(Kind.DECIDED, self.decided(height), link))
 
     def decided(self, height: int) -> bytes:
-        """Return the message with a final block and its quorum."""
+        """Return the encoded message with the final block of a height and its quorum."""
         final = self.store.final(height)
         assert final is not None
         data, proof = final
@@ -240,7 +240,7 @@ class TimedDelegate(Delegate):
         )
 
     def _broadcast_status(self) -> None:
-        """Send height, requested view and lock to all."""
+        """Send height, requested view and lock to all other delegates."""
         # Answers may have been lost, so peers that are ahead may be asked again.
         self._ahead.clear()
         self.out.append(Sending(Kind.STATUS, self._status()))
@@ -325,7 +325,7 @@ class TimedDelegate(Delegate):
             self._update_view(message.sender, view, now)
 
     def _update_view(self, sender: int, view: int, now: int) -> None:
-        """Record a delegate's view; join a request of more than f, enter a view with a quorum."""
+        """Record the view of a delegate; follow a view request of f + 1 delegates or a quorum."""
         if view <= self._views.get(sender, -1):
             return
         self._views[sender] = view
@@ -342,7 +342,7 @@ class TimedDelegate(Delegate):
     # Finality and locks.
 
     def _check_final(self, now: int) -> None:
-        """Check whether a block of any view of this height has become final."""
+        """Append a block of any view of this height for which a quorum has voted."""
         if not self.phases:
             return
         # The missing votes of an earlier view may arrive after a delegate has left it.
@@ -382,7 +382,7 @@ class TimedDelegate(Delegate):
         self.store.save(replace(self.store.record, lock=lock))
 
     def _unlock(self, view: int, digest: bytes, body: bytes) -> None:
-        """Release a lock for a block with a quorum in a later view."""
+        """Release the lock if another block has a quorum in a later view."""
         record = self.store.record
         if record.lock is None or record.lock.view >= view or record.lock.digest == digest:
             return

@@ -1,4 +1,4 @@
-"""Parts of pqchain's Falcon signer, one function each, on the native library `falcon/kernel`.
+"""Steps of pqchain's Falcon signer, as functions that call the native library `falcon/kernel`.
 
 The heavy step maps a request (secret basis, hashed message, seed of the generator) to a response
 (the short vector). Request and response have the same bytes on the C++ library, a board and a
@@ -35,9 +35,9 @@ _ATTEMPT_PARTITION = 0
 _TOO_LONG = -2
 
 _FAILURES = {
-    -1: "the secret key is not a key of {}: its encoding or its equation is wrong; pass a key that "
-    "key generation returned",
-    _TOO_LONG: "a signature of {} is longer than its form allows, which is very rare: sign again",
+    -1: "the secret key is not a key of {}: its encoding or its NTRU equation is wrong; pass a key "
+    "that key generation returned",
+    _TOO_LONG: "a signature of {} is longer than its format allows, which is very rare: sign again",
     -3: "signing with {}: there was not enough memory",
 }
 """Error texts of the codes in falcon_signer.h, by code; formatted with the algorithm."""
@@ -69,12 +69,12 @@ _LOGN = {algorithms.get(f"Falcon-{1 << logn}").secret_key_bytes: logn for logn i
 
 
 def request_bytes(logn: int) -> int:
-    """Return the length of a request in bytes."""
+    """Return the length in bytes of a request for degree 2^logn."""
     return (6 << logn) + 56
 
 
 def response_bytes(logn: int) -> int:
-    """Return the length of a response in bytes: 2 per coefficient."""
+    """Return the length in bytes of a response for degree 2^logn: 2 per coefficient."""
     return 2 << logn
 
 
@@ -108,7 +108,7 @@ def _checked(code: int, algorithm: Algorithm) -> int:
 def request_of(
     algorithm: Algorithm, *, secret_key: bytes, nonce: bytes, message: bytes
 ) -> Iterator[bytearray]:
-    """Yield a request without seed, wiped at the end. Raises UsageError and CryptoFailure."""
+    """Yield a request without the seed; wipe it on exit. Raises UsageError and CryptoFailure."""
     logn = _require_inputs(algorithm, secret_key=secret_key, nonce=nonce)
     request = bytearray(request_bytes(logn))
     try:
@@ -121,7 +121,7 @@ def request_of(
 
 
 def seed_request(request: bytearray, seed: bytes, attempt: int, logn: int) -> None:
-    """Write the seed of the generator for an attempt, from 0, to a request. Raises UsageError."""
+    """Write the generator seed of attempt `attempt` (0-based) to a request. Raises UsageError."""
     _require_length("request", request, request_bytes(check_degree(1 << logn)))
     _require_length("seed", seed, SEED_BYTES)
     _call("seed_request", request, seed, attempt, logn)

@@ -1,4 +1,4 @@
-"""Operation counts of Falcon's floating-point work, and a cycle model of an engine for it.
+"""Counts of Falcon's floating-point operations, and a cycle model of a hardware engine for them.
 
 All results are labelled *modelled* or *estimated*. The operation counts are exact: the tests
 compare `operations` with the counts of pqchain's signer. Cycles follow from stated latencies. The
@@ -40,7 +40,7 @@ RESOURCE_NOTES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
-    """Arithmetic units of an engine and their schedule; latencies in cycles."""
+    """Hardware engine in the model: its arithmetic units and schedule; latencies in cycles."""
 
     name: str
     adder_latency: int = 6
@@ -200,7 +200,7 @@ def engine_cycles(degree: int, engine: Engine) -> dict[str, float]:
 
 
 def _register_accesses(degree: int) -> float:
-    """Return the register accesses of software in the partition "split", see falcon_engine.h."""
+    """Return the number of register accesses in the partition "split"; see falcon_engine.h."""
     nodes, attempts = degree - 1, MEAN_ATTEMPTS[degree]
     step = 2 + 6  # opcode, size, four addresses
     steps = 10 * nodes + 39
@@ -213,9 +213,9 @@ def _register_accesses(degree: int) -> float:
 
 
 def software_cycles(degree: int, partition: str) -> dict[str, float]:
-    """Return the estimated cycles of the software part on a Cortex-M4, by part.
+    """Return the estimated cycles of the steps in software on a Cortex-M4, by step.
 
-    `partition` is the partition. "whole": an attempt is one offload, random bits included. "split":
+    `partition` is "whole" or "split". "whole": one offload per attempt, with random bits. "split":
     software draws the random bits, computes the deviation of each leaf and commands each step and
     attempt. Raises UsageError for another degree or partition.
     """
@@ -234,12 +234,12 @@ def software_cycles(degree: int, partition: str) -> dict[str, float]:
 
 
 def split_row(engine: Engine) -> str:
-    """Return the row of the rebuilt Table 3 for an engine in the partition "split"."""
+    """Return the label of the row of Table 3 for an engine in the partition "split"."""
     return f"M4 + engine, {engine.name}"
 
 
 def rebuild_table3(engine: Engine = PIPELINED) -> pd.DataFrame:
-    """Rebuild the times of the paper's Table 3.
+    """Recompute the times of the paper's Table 3 with the cycle model.
 
     Returns a frame with the columns algorithm, row, kind ("cited", "estimated", "modelled"),
     seconds, engine_seconds, software_seconds and assumptions. Rows: software alone, as published by
@@ -285,7 +285,7 @@ def _assumptions(engine: Engine, partition: str) -> str:
 
 
 def sweep(base: Engine = PIPELINED) -> pd.DataFrame:
-    """Return the speed-up of one more unit of each kind, for the engine alone.
+    """Return the speed-up of the engine alone by additional or faster arithmetic units.
 
     Returns a frame with the columns algorithm, change, cycles, seconds and gain (time of `base`
     divided by the time with the change). All values are modelled.

@@ -55,7 +55,7 @@ def find_library() -> Path:
 
 
 class Netlist:
-    """One engine with its registers and the memory on its bus."""
+    """Simulated engine with its registers and the memory on its bus."""
 
     __slots__ = ("__weakref__", "_chip", "_close", "_library", "_memory")
 
@@ -88,7 +88,7 @@ class Netlist:
         self._memory.pop(address, None)
 
     def behave(self, *, read_delay_cycles: int = 12, stall: int = 0) -> None:
-        """Set the cycles to a burst's first word, and stalls out of 256. Raises UsageError."""
+        """Set the cycles until a read's first word, and stalls per 256 times. Raises UsageError."""
         if not 0 <= stall < 256 or read_delay_cycles < 0:
             raise UsageError(
                 "stall must be from 0 to 255 and read_delay_cycles at least 0; got "
@@ -97,11 +97,11 @@ class Netlist:
         self._library.falcon_rtl_behave(self._chip, read_delay_cycles, stall)
 
     def read(self, offset: int) -> int:
-        """Read a register."""
+        """Return the value of the register at an offset."""
         return int(self._library.falcon_rtl_read(self._chip, offset))
 
     def write(self, offset: int, value: int) -> None:
-        """Write a register."""
+        """Write a value to the register at an offset."""
         self._library.falcon_rtl_write(self._chip, offset, value)
 
     def run(self, most_cycles: int) -> int:
@@ -113,7 +113,7 @@ class Netlist:
         return int(self._library.falcon_rtl_violations(self._chip))
 
     def spent(self) -> dict[str, tuple[int, int]]:
-        """Return (cycles, starts) since the last call by name: kernels and other activities."""
+        """Return (cycles, starts) of kernels and other activities by name, since the last call."""
         cycles, starts = ctypes.c_uint64(), ctypes.c_uint64()
         # The library resets each counter as it is read.
         spent: dict[str, tuple[int, int]] = {}
@@ -124,7 +124,7 @@ class Netlist:
         return spent
 
     def attempt(self, request: bytes | bytearray, logn: int) -> Attempt:
-        """Run one attempt on a request, as a driver does. Raises BoardTimeout after MAX_CYCLES."""
+        """Run one signing attempt, as a driver does. Raises BoardTimeout after MAX_CYCLES."""
         response = bytearray(kernel.response_bytes(10))
         self.map(_REQUEST_ADDRESS, bytearray(request))
         self.map(_RESPONSE_ADDRESS, response)

@@ -1,4 +1,4 @@
-"""Driver of the core `falcon_sign` in a PYNQ overlay on a board. Importing it needs pynq.
+"""Driver of the FPGA core `falcon_sign` in a PYNQ overlay. Importing this module needs pynq.
 
 Before the first signature the driver checks the name and the version of the core. Waiting has a
 timeout, and `FalconSigner` verifies every returned signature. Buffers are flushed before the start
@@ -38,7 +38,7 @@ _COUNTER = "cycles"
 
 
 class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
-    """Driver of the core, which pynq binds by the core's name."""
+    """Driver of the core `falcon_sign`; pynq selects it by the names in `bindto`."""
 
     bindto = [VLNV]  # noqa: RUF012 - pynq reads a list of that name
 
@@ -83,7 +83,7 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
 
 
 class Board:
-    """A loaded overlay that contains the core, with its version checked."""
+    """Loaded overlay with one core, whose version has been checked."""
 
     __slots__ = ("_core", "_device", "_overlay", "_timeout_seconds", "cycles")
 
@@ -117,7 +117,7 @@ class Board:
             )
 
     def attempt(self, request: bytearray, logn: int) -> tuple[int, bytes]:
-        """Run one attempt on a request; return its status and the response.
+        """Run one signing attempt on a request; return its status and the response.
 
         Request and response are wiped afterwards, in device memory too. Raises BoardTimeout.
         """

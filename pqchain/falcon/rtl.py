@@ -1,4 +1,4 @@
-"""Recorded figures of the engine in RTL: netlist cycles, cells after synthesis, a proxy clock.
+"""Recorded results of the engine in RTL: netlist cycles, synthesized cells, clock on an ECP5.
 
 The figures are in data/falcon/rtl.json, which `make -C hls_kernels figures` regenerates. They come
 from neither a board nor Vivado, and there is no placement for xc7.
@@ -71,7 +71,7 @@ def figures() -> dict[str, Any]:
 
 
 def cycles() -> pd.DataFrame:
-    """Return cycles of an attempt by configuration and phase, measured on known answers.
+    """Return the netlist's cycles of a signing attempt by configuration and phase.
 
     Columns: configuration, degree, phase ("total" for all), mean, least, greatest (cycles),
     attempts, known_answers (number of digests equal to liboqs's). Raises DataError.
@@ -80,7 +80,7 @@ def cycles() -> pd.DataFrame:
 
 
 def cells() -> pd.DataFrame:
-    """Return cells after synthesis; empty if none are recorded.
+    """Return the number of cells after synthesis, by kind; empty if none are recorded.
 
     Columns: `CELL_COLUMNS`; configuration, family (xc7, ecp5, gowin), module ("design_hierarchy"
     for the whole design), and counts, missing if not counted. Raises DataError.
@@ -89,7 +89,7 @@ def cells() -> pd.DataFrame:
 
 
 def times() -> pd.DataFrame:
-    """Return the duration of an attempt at the clock of the routed proxy.
+    """Return the duration of a signing attempt at the clock of the design routed on an ECP5.
 
     Columns: configuration, degree, cycles (mean), clock_hertz (of the slowest placement), seconds;
     the last two are missing without a recorded place and route. Raises DataError.
@@ -105,7 +105,7 @@ def times() -> pd.DataFrame:
 
 
 def timing_leakage() -> pd.DataFrame:
-    """Return the t-test on the cycles of two keys; empty if none is recorded.
+    """Return the t-test for unequal cycles of two secret keys; empty if none is recorded.
 
     Columns: configuration, degree, attempts, mean_cycles and mean_rounds (of either key),
     standard_deviation (cycles), t (Welch's), least_difference (in cycles, detected with probability

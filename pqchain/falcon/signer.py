@@ -134,7 +134,7 @@ class FalconSigner:
             self._board = overlay.Board(path, device=device, timeout_seconds=timeout_seconds)
 
     def _choose(self, *board: Any) -> tuple[str, str]:
-        """Open the first back end that works; return it and why earlier ones do not."""
+        """Open the first back end that works; return its name and why earlier ones failed."""
         # pynq raises RuntimeError and OSError too, and no failure of a board may stop "auto".
         failures = []
         for backend in ("overlay", "kernel"):
@@ -213,7 +213,7 @@ class FalconSigner:
         return {"secret_key": secret_key, "nonce": nonce, "seed": seed, "message": message}
 
     def _sign(self, message: bytes, secret_key: bytes, on_step: StepCallback) -> bytes:
-        """Sign with liboqs, or with attempts on the board until one is short; verify the latter."""
+        """Sign with liboqs, or on the board until a vector is short, and verify the signature."""
         if self._board is None:
             with self._reference_randomness():
                 signature = self._reference.sign(message, secret_key)
@@ -262,6 +262,6 @@ def _import_for_boards(name: str) -> Any:
             return importlib.import_module(f"pqchain.falcon.{name}")
     except ImportError as error:
         raise Unsupported(
-            f"boards, simulated ones too, need pynq, which cannot be imported ({error}): in a "
+            f"real and simulated boards need pynq, which cannot be imported ({error}): in a "
             "separate environment of Python 3.10 to 3.12, `pip install pynq 'setuptools<81'`"
         ) from error

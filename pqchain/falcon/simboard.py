@@ -1,4 +1,4 @@
-"""Simulated board: a `pynq.Device` that contains a core. Needs pynq.
+"""Simulated board: a `pynq.Device` with one core. Importing this module needs pynq.
 
 The pynq library and the driver run on it unchanged. Host memory and device memory are separate, as
 with caches: the core sees what was flushed, the host what was invalidated, so a driver that omits
@@ -58,7 +58,7 @@ class Faults:
 
 
 class SimulatedDevice(pynq.Device):  # type: ignore[misc]
-    """Board with one core; `events` records the driver's operations on it, in order."""
+    """Simulated board; `events` records the driver's operations on it, in order."""
 
     _probe_priority_ = 900
 
@@ -84,7 +84,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         self._next = _MEMORY
 
     def get_bitfile_metadata(self, bitfile_name: str, partial: bool = False) -> Any:
-        """Return what pynq would read from the overlay's hardware description."""
+        """Return the hardware description that pynq would read from the files of an overlay."""
         about = {"access": "read-write", "size": 32, "fields": {}}
         offsets = REGISTERS if self._netlist is None else REGISTERS | {"cycles": _CYCLES}
         registers = {
@@ -107,7 +107,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         super().post_download(bitstream, parser)
 
     def allocate(self, shape: Any, dtype: Any, **kwargs: Any) -> Any:
-        """Return a buffer of the host with separate device memory."""
+        """Return a host buffer with separate device memory."""
         address = self._next
         memory = {"device": self, "device_address": address, "bo": address}
         buffer = PynqBuffer(shape, dtype, **memory, coherent=False)
@@ -204,7 +204,7 @@ def _host(virtual: int, size: int) -> Any:
 
 
 def write_placeholder(folder: Path) -> Path:
-    """Write the two files that pynq requires on disk, without hardware; return the bitstream's."""
+    """Write placeholders of the two files that pynq requires; return the bitstream's path."""
     for name in ("falcon_simboard.bit", "falcon_simboard.hwh"):
         (folder / name).write_text("simulated: no bitstream, for SimulatedDevice only\n", "utf-8")
     return folder / "falcon_simboard.bit"

@@ -37,10 +37,8 @@ _WAYS = {
     "quic-0-rtt": ("#D55E00", "X"),
 }  # fmt: skip
 
-_TRANSPORTS = {
-    "native": "#D55E00", "aioquic": "#0072B2", "qh3": "#56B4E9", "tcp-tls": "#E69F00",
-    "grpc": "#009E73",
-}  # fmt: skip
+_BARS = ("#D55E00", "#0072B2", "#56B4E9", "#E69F00", "#009E73", "#CC79A7")
+"""Colours of the bars of transports by row; each bar has its transport's name."""
 
 _LABELLED_PERCENT = 6.0
 """Smaller shares have no label, which would not fit; twice that in a narrow figure."""
@@ -134,7 +132,7 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             if not np.isfinite(time):
                 axes.text(0, level, f" {row['status']}", va="center", color=MUTED, size=8)
                 continue
-            colour = _TRANSPORTS.get(str(row["transport"]), MUTED)
+            colour = _BARS[level % len(_BARS)]
             whisker = props(xerr=[[time - low], [high - time]], capsize=3, ecolor=INK)
             axes.barh(level, time, height=0.6, color=colour, **whisker)
             annotate(axes, SECONDS.text(time), (high, level), (5, 0), size=8)

@@ -1,4 +1,4 @@
-"""Run scenarios and return frames: events, times, costs and the limiting resource."""
+"""Run re-encoding scenarios and return DataFrames with times, costs and limiting resources."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ CONTRAST = Contract.of(
 
 
 def estimate_seconds(scenario: Scenario, *, processors: int = 4) -> float:
-    """Return roughly a run's seconds on an idle machine; on sockets `processors` share the work."""
+    """Estimate a run's seconds on an idle machine; on sockets `processors` share the work."""
     # Approximate: one datagram per `datagram_bytes` of chunks, without acknowledgements.
     datagrams = scenario.transfer_bytes / scenario.datagram_bytes
     row = registry.get(scenario.transport)
@@ -81,7 +81,7 @@ def estimate_seconds(scenario: Scenario, *, processors: int = 4) -> float:
 
 
 def unavailable_reason(scenario: Scenario) -> str:
-    """Return "" if the scenario can run here, else the reason why not."""
+    """Return the reason why the scenario cannot run here; "" if it can."""
     if scenario.mode == "netns" and (reason := namespaces.unavailable_reason()):
         return reason
     return registry.get(scenario.transport).unavailable_reason()
@@ -92,9 +92,9 @@ class Replay:
     """Result of one or several replays of a scenario."""
 
     frame: pd.DataFrame
-    """Row of each run, see `RUN`; its `attrs["provenance"]` says what was executed and modelled."""
+    """One row per run, see `RUN`; `attrs["provenance"]` lists executed and modelled parts."""
     nodes: pd.DataFrame
-    """Row of each node of each run, see `NODE`."""
+    """One row per node and run, see `NODE`."""
 
 
 def replay(

@@ -27,7 +27,7 @@ CPU_BOUND = 0.8
 """Processor utilization above which a run counts as processor-bound."""
 
 LINK_BOUND = 0.5
-"""Share of the transfer time that the wire limit must explain for a link-bound run."""
+"""Minimum ratio of `wire_limit_seconds` to transfer time for a run to count as link-bound."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ class Outcome:
 
     @property
     def total_seconds(self) -> float:
-        """Mean time of a working node."""
+        """Mean seconds of a working node, the sum of its phases."""
         return sum(self.phases.values())
 
     @property
@@ -114,7 +114,7 @@ class Outcome:
         return "bound by neither the processor nor the link alone"
 
     def run_row(self) -> dict[str, Any]:
-        """Return a row of `replays.RUN` without repeat and block."""
+        """Return a row of `replays.RUN` without the columns `repeat` and `block`."""
         # Arrival times of received chunks by node: the first of each node, and the mean of all.
         arrivals = [node.record.arrivals for node in self.working if node.record.arrivals]
         return {
@@ -133,7 +133,7 @@ class Outcome:
         }
 
     def node_rows(self) -> list[dict[str, Any]]:
-        """Return rows of `replays.NODE` without repeat and block."""
+        """Return rows of `replays.NODE` without the columns `repeat` and `block`."""
         return [{"scenario_id": self.scenario.id, **_node_row(node)} for node in self.nodes]
 
 
@@ -164,7 +164,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) -> None:
-    """Store one chunk of every block on each node; `blocks` selects block numbers, None all."""
+    """Store one chunk of every block on each node; `blocks` limits this to those block numbers."""
     code = _code(scenario)
     members = tuple(range(scenario.nodes))
     stores = [
@@ -178,7 +178,7 @@ def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) ->
 
 
 def job(scenario: Scenario, *, log: bool = False) -> Job:
-    """Return the job of a scenario for a driver; with `log` nodes write qlog."""
+    """Return a scenario as a job for a driver; if `log` is set, nodes write qlog."""
     failures = []
     if scenario.experiment == "reencode":
         failures.append(NodeFailure(scenario.failed_node, scenario.failure_seconds, "connected"))

@@ -1,6 +1,6 @@
 """Scenario of a replay: nodes, codes, blocks, streams, link and faults; immutable, with an id.
 
-This module validates scenarios; it does not know how or on which machine they are run.
+This module validates scenarios; it does not depend on how or where they are run.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SPARE_STREAMS = 10
 _MAX_BLOCKS, MAX_REPEATS = 10_000, 10_000
 
 _MIN_SECONDS, _MAX_SECONDS = 1e-6, 1e7
-"""Range of the times in a scenario in seconds: the clock counts nanoseconds in 64 bits."""
+"""Range of times in seconds, because the clock counts nanoseconds in 64 bits."""
 
 _DURATIONS = (
     "heartbeat_seconds", "timeout_seconds", "stall_seconds", "give_up_seconds", "limit_seconds"
@@ -78,12 +78,12 @@ class Compute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Fault in addition to the failure that starts the re-encoding."""
+    """Fault of a node, in addition to the failure that starts the re-encoding."""
 
     node: int
     kind: str
     after_seconds: float = 0.0
-    """Seconds after the first node has begun to gather."""
+    """Time of the fault in seconds after the first node has begun to gather chunks."""
     down_seconds: float = 0.5
 
     def __post_init__(self) -> None:
@@ -160,7 +160,7 @@ class Scenario:
     identity: str = "auto"
     """Signature algorithm of the nodes' identities; auto: ML-DSA-44, or Ed25519 without it."""
     jitter_seconds: float = 1e-3
-    """Upper bound of each node's random starting delay: real nodes are never synchronised."""
+    """Maximum random delay of a node's start in seconds: real nodes are not synchronised."""
     seed: int = checks.field(
         0, help="seed of blocks, losses and starting times; repeat r adds r", most=2**63 - 1
     )
@@ -177,7 +177,8 @@ class Scenario:
         self._check_codes()
         if not {self.failed_node, *(fault.node for fault in self.faults)} <= {*range(self.nodes)}:
             raise UsageError(
-                f"failed_node and the nodes of faults must be from 0 to {self.nodes - 1}"
+                f"failed_node and the nodes of faults must be from 0 to {self.nodes - 1}; got "
+                f"{[self.failed_node, *(fault.node for fault in self.faults)]}."
             )
         if self.timeout_seconds < 2 * self.heartbeat_seconds:
             raise UsageError(
@@ -219,7 +220,7 @@ class Scenario:
         if self.congestion not in info.congestion:
             raise UsageError(
                 f"congestion must be {' or '.join(info.congestion)} with {info.name}; got "
-                f"{self.congestion}. The transport native supports all."
+                f"{self.congestion}. The transport native supports all of them."
             )
         # Each concurrent block may have one open stream per session.
         limit = (info.streams_at_once or math.inf) - _SPARE_STREAMS
@@ -277,7 +278,7 @@ def preset(name: str, **changes: Any) -> Scenario:
 
 
 def from_plain(plain: Mapping[str, Any]) -> Scenario:
-    """Return the scenario of the plain values that `dataclasses.asdict` returned."""
+    """Create a scenario from the plain values that `dataclasses.asdict` returns."""
     objects = {
         "before": tuple(plain["before"]),
         "after": tuple(plain["after"]),

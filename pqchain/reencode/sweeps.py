@@ -41,10 +41,11 @@ WAYS: Mapping[str, Mapping[str, str]] = {
     "quic-fresh": {"sessions": "full"},
     "quic-0-rtt": {"sessions": "0-rtt"},
 }
-"""Configurations: changed fields of a scenario, by name.
+"""Configurations by name, each with the scenario fields that it changes.
 
-Those of QUIC use the scenario's transport. "quic" has one stream per chunk on existing sessions,
-with NewReno; fresh sessions are opened for the chunks, with a full or a 0-RTT handshake.
+The QUIC configurations use the scenario's transport. "quic" has one stream per chunk on existing
+sessions, with NewReno. "quic-fresh" and "quic-0-rtt" open new sessions for the chunks, with a full
+or a 0-RTT handshake.
 """
 
 SMALL = Scenario(
@@ -111,7 +112,7 @@ def sweep(
 
 
 def _row(base: Scenario, way: str, repeats: int) -> dict[str, Any]:
-    """Return a row of `SWEEP` without `over_best`; its times are infinite if it cannot run."""
+    """Return a row of `SWEEP` without `over_best`; times are infinite if the run fails."""
     names = "mode transport streams sessions congestion blocks block_bytes datagram_bytes"
     row: dict[str, Any] = dict.fromkeys(SWEEP.columns, math.inf)
     row |= {name: getattr(base, name) for name in names.split()}

@@ -1,4 +1,4 @@
-"""Tables of replays, for a terminal and for a page."""
+"""Tables of replays, for terminals and reports."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def contrast_table(frame: pd.DataFrame, **more: Any) -> Table:
 
 
 def links_table(frame: pd.DataFrame) -> Table:
-    """Return a table of a `sweeps.SWEEP` frame; the best of each condition has the factor 1."""
+    """Return a table of a `sweeps.SWEEP` frame; the best of each condition has ratio 1."""
     columns: list[Column | str] = [
         Column("rate", numeric=True, key="rate"),
         Column("one way", numeric=True, key="delay_seconds"),

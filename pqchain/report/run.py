@@ -1,4 +1,4 @@
-"""The results of a reproduction: measured, computed and judged."""
+"""Results of a reproduction: measurements, computed frames and verdicts."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Reproduction:
 
     @cached_property
     def times(self) -> pd.DataFrame:
-        """Printed times of operations with ours, on processors like ours."""
+        """Printed times of operations with the times measured here."""
         return printed.times(self.printed)
 
     @cached_property
     def sizes(self) -> pd.DataFrame:
-        """Printed sizes with those of the registry."""
+        """Printed sizes with the sizes in the registry."""
         return printed.sizes(self.printed)
 
     @property
@@ -59,7 +59,7 @@ class Reproduction:
 
     @property
     def failures(self) -> list[str]:
-        """Unexplained differences of sizes, and operations and computations that failed."""
+        """Messages about unexplained size differences and about failed operations and computations."""
         broken = self.sizes[self.sizes["verdict"] == "different"]
         sizes = [
             f"{row['paper']}, {row['table']}: {row['quantity']} of {row['algorithm']} is printed "

@@ -1,1 +1,1 @@
-"""Node communication: transports, links, clocks and drivers that run any `node.Node`."""
+"""Communication between nodes: transports, modelled networks, and drivers that run nodes."""

@@ -19,7 +19,7 @@ from pqchain.crypto.seeded import seeded_randomness, stream
 from pqchain.errors import UnknownName
 
 CERTIFICATE_KEYS = ("ed25519", "p256")
-"""Ed25519 signatures have a fixed length; gRPC's TLS supports only P-256."""
+"""Types of certificate keys: Ed25519 has signatures of fixed length; gRPC supports only P-256."""
 
 # Cached, because a mesh of ten nodes verifies ninety identities.
 _signer = cache(open_signer)
@@ -44,7 +44,7 @@ class Identity:
     certificate_key_pem: bytes
     secret_key: bytes
     seed: bytes = b""
-    """Seed of the signatures' randomness on a modelled clock; b"": the system's randomness."""
+    """Seed of the signatures on a modelled clock; if empty, the system's randomness is used."""
 
     @property
     def index(self) -> int:
@@ -52,7 +52,7 @@ class Identity:
         return self.public.index
 
     def sign(self, challenge: bytes, server: PublicIdentity) -> bytes:
-        """Sign a server's challenge together with its certificate, so that it cannot be relayed."""
+        """Sign a server's challenge and certificate, so that the signature cannot be relayed."""
         statement = _statement(challenge, self.index, server)
         with seeded_randomness(self.seed, statement) if self.seed else nullcontext():
             return _signer(self.public.algorithm).sign(statement, self.secret_key)
@@ -80,11 +80,11 @@ def generate(
     certificate_key: str = "ed25519",
     seed: int | None = None,
 ) -> list[Identity]:
-    """Return `count` identities, numbered from 0; a seed makes them reproducible, for models.
+    """Return `count` identities, numbered from 0; a seed makes them reproducible.
 
     `auto` signs with ML-DSA-44, or with Ed25519 where native code is not installed. The seed
     determines Ed25519 keys and the keys that liboqs generates; keys of other classical algorithms,
-    and P-256 certificates, are fresh even so. Raises UnknownName and UnknownAlgorithm.
+    and P-256 certificates, are random even with a seed. Raises UnknownName and UnknownAlgorithm.
     """
     if certificate_key not in CERTIFICATE_KEYS:
         raise UnknownName("kind of key", certificate_key, CERTIFICATE_KEYS)

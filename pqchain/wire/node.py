@@ -1,4 +1,4 @@
-"""Interface between a driver and a node: events and time in, messages and tasks out.
+"""Interface between a driver and a sans-I/O node, which receives events and returns tasks.
 
 A node has no sockets, threads or clock of its own. It sends through a `session.Transport`; a driver
 passes it events and the current time. Re-encoding nodes and consensus delegates implement this
@@ -25,7 +25,7 @@ class Task:
     run: Callable[[], Any]
 
     def outcome(self) -> Any:
-        """Run the task; return its result, or its PqchainError or OSError as a PqchainError."""
+        """Run the task; return its result, or a PqchainError if it raised that or an OSError."""
         # Not raised: tasks run on worker threads, and the node decides what an error means.
         try:
             return self.run()
@@ -66,7 +66,7 @@ class Node(HasTimer, Protocol):
         """Dial all peers and start to process events."""
 
     def begin(self, now: float) -> None:
-        """Begin the work of a job that starts once all nodes are connected (`Job.begin`)."""
+        """Begin the node's work; called if `Job.begin` is set, once all nodes are connected."""
 
     def handle(self, event: Event, now: float) -> None:
         """Handle a transport event."""

@@ -1,4 +1,4 @@
-"""Interface between nodes, transports and drivers: sessions between two identities.
+"""Interfaces between nodes, transports and drivers; a session connects two identities.
 
 A transport authenticates both sides before it reports a session to the node; an unauthenticated
 client never reaches the node. A session carries channels, opened by the side that dialled. A
@@ -23,7 +23,7 @@ Key = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A session is ready, and the identity of `peer` is authenticated."""
+    """Event: a session is ready, and the identity of `peer` is authenticated."""
 
     session: int
     peer: int
@@ -35,7 +35,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """Bytes received on a channel; `end` marks the last ones."""
+    """Event: bytes were received on a channel; `end` marks the channel's last bytes."""
 
     session: int
     channel: int
@@ -45,7 +45,7 @@ class Received:
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """`count` bytes of a channel were written to the memory of `Transport.receive_into`."""
+    """Event: `count` bytes of a channel were written to the memory given to `receive_into`."""
 
     session: int
     channel: int
@@ -55,7 +55,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """A session has ended or could not be opened; its undelivered data is lost."""
+    """Event: a session has ended or could not be opened; its undelivered data is lost."""
 
     session: int
     peer: int
@@ -81,14 +81,14 @@ class Transport(Protocol):
         """Open a channel on a session that this side dialled, and return the channel number."""
 
     def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
-        """Queue bytes, which must not change afterwards; do nothing if the session has ended."""
+        """Queue bytes, which the caller must not change; do nothing if the session has ended."""
 
     def receive_into(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
     ) -> None:
-        """Write `count` bytes of a channel, from `offset` on, to `memory`, or discard them if None.
+        """Receive `count` bytes of a channel from `offset` on into `memory`; None discards them.
 
-        They are reported as `Filled`, except those already reported as `Received`. The transport
+        These bytes are reported as `Filled`, except any reported as `Received`. The transport
         keeps a reference to the memory until it is full, the channel ends or is stopped, or other
         memory replaces it. A transport without this feature does nothing: all bytes are reported as
         `Received`.
@@ -98,7 +98,7 @@ class Transport(Protocol):
         """Ask the peer to stop sending on this channel, where the protocol supports it."""
 
     def close(self, session: int, reason: str, *, now: float) -> None:
-        """Close a session; no event follows."""
+        """Close a session; no `Closed` event follows."""
 
     def queued_bytes(self) -> int:
         """Return the number of bytes that wait to be sent."""
@@ -123,7 +123,7 @@ class HasTimer(Protocol):
         """Return the time at which `handle_timer` must be called, or None."""
 
     def handle_timer(self, now: float) -> None:
-        """Do what is due at `now`."""
+        """Handle the timers that have expired at `now`."""
 
 
 TimedEvent = tuple[float, int, Event]
@@ -150,29 +150,29 @@ class Fabric(Protocol):
     """Modelled network with all its hosts, for a driver with a modelled clock."""
 
     def start(self, index: int) -> Transport:
-        """Start an incarnation of a host and return its transport."""
+        """Start or restart a host and return its new transport."""
 
     def stop(self, index: int) -> None:
         """Stop the host and drop its traffic."""
 
     def flush(self, index: int) -> None:
-        """Send what a node has queued since the last event."""
+        """Send the data that a node has queued since the last event."""
 
     def advance(self, until: float) -> list[TimedEvent]:
-        """Advance until an event occurs, or until the given time; return the events."""
+        """Advance the clock until events occur, at most to time `until`; return the events."""
 
     def qlog(self, index: int) -> Mapping[str, Any] | None:
-        """Return the log of the host's current incarnation in qlog format, or None."""
+        """Return the qlog of a host since its last start, or None if there is none."""
 
     def totals(self) -> Totals:
-        """Return the datagram counts so far."""
+        """Return the numbers of datagrams sent, dropped and lost so far."""
 
     def close(self) -> None:
         """Stop all hosts and release their resources."""
 
 
 class Listener(Protocol):
-    """A socket listener: wraps an `Endpoint`, or is a transport with its own sockets."""
+    """Interface of servers that listen on a socket: an `Endpoint` on UDP, or a stream transport."""
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
         """Start to listen and return the bound address; port 0 lets the system choose the port."""

@@ -184,7 +184,6 @@ def _reader(folder: Path) -> tuple[Inputs, Try]:
     return inputs, attempt
 
 
-_TRANSPORTS = ("tcp-tls", "aioquic", "qh3", "grpc", "native")
 _FLOOD_SECONDS = 3.0
 
 _FLOODS = {
@@ -201,7 +200,8 @@ def _flooded(node: str, flood: str) -> Callable[[Path], tuple[Inputs, Try]]:
 
     def prepare(_: Path) -> tuple[Inputs, Try]:
         def transports(rng: random.Random, count: int) -> Iterator[Input]:
-            names = [name for name in _TRANSPORTS if not registry.get(name).unavailable_reason()]
+            infos = registry.TRANSPORTS.values()
+            names = [info.name for info in infos if not info.unavailable_reason()]
             return (Input(name, name) for name in names[:count])
 
         def attempt(transport: str) -> Outcome:
@@ -242,7 +242,7 @@ ATTACKS = (
             surface="delegate on sockets" if node == "delegate" else "re-encoding node, on sockets",
             name=f"{name}, over each transport",
             small=0,
-            large=len(_TRANSPORTS),
+            large=len(registry.TRANSPORTS),
             seconds=120,
             prepare=_flooded(node, flood),
         )

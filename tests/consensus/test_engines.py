@@ -145,7 +145,7 @@ def test_numpy_is_used_without_numba() -> None:
     completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     expected = model.run(scenario(network=named("regions"))).heights[0].final_ns
     assert completed.stdout.strip() == str(expected.tolist())
-    assert "PqchainError: compiled must be False where numba is not installed" in completed.stderr
+    assert "PqchainError: compiled must be False if numba is not installed" in completed.stderr
 
 
 def test_missing_fixed_point_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

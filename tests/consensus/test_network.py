@@ -317,7 +317,7 @@ def test_parameters_of_other_networks_are_rejected(
         ({"packet_bytes": 0}, r"packet_bytes must be a whole number from 1.* got 0"),
         ({"peers": 0}, r"peers must be a whole number from 1 to 1024.* got 0"),
         ({"transport": "sctp"}, r"must be 'udp' or 'tcp'; got 'sctp'"),
-        ({"latency_seconds": 10.0, "jitter_fraction": 1.0}, r"must be below 4; got 10.0 seconds"),
+        ({"latency_seconds": 10.0, "jitter_fraction": 1.0}, r"must be below 4 seconds; got 10.0"),
     ],
 )
 def test_invalid_networks_are_rejected(changes: dict[str, object], message: str) -> None:

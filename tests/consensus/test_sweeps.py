@@ -219,14 +219,14 @@ def test_dask_workers_that_always_die_raise_an_error(
     cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(MODULE, "run_batch", _dies)
-    with pytest.raises(PqchainError, match=r"they died repeatedly"):
+    with pytest.raises(PqchainError, match=r"the workers of .* died repeatedly"):
         list(MODULE._with_dask([("",)], cluster.scheduler_address))
 
 
 def test_repeatedly_crashing_workers_are_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULE, "ATTEMPTS", 1)
     monkeypatch.setattr(MODULE, "run_batch", os._exit)
-    with pytest.raises(PqchainError, match=r"1 pools lost a process and 2 batches are pending"):
+    with pytest.raises(PqchainError, match=r"1 pools lost a process, and 2 batches are not done"):
         list(MODULE._with_processes([(3,), (4,)], 1))
 
 

@@ -214,7 +214,7 @@ def test_delegates_vote_on_loopback(transport, phases):
         (
             {"network": named("mesh")},
             {"mode": "virtual", "transport": "native"},
-            "must be a star .*; got mesh",
+            "must be 'star' .*; got mesh",
         ),
         (
             {},

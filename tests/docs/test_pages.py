@@ -17,6 +17,7 @@ import pytest
 
 from pqchain import algorithms, plots, results
 from pqchain.commands import main
+from pqchain.works import papers
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -205,3 +206,13 @@ def test_frames_page_lists_every_contract() -> None:
         assert isinstance(contract, results.Contract)
         assert f"``{contract.name}`` : {place}\n   " in shown
         assert all(f"``{column}``" in shown for column in contract.columns)
+
+
+def test_page_of_works_lists_every_work() -> None:
+    page = "\n".join(checks().works())
+    keys = papers.keys()
+    for key in keys:
+        assert f"[`{key}`](papers/{key}.md)" in page
+        assert f"\n{key} <papers/{key}>" in page
+    numbers = [int(count) for count in re.findall(r"\| (\d+) \|$", page, re.MULTILINE)]
+    assert f"of {sum(numbers)} printed numbers" in page

@@ -1,11 +1,10 @@
-"""Plots of the consensus: content, not appearance."""
+"""Plots of the consensus: values and labels."""
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.axes import Axes
 
 from pqchain import plots
 from pqchain.consensus import landscape
@@ -13,9 +12,65 @@ from pqchain.errors import DataError, UsageError
 from pqchain.works import papers
 from pqchain.works.pqdpol import measured
 from pqchain.works.pqdpol import rebuilt as pqdpol
+from tests.plots.common import LONG, SCHEMES, labelled_lines
 from tests.works import studies
 
 PAPER = papers.costs("pqdpol")
+
+
+def cells_frame() -> pd.DataFrame:
+    rows = [
+        {
+            "algorithm": name, "nodes": nodes, "latency_seconds": nodes**2 / 50 * (1 + number / 5),
+            "published_latency_seconds": nodes**2 / 49, "throughput_per_second": 900 / nodes**2,
+            "published_throughput_per_second": 905 / nodes**2,
+        }
+        for number, name in enumerate(SCHEMES)
+        for nodes in (2, 4, 8, 16, 32)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def computers_frame() -> pd.DataFrame:
+    rows = [
+        {"setting": setting, "nodes": n, "latency_seconds": n**2 / 1e3 * (number + 1),
+         "latency_seconds_half_width": n / 1e4, "predicted_latency_seconds": n**2 / 1e3}
+        for number, setting in enumerate(("one processor", "two processors", "one each, virtual"))
+        for n in (4, 8, 16, 32)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def networks_frame() -> pd.DataFrame:
+    settings = ("paper-serial", "regions", "mesh", "gossip, 21 delegates")
+    rows = [
+        {"setting": setting, "nodes": 2**n, "delegates": 2**n if number < 3 else 21, "status": "ok",
+         "latency_seconds": (1 + number) * 2**n / 100}
+        for number, setting in enumerate(settings)
+        for n in (2, 8, 14, 20)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def winners_frame() -> pd.DataFrame:
+    rows = [
+        {"question": question, "nodes": 2**n, "rate_bits_per_second": rate,
+         "winner": SCHEMES[(n + number) % 3], "runner_up": LONG, "lead": 1.0 + (n % 3) / 2,
+         "ranked_by": "latency_seconds" if number else "throughput_per_second", "amount": 50_000}
+        for number, question in enumerate(("50000 B", "300 transactions"))
+        for n in (4, 8, 12, 16, 20)
+        for rate in (1e6, 1e8, 1e10)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+SAMPLES = {
+    "cells": lambda: plots.plot_cells(cells_frame(), per_pair=True),
+    "computers": lambda: plots.plot_computers(computers_frame()),
+    "networks": lambda: plots.plot_networks(networks_frame()),
+    "winners": lambda: plots.plot_winners(winners_frame()),
+}
+"""Samples by kind of plot; `test_paper.py` draws them at a width of 3.5 inches."""
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +93,6 @@ def won() -> pd.DataFrame:
         capacities=(50_000,), loads=(300,),
     )  # fmt: skip
     return landscape.winners(frame)
-
-
-def lines(axes: Axes) -> dict[str, tuple[list[float], list[float]]]:
-    """Collect the labelled lines."""
-    return {
-        str(line.get_label()): (list(line.get_xdata()), list(line.get_ydata()))
-        for line in axes.get_lines()
-        if not str(line.get_label()).startswith("_")
-    }
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +118,9 @@ def test_measured_cells_are_plotted_with_intervals(cells, runs, quantity):
 def test_runs_are_solid_lines_and_predictions_dashed(runs):
     where = runs[runs["setting"].isin((measured.ONE, measured.TWO, measured.EACH))]
     axes = plots.plot_computers(where)
-    assert set(lines(axes)) == {measured.ONE, measured.TWO, measured.EACH}
+    assert set(labelled_lines(axes)) == {measured.ONE, measured.TWO, measured.EACH}
     one = where[where["setting"] == measured.ONE]
-    nodes, latency = lines(axes)[measured.ONE]
+    nodes, latency = labelled_lines(axes)[measured.ONE]
     assert nodes == [2, 4, 8]
     assert latency == pytest.approx(list(one["latency_seconds"]))
     dashed = [list(line.get_ydata()) for line in axes.get_lines() if line.get_linestyle() == "--"]
@@ -89,22 +135,22 @@ def test_printed_cells_are_markers_and_modelled_ones_lines(cells, quantity):
     column = {"latency": "latency_seconds", "throughput": "throughput_per_second"}[quantity]
     one = cells[cells["algorithm"] == "Falcon-1024"]
     assert axes.get_yscale() == "log"
-    nodes, printed = lines(axes)["Falcon-1024"]
+    nodes, printed = labelled_lines(axes)["Falcon-1024"]
     assert nodes == [2, 4, 8, 16, 32]
     assert printed == pytest.approx(list(one[f"published_{column}"]))
     drawn = [list(line.get_ydata()) for line in axes.get_lines() if line.get_linestyle() == "-"]
     assert any(np.allclose(values, one[column]) for values in drawn)
-    assert len(lines(axes)) == len(drawn) == 6
+    assert len(labelled_lines(axes)) == len(drawn) == 6
     markers = {line.get_marker() for line in axes.get_lines() if line.get_linestyle() != "-"}
     assert len(markers) == 6
 
 
 def test_cells_per_pair_are_divided_by_n_squared(cells):
-    nodes, printed = lines(plots.plot_cells(cells, "latency", per_pair=True))["Dilithium2"]
+    nodes, printed = labelled_lines(plots.plot_cells(cells, "latency", per_pair=True))["Dilithium2"]
     one = cells[cells["algorithm"] == "Dilithium2"]
     assert printed == pytest.approx(list(one["published_latency_seconds"] / np.square(nodes)))
     axes = plots.plot_cells(cells, "throughput", per_pair=True)
-    nodes, printed = lines(axes)["Dilithium2"]
+    nodes, printed = labelled_lines(axes)["Dilithium2"]
     assert printed == pytest.approx(list(one["published_throughput_per_second"] * np.square(nodes)))
     assert "N²" in axes.get_ylabel()
 
@@ -118,14 +164,14 @@ def test_delegate_counts_have_distinct_dashes_and_labels(laws):
     assert set(styles) == {*landscape.ALL_VOTE_LAWS, *landscape.GOSSIP_NETWORKS}
     assert {text.get_text() for text in axes.texts} == set(styles)
     drawn = laws[laws["setting"] == "regions"].groupby("nodes")["latency_seconds"].median()
-    assert lines(axes)["regions"][1] == pytest.approx(list(drawn))
+    assert labelled_lines(axes)["regions"][1] == pytest.approx(list(drawn))
     assert len(axes.collections) == 2
 
 
 def test_networks_omit_unsupported_rows(laws):
     broken = laws.assign(status=laws["status"].where(laws["setting"] != "star", "unsupported"))
-    assert "star" not in lines(plots.plot_networks(broken))
-    with pytest.raises(UsageError, match="must have at least one row"):
+    assert "star" not in labelled_lines(plots.plot_networks(broken))
+    with pytest.raises(UsageError, match="at least one row"):
         plots.plot_networks(laws.assign(status="unsupported"))
 
 
@@ -147,7 +193,7 @@ def test_every_square_names_its_winner_and_lead(won):
 
 
 def test_tie_names_the_runner_up_instead_of_a_lead(won):
-    tie = won.assign(lead=1.004, runner_up="SPHINCS+-SHA2-128f-simple").iloc[:1]
+    tie = won.assign(lead=1.004, runner_up=LONG).iloc[:1]
     assert plots.plot_winners(tie).axes[0].texts[0].get_text() == "Falcon-512\n≈ SPHINCS+"
     alone = plots.plot_winners(won.assign(lead=np.nan, runner_up="").iloc[:1])
     assert alone.axes[0].texts[0].get_text() == "Falcon-512"
@@ -164,11 +210,11 @@ def test_wrong_frames_are_rejected(cells, won):
         plots.plot_cells(cells, "speed")
     with pytest.raises(DataError, match="published_latency_seconds"):
         plots.plot_cells(cells.drop(columns="published_latency_seconds"))
-    with pytest.raises(UsageError, match="must have at least one row"):
+    with pytest.raises(UsageError, match="at least one row"):
         plots.plot_cells(cells.iloc[:0])
     with pytest.raises(DataError, match="lead"):
         plots.plot_winners(won.drop(columns="lead"))
-    with pytest.raises(UsageError, match="must have at least one row"):
+    with pytest.raises(UsageError, match="at least one row"):
         plots.plot_winners(won.iloc[:0])
 
 

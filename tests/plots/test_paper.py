@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,28 +20,35 @@ from pqchain.errors import Unsupported, UsageError
 from pqchain.plots import paper, pgf
 from pqchain.plots.canvas import INK, MUTED, figure_of
 from tests import frames
-from tests.plots.samples import KINDS, accelerator
+from tests.plots.test_speed import accelerator_frame
 
 NARROWEST = 0.25
 """Share of the figure's width that is left for the data, where rows have long names."""
 
 
+SAMPLES = {
+    kind: draw
+    for path in sorted(Path(__file__).parent.glob("test_*.py"))
+    if path.stem != "test_paper"
+    for kind, draw in getattr(import_module(f"tests.plots.{path.stem}"), "SAMPLES", {}).items()
+}
+
+
 def test_every_plot_has_a_sample() -> None:
-    offered = {name.removeprefix("plot_") for name in plots.__all__ if name.startswith("plot_")}
-    assert set(KINDS) == offered
+    assert set(SAMPLES) == set(plots.KINDS)
 
 
-SOON = ("blocks", "operation", "plane")
-"""One of each way to lay out; the others take a second each."""
+SHORT = ("blocks", "operation", "plane")
+"""A plot of each layout; the others take a second each."""
 
 
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(kind, marks=[] if kind in SOON else pytest.mark.long) for kind in KINDS],
+    [pytest.param(kind, marks=[] if kind in SHORT else pytest.mark.long) for kind in SAMPLES],
 )
 def test_plots_fit_a_column_of_3_5_inches(kind: str) -> None:
     with plots.style("paper", width="single"):
-        figure = figure_of(KINDS[kind]())
+        figure = figure_of(SAMPLES[kind]())
     assert figure.get_size_inches()[0] == 3.5
     figure.draw_without_rendering()
     whole = figure.bbox.padded(0.5)
@@ -113,7 +121,7 @@ def test_colours_differ_in_greyscale() -> None:
     assert min(after - before for before, after in pairwise(steps)) > 9
     assert steps[-1] < 88
     with plots.style():
-        axes = plots.plot_accelerator(accelerator())
+        axes = plots.plot_accelerator(accelerator_frame())
     drawn = {to_hex(patch.get_facecolor()) for patch in axes.patches}
     assert drawn <= {*paper.GREYS.values(), MUTED}
 

@@ -133,23 +133,6 @@ def test_frames_that_break_their_contract_are_rejected():
         printed.compare(work.paper, work.published.drop(columns="note"))
 
 
-def test_page_of_works_quotes_the_counts():
-    every = pd.concat(work.printed(frames=work.compute(Bench())) for work in registry.works())
-    text = (Path(__file__).resolve().parents[2] / "docs" / "works.md").read_text(encoding="utf-8")
-    assert f"print {len(every)} numbers" in text
-    for kind, count in printed.counts(every):
-        assert f" {count} {PHRASES[kind]}" in text
-
-
-PHRASES = {
-    "registry": "are sizes of the registry", "measured": "are measured",
-    "run": "come from a run of the whole system", "replayed": "from a replay",
-    "synthesised": "from a synthesis", "modelled": "from a model",
-    "fitted": "from a law fitted to the paper", "cited": "have a cited figure", "none": "nothing",
-}  # fmt: skip
-"""Phrases of docs/works.md for each kind."""
-
-
 @pytest.mark.skipif(not SEEDS.is_dir(), reason=WHY)
 @pytest.mark.parametrize("key", KEYS)
 def test_every_number_in_the_text_is_classified(key):

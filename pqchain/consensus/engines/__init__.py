@@ -1,1 +1,1 @@
-"""Engines that play one view on one network: a readable reference, and a fast one equal to it."""
+"""Engines that simulate one view: a readable reference, and a fast one with equal results."""

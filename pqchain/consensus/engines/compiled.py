@@ -1,4 +1,4 @@
-"""The only module that imports numba: compilation, and random draws of compiled code.
+"""Compilation with numba, and random numbers for compiled code; only this module imports numba.
 
 Compiled code is cached on disk next to the module, or in the user's cache if that folder is
 read-only, so it is compiled once per machine. It releases the interpreter's lock, so plain threads
@@ -47,7 +47,7 @@ draw_unsigned = inlined(draws.draw_unsigned)
 
 @inlined
 def integers_below(stream_key: Any, i: int, j: int, bound: int) -> Any:
-    """Compute `draws.integers_below` for one pair."""
+    """Compute `draws.integers_below` for one pair (i, j)."""
     high = draw_unsigned(stream_key, i, j) >> np.uint64(32)
     return np.int64((high * np.uint64(bound)) >> np.uint64(32))
 
@@ -56,7 +56,7 @@ def integers_below(stream_key: Any, i: int, j: int, bound: int) -> Any:
 def arrival(
     disturbance: Any, i: int, j: int, at: int, max_jitter_ns: int, partitioned: bool
 ) -> Any:
-    """Compute `Disturbance.arrival` from the `Disturbance.as_tuple` of the message's kind."""
+    """Compute `Disturbance.arrival`; `disturbance` is from `Disturbance.as_tuple(kind)`."""
     jitter, loss, delay, loss_below, delay_below, delay_ns, heal_ns = disturbance
     if loss_below and draw_unsigned(loss, i, j) < loss_below:
         return np.int64(NEVER)

@@ -1,4 +1,4 @@
-"""Fast engine: one view as integer arithmetic on nanoseconds, compiled by numba if installed.
+"""Fast engine: computes one view in integer nanoseconds, compiled by numba if it is installed.
 
 When a delegate votes depends on the votes that its processor handles first, so the times of votes
 are a fixed point: they are recomputed from a first guess until they are stable. Because every
@@ -6,7 +6,7 @@ message takes at least one nanosecond, there is one fixed point only, and it is 
 engine computes event by event. Without numba the same is computed with numpy, row by row and more
 slowly.
 
-The law "host" is played by `hosted`, job by job. Gossip is a shortest-path problem from the
+The law "host" is simulated by `hosted`, job by job. Gossip is a shortest-path problem from the
 proposer, because the time of a message does not depend on other messages. The servers of the
 delegates are in `rows`; `compiled` wraps numba.
 """
@@ -40,15 +40,15 @@ _MAX_PASSES = 10_000
 
 
 def play(view: View, *, compiled: bool | None = None) -> Outcome:
-    """Play one view, with numba or numpy; by default with numba if it is installed.
+    """Simulate one view, with numba or numpy; by default with numba if it is installed.
 
     Raises PqchainError if `compiled` is true without numba, or if the times do not settle.
     """
     use = HAS_NUMBA if compiled is None else compiled
     if use and not HAS_NUMBA:
         raise PqchainError(
-            "compiled must be False where numba is not installed; got True. "
-            "Run `pip install numba`, or leave it out."
+            "compiled must be False if numba is not installed; got True. "
+            "Run `pip install numba`, or leave `compiled` out."
         )
     if view.link_times.processors:
         outcome = hosted.play(view)
@@ -58,7 +58,7 @@ def play(view: View, *, compiled: bool | None = None) -> Outcome:
 
 
 def _quorums(view: View, with_numba: bool) -> Outcome:
-    """Iterate the times of votes and commits until they no longer change."""
+    """Compute the times of votes and commits by iteration until they no longer change."""
     never = np.full(view.count, NEVER, dtype=np.int64)
     block, reached = _block(view, with_numba)
     rows = Rows(view, block, with_numba)
@@ -89,7 +89,7 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
     else:
         raise PqchainError(
             f"the times of {view.count} delegates are not stable after {_MAX_PASSES} passes. "
-            "Use engine='simpy' for this scenario and report it."
+            "Use engine='simpy' for this scenario, and report this error."
         )
     if is_invalid:
         final = never
@@ -99,7 +99,7 @@ def _quorums(view: View, with_numba: bool) -> Outcome:
 
 
 def _block(view: View, with_numba: bool) -> tuple[Array, Array]:
-    """Return [delegate] and, for gossip, [node]: when the block arrives there or at the downlink.
+    """Return when the block arrives at each delegate (or its downlink) and, by gossip, each node.
 
     NEVER for crashed delegates.
     """
@@ -131,7 +131,7 @@ def _shortest_compiled(view: View, overlay: Overlay, source: int) -> Array:
 
 
 def _shortest_with_numpy(view: View, overlay: Overlay, source: int) -> Array:
-    """Return [node]: when it first receives the block, by relaxing nodes until none improves."""
+    """Return when each node first receives the block; edges are relaxed until no time improves."""
     disturbance, link_times = view.disturbance, view.link_times
     reached = np.full(overlay.nodes, NEVER, dtype=np.int64)
     reached[source] = view.ready_ns
@@ -166,10 +166,10 @@ def _shortest(
     send_ns: Array, latency_ns: Array, max_jitter_ns: Array, disturbance: Any, silent: Flags,
     side: Flags,
 ) -> Array:  # fmt: skip
-    """Compute shortest paths by relaxing waiting nodes in windows of time, the earliest first.
+    """Return when each node first receives the block, by shortest paths as in delta-stepping.
 
-    A node whose time improves is relaxed again, so the result does not depend on the width of the
-    window: at least the shortest hop, and at least a 256th of the longest.
+    A node whose time improves is visited again, so the result does not depend on the width of the
+    time window: at least the shortest hop, and at least a 256th of the longest.
     """
     others = nodes - 1
     shortest, longest = np.int64(NEVER), np.int64(0)
@@ -222,7 +222,7 @@ def _shortest(
 
 
 def _bases(view: View, votes: Array, commits: Array) -> Array:
-    """Return [2, sender]: when its votes and commits start to be sent, in ns."""
+    """Return when each sender starts to send its vote (row 0) and its commit (row 1), in ns."""
     link_times, count = view.link_times, view.count
     free = np.zeros(count, dtype=np.int64)
     sends_block = not view.all_to_all and view.overlay is None and view.alive[view.proposer]
@@ -250,7 +250,7 @@ def _bases(view: View, votes: Array, commits: Array) -> Array:
 
 
 def _serial(view: View) -> Outcome:
-    """Play paper-serial: cumulative sums of the service times, sender by sender."""
+    """Simulate the law "paper-serial" by cumulative sums of service times, sender by sender."""
     receivers = np.flatnonzero(view.alive)
     copies, latest = np.zeros((2, len(receivers)), dtype=np.int64)
     now = view.ready_ns

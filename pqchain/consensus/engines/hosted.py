@@ -1,8 +1,8 @@
-"""Fast engine of the law "host": one computer runs all delegates, job by job.
+"""Fast engine of the law "host", in which the processors of one computer run all delegates.
 
 A job is a message to handle or a vote to sign. A processor takes one job at a time, in the order of
 (arrival, kind, sender, receiver), and all jobs of a delegate run on one processor. A job causes
-only jobs with greater keys, so the job with the least key can be played at once and its end is
+only jobs with greater keys, so the job with the least key can be processed at once and its end is
 final.
 """
 
@@ -16,7 +16,7 @@ from pqchain.consensus.view import BLOCK, COMMIT, NEVER, NO_BLOCK, VOTE, Outcome
 
 
 def play(view: View) -> Outcome:
-    """Play one view of the law "host"."""
+    """Simulate one view of the law "host"."""
     return _Host(view).run()
 
 
@@ -84,7 +84,7 @@ class _Host:
             heapq.heappush(self.jobs, (now, VOTE, rank, rank))
 
     def _signed(self, kind: int, rank: int, now: int) -> None:
-        """Send a signed vote, and count it for the sender unless it equivocates."""
+        """Send a signed vote, and count it at its sender unless the sender equivocates."""
         if self.willing[rank] or kind == COMMIT:
             self._count(kind, rank, now)
         self._send(kind, rank, now)
@@ -94,7 +94,7 @@ class _Host:
         self._check(rank, now)
 
     def _check(self, rank: int, now: int) -> None:
-        """Check for a quorum, which needs the verified block as well as the votes."""
+        """Commit or finalize if there is a quorum: enough votes, and the block is verified."""
         view = self.view
         if self.verified[rank] == NEVER or self.values[rank] == NO_BLOCK:
             return

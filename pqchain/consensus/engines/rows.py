@@ -1,4 +1,4 @@
-"""One pass of the fast engine: the messages of every delegate, and its downlink and processor.
+"""One pass of the fast engine: the messages, the downlink and the processor of each receiver.
 
 A first-in first-out server is end = max(end, arrival) + service over the sorted arrivals. A row is
 one receiver; rows are computed by compiled code, or one by one with numpy, with equal results.
@@ -22,7 +22,7 @@ _PARALLEL_ROWS = 256
 
 
 class Rows:
-    """Rows of a view: received messages and the two servers of every delegate."""
+    """Queueing model of a view: the messages, downlink and processor of each receiver (row)."""
 
     def __init__(self, view: View, block: Array, compiled: bool) -> None:
         self.view, self.block, self.compiled = view, block, compiled
@@ -34,13 +34,13 @@ class Rows:
         )
 
     def verified_without_votes(self) -> Array:
-        """Return [delegate]: when it would have verified the block without votes, in ns."""
+        """Return when each delegate would verify the block if no votes arrived, in ns."""
         downlink = self.downlink_ns[BLOCK] + self.view.link_times.downlink_latency_ns
         verified = np.where(self.has_block, 0, downlink + self.view.block_ns) + self.block
         return np.where(self.block < NEVER, verified, NEVER)
 
     def compute(self, bases: Array, votes: Array, commits: Array, *, verified_only: bool) -> Array:
-        """Return [3, delegate]: times of block verified, quorum of votes, quorum of commits.
+        """Return an array (3, delegates): times of verified block, vote quorum and commit quorum.
 
         `bases`, [2, sender], is when votes and commits start to be sent; `votes` and `commits` are
         when delegates have signed theirs. `verified_only` computes only the first row where that
@@ -54,7 +54,7 @@ class Rows:
         return out
 
     def _row(self, j: int, bases: Array, votes: Array, commits: Array) -> tuple[int, int, int]:
-        """Compute the servers of one delegate with numpy; return its three times."""
+        """Return the three times of `compute` for delegate `j`, computed with numpy."""
         view, count = self.view, self.view.count
         block = NEVER if self.has_block[j] else int(self.block[j])
         senders = np.arange(count)
@@ -126,9 +126,9 @@ def queue(arrivals: Array, service: Any) -> Array:
 
 @compiled
 def sort(values: Any, scratch: Any, heads: Any) -> None:
-    """Sort in place by buckets, as many as values, and insertion; linear for even spreads.
+    """Sort in place by bucket sort and insertion sort; linear time for evenly spread values.
 
-    If one bucket gets more than 48 values, numpy's sort is used instead.
+    There are as many buckets as values; if one gets more than 48, numpy's sort is used instead.
     """
     size = len(values)
     if size >= 64:
@@ -166,7 +166,7 @@ def compute_rows(
     block_ns: Array, vote_ns: Array, quorum: int, has_commits: bool, verified_only: bool,
     out: Array,
 ) -> None:  # fmt: skip
-    """Fill out[0..2]: block verified, quorum of votes, quorum of commits; rows first to last - 1.
+    """Fill `out` with the result of `Rows.compute` for the delegates `first` to `last` - 1.
 
     If all votes count equally, only their times are sorted; otherwise (time, kind, sender).
     """
@@ -255,7 +255,7 @@ def compute_rows(
 
 @compiled
 def _with_own_vote(before: Any, at: Any, own_vote: Any) -> Any:
-    """Return when a quorum is reached with the delegate's own vote; without it, at `at`.
+    """Return when a quorum is reached with the delegate's own vote; without that vote it is `at`.
 
     A processor finishes votes in ascending order, so only the last two of a quorum matter: the own
     vote comes before both, between them, or too late to count.
@@ -268,7 +268,7 @@ def _serve_uniform(
     times: Array, block: Any, has_block: Any, own_vote: Any, block_ns: Any, vote_ns: Any,
     quorum: int, j: int, out: Array,
 ) -> None:  # fmt: skip
-    """Serve sorted votes and the block, which comes first at equal times; find the quorum."""
+    """Process sorted votes and the block (before votes of equal time); store times in `out`."""
     processor = np.int64(0)
     verified = block if has_block else NEVER
     waits = not has_block and block < NEVER

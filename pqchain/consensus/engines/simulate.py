@@ -1,4 +1,4 @@
-"""Reference engine: one view as SimPy processes for delegates and callbacks for messages.
+"""Reference engine in SimPy: a process for each delegate, a callback for each message.
 
 It is written for readability and defines the model; the fast engine must return the same
 nanoseconds. A message is a callback of the server that handles it. Views of more than MAX_MESSAGES
@@ -30,7 +30,7 @@ all messages have arrived; the shared channel, which starts after all requests h
 def _call_at(
     env: simpy.Environment, at: int, call: Callable[..., None], priority: EventPriority = _ARRIVAL
 ) -> None:
-    """Schedule a callback at an absolute time with a priority, which SimPy's Timeout lacks."""
+    """Schedule a callback at an absolute time with a priority; SimPy's Timeout supports neither."""
     # An event that is scheduled directly needs its outcome set; SimPy has no public way for it.
     event = simpy.Event(env)
     event.callbacks = [call]
@@ -39,9 +39,9 @@ def _call_at(
 
 
 class _Server:
-    """Server of one message at a time, in the order of (arrival, kind, sender, receiver).
+    """Queue that serves one message at a time, in order of (arrival, kind, sender, receiver).
 
-    It receives a message when that is sent, and wakes up when the first message arrives.
+    A message is queued when it is sent; the server wakes up when the first message arrives.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class _Server:
             self._wake(at)
 
     def _wake(self, at: int) -> None:
-        """Start serving at time `at`, after all arrivals of that nanosecond."""
+        """Schedule the start of service at time `at`, after all arrivals of that nanosecond."""
         self.wakes_at = at
         _call_at(self.env, at, self._start, self.priority)
 
@@ -104,7 +104,7 @@ def check(view: View) -> None:
 
 
 def play(view: View) -> Outcome:
-    """Play one view. Raises UsageError if it has too many messages for this engine."""
+    """Simulate one view. Raises UsageError if it has too many messages for this engine."""
     check(view)
     outcome = _play_serial(view) if view.serial_pair_ns else _Simulation(view).run()
     return outcome.before(view.deadline_ns)
@@ -197,7 +197,7 @@ class _Simulation:
         self._check(rank)
 
     def _check(self, rank: int) -> None:
-        """Check for a quorum, which needs the verified block as well as the votes."""
+        """Commit or finalize if there is a quorum: enough votes, and the block is verified."""
         view = self.view
         if self.verified[rank] == NEVER or self.values[rank] == NO_BLOCK:
             return
@@ -208,7 +208,7 @@ class _Simulation:
             self.final[rank] = self.now
 
     def _send(self, kind: int, sender: int) -> None:
-        """Send to every other delegate, starting with the next rank."""
+        """Send a message to every other delegate, starting with the next rank."""
         now, link_times, count = self.now, self.view.link_times, self.view.count
         if link_times.shared_channel:
             self.channel.put(now, kind, sender, sender)
@@ -223,7 +223,7 @@ class _Simulation:
             self._travel(kind, sender, receiver, sent_ns=free[link])
 
     def _use_channel(self, kind: int, sender: int, _: int) -> int:
-        """Send all copies of a message in turn; return how many nanoseconds that takes."""
+        """Send all copies of a message on the shared channel in turn; return the duration in ns."""
         now, count = self.now, self.view.count
         send_ns: int = self.send_ns[kind][0]
         for step in range(1, count):
@@ -315,7 +315,7 @@ def _run(env: simpy.Environment, deadline_ns: int) -> None:
 
 
 def _play_serial(view: View) -> Outcome:
-    """Play paper-serial: one server handles all pairs of delegates in turn."""
+    """Simulate the law "paper-serial": one server handles all pairs of delegates in turn."""
     env = simpy.Environment(initial_time=view.ready_ns)
     # Finality needs a copy from every live delegate; this law has no quorum of two thirds.
     needed = int(view.alive.sum())

@@ -45,7 +45,7 @@ class _Source:
 
 
 class Fetcher:
-    """Requests chunks and receives them."""
+    """Client that requests chunks from other nodes and receives them."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Fetcher:
     # Choice of sources.
 
     def read_own(self, gather: Gather) -> None:
-        """Read this node's own chunk into its row."""
+        """Read this node's stored chunk of a block from its file."""
         if stored := self._context.store.indices(gather.manifest):
             gather.reading_own_chunk = True
             self._context.add(self._read(gather, stored[0]))
@@ -75,7 +75,7 @@ class Fetcher:
     def _read(self, gather: Gather, index: int) -> Tasks:
         def read() -> None:
             chunk = self._context.store.get(gather.manifest, index)
-            # An exchange keeps no chunks.
+            # Chunks are not kept in the experiment "exchange".
             if not self._exchange:
                 gather.row(index)[:] = chunk
 
@@ -92,19 +92,19 @@ class Fetcher:
             self.advance(gather)
 
     def advance(self, gather: Gather) -> None:
-        """Advance a block after more of it has arrived."""
+        """Start to decode a block once enough of its chunks are verified."""
         if gather.active and not gather.block_verified:
             if gather.has_enough:
                 self.cancel_rest(gather)
             self._recoder.advance(gather)
 
     def choose(self, gather: Gather) -> None:
-        """Request as many chunks as are needed and not yet requested."""
+        """Request as many further chunks of a block as it still needs."""
         if not gather.active:
             return
         manifest, now = gather.manifest, self._context.now
         if self._exchange:
-            # An exchange wants every chunk that can still be had; dead holders are not waited for.
+            # An exchange requests all chunks that are still obtainable, not those of dead nodes.
             gather.needed = max(manifest.data_chunks, self._obtainable(gather))
         if gather.block_verified or gather.has_enough:
             self.advance(gather)
@@ -235,13 +235,13 @@ class Fetcher:
             self._context.record.wasted_bytes += fetch.received
 
     def cancel_rest(self, gather: Gather) -> None:
-        """Cancel outstanding requests; discard late bytes."""
+        """Cancel the outstanding requests of a block; discard late bytes."""
         for fetch in list(gather.fetches.values()):
             if not fetch.complete:
                 self._cancel(gather, fetch, close_channel=not self._single)
 
     def _cancel(self, gather: Gather, fetch: Fetch, *, close_channel: bool) -> None:
-        """Cancel a chunk; with `close_channel`, also its channel and all requests on it."""
+        """Cancel the request of a chunk; with `close_channel`, also all others on its channel."""
         self._abandon(gather, fetch)
         if (reader := fetch.reader) is not None:
             reader.forget()
@@ -279,7 +279,7 @@ class Fetcher:
     # Received data.
 
     def announced(self, peer: Peer, key: Key, reader: Reader, message: Message) -> None:
-        """Prepare for the announced chunk, or record that the source has none. Raises DataError."""
+        """Expect the announced chunk, or record that the source lacks it. Raises DataError."""
         if not (requests := self.requests.get(key)):
             raise DataError("unsolicited response")
         gather, fetch = requests[0]
@@ -294,7 +294,7 @@ class Fetcher:
             raise DataError(f"a chunk must have {gather.manifest.chunk_bytes} bytes; got {count}")
         else:
             fetch.reader = reader
-            # Cancelled meanwhile: the chunk is parsed, to find the next message, and discarded.
+            # A cancelled chunk is parsed, to find the next message, and discarded.
             if not gather.is_current(fetch):
                 reader.expect(count)
             elif self._exchange:
@@ -304,7 +304,7 @@ class Fetcher:
                 reader.expect(count, gather.row(fetch.index).data)
 
     def chunk_bytes(self, key: Key, count: int) -> None:
-        """Count bytes of a chunk that were written to their row."""
+        """Count received bytes of a chunk, and start its verification when it is complete."""
         record = self._context.record
         if not (requests := self.requests.get(key)):
             record.wasted_bytes += count

@@ -1,7 +1,7 @@
-"""State and processing of one block: its chunks arrive, it is decoded and encoded anew.
+"""State and processing of one block: arrival of its chunks, decoding, re-encoding, storage.
 
-This module handles memory, codec, hashes and files of one block; `chunks` decides which peer is
-asked for what, and when. Long operations are tasks, so that the node keeps answering meanwhile.
+This module handles memory, codec, hashes and files of one block; `chunks` decides when to
+request which chunk from which peer. Long operations are tasks, so that the node can still answer.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Fetch:
     index: int
     peer: int
     heard: float
-    """Time at which its last bytes arrived, or of the request."""
+    """Time at which the last bytes arrived, or of the request if none have."""
     key: Key = (0, 0)
     reader: Reader | None = None
     received: int = 0
     complete: bool = False
     hasher: hashlib._Hash = field(default_factory=hashlib.sha256)
-    """Hash of the received bytes in an exchange, which keeps no chunk."""
+    """Hash of the bytes received in an exchange, in which chunks are not kept."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,17 +47,17 @@ class Gather:
     manifest: Manifest
     placement: Placement
     needed: int
-    """Number of verified chunks required: that of data chunks, or of all in an exchange."""
+    """Number of verified chunks required: all in an exchange, else the number of data chunks."""
     buffer: Bytes
-    """Memory for the block in both codes, padded with zeros; empty in an exchange."""
+    """Memory for the zero-padded block in the old and new code; empty in an exchange."""
     active: bool = True
-    """Whether the block is in progress: not done, nor abandoned with its placement or node."""
+    """Whether the block is in progress, that is, neither finished nor abandoned."""
     parity: dict[int, Bytes] = field(default_factory=dict)
     fetches: dict[int, Fetch] = field(default_factory=dict)
     verified: set[int] = field(default_factory=set)
     reading_own_chunk: bool = False
     corrupt: set[int] = field(default_factory=set)
-    """Peers without a good chunk of this block: damaged, missing, or repeatedly stalled."""
+    """Peers whose chunk of this block was damaged, missing or repeatedly stalled."""
     slow: set[int] = field(default_factory=set)
     """Peers that have stalled; they are asked again when too few others are left."""
     stalls: Counter[int] = field(default_factory=Counter)
@@ -67,7 +67,7 @@ class Gather:
     arrivals: list[float] = field(default_factory=list)
 
     def row(self, index: int) -> Bytes:
-        """Return the memory of a chunk: within the block for data, separate for parity."""
+        """Return the memory of a chunk: part of `buffer` for data, a separate array for parity."""
         size = self.manifest.chunk_bytes
         if index < self.manifest.data_chunks:
             return self.buffer[index * size : (index + 1) * size]
@@ -77,12 +77,12 @@ class Gather:
 
     @property
     def has_enough(self) -> bool:
-        """Whether enough chunks are verified."""
+        """Whether as many chunks as needed are verified."""
         return len(self.verified) >= self.needed
 
     @property
     def complete(self) -> bool:
-        """Whether enough chunks have arrived, verified or not."""
+        """Whether as many chunks as needed have arrived, verified or not."""
         arrived = sum(fetch.complete for fetch in self.fetches.values())
         return self.block_verified or len(self.verified) + arrived >= self.needed
 
@@ -105,7 +105,7 @@ class Recoder:
         self.after = ReedSolomon(*context.scenario.after, engine=engine)
 
     def new_gather(self, manifest: Manifest, placement: Placement) -> Gather:
-        """Return the initial state of a block, with memory for both codes."""
+        """Return the initial state of a block, with memory for the old and the new code."""
         if self._exchange:
             return Gather(manifest, placement, len(manifest.members), np.empty(0, np.uint8))
         after = chunk_bytes(manifest.block_bytes, self.after.data_chunks)
@@ -138,11 +138,11 @@ class Recoder:
         # The block's own hash is checked too, since a manifest may be wrong.
         if not (yield Task("other", len(block), lambda: sha256(block) == old.block_hash)):
             raise DataError(
-                f"block {old.block_hash[:16]} has another hash although all its chunks are "
-                "intact, so that its manifest is wrong. Compare it with that of other nodes."
+                f"block {old.block_hash[:16]} must have the hash in its manifest; its chunks are "
+                "intact, so the manifest is wrong. Compare it with the manifests of other nodes."
             )
         gather.block_verified = True
-        # Their memory is not needed any more; a chunk whose check still runs keeps its own.
+        # Parity memory is no longer needed, except that of chunks whose check still runs.
         for index in gather.verified:
             gather.parity.pop(index, None)
         self._context.record.verified_blocks += 1

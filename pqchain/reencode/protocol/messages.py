@@ -1,4 +1,4 @@
-"""Wire format of channels: length-prefixed JSON messages, and raw chunks after them."""
+"""Wire format of channels: length-prefixed JSON messages, some followed by a raw chunk."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Reader:
     ) -> None:
         """Read the next `count` bytes as a chunk, into `memory`, or discard them if it is None.
 
-        Memory shorter than the chunk is reused: it is passed to `full` each time that it is full.
+        Memory shorter than the chunk is reused: `full` is called with it each time it is full.
         """
         self.left, self._memory, self._full = count, memory, full
         self._set_target()
@@ -76,9 +76,9 @@ class Reader:
         self.memory = self._memory = None
 
     def filled(self, count: int) -> int:
-        """Count bytes written to `memory`; return `count`. Raises DataError if it does not fit."""
+        """Count bytes written to `memory`; return `count`. Raises DataError if they do not fit."""
         if count > self.free:
-            raise DataError(f"at most {self.free} bytes of a chunk are missing; got {count}")
+            raise DataError(f"bytes of a chunk must be at most {self.free}; got {count}")
         self.offset += count
         self.left -= count
         if self.memory is not None:
@@ -89,7 +89,7 @@ class Reader:
         return count
 
     def feed(self, data: Buffer) -> Iterator[Message | int]:
-        """Yield messages, and the length in bytes of each received piece of a chunk.
+        """Parse data; yield messages, and the length in bytes of each received piece of a chunk.
 
         After a message that announces a chunk, call `expect` before resuming the iteration. Raises
         DataError for malformed messages.

@@ -1,4 +1,4 @@
-"""Sans-I/O re-encoding node: events and time in, messages and tasks out.
+"""Sans-I/O state machine of a re-encoding node.
 
 Heartbeats detect failures. When a node is dead, the living node with the lowest index announces a
 placement. Every node passes it on, gathers any k chunks of each block, decodes, verifies, encodes
@@ -38,12 +38,12 @@ LOG = logging.getLogger("pqchain.reencode")
 
 _MALFORMED = (DataError, AttributeError, LookupError, ArithmeticError, TypeError, ValueError)
 
-# Bytes of an incomplete message from which the peer's total is checked; most have fewer.
+# Length of an incomplete message from which the peer's total is checked; most are shorter.
 _LARGE_PART = 1 << 12
 
 
 class ReencodingNode:
-    """One node of the mesh, as a `pqchain.wire.node.Node`."""
+    """Re-encoding node, an implementation of `pqchain.wire.node.Node`."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class ReencodingNode:
 
     @property
     def done(self) -> bool:
-        """Whether the node's work is stored and confirmed, or has failed."""
+        """Whether all blocks are stored and confirmed, or the node's work has failed."""
         return self.record.ended is not None or self.error is not None
 
     @property
@@ -204,7 +204,7 @@ class ReencodingNode:
         if previous is not None and previous.agrees(placement):
             return  # two nodes have announced the same
         if previous is not None:
-            # Two leaders announced placements; what was stored for the other one is replaced.
+            # Two leaders announced placements; chunks stored for the other one are replaced.
             for gather in self._gathers.values():
                 self._fetcher.cancel_rest(gather)
             self._drop_gathers()
@@ -272,7 +272,7 @@ class ReencodingNode:
         self._check_confirmations()
 
     def _check_confirmations(self) -> None:
-        """End the work once all living members have confirmed; if all have, delete old chunks."""
+        """Finish once all live members have confirmed; delete old chunks if all members have."""
         placement = self.placement
         if placement is None or self.done or self._gathers or self._waiting:
             return
@@ -327,7 +327,7 @@ class ReencodingNode:
                 if reader.partial_bytes > _LARGE_PART and (
                     self._peers.partial_bytes(peer) > MAX_PARTIAL_BYTES
                 ):
-                    raise DataError(f"more than {MAX_PARTIAL_BYTES} bytes of incomplete messages")
+                    raise DataError(f"incomplete messages exceed {MAX_PARTIAL_BYTES} bytes")
             if reader.left and not reader.registered:
                 reader.registered = True
                 receive_into = self._context.transport.receive_into
@@ -355,14 +355,14 @@ class ReencodingNode:
             self._peers.handle_echo(peer, message)
         elif kind == "get":
             if reader.is_answered:
-                raise DataError("a second request on a channel for one request")
+                raise DataError("a multiplexed channel must carry only one request")
             reader.is_answered = self._server.ends
             block, epoch, index = message["block"], message["epoch"], message["index"]
             self._server.serve(peer.index, key, str(block), int(epoch), int(index))
         elif kind in ("chunk", "none"):
             self._fetcher.announced(peer, key, reader, message)
         else:
-            raise DataError(f"unknown message {kind!r}")
+            raise DataError(f"unknown message type {kind!r}")
 
     def _closed(self, session: int, reason: str) -> None:
         peer = self._peers.closed(session)
@@ -379,7 +379,7 @@ def build(
     scenario: Mapping[str, Any],
     faults: Mapping[str, str],
 ) -> ReencodingNode:
-    """Create a node from a plain scenario (`from_plain`), with faults by node index."""
+    """Create a node from a scenario as plain JSON; `faults` has the node's index as key."""
     settings = from_plain(scenario)
     chunks = ChunkStore(folder, synchronise=settings.synchronise)
     return ReencodingNode(index, settings, chunks, transport, fault=faults.get(str(index), ""))

@@ -1,7 +1,7 @@
 """Sessions with the other nodes, heartbeats and failure detection.
 
-This module handles sessions and messages and no chunks. Other state of a session is dropped by its
-owner, through the `forget` callback.
+This module does not handle chunks. When a session ends, it calls `forget`, a callback that
+drops the node's other state of the session.
 """
 
 from __future__ import annotations
@@ -51,24 +51,24 @@ class Peer:
     heard: float
     alive: bool = True
     known: bool = False
-    """Whether any data of it was ever received."""
+    """Whether any data of the peer was ever received."""
     session: int = 0
-    """The dialled session, once it is open; 0 if there is none."""
+    """Number of the session dialled to the peer, once it is open; otherwise 0."""
     dialling: int = 0
     channel: int = 0
     sent: dict[int, float] = field(default_factory=dict)
-    """Sending time of each heartbeat without an echo."""
+    """Sending time in seconds of each heartbeat without an echo, by heartbeat number."""
     round_trip: float = float("inf")
     queued: int = 0
-    """Length of its send queues in bytes, as reported by it."""
+    """Length of the peer's send queues in bytes, as reported by the peer."""
     failed: bool = False
-    """Whether it reports that its own work has failed; it continues to serve chunks."""
+    """Whether the peer reports that its work has failed; it continues to serve chunks."""
     since: float | None = None
-    """Its start time on its own clock; a changed value indicates a restart."""
+    """Start time of the peer on its own clock; a changed value indicates a restart."""
 
 
 class Peers:
-    """All other nodes of the mesh."""
+    """Sessions with all other nodes of the mesh, and detection of their failures."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class Peers:
         return session
 
     def opened(self, event: Opened) -> Peer:
-        """Register an open session; heartbeats begin on the one that `tick` dialled."""
+        """Register an open session and return its peer; start heartbeats if `tick` dialled it."""
         peer = self.all[event.peer]
         self.record_data(peer)
         self.by_session[event.session] = peer
@@ -153,7 +153,7 @@ class Peers:
         return peer
 
     def closed(self, session: int) -> Peer | None:
-        """Unregister a session and return its peer, or None; the next heartbeat dials again."""
+        """Unregister an ended session; return its peer, or None if the session is unknown."""
         if (peer := self.by_session.pop(session, None)) is None:
             return None
         self._accepted.pop(session, None)
@@ -165,10 +165,10 @@ class Peers:
         return peer
 
     def accept(self, key: Key) -> Reader:
-        """Return the parser of a peer's new channel. Raises DataError if it has too many."""
+        """Return a parser for a peer's new channel. Raises DataError if the peer has too many."""
         channels = self._accepted.setdefault(key[0], set())
         if len(channels) >= MAX_CHANNELS:
-            raise DataError(f"a peer must have at most {MAX_CHANNELS} open channels")
+            raise DataError(f"open channels of a peer must be at most {MAX_CHANNELS}")
         channels.add(key[1])
         reader = self.readers[key] = Reader()
         return reader
@@ -184,7 +184,7 @@ class Peers:
         peer.alive = peer.known = True
 
     def partial_bytes(self, peer: Peer) -> int:
-        """Return the bytes of a peer's incomplete messages on all channels."""
+        """Return the total bytes of a peer's incomplete messages on all channels."""
         return sum(
             reader.partial_bytes
             for (session, _), reader in self.readers.items()

@@ -15,7 +15,7 @@ from pqchain.errors import DataError
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Assignment of the new code's chunks to nodes; every node follows the same one."""
+    """Assignment of the new code's chunks to nodes; all nodes follow the same placement."""
 
     epoch: int
     leader: int
@@ -23,11 +23,11 @@ class Placement:
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Precedence of placements: the later epoch, then the lower leader."""
+        """Sort key of placements: the later epoch wins, then the lower index of the leader."""
         return self.epoch, -self.leader
 
     def agrees(self, other: Placement) -> bool:
-        """Return whether both have the same epoch and members."""
+        """Return whether both placements have the same epoch and members."""
         return (self.epoch, self.members) == (other.epoch, other.members)
 
     def plain(self) -> dict[str, Any]:
@@ -36,7 +36,7 @@ class Placement:
 
     @classmethod
     def from_plain(cls, plain: Any) -> Placement:
-        """Return the placement of plain JSON. Raises DataError for malformed input."""
+        """Create a placement from plain JSON. Raises DataError for malformed input."""
         try:
             return cls(int(plain["epoch"]), int(plain["leader"]), tuple(map(int, plain["members"])))
         except (KeyError, TypeError, ValueError) as error:
@@ -44,7 +44,7 @@ class Placement:
 
 
 class Confirmations:
-    """The manifest that each node has confirmed for each block, by digest."""
+    """Digests of the manifests that each node has confirmed for each block."""
 
     def __init__(self) -> None:
         self._digests: dict[str, dict[int, str]] = {}

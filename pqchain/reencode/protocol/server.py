@@ -1,4 +1,4 @@
-"""Server side of chunk transfer: a chunk is read once for all its requests, and cached.
+"""Server side of chunk transfer; each chunk is read once and cached for further requests.
 
 Requesting peers are authenticated.
 """
@@ -20,7 +20,7 @@ from pqchain.wire.session import Key
 LOG = logging.getLogger("pqchain.reencode")
 
 _Name = tuple[str, int, int]
-"""Block, epoch and index of a chunk."""
+"""Name of a chunk: block hash, epoch and index."""
 
 MAX_WAITING = 10_000
 """Maximum number of a peer's requests that wait for files; further ones are answered "none"."""

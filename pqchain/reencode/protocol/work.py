@@ -1,4 +1,4 @@
-"""A node's task queue, and the accounting of its time.
+"""Task queue of a node, and measurement of the time of its phases.
 
 No clock is read here; callers pass the time.
 """
@@ -25,7 +25,7 @@ the phase of the running task; else as other.
 """
 
 Tasks = Generator[Task, Any, None]
-"""Sequence of tasks. The outcome of each is sent to the generator, or thrown if it is an error."""
+"""Generator of tasks, which receives the result of each task, or the error as an exception."""
 
 _Continuation = tuple[Tasks, Callable[[], bool]]
 
@@ -35,13 +35,13 @@ class Record:
     """Measurements of one node, in seconds of the driver's clock."""
 
     noticed: float | None = None
-    """Time at which it first considered another node dead."""
+    """Time at which the node first considered another node dead."""
     begun: float | None = None
     ended: float | None = None
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
     """Seconds of each phase; their sum is the time from `begun` to `ended`."""
     work: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PHASES, 0.0))
-    """Total duration of the tasks of each kind, including those hidden by the transfer."""
+    """Total duration of the tasks of each kind, including tasks that run during the transfer."""
     received_bytes: int = 0
     wasted_bytes: int = 0
     arrivals: list[float] = field(default_factory=list)
@@ -66,18 +66,18 @@ class NodeContext:
         self.now = 0.0
         self.running: Task | None = None
         self._began = 0.0
-        # Each task has its generator, and the condition under which that continues.
+        # Each task with its generator, and the condition under which the generator continues.
         self._queue: deque[tuple[Task, _Continuation]] = deque()
         self._continuation: _Continuation | None = None
 
     def count(self, now: float, phase: str | None) -> None:
-        """Advance to `now`; the time passed is charged to `phase`, or to none."""
+        """Advance to `now`; add the time passed to `phase` unless it is None."""
         if phase is not None:
             self.record.seconds[phase] += now - self.now
         self.now = now
 
     def add(self, tasks: Tasks, *, wanted: Callable[[], bool] = lambda: True) -> None:
-        """Queue tasks, each after its predecessor has ended, while `wanted` returns True."""
+        """Queue the tasks of a generator, one after the other, while `wanted` returns True."""
         self._continue((tasks, wanted), None)
 
     def poll(self) -> Task | None:
@@ -92,7 +92,7 @@ class NodeContext:
         self._began = self.now
 
     def finished(self, outcome: Any) -> None:
-        """Record the end of the task. Raises its error if its generator does not handle it."""
+        """Record the end of the task. Raises its error if the generator does not handle it."""
         task, self.running = self.running, None
         assert task is not None
         assert self._continuation is not None

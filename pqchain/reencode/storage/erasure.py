@@ -1,4 +1,4 @@
-"""Systematic Reed-Solomon code over GF(256): any k of k data and m parity chunks suffice.
+"""Systematic Reed-Solomon code over GF(256): any k of the k + m chunks restore the block.
 
 The code is defined by the generator polynomial of reedsolo. Three engines give identical bytes:
 `isal` (ISA-L of the system or of the pyeclib wheel), `numpy` (no further dependency), and
@@ -23,15 +23,15 @@ from pqchain.reencode.storage.layout import check_code, chunk_bytes
 
 Bytes = NDArray[np.uint8]
 Multiplier = Callable[[Bytes, Sequence[Bytes], Sequence[Bytes]], None]
-"""Function that multiplies a matrix by input rows into output rows, all of one length."""
+"""Function (matrix, inputs, outputs) that writes the product with the input rows to the outputs."""
 
 ENGINES = ("isal", "numpy", "reedsolo")
 """Engines, the fastest first."""
 
 POLYNOMIAL = 0x11D
-"""x^8 + x^4 + x^3 + x^2 + 1, the field of reedsolo, ISA-L and QR codes."""
+"""Field polynomial x^8 + x^4 + x^3 + x^2 + 1 of reedsolo, ISA-L and QR codes."""
 
-# Tile of the numpy engine in eight-byte words, chosen to fit into the cache.
+# Eight-byte words that the numpy engine processes at once, chosen to fit into the cache.
 _TILE_WORDS = 8192
 
 _LANES = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -49,10 +49,10 @@ def unavailable_reason(engine: str) -> str:
 
 
 class ReedSolomon:
-    """A (k, m) code with a selected engine."""
+    """Reed-Solomon code with k data and m parity chunks, computed by the selected engine."""
 
     def __init__(self, data_chunks: int, parity_chunks: int, *, engine: str = "auto") -> None:
-        """Select an engine; `auto` is the fastest. Raises UsageError, or Unsupported if missing."""
+        """Select an engine (`auto`: the fastest available). Raises UsageError or Unsupported."""
         check_code(data_chunks, parity_chunks)
         if engine == "auto":
             engine = next(name for name in ENGINES if not unavailable_reason(name))
@@ -195,7 +195,7 @@ def recovery_matrix(
 
 
 def multiply_numpy(matrix: Bytes, inputs: Sequence[Bytes], outputs: Sequence[Bytes]) -> None:
-    """Multiply eight bytes at a time: Horner's rule over the bits of the coefficients.
+    """Multiply in GF(256), eight bytes at a time, by Horner's rule on the coefficients' bits.
 
     For each bit, from the highest, every output is doubled and the inputs whose coefficient has
     that bit are added. Doubling shifts each byte and reduces it by the polynomial on overflow.

@@ -1,15 +1,15 @@
-"""Valid codes and chunk lengths; imports no numpy, so that scenarios are cheap to load."""
+"""Validation of codes, and chunk lengths; does not import numpy, so that scenarios load fast."""
 
 from __future__ import annotations
 
 from pqchain.errors import UsageError
 
 ALIGNMENT_BYTES = 64
-"""Chunk lengths are multiples of this, which are full vectors for every engine."""
+"""Chunk lengths are multiples of this, so that every engine processes full vectors."""
 
 
 def chunk_bytes(block_bytes: int, data_chunks: int) -> int:
-    """Return the length of a chunk in bytes: a k-th of the block, rounded up to whole vectors.
+    """Return the chunk length in bytes: 1/k of the block, rounded up to `ALIGNMENT_BYTES`.
 
     Raises UsageError for an empty block.
 

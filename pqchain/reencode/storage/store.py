@@ -1,9 +1,9 @@
-"""Chunk files of one node, with a manifest per block and epoch that is checked on every read.
+"""Chunk files of one node, and a manifest per block and epoch; every read is verified.
 
     <folder>/<block hash>/<epoch>/manifest.json, chunk-<index>
 
-An epoch is a code with its members; a re-encoding creates a new epoch and does not change the old
-one.
+An epoch is a code and the nodes that store its chunks; a re-encoding creates a new epoch and does
+not change the old one.
 """
 
 from __future__ import annotations
@@ -95,11 +95,11 @@ class Manifest:
             tuples = {name: tuple(values[name]) for name in ("chunk_hashes", "members")}
             return cls(**values | tuples)
         except TypeError as error:
-            raise DataError(f"{path} contains a wrong type ({error}). Restore it.") from error
+            raise DataError(f"{path} has a value of a wrong type ({error}). Restore it.") from error
 
 
 class ChunkStore:
-    """Chunk store of one node, with a single user."""
+    """Chunk store of one node, to be used by one process at a time."""
 
     def __init__(self, folder: Path, *, synchronise: bool = False) -> None:
         """Use `folder`, created at the first write; `synchronise` forces files to disk (fsync)."""
@@ -141,7 +141,7 @@ class ChunkStore:
             )
         check_chunk(manifest, index, view)
         path = self._path(manifest.block_hash, manifest.epoch)
-        # Remove what a killed process has left; a store has one user.
+        # Remove leftovers of a killed process; only one process uses a store.
         for leftover in path.parent.glob(".*.tmp"):
             shutil.rmtree(leftover, ignore_errors=True)
         # Built in a temporary folder and renamed, so that an interrupted write is never visible.
@@ -226,7 +226,7 @@ def check_digest(manifest: Manifest, index: int, digest: str) -> None:
 
 
 def sha256(data: bytes | memoryview) -> str:
-    """Return the SHA-256 in hex."""
+    """Return the SHA-256 of `data` in hex."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -251,7 +251,7 @@ def manifest_of(
     epoch: int,
     members: tuple[int, ...],
 ) -> Manifest:
-    """Return the manifest of these chunks; every chunk is hashed."""
+    """Return the manifest of a block's chunks; every chunk is hashed."""
     size = len(chunks[0])
     return Manifest(
         block_hash=block_hash,

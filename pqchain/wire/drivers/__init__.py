@@ -1,1 +1,1 @@
-"""Drivers that run the nodes of a `job.Job`: modelled clock, one process per node, namespaces."""
+"""Drivers that run the nodes of a `job.Job` on a modelled clock, in processes or in namespaces."""

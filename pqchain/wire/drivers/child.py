@@ -1,4 +1,4 @@
-"""Main program of one node's process: requests on stdin, reports on stdout, one per line.
+"""Main program of one node's process; it reads requests from stdin and writes reports to stdout.
 
 Requests: "setup" (first), "start" with the addresses of all nodes, "begin"; the end of stdin stops
 the node. Reports: "listening", "connected", "begun", "progress", "done" with the result, "error".
@@ -19,7 +19,7 @@ from pqchain.wire.drivers.live import LiveNode
 MAX_LINE_BYTES = 64 << 20
 
 _PROGRESS_STEP = 1 << 20
-"""Increase of `Node.progress` between two progress reports."""
+"""Minimum increase of `Node.progress` between two progress reports."""
 
 
 def report(kind: str, value: Any = None) -> None:
@@ -88,7 +88,7 @@ async def _main() -> None:
 
 
 def main() -> None:
-    """Run the node on uvloop where that is installed, else on asyncio's own loop."""
+    """Run the node on uvloop if it is installed, otherwise on asyncio's event loop."""
     try:
         import uvloop
     except ImportError:

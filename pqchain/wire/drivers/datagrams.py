@@ -1,4 +1,4 @@
-"""Modelled network of `Endpoint` transports, as a `Fabric`: Python passes each datagram."""
+"""`Fabric` for `Endpoint` transports: a modelled network in Python that delivers each datagram."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pqchain.wire.transports.registry import Conditions
 
 @dataclass(eq=False)
 class _Host:
-    """One incarnation of an endpoint, with its inbox and timer."""
+    """An endpoint between its start and its stop, with its inbox and timer."""
 
     fabric: DatagramFabric
     index: int
@@ -49,9 +49,9 @@ class _Host:
         self.flush(len(received))
 
     def flush(self, handled: int = 0) -> None:
-        """Send what is due; `handled` received datagrams are charged to the processor first."""
+        """Send pending datagrams, after the processor time for `handled` received datagrams."""
         fabric, now = self.fabric, self.fabric.clock.now
-        # Before and after `datagrams`, because building packets may cause events too.
+        # Collected before and after `datagrams`, because building packets can cause events.
         self.collect_events()
         sent = self.endpoint.datagrams(now)
         self.collect_events()
@@ -74,7 +74,7 @@ class _Host:
 
 
 class DatagramFabric:
-    """All hosts, and the datagrams in transit between them."""
+    """Modelled network with all hosts and the datagrams in transit between them."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class DatagramFabric:
             host.datagram(sender, data)
 
     def start(self, index: int) -> Endpoint:
-        """Start an incarnation of a host and return its endpoint."""
+        """Start or restart a host and return its new endpoint."""
         endpoint = self._open(index)
         self._hosts[index] = _Host(self, index, endpoint)
         return endpoint
@@ -106,11 +106,11 @@ class DatagramFabric:
         self.pending = [event for event in self.pending if event[1] != index]
 
     def flush(self, index: int) -> None:
-        """Send what a node has queued since the last event."""
+        """Send the data that a node has queued since the last event."""
         self._hosts[index].flush()
 
     def advance(self, until: float) -> list[TimedEvent]:
-        """Advance until an event occurs, or until that time; return the events."""
+        """Advance the clock until events occur, at most to time `until`; return the events."""
         while not self.pending and self.clock.due <= until:
             self.clock.step()
         if not self.pending and not math.isinf(until):
@@ -119,12 +119,12 @@ class DatagramFabric:
         return events
 
     def qlog(self, index: int) -> Mapping[str, Any] | None:
-        """Return the log of a host's current incarnation, or None."""
+        """Return the qlog of a host since its last start, or None if there is none."""
         host = self._hosts.get(index)
         return None if host is None else host.endpoint.qlog()
 
     def totals(self) -> Totals:
-        """Return the datagram counts so far."""
+        """Return the numbers of datagrams sent, dropped and lost so far."""
         network = self.network
         return Totals(sent=network.sent, dropped=network.dropped, lost=network.lost)
 

@@ -42,23 +42,23 @@ class Process:
     """The asyncio process if the node was not forked by a fork server."""
 
     async def wait(self) -> None:
-        """Reap the process after `stdout` has ended; nothing to do for a forked one."""
+        """Reap the process after `stdout` has ended; do nothing for a forked process."""
         if self.executed is not None:
             await self.executed.wait()
 
     def kill(self) -> None:
         """Kill the process; call this only while `stdout` has not ended."""
-        # After the end of `stdout` the number may belong to another process.
+        # After the end of `stdout` the process id may belong to another process.
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 
 
 @dataclass(eq=False)
 class ForkServer:
-    """Context manager that starts nodes' processes."""
+    """Context manager that runs the fork server, which starts the nodes' processes."""
 
     modules: tuple[str, ...]
-    """Modules to import before the fork; one that cannot be imported is left to the nodes."""
+    """Modules to import before forking; a failed import is ignored and repeated in the nodes."""
     _socket: socket.socket = field(init=False)
     _process: subprocess.Popen[bytes] = field(init=False)
 
@@ -86,7 +86,8 @@ class ForkServer:
     async def start(self, log: IO[Any], limit_bytes: int) -> Process:
         """Start a node's process that writes its errors to `log`; return its handle.
 
-        `limit_bytes` bounds a line of its output. Raises PqchainError if the fork server has ended.
+        `limit_bytes` is the maximum length of a line that the node writes to stdout. Raises
+        PqchainError if the fork server has ended.
         """
         loop = asyncio.get_running_loop()
         node_stdin, stdin = os.pipe()
@@ -128,7 +129,7 @@ def _serve(modules: Iterable[str]) -> bool:
     for name in modules:
         with suppress(ImportError):
             importlib.import_module(name)
-    # Collections would write to the imported objects and so copy their shared pages.
+    # Garbage collection would write to the imported objects and so copy their shared pages.
     gc.freeze()
     requests = socket.socket(fileno=os.dup(0))
     # The system reaps the nodes, so that none remains a zombie.

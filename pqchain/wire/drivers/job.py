@@ -20,7 +20,7 @@ from pqchain.wire.session import Address, Transport
 from pqchain.wire.transports import registry
 
 Progress = Callable[[int], None]
-"""Callback with the increase of the nodes' progress."""
+"""Callback that receives each increase of the nodes' progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +30,14 @@ class NodeFailure:
     node: int
     after_seconds: float = 0.0
     trigger: str = "begun"
-    """Start of `after_seconds`: "begun" (of the first node) or "connected" (all nodes are)."""
+    """Event from which `after_seconds` counts: "begun" (first node) or "connected" (all nodes)."""
     down_seconds: float | None = None
-    """Downtime; None: no restart."""
+    """Seconds until the node is restarted; None if it is not restarted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """Mesh of nodes, with its transport, link and failures."""
+    """Input of a driver: a full mesh of nodes with its transport, link and node failures."""
 
     nodes: int
     factory: str
@@ -45,7 +45,7 @@ class Job:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     transport: str = field(default_factory=registry.default)
     node_transports: Mapping[int, str] = field(default_factory=dict)
-    """Transports of single nodes that differ from `transport`; same protocol, on sockets only."""
+    """Transports of nodes that do not use `transport`: same protocol, on sockets only."""
     datagram_bytes: int = 1452
     congestion: str = "reno"
     identity: str = "auto"
@@ -55,9 +55,9 @@ class Job:
     failures: tuple[NodeFailure, ...] = ()
     limit_seconds: float = 600.0
     link: Link = field(default_factory=Link)
-    """Link that a modelled clock models, and to which namespaces are shaped."""
+    """Link that the virtual driver models, and whose limits are applied to namespaces."""
     processors: tuple[int, ...] = ()
-    """Processors to which the nodes' processes are bound; empty: any."""
+    """Processors to which the nodes' processes are pinned; if empty, they are not pinned."""
     steps: bool = False
     """Whether to record processor time at each increase of a node's progress."""
     log: bool = False
@@ -130,7 +130,7 @@ class NodeResult:
 
     node: int
     state: str = "dead"
-    """"done", "failed", "cut off" or "dead"."""
+    """State at the end of the job: "done", "failed", "cut off" (unfinished) or "dead"."""
     error: PqchainError | None = None
     report: Mapping[str, Any] | None = None
     """Result of `Node.report`; None if the node's process was killed."""
@@ -141,7 +141,7 @@ class NodeResult:
 
     @classmethod
     def of(cls, index: int, node: Node, **cpu: Any) -> NodeResult:
-        """Return the result of a node that is alive; `cpu` are the fields of processor time."""
+        """Return the result of a live node; `cpu` contains `cpu_seconds` and `cpu_steps`."""
         state = "failed" if node.error else "done" if node.done else "cut off"
         return cls(node=index, state=state, error=node.error, report=node.report(), **cpu)
 
@@ -161,7 +161,7 @@ class Result:
     datagram_digest: str = ""
     """SHA-256 of all datagrams of a modelled network in hex; empty unless requested."""
     machine_busy: float = math.nan
-    """Busy share of all processors of the machine, other programs included; NaN if unknown."""
+    """Utilization (0 to 1) of all processors, including by other programs; NaN if unknown."""
 
     @property
     def failure(self) -> PqchainError | None:
@@ -176,5 +176,5 @@ def encode(kind: str, value: Any = None) -> bytes:
 
 
 def decode(line: bytes) -> tuple[str, Any]:
-    """Return the request or report of a line."""
+    """Return the request or report that `encode` has written as this line."""
     return cast(tuple[str, Any], pickle.loads(base64.b64decode(line)))

@@ -1,4 +1,4 @@
-"""Modelled network: a clock, ports with rate and queue, delay and loss.
+"""Modelled network: a clock, ports with a rate and a queue, and links with delay and loss.
 
 Every node has one outgoing and one incoming port. A datagram waits for the sender's port, is
 serialized at the port's rate, is delayed by the link, and waits for the receiver's port. A port
@@ -46,12 +46,12 @@ class Link:
     """Interrupt coalescing: time for which a receiver collects datagrams before reading them."""
 
     def conditions(self, **more: Any) -> Conditions:
-        """Return the conditions of a modelled network of such links; `more` are further fields."""
+        """Return the `Conditions` of a network of these links; `more` sets further fields."""
         return Conditions(**asdict(self), overhead_bytes=OVERHEAD_BYTES, **more)
 
     @property
     def window_bytes(self) -> int:
-        """Unacknowledged bytes: twice the bandwidth-delay product, `WINDOW_BYTES` to 512 MiB."""
+        """Limit of unacknowledged bytes: twice the bandwidth-delay product, from 4 to 512 MiB."""
         product = self.bits_per_second / 8 * 2 * self.delay_seconds
         return min(max(WINDOW_BYTES, math.ceil(2 * product)), _MAX_WINDOW_BYTES)
 
@@ -75,7 +75,7 @@ class Clock:
         self._heap: list[tuple[float, int, Callable[[], None]]] = []
 
     def at(self, time: float, action: Callable[[], None]) -> None:
-        """Schedule an action; a time in the past means now."""
+        """Schedule an action at `time`, or now if `time` is in the past."""
         self._count += 1
         heapq.heappush(self._heap, (max(time, self.now), self._count, action))
 
@@ -101,7 +101,7 @@ class Timer:
         self._due = math.inf
 
     def set(self, time: float) -> None:
-        """Schedule the call (a past time means now), unless an earlier one is pending."""
+        """Schedule the call at `time`, or now if that is past, unless an earlier one is pending."""
         time = max(time, self._clock.now)
         if time < self._due:
             self._due = time
@@ -115,7 +115,7 @@ class Timer:
 
 
 class Network:
-    """All ports, and the datagrams in transit between them."""
+    """Ports of all nodes, and the datagrams in transit between them."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class Network:
         clock: Clock,
         deliver: Callable[[int, int, bytes], None],
     ) -> None:
-        """Call `deliver(receiver, sender, datagram)` at each arrival; losses follow the seed."""
+        """Create the ports; each arrival calls `deliver(receiver, sender, datagram)`."""
         self.sent = 0
         self.dropped = 0
         """Datagrams dropped by a full queue."""
@@ -134,7 +134,7 @@ class Network:
         self._deliver = deliver
         # Time at which each port has sent everything in its queue.
         self._out, self._in = [0.0] * nodes, [0.0] * nodes
-        # Imported here: scenarios contain a link and do not need numpy.
+        # Imported here, because scenarios contain a `Link` and must load without numpy.
         import numpy as np
 
         self._draws = np.random.default_rng([conditions.seed, 1])

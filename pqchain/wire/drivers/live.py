@@ -67,7 +67,7 @@ class UdpSocket(asyncio.DatagramProtocol):
         self.flush_soon()
 
     def error_received(self, exc: Exception) -> None:
-        """Ignore ICMP errors of a stopped peer's port; QUIC detects its end by itself."""
+        """Ignore ICMP errors of a stopped peer's port; QUIC itself detects a lost peer."""
 
     def flush_soon(self) -> None:
         """Schedule one flush after the callbacks that are already pending."""
@@ -102,7 +102,7 @@ class UdpSocket(asyncio.DatagramProtocol):
 
 
 class LiveNode:
-    """One node with its transport on the event loop."""
+    """One node with its transport, run on the event loop."""
 
     def __init__(
         self,
@@ -134,12 +134,12 @@ class LiveNode:
         self._transport = transport
         self._early_bytes = 0
         self._early: list[Event] = []
-        """Events before `start`: peers that start earlier dial nodes that have not started."""
+        """Events received before `start`, from peers that started earlier and dialled."""
         self._cpu_begun = self._cpu_done = math.nan
         self._cpu_steps: list[float] = []
         self._steps, self._progress = job.steps, 0
         self.changed = asyncio.Event()
-        """Set after every event, task and timer."""
+        """Event that is set after every transport event, task and timer."""
 
     async def listen(self, host: str, port: int = 0) -> Address:
         """Start to listen and return the address. Raises UsageError if the address is unusable."""

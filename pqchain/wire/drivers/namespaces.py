@@ -1,4 +1,4 @@
-"""Network namespaces: one per node, connected by a bridge in a further one, with limited rates.
+"""Network namespaces: one per node and one with a bridge that connects them; rates are limited.
 
 Needs root and iproute2. The host's own network is not changed, and all namespaces are deleted at
 the end.
@@ -27,7 +27,7 @@ def unavailable_reason() -> str:
     missing = [tool for tool in ("ip", "tc") if shutil.which(tool) is None]
     if missing:
         return f"{' and '.join(missing)} not installed: install iproute2"
-    # Root is not enough where the kernel or a container forbids namespaces: try it.
+    # Root is not enough where the kernel or a container forbids namespaces: try to create one.
     name = f"pqprobe{os.getpid()}"
     try:
         _run(f"ip netns add {name}")

@@ -39,7 +39,7 @@ class _Child:
     index: int
     process: Process
     reports: dict[str, asyncio.Future[Any]]
-    """Reports of `_REPORTS`: an error if the process ended before, None if it was killed."""
+    """Report of each kind in `_REPORTS`; an error if the process ended early, None if killed."""
     reading: asyncio.Task[None] = field(init=False)
     dead: bool = False
 
@@ -90,7 +90,7 @@ class _Mesh:
                 for child in self.children.values():
                     child.request("begin")
             failures = [loop.create_task(self._fail_node(failure)) for failure in job.failures]
-            # Twice: nodes that were restarted after the first wait have new reports.
+            # Awaited again, because nodes restarted after the first wait have new reports.
             await self._wait_for_all("done", job.limit_seconds)
             await asyncio.gather(*failures)
             await self._wait_for_all("done", job.limit_seconds)
@@ -203,7 +203,7 @@ async def _execute(prefix: list[str], log: IO[bytes]) -> Process:
 
 
 def open_fork_server(*jobs: Job) -> ForkServer:
-    """Return a fork server, not yet entered, with the modules that these jobs' nodes import."""
+    """Return a fork server that imports the modules of these jobs' nodes when it is entered."""
     modules = {"uvloop", "pqchain.wire.drivers.live"}
     for job in jobs:
         modules.add(job.factory.partition(":")[0])
@@ -235,9 +235,9 @@ def run(
     progress: Progress = lambda count: None,
     fork_server: ForkServer | None = None,
 ) -> Result:
-    """Run a job on sockets, in namespaces with its link if `shaped`; node i has `folder/i`.
+    """Run a job on loopback or, if `shaped`, in namespaces with its link; node i uses `folder/i`.
 
-    `fork_server` is an entered one, for several jobs in a row. Raises UsageError if the limit of
+    `fork_server` is an entered fork server, for several jobs. Raises UsageError if the limit of
     open files is too low, Unsupported if namespaces cannot be created, and PqchainError if a
     process does not start or end in time.
     """

@@ -1,4 +1,4 @@
-"""Driver on a modelled clock: every protocol byte and every task is executed, time is modelled.
+"""Driver on a modelled clock; protocol and tasks are executed, and only time is modelled.
 
 All nodes run in this process. Their datagrams cross a modelled network, the `Fabric`. A thread
 executes a task; its end is an event of the clock, at which the result is awaited. No real clock is
@@ -29,7 +29,7 @@ from pqchain.wire.transports import registry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """Parameters of a modelled clock in addition to the job."""
+    """Parameters of a run on a modelled clock that the job does not contain."""
 
     task_seconds: Callable[[Task], float]
     datagram_seconds: float = 0.0
@@ -42,7 +42,7 @@ class Model:
 
 @dataclass(eq=False)
 class _Host:
-    """One incarnation of a node, with its timer and running task."""
+    """A node between its start and its crash, with its timer and running task."""
 
     simulation: _Simulation
     index: int
@@ -56,7 +56,7 @@ class _Host:
         self.timer = Timer(self.simulation.clock, self.act)
 
     def start(self) -> None:
-        """Start the node; its folder is the only state from an earlier incarnation."""
+        """Start the node; after a crash only the contents of its folder remain."""
         simulation, folder = self.simulation, self.simulation.folder / str(self.index)
         self.alive = True
         transport = simulation.fabric.start(self.index)
@@ -148,7 +148,7 @@ class _Simulation:
 
     def run(self) -> Result:
         job, clock = self.job, self.clock
-        # Stream 2 of the seed; losses draw from stream 1, so that neither affects the other.
+        # Random stream 2 of the seed; losses use stream 1, so that neither affects the other.
         draws = np.random.default_rng([self.model.seed, 2])
         jitter = draws.uniform(0, self.model.jitter_seconds, job.nodes)
         for host, delay in zip(self.hosts, jitter, strict=True):
@@ -223,7 +223,7 @@ class _Simulation:
 
 
 def run(job: Job, folder: Path, model: Model, *, progress: Progress = lambda count: None) -> Result:
-    """Run a job on a modelled clock, whose seconds the result has; node i uses `folder/i`.
+    """Run a job on a modelled clock and return its result; node i uses `folder/i`.
 
     Raises Unsupported for a transport that needs sockets, and PqchainError after the time limit.
     """

@@ -1,1 +1,1 @@
-"""Transports; `registry` has a row for each."""
+"""Implementations of transports; the module `registry` lists them."""

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from pqchain.wire.session import Address
 
 MAX_UNVALIDATED = 64
-"""Half-open connections with an unvalidated address. More nodes do not start at the same time."""
+"""Number of half-open connections with unvalidated addresses from which a token is required."""
 
 MAX_HALF_OPEN, MAX_PER_HOST = 512, 128
 """Half-open connections in total and per host, unless a transport sets lower limits."""
@@ -30,7 +30,7 @@ _MAC_BYTES, _TIME_BYTES, _ID_BYTES = 16, 8, 8
 
 
 class ConnectionIds(NamedTuple):
-    """Connection ids that the client used before, which the server must send back."""
+    """Connection ids of a client's first packets, which the server repeats (RFC 9000, 7.3)."""
 
     original: bytes
     retry: bytes | None
@@ -50,12 +50,12 @@ class Admission:
         """Half-open connections by session: the host, and whether its address is validated."""
 
     def is_full(self, host: str) -> bool:
-        """Whether the total limit or the host's limit is reached."""
+        """Return whether the total limit or the limit per host is reached."""
         hosts = self._hosts()
         return hosts.total() >= self._max_half_open or hosts[host] >= self._max_per_host
 
     def evict_for(self, host: str) -> int | None:
-        """Return the session to evict for a new connection of `host`; None below the limits."""
+        """Return the session to evict for a new connection of `host`, or None if not necessary."""
         hosts = self._hosts()
         if hosts[host] < self._max_per_host:
             if hosts.total() < self._max_half_open:
@@ -73,7 +73,7 @@ class Admission:
         return sum(not validated for _, validated in self._half_open.values()) >= MAX_UNVALIDATED
 
     def add(self, session: int, host: str, *, validated: bool) -> None:
-        """Add a half-open connection; `validated` refers to its address."""
+        """Add a half-open connection; `validated` says whether its address is validated."""
         self._half_open[session] = (host, validated)
 
     def remove(self, session: int) -> None:
@@ -93,7 +93,7 @@ class Admission:
     def check_token(
         self, token: bytes, address: Address, connection_id: bytes, now: float
     ) -> ConnectionIds | None:
-        """Return a token's connection ids; None unless it is for this address and id, and new."""
+        """Return a token's connection ids, or None if it is invalid here or has expired."""
         mac, content = token[:_MAC_BYTES], token[_MAC_BYTES:]
         created, ids = content[:_TIME_BYTES], content[_TIME_BYTES:]
         retry, original = ids[:_ID_BYTES], ids[_ID_BYTES:]

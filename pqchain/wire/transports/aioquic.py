@@ -1,4 +1,4 @@
-"""QUIC over aioquic; only this module imports aioquic. `quic` has the endpoint."""
+"""Adapter of aioquic for the endpoint in `quic`. Only this module imports aioquic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ QuicStream.__hash__ = _stream_id  # type: ignore[assignment, method-assign]
 
 
 UNAUTHENTICATED_DATA_BYTES = 64 << 10
-"""Flow-control limit of an unauthenticated client, gaps included."""
+"""Flow-control limit in bytes of an unauthenticated client, including gaps in its streams."""
 
 # These private methods are wrapped below, because they decide how aioquic's windows grow.
 _write_connection_limits = QuicConnection._write_connection_limits
@@ -58,7 +58,7 @@ def _limit_stream(self: QuicConnection, builder: Any, space: Any, stream: QuicSt
 
 
 def _halved(limit: int, delivered: int) -> int:
-    """Return the value to which aioquic's doubling must be applied."""
+    """Return half of the new flow-control limit, because aioquic then doubles it."""
     return min(limit, max(limit, delivered + MAX_CREDIT_BYTES) // 2)
 
 
@@ -101,9 +101,9 @@ def _logger(clock: Callable[[], float]) -> QuicLogger:
 
 
 # Unused ALPN protocol that makes the client's first message longer. aioquic pads its first datagram
-# with zeros after the packet. qh3 counts only the packet for the anti-amplification limit, three
-# times as much, and closes the connection ("packet builder capacity exhausted") if its answer does
-# not fit.
+# with zeros after the packet. qh3 counts only the packet for the anti-amplification limit (three
+# times the received bytes) and closes the connection ("packet builder capacity exhausted") if its
+# answer does not fit.
 _PADDING_PROTOCOL = "-" * 255
 
 LIBRARY = Library(

@@ -83,7 +83,7 @@ class Session(ABC):
             self.send_once(self.challenge)
 
     def received(self, stream: int, data: bytes, end: bool) -> None:
-        """Handle stream data: the proof, or application data, which waits for the proof."""
+        """Handle stream data: the proof of identity, or application data, kept until the proof."""
         if self.is_closed:
             return
         if stream == (CHALLENGE if self.dialled else ANSWER):
@@ -94,7 +94,7 @@ class Session(ABC):
                 self._check_answer(bytes(self.answer))
             return
         event = Received(self.session, stream, data, end)
-        # Streams may overtake the proof; what they carry is kept, within a bound.
+        # Streams may overtake the proof; their data is kept, up to a limit.
         if self.opened:
             self.owner.pending.append(event)
             return

@@ -1,4 +1,4 @@
-"""gRPC transport: each channel is a bidirectional streaming call. Only this module imports grpc.
+"""gRPC transport; a channel is a bidirectional streaming call. Only this module imports grpc.
 
 Both sides authenticate with pinned certificates. HTTP/2 multiplexes the calls of a connection.
 """
@@ -35,20 +35,20 @@ _OPTIONS = (
 )
 
 MAX_CONNECTIONS, MAX_CALLS = 512, 100
-"""Maximum connections of a server, and calls of a connection."""
+"""Maximum number of connections per server, and of calls per connection."""
 
 HANDSHAKE_SECONDS = 5.0
 
 MAX_HEADER_BYTES = 8 << 10
 
 MAX_PER_PEER = 6
-"""Maximum number of connections of one peer with calls; calls of a further one are rejected.
+"""Maximum number of a peer's connections with open calls; calls on others are rejected.
 
 A server cannot close a connection, and a call ends only when its last message was sent.
 """
 
 MAX_SENDING = 16
-"""Messages of a session that the library may buffer until they are sent: 2 MB, and its copy."""
+"""Maximum number of a session's messages that the library buffers: 2 MB, and a copy of it."""
 
 IDLE_SECONDS = 30.0
 """Maximum time without calls, and interval of the pings on a connection with calls, in seconds."""
@@ -144,7 +144,7 @@ class Grpc(SocketTransport[_Session]):
         self.ending: set[asyncio.Task[None]] = set()
 
     async def listen(self, host: str, port: int, deliver: Deliver) -> Address:
-        """Start to listen, with a warning unless on loopback. Raises OSError if it cannot bind."""
+        """Start to listen; log a warning unless on loopback. Raises OSError if binding fails."""
         self.deliver = deliver
         if not host.startswith("127."):
             LOG.warning(_WARNING, HANDSHAKE_SECONDS)
@@ -213,7 +213,7 @@ class Grpc(SocketTransport[_Session]):
                     self.deliver(Closed(session.number, peer, "the peer has closed the session"))
 
     async def _read(self, session: _Session, number: int, messages: AsyncIterator[bytes]) -> None:
-        """Deliver messages within the turn's time budget; nothing more is read meanwhile."""
+        """Deliver messages; pause reading while the turn's time budget is used up."""
         async for message in messages:
             for start in range(0, len(message), PIECE_BYTES):
                 while self.turn.is_over:
@@ -223,7 +223,7 @@ class Grpc(SocketTransport[_Session]):
         self.deliver(Received(session.number, number, b"", True))
 
     async def connect(self, session: int, peer: int, address: Address) -> None:
-        """Connect and deliver `Opened`. Raises OSError if the connection fails."""
+        """Connect to a peer and deliver `Opened`. Raises OSError if the connection fails."""
         identity, name = self._identity, server_name(peer)
         credentials = grpc.ssl_channel_credentials(
             root_certificates=self.directory[peer].certificate_pem,
@@ -277,7 +277,7 @@ class Grpc(SocketTransport[_Session]):
                     call.abandon()
                 self.close(session, PEER_NOT_READING, now=0.0)
                 closed = Closed(session, owner.peer, PEER_NOT_READING)
-                # Later, because the node is inside its own call of `send`.
+                # Scheduled, because the node is still inside its call of `send`.
                 self.loop.call_soon(self.deliver, closed)
 
     def stop(self, session: int, channel: int) -> None:

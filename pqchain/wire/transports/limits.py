@@ -11,30 +11,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 MAX_QUEUED = 1 << 15
-"""Pieces that may wait on one session: two for each of 10,000 chunks requested at once, 13 MB."""
+"""Maximum number of queued pieces of a session (13 MB), two for each of 10,000 chunks."""
 
 MAX_QUEUED_BYTES = 32 << 20
-"""Owned bytes that may wait on one session before the next piece closes it."""
+"""Maximum bytes owned by a session's queue; beyond it the next piece closes the session."""
 
 PEER_NOT_READING = "the other side reads nothing"
 
 MAX_UNREAD_BYTES = 4 << 20
-"""Received bytes of one session that may wait for the node; nothing is read beyond that."""
+"""Maximum received bytes of a session that wait for the node; beyond it reading pauses."""
 
 MAX_CHANNELS, MAX_UNAUTHENTICATED_CHANNELS = 1 << 14, 256
-"""Open QUIC streams per session, after and before authentication: 10,000 blocks need 10,000."""
+"""Maximum QUIC streams per session after and before authentication; 10,000 blocks need 10,000."""
 
 MAX_LIBRARY_BYTES = 8 << 20
-"""Bytes of a session that a QUIC library may copy and keep until they are acknowledged."""
+"""Maximum bytes of a session that a QUIC library copies and keeps until acknowledgement."""
 
 MAX_CREDIT_BYTES = 32 << 20
 """Maximum flow-control credit of a QUIC peer beyond the data already delivered."""
 
 TURN_SECONDS = 0.01
-"""Time budget of all sessions in one turn of the event loop, of 50 ms with other callbacks."""
+"""Time budget in seconds that all sessions share in one turn of the event loop."""
 
 PIECE_BYTES = 32 << 10
-"""Received bytes passed to a node at once: 300 heartbeats, which take it some 10 ms."""
+"""Maximum received bytes passed to a node at once: 300 heartbeats, about 10 ms of processing."""
 
 
 @dataclass(slots=True)
@@ -48,15 +48,15 @@ class Queued:
 
     @property
     def is_full(self) -> bool:
-        """Whether a limit is reached, so that the peer must be assumed not to read."""
+        """Whether a limit is reached, so that the peer is assumed not to read."""
         return self.pieces >= MAX_QUEUED or self.owned_bytes >= MAX_QUEUED_BYTES
 
     def add(self, view: memoryview) -> None:
-        """Count a queued piece."""
+        """Add a queued piece to the counters."""
         self._count(view, 1)
 
     def remove(self, view: memoryview) -> None:
-        """Uncount a piece that was sent or dropped."""
+        """Subtract a piece that was sent or dropped from the counters."""
         self._count(view, -1)
 
     def _count(self, view: memoryview, sign: int) -> None:

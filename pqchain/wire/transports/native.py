@@ -1,4 +1,4 @@
-"""QUIC over pqchain's own library: a modelled network in one call, or one host on a socket.
+"""QUIC transport over pqchain's own library, on a modelled network or on a socket.
 
 Streams, authentication and error codes are those of the aioquic transport, so that both
 interoperate. The library sends chunks from Python's memory and writes received ones to registered
@@ -41,7 +41,7 @@ from pqchain.wire.transports.registry import (
 )
 
 _IDLE_SECONDS = 30.0
-# Flow-control credit of a peer beyond the data that Python has read, then the peer stops.
+# Flow-control credit of a peer beyond the data that Python has read.
 _RECEIVE_WINDOW_BYTES = 16 << 20
 
 # Bytes of events that may wait for Python, per session and in total, before reading stops. All
@@ -52,7 +52,7 @@ _MODELLED_UNREAD = (MAX_UNREAD_BYTES, 8 * MAX_UNREAD_BYTES)
 _LIVE_UNREAD = (128 << 10, 512 << 10)
 
 _MAX_ROWS = 256
-"""Maximum number of events that a host on a socket takes at once."""
+"""Maximum number of events that a host on a socket takes from the library at once."""
 
 _NS = 1e9
 
@@ -88,7 +88,7 @@ def _encode_identities(identity: Identity, directory: Sequence[PublicIdentity]) 
 
 
 class NativeFabric:
-    """All hosts of a modelled network, as a `Fabric`; all randomness but BBR's follows the seed."""
+    """`Fabric` with all hosts; the seed determines all randomness except that of BBR."""
 
     def __init__(self, conditions: Conditions, settings: Sequence[TransportSettings]) -> None:
         self._library, self._settings = load(), settings
@@ -117,30 +117,30 @@ class NativeFabric:
         self.hosts: dict[int, Host] = {}
 
     def start(self, index: int) -> Transport:
-        """Start an incarnation of a host and return its transport."""
+        """Start or restart a host and return its new transport."""
         settings = self._settings[index]
         identity = _encode_identities(settings.identity, settings.directory)
         numbers = self._library.integers(*_numbers(settings, _MODELLED_UNREAD))
         self._library.call("start", self.handle, *numbers, identity, len(identity))
         self.memory.drop(index)
         self._incarnations[index] += 1
-        # A seed per incarnation, so that a restarted host draws other challenges.
+        # A seed per start, so that a restarted host draws other challenges.
         draws = np.random.default_rng([self._seed, 3, index, self._incarnations[index]])
         self.hosts[index] = Host(settings, self._library, self.handle, draws.bytes, self.memory)
         return self.hosts[index]
 
     def stop(self, index: int) -> None:
-        """Stop the host; its memory is no longer accessed."""
+        """Stop the host; afterwards the library no longer accesses its memory."""
         # The library forgets the memory first, and only then is it released.
         self._library.call("stop_host", self.handle, index)
         self.memory.drop(index)
         del self.hosts[index]
 
     def flush(self, index: int) -> None:
-        """Do nothing: `advance` sends what is queued first."""
+        """Do nothing; `advance` sends queued data before it does anything else."""
 
     def advance(self, until: float) -> list[TimedEvent]:
-        """Advance until an event occurs, or until that time; return the events."""
+        """Advance the clock until events occur, at most to time `until`; return the events."""
         until_ns = NEVER_NS if math.isinf(until) else int(until * _NS)
         while True:
             self._library.check(self._library.run(self.handle, until_ns))
@@ -150,16 +150,16 @@ class NativeFabric:
                 for row in rows
                 for event in self.hosts[row[3]].handle(row)
             ]
-            # Rows may cause no event for a node, such as those of a handshake; then continue.
+            # Continue if no event is for a node, as during a handshake.
             if events or not rows:
                 return events
 
     def qlog(self, index: int) -> Mapping[str, Any] | None:
-        """Return None: the library writes no qlog."""
+        """Return None, because the library does not write qlog."""
         return None
 
     def totals(self) -> Totals:
-        """Return the datagram counts so far."""
+        """Return the numbers of datagrams sent, dropped and lost so far."""
         sent, dropped, lost, _ = self._library.read_array("totals", self.handle, count=4)
         digest = bytearray(32)
         if self._hashes_datagrams:
@@ -174,7 +174,7 @@ class NativeFabric:
 
 
 class NativeSocket:
-    """One host on a socket, as a `Transport` and `Listener`; the library runs a thread."""
+    """`Transport` and `Listener` of one host on a socket, which the library serves in a thread."""
 
     def __init__(self, settings: TransportSettings) -> None:
         self._library, self._settings = load(), settings

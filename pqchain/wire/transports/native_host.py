@@ -59,7 +59,7 @@ class _Session(Session):
 
 
 class Host(SessionOwner):
-    """All sessions of one node, as a `Transport`."""
+    """`Transport` with all sessions of one node."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Host(SessionOwner):
         if length < _LENT_BYTES:
             self._library.check(self._library.send(*target, bytes(data), length, end))
             return
-        # Release what was sent already before more is lent.
+        # Release memory that was sent before more is lent.
         self.release_lent()
         owned = not isinstance(data, memoryview)
         at, token = pointer(data), self.memory.lend(data)
@@ -113,7 +113,7 @@ class Host(SessionOwner):
     def receive_into(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
     ) -> None:
-        """Write bytes of a channel to `memory`. Raises UsageError if it is short or read-only."""
+        """Receive a channel into `memory`. Raises UsageError if that is too short or read-only."""
         if session not in self.sessions or not count:
             return
         view = None if memory is None else memoryview(memory)
@@ -123,7 +123,7 @@ class Host(SessionOwner):
                 f"{', read-only' if view.readonly else ''}."
             )
         at = None if view is None else pointer(view)
-        # New memory is kept before the library gets its address, the replaced one until after that.
+        # New memory is kept before the library gets its address, replaced memory until after that.
         key = (self.index, session, channel)
         replaced = self.memory.registered.get(key)
         self.memory.registered[key] = (view, count)
@@ -131,7 +131,7 @@ class Host(SessionOwner):
         del replaced
 
     def stop(self, session: int, channel: int) -> None:
-        """Ask the sender to stop (STOP_SENDING)."""
+        """Ask the peer to stop sending on this channel (STOP_SENDING)."""
         if session in self.sessions:
             self.call("stop", session, channel)
             self.memory.registered.pop((self.index, session, channel), None)
@@ -142,7 +142,7 @@ class Host(SessionOwner):
             connection.end(reason)
 
     def queued_bytes(self) -> int:
-        """Return the bytes in the library's queues, without those accepted by QUIC."""
+        """Return the number of bytes in the library's queues that QUIC has not accepted yet."""
         return self._library.check(self._library.queued(self._handle, self.index))
 
     # Events of the library.
@@ -180,7 +180,7 @@ class Host(SessionOwner):
         return events
 
     def evict_oldest(self, peer: int) -> None:
-        """Close the oldest session that a member has dialled if it has too many."""
+        """Close the oldest session dialled by a peer if the peer has too many."""
         dialled = [
             session
             for session in self.sessions.values()

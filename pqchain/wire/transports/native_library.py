@@ -1,7 +1,7 @@
-"""Binding of pqchain's QUIC library (native/quic): calls with errors, and events as rows.
+"""Python binding of pqchain's QUIC library (native/quic): calls, error checks and events.
 
-quic.h there documents the calls. Other modules handle no pointers except those of memory that is
-lent or registered.
+The header quic.h there documents the calls. Other modules handle only the pointers of memory that
+is lent or registered.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def load() -> Library:
 
 
 def pointer(memory: Buffer) -> int:
-    """Return the address of a buffer, which the caller keeps while the library may use it."""
+    """Return the address of a buffer, which the caller keeps alive while the library uses it."""
     return int(np.frombuffer(memory, np.uint8).ctypes.data)
 
 
@@ -137,7 +137,7 @@ class Library:
         raise UsageError(message) if answer == -1 else PqchainError(message)
 
     def integers(self, *values: int) -> tuple[bytes, int]:
-        """Return integers as an array for the library, with its length."""
+        """Return integers as a C array and its length, the arguments of a call."""
         return np.array(values, np.uint64).tobytes(), len(values)
 
     def read_array(self, name: str, *arguments: int, count: int) -> list[int]:
@@ -148,7 +148,7 @@ class Library:
 
 
 class EventReader:
-    """Reader of the events of one handle."""
+    """Reader of the events of one library handle, a modelled network or a host."""
 
     def __init__(
         self,
@@ -163,10 +163,10 @@ class EventReader:
         self._data = memoryview(bytearray(event_bytes))
         self._buffers = (self._records.ctypes.data, max_events, pointer(self._data), event_bytes)
         self.full = False
-        """Whether the last call filled a buffer, so that more events may wait."""
+        """Whether the last call filled a buffer, so that further events may be available."""
 
     def read(self) -> list[EventRow]:
-        """Return the next events, in order; more may wait."""
+        """Return the next events, in order; if `full` is set, further events may be available."""
         count = self._library.check(self._library._events(self._handle, *self._buffers))
         rows, begin = [], 0
         for *row, length in self._records[:count].tolist():

@@ -1,4 +1,4 @@
-"""Python memory that the QUIC library may access, and its release; see docs/design.
+"""Python memory that the QUIC library accesses, and its release; see docs/design.
 
 A handle's thread reads lent memory and writes registered memory until the handle is freed.
 """
@@ -14,7 +14,7 @@ from pqchain.wire.transports.native_library import Library
 
 
 class Memory:
-    """Python memory that one handle's threads may access, exported until they no longer do.
+    """Python buffers that the threads of one handle may access, kept until they no longer do.
 
     A separate `memoryview` keeps the buffer alive and its size fixed: resizing a lent bytearray
     raises BufferError, even after the owner has released its own views.
@@ -23,7 +23,7 @@ class Memory:
     def __init__(self) -> None:
         self.lent: dict[int, memoryview] = {}
         self.registered: dict[tuple[int, int, int], tuple[memoryview | None, int]] = {}
-        """Registered memory and missing bytes, by host, session and stream."""
+        """Registered memory, and the number of bytes to come, by host, session and stream."""
         self._tokens = 0
 
     def lend(self, data: Buffer) -> int:
@@ -33,7 +33,7 @@ class Memory:
         return self._tokens
 
     def filled(self, key: tuple[int, int, int], count: int) -> None:
-        """Count received bytes, and release memory that is full."""
+        """Count bytes received into registered memory, and release the memory when it is full."""
         memory, left = self.registered.pop(key, (None, 0))
         if left > count:
             self.registered[key] = (memory, left - count)
@@ -45,7 +45,7 @@ class Memory:
 
 
 def release(owner: object, library: Library, handle: int, memory: Memory) -> Callable[[], None]:
-    """Return a function that frees a handle once: when called, with its owner, or at exit.
+    """Return a finalizer that frees a handle when called, when `owner` is deleted, or at exit.
 
     The finalizer, not the owner, keeps the memory, so that it is released only after the library
     has stopped the handle's thread.

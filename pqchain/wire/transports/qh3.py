@@ -1,4 +1,4 @@
-"""QUIC over qh3, a fork of aioquic with packet handling in Rust. Only this module imports qh3.
+"""Adapter of qh3, a fork of aioquic with packet handling in Rust. Only this module imports qh3.
 
 Certificates need P-256 keys, because qh3's clients do not accept Ed25519. Sessions are not resumed.
 """

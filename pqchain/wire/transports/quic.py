@@ -40,7 +40,7 @@ _VERSION_1 = 1
 # Exceptions that a library raises if a stream has already ended.
 _ENDED: tuple[type[Exception], ...] = (AssertionError, ValueError, RuntimeError)
 
-# Added to timers, because aioquic sends an acknowledgement after its time and not at it.
+# Added to timers, because aioquic sends an acknowledgement after its deadline, not at it.
 _SLACK_SECONDS = 1e-6
 
 
@@ -129,10 +129,10 @@ class QuicEndpoint(QuicOwner):
     def receive_into(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
     ) -> None:
-        """Do nothing: these libraries deliver data in buffers of their own."""
+        """Do nothing, because these libraries return data in their own buffers."""
 
     def stop(self, session: int, channel: int) -> None:
-        """Ask the sender to stop (STOP_SENDING)."""
+        """Ask the peer to stop sending on this channel (STOP_SENDING)."""
         if (connection := self.sessions.get(session)) is None:
             return
         try:
@@ -148,7 +148,7 @@ class QuicEndpoint(QuicOwner):
             connection.end(reason)
 
     def queued_bytes(self) -> int:
-        """Return the bytes in this endpoint's queues, without those passed to the library."""
+        """Return the number of queued bytes that were not passed to the library yet."""
         return sum(connection.queued.bytes for connection in self.sessions.values())
 
     # Calls of the driver.
@@ -197,7 +197,7 @@ class QuicEndpoint(QuicOwner):
         return events
 
     def qlog(self) -> Mapping[str, Any] | None:
-        """Return the qlog on the caller's clock, or None if it was not requested."""
+        """Return the qlog, with times of the caller's clock, or None if it was not requested."""
         return None if self._log is None else self._log.to_dict()
 
     # Internals.
@@ -213,7 +213,7 @@ class QuicEndpoint(QuicOwner):
         return answer
 
     def _connection_of(self, datagram: bytes, address: Address) -> Connection | None:
-        """Return the connection of a datagram; an Initial of a new client may create one."""
+        """Return the connection of a datagram; a new client's Initial packet may create one."""
         if not datagram:
             return None
         if not datagram[0] & 0x80:

@@ -1,4 +1,4 @@
-"""One QUIC connection of an endpoint with its send queues; see `authentication`."""
+"""QUIC connection of an endpoint, with its send queues and limits."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from pqchain.wire.transports.limits import (
 )
 
 WINDOW_BYTES = 4 << 20
-"""Unacknowledged bytes passed to one connection; aioquic itself accepts any amount."""
+"""Maximum unacknowledged bytes passed to one connection; aioquic itself has no limit."""
 
 SLICE_BYTES = 256 << 10
 
 
 def add_recent(streams: dict[int, None], stream: int) -> None:
-    """Add a stream, and drop the oldest entry above the number of concurrent streams."""
+    """Add a stream, and drop the oldest entry if there are more than `MAX_CHANNELS`."""
     streams[stream] = None
     if len(streams) > MAX_CHANNELS:
         del streams[next(iter(streams))]
@@ -42,21 +42,21 @@ class Library:
     package: Any
     max_datagram_bytes: int
     buffer: Callable[..., Any]
-    """Buffer type of its header parser."""
+    """Type of the buffer that the library's header parser reads."""
     buffered: Callable[[Any, int], int]
-    """Number of bytes of a stream that the library keeps, by connection and stream."""
+    """Function (connection, stream) that returns the stream's bytes buffered by the library."""
     streams: Callable[[Any], Collection[int]]
-    """Open streams of a connection; empty if the library itself allows only a few."""
+    """Function that returns a connection's open streams; empty if the library limits them."""
     forget: Callable[[Any], None]
-    """Drops the buffers of an ended connection, whose objects form reference cycles."""
+    """Function that drops an ended connection's buffers, because of its reference cycles."""
     limit_data: Callable[[Any, bool], None] = lambda quic, authenticated: None
-    """Sets the data limit of a client before or after authentication, where supported."""
+    """Function that sets a client's data limit before or after authentication, if supported."""
     settings: Callable[[str], dict[str, Any]]
-    """Additional configuration of the library for a congestion control."""
+    """Function that returns the library's configuration for a congestion control."""
     logger: Callable[[Callable[[], float]], Any] | None = None
-    """Creates a qlog logger on the caller's clock; None if unsupported."""
+    """Function that creates a qlog logger on the caller's clock; None if unsupported."""
     closed_errors: tuple[type[Exception], ...] = ()
-    """Exceptions raised on a connection that the peer closed, or the library after an error."""
+    """Exceptions raised if the peer, or after an error the library, has closed the connection."""
 
 
 @dataclass(eq=False)
@@ -71,7 +71,7 @@ class QuicOwner(SessionOwner):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Connection(Session):
-    """One connection, its send queues and its authentication."""
+    """One QUIC connection, its send queues and its authentication."""
 
     owner: QuicOwner
     quic: Any
@@ -80,7 +80,7 @@ class Connection(Session):
     tickets: list[Any] = field(default_factory=list)
     """Session tickets of a client that is not authenticated yet."""
     fed: set[int] = field(default_factory=set)
-    """Channels of which the library may keep data."""
+    """Channels with data that may still be in the library's buffers."""
     stopped: dict[int, None] = field(default_factory=dict)
     """Recent streams on which the peer asked to stop sending."""
     ended: dict[int, None] = field(default_factory=dict)
@@ -180,7 +180,7 @@ class Connection(Session):
         return sum(counts.values())
 
     def write(self, channel: int, data: Buffer, *, end: bool = False) -> None:
-        """Pass bytes to the library; if the peer has closed, they are lost."""
+        """Pass bytes to the library; they are discarded if the peer has closed the connection."""
         # The library reports the close as an event. aioquic appends to a bytearray, which takes any
         # buffer.
         try:

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from pqchain.wire.identity import Identity, PublicIdentity
 
 MIN_DATAGRAM_BYTES, MAX_DATAGRAM_BYTES = 1200, 16_000
-"""Minimum of QUIC, and the maximum that aioquic 1.7.2 and qh3 send without errors."""
+"""Datagram lengths in bytes: minimum of QUIC, and maximum that aioquic and qh3 can send."""
 
 CONGESTION = ("reno", "cubic", "bbr")
 """Congestion controls of all transports: NewReno (RFC 9002), CUBIC (RFC 9438), BBR."""
 
 WINDOW_BYTES = 4 << 20
-"""Default limit of unacknowledged bytes; links with more in flight have a larger one."""
+"""Default limit of unacknowledged bytes; `Link.window_bytes` is higher for fast, long links."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class TransportSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """Conditions of a modelled network."""
+    """Conditions of a modelled network: ports, links and the seed of its randomness."""
 
     bits_per_second: float
     """Rate of each port; every host has an incoming and an outgoing one."""
@@ -64,19 +64,19 @@ class Conditions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransportInfo:
-    """Properties of a transport that are known without its library."""
+    """Properties of a transport that are known without importing its library."""
 
     name: str
     module: str = ""
-    """Module with `open_transport`, and `LIBRARY` if it sends datagrams; empty: `name`."""
+    """Module with `open_transport`, and `LIBRARY` for datagrams; if empty, that of `name`."""
     package: str = ""
     """Required package; empty if nothing beyond Python is needed."""
     datagrams: bool = True
-    """Whether it sends datagrams, so that `live_seconds` is the cost of one."""
+    """Whether the transport sends datagrams; `live_seconds` is then the cost of a datagram."""
     endpoint: bool = True
-    """Whether it is an `Endpoint`; otherwise it is also a `Listener`."""
+    """Whether the transport is an `Endpoint`; otherwise it is also a `Listener`."""
     virtual: bool = False
-    """Whether it runs deterministically on a modelled clock."""
+    """Whether the transport runs deterministically on a modelled clock."""
     resumes: bool = False
     """Whether sessions can be resumed with 0-RTT."""
     writes_qlog: bool = False
@@ -167,7 +167,7 @@ def get(name: str) -> TransportInfo:
 
 
 def names(**traits: Any) -> list[str]:
-    """Return the names of the transports with these properties: `names(virtual=True)`."""
+    """Return the names of the transports with these properties, for example `virtual=True`."""
     return [info.name for info in _TRANSPORTS if traits.items() <= asdict(info).items()]
 
 

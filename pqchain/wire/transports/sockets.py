@@ -1,4 +1,4 @@
-"""Base class of transports with their own sockets: directory, dialling, table of sessions."""
+"""Base class of transports with their own sockets; it dials peers and keeps the sessions."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class SocketTransport(ABC, Generic[SessionT]):
 
     @abstractmethod
     async def connect(self, session: int, peer: int, address: Address) -> None:
-        """Connect and deliver `Opened`. Raises OSError if the connection fails."""
+        """Connect to a peer and deliver `Opened`. Raises OSError if the connection fails."""
 
     def dial(self, peer: int, *, early: bool, now: float) -> int:
         """Connect in the background and return the session number; `early` has no effect."""
@@ -91,7 +91,7 @@ class SocketTransport(ABC, Generic[SessionT]):
     def receive_into(
         self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
     ) -> None:
-        """Do nothing: received data is in frames and is always reported as `Received`."""
+        """Do nothing, because received frames are always reported as `Received`."""
 
     def close_all(self) -> None:
         """Close all sessions and cancel all connection attempts."""

@@ -1,4 +1,4 @@
-"""TLS 1.3 over TCP with mutual pinned certificates; the channels share one connection.
+"""Transport on TLS 1.3 over TCP with pinned certificates; channels share one connection.
 
 A frame is a channel number (4 bytes), a length (4), a flag that marks the channel's last frame (1),
 and the data. Channels send one frame each in turn, so that no channel waits for another's whole
@@ -33,7 +33,7 @@ _FRAME_BYTES = 64 << 10
 HANDSHAKE_SECONDS = 5.0
 
 MAX_HALF_OPEN, MAX_PER_HOST = 128, 64
-"""Unfinished handshakes in total and per host; each costs some 300 kB."""
+"""Maximum unfinished handshakes in total and per host; each takes about 300 kB of memory."""
 
 # Delay before the next `accept` after one failed for lack of file descriptors.
 _ACCEPT_AGAIN_SECONDS = 0.1
@@ -101,7 +101,7 @@ class _Connection(asyncio.Protocol):
         self.owner.loop.call_soon(self._deliver)
 
     def _next_piece(self) -> Received | None:
-        """Return the next complete piece of a frame, or None; None after the session has ended."""
+        """Return the next piece of a frame, or None if that is incomplete or the session ended."""
         if self.session not in self.owner.sessions:
             return None
         if self._frame is None:
@@ -229,7 +229,7 @@ class TcpTls(SocketTransport[_Connection]):
             await asyncio.sleep(0)  # let other callbacks run, however many clients connect
 
     async def _handshake(self, session: int, client: socket.socket) -> None:
-        """Complete a client's TLS handshake; the connection itself delivers `Opened`."""
+        """Complete a client's TLS handshake, after which the connection delivers `Opened`."""
         try:
             await self.loop.connect_accepted_socket(
                 lambda: _Connection(self, session, None),
@@ -258,7 +258,7 @@ class TcpTls(SocketTransport[_Connection]):
         await asyncio.sleep(0)
 
     async def connect(self, session: int, peer: int, address: Address) -> None:
-        """Connect; the connection itself delivers `Opened`. Raises OSError if that fails."""
+        """Connect to a peer; the connection delivers `Opened`. Raises OSError if it fails."""
         context, name = self._client_contexts[peer], server_name(peer)
         await self.loop.create_connection(
             lambda: _Connection(self, session, peer), *address, ssl=context, server_hostname=name
@@ -276,7 +276,7 @@ class TcpTls(SocketTransport[_Connection]):
             connection.queue(channel, data, end)
 
     def stop(self, session: int, channel: int) -> None:
-        """Do nothing: TCP has no such signal; data that still arrives is discarded."""
+        """Do nothing, because TCP has no such signal; data that still arrives is discarded."""
 
 
 open_transport = TcpTls

@@ -13,7 +13,7 @@ MAX_AGE_SECONDS = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """Session ticket of a library, with the other side and the time of its issue in seconds."""
+    """Session ticket of a QUIC library, with the peer and the time of its issue in seconds."""
 
     ticket: Any
     peer: int
@@ -39,7 +39,7 @@ class Tickets:
             del tickets[next(iter(tickets))]
 
     def pop(self, label: bytes, now: float) -> Ticket | None:
-        """Remove and return the ticket with that label; None if it is unknown or too old."""
+        """Remove and return the ticket with this label, or None if it is unknown or too old."""
         # Removed at the first use, so that a replay of the same first flight finds no ticket.
         for tickets in self._by_peer.values():
             if (ticket := tickets.pop(label, None)) is not None:
@@ -47,6 +47,6 @@ class Tickets:
         return None
 
     def pop_newest(self, peer: int, now: float) -> Ticket | None:
-        """Remove and return the peer's newest ticket; None if there is none, or it is too old."""
+        """Remove and return the peer's newest ticket, or None if there is none or it is too old."""
         label = next(reversed(self._by_peer.get(peer, {})), None)
         return None if label is None else self.pop(label, now)

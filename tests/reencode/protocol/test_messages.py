@@ -50,7 +50,7 @@ def test_transport_refills_a_short_buffer():
     reader.registered = True
     reader.filled(4)
     assert (reader.free, reader.registered, taken) == (2, False, [b"abcd"])
-    with pytest.raises(DataError, match="at most 2 bytes of a chunk are missing; got 3"):
+    with pytest.raises(DataError, match="bytes of a chunk must be at most 2; got 3"):
         reader.filled(3)
 
 

@@ -1,0 +1,43 @@
+"""Schemes of the sample frames, and functions that read the contents of axes."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.legend import Legend
+
+LONG = "SPHINCS+-SHA2-128f-simple"
+SCHEMES = ["Falcon-512", "ML-DSA-44", LONG, "Dilithium2"]
+
+
+def marked_points(axes: Axes) -> dict[tuple[str, str], dict[float, float]]:
+    """Return the value at each height, by operation and filling of the markers."""
+    values = {}
+    for line in axes.get_lines():
+        if line.get_marker() not in ("None", "", None):
+            points = dict(zip(np.round(line.get_ydata(), 6), line.get_xdata(), strict=True))
+            values[str(line.get_label()), str(line.get_fillstyle())] = points
+    return values
+
+
+def row_heights(axes: Axes) -> dict[str, float]:
+    """Return the height of each row by its label."""
+    return {
+        text.get_text(): height
+        for text, height in zip(axes.get_yticklabels(), axes.get_yticks(), strict=True)
+    }
+
+
+def legend_texts(axes: Axes) -> list[str]:
+    """Return the texts of all legends."""
+    legends = [child for child in axes.get_children() if isinstance(child, Legend)]
+    return [text.get_text() for legend in legends for text in legend.get_texts()]
+
+
+def labelled_lines(axes: Axes) -> dict[str, tuple[list[float], list[float]]]:
+    """Return x and y of each labelled line."""
+    return {
+        str(line.get_label()): (list(line.get_xdata()), list(line.get_ydata()))
+        for line in axes.get_lines()
+        if not str(line.get_label()).startswith("_")
+    }

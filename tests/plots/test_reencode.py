@@ -1,0 +1,93 @@
+"""Plots of re-encoding: values and labels."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from pqchain import plots
+from pqchain.errors import UsageError
+from pqchain.reencode import sweeps
+from tests import frames
+from tests.plots.common import legend_texts
+
+LINK = {
+    "mode": "netns", "transport": "native", "streams": "single", "sessions": "kept",
+    "congestion": "reno", "bits_per_second": 1e7, "delay_seconds": 0.02, "loss": 0.02,
+    "blocks": 4, "block_bytes": 300_000, "datagram_bytes": 1452, "repeats": 3,
+    "first_chunk_seconds": 0.1, "mean_chunk_seconds": 0.2, "low_seconds": 0.9,
+    "high_seconds": 1.1, "wire_limit_seconds": 0.5, "over_best": 1.0, "status": "ok", "note": "",
+}  # fmt: skip
+"""Row of a sweep without `way` and `transfer_seconds`."""
+
+
+def sweep_frame() -> pd.DataFrame:
+    ways = ("tcp", "quic", "quic-one-stream", "quic-cubic", "quic-bbr", "quic-fresh", "quic-0-rtt")
+    return sweeps.SWEEP.frame(
+        LINK | {"way": way, "transfer_seconds": 1 + number / 3, "delay_seconds": delay}
+        for number, way in enumerate(ways)
+        for delay in (0.0, 0.02, 0.2)
+    )
+
+
+SAMPLES = {
+    "phases": lambda: plots.plot_phases(frames.replays()["table1"]),
+    "streams": lambda: plots.plot_streams(frames.replays()["figure1"]),
+    "transports": lambda: plots.plot_transports(frames.replays()["transports"]),
+    "links": lambda: plots.plot_links(sweep_frame()),
+}
+"""Samples by kind of plot; `test_paper.py` draws them at a width of 3.5 inches."""
+
+
+def test_phases_of_a_run_fill_the_bar() -> None:
+    axes = plots.plot_phases(frames.replays()["table1"])
+    bars = [patch for patch in axes.patches if patch.get_width() > 0]
+    assert len(bars) == 20
+    ends: dict[float, float] = {}
+    for bar in bars:
+        level = round(bar.get_y() + bar.get_height() / 2)
+        ends[level] = max(ends.get(level, 0), bar.get_x() + bar.get_width())
+    assert list(ends) == [0, 1, 2, 3]
+    assert all(abs(end - 100) < 0.02 for end in ends.values())
+    assert "published" in axes.get_yticklabels()[0].get_text()
+    assert legend_texts(axes) == ["transfer", "decode", "encode", "io", "other"]
+
+
+def test_streams_have_a_line_each_and_a_kind_of_number() -> None:
+    axes = plots.plot_streams(frames.replays()["figure1"])
+    assert legend_texts(axes) == ["single", "multiplexed"]
+    assert "replayed, virtual" in axes.get_xlabel()
+    assert axes.get_ylim()[0] == 0
+
+
+def test_transports_are_next_to_the_limit_of_the_link() -> None:
+    axes = plots.plot_transports(frames.replays()["transports"])
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["aioquic", "tcp-tls", "grpc"]
+    assert "unsupported" in "".join(text.get_text() for text in axes.texts)
+    assert "10 Mbit/s" in axes.get_xlabel()
+    assert legend_texts(axes) == ["limit of the link"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("phases", "table1"), ("streams", "figure1"), ("transports", "transports")]
+)
+def test_empty_frame_is_rejected(kind: str, name: str) -> None:
+    with pytest.raises(UsageError, match="at least one row"):
+        plots.find(kind)(frames.replays()[name].head(0))
+
+
+def test_links_have_a_point_for_each_successful_transfer() -> None:
+    rows = [
+        LINK | {"way": "tcp", "transfer_seconds": 2.0},
+        LINK | {"way": "quic", "transfer_seconds": 1.0},
+        LINK | {"way": "quic", "transfer_seconds": 4.0, "loss": 0.0},
+        LINK | {"way": "tcp", "transfer_seconds": math.nan, "status": "failed", "loss": 0.0},
+    ]
+    axes = plots.plot_links(sweeps.SWEEP.frame(rows))
+    points = {(line.get_label(), line.get_xdata()[0]) for line in axes.lines}
+    assert points == {("tcp", 2.0), ("quic", 1.0), ("quic", 4.0), ("limit of the link", 0.5)}
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    assert names == ["10 Mbit/s, 20 ms, 2 %", "10 Mbit/s, 20 ms, 0 %"]
+    assert "netns" in axes.get_xlabel()

@@ -1,0 +1,50 @@
+"""Plots of sizes: values and labels."""
+
+from __future__ import annotations
+
+import pytest
+
+from pqchain import algorithms, plots
+from pqchain.errors import DataError, UnknownAlgorithm, UsageError
+from tests import frames
+from tests.plots.common import SCHEMES, marked_points, row_heights
+
+SAMPLES = {
+    "sizes": lambda: plots.plot_sizes(SCHEMES, secret_keys=True),
+    "tradeoff": lambda: plots.plot_tradeoff(frames.measurements()),
+    "blocks": lambda: plots.plot_blocks(frames.blocks(), "rate"),
+}
+"""Samples by kind of plot; `test_paper.py` draws them at a width of 3.5 inches."""
+
+
+def test_sizes_come_from_the_registry() -> None:
+    """A KEM shows a ciphertext where a signature scheme shows a signature."""
+    axes = plots.plot_sizes(["falcon 512", "Kyber512"])
+    points = marked_points(axes)
+    assert points["public key", "full"][row_heights(axes)["Falcon-512"]] == 897
+    assert points["signature", "full"][row_heights(axes)["Falcon-512"]] == 655
+    assert points["ciphertext", "full"][row_heights(axes)["Kyber512"]] == 768
+    assert len(row_heights(plots.plot_sizes())) == len(algorithms.names("signature"))
+
+
+def test_tradeoff_takes_the_fastest_implementation_and_labels_every_point() -> None:
+    """Bytes on the chain are public key plus signature."""
+    axes = plots.plot_tradeoff(frames.measurements())
+    points = {str(line.get_label()): line for line in axes.get_lines()}
+    falcon = points["Falcon-512"]
+    assert (falcon.get_xdata()[0], falcon.get_ydata()[0]) == (897 + 655, pytest.approx(58e-6))
+    assert "Hawk-512" not in points
+    assert {text.get_text() for text in axes.texts} == set(points)
+    assert points["Ed25519"].get_fillstyle() == "none"
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+def test_empty_and_unknown_schemes_are_rejected() -> None:
+    with pytest.raises(UsageError, match="at least one row"):
+        plots.plot_sizes([])
+    with pytest.raises(UnknownAlgorithm, match="Falcon-512"):
+        plots.plot_sizes(["Falcon-521"])
+    with pytest.raises(UsageError, match="must have a verification"):
+        plots.plot_tradeoff(frames.measurements(["Kyber512"]))
+    with pytest.raises(DataError, match="median_seconds"):
+        plots.plot_tradeoff(frames.measurements().drop(columns="median_seconds"))

@@ -1,0 +1,86 @@
+"""Plots of a study: values and labels."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from pqchain import plots
+from tests.plots.common import LONG, SCHEMES
+
+
+def capacity_frame() -> pd.DataFrame:
+    values = {"value": [50.0, 20, 9, 8], "low": [45.0, 18, 8, 7], "high": [60.0, 22, 10, 9]}
+    return pd.DataFrame({"algorithm": SCHEMES, **values})
+
+
+def load_frame() -> pd.DataFrame:
+    rows = [
+        {"algorithm": name, "arrivals_per_second": 10.0**n, "latency_seconds": 7.0 * 2**n + number}
+        for number, name in enumerate(SCHEMES)
+        for n in range(4)
+    ]
+    return pd.DataFrame(rows)
+
+
+def tornado_frame() -> pd.DataFrame:
+    inputs = ("verify_seconds", "block_bytes", "rate_bits_per_second", "verification_threads")
+    rows = [
+        {"algorithm": LONG, "output": "capacity_per_second", "unit": "1/s", "input": name,
+         "base": 1000.0, "low": 1000 - 100 * number, "high": 1000 + 200 * number}
+        for number, name in enumerate(inputs, start=1)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def plane_frame() -> pd.DataFrame:
+    factors = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
+    rows = [
+        {"across": "rate_bits_per_second", "upwards": "verify_seconds", "across_factor": x,
+         "upwards_factor": y, "winner": SCHEMES[(i + j) % 4], "capacity_per_second": 9.0}
+        for i, x in enumerate(factors)
+        for j, y in enumerate(factors)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def migration_frame() -> pd.DataFrame:
+    return pd.DataFrame(
+        {"day": [1.0, 200.0, 700.0], "moved_share": [0.1, 0.5, 1.0],
+         "waiting_share": [0.0, 0.2, 0.0], "growth_bytes_per_day": [1e8, 2e8, 3e8]}
+    )  # fmt: skip
+
+
+SAMPLES = {
+    "capacity": lambda: plots.plot_capacity(
+        capacity_frame(),
+        dict.fromkeys(SCHEMES, "bandwidth of a node"),
+    ),
+    "load": lambda: plots.plot_load(load_frame()),
+    "migration": lambda: plots.plot_migration(migration_frame()),
+    "tornado": lambda: plots.plot_tornado(tornado_frame()),
+    "plane": lambda: plots.plot_plane(plane_frame()),
+}
+"""Samples by kind of plot; `test_paper.py` draws them at a width of 3.5 inches."""
+
+
+def test_capacity_has_bars_and_binding_limits() -> None:
+    limits = {SCHEMES[0]: "gas", SCHEMES[1]: "weight"}
+    axes = plots.plot_capacity(capacity_frame().head(2), limits)
+    assert [bar.get_width() for bar in axes.patches] == [50.0, 20.0]
+    assert {"gas", "weight"} <= {text.get_text() for text in axes.texts}
+    assert [label.get_text() for label in axes.get_yticklabels()] == SCHEMES[:2]
+
+
+def test_load_draws_a_line_for_each_scheme_on_log_axes() -> None:
+    axes = plots.plot_load(load_frame())
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert {line.get_label() for line in axes.lines} == set(SCHEMES)
+    assert list(axes.lines[1].get_xdata()) == [1.0, 10.0, 100.0, 1000.0]
+    assert list(axes.lines[1].get_ydata()) == [8.0, 15.0, 29.0, 57.0]
+
+
+def test_migration_shows_percent_and_growth() -> None:
+    axes = plots.plot_migration(migration_frame())
+    assert list(axes.lines[0].get_ydata()) == [10.0, 50.0, 100.0]
+    assert axes.get_ylabel() == "percent of the accounts"
+    assert {"moved", "growth of the chain"} <= {t.get_text() for t in axes.get_legend().texts}
