@@ -36,7 +36,7 @@ GROUP = 64
 """Transactions per hash: groups can be hashed by several threads, with few calls."""
 
 GROUP_PREFIX = b"pqchain transactions 1\0"
-"""Domain-separation prefix of the transactions of a group in their hash."""
+"""Domain-separation prefix in the hash of a group of transactions."""
 
 _FIXED = Struct(">BI32s32sI32s")
 
@@ -47,7 +47,7 @@ class Header:
 
     height: int
     previous: bytes
-    """Hash of the header before."""
+    """Hash of the previous header."""
     root: bytes
     """Hash of the list of transactions; see `transactions_root`."""
     timestamp: int
@@ -66,7 +66,7 @@ class Header:
         )
 
     def hash(self) -> bytes:
-        """Return the SHA3-256 hash that the next header refers to."""
+        """Return the SHA3-256 hash of the header, which the next header contains."""
         return sha3_256(_BLOCK + self.encode()).digest()
 
     @property
@@ -85,7 +85,7 @@ class Block:
 
     def __post_init__(self) -> None:
         if self.seal is not None and self.seal.form is not KeyForm.INLINE:
-            raise Malformed(f"the form of a seal must be INLINE; got {self.seal.form.name}")
+            raise Malformed(f"the key form of a seal must be INLINE; got {self.seal.form.name}")
 
     def hash(self) -> bytes:
         """Return the hash of the header, which identifies the block."""
@@ -108,9 +108,9 @@ class Block:
 
     @classmethod
     def decode(cls, data: bytes) -> Block:
-        """Return the block of these bytes.
+        """Return the block encoded in `data`.
 
-        Memory use is proportional to the length of the data, whatever counts the data claims.
+        Memory use is proportional to the length of the data, even if the data claims more.
         Raises Malformed, and BadType for a value that is not bytes.
         """
         reader = Reader(as_bytes("block", data))
@@ -126,7 +126,7 @@ def header_of(data: bytes) -> Header:
 
 
 def read_front(reader: Reader) -> tuple[Header, Credential | None, int]:
-    """Read header, seal and number of transactions. Raises Malformed, also if they cannot fit."""
+    """Read header, seal and number of transactions. Raises Malformed, also if that is too large."""
     version, *fields = reader.unpack(_FIXED, "the header of a block")
     expect(version, (VERSION,), "the version of a block")
     identifier = reader.number(2, "the algorithm of the seal")
@@ -135,7 +135,7 @@ def read_front(reader: Reader) -> tuple[Header, Credential | None, int]:
     # Callers allocate memory for `count` transactions, which four hostile bytes must not inflate.
     if count * MIN_TRANSACTION_BYTES > reader.remaining:
         raise Malformed(
-            f"{count} transactions are claimed in {reader.remaining} bytes; one has at least "
+            f"{count} transactions are claimed in {reader.remaining} bytes; each takes at least "
             f"{MIN_TRANSACTION_BYTES}"
         )
     return Header(*fields), seal, count
@@ -185,7 +185,7 @@ def pack(
     if remaining < 0:
         needed = limit_bytes - remaining
         raise UsageError(
-            f"limit_bytes must be at least {needed}, an empty block; got {limit_bytes}"
+            f"limit_bytes must be at least {needed}, for an empty block; got {limit_bytes}"
         )
     prefix: list[Transaction] = []
     for transaction in transactions:

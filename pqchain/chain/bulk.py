@@ -1,8 +1,8 @@
 """Bulk decoding, hashing and settlement of uniform blocks in C (native/block).
 
 A uniform block has transactions with one signature each, all of one scheme, with inline public
-keys. It costs little more than the verification of its signatures. Other blocks, and invalid ones,
-are left to `state`, which checks one transaction after the other and finds the reason.
+keys. Processing one costs little more than verifying its signatures. Other blocks, and invalid
+ones, are left to `state`, which checks one transaction after the other and finds the reason.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def hashes(prefix: bytes, data: bytes, starts: Numbers, ends: Numbers) -> bytes:
 def read(data: bytes, chain: int) -> Bulk | None:
     """Decode a uniform block of that chain into columns; return None for any other block.
 
-    A block that is returned is one that `Block.decode` accepts.
+    `Block.decode` accepts every block for which this function returns columns.
     """
     reader = Reader(data)
     try:

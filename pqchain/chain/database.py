@@ -20,8 +20,8 @@ _SETTINGS = (
 _REMEDIES = {
     "locked": "another process uses it; try again later",
     "full": "free space on the disk; the stored blocks are unchanged",
-    "readonly": "allow to write the file and its folder, or copy it",
-    "unable to open": "allow to read and write the file and its folder, or copy it",
+    "readonly": "permit writing to the file and its folder, or copy it",
+    "unable to open": "permit access to the file and its folder, or copy it",
     "closed": "open it again",
     "thread": "open it in each thread that uses it",
 }

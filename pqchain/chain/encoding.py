@@ -1,4 +1,4 @@
-"""Encoding of transactions and blocks, and their sizes without encoding anything.
+"""Encoding of transactions and blocks, and calculation of their encoded sizes.
 
 Importing this module loads no cryptography. All integers are unsigned and big-endian; every field
 of variable length follows its length; the encoding is canonical (one encoding per value).
@@ -20,7 +20,7 @@ All lines but the last are the body, which is signed. A block, version 1:
 
     version          1   = 1
     height           4
-    previous        32   hash of the header before
+    previous        32   hash of the previous header
     root            32   hash of the list of transactions
     timestamp        4   seconds since 1970
     proposer        32   address
@@ -80,13 +80,13 @@ For Falcon with key recovery, the recovered public key is a hash.
 """
 
 KeyMode = Literal["inline", "registered", "recovered"]
-"""Way in which a verifier obtains the public key, as an option of users."""
+"""How a verifier obtains the public key, as users specify it."""
 
 KEY_MODES: tuple[str, ...] = get_args(KeyMode)
 
 
 class KeyForm(IntEnum):
-    """Way in which a verifier obtains the public key, as encoded."""
+    """How a verifier obtains the public key, as encoded in a credential."""
 
     INLINE = 0
     """The transaction contains the key."""
@@ -140,7 +140,7 @@ def encoded_size(
     """Return the encoded length in bytes of one transaction, or of a seal in a block.
 
     Several algorithms mean a transaction with a signature of each. `key_mode` is
-    "inline" (contained in the transaction), "registered" (kept by the ledger since an earlier one)
+    "inline" (contained in the transaction), "registered" (the ledger has it from an earlier one)
     or "recovered" (from the signature, where the scheme supports that). `signature_bytes` is the
     total length of all signatures, by default the nominal one, which for Falcon is the mean.
     `data_bytes` is the length of the free data.
@@ -231,7 +231,7 @@ class Reader:
         if end > self._end:
             raise Malformed(
                 f"{field} needs {count} bytes at byte {start}, but {self.remaining} remain; "
-                "the data was cut or is not of this format"
+                "the data is truncated or not of this format"
             )
         self.position = end
         return self._data[start:end]
@@ -264,7 +264,7 @@ class Reader:
 
 
 def check_fields(record: object, *, hashes: Sequence[str], **bits: int) -> None:
-    """Raise Malformed unless the fields named in `hashes` are 32 bytes and integers fit.
+    """Raise Malformed unless fields in `hashes` have 32 bytes and fields in `bits` fit.
 
     `bits` maps the name of an unsigned integer field to its width in bits.
     """

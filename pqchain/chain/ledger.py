@@ -92,7 +92,7 @@ class Ledger:
         genesis = {**asdict(state.rules), "balances": {a.hex(): b for a, b in balances.items()}}
         description = json.dumps(genesis, default=sorted).encode()
         if len(description) > _GENESIS_BYTES:
-            raise UsageError(f"{len(balances)} initial accounts are too many for a file")
+            raise UsageError(f"{len(balances)} initial accounts are too many for a ledger file")
         _check_free(path)
         database = Database(path, create=True)
         digest = _digest(b"", description)
@@ -213,7 +213,7 @@ def _verify_blocks(database: Database, verifier: Verifier) -> tuple[State, bytes
     database.check()
     description, state = _genesis(database)
     start, head, rules = _digest(b"", description), _read_head(database), state.rules
-    # All digests before the first signature: damage is found cheaply.
+    # All digests are checked before the first signature, so that damage is found cheaply.
     for _ in _stored(database, start, head, rules):
         pass
     for data in _stored(database, start, head, rules):
@@ -271,7 +271,7 @@ def _read_head(database: Database) -> _Head:
 
 
 def _stored(database: Database, digest: bytes, head: _Head, rules: Rules) -> Iterator[bytes]:
-    """Yield the bytes of each block up to the head, checked; `digest` is that of the genesis."""
+    """Yield the checked bytes of each stored block; `digest` is that of the genesis."""
     rows = _rows(database, head.height, rules.limit_bytes)
     for height in range(1, head.height + 1):
         stored_height, stored_digest, kind, length, data = next(rows, (None,) * 5)

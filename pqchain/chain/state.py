@@ -105,7 +105,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """State of one address."""
+    """Balance, nonce and registered keys of one address."""
 
     balance: int = 0
     nonce: int = 0
@@ -209,11 +209,11 @@ class State:
     def _one_by_one(self, block: Block, verifier: Verifier, all_wrong: bool) -> _Checked:
         self._check_place(block.header)
         if block.header.root != transactions_root(block.transactions, threads=verifier.threads):
-            raise BlockRejected(Reason.WRONG_ROOT, "the transactions are not those of the header")
+            raise BlockRejected(Reason.WRONG_ROOT, "the transactions do not match the header")
         names = self._algorithms(block)
         self._check_seal(block.header, block.seal, names, verifier)
         accounts, checks, wrong = self._transfer(block, names)
-        # One wrong sender rejects the block: signatures are then verified for a full list only.
+        # One wrong sender rejects the block; signatures are then verified only if `all_wrong`.
         if not wrong or all_wrong:
             wrong.update(verifier.wrong(checks, stop_at_first=not all_wrong))
         return block.header, accounts, wrong
@@ -257,7 +257,7 @@ class State:
         return read.header, accounts, set(wrong)
 
     def checks(self, block: Block) -> list[Check]:
-        """Return the signatures of a block. Raises BlockRejected if it cannot come next."""
+        """Return the signatures to verify in a block. Raises BlockRejected for invalid payments."""
         return self._transfer(block, self._algorithms(block))[1]
 
     def _decoded(self, block: Block | bytes) -> Block:
@@ -297,7 +297,7 @@ class State:
         return self._allowed(first)
 
     def _allowed(self, first: Mapping[int, tuple[int, ...]]) -> dict[int, str]:
-        """Return names by identifier; `first` has the index of the first transaction using each."""
+        """Return names by identifier; `first` has the index of each one's first transaction."""
         names = {}
         for identifier, indices in first.items():
             row, allowed = algorithm_of(identifier), self.rules.algorithms
@@ -315,11 +315,11 @@ class State:
                 raise BlockRejected(Reason.BAD_SIGNATURE, "the block has no seal")
             return
         if address_of([(seal.identifier, seal.public_key)]) != header.proposer:
-            raise BlockRejected(Reason.BAD_SIGNATURE, "the seal is not by the proposer's key")
+            raise BlockRejected(Reason.BAD_SIGNATURE, "the key of the seal is not the proposer's")
         message = header.seal_message
         check = Check(0, names[seal.identifier], message, seal.signature, seal.public_key)
         if verifier.wrong([check]):
-            raise BlockRejected(Reason.BAD_SIGNATURE, "the seal is wrong")
+            raise BlockRejected(Reason.BAD_SIGNATURE, "the signature of the seal is wrong")
 
     def _transfer(
         self, block: Block, names: Mapping[int, str]
@@ -346,7 +346,7 @@ class State:
                 detail = f"has nonce {payment.nonce}; the next is {sender.nonce}"
                 raise _rejected(Reason.BAD_NONCE, index, detail)
             if payment.amount > sender.balance:
-                detail = f"pays {payment.amount} of {sender.balance}"
+                detail = f"pays {payment.amount} from a balance of {sender.balance}"
                 raise _rejected(Reason.OVERSPEND, index, detail)
             balance = sender.balance - payment.amount
             accounts[payment.sender] = Account(balance, sender.nonce + 1, registered)

@@ -68,10 +68,10 @@ class Credential:
 
     def __post_init__(self) -> None:
         if not 0 < self.identifier <= 0xFFFF:
-            raise Malformed(f"an algorithm identifier must be 1 to 65535; got {self.identifier}")
+            raise Malformed(f"algorithm identifiers must be from 1 to 65535; got {self.identifier}")
         carries_key, recovered = self.form.carries_key, self.form is KeyForm.RECOVERED
         if self.public_key and not carries_key:
-            raise Malformed(f"the public key must be empty in the form {self.form.name}")
+            raise Malformed(f"the public key must be empty in the key form {self.form.name}")
         # An unknown algorithm is well-formed; `State` rejects it, with another reason.
         algorithm = algorithm_of(self.identifier)
         if algorithm is None:
@@ -116,7 +116,7 @@ class Payment:
     """Unsigned content of a transaction."""
 
     sender: bytes
-    """Address of 32 bytes, as `recipient`."""
+    """Address of 32 bytes, like `recipient`."""
     recipient: bytes
     amount: int
     nonce: int
@@ -158,7 +158,7 @@ class Transaction:
 
     @property
     def identifier(self) -> bytes:
-        """SHA3-256 hash of the encoded transaction with its own domain separation."""
+        """SHA3-256 hash of the encoded transaction after a domain-separation prefix."""
         return sha3_256(_IDENTIFIER + self.encoded).digest()
 
     @classmethod
@@ -191,7 +191,7 @@ class Transaction:
 
     @classmethod
     def decode(cls, data: bytes) -> Transaction:
-        """Return the transaction of these bytes. Raises Malformed and BadType."""
+        """Return the transaction encoded in `data`. Raises Malformed and BadType."""
         reader = Reader(as_bytes("transaction", data))
         transaction = cls.read(reader)
         reader.end("transaction")

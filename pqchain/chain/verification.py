@@ -47,7 +47,9 @@ class Verifier:
             if not isinstance(signer, Signer):
                 signer = open_signer(algorithm, signer)
             if signer.algorithm.name != algorithm:
-                raise UsageError(f"the signer of {algorithm} is for {signer.algorithm.name}")
+                raise UsageError(
+                    f"the signer of {algorithm} must implement it; got {signer.algorithm.name}"
+                )
             self._signers[algorithm] = signer
         return self._signers[algorithm]
 
@@ -73,8 +75,8 @@ class Verifier:
     ) -> list[int] | None:
         """Return the indices of the wrong signatures in a packed batch.
 
-        Returns None if the scheme is not in a native library, or if the batch has keys or
-        signatures of a length that the scheme does not have.
+        Returns None if the scheme is not in a native library, or if the length of a key or
+        signature in the batch is invalid for the scheme.
         """
         signer = self.signer(algorithm)
         if not isinstance(signer, NativeSigner):

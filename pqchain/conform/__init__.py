@@ -4,7 +4,7 @@ vectors = pqchain.conform.vectors(["ML-DSA-44"])    # probe every rule of verifi
 pqchain.conform.write(vectors, Path("vectors"))     # files in Wycheproof's and ACVP's formats
 checks = pqchain.conform.checks(vectors[0])         # result of each rule for one vector
 
-Each name is loaded at first use, so that an adapter starts without pandas.
+Each name is imported at first use, so that an adapter does not load pandas.
 """
 
 from __future__ import annotations

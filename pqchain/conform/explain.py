@@ -1,4 +1,4 @@
-"""Explanations of vectors: each rule of the specification with the compared numbers."""
+"""Explanations of vectors: the result of each verification rule, with the values compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BYTE_FIELDS = ("public_key", "message", "context", "signature")
 
 
 def plain(vector: Vector) -> dict[str, Any]:
-    """Return all fields and checks of a vector as JSON values."""
+    """Return the fields of a vector, and the result of each rule, as JSON values."""
     checks = oracles.checks(vector)
     return {
         "vector": vector.ident,
@@ -31,7 +31,7 @@ def plain(vector: Vector) -> dict[str, Any]:
 
 
 def text(vector: Vector) -> str:
-    """Return a description of the vector in text; long byte strings are shortened."""
+    """Return a description of the vector as plain text, with long byte strings shortened."""
     paragraphs = [
         f"{vector.ident}: {vector.probe}",
         f"expected    {vector.expected}",
@@ -47,7 +47,7 @@ def text(vector: Vector) -> str:
 
 
 def table(vector: Vector) -> Table:
-    """Return a row for each rule applied to the vector."""
+    """Return a table of verification rules, with the result of each rule for the vector."""
     rows = []
     for check in oracles.checks(vector):
         status: Shown | str = verdict("holds" if check.holds else "does not hold")

@@ -1,7 +1,7 @@
 """Vector files in the formats of Project Wycheproof and of NIST's ACVP server.
 
-Files of pqchain and of the two projects can be read as well. ACVP cannot express "acceptable", so
-ACVP files lack those vectors; the others keep their numbers.
+The module also reads files of the two projects. ACVP cannot express the result "acceptable", so
+ACVP files omit such vectors; the other vectors have the same numbers in both files.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionErro
 
 
 def stem(algorithm: str) -> str:
-    """Return the file name of an algorithm without extension, such as ml_dsa_44_verify."""
+    """Return the name of an algorithm's files without extension, such as ml_dsa_44_verify."""
     return f"{algorithm.lower().replace('-', '_')}_verify"
 
 
 def wycheproof(vectors: Sequence[Vector]) -> dict[str, Any]:
-    """Return file content in Project Wycheproof's format; all vectors are of one algorithm."""
+    """Return the vectors, all of one algorithm, as a document in Project Wycheproof's format."""
     algorithm = vectors[0].algorithm
     known = families(scheme(algorithm))
     kind, schema = _WYCHEPROOF[scheme(algorithm)]
@@ -101,7 +101,7 @@ def _public_key_info(algorithm: str, public_key: bytes) -> bytes:
 
 def _der(tag: int, content: bytes) -> bytes:
     count = len(content)
-    # DER encodes a length of up to 127 in one byte; before a longer one, a byte counts its bytes.
+    # DER encodes a length of up to 127 in one byte; a longer one follows the number of its bytes.
     if count < 128:
         return bytes([tag, count]) + content
     length = count.to_bytes((count.bit_length() + 7) // 8, "big")
@@ -109,7 +109,7 @@ def _der(tag: int, content: bytes) -> bytes:
 
 
 def acvp(vectors: Sequence[Vector]) -> dict[str, Any]:
-    """Return file content in ACVP's format for signature verification, with expected results."""
+    """Return the vectors as a document in ACVP's signature verification format, with results."""
     algorithm = vectors[0].algorithm
     standard = scheme(algorithm) == "ml-dsa"
     group: dict[str, Any] = {"tgId": 1, "testType": "AFT", "parameterSet": algorithm}
@@ -142,7 +142,7 @@ def _acvp_test(vector: Vector) -> dict[str, Any]:
 
 
 def text(content: Mapping[str, Any]) -> str:
-    """Return file content as JSON text; equal content gives equal bytes."""
+    """Return the document as JSON text; equal documents give equal text."""
     return json.dumps(content, indent=1, ensure_ascii=True) + "\n"
 
 
@@ -171,7 +171,7 @@ def _from_wycheproof(content: Mapping[str, Any]) -> Iterator[Vector]:
     names = {family.flag: name for name, family in families(scheme(algorithm)).items()}
     for group in content["testGroups"]:
         for test in group["tests"]:
-            # Flags of other sources are kept as names of families.
+            # A flag that pqchain does not define becomes the name of the family.
             flag = test["flags"][0] if test["flags"] else ""
             yield Vector(
                 algorithm=algorithm,
@@ -213,7 +213,7 @@ def _from_acvp(content: Mapping[str, Any]) -> Iterator[Vector]:
 
 
 def files(vectors: Iterable[Vector]) -> Iterator[tuple[str, str]]:
-    """Yield the relative path and the text of both files of every algorithm."""
+    """Yield (relative path, text) of the Wycheproof and the ACVP file of every algorithm."""
     for algorithm, members in groupby(vectors, key=lambda vector: vector.algorithm):
         group = list(members)
         yield f"wycheproof/{stem(algorithm)}.json", text(wycheproof(group))

@@ -9,7 +9,7 @@ Verify = Callable[[bytes, bytes, bytes, bytes], bool]
 
 
 def verifier(algorithm: str) -> Verify | None:
-    """Return OpenSSL's verifier, or None if this cryptography or its OpenSSL has no ML-DSA.
+    """Return OpenSSL's verifier, or None if the cryptography package or its OpenSSL lacks ML-DSA.
 
     The verifier takes message, signature, public key and context. It raises ValueError for a key or
     context of a wrong length.

@@ -1,6 +1,6 @@
 """Oracles for expected results: a model of the specification, portable C, and OpenSSL.
 
-They share no code. If they disagree on a vector, pqchain has a defect and writes no vectors.
+The oracles share no code. If they disagree on a vector, pqchain has a defect and writes no vectors.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PORTABLE = "liboqs-0.13/ref"
 """Implementation name of the portable C build."""
 
 Verify = Callable[[bytes, bytes, bytes, bytes], bool]
-"""Function of message, signature, public key and context that returns whether it is valid."""
+"""Function of (message, signature, public key, context): whether the signature is valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,12 @@ def model(algorithm: str) -> Model:
 
 
 def checks(vector: Vector) -> list[Check]:
-    """Return the model's result for each rule."""
+    """Return the model's result for each rule that it applies to the vector."""
     return list(model(vector.algorithm).checks(*vector.case))
 
 
 def judge(vectors: Iterable[Vector], algorithm: str) -> Iterator[tuple[Vector, Verdicts]]:
-    """Yield each vector with the oracles' verdicts; all vectors must be of this algorithm."""
+    """Yield each vector with the oracles' verdicts; all vectors must be of `algorithm`."""
     portable, by_openssl = open_signer(algorithm, PORTABLE).verify, openssl.verifier(algorithm)
     known = families(scheme(algorithm))
     for vector in vectors:
@@ -86,7 +86,7 @@ def _accepts(verify: Verify, case: Case) -> bool:
 
 
 def decided(vectors: Iterable[Vector], algorithm: str) -> tuple[Vector, ...]:
-    """Return the vectors. Raises DataError with the first disagreements of the oracles, if any."""
+    """Return the vectors unchanged. Raises DataError if the oracles disagree on at least one."""
     judged = list(judge(vectors, algorithm))
     wrong = [f"{v.ident} ({v.probe}): {result}" for v, result in judged if not result.agree(v)]
     if wrong:

@@ -19,7 +19,7 @@ from pqchain.errors import UsageError
 
 VERDICTS = {
     "accept": "the signature is valid",
-    "reject": "it is not",
+    "reject": "the signature is invalid",
     "refuse": "an error was raised instead of a verdict, as for a key of a wrong length",
     "unsupported": "the verifier lacks the algorithm or contexts",
     "panic": "the verifier failed and was caught",
@@ -71,7 +71,7 @@ class Adapter:
         self.close(grace_seconds=0.0 if raised[0] else _GRACE_SECONDS)
 
     def ask(self, vector: Vector, *, repeat: int = 1) -> Answer:
-        """Return a verdict or one of FAILURES. Raises UsageError if the command cannot start."""
+        """Request a verdict on a vector. Raises UsageError if the command cannot start."""
         # Each answer must repeat this number, which detects answers to earlier requests.
         self._requests += 1
         request = {

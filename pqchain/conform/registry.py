@@ -1,4 +1,4 @@
-"""Registry of verifiers: requirements, and builds of their adapters."""
+"""Registry of verifiers, with their requirements and the builds of their adapters."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class VerifierSpec:
     public_defect: str = ""
 
     def offers(self, algorithm: str) -> bool:
-        """Return whether to request verdicts on an algorithm, which may still be "unsupported"."""
+        """Return whether to send requests for an algorithm; verdicts may still be "unsupported"."""
         return scheme(algorithm) in self.schemes
 
     def adapter(self, *, limit_seconds: float = 60.0) -> Adapter:
@@ -123,7 +123,7 @@ def select(names: Iterable[str] | None) -> list[VerifierSpec]:
 
 
 def from_command(command: Iterable[str]) -> VerifierSpec:
-    """Return a verifier for a command line of the user."""
+    """Return a verifier that runs the user's command line."""
     parts = tuple(command)
     return VerifierSpec(name=Path(parts[0]).name, folder="", command=parts, language="given")
 
@@ -134,7 +134,7 @@ def folders() -> list[str]:
 
 
 def tools_missing(folder: str) -> list[str]:
-    """Return the build tools of a folder that are missing from the path."""
+    """Return the build tools of a folder that are not on the path."""
     return [tool for tool in _tables()["folders"][folder]["needs"] if shutil.which(tool) is None]
 
 
@@ -145,7 +145,7 @@ def lock_file(folder: str) -> Path:
 
 @cache
 def build_folder(folder: str) -> Path:
-    """Return the build directory of a folder: in the user's cache, named after its sources' digest.
+    """Return the build directory of a folder, in the user's cache and named by the sources' digest.
 
     PQCHAIN_CACHE, else XDG_CACHE_HOME, else ~/.cache sets the location.
     """
@@ -165,7 +165,7 @@ def _sources(folder: str) -> list[Path]:
 
 
 def build(names: Iterable[str], *, limit_seconds: float = 3600.0) -> dict[str, tuple[str, str]]:
-    """Download dependencies and build folders in parallel; return a status and a reason for each.
+    """Build the adapters of folders in parallel; return a status and a reason for each folder.
 
     The status is "built", "cached", "unsupported" (a tool is missing) or "failed", with the end of
     the build's output as reason. Takes from seconds (go, java, javascript) to minutes (rust). An

@@ -67,7 +67,7 @@ def run(
     limit_seconds: float = 60.0,
     progress: bool = False,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the verdicts (VERDICTS) and their summary (SUMMARY).
+    """Request verdicts on the vectors; return frames of verdicts (VERDICTS) and counts (SUMMARY).
 
     `limit_seconds` is the timeout of each request. A verifier that cannot run here, or answers
     "unsupported" to every vector, is one row of the summary with the reason. A timeout counts only
@@ -77,7 +77,7 @@ def run(
     verdicts, summary = [], []
     for verifier in verifiers:
         requests = [vector for vector in vectors if verifier.offers(vector.algorithm)]
-        # A verifier of other schemes has no row, not even an unsupported one.
+        # A verifier that offers none of the algorithms has no row, not even an unsupported one.
         if not requests:
             continue
         try:

@@ -31,7 +31,7 @@ def _verifier(name: str, algorithm: str) -> openssl.Verify | None:
 def verdict(
     name: str, algorithm: str, message: bytes, signature: bytes, public_key: bytes, context: bytes
 ) -> str:
-    """Return the protocol verdict of an implementation."""
+    """Return an implementation's verdict on a signature, a key of `protocol.VERDICTS`."""
     try:
         verify = _verifier(name, algorithm)
         if verify is None:

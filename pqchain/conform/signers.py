@@ -1,4 +1,4 @@
-"""ML-DSA signer based on the model, for chains with a faulty verifier or a hostile signer.
+"""ML-DSA signer based on the model, to simulate a faulty verifier or a hostile signer.
 
 bad = ModelSigner("ML-DSA-65", mutant="z: at the bound allowed")    # accepts an invalid z
 hostile = ModelSigner("ML-DSA-65", edge=0)                          # signs with an invalid z
@@ -25,7 +25,7 @@ class ModelSigner(Signer):
     """
 
     def __init__(self, algorithm: str, *, mutant: str = "", edge: int | None = None) -> None:
-        """Verify with the faulty rule `mutant`, if given; sign with z at the bound plus `edge`.
+        """Create a signer that verifies as `mutant` does and signs with z at its bound plus `edge`.
 
         Mutants have the names of `pqchain conform mutants`. With `edge`, one coefficient of z in
         every signature is gamma1 - beta + edge: -1 is the greatest allowed, 0 the least forbidden.

@@ -59,7 +59,7 @@ def digests() -> Mapping[str, str]:
 
 
 def write(vectors: Sequence[Vector], folder: Path) -> dict[str, str]:
-    """Write both files of every algorithm and the schemas; return SHA-256 digests by file name.
+    """Write all vector files and their schemas; return SHA-256 digests by file name.
 
     Files of other algorithms are kept. Raises UsageError as `pqchain.results.outputs.claim` does.
     """

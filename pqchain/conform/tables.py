@@ -23,7 +23,7 @@ def _count(title: str, group: str = "") -> Column:
 def overview(
     summary: pd.DataFrame, times: pd.DataFrame | None = None, *, known: dict[str, str] | None = None
 ) -> Table:
-    """Return a row for each verifier and algorithm.
+    """Return a table of results with one row per verifier and algorithm.
 
     `summary` is SUMMARY of the runner, `times` is TIMES; `known` maps verifiers to publicly known
     defects.
@@ -104,7 +104,7 @@ def _time_cells(timed: pd.DataFrame) -> list[Shown]:
 
 
 def wrong_verdicts(verdicts: pd.DataFrame, limit: int = 20) -> Table:
-    """Return up to `limit` vectors of each verifier with a wrong verdict, a crash or a timeout."""
+    """Return a table of wrong verdicts, crashes and timeouts, up to `limit` per verifier."""
     bad = verdicts[verdicts["outcome"].isin(["wrong", "crash", "timeout"])]
     columns = [
         Column("verifier", key="implementation"),
@@ -122,7 +122,7 @@ def wrong_verdicts(verdicts: pd.DataFrame, limit: int = 20) -> Table:
 
 
 def by_family(summary: pd.DataFrame) -> Table:
-    """Return the counts of each family and verifier, summed over algorithms."""
+    """Return a table of the counts per family and verifier, summed over algorithms."""
     tested = summary[summary["algorithm"] != ""]
     sums = tested.groupby(["family", "implementation"], sort=False).sum(numeric_only=True)
     columns = [
@@ -170,7 +170,7 @@ def save(
 
 
 def availability(verifiers: list[VerifierSpec]) -> Table:
-    """Return a row for each verifier, with the reason if it is unavailable."""
+    """Return a table of verifiers, with the reason for each that is unavailable."""
     columns = [Column(name) for name in ("verifier", "version", "language", "status", "reason")]
     rows = []
     for verifier in verifiers:

@@ -1,4 +1,4 @@
-"""Verification times of all verifiers on one processor, with ratios to pqchain's."""
+"""Verification times of all verifiers on one processor, and ratios to pqchain's verifier."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from pqchain.errors import Unsupported
 from pqchain.results import Contract
 
 BASELINE = "pqchain liboqs-0.13/avx2"
-"""Name of the verifier that times are divided by."""
+"""Name of the verifier by whose time the others are divided."""
 
 HONEST = ("honest", "")
-"""Kinds of keys that are timed; "" is that of vectors read from files, which do not name it."""
+"""Kinds of keys in timed vectors; "" if the vector is from a file, which has no such field."""
 
 TIMES = Contract.of(
     "conform-times",
@@ -28,9 +28,9 @@ TIMES = Contract.of(
     ("Int64", "samples"),
     ("float64", "verify_seconds verify_mad_seconds ratio"),
 )
-"""A row for each verifier and algorithm: the median of one verification, its median absolute
-deviation, and the ratio to BASELINE (missing if that was not timed). Times include decoding the
-public key."""
+"""A row for each verifier and algorithm: the median time of a verification, its median
+absolute deviation, and the ratio to BASELINE (missing if BASELINE was not timed). Times include
+decoding the public key."""
 
 
 def measure(
@@ -41,7 +41,7 @@ def measure(
     repeat: int = 20,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Return TIMES of all verifiers for the same honest signature, interleaved on one processor.
+    """Return a TIMES frame; all verifiers check one honest signature, interleaved on one processor.
 
     Each verifier makes `repeat` verifications in each of `rounds` rounds, after two warm-up rounds.
     """

@@ -46,7 +46,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vector:
-    """One verification case with its expected result; unknown expectations raise UsageError."""
+    """One verification case with its expected result; an unknown result raises UsageError."""
 
     algorithm: str
     family: str
@@ -67,7 +67,7 @@ class Vector:
 
     @property
     def case(self) -> Case:
-        """The verifier's arguments."""
+        """Arguments of a verifier: message, signature, public key and context."""
         return self.message, self.signature, self.public_key, self.context
 
     @property
@@ -84,7 +84,7 @@ class Vector:
 
 @dataclass(slots=True)
 class Collector:
-    """Collects the vectors of one algorithm."""
+    """List of the vectors of one algorithm while they are generated."""
 
     algorithm: str
     collected: list[Vector] = field(default_factory=list)

@@ -23,7 +23,7 @@ def __dir__() -> list[str]:
 
 
 _SIGNERS = bls.SIGNERS | classical.SIGNERS | recovery.SIGNERS
-"""Classes of schemes that need their own, by algorithm and implementation."""
+"""Classes for schemes with special requirements, by (algorithm, implementation)."""
 
 
 def _choose(algorithm_name: str, implementation: str | None) -> tuple[Algorithm, str]:
@@ -35,7 +35,7 @@ def _choose(algorithm_name: str, implementation: str | None) -> tuple[Algorithm,
             "pqchain does not implement it"
         )
     if implementation is None:
-        # If none can run here, opening the first one raises the reason.
+        # If none can run here, opening the first one raises an error with the reason.
         usable = (name for name in known if not obstacle(name))
         implementation = IMPLEMENTATION if IMPLEMENTATION in known else next(usable, known[0])
     implementation = algorithms.implementation(implementation).name

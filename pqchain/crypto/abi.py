@@ -23,7 +23,7 @@ _FAILURES = {
 
 
 def failure(code: int) -> str:
-    """Return the meaning of a negative code of pq_native.h."""
+    """Return the meaning of a negative return code of pq_native.h."""
     return _FAILURES.get(code, f"code {code}")
 
 

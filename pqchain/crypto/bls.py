@@ -1,4 +1,4 @@
-"""BLS signatures on BLS12-381 by blst (draft-irtf-cfrg-bls-signature-05, minimal public keys).
+"""BLS signatures with blst (draft-irtf-cfrg-bls-signature-05, minimal-pubkey-size variant).
 
 The suite is Ethereum's, with proofs of possession: BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_.
 `native/blst/bls.h` declares the functions for aggregates, in addition to `pq_native.h`.
@@ -30,7 +30,7 @@ class BlsSigner(NativeSigner, AggregateSigner):
         joined = self._joined("signature", length, signatures)
         aggregate = bytearray(length)
         if not self._succeeds("bls_aggregate", aggregate, joined, len(signatures)):
-            raise CryptoFailure("a signature is not in its group: leave it out")
+            raise CryptoFailure("a signature must be in the group G2; remove invalid ones")
         return bytes(aggregate)
 
     def checked_keys(self, public_keys: Sequence[BytesLike]) -> CheckedKeys:
@@ -38,13 +38,13 @@ class BlsSigner(NativeSigner, AggregateSigner):
         joined = self._joined("public key", self.algorithm.public_key_bytes, public_keys)
         points = bytearray(_CHECKED_KEY_BYTES * len(public_keys))
         if not self._succeeds("bls_check_keys", points, joined, len(public_keys)):
-            raise CryptoFailure("a public key is infinity or not in its group: leave it out")
+            raise CryptoFailure("a public key must be in G1 and not infinity; remove invalid ones")
         return CheckedKeys(bytes(points), len(public_keys))
 
     def fast_aggregate_verify(
         self, message: BytesLike, signature: BytesLike, keys: CheckedKeys
     ) -> bool:
-        """Verify an aggregate of one message with two pairings for any number of keys."""
+        """Verify an aggregate of one message; takes two pairings for any number of keys."""
         message, signature = as_bytes("message", message), self._signature(signature)
         inputs = (message, len(message), signature, self._points(keys), len(keys))
         return self._succeeds("bls_verify_one_message", *inputs)
@@ -52,10 +52,10 @@ class BlsSigner(NativeSigner, AggregateSigner):
     def aggregate_verify(
         self, messages: Sequence[BytesLike], signature: BytesLike, keys: CheckedKeys
     ) -> bool:
-        """Verify an aggregate of different messages with one pairing per message and one more."""
+        """Verify an aggregate of distinct messages; takes one pairing per message and one more."""
         if len(messages) != len(keys):
             raise UsageError(
-                f"the number of messages must be that of keys; got {len(messages)} and {len(keys)}"
+                f"messages must have one item per key; got {len(messages)} for {len(keys)} keys"
             )
         parts = [as_bytes("message", message) for message in messages]
         offsets = array("Q", accumulate(map(len, parts), initial=0)).tobytes()
@@ -63,7 +63,7 @@ class BlsSigner(NativeSigner, AggregateSigner):
         return self._succeeds("bls_verify_messages", *inputs, len(keys))
 
     def prove_possession(self, secret_key: BytesLike) -> bytes:
-        """Return a proof of possession: the signed public key, in its own suite (PopProve)."""
+        """Return a proof of possession (PopProve): the public key signed in a separate suite."""
         secret_key = self._exactly(self._secret_key_bytes, "secret key", secret_key)
         proof = bytearray(self.algorithm.signature_max_bytes)
         self._succeeds("bls_prove_possession", proof, secret_key)
@@ -86,8 +86,8 @@ class BlsSigner(NativeSigner, AggregateSigner):
         points = as_bytes("points of the keys", keys.points)
         if not points or len(points) != _CHECKED_KEY_BYTES * len(keys):
             raise UsageError(
-                f"checked keys must have {_CHECKED_KEY_BYTES} bytes each, at least one key; got "
-                f"{len(points)} bytes for {len(keys)} keys. Use what checked_keys returned"
+                f"keys must be at least one checked key of {_CHECKED_KEY_BYTES} bytes; got "
+                f"{len(points)} bytes for {len(keys)} keys. Use the result of checked_keys"
             )
         return points
 

@@ -16,7 +16,7 @@ INSTALL_HINT = "build it with `make`, or `pip install .` (needs a C compiler, cm
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Reason why an implementation cannot run here."""
+    """Reason why an implementation cannot run on this machine."""
 
     reason: str
     remedy: str = ""
@@ -42,7 +42,7 @@ def built_library(row: Implementation) -> Path | None:
 
 
 def omission_reason(stem: str) -> str:
-    """Return the reason that the build recorded for leaving a library out; "" if there is none."""
+    """Return the reason recorded by the build for omitting a library; "" if there is none."""
     paths = (folder / "_native" / stem / "reason.txt" for folder in folders())
     path = next(filter(Path.is_file, paths), None)
     return path.read_text(encoding="utf-8").strip() if path else ""

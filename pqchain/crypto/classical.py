@@ -34,7 +34,7 @@ def _invalid_secret_key(algorithm: Algorithm) -> CryptoFailure:
 
 
 class _Secp256k1(Signer):
-    """libsecp256k1 through coincurve's C bindings."""
+    """Base of the signers by libsecp256k1, through coincurve's C bindings."""
 
     # coincurve's PrivateKey computes two public keys before each signature, which takes longer
     # than signing. Chains do not have that cost, so the C functions are called directly.
@@ -76,7 +76,7 @@ _RECOVERABLE = 2 * _HALF + 1
 
 
 class _Secp256k1Ecdsa(_Secp256k1, RecoverableSigner):
-    """ECDSA as in Bitcoin and Ethereum: low s only."""
+    """ECDSA on secp256k1 as in Bitcoin and Ethereum, which accept only low s."""
 
     def sign_recoverable(self, message: BytesLike, secret_key: BytesLike) -> bytes:
         """Return 65 bytes: the signature of `sign` and the recovery id (0 to 3)."""
@@ -142,7 +142,7 @@ class _Secp256k1Schnorr(_Secp256k1):
 
 
 class _Openssl(Signer):
-    """OpenSSL through the package cryptography."""
+    """Base of the signers by OpenSSL, through the package cryptography."""
 
     # OpenSSL computes the public key when it loads a secret key, which takes as long as signing:
     # the last loaded key is cached for further signatures.
@@ -170,8 +170,8 @@ class _OpensslP256(_Openssl):
             self._sign_with = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
         except UnsupportedAlgorithm as error:
             raise Unsupported(
-                f"{self.algorithm.name} signs deterministically, which this OpenSSL cannot do "
-                "(3.2 or later can): pip install --upgrade cryptography"
+                f"{self.algorithm.name} needs deterministic signing, which OpenSSL supports only "
+                "from version 3.2 on: pip install --upgrade cryptography"
             ) from error
 
     def generate_keypair(self) -> tuple[bytes, bytes]:

@@ -1,4 +1,4 @@
-"""Loading of libraries with other interfaces than pq_native.h through ctypes."""
+"""Loading, through ctypes, of libraries whose interface is not pq_native.h."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def library(*files: str | Path, functions: Mapping[str, str]) -> Any | None:
-    """Load the first of `files` with all functions: paths, or names for the system's loader.
+    """Load the first of `files` (paths, or names for the system's loader) with all functions.
 
     `functions` maps a name to its signature "result=parameters", or "parameters" for a void
     function, with the letters i (int), q (int64_t or a length) and p (pointer). Returns None if no
@@ -34,7 +34,7 @@ def library(*files: str | Path, functions: Mapping[str, str]) -> Any | None:
 
 @contextmanager
 def only(path: Path) -> Iterator[None]:
-    """Let `ctypes.util.find_library` return this file for every name within the block."""
+    """Make `ctypes.util.find_library` return this file for every name within the block."""
     # Global to the process; the only caller, `liboqs.module`, holds a lock.
     find = ctypes.util.find_library
     ctypes.util.find_library = lambda name: str(path)

@@ -75,7 +75,7 @@ class Scheme(ABC):
 
     @abstractmethod
     def generate_keypair(self) -> tuple[bytes, bytes]:
-        """Return a fresh (public key, secret key), of the registry's lengths."""
+        """Return a new (public key, secret key) with the lengths in the registry."""
 
     def _exactly(self, expected: int, name: str, value: object) -> bytes:
         # Errors do not contain the value, which may be a secret key.
@@ -83,13 +83,13 @@ class Scheme(ABC):
         if len(checked) != expected:
             raise BadLength(
                 f"the {name} of {self.algorithm.name} must have {expected} bytes in "
-                f"{self.implementation}; got {len(checked)}. Pass it unpadded and uncut."
+                f"{self.implementation}; got {len(checked)}. Pass it complete and without padding."
             )
         return checked
 
 
 class Signer(Scheme):
-    """A signature scheme of one implementation. Keeps no keys; thread-safe."""
+    """A signature scheme in one implementation. Instances keep no keys and are thread-safe."""
 
     _kind = "signature"
 
@@ -121,8 +121,8 @@ class Signer(Scheme):
     ) -> bool:
         """Return whether the signature is valid for the message, public key and context.
 
-        A signature of an invalid length is a wrong signature: False. Raises BadType, and BadLength
-        for a public key or context of an invalid length.
+        Returns False for a signature of an invalid length. Raises BadType, and BadLength for a
+        public key or context of an invalid length.
         """
         message = as_bytes("message", message)
         signature = as_bytes("signature", signature)
@@ -144,9 +144,9 @@ class Signer(Scheme):
         """Return the sorted indices of the wrong signatures; an empty list if all are valid.
 
         With `stop_at_first` the threads end soon after a wrong signature, and only the lowest index
-        is returned. Native schemes make one call of C, whose threads take one signature after the
-        other; the others verify one by one, one contiguous part per thread, which uses several
-        processors if the library releases the GIL.
+        is returned. A native library verifies the batch in one call, whose threads take one
+        signature at a time. With other implementations, each thread verifies a contiguous part,
+        which uses several processors only if the implementation releases the GIL.
 
         Raises UsageError, BadType and BadLength as `verify` does.
         """
@@ -238,7 +238,7 @@ class CheckedKeys:
 
 
 class AggregateSigner(Signer):
-    """A scheme with aggregate signatures, which are as short as one signature.
+    """A scheme with aggregate signatures, each as short as a single signature.
 
     Method names are those of draft-irtf-cfrg-bls-signature. Check `verify_possession` before a key
     is used in aggregates: without it an attacker can derive a key from those of others (rogue-key
@@ -263,7 +263,7 @@ class AggregateSigner(Signer):
     def aggregate_verify(
         self, messages: Sequence[BytesLike], signature: BytesLike, keys: CheckedKeys
     ) -> bool:
-        """Return whether it is valid for each message i under key i. Raises UsageError."""
+        """Return whether the aggregate is valid for each message i and key i. Raises UsageError."""
 
     @abstractmethod
     def prove_possession(self, secret_key: BytesLike) -> bytes:
@@ -284,7 +284,7 @@ def _all_bytes(name: str, column: Sequence[BytesLike]) -> list[bytes]:
 def in_parts(
     items: Sequence[T], wrong: Callable[[T], bool], *, threads: int, stop_at_first: bool
 ) -> list[int]:
-    """Return the sorted indices of the wrong items, tested in contiguous parts by threads."""
+    """Return the sorted indices of the wrong items; each thread tests a contiguous part."""
 
     def part(first: int, last: int) -> list[int]:
         indices = (index for index in range(first, last) if wrong(items[index]))
@@ -302,7 +302,7 @@ def in_parts(
 
 
 class Kem(Scheme):
-    """A key-encapsulation mechanism of one implementation. Keeps no keys; thread-safe."""
+    """A key-encapsulation mechanism in one implementation. Keeps no keys; is thread-safe."""
 
     _kind = "kem"
 

@@ -1,8 +1,8 @@
 """Signers and KEMs from a user's file, with every call in a child process.
 
 A crash, an exit or a hang of that code becomes one CryptoFailure, at the first call and at any
-later one. A call takes about 0.1 ms more than in this process; benchmarks therefore use `call` once
-per round, which is timed in the child.
+later one. A call takes about 0.1 ms more than in this process; benchmarks therefore make one
+`call` per round and measure the time in the child.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SLOWDOWN = 10
 """Timeout of an operation as a multiple of the time of its first use."""
 
 _first_uses: dict[tuple[str, str], float | CryptoFailure] = {}
-"""Seconds of the first use, or its error, by (location of the code, algorithm)."""
+"""Time in seconds of the first use, or its error, by (location of the code, algorithm)."""
 
 
 def limit_seconds() -> float:
@@ -39,12 +39,12 @@ def limit_seconds() -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds <= 86_400:
-        raise UsageError(f"{LIMIT_VARIABLE} must be seconds from 0 to 86400; got {text!r}.")
+        raise UsageError(f"{LIMIT_VARIABLE} must be seconds above 0, up to 86400; got {text!r}.")
     return seconds
 
 
 def forget(location: str) -> None:
-    """Reload the code at that location at its next use."""
+    """Discard cached state of the code at a location, so that its next use reloads it."""
     isolation.forget(location)
     for key in [key for key in _first_uses if key[0] == location]:
         del _first_uses[key]

@@ -40,7 +40,7 @@ _MAX_TEXT = 300
 """Maximum number of characters quoted from an error message."""
 
 _GRACE_SECONDS = 3.0
-"""Time between the child's own watchdog, which reports the line, and the kill by its parent."""
+"""Seconds from the timeout in the child, which reports the line, to the kill by the parent."""
 
 _STANDARD_LIBRARY = f"{Path(os.__file__).parent}{os.sep}"
 
@@ -85,7 +85,7 @@ class Child:
     def ask(
         self, request: bytes, limit_seconds: float, *, max_bytes: int = MAX_LINE_BYTES
     ) -> bytes:
-        """Write a request and return the answer, a line, or the beginning of a line that is longer.
+        """Write a request; return the answer line, cut off soon after `max_bytes` if it is longer.
 
         Raises TimeoutError after `limit_seconds`, and OSError or EOFError if the program ended.
         """
@@ -121,7 +121,7 @@ class Child:
         return bool(data)
 
     def end(self, grace_seconds: float = 0.0) -> int:
-        """Kill the process group, after `grace_seconds` to end by itself; return the exit code."""
+        """Wait up to `grace_seconds` for the end, kill the process group; return the exit code."""
         self._stdin.close()
         deadline = monotonic() + grace_seconds
         with selectors.DefaultSelector() as selector:
@@ -159,7 +159,7 @@ def exit_reason(code: int) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """Return file, line, type and message of an exception raised by user code.
+    """Return the file, line, type and message of a user code's exception as text.
 
     Frames of pqchain and of the standard library are skipped, so that the line is the user's. An
     exception whose `__str__` fails has no message.
@@ -238,7 +238,7 @@ def _take(key: tuple[object, ...]) -> _Caller | None:
 
 _lock = threading.Lock()
 _idle: list[tuple[tuple[object, ...], _Caller]] = []
-"""Idle children by key: id of the process that started it (a fork must not use it), schemes."""
+"""Idle children by (id of the parent process, schemes); a fork must not use its parent's."""
 
 
 def _end(rows: Sequence[tuple[tuple[object, ...], _Caller]]) -> None:
@@ -284,7 +284,7 @@ class _Caller:
             self._raise_ended(limit_seconds if timed_out else None)
         except (ValueError, KeyError, TypeError, RecursionError):
             self.child.end()
-            raise CryptoFailure("it wrote to the pipe that carries results") from None
+            raise CryptoFailure("the code wrote to the pipe that carries results") from None
         except BaseException:
             self.child.end()
             raise

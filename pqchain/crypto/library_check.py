@@ -1,4 +1,4 @@
-"""Check a user's shared library: sizes, round trips, flipped bits, stacks, threads, clock.
+"""Checks of a user's shared library: sizes, round trips, flipped bits, stacks, threads, clock.
 
 New C code may write past its buffers, end the process or hang. Each check of each scheme therefore
 runs in a child process, which must return a result: a process that ends without one, even with exit
@@ -59,7 +59,7 @@ class Finding:
 
 
 class SchemeTest:
-    """A scheme of a library, called without pqchain's argument checks, with guarded buffers."""
+    """A scheme called without pqchain's argument checks, with guard bytes after each buffer."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.library = Library(path)
@@ -68,7 +68,7 @@ class SchemeTest:
         self.is_kem = self.sizes["kind"] == 2
 
     def outputs(self, operation: str, sizes: tuple[int, ...], *inputs: bytes) -> list[bytes]:
-        """Return the outputs. Raises CheckFailed for an error code and for writes past a buffer."""
+        """Call an operation and return its outputs. Raises CheckFailed for an error or overflow."""
         # At least one full GUARD follows the `size` bytes that may be written.
         buffers = [ctypes.create_string_buffer(GUARD * (size // 64 + 2)) for size in sizes]
         code = getattr(self.handle, f"pq_{operation}")(self.scheme, *buffers, *inputs)
@@ -117,7 +117,7 @@ class SchemeTest:
             raise CheckFailed(f"pq_verify must return PQ_REJECTED (1) for {damaged}; got {code}")
 
     def signed(self, count: int, length: int = 32) -> list[tuple[bytes, bytes, bytes]]:
-        """Return `count` tuples (message, signature, public key); `length` is that of messages."""
+        """Return `count` tuples (message of `length` bytes, signature, public key)."""
         rows = []
         for number in range(count):
             public_key, secret_key = self.keypair()
@@ -216,7 +216,7 @@ def stacks(test: SchemeTest, size: int = STACKS[0]) -> str:
 
 
 def threads(test: SchemeTest) -> str:
-    """Use the scheme from several threads, and the batch verifier with a wrong signature."""
+    """Check the scheme on several threads, and batch verification with a wrong signature."""
     if test.is_kem:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(lambda _: round_trips(test), range(4)))
@@ -226,13 +226,13 @@ def threads(test: SchemeTest) -> str:
         codes = list(pool.map(lambda row: test.verify(*row), rows))
     if set(codes) != {OK}:
         raise CheckFailed(
-            f"{len(codes) - codes.count(OK)} of {len(codes)} signatures of 4 threads fail"
+            f"{len(codes) - codes.count(OK)} of {len(codes)} signatures by 4 threads are invalid"
         )
     rows[5] = (rows[5][0] + b"!", *rows[5][1:])
     for count in (1, 4):
         if (wrong := _batch(test, rows, count)) != [5]:
             raise CheckFailed(
-                f"pq_verify_batch on {count} threads must find [5] wrong; got {wrong}"
+                f"pq_verify_batch on {count} threads must report index [5] as wrong; got {wrong}"
             )
     return "4 threads at once, batches on 1 and 4"
 
@@ -340,7 +340,7 @@ def load(path: Path) -> Library:
         library = Library(path)
     except OSError as error:
         raise NativeLibraryMissing(
-            f"{path.name} cannot be loaded: {error}; link all that it needs, see `pqchain native`"
+            f"{path.name} cannot be loaded: {error}; link its dependencies, see `pqchain native`"
         ) from error
     if not library.names():
         raise UsageError(f"{path.name} has no scheme: pq_count() is 0, or pq_open() returns NULL")

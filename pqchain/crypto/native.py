@@ -136,7 +136,7 @@ class Library:
         return int(function(*(_argument(value) for value in arguments)))
 
     def predicate(self, name: str) -> Callable[[int, bytes], int]:
-        """Return a function (scheme handle, bytes) of this library. Raises NativeLibraryMissing."""
+        """Return a function of this library on (handle, bytes). Raises NativeLibraryMissing."""
         try:
             # Indexing gives a new function object, so the types below affect no other caller.
             function = self._handle[name]
@@ -161,7 +161,7 @@ class _Native(Scheme):
         return public_key, secret_key
 
     def _run(self, operation: str, *arguments: Any) -> int:
-        """Call an operation; return OK, or REJECTED of `verify`. Raises CryptoFailure otherwise."""
+        """Call an operation; return OK, or REJECTED by `verify`. Raises CryptoFailure otherwise."""
         code: int = getattr(self.library._handle, f"pq_{operation}")(self._scheme, *arguments)
         if code != OK and (operation, code) != ("verify", REJECTED):
             raise self._failure(operation, code)
@@ -173,7 +173,7 @@ class _Native(Scheme):
         )
 
     def _outputs(self, operation: str, lengths: str, *inputs: bytes) -> list[bytes]:
-        """Return the outputs of an operation; `lengths` names the algorithm's sizes of them."""
+        """Return an operation's outputs; `lengths` names the algorithm's fields of their sizes."""
         sizes = (getattr(self.algorithm, name) for name in lengths.split())
         buffers = [ctypes.create_string_buffer(size) for size in sizes]
         self._run(operation, *buffers, *inputs)
@@ -204,7 +204,7 @@ class NativeSigner(_Native, Signer):
     ) -> list[int] | None:
         """Verify a packed batch; the result is that of `verify_batch`.
 
-        Returns None if keys or signatures have a length that the scheme does not have. Raises
+        Returns None if the length of a key or signature is invalid for the scheme. Raises
         UsageError if offsets are out of bounds, or the keys do not have the stated length.
         """
         lengths = packed.check()
@@ -261,7 +261,7 @@ class Packed:
 
 
 def pack(columns: Columns) -> Packed:
-    """Return a packed batch of columns, which must be checked and not empty."""
+    """Pack the columns of a batch, which must be checked and not empty."""
     messages, signatures, public_keys = columns
     first_key = public_keys[0]
     # A block of one sender need not carry the same key a thousand times.
@@ -371,7 +371,7 @@ def _argument(value: int | float | BytesLike | None) -> Any:
 
 @cache
 def load(path: Path) -> Library:
-    """Return the library of a file, which is loaded once."""
+    """Return the library of a file; each file is loaded only once."""
     return Library(path)
 
 

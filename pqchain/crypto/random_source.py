@@ -27,7 +27,7 @@ _NUMBERS = itertools.count(1)
 
 
 def _draw(number: int, buffer: int, count: int) -> None:
-    """Fill the buffer from a block's source; on failure the system's randomness stays in it."""
+    """Fill the buffer from a context's source; after a failure it keeps the system's randomness."""
     block = _BLOCKS.get(number)
     if block is None:
         return
@@ -47,12 +47,12 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(_CALLBACK))
 
 @contextmanager
 def replaced(exchange: Callable[[Any], None], source: Callable[[int], bytes]) -> Iterator[None]:
-    """Draw this thread's randomness from `source(count) -> bytes` within the block.
+    """Draw this thread's randomness from `source(count) -> bytes` within the context.
 
     `exchange` is the pq_random of a library. An exception of the source is raised at the end of the
-    block. Raises UsageError if the block ends in another thread, or before one opened inside it.
+    context. Raises UsageError if it ends in another thread, or before a context opened inside it.
     """
-    # C keeps a number and a callback that is never freed, so that a block that ends in the wrong
+    # C keeps a number and a callback that is never freed, so that a context that ends in the wrong
     # thread or order leaves neither a pointer to freed memory nor predictable bytes behind.
     thread, number, block = threading.current_thread(), next(_NUMBERS), _Block(source)
     exchanged = abi.RandomSource(_CALLBACK, number)
@@ -68,8 +68,8 @@ def replaced(exchange: Callable[[Any], None], source: Callable[[int], bytes]) ->
             exchange(ctypes.byref(exchanged))
     if not is_same_thread or exchanged.context != number:
         raise UsageError(
-            "blocks of replaced randomness must be nested within one thread; this one ended in "
-            "another thread, or before a block inside it: do not await or yield within the block"
+            "contexts of replaced randomness must be nested within one thread; this one ended in "
+            "another thread or before an inner one. Do not await or yield within the context"
         )
     if block.errors:
         raise block.errors[0]

@@ -16,10 +16,10 @@ _IMPLEMENTATION = "falcon/kernel"
 
 
 class FalconRecoverySigner(NativeSigner, RecoverableSigner):
-    """Signer whose every signature allows key recovery."""
+    """Signer whose signatures all allow recovery of the public key."""
 
     def sign_recoverable(self, message: BytesLike, secret_key: BytesLike) -> bytes:
-        """Return the signature of `sign`, which allows key recovery."""
+        """Return the result of `sign`, as every signature allows key recovery."""
         return self.sign(message, secret_key)
 
     def recover(self, message: BytesLike, signature: BytesLike) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Seeded randomness of liboqs, for reproducible modelled runs."""
+"""Seeded randomness for liboqs, for reproducible simulations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""User-defined signature schemes: Python classes, and placeholders for schemes given by numbers.
+"""User-defined signature schemes: Python classes, and placeholders for schemes without code.
 
 Code from a file is used in a child process (`pqchain.crypto.isolated`); a registered object is used
 in this process.
@@ -22,7 +22,7 @@ from pqchain.errors import CryptoFailure, UsageError
 METHODS = ("generate_keypair", "sign", "verify")
 
 SIZES = ("public_key_bytes", "secret_key_bytes", "signature_bytes")
-"""Attributes that it must have, with `name`; `signature_max_bytes` too if lengths vary."""
+"""Attributes that a class needs besides `name`; `signature_max_bytes` too if lengths vary."""
 
 MAX_SIZE_BYTES = 1 << 28
 """Maximum length of a key or signature of a user-defined scheme."""
@@ -31,7 +31,7 @@ PLACEHOLDER_SECRET_BYTES = 32
 
 
 class UserSigner(Signer):
-    """Adapter that checks a user's class, whose exceptions become a CryptoFailure."""
+    """Adapter that checks the results of a user's class; its exceptions become a CryptoFailure."""
 
     def __init__(self, algorithm: Algorithm, implementation: str, make: Callable[[], Any]) -> None:
         self._make = make
@@ -56,7 +56,7 @@ class UserSigner(Signer):
             ) from error
 
     def failure(self, method: str, requirement: str) -> CryptoFailure:
-        """Return the error of a method that violates a requirement, with its first line."""
+        """Return the error of a method that violates a requirement, with the method's location."""
         code = getattr(getattr(self._instance, method, None), "__code__", None)
         prefix = f"{Path(code.co_filename).name}:{code.co_firstlineno}: " if code else ""
         return CryptoFailure(f"{prefix}{self.algorithm.name}.{method}() {requirement}.")
@@ -94,7 +94,7 @@ class UserSigner(Signer):
 
 
 class Placeholder(Signer):
-    """Placeholder of a scheme given by numbers: hashes of the right length as keys and signatures.
+    """Placeholder for a scheme without code: keys and signatures are hashes of the right length.
 
     The signatures are not secure, because the public key suffices to compute them. They fill blocks
     and messages, and do not verify for changed messages or keys. Their times are meaningless.

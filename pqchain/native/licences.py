@@ -1,4 +1,4 @@
-"""Collect the licences of the fetched code of one library in one text.
+"""Collect the licences of one library's downloaded source code in one text.
 
 The build runs `python licences.py <source> <release> <families> <output>`. Files named LICENSE or
 NOTICE are copied; source files in folders without them are searched for comments that claim or

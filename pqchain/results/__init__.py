@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 3
 """Version of the file format. 2: the sidecar lists the columns. 3: the sidecar has a checksum of
-itself, because undetected changes of provenance are worse than none."""
+itself, because a wrong provenance is worse than none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Contract:
         return cls(name, {column: dtype for dtype, names in runs for column in names.split()})
 
     def frame(self, rows: Iterable[Any] = ()) -> pd.DataFrame:
-        """Return a checked frame of rows: dictionaries, or sequences in the contract's order."""
+        """Return a checked frame of rows, given as dictionaries or as sequences in column order."""
         import pandas as pd  # here and below, not above: declaring a contract needs no pandas
 
         return check(pd.DataFrame(list(rows), columns=list(self.columns)), self)
@@ -59,7 +59,7 @@ _PARSERS: dict[str, Callable[[str], Any]] = {
 
 _EXPECTED = {
     "str": "text without carriage returns",  # CSV writers quote those in different ways
-    "Int64": "a whole number or nothing",
+    "Int64": "a whole number or no value",
     "float64": "a number",
     "bool": "True or False",
 }
@@ -91,7 +91,7 @@ def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
 
 
 def joined(frames: Iterable[pd.DataFrame], contract: Contract) -> pd.DataFrame:
-    """Return one frame with the rows of all frames, which may be none; their attrs are dropped."""
+    """Concatenate any number of frames, also none, without their attrs."""
     import pandas as pd
 
     filled = [check(frame, contract) for frame in frames if len(frame)]
@@ -110,8 +110,8 @@ def save(
     """Write the frame to `path` (.csv) and its sidecar (.json) next to it; return `path`.
 
     `contract` is by default the one that the frame was checked by, and `provenance` that of
-    `frame.attrs["provenance"]`. Floats keep every bit. Each file is replaced atomically; a pair of
-    which only one file was replaced does not load. Raises DataError as `check`, or for provenance
+    `frame.attrs["provenance"]`. Floats keep every bit. Each file is replaced atomically; if
+    only one of the two was replaced, `load` fails. Raises DataError as `check`, or for provenance
     that is not JSON, and UsageError if `path` exists and was not written by `save`.
     """
     path = _csv_path(path)
@@ -255,7 +255,7 @@ def _written_unnamed(path: Path, data: bytes, mode: int) -> bool:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise UsageError if the file cannot be written; call it before the work for that file."""
+    """Raise UsageError if the file cannot be written; for use before the file's content exists."""
     _temporary(Path(path)).unlink()
 
 

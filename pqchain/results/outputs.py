@@ -23,7 +23,7 @@ _FIRST_PAGE = Path("index.html")
 
 
 def claim(folder: Path) -> None:
-    """Create an output folder with a manifest, before the work that it is for.
+    """Create an output folder with a manifest, for use before the output is computed.
 
     Raises UsageError if it cannot be written, or if it has no manifest and contains anything but
     output folders and empty folders.
@@ -85,7 +85,7 @@ def manifest_files(folder: Path) -> list[Path]:
 
 
 def _foreign(folder: Path) -> Path | None:
-    """Return an entry of a folder that is neither an output folder nor an empty one, or None."""
+    """Return an entry of a folder that is neither an output folder nor an empty folder, or None."""
     for path in folder.iterdir() if folder.exists() else ():
         if path.is_symlink() or not path.is_dir():
             return path

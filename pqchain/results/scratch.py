@@ -22,7 +22,7 @@ _PREFIX = "pqchain-scratch-"
 def folder(
     parent: Path | None = None, *, prefix: str = _PREFIX, suffix: str = ""
 ) -> Iterator[Path]:
-    """Yield a new folder in `parent`, which is removed at the end of the block.
+    """Yield a new folder in `parent`, and remove the new folder at the end of the block.
 
     `parent` is by default the system's folder for temporary files. Folders of the same prefix and
     suffix that killed processes of this user have left there are removed first.

@@ -54,7 +54,7 @@ def test_wrong_bound_makes_verifiers_disagree():
 
 def test_signer_of_another_scheme_is_rejected():
     verifier = Verifier(implementations={"ML-DSA-65": ModelSigner(NAME)})
-    with pytest.raises(UsageError, match="the signer of ML-DSA-65 is for ML-DSA-44"):
+    with pytest.raises(UsageError, match="of ML-DSA-65 must implement it; got ML-DSA-44"):
         verifier.signer("ML-DSA-65")
 
 

@@ -159,7 +159,7 @@ def test_rogue_key_attack_needs_missing_possession_proofs():
 def test_public_keys_outside_the_group_are_rejected(wrong):
     signer, (_, _, message, signature) = opened(), first_eight()[0]
     assert not signer.verify(message, signature, wrong)
-    with pytest.raises(CryptoFailure, match="not in its group"):
+    with pytest.raises(CryptoFailure, match="must be in G1"):
         signer.checked_keys([first_eight()[0][0], wrong])
 
 
@@ -169,7 +169,7 @@ def test_signatures_outside_the_group_are_rejected():
     for last in range(16):
         point = b"\x80" + bytes(94) + bytes([last])
         assert not signer.verify(message, point, public_key)
-        with pytest.raises(CryptoFailure, match="not in its group"):
+        with pytest.raises(CryptoFailure, match="must be in the group G2"):
             signer.aggregate([point])
 
 
@@ -193,7 +193,7 @@ def test_counts_and_lengths_are_checked():
         signer.aggregate([bytes(95)])
     with pytest.raises(BadLength, match="got 95"):
         signer.fast_aggregate_verify(b"vote", bytes(95), keys())
-    with pytest.raises(UsageError, match="got 1 and 8"):
+    with pytest.raises(UsageError, match="got 1 for 8 keys"):
         signer.aggregate_verify([b"vote"], INFINITE_SIGNATURE, keys())
     with pytest.raises(BadLength, match="got 47"):
         signer.verify_possession(bytes(47), bytes(96))

@@ -1,4 +1,4 @@
-"""Sources of adapters in other languages, each folder with its own lock file.
+"""Source code of verifier adapters in other languages; each folder has a lock file.
 
-They are part of the package so that an installed pqchain can build them. Nothing is imported.
+The package contains the sources, so that an installed pqchain can build the adapters.
 """

@@ -1,4 +1,4 @@
-"""Boundary vectors under crafted and honest keys, with the same bytes in every run."""
+"""Generators of boundary vectors under crafted and honest keys; every run gives equal bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pqchain.conform.vector import Vector, scheme
 
 @cache
 def generate(algorithm: str) -> tuple[Vector, ...]:
-    """Return all vectors of an algorithm; ML-DSA takes seconds, Falcon about ten.
+    """Return all vectors of an algorithm; takes a few seconds for ML-DSA, about 10 s for Falcon.
 
     Falcon's vectors under honest keys need the portable build of liboqs. Raises UnknownName for an
     algorithm without vectors, and Unsupported if that build is missing.

@@ -52,18 +52,18 @@ class Forger:
         self.encodings = Encodings(collector, f"h = {K}", public_key)
 
     def salted(self, message: bytes) -> tuple[bytes, Integers]:
-        """Return a random salt, and the point that salt and message hash to."""
+        """Return a random salt, and the result of HashToPoint for the salt and the message."""
         salt = self.random.randbytes(model.SALT_BYTES)
         return salt, model.hash_to_point(self.n, salt + message)
 
     def costs(self, c: Integers, reach: int) -> Integers:
-        """Return s1^2 + s2^2 of each coefficient for s2 from -reach to reach (one row each)."""
+        """Return s1^2 + s2^2 of each coefficient (row) for s2 from -reach to reach (columns)."""
         s2 = np.arange(-reach, reach + 1)
         costs: Integers = model.centred(c[:, None] - K * s2) ** 2 + s2**2
         return costs
 
     def shortest(self, c: Integers) -> Integers:
-        """Return the s2 in reach 60 that gives the shortest signature."""
+        """Return the s2 with coefficients from -60 to 60 that gives the shortest signature."""
         s2: Integers = self.costs(c, 60).argmin(axis=1) - 60
         return s2
 
@@ -73,7 +73,7 @@ class Forger:
         return int(s1 @ s1 + s2 @ s2)
 
     def of_norm(self, c: Integers, target: int) -> Integers | None:
-        """Return an s2 that gives exactly this squared norm, or None if none is found."""
+        """Return an s2 for which the squared norm is exactly `target`, or None if none is found."""
         # All coefficients but three are chosen greedily. The exact remainder is then found by a
         # meet-in-the-middle lookup over all values of the last three.
         order = list(range(self.n))
@@ -117,14 +117,14 @@ class Forger:
         s2: Integers,
         h: Mapping[int, int] | None = None,
     ) -> None:
-        """Add a vector in the algorithm's form; `h` maps positions to the key's non-zero values."""
+        """Add a vector for this s2; `h` maps positions to the non-zero values of the public key."""
         bits = model.compress(list(s2))
         values = [(h or {0: K}).get(i, 0) for i in range(self.n)]
         signature = self.encodings.signature(salt, bits)
         self.encodings.add(family, probe, expected, message, signature, model.encode_key(values))
 
     def norms(self) -> None:
-        """Add norms near the bound, near the second round's, and where 32-bit sums overflow."""
+        """Add vectors with norms near both rounds' bounds, and where 32-bit sums overflow."""
         p, old = self.p, SECOND_ROUND_BOUNDS[self.n]
         targets = [(f"the bound {delta:+d}", p.bound + delta) for delta in (-2, -1, 0, 1, 2)]
         targets += [(f"the second round's bound {delta:+d}", old + delta) for delta in (-1, 0, 1)]
@@ -146,7 +146,7 @@ class Forger:
             self.add("norm", probe, target <= p.bound, b"norm", salt, s2)
 
     def coefficients_of_s2(self) -> None:
-        """Add s2 with one coefficient fixed and all others as short as possible."""
+        """Add vectors with one coefficient of s2 fixed and all others as small as possible."""
         # Seven bits are stored directly, the rest in unary, so 127 and 128 differ in form.
         # The reference code encodes at most 2047.
         for size in (127, 128, 255, 256, 840, 841, 1023, 1024, 2046, 2047):
@@ -168,7 +168,7 @@ class Forger:
         self.add(family, f"s2[{i}] = {value}", expected, b"coefficient", salt, s2)
 
     def coefficients_of_s1(self) -> None:
-        """Add large coefficients of s1, which Falcon does not bound individually."""
+        """Add vectors with large coefficients of s1, which Falcon does not bound individually."""
         for size in (841, 2047, 2048, 4095, 4096, 5600):
             for value in (size, -size):
                 salt, c = self.salted(b"s1")
@@ -180,7 +180,7 @@ class Forger:
                 self.add("coefficient", probe, True, b"s1", salt, s2)
 
     def messages(self) -> None:
-        """Add message lengths, special salts, and hash samples at the rejection limits."""
+        """Add vectors with special message lengths, salts, and hash samples at rejection limits."""
         for length in (0, 1, 95, 96, 97, 136, 1000, 100_000):
             message = bytes(i % 253 for i in range(length))
             salt, c = self.salted(message)
@@ -203,7 +203,7 @@ class Forger:
                 self.add("hash-to-point", probe, True, b"sample", salt, self.shortest(c))
 
     def keys(self) -> None:
-        """Add keys with extreme values at the first and the last position."""
+        """Add vectors under keys with extreme values at the first and the last position."""
         n = self.n
         for probe, h in (
             ("h = 111 x^(n-1)", {n - 1: K}),
@@ -218,7 +218,7 @@ class Forger:
         self.add("key", "h = 0", False, b"key", salt, 0 * c, {0: 0})
 
     def _near(self, c: Integers, h: Mapping[int, int]) -> Integers:
-        """Return a short s2 for a key of 111 or -111 at one position, small elsewhere."""
+        """Return a short s2 for a key that is 111 or -111 at one position and small elsewhere."""
         position = next(i for i, value in h.items() if value in (K, Q - K))
         # Dividing by x^position turns the key into a constant, apart from its small values.
         turned = -model.times(np.eye(self.n, dtype=np.int64)[-position], c) if position else c
@@ -229,7 +229,7 @@ class Forger:
         return s2
 
     def base_signature(self) -> SignatureParts:
-        """Return a signature with zeros and unused bits, the base of other encodings."""
+        """Return a signature whose s2 has zeros and unused bits, for other encodings of it."""
         zeros = (0, 3, self.n - 1)
         while True:
             salt, c = self.salted(b"forms")

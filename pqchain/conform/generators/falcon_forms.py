@@ -1,4 +1,4 @@
-"""Other encodings of one Falcon signature, which can be made without the secret key."""
+"""Alternative encodings of a Falcon signature, which can be made without the secret key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pqchain.conform.vector import Collector
 
 @dataclass(frozen=True, slots=True)
 class SignatureParts:
-    """Parts of a valid signature."""
+    """A message, and the salt and s2 of a valid signature of it."""
 
     message: bytes
     salt: bytes
@@ -21,12 +21,12 @@ class SignatureParts:
 
     @property
     def bits(self) -> str:
-        """The compressed s2."""
+        """Compressed s2, as a string of the digits 0 and 1."""
         return model.compress(list(self.s2))
 
 
 class Encodings:
-    """Generator of the encodings of a signature for one algorithm and one public key."""
+    """Generator of vectors with alternative encodings, for one algorithm and public key."""
 
     def __init__(self, collector: Collector, kind: str, public_key: bytes) -> None:
         self.collector = collector
@@ -37,7 +37,7 @@ class Encodings:
         self.room = self.p.padded_bytes - 41
 
     def signature(self, salt: bytes, bits: str, header: int | None = None) -> bytes:
-        """Return the signature in the algorithm's form: padded with zeros or not."""
+        """Return the encoded signature, padded with zeros if the algorithm's form is padded."""
         head = bytes([0x30 + self.p.log_n if header is None else header])
         body = model.to_bytes(bits)
         return head + salt + (body.ljust(self.room, b"\0") if self.p.padded else body)
@@ -58,7 +58,7 @@ class Encodings:
         )  # fmt: skip
 
     def add_all(self, parts: SignatureParts) -> None:
-        """Add all other encodings of the signature, the key, the salt and the message."""
+        """Add vectors with all changes below of the signature, the key, the salt or the message."""
         self.signs_and_bits(parts)
         self.padding(parts)
         self.truncated(parts)
@@ -68,7 +68,7 @@ class Encodings:
         self.salts(parts)
 
     def signs_and_bits(self, m: SignatureParts) -> None:
-        """Add zeros with the sign bit set, and bits after the last coefficient."""
+        """Add vectors with sign bits set on zeros, or with bits set after the last coefficient."""
         bits = m.bits
         good = self.signature(m.salt, bits)
         self.add("form", "all as it should be", True, m.message, good)
@@ -86,7 +86,7 @@ class Encodings:
             self.add("unused-bits", probe, False, m.message, self.signature(m.salt, other))
 
     def padding(self, m: SignatureParts) -> None:
-        """Add padding that is non-zero, partial, or of the other form."""
+        """Add vectors whose padding is non-zero, partial, or that of the other form."""
         bare = self.signature(m.salt, m.bits)[:41] + model.to_bytes(m.bits)
         full = bare.ljust(self.p.padded_bytes, b"\0")
         room = len(full) - len(bare)
@@ -110,7 +110,7 @@ class Encodings:
             self.add("form", "padded", "acceptable", m.message, full)
 
     def truncated(self, m: SignatureParts) -> None:
-        """Add truncated signatures."""
+        """Add vectors with truncated signatures."""
         good = self.signature(m.salt, m.bits)
         body = model.to_bytes(m.bits)
         for name, other in (
@@ -129,7 +129,7 @@ class Encodings:
         self.add("truncated", "s2 of zero bytes", False, m.message, zeros)
 
     def headers(self, m: SignatureParts) -> None:
-        """Add header bytes with each bit flipped, of other degrees and of other forms."""
+        """Add vectors with each header bit flipped, and with headers of other degrees and forms."""
         right = 0x30 + self.p.log_n
         values = [right ^ 1 << bit for bit in range(8)]
         values += [self.p.log_n, 0x20 + self.p.log_n, 0x50 + self.p.log_n, 0x30, 0x3F, 0xFF]
@@ -138,7 +138,7 @@ class Encodings:
             self.add("header", f"signature header {value:02x}", False, m.message, other)
 
     def uncompressed(self, m: SignatureParts) -> None:
-        """Add the form with 12 bits per coefficient, which a verifier need not support."""
+        """Add vectors in the form with 12 bits per coefficient, whose support is optional."""
         head = bytes([0x50 + self.p.log_n]) + m.salt
         body = model.encode_uncompressed(list(m.s2))
         self.add("form", "uncompressed", "acceptable", m.message, head + body)
@@ -150,7 +150,7 @@ class Encodings:
         self.add("form", probe, False, m.message, head + lowest)
 
     def keys(self, m: SignatureParts) -> None:
-        """Add other and invalid encodings of the public key."""
+        """Add vectors with alternative and invalid encodings of the public key."""
         good = self.signature(m.salt, m.bits)
         h = [int(value) for value in model.decode_key(self.public_key[1:])]
         # Only these values leave room for a second encoding, h + q, in 14 bits.
@@ -172,7 +172,7 @@ class Encodings:
             self.add("key", f"public key: {name}", False, m.message, good, other)
 
     def salts(self, m: SignatureParts) -> None:
-        """Add changed salts and messages, and a message byte moved into the salt."""
+        """Add vectors with changed salts and messages, and a message byte moved into the salt."""
         good = self.signature(m.salt, m.bits)
         for i in (0, 1, 20, 38, 39):
             changed = good[: 1 + i] + bytes([good[1 + i] ^ 1]) + good[2 + i :]

@@ -1,4 +1,4 @@
-"""Falcon vectors under a key of liboqs, with signatures moved to the bound by the secret key.
+"""Falcon vectors under a key of liboqs; the secret key is used to reach norms near the bound.
 
 Adding a multiple of (g, -f) to a signature (s1, s2) gives another solution of the verification
 equation. As f and g are short, adding one or two such vectors reaches any squared norm near the
@@ -19,14 +19,14 @@ from pqchain.conform.vector import Collector
 from pqchain.crypto import native, open_signer
 
 BUILD = "liboqs-0.13/ref"
-"""Build that generates keys and signs; integer arithmetic gives the same bytes everywhere."""
+"""Implementation that signs; its integer arithmetic gives the same bytes on every machine."""
 
 SECRET_BITS = {512: 6, 1024: 5}
 """Bits per coefficient of f and g in an encoded secret key (section 3.11.5), by n."""
 
 
 def extend(collector: Collector) -> None:
-    """Add the vectors of an algorithm under an honest key. Raises Unsupported without BUILD."""
+    """Add an algorithm's vectors under an honest key. Raises Unsupported if BUILD is missing."""
     p = PARAMETER_SETS[collector.algorithm]
     honest = key_and_signatures(p.n)
     encodings = Encodings(collector, "honest", honest.public_key)
@@ -77,7 +77,7 @@ key_and_signatures = cache(HonestSignatures)
 
 @cache
 def at_the_bound(n: int) -> list[tuple[int, bytes, bytes, Integers]]:
-    """Return (difference from the bound, message, salt, s2) for the differences -1, 0, 1 and 2."""
+    """Return (squared norm - bound, message, salt, s2) for the differences -1, 0, 1 and 2."""
     honest, p = key_and_signatures(n), PARAMETER_SETS[f"Falcon-{n}"]
     shifter, results = SignatureShifter(honest), []
     for delta in (-1, 0, 1, 2):
@@ -100,7 +100,7 @@ def at_the_bound(n: int) -> list[tuple[int, bytes, bytes, Integers]]:
 
 
 class SignatureShifter:
-    """Shifts of signatures by (g, -f) times powers of x, and by their negatives."""
+    """Changes norms of signatures by adding (g, -f) times powers of x, or their negatives."""
 
     def __init__(self, honest: HonestSignatures) -> None:
         n = len(honest.f)
@@ -122,10 +122,10 @@ class SignatureShifter:
         return products
 
     def shifted(self, point: Integers, target: int) -> Integers | None:
-        """Return the point shifted to this squared norm, or None if that fails."""
+        """Return `point`, (s1, s2), shifted to the squared norm `target`; None if that fails."""
         n = len(self.vectors) // 2
         missing = target - int(point @ point)
-        # Increase of the squared norm by each vector, of the point and of its second half, s2.
+        # Increase of the squared norm of (s1, s2), and of s2 alone, by each vector.
         gain = 2 * (self.vectors @ point) + self.length
         longer = 2 * (self.vectors[:, n:] @ point[n:]) + int(self.second_products[0, 0])
         for _ in range(1000):

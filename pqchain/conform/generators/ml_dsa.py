@@ -18,14 +18,14 @@ from pqchain.conform.vector import Collector, Vector
 
 MESSAGE = b"boundary"
 LANES = ((0, 7), (0, 8), (1, 8), (2, 131), (-1, 248))
-"""(row, coefficient) at the ends of vector registers, in addition to the ends of polynomials."""
+"""Positions (row, coefficient) at ends of SIMD registers, besides the ends of polynomials."""
 RHO = bytes(range(32))
 
 Rounding = Callable[[ParameterSet, Integers, Integers], Integers]
 
 
 def collect(algorithm: str, *more: Callable[[Collector], None]) -> tuple[Vector, ...]:
-    """Return the vectors of an algorithm under crafted keys, and those added by `more`."""
+    """Return an algorithm's vectors under crafted keys, and those that the functions `more` add."""
     collector = Collector(algorithm)
     forger = Forger(collector)
     forger.bounds_on_z()
@@ -98,7 +98,7 @@ class Forger:
         )  # fmt: skip
 
     def bounds_on_z(self) -> None:
-        """Add the greatest allowed and least forbidden coefficients and the encoding's limits."""
+        """Add vectors with the largest valid, smallest invalid and extreme values of z."""
         p = self.p
         edges = [sign * (p.bound + step) for step in (-1, 0, 1) for sign in (1, -1)]
         # A faulty loop may skip the first or last polynomial, or one end of its coefficients.
@@ -121,7 +121,7 @@ class Forger:
         self.add("z-bound", f"z[{column}][{n}] = {value}", abs(value) < self.p.bound, z=z)
 
     def roundings(self) -> None:
-        """Add hints at the edges of rounding intervals and at both ends of the high parts."""
+        """Add vectors with hints at the edges of rounding intervals and at extreme high parts."""
         p, gamma2 = self.p, self.p.gamma2
         targets = [
             2 * gamma2 * high + low
@@ -149,13 +149,13 @@ class Forger:
                 self.add("rounding", probe, False, z=z, hints=hint, rho=rho, rounding=rounding)
 
     def encoded_hints(self, positions: Sequence[int], counters: Sequence[int]) -> bytes:
-        """Return encoded hints; the last counter fills the remaining rows."""
+        """Return encoded hints; the last counter is repeated for each remaining row."""
         p = self.p
         filled = [*counters, *[counters[-1]] * (p.rows - len(counters))]
         return bytes([*positions, *[0] * (p.omega - len(positions)), *filled])
 
     def hint_counters(self) -> None:
-        """Add the maximum number of hints, and invalid counters."""
+        """Add vectors with the maximum number of hints, and with invalid counters."""
         omega, last = self.p.omega, self.p.rows - 1
         for row in range(self.p.rows):
             full = self.no_hints.copy()
@@ -180,7 +180,7 @@ class Forger:
             self.add("hint-counters", probe, False, hint_bytes=hint_bytes)
 
     def hint_order(self) -> None:
-        """Add hint positions in ascending order, which is required, and in other orders."""
+        """Add vectors with hint positions in ascending order, as required, and in other orders."""
         last = self.p.rows - 1
         for probe, valid, positions, counters in (
             ("three hints in two rows", True, [3, 5, 4], [2, 3]),
@@ -198,7 +198,7 @@ class Forger:
             self.add("hint-order", probe, valid, hint_bytes=self.encoded_hints(positions, counters))
 
     def hint_padding(self) -> None:
-        """Add non-zero bytes after the last hint."""
+        """Add vectors with non-zero bytes after the last hint."""
         omega, last = self.p.omega, [0] * (self.p.rows - 1) + [1]
         for value in (1, 128, 255):
             for probe, positions, counters in (
@@ -216,7 +216,7 @@ class Forger:
         )
 
     def challenges(self) -> None:
-        """Add changes of every byte of the challenge hash."""
+        """Add vectors with a change in each byte of the challenge hash."""
         # With t1 = 0 the challenge has no effect on w', so only the comparison can reject a change.
         good = self.add("challenge", "challenge as it should be", True)
         key = bytes(self.p.public_key_bytes)
@@ -231,7 +231,7 @@ class Forger:
         self.add_signed("challenge", "challenge of zeros", False, key, zeros)
 
     def challenge_with_a_zero(self, key: bytes) -> None:
-        """Add a challenge that begins with a zero byte, where a C string comparison would stop."""
+        """Add challenges that begin with a zero byte, where a C string comparison would stop."""
         p = self.p
         prefix = b"\0\0" if p.standard else b""
         mu = model.message_hash(p, key, MESSAGE, prefix)
@@ -249,7 +249,7 @@ class Forger:
             self.add_signed("challenge", probe, False, key, bytes(changed))
 
     def contexts(self) -> None:
-        """Add contexts, each with a copy of its signature without the context."""
+        """Add a vector per context, and one with the same signature and no context."""
         key = bytes(self.p.public_key_bytes)
         for context in (b"c", b"context", bytes(254), bytes(range(255))):
             probe = f"context of {len(context)} bytes"
@@ -257,7 +257,7 @@ class Forger:
             self.add_signed("context", f"{probe}, left out", False, key, signature)
 
     def unusual_keys(self) -> None:
-        """Add keys with maximal, mixed and sparse t1, with z at its bound."""
+        """Add vectors under keys with maximal, mixed and sparse t1, with z at its bound."""
         p = self.p
         full = np.full((p.rows, N), 1023)
         mixed = self.random.integers(0, 2, (p.rows, N)) * 1023
@@ -283,7 +283,7 @@ class Forger:
     def _signed(
         self, family: str, probe: str, valid: bool, kind: str, t1: Integers, z: Integers
     ) -> None:
-        """Add a signature with this z: commit to the high parts of A z, correct w' with hints."""
+        """Add a vector with this z: commit to the high parts of A z, correct w' with hints."""
         p = self.p
         public_key = RHO + model.pack(t1, 10)
         high, _ = model.decompose(p, model.product(p, RHO, z))

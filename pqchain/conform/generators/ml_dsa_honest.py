@@ -30,7 +30,7 @@ def extend(collector: Collector) -> None:
 
 
 class HonestVectors:
-    """Generator of vectors under one honest key pair, with a steerable signer."""
+    """Generator of vectors under one honest key pair; the signer can choose values of z."""
 
     def __init__(self, collector: Collector) -> None:
         self.collector = collector
@@ -68,7 +68,7 @@ class HonestVectors:
         value: int | None = None,
         condition: Callable[[bytes], bool] = lambda signature: True,
     ) -> bytes:
-        """Return a signature with this `value` of z at `position` that satisfies `condition`.
+        """Return a signature that satisfies `condition` and whose z has `value` at `position`.
 
         `prefix` precedes the message; `public_key` is hashed in place of the honest key.
         """
@@ -79,7 +79,7 @@ class HonestVectors:
         )
 
     def bounds_on_z(self) -> None:
-        """Add z at its bound, for verifiers that reject t1 = 0."""
+        """Add vectors with z at its bound, for verifiers that reject t1 = 0."""
         bound = self.p.bound
         for column, n in ((0, 0), (0, N - 1), (self.p.columns - 1, 0), (self.p.columns - 1, N - 1)):
             for value in (bound - 1, 1 - bound, bound, -bound, bound + 1, -bound - 1):
@@ -88,7 +88,7 @@ class HonestVectors:
                 self.add("z-bound", probe, abs(value) < bound, signature)
 
     def hints(self) -> None:
-        """Add an honest signature, and other encodings of its hints."""
+        """Add vectors with an honest signature, and with invalid encodings of its hints."""
         p = self.p
         start = p.signature_bytes - p.omega - p.rows
 
@@ -123,7 +123,7 @@ class HonestVectors:
             put("hint-padding", f"last byte of padding {value}", last, counts)
 
     def messages_and_contexts(self) -> None:
-        """Add message lengths, and contexts of up to 255 bytes and longer."""
+        """Add vectors with several message lengths, with contexts of up to 255 bytes and longer."""
         for length in BLOCKS:
             message = bytes(i * 7 % 251 for i in range(length))
             signature = self.sign(message)
@@ -162,7 +162,7 @@ class HonestVectors:
             self.add("context", name, False, self.sign(prefix=prefix))
 
     def lengths(self) -> None:
-        """Add signatures and keys of wrong lengths, and signatures made for such keys."""
+        """Add vectors with signatures and keys of wrong lengths, and signatures for such keys."""
         p = self.p
         good, key = self.sign(), self.key.public_key
         self.add("length", "all lengths as they should be", True, good)

@@ -1,4 +1,4 @@
-"""Result of a single verification rule: whether it holds, its source, and the numbers."""
+"""Results of verification rules, and the base class of the verifier models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Check:
     name: str
     """A short name of the rule, such as "bound on z"."""
     rule: str
-    """Its source, such as "FIPS 204, algorithm 8, line 13"."""
+    """Source of the rule, such as "FIPS 204, algorithm 8, line 13"."""
     holds: bool
     detail: str
     open: bool = False
@@ -22,7 +22,7 @@ class Check:
 
 
 class Model(ABC):
-    """Verifier model of a specification with one parameter set."""
+    """Model of the verifier in a specification, for one parameter set."""
 
     @abstractmethod
     def __init__(self, name: str) -> None: ...
@@ -31,7 +31,7 @@ class Model(ABC):
     def checks(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
     ) -> Iterator[Check]:
-        """Yield the result of each rule, up to one without which the others cannot be applied."""
+        """Yield the result of each rule; stop at a failure that makes the others inapplicable."""
 
     def verify(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""

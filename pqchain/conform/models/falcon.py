@@ -57,13 +57,13 @@ PARAMETER_SETS = {
 
 
 def centred(values: Integers) -> Integers:
-    """Return representatives modulo q in (-q/2, q/2)."""
+    """Reduce values modulo q to representatives in (-q/2, q/2)."""
     reduced: Integers = (values + Q // 2) % Q - Q // 2
     return reduced
 
 
 def times(a: Integers, b: Integers) -> Integers:
-    """Return the product modulo x^n + 1, over the integers."""
+    """Return the product of two polynomials modulo x^n + 1, over the integers."""
     # The convolution of int64 arrays is exact; x^n = -1 folds its upper half back with a minus.
     n = len(a)
     full = np.convolve(a, b)
@@ -81,7 +81,7 @@ def samples_used(n: int, data: bytes, limit: int = 5 * Q) -> Integers:
 
 @lru_cache(maxsize=4096)
 def hash_to_point(n: int, data: bytes, limit: int = 5 * Q) -> Integers:
-    """Return the n coefficients of the hash of `data`: salt and message (algorithm 3)."""
+    """Return the n coefficients to which `data`, salt and message, hashes (algorithm 3)."""
     samples = samples_used(n, data, limit)
     return samples[samples < limit] % Q
 
@@ -98,13 +98,13 @@ def to_bits(data: bytes) -> str:
 
 
 def compress(s2: Sequence[int]) -> str:
-    """Return the bits of s2: sign, seven low bits, rest in unary (algorithm 17)."""
+    """Compress s2 to bits: for each value, sign, seven low bits, rest in unary (algorithm 17)."""
     return "".join(f"{int(v < 0)}{abs(v) & 127:07b}{'0' * (abs(v) >> 7)}1" for v in map(int, s2))
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Decoded bits of s2."""
+    """Result of decoding the compressed bits of s2."""
 
     s2: list[int]
     """The coefficients; fewer than n if the bits end early."""
@@ -114,7 +114,7 @@ class Decoded:
 
 @lru_cache(maxsize=4096)
 def decompress(n: int, data: bytes) -> Decoded:
-    """Decode n coefficients (algorithm 18), without the checks of the algorithm."""
+    """Decode n coefficients (algorithm 18), without the validity checks of the algorithm."""
     bits, at = to_bits(data), 0
     s2: list[int] = []
     minus_zeros = []
@@ -139,12 +139,12 @@ def encode_key(coefficients: Sequence[int], header: int | None = None) -> bytes:
 
 @lru_cache(maxsize=256)
 def decode_key(body: bytes) -> Integers:
-    """Return the 14-bit values of a public key without its header; they may exceed q."""
+    """Return the 14-bit values of a public key without its header; values of q or more are kept."""
     bits = np.unpackbits(np.frombuffer(body, np.uint8)).reshape(-1, 14)
     values: Integers = bits @ (np.int64(1) << np.arange(13, -1, -1))
     return values
 
 
 def encode_uncompressed(s2: Sequence[int]) -> bytes:
-    """Return 12 bits per coefficient, in two's complement (section 3.11.3, cc = 10)."""
+    """Encode s2 with 12 bits per coefficient, in two's complement (section 3.11.3, cc = 10)."""
     return to_bytes("".join(f"{int(value) & 4095:012b}" for value in s2))

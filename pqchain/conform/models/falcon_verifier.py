@@ -27,10 +27,10 @@ def _first_half(h: bytes, s2: tuple[int, ...], salt: bytes, message: bytes, limi
 
 
 class FalconVerifier(Model):
-    """Falcon verifier with one parameter set; its methods are the rules, in order of use."""
+    """Falcon verifier for one parameter set; its methods are the rules, in order of application."""
 
     sample_limit = 5 * Q
-    """Hash samples from this value on are rejected (algorithm 3)."""
+    """Hash samples of this value or more are rejected (algorithm 3)."""
 
     def __init__(self, name: str) -> None:
         self.parameters = model.PARAMETER_SETS[name]
@@ -38,11 +38,11 @@ class FalconVerifier(Model):
     def checks(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
     ) -> Iterator[Check]:
-        """Yield the result of each rule, up to one without which the others cannot be applied."""
+        """Yield the result of each rule; stop at a failure that makes the others inapplicable."""
         p = self.parameters
         section = "Falcon 1.2, section 3.11.4"
         if context:
-            # Without a place for the context in the hash, no other rule can be applied.
+            # Falcon's hash does not cover a context, so no other rule can be applied.
             yield Check("context", "Falcon 1.2, algorithm 16", False, "Falcon has no context")
             return
         fits = self.key_fits(len(public_key))
@@ -61,7 +61,7 @@ class FalconVerifier(Model):
         yield from self.signature_checks(message, signature, h)
 
     def signature_checks(self, message: bytes, signature: bytes, h: bytes) -> Iterator[Check]:
-        """Yield the rules on a signature; `h` is a key of the right length without its header."""
+        """Yield the results of the signature rules; `h` is a key of valid length, headerless."""
         p = self.parameters
         section = "Falcon 1.2, section 3.11.3"
         enough = len(signature) > 1 + SALT_BYTES
@@ -90,7 +90,7 @@ class FalconVerifier(Model):
         yield from self.norm_checks(message, salt, decoded.s2, h)
 
     def padding_checks(self, body: bytes, used_bits: int) -> Iterator[Check]:
-        """Yield the rules on the bits and bytes after the last coefficient."""
+        """Yield the results of the rules on the bits and bytes after the last coefficient."""
         p = self.parameters
         used = -(-used_bits // 8)
         spare = model.to_bits(body[used - 1 : used])[used_bits - 8 * (used - 1) :]
@@ -112,8 +112,8 @@ class FalconVerifier(Model):
         length = 1 + SALT_BYTES + len(body)
         is_padded, is_unpadded = length == p.padded_bytes, not padding
         fits = self.length_fits(length, len(padding))
-        # The specification defines padded and unpadded signatures. A complete one of the other form
-        # is open; any other length is invalid.
+        # The specification defines padded and unpadded signatures. It leaves open whether to accept
+        # a complete signature of the other form; any other length is invalid.
         yield Check(
             "form",
             "Falcon 1.2, section 3.11.3",
@@ -126,7 +126,7 @@ class FalconVerifier(Model):
     def uncompressed_checks(
         self, message: bytes, salt: bytes, body: bytes, h: bytes
     ) -> Iterator[Check]:
-        """Yield the rules on the uncompressed form, which a verifier need not support."""
+        """Yield the results of the rules on the uncompressed form, whose support is optional."""
         detail = "the form is uncompressed (cc = 10); expected the compressed form"
         form = "Falcon 1.2, section 3.11.3"
         yield Check("form", form, False, detail, open=True)
@@ -141,7 +141,7 @@ class FalconVerifier(Model):
     def norm_checks(
         self, message: bytes, salt: bytes, s2: Sequence[int], h: bytes
     ) -> Iterator[Check]:
-        """Yield the rules on the size of coefficients and on the norm."""
+        """Yield the results of the rules on the size of coefficients and on the norm."""
         p = self.parameters
         longest = max(map(abs, s2))
         yield Check(
@@ -169,7 +169,7 @@ class FalconVerifier(Model):
         return header == self.parameters.log_n
 
     def large_values(self, h: Integers) -> list[int]:
-        """Return the positions of values of at least q."""
+        """Return the positions of key values that are at least q."""
         return [int(i) for i in np.flatnonzero(h >= Q)]
 
     def header_fits(self, header: int) -> bool:
@@ -177,7 +177,7 @@ class FalconVerifier(Model):
         return header == 0x30 + self.parameters.log_n
 
     def signed_zeros(self, decoded: Decoded) -> list[int]:
-        """Return the positions of zeros with the sign bit set."""
+        """Return the positions of zero coefficients of s2 with the sign bit set."""
         return decoded.minus_zeros
 
     def unused_bits_fit(self, spare: str) -> bool:

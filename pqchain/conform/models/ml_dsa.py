@@ -1,8 +1,8 @@
 """Parameter sets, arithmetic and encodings of ML-DSA (FIPS 204) and Dilithium (round 3, v3.1).
 
 Written from the two specifications, independent of the tested C code: polynomials are multiplied
-through the matrix of all powers of the roots, in exact 64-bit integers. Slow; nothing is secret, so
-nothing is constant time.
+through the matrix of all powers of the roots, in exact 64-bit integers. The code is slow and not
+constant-time, because verification has no secret inputs.
 """
 
 from __future__ import annotations
@@ -107,32 +107,32 @@ FORWARD, INVERSE = _transform()
 
 
 def transform(polynomials: Integers) -> Integers:
-    """Return the values at all roots of polynomials, one per row (rows x 256)."""
+    """Return the values of polynomials, one per row (rows x 256), at all roots (the NTT)."""
     # Exact: 256 products below 2^46 stay below 2^54.
     values: Integers = (FORWARD @ (polynomials % Q).T % Q).T
     return values
 
 
 def inverse(values: Integers) -> Integers:
-    """Return polynomials from their values at all roots, with coefficients in [0, q)."""
+    """Return the polynomials with these values at all roots; coefficients are in [0, q)."""
     polynomials: Integers = (INVERSE @ (values % Q).T % Q).T
     return polynomials
 
 
 def centred(values: Integers) -> Integers:
-    """Return representatives modulo q in (-q/2, q/2)."""
+    """Reduce values modulo q to representatives in (-q/2, q/2)."""
     reduced = values % Q
     return np.where(reduced > Q // 2, reduced - Q, reduced)
 
 
 def pack(values: Integers, bits: int) -> bytes:
-    """Encode each value in this number of bits, lowest first (FIPS 204, algorithm 16)."""
+    """Encode each value with `bits` bits, the lowest bit first (FIPS 204, algorithm 16)."""
     digits = (values.reshape(-1, 1) >> np.arange(bits)) & 1
     return np.packbits(digits.astype(np.uint8), bitorder="little").tobytes()
 
 
 def unpack(data: bytes, bits: int) -> Integers:
-    """Decode rows of 256 values of this number of bits (FIPS 204, algorithm 18)."""
+    """Decode rows of 256 values with `bits` bits each (FIPS 204, algorithm 18)."""
     digits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little").reshape(-1, bits)
     values: Integers = digits @ (np.int64(1) << np.arange(bits, dtype=np.int64))
     return values.reshape(-1, N)
@@ -140,7 +140,7 @@ def unpack(data: bytes, bits: int) -> Integers:
 
 @lru_cache(maxsize=64)
 def expand_a(parameters: ParameterSet, rho: bytes) -> Integers:
-    """Return the public matrix, transformed: rows x columns x 256 (FIPS 204, algorithm 32)."""
+    """Return the NTT of the matrix A, as rows x columns x 256 (FIPS 204, algorithm 32)."""
     matrix = np.empty((parameters.rows, parameters.columns, N), dtype=np.int64)
     for row in range(parameters.rows):
         for column in range(parameters.columns):
@@ -188,7 +188,7 @@ def encode_hints(parameters: ParameterSet, hints: Integers) -> bytes:
 
 
 def read_hints(parameters: ParameterSet, data: bytes) -> Integers:
-    """Return the hints (rows x 256), also of an invalid encoding.
+    """Return the decoded hints (rows x 256), also for an invalid encoding.
 
     The order of positions and the padding are not checked. With counters above omega, the bytes of
     the counters are read as positions.
@@ -230,6 +230,6 @@ def message_hash(
 
 
 def challenge_hash(parameters: ParameterSet, mu: bytes, high: Integers) -> bytes:
-    """Return the challenge hash, the first part of a signature, for corrected high parts."""
+    """Return the challenge hash (first part of a signature) of mu and corrected high parts."""
     bits = (parameters.high_parts - 1).bit_length()
     return shake_256(mu + pack(high, bits)).digest(parameters.challenge_bytes)

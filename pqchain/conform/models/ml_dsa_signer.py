@@ -18,7 +18,7 @@ from pqchain.conform.models.ml_dsa import PARAMETER_SETS, D, Integers, N, Parame
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Key:
-    """Parts of a key pair; the representation omits them, as they are secret."""
+    """Parts of a key pair; `repr` omits all of them, because some are secret."""
 
     parameters: ParameterSet
     rho: bytes
@@ -46,7 +46,7 @@ class Response:
     """Whether at most omega hints correct w' to the committed high parts."""
 
     def encoded(self, parameters: ParameterSet) -> bytes:
-        """Return the encoded signature (FIPS 204, algorithm 26) of at most omega hints."""
+        """Return the encoded signature (FIPS 204, algorithm 26); needs at most omega hints."""
         z = ml_dsa.pack(parameters.gamma1 - self.z, parameters.gamma1_bits + 1)
         return self.seed + z + ml_dsa.encode_hints(parameters, self.hints)
 
@@ -65,7 +65,7 @@ def generate(name: str, seed: bytes) -> Key:
 
 
 def _short(p: ParameterSet, secret_seed: bytes, nonce: int) -> list[int]:
-    """Return 256 coefficients in [-eta, eta] (FIPS 204, algorithms 15 and 31)."""
+    """Return a polynomial with coefficients in [-eta, eta] (FIPS 204, algorithms 15 and 31)."""
     # beta = tau * eta
     eta = p.beta // p.tau
     stream = shake_256(secret_seed + nonce.to_bytes(2, "little")).digest(1024)
@@ -99,7 +99,7 @@ def respond(key: Key, mu: bytes, y: Integers) -> Response:
 
 
 def sign(key: Key, message: bytes, context: bytes = b"", *, rnd: bytes = bytes(32)) -> bytes:
-    """Return a signature with 32 bytes of randomness `rnd` (FIPS 204, algorithms 2 and 7)."""
+    """Return a signature made with 32 random bytes `rnd` (FIPS 204, algorithms 2 and 7)."""
     p = key.parameters
     mu = ml_dsa.message_hash(p, key.public_key, message, ml_dsa.prefix(p, context))
     mask_seed = shake_256(key.signing_seed + rnd + mu).digest(64)
@@ -127,7 +127,7 @@ def steered(
     value: int | None = None,
     condition: Callable[[bytes], bool] = lambda signature: True,
 ) -> bytes:
-    """Return a signature that satisfies `condition`, with this `value` of z at `position`.
+    """Return a signature that satisfies `condition` and whose z has `value` at `position`.
 
     All other coefficients of z are within the bound. Raises AssertionError if 20,000 masking
     vectors give no such signature.

@@ -19,7 +19,7 @@ from pqchain.conform.models.ml_dsa import PARAMETER_SETS, Integers, ParameterSet
 
 @lru_cache(maxsize=8192)
 def _commitment_of(parameters: ParameterSet, z: bytes, seed: bytes, public_key: bytes) -> Integers:
-    """Return w' for encoded values. Cached, because most mutants share the result."""
+    """Return w' for an encoded z and public key. Cached, because most mutants share the result."""
     return model.commitment(
         parameters,
         public_key[:32],
@@ -39,7 +39,7 @@ def _compared(signed: bytes, computed: bytes) -> str:
 
 
 class MLDSAVerifier(Model):
-    """ML-DSA or Dilithium verifier with one parameter set; its methods are the rules."""
+    """ML-DSA or Dilithium verifier for one parameter set; its methods are the rules."""
 
     def __init__(self, name: str) -> None:
         self.parameters = PARAMETER_SETS[name]
@@ -47,13 +47,13 @@ class MLDSAVerifier(Model):
     def checks(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
     ) -> Iterator[Check]:
-        """Yield the result of each rule; after a wrong length, the others cannot be applied."""
+        """Yield the result of each rule; stop at a wrong length, as no other rule applies then."""
         p = self.parameters
         lengths = self.lengths(signature, public_key, context)
         yield from lengths
         if not all(check.holds for check in lengths):
             return
-        # Lengths can only exceed the standard's here in a mutant that truncates longer input.
+        # Only in a mutant that truncates longer input can lengths exceed the standard's here.
         signature, shortened = signature[: p.signature_bytes], public_key[: p.public_key_bytes]
         seed, rest = signature[: p.challenge_bytes], signature[p.challenge_bytes :]
         z_bytes, hint_bytes = rest[: p.z_bytes], rest[p.z_bytes :]

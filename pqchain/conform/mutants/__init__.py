@@ -20,12 +20,12 @@ __all__ = ["CAUGHT", "caught", "detection_table", "mutants", "survives", "surviv
 CAUGHT = Contract.of(
     "conform-mutants", ("str", "algorithm mutant source family"), ("Int64", "vectors caught")
 )
-"""A row for each mutant, source of vectors and family: number of vectors, and of those with an
-unexpected verdict. Vectors whose expected result is "acceptable" do not count."""
+"""A row for each mutant, source of vectors and family: the number of vectors, and of those on which
+the mutant's verdict is wrong. Vectors whose expected result is "acceptable" do not count."""
 
 
 def mutants(algorithm: str) -> dict[str, Model]:
-    """Return the mutants of an algorithm by the name of their defect."""
+    """Return the mutants of an algorithm, keyed by the name of the defect."""
     correct = type(model(algorithm))
     mutants: dict[str, Model] = {}
     known = ml_dsa.MUTANTS if scheme(algorithm) == "ml-dsa" else falcon.MUTANTS
@@ -37,7 +37,7 @@ def mutants(algorithm: str) -> dict[str, Model]:
 
 
 def caught(sources: Mapping[str, Sequence[Vector]], *, progress: bool = False) -> pd.DataFrame:
-    """Return CAUGHT for vectors by source, such as {"ours": vectors}; ten seconds an algorithm."""
+    """Return a CAUGHT frame for vectors by source, as {"ours": vectors}; 10 s per algorithm."""
     rows = []
     names = dict.fromkeys(v.algorithm for vectors in sources.values() for v in vectors)
     for algorithm in names:
@@ -60,7 +60,7 @@ def _counts_by_family(verifier: Model, vectors: Iterable[Vector]) -> list[tuple[
 
 
 def survives(verifier: Model, vectors: Iterable[Vector]) -> bool:
-    """Return whether all vectors get the expected verdict; stop at the first that does not."""
+    """Return whether the verdict on every vector is as expected; stop at the first that is not."""
     return not any(_differs(verifier, v) for v in vectors if v.expected != "acceptable")
 
 
@@ -76,7 +76,7 @@ def survivors(frame: pd.DataFrame, source: str = "ours") -> list[tuple[str, str]
 
 
 def detection_table(frame: pd.DataFrame) -> Table:
-    """Return a row for each mutant: detections by source, and the detecting families of "ours"."""
+    """Return a table of mutants: detections per source, and families of "ours" that detect them."""
     others = [name for name in dict.fromkeys(frame["source"]) if name != "ours"]
     columns = [
         *map(Column, ("algorithm", "mutant")),

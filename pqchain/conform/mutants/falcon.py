@@ -31,7 +31,7 @@ def _first_half(**changed: Any) -> dict[str, Any]:
 
 
 def _padding(ignored: Callable[[int, int], bool]) -> dict[str, Any]:
-    """Override the padding rules: accept the padded form, and ignore some bytes of the padding."""
+    """Return padding rules that accept the padded form and ignore some bytes of the padding."""
 
     def faults(self: FalconVerifier, padding: bytes) -> list[int]:
         return [i for i, byte in enumerate(padding) if byte and not ignored(i, len(padding))]
@@ -106,4 +106,4 @@ MUTANTS: dict[str, dict[str, Any]] = {
     "hash: salt's last byte left out": _first_half(salt=lambda salt: salt[:-1] + b"\0"),
     "hash: message left out": _first_half(message=lambda message: b""),
 }
-"""Overridden methods of the model, by the name of the defect."""
+"""Methods that each mutant overrides in the model, by the name of the defect."""

@@ -13,10 +13,10 @@ import numpy as np
 from pqchain.conform.models.ml_dsa import Integers, Q, use_hint
 from pqchain.conform.models.ml_dsa_verifier import MLDSAVerifier
 
-# Sets with a challenge hash of more than 32 bytes. With 32 bytes these mutants equal the model.
+# Parameter sets with challenge hashes above 32 bytes. With 32, these mutants equal the model.
 LONG_CHALLENGE = ("ML-DSA-65", "ML-DSA-87")
 
-# Sets with 44 high parts. With 16, packing into four bits wraps around without an explicit rule.
+# Parameter sets with 44 high parts. With 16, packing into four bits wraps around by itself.
 HIGH_PARTS_44 = ("ML-DSA-44",)
 
 
@@ -201,4 +201,4 @@ MUTANTS: dict[str, dict[str, Any]] = {
     "key: t1 = 0 refused": _key_rejected(lambda t1: not any(t1)),
     "key: t1 = 1023 refused": _key_rejected(lambda t1: set(t1) == {255}),
 }
-"""Overridden methods of the model, by the name of the defect; `only` restricts parameter sets."""
+"""Methods that each mutant overrides, by the name of the defect; `only` lists parameter sets."""

@@ -21,7 +21,7 @@ _LICENCE = re.compile(r"licen[cs]e|copying|notice|copyright", re.IGNORECASE)
 
 
 def linked(metadata: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the packages linked by the root, without the root, build scripts and tests."""
+    """Return the packages linked by the root package, without itself, build scripts and tests."""
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     root = metadata["resolve"]["root"]
