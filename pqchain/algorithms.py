@@ -49,7 +49,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
-    """An implementation: `library/variant`, and the CPU features and files it requires."""
+    """An implementation, named `library/variant`, with the CPU features and files it requires."""
 
     name: str
     description: str
@@ -71,7 +71,7 @@ class Implementation:
 
     @property
     def timed_in_c(self) -> bool:
-        """Whether the timed loop in C can call it directly."""
+        """Whether the timing loop in C can call the implementation directly."""
         return bool(self.library) and not self.package
 
 
@@ -99,7 +99,7 @@ class Algorithm:
     source: str = ""
     """Provenance of a user-defined scheme; "" for built-in ones."""
     given_seconds: tuple[tuple[str, float], ...] = ()
-    """(operation, seconds) of a scheme that is given by numbers; empty otherwise."""
+    """(operation, seconds) of a scheme that the user defined by numbers; empty otherwise."""
 
     @property
     def signature_varies(self) -> bool:
@@ -108,22 +108,22 @@ class Algorithm:
 
     @property
     def operations(self) -> tuple[str, ...]:
-        """Operations of its kind."""
+        """Operations of the algorithm's kind, signature or KEM."""
         return SIGNATURE_OPERATIONS if self.kind == "signature" else KEM_OPERATIONS
 
     @property
     def family_facts(self) -> Family:
-        """Row of its family; for a user-defined scheme, a row without security claims."""
+        """The algorithm's family; for a user-defined scheme, a family without security claims."""
         return FAMILIES.get(self.family, _USER_FAMILY)
 
     def sized_for(self, implementation: str) -> Algorithm:
-        """Return the algorithm with its sizes in that implementation."""
+        """Return the algorithm with the sizes that the named implementation uses."""
         # Versions of a library may differ: McEliece's ciphertexts have other lengths in liboqs 0.7.
         sizes = _OFFERS["sizes"].get(self.name, {}).get(implementation.partition("/")[0])
         return replace(self, **sizes) if sizes else self
 
     def note(self, implementation: str) -> str:
-        """Return a remark on the times of that implementation; "" if there is none."""
+        """Return a remark on the algorithm's times in an implementation; "" if there is none."""
         return str(_OFFERS["notes"].get(self.name, {}).get(implementation, ""))
 
 
@@ -148,7 +148,7 @@ _USER_FAMILY = Family(
 )
 
 GIVEN = "given"
-"""Name of the implementation of schemes that are given by numbers."""
+"""Name of the implementation of schemes that the user defined by numbers."""
 
 _FOLDER = installation.data("algorithms")
 _OFFERS = installation.read_toml(_FOLDER / "offers.toml")
@@ -208,7 +208,7 @@ _BY_ANY_NAME = {
 
 
 def get(name: str | Algorithm) -> Algorithm:
-    """Return the algorithm of that name or alias, without regard to case.
+    """Return the algorithm with the given name or alias; case is ignored.
 
     An `Algorithm` is returned unchanged. Raises UnknownAlgorithm, which suggests similar names.
 
@@ -224,7 +224,7 @@ def get(name: str | Algorithm) -> Algorithm:
 
 
 def split_hybrid(name: str) -> tuple[str, ...]:
-    """Return the canonical names of algorithms joined by "+". Raises UnknownAlgorithm.
+    """Split a hybrid's name at "+" into canonical algorithm names. Raises UnknownAlgorithm.
 
     >>> split_hybrid("ECDSA-secp256k1+SPHINCS+-SHA2-128f-simple")
     ('ECDSA-secp256k1', 'SPHINCS+-SHA2-128f-simple')
@@ -243,7 +243,7 @@ def split_hybrid(name: str) -> tuple[str, ...]:
 def names(
     kind: Kind | None = None, *, family: str | None = None, everything: bool = False
 ) -> list[str]:
-    """Return canonical names, of the default build only unless `everything` is set."""
+    """Return the names of the algorithms of the default build, or of all if `everything` is set."""
     return [
         algorithm.name
         for algorithm in ALGORITHMS.values()
@@ -254,7 +254,7 @@ def names(
 
 
 def implementation(name: str) -> Implementation:
-    """Return the implementation of that name, in any case. Raises UnknownImplementation."""
+    """Return the implementation with this name; case is ignored. Raises UnknownImplementation."""
     folded = name.casefold() if isinstance(name, str) else ""
     canonical = next((known for known in IMPLEMENTATIONS if known.casefold() == folded), None)
     if canonical is None:
@@ -265,7 +265,7 @@ def implementation(name: str) -> Implementation:
 
 
 def add(row: Algorithm, by: Implementation) -> None:
-    """Add a user-defined scheme, or an implementation of a known scheme, to this process.
+    """Register a user-defined scheme, or a new implementation of a known scheme, in this process.
 
     An earlier addition under the same names is replaced. Raises UsageError if the name is that of
     a known scheme with other sizes.
@@ -293,7 +293,7 @@ def add(row: Algorithm, by: Implementation) -> None:
 
 @contextmanager
 def temporary_registrations() -> Iterator[None]:
-    """Remove at the end of the block the schemes and implementations added within it."""
+    """Context manager that, on exit, removes the schemes and implementations added within it."""
     tables: tuple[dict[str, Any], ...] = (ALGORITHMS, IMPLEMENTATIONS, _BY_ANY_NAME)
     copies = [dict(table) for table in tables]
     try:

@@ -23,23 +23,23 @@ class Meaning:
     most: float | None = None
     choices: tuple[str, ...] = ()
     by_default: str = ""
-    """Meaning of the default; for None the whole description of it."""
+    """Explanation of the default; if the default is None, all that the help says about it."""
 
     @property
     def bounds(self) -> str:
-        """Text of a number's bounds; "" if the only bound is 0 from below."""
+        """Return a number's bounds as text; "" if the only bound is a lower bound of 0."""
         if self.most is not None:
             return f"{_bound_text(self.least)} to {_bound_text(self.most)}"
         return f"at least {_bound_text(self.least)}" if self.least else ""
 
 
 def field(default: Any = dataclasses.MISSING, **meaning: Any) -> Any:
-    """Declare a field that `check_declared` checks and from which a command derives its option."""
+    """Declare a dataclass field with bounds for `check_declared` and help for an option."""
     return dataclasses.field(default=default, metadata={"meaning": Meaning(**meaning)})
 
 
 def meanings(cls: Any) -> dict[str, tuple[dataclasses.Field[Any], Meaning]]:
-    """Return (field, meaning) by name for the fields of a dataclass declared by `field`."""
+    """Return {name: (field, meaning)} of the fields of a dataclass that `field` declared."""
     return {
         row.name: (row, row.metadata["meaning"])
         for row in dataclasses.fields(cls)
@@ -84,7 +84,7 @@ def number(field: str, value: object, *, least: float = 0.0, most: float = 1e18)
 
 
 def integer(field: str, value: object, *, least: int, most: int = 2**62) -> None:
-    """Raise UsageError unless the value is an int from `least` to `most`; a bool is not."""
+    """Raise UsageError unless the value is an int from `least` to `most`; a bool is rejected."""
     # bool is a subclass of int.
     is_integer = isinstance(value, int) and not isinstance(value, bool)
     if not is_integer or not least <= value <= most:  # type: ignore[operator]
@@ -93,7 +93,7 @@ def integer(field: str, value: object, *, least: int, most: int = 2**62) -> None
 
 
 def boolean(field: str, value: object, **_: float) -> None:
-    """Raise UsageError unless the value is True or False; the text "no" would count as true."""
+    """Raise UsageError unless the value is True or False; other truthy values are rejected."""
     if not isinstance(value, bool):
         raise UsageError(f"{field} must be True or False; got {short_repr(value)}")
 
@@ -123,7 +123,7 @@ def one_of(field: str, value: object, expected: Sequence[str]) -> None:
 
 
 def both_or_neither(field: str, value: float, partner: str, partner_value: float) -> None:
-    """Raise UsageError if one of two numbers is 0 and the other is not."""
+    """Raise UsageError if exactly one of two numbers is 0."""
     if bool(value) != bool(partner_value):
         raise UsageError(
             f"{field} and {partner} must be both 0 or both above 0; got {value:g} and "

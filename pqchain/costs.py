@@ -1,4 +1,4 @@
-"""Costs of algorithms in bytes and seconds, the input of the models of a chain.
+"""Costs of algorithms in bytes and seconds, the input of the blockchain models.
 
 A CostTable names the source of its numbers: "paper:pqdpol" or "measured:<machine>"; a user-defined
 row has the source "given: <text>". Models take a CostTable only, so that published, measured and
@@ -31,7 +31,7 @@ MEASUREMENT = Contract.of(
 
 
 PREFERRED_IMPLEMENTATION = "liboqs-0.13/avx2"
-"""Default implementation of measured costs; where it was not measured, the fastest one."""
+"""Preferred implementation for measured costs; if it was not measured, the fastest one."""
 
 
 GIVEN = "given: "
@@ -39,7 +39,7 @@ GIVEN = "given: "
 
 
 class MissingCosts(DataError, KeyError):
-    """The table has no costs of that algorithm; the message has the reason."""
+    """A cost table lacks an algorithm or one of its times; the message gives the reason."""
 
     __str__ = Exception.__str__  # KeyError would show the message in quotation marks
 
@@ -83,7 +83,7 @@ class Costs:
         generate_keypair_seconds: float = math.nan,
         source: str,
     ) -> Costs:
-        """Return the costs of a user-defined scheme.
+        """Return the costs of a scheme that the user defines by numbers.
 
         `source` is a text with the provenance of the numbers. Raises UsageError for a name of the
         registry, for sizes below 1 byte and for negative times.
@@ -109,7 +109,7 @@ class Costs:
 
     @property
     def scheme(self) -> Algorithm:
-        """Row of the registry, or an equivalent one for a user-defined scheme."""
+        """The registry's `Algorithm`, or an equivalent one for a user-defined scheme."""
         if not self.is_given:
             return algorithms.get(self.algorithm)
         return Algorithm(
@@ -171,7 +171,7 @@ class AggregateCosts:
 
 @dataclass(frozen=True, slots=True)
 class CostTable(Mapping[str, Costs]):
-    """Costs by canonical name or alias, in the order of the registry, user-defined schemes last.
+    """Mapping from algorithm names to costs, in registry order, with user-defined schemes last.
 
     Equal and hashable by content, so that a scenario can be identified by the costs it used.
     """
@@ -196,7 +196,7 @@ class CostTable(Mapping[str, Costs]):
         object.__setattr__(self, "rows", ordered)
 
     def __getitem__(self, name: str) -> Costs:
-        """Return the costs of a name or alias. Raises UnknownAlgorithm and MissingCosts."""
+        """Return an algorithm's costs by name or alias. Raises UnknownAlgorithm, MissingCosts."""
         # User-defined rows first: `algorithms.get` may not know their names.
         for row in self.rows:
             if row.is_given and isinstance(name, str) and row.algorithm.lower() == name.lower():
@@ -208,7 +208,7 @@ class CostTable(Mapping[str, Costs]):
         reason = dict(self.gaps).get(canonical, "it is not in the table")
         raise MissingCosts(
             f"no costs of {canonical!r} in {self.source!r}: {reason}; "
-            f"it has {[row.algorithm for row in self.rows]}"
+            f"the table has {[row.algorithm for row in self.rows]}"
         )
 
     def __contains__(self, name: object) -> bool:
@@ -287,7 +287,7 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
         )
     if not rows:
         raise DataError(
-            "no signature scheme has sign or verify measured"
+            "the measurements have no signature scheme with a time of sign or verify"
             + "".join(f"; {name}: {reason}" for name, reason in gaps)
         )
     return CostTable(rows=tuple(rows), source=f"measured:{machine}", gaps=tuple(gaps))
@@ -338,7 +338,7 @@ def choose(
     implementation: str | None = None,
     variant: str = "",
 ) -> dict[str, dict[str, Any]]:
-    """Return the rows of one implementation of the algorithm, by operation.
+    """Return the measured rows, by operation, of the algorithm's preferred implementation.
 
     `implementation` selects it; otherwise `variant`, the part after the slash ("ref"), restricts
     the choice if any implementation has it. The order of preference is: most operations measured,

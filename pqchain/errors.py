@@ -9,7 +9,7 @@ _MAX_BITS, _MAX_CHARACTERS = 256, 200
 
 
 def short_repr(value: object) -> str:
-    """Return the repr of a value for a message, cut to 200 characters; huge ints as their size.
+    """Return a value's repr for a message: at most 200 characters, or the size of a huge int.
 
     >>> short_repr(10**4000)
     'a whole number of 13288 bits'
@@ -65,7 +65,7 @@ class UnknownImplementation(UnknownName):
 
 
 class UnknownPaper(UnknownName):
-    """No paper has that key, or no table of a paper."""
+    """No paper has that key, or the paper has no table of that name."""
 
 
 class BadLength(UsageError):
@@ -93,31 +93,31 @@ class CryptoFailure(PqchainError):
 
 
 class BitstreamMissing(Unsupported):
-    """The bitstream of the board is missing; the message has the build instructions."""
+    """The bitstream of the FPGA board is missing; the message has the build instructions."""
 
 
 class BoardFailure(PqchainError):
-    """A board did not behave as its driver expects."""
+    """An FPGA board did not behave as its driver expects."""
 
 
 class WrongBitstream(BoardFailure):
-    """The loaded bitstream does not contain the expected version of pqchain's core."""
+    """The FPGA's bitstream does not contain the expected version of pqchain's Falcon core."""
 
 
 class BoardTimeout(BoardFailure):
-    """The core on the board did not finish before the timeout."""
+    """The core on the FPGA board did not finish before the timeout."""
 
 
 class BadBoardSignature(BoardFailure):
-    """The board returned an invalid signature, which was discarded."""
+    """The FPGA board returned an invalid signature, which was discarded."""
 
 
 class DataError(PqchainError):
-    """A data file or frame breaks its contract."""
+    """A data file or data frame violates its contract: form, columns, types or values."""
 
 
 class Malformed(DataError):
-    """Bytes that are not a valid encoding."""
+    """The bytes are not a valid encoding."""
 
 
 class MachineMismatch(DataError):

@@ -71,7 +71,7 @@ class Kind(str, Enum):
 
     @property
     def meaning(self) -> str:
-        """The meaning of the label in a few words."""
+        """Explanation of the label in a few words."""
         return _MEANINGS[self]
 
 
@@ -104,7 +104,7 @@ class Unit(str):
 
     @classmethod
     def of(cls, name: str, unit: str = "") -> Unit:
-        """Return the given unit, or by default the unit that the suffix of a name states.
+        """Return `unit`, or if it is empty or "1/s" the unit that the suffix of `name` states.
 
         >>> Unit.of("latency_seconds"), Unit.of("latency_seconds_half_width"), Unit.of("nodes")
         ('s', 's', '')
@@ -169,7 +169,7 @@ class Figure:
         return cls(value, value, value, Unit(unit), kind, source)
 
     def within(self, value: float, low: float, high: float) -> Figure:
-        """Return the figure with another value and interval."""
+        """Return a copy of the figure with another value and interval."""
         return replace(self, value=value, low=low, high=high)
 
     def text(self, digits: int = 3) -> str:
@@ -195,7 +195,7 @@ def humanize(name: str) -> str:
 
 
 def title(name: str) -> str:
-    """Return the heading of a column: its name without the unit, which its cells contain.
+    """Return a column's heading: its name without the unit, because the cells show the unit.
 
     >>> title("mean_latency_seconds"), title("growth_bytes_per_year"), title("seconds")
     ('mean latency', 'growth per year', 'time')
@@ -208,7 +208,7 @@ def title(name: str) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """Format with significant digits and without an exponent: 46.2, 1030, 0.0041."""
+    """Format a number with significant digits and without an exponent: 46.2, 1030, 0.0041."""
     if not math.isfinite(value):
         return MISSING
     if value == 0:
@@ -221,7 +221,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def integer(value: float) -> str:
-    """Format as a whole number in groups of three digits: 261 120; four are not split (SI)."""
+    """Format a whole number in groups of three digits: 261 120; four digits stay together (SI)."""
     if not math.isfinite(value):
         return MISSING
     text = f"{round(value):,}".replace(",", NARROW_SPACE)
@@ -229,7 +229,7 @@ def integer(value: float) -> str:
 
 
 def percent(value: float, decimals: int = 1, *, sign: bool = True) -> str:
-    """Format a percentage with its sign, except where it rounds to zero.
+    """Format a percentage with a plus or minus sign, or without one if it rounds to zero.
 
     >>> percent(-0.01).replace(NARROW_SPACE, " ")
     '0.0 %'
@@ -241,7 +241,7 @@ def percent(value: float, decimals: int = 1, *, sign: bool = True) -> str:
 
 
 def factor(value: float) -> str:
-    """Write a power of two, or its inverse, as a factor, such as 1/16."""
+    """Format a multiplication factor; the inverse of a whole number is a fraction such as 1/16."""
     is_inverse = 0 < value < 1 and (1 / value).is_integer()
     return f"{TIMES}1/{round(1 / value)}" if is_inverse else f"{TIMES}{value:g}"
 

@@ -43,7 +43,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 def _check_regular(path: Path, mode: int) -> None:
     if not stat.S_ISREG(mode):
-        raise UsageError(f"{path} must be a regular file, not a device or a folder; name another")
+        raise UsageError(f"{path} must be a regular file, not a device or folder; name a file")
 
 
 def read_bytes(path: Path, most: int) -> bytes:
@@ -61,7 +61,7 @@ def read_bytes(path: Path, most: int) -> bytes:
             parts.append(part)
             remaining -= len(part)
     if not remaining:
-        raise DataError(f"{path} must have at most {most} bytes; it has more. Name another file")
+        raise DataError(f"{path} must have at most {most} bytes; it is longer. Name another file")
     return b"".join(parts)
 
 
@@ -82,7 +82,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except RecursionError:
-        raise ValueError("its brackets are nested too deeply") from None
+        raise ValueError("brackets are nested too deeply") from None
 
 
 VERSION = "0.1.0"
@@ -99,7 +99,7 @@ def folders() -> list[Path]:
 
 
 def data(name: str) -> Path:
-    """Return a data folder, from the package if installed, else the checkout. Raises DataError."""
+    """Return the named data folder, of the package or else of the checkout. Raises DataError."""
     candidates = [root / "data" / name for root in (HOME, HOME.parent)]
     for folder in candidates:
         if folder.is_dir():
@@ -133,7 +133,7 @@ def install_command(package: str) -> str:
 
 
 def missing(error: ModuleNotFoundError) -> PackageMissing:
-    """Return the error with the install command; an error about a module of pqchain is raised."""
+    """Return an error with the install command; re-raise an error about a module of pqchain."""
     package = (error.name or "").partition(".")[0]
     if package in ("", "pqchain"):
         raise error

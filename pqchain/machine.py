@@ -41,7 +41,7 @@ left out."""
 
 
 def provenance() -> dict[str, Any]:
-    """Return the provenance of numbers made by this process, as plain JSON.
+    """Return the provenance of numbers computed by this process, as JSON-compatible values.
 
     Always present: machine_id, cpu_model, cpu_count, cpu_flags (sorted, those that affect speed),
     python (implementation and version), pqchain (version), commit ("" outside a checkout; ends in
@@ -82,7 +82,7 @@ def load_share() -> float:
 
 
 def machine_id(*, cpu_model: str, cpu_count: int, system: str) -> str:
-    """Return a short name for machines of equal hardware: the processor and eight hex digits.
+    """Return a short name shared by machines of equal hardware: processor and eight hex digits.
 
     The digits are a hash of model, number of processors and system, which neither change with an
     update nor identify an owner.
@@ -106,7 +106,7 @@ def missing_flags(implementation: Implementation) -> tuple[str, ...]:
 
 
 def native_builds() -> dict[str, dict[str, Any]]:
-    """Return the build facts of each installed native library; empty in a pure install.
+    """Return the build information of each installed native library; empty if there is none.
 
     Keys: source, source_version, source_origin, source_digest, variant, corrections, algorithms,
     compiler, flags, processor, as in `_native/<library>/build.json`. Raises DataError if such a

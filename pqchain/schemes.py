@@ -1,4 +1,4 @@
-"""User-defined schemes, accepted wherever a scheme of the registry is.
+"""User-defined schemes, which are accepted wherever schemes of the registry are.
 
 A scheme is defined by numbers (sizes and times with their source, labelled "given" in all output),
 by a shared library that exports pq_native.h, or by a Python class with the methods of
@@ -96,7 +96,7 @@ def register(user_scheme: Costs | str | Path | object) -> list[str]:
 
 
 def costs_of(name: str) -> Costs | None:
-    """Return the costs of a scheme that was registered by numbers; None for other schemes."""
+    """Return the costs of a scheme that was registered as numbers; None for other schemes."""
     row = algorithms.get(name)
     if not row.given_seconds:
         return None
@@ -112,7 +112,7 @@ def costs_of(name: str) -> Costs | None:
 def _add_given(row: Costs) -> str:
     if not row.is_given:
         raise UsageError(
-            f"the costs of {row.algorithm} must be made by Costs.given(...); got those of "
+            f"the costs of {row.algorithm} must be made by Costs.given(...); their source is "
             f"{row.source}"
         )
     description = "user-defined numbers; keys and signatures are placeholders"
@@ -121,7 +121,7 @@ def _add_given(row: Costs) -> str:
 
 
 def _add_location(location: str) -> list[str]:
-    """Add the schemes of code in a file or module, whose calls run in a child process."""
+    """Register the schemes of a file or module, whose code runs in a child process."""
     is_library = location.endswith(_LIBRARIES)
     file, colon, name = (location, "", "") if is_library else location.rpartition(":")
     if is_library or file.endswith(".py"):
@@ -143,7 +143,7 @@ def _add_location(location: str) -> list[str]:
 
 
 def code_rows(location: str) -> list[tuple[dict[str, Any], dict[str, str]]]:
-    """Return the fields of the loaded schemes and implementations, in the child process."""
+    """Return the fields of the schemes and implementations that this child process loaded."""
     return [
         (asdict(row), {"name": by.name, "description": by.description, "library": by.library})
         for row, by in _code[location]
@@ -155,7 +155,7 @@ _code: dict[str, list[tuple[Algorithm, Implementation]]] = {}
 
 
 def _load(location: str) -> list[str]:
-    """Load code into this process, the child, and add its schemes."""
+    """Load code into this child process, register its schemes and return their names."""
     if location.endswith(_LIBRARIES):
         rows = _library_rows(Path(location))
     else:
@@ -228,7 +228,7 @@ def _add(row: Algorithm, by: Implementation) -> None:
     other = algorithm_of(identifier_of(row.name)) if row.kind == "signature" else None
     if other is not None and other.name.casefold() != row.name.casefold():
         raise UsageError(
-            f"{row.name!r} has the same identifier as {other.name} in encodings; rename it"
+            f"{row.name!r} has the same two-byte identifier as {other.name}; rename it"
         )
     # Implementations are named after class or library file, so two files may give one name.
     before = algorithms.IMPLEMENTATIONS.get(by.name)
@@ -241,7 +241,7 @@ def _add(row: Algorithm, by: Implementation) -> None:
 
 
 def get(name: str, user_costs: Iterable[Costs]) -> Algorithm:
-    """Return the scheme of that name. Raises UnknownAlgorithm."""
+    """Return the scheme of that name in `user_costs` or the registry. Raises UnknownAlgorithm."""
     user_schemes = {row.algorithm.casefold(): row.scheme for row in user_costs}
     try:
         return user_schemes.get(str(name).casefold()) or algorithms.get(name)
@@ -258,9 +258,9 @@ def is_post_quantum(scheme: Algorithm) -> bool:
 
 
 def from_table(row: Mapping[str, Any]) -> Costs:
-    """Return the costs of a table [[scheme]]. Raises UsageError, which lists all mistakes."""
+    """Return the costs in a TOML table [[scheme]]. Raises UsageError, which lists all mistakes."""
     wrong = [f"lacks {name}" for name in _FIELDS if name not in row and name != _OPTIONAL]
-    wrong += [f"has {name!r}, which it cannot" for name in row if name not in _FIELDS]
+    wrong += [f"has the unknown field {name!r}" for name in row if name not in _FIELDS]
     wrong += [
         f"has {name} = {row[name]!r}; expected a text"
         for name in ("name", "source")
@@ -274,7 +274,7 @@ def from_table(row: Mapping[str, Any]) -> Costs:
 
 
 def parse(text: str) -> Costs:
-    """Return the costs of a scheme in the syntax of EXAMPLE. Raises UsageError."""
+    """Parse a scheme's costs from a text in the syntax of EXAMPLE. Raises UsageError."""
     name, *parts = (part.strip() for part in text.split(","))
     row: dict[str, Any] = {"name": name, "source": "the command line"}
     for part in parts:
@@ -295,7 +295,7 @@ def parse(text: str) -> Costs:
 
 
 def _number(key: str, text: str) -> float | int:
-    """Parse a number of bytes, or a time with its unit, in seconds. Raises UsageError."""
+    """Parse a number of bytes, or a time with a unit into seconds. Raises UsageError."""
     is_time = _SHORT[key].endswith("_seconds")
     match = re.fullmatch(r"([0-9.eE+-]+)\s*([^\W\d]*)", text)
     try:

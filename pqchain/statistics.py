@@ -1,4 +1,4 @@
-"""Intervals of means by Student's t, and least-squares fits."""
+"""Confidence intervals of means by Student's t-distribution, and least-squares fits."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def nonnegative_spread(matrix: Floats, values: Floats, *, draws: int = 300) -> F
 
 
 def linear(matrix: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Return least-squares coefficients and the half-width of the 95 % interval of each.
+    """Fit least-squares coefficients; return them and the half-width of the 95 % interval of each.
 
     `matrix` has shape (rows, coefficients), `values` (rows,). The half-widths are infinite if there
     are no more rows than coefficients.
@@ -99,7 +99,7 @@ def linear(matrix: Floats, values: Floats) -> tuple[Floats, Floats]:
 
 
 def power(sizes: Floats, values: Floats) -> tuple[float, float]:
-    """Return the exponent of a power law, and the half-width of its 95 % interval.
+    """Fit a power law; return its exponent and the half-width of the exponent's 95 % interval.
 
     By least squares of the logarithms of positive sizes and values.
 

@@ -1,4 +1,4 @@
-"""Benchmarks on this machine: operations of implementations, and whole blocks.
+"""Benchmarks on this machine: single cryptographic operations, and whole blocks.
 
 frame = pqchain.measure("Falcon-512", preset="quick")
 blocks = pqchain.measure_blocks(["Falcon-512"], transactions=1000)

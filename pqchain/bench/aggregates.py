@@ -28,7 +28,7 @@ ROUNDS = 15
 
 
 def measure_aggregates() -> tuple[AggregateCosts, float]:
-    """Measure aggregate signatures on one processor.
+    """Measure the times of aggregate BLS signatures on one processor.
 
     Returns the costs in seconds, and the relative spread of the verification of one signature:
     1.4826 MAD over the median. Raises Unsupported if the library is not available.

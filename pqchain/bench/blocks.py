@@ -1,4 +1,4 @@
-"""Benchmark of blocks: wallets, signatures, sizes, and validation on several threads.
+"""Benchmark of whole blocks: key generation, signing, sizes, and validation by several threads.
 
 In the block one account pays another many times. Wallets and signatures are timed one by one
 through Python, whose call adds a few microseconds; validation is timed as a whole. Rounds alternate
@@ -69,7 +69,7 @@ def measure_blocks(
     preset: PresetName | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Measure one block per scheme, by default of every signature scheme of the default build.
+    """Measure one block per scheme; the default is every signature scheme of the default build.
 
     A name such as "ECDSA-secp256k1+ML-DSA-44" is a hybrid: both sign. `key_mode` is that
     of the transactions; with "recovered", schemes without key recovery are unsupported. A scheme
@@ -188,7 +188,7 @@ def _measure_in_child(
 
 
 def measured_case(implementations: Mapping[str, str], **case: Any) -> tuple[dict[str, Any], Rounds]:
-    """Measure one case with user code, in the child; return block facts and rounds."""
+    """Measure one block with user code in the child process; return block facts and round times."""
     signers = [crypto.open_signer(*pair) for pair in implementations.items()]
     return _measure(signers, **case)
 
@@ -201,7 +201,7 @@ def _measure(
     data_bytes: int,
     preset: PresetName,
 ) -> tuple[dict[str, Any], Rounds]:
-    """Validate a block; return values independent of the number of threads, and the rounds."""
+    """Build and validate a block; return facts about it, and round times by number of threads."""
     limits = presets.named(preset).blocks
     chosen = {signer.algorithm.name: signer.implementation for signer in signers}
     wallet = partial(Wallet, tuple(chosen), key_mode=key_mode, signers=signers)
@@ -241,7 +241,7 @@ def _measure(
     tampered = _verdict(state, _tampered(state, block).encode(), first)
     if valid != "yes" or tampered != Reason.BAD_SIGNATURE.value:
         raise PqchainError(
-            f"verdicts of a valid and a tampered block must be 'yes' and "
+            f"results of validating a valid and a tampered block must be 'yes' and "
             f"{Reason.BAD_SIGNATURE.value!r}; got {valid!r} and {tampered!r}. Run `make test`."
         )
     figures |= {"valid": valid, "tampered": tampered}
@@ -291,7 +291,7 @@ def _verdict(state: State, data: bytes, verifier: Verifier) -> str:
 
 
 def _tampered(state: State, block: Block) -> Block:
-    """Return the block with one bit of the first signature flipped, and matching hashes."""
+    """Return the block with one bit of the first signature flipped and its hashes recomputed."""
     first, *others = block.transactions
     damaged, *rest = first.credentials
     flipped = bytearray(damaged.signature)

@@ -1,4 +1,4 @@
-"""Comparison of benchmark runs, such as two machines, two versions or two days.
+"""Comparison of benchmark runs, such as those of two machines, two versions or two days.
 
 The first run is the baseline. Each ratio has a 95 % interval: from a bootstrap of rounds and of the
 samples within them if the samples were kept (`keep_samples`, `bench --samples`), otherwise from the
@@ -55,7 +55,7 @@ Runs = Mapping[str, pd.DataFrame] | Iterable[pd.DataFrame | str | Path]
 
 
 def compare_runs(runs: Runs, *others: pd.DataFrame | str | Path, seed: int = 0) -> pd.DataFrame:
-    """Compare runs of the benchmark with a baseline, the first run, per operation.
+    """Compare benchmark runs with a baseline, which is the first run, for every operation.
 
     Takes measurement frames or files of `pqchain bench --output` or `--append`, as a list or as
     separate arguments, or a mapping from names to frames. Returns a frame with one row per run and
@@ -68,7 +68,7 @@ def compare_runs(runs: Runs, *others: pd.DataFrame | str | Path, seed: int = 0) 
     """
     named = named_runs(runs, *others)
     if len(named) < 2:
-        raise UsageError(f"runs must be at least two; got {len(named)}")
+        raise UsageError(f"at least two runs must be given; got {len(named)}")
     (base, baseline), *compared_runs = named.items()
     # Seeded, so that the same files always give the same intervals.
     rng = np.random.default_rng(seed)
@@ -88,7 +88,7 @@ def compare_runs(runs: Runs, *others: pd.DataFrame | str | Path, seed: int = 0) 
 
 
 def concat_runs(runs: Runs, *others: pd.DataFrame | str | Path) -> pd.DataFrame:
-    """Return the measurements of several runs in one frame with a column `run` for plots.
+    """Concatenate measurements of several runs into one frame with a column `run`, for plots.
 
     Takes the arguments of `compare_runs`. Runs are named by the mapping, or else after their
     machine, or their file if two are of one machine. Raises DataError.
@@ -102,7 +102,7 @@ def concat_runs(runs: Runs, *others: pd.DataFrame | str | Path) -> pd.DataFrame:
 
 
 def with_schemes(frame: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
-    """Return measurements with those of user-defined schemes added; keeps the provenance."""
+    """Append measurements of user-defined schemes to a measurement frame; keep its provenance."""
     joined = results.joined([frame, added], MEASUREMENT)
     provenance = frame.attrs.get("provenance", {})
     joined.attrs["provenance"] = provenance | {"schemes": _schemes([frame, added])}
@@ -110,7 +110,7 @@ def with_schemes(frame: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
 
 
 def facts(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the provenance of a run by the keys of `FACTS`, "" where unknown."""
+    """Return those entries of a run's provenance that `FACTS` names; "" for unknown ones."""
     provenance = frame.attrs.get("provenance", {})
     return {name: provenance.get(name, "") for name in FACTS}
 
@@ -127,7 +127,7 @@ def append(measurements: pd.DataFrame, path: Path) -> pd.DataFrame:
     if path.exists():
         history = results.load(path)
         if results.contract_of(history).name != HISTORY.name:
-            raise DataError(f"{path} must be a history; name a new file, or a file of --append")
+            raise DataError(f"{path} must be a history; name a new file, or one from --append")
         parts.insert(0, history)
     schemes = _schemes([*parts[:-1], measurements])
     history = results.joined(parts, HISTORY)
@@ -142,7 +142,7 @@ def _schemes(frames: Iterable[pd.DataFrame]) -> list[dict[str, Any]]:
 
 
 def named_runs(runs: Runs, *others: pd.DataFrame | str | Path) -> dict[str, pd.DataFrame]:
-    """Return the frames by name; a history has one run per date and machine. Raises DataError."""
+    """Return frames by run name; a history has one run per date and machine. Raises DataError."""
     if isinstance(runs, Mapping):
         return {name: results.check(frame, MEASUREMENT) for name, frame in runs.items()}
     if isinstance(runs, (pd.DataFrame, str, Path)):
@@ -175,7 +175,7 @@ def _runs_of_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
             yield str(date), run
         return
     if kind != MEASUREMENT.name:
-        raise DataError(f"{path} must be a file of `pqchain bench --output`; got {kind}")
+        raise DataError(f"{path} must be written by `pqchain bench --output`; got {kind}")
     # Samples of `bench --samples` are stored next to the measurements.
     samples = path.with_name(f"{path.stem}-samples.csv")
     if samples.exists():

@@ -1,4 +1,4 @@
-"""Cost of a verification in EVM gas, NEAR gas and Solana compute units.
+"""Cost of a signature verification in EVM gas, NEAR gas and Solana compute units.
 
 Each chain prices a verification of today (the anchor), which is timed in the same rounds as the
 other schemes. The gas of a scheme is its time divided by the anchor's time, times the anchor's gas,
@@ -81,7 +81,7 @@ P256_RATIO = 3814 / 841
 
 @dataclass(frozen=True, slots=True)
 class _Timed:
-    """Verification calls of one scheme, one per signature, and the length of an input."""
+    """Verification calls of one scheme, one per signature, and the bytes of a call's input."""
 
     calls: tuple[Callable[[], object], ...]
     input_bytes: int
@@ -112,7 +112,7 @@ def measure_gas(
     rounds: int = ROUNDS,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Estimate the gas of the slowest verification of each scheme, relative to the anchors.
+    """Estimate each scheme's gas for its slowest verification from verifications of known gas.
 
     Returns a frame, one row per scheme and unit: algorithm, unit ("evm", "near", "solana"), anchor,
     anchor_gas, gas (median over rounds), low and high (5 % and 95 % quantiles of the rounds),
@@ -169,7 +169,7 @@ def check_anchor(frame: pd.DataFrame) -> str:
 
 
 def _recover() -> _Timed:
-    """Return recoveries of a public key from signatures, as the precompile does."""
+    """Return calls that recover a public key from a signature, as the precompile ecrecover does."""
     signer = crypto.open_signer("ECDSA-secp256k1")
     assert isinstance(signer, crypto.RecoverableSigner)
     rng = np.random.default_rng(1)
@@ -208,14 +208,14 @@ _verify_user_code = cache(_verify)
 
 
 def worst_verification_seconds(name: str) -> float:
-    """Time verifications of user code, in the child; return the slowest one in seconds."""
+    """Time verifications by user code in the child process; return the slowest time in seconds."""
     return _verify_user_code(name).worst_seconds()
 
 
 def _rounds(
     prepared: Mapping[str, _Timed], rounds: int, errors: dict[str, PqchainError]
 ) -> dict[str, list[float]]:
-    """Return the time in seconds of the slowest signature of each scheme, per round."""
+    """Return, by scheme, the verification time of each round's slowest signature in seconds."""
     # Schemes alternate within a round, so that a ratio compares times of the same moment.
     worst: dict[str, list[float]] = {name: [] for name in prepared}
     for _ in range(rounds):

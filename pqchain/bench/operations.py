@@ -54,6 +54,8 @@ Array = NDArray[np.float64]
 
 @dataclass(slots=True)
 class _Cell:
+    """One combination of algorithm, implementation and operation, with its samples."""
+
     algorithm: Algorithm
     implementation: str
     operation: str
@@ -219,7 +221,7 @@ def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
 def _run_round(
     cell: _Cell, preset: PresetName, index: int, preparing: dict[tuple[str, str], float]
 ) -> None:
-    """Measure one round of a cell and append its samples, or mark the cell as failed."""
+    """Measure one round of `cell` and append its samples; if it fails, mark the cell as failed."""
     key = (cell.algorithm.name, cell.implementation)
     chosen = presets.named(preset)
     # Preparing inputs must not take longer than measuring: SPHINCS+ signs for seconds.
@@ -253,7 +255,7 @@ def _run_round(
 def round_samples(
     algorithm: str, implementation: str, operation: str, preset: PresetName, pool: int, index: int
 ) -> tuple[list[float], list[float]]:
-    """Return seconds and cycles (NaN where unknown) of each sample of one round.
+    """Measure one round; return the seconds and cycles (NaN where unknown) of each sample.
 
     Runs in the child process for user code. Raises PqchainError if an operation fails.
     """
@@ -323,7 +325,7 @@ def _operation(
 
 
 def _given_row(cell: _Cell) -> dict[str, Any]:
-    """Return the row of a scheme given by numbers: one time for all statistics, no samples."""
+    """Return the row of a user-given time, which is every statistic of the row, with 0 samples."""
     seconds = dict(cell.algorithm.given_seconds)[cell.operation]
     if math.isnan(seconds):
         reason = f"{cell.algorithm.source}; without a time of {cell.operation}"

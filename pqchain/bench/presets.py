@@ -1,4 +1,4 @@
-"""Benchmark presets: durations and numbers of samples. Imports nothing heavy."""
+"""Benchmark presets: time limits and numbers of samples. Imports no large package."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRESET_VARIABLE = "PQCHAIN_PRESET"
 
 @dataclass(frozen=True, slots=True)
 class BlockPreset:
-    """Limits of the block benchmark of one scheme."""
+    """Limits of the block benchmark for one scheme."""
 
     wallets: int
     wallet_seconds: float
@@ -70,7 +70,7 @@ def preset() -> PresetName:
 
 
 def named(name: str, source: str = "") -> Preset:
-    """Return a preset by name, in any case. Raises UsageError, whose text begins with `source`."""
+    """Return the named preset; case is ignored. Errors (UsageError) have `source` as a prefix."""
     known: dict[str, PresetName] = {name: name for name in PRESETS}
     if not isinstance(name, str) or name.casefold() not in known:
         raise UsageError(f"{source}preset must be one of {', '.join(PRESETS)}; got {name!r}")

@@ -30,7 +30,7 @@ def machines() -> list[str]:
 
 
 def file(machine: str | None = None) -> Path:
-    """Return the file of a machine's run, by default the first. Raises UnknownName, DataError."""
+    """Return the path of a machine's run (default: the first). Raises UnknownName and DataError."""
     known = {name.casefold(): name for name in machines()}
     if not known:
         of_machine = "" if machine is None else f" of {machine!r}"
@@ -42,7 +42,7 @@ def file(machine: str | None = None) -> Path:
 
 
 def load(machine: str | None = None) -> pd.DataFrame:
-    """Return the measurement frame of a machine, by default of the first one.
+    """Return the measurement frame of a machine, by default of the first machine.
 
     Raises UnknownName, and DataError if there is no run, or if its provenance names another version
     of pqchain or another machine than its folder.

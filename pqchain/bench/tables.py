@@ -19,7 +19,7 @@ _RATE = Unit("B/s")
 
 
 def block_summary(frame: pd.DataFrame) -> str:
-    """Return a text summary of one scheme, given its rows of a block frame."""
+    """Return a text summary of one scheme's block, given its rows from `measure_blocks`."""
     records = frame.to_dict("records")
     first = records[0]
     if first["status"] != "ok":
@@ -88,7 +88,7 @@ _IMPLEMENTATION = Column("implementation", show=_or_missing)
 
 
 def block_table(frame: pd.DataFrame, *, part: str = "") -> Table:
-    """Return a table with a row per scheme of a block frame; times are per transaction."""
+    """Return a table of a `measure_blocks` frame, a row per scheme; times are per transaction."""
     counts = list(dict.fromkeys(frame["threads"]))
     times = ["wallet", "sign", *(f"verify ×{count}" for count in counts), f"whole ×{counts[-1]}"]
     columns = [
@@ -133,7 +133,7 @@ def block_table(frame: pd.DataFrame, *, part: str = "") -> Table:
 
 
 def operation_table(measurements: pd.DataFrame) -> Table:
-    """Return a table with a row per row of a measurement frame."""
+    """Return a table that shows every row of a measurement frame."""
     times = ("median_seconds", "mad_seconds", "min_seconds", "p95_seconds")
     columns: list[Column | str] = ["algorithm", _IMPLEMENTATION, "operation", *times, "samples"]
     remarks = list(map(_remark, measurements.to_dict("records")))
@@ -141,7 +141,7 @@ def operation_table(measurements: pd.DataFrame) -> Table:
 
 
 def quartile_table(quartiles: pd.DataFrame) -> Table:
-    """Return a table of quartiles and medians in cycles, in SUPERCOP's order."""
+    """Return a table of a frame of `quartiles`, in cycles and in SUPERCOP's column order."""
     columns = [
         Column("algorithm"),
         _IMPLEMENTATION,
@@ -157,7 +157,7 @@ def quartile_table(quartiles: pd.DataFrame) -> Table:
 
 
 def compared_table(compared: pd.DataFrame) -> Table:
-    """Return a table of a frame of `compare_runs`."""
+    """Return a table of the comparison that `compare_runs` returns."""
     columns = [Column("algorithm"), _IMPLEMENTATION, Column("operation")]
     if compared["run"].nunique() > 1:
         columns.append(Column("run"))
@@ -201,7 +201,7 @@ def _interval_notes(compared: pd.DataFrame) -> list[str]:
 
 
 def measurement_tables(measurements: pd.DataFrame, *, part: str = "") -> list[Table]:
-    """Return tables of medians and MADs: signature schemes, then key encapsulation."""
+    """Return tables of medians and MADs: one of signature schemes, then one of KEMs."""
     kind_of = {row.name: row.kind for row in algorithms_of(measurements)}
     kinds = measurements["algorithm"].map(kind_of)
     titles = {"signature": "Signature schemes", "kem": "Key encapsulation"}

@@ -42,7 +42,7 @@ def median_and_mad(samples: Any) -> tuple[float, float]:
 
 
 def name_list(value: Iterable[str] | str | None, kind: str) -> list[str] | None:
-    """Return one name or several as a list, None as None. Raises UsageError for an empty list."""
+    """Return `value` as a list of names, or None for None. Raises UsageError for an empty list."""
     if value is None:
         return None
     names = [value] if isinstance(value, str) else list(value)
@@ -52,7 +52,7 @@ def name_list(value: Iterable[str] | str | None, kind: str) -> list[str] | None:
 
 
 def with_bar(items: Sequence[T], name: Callable[[T], str], *, unit: str, show: bool) -> Iterator[T]:
-    """Yield the items; with `show`, with a progress bar on stderr that shows their names."""
+    """Yield the items; if `show` is set, show their names in a progress bar on stderr."""
     if not show:
         yield from items
         return
@@ -66,7 +66,7 @@ def with_bar(items: Sequence[T], name: Callable[[T], str], *, unit: str, show: b
 
 @contextmanager
 def one_processor() -> Iterator[int | None]:
-    """Pin the process within the context; yield the processor, or None where pinning fails."""
+    """Pin the process to one processor, whose number is yielded; yield None if pinning fails."""
     try:
         allowed = os.sched_getaffinity(0)
         # Interrupts are usually served by the first processors.

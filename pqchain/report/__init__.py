@@ -1,4 +1,4 @@
-"""The report: all works reproduced in one run, and written as pages and files."""
+"""Report on all published works, reproduced in one run and written as HTML pages and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chapter of a work: the sections of every work, and the tables and figures of this one."""
+"""The report's chapter on one published work: common sections, and its own tables and figures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _QUANTITIES = {
 def chapter(
     reproduction: Reproduction, work: Work, figures_of_work: Iterable[tuple[str, Markup]]
 ) -> Markup:
-    """Return the chapter of a work; each figure comes with the name of its part."""
+    """Return a work's chapter as HTML; each figure comes with the title of its section."""
     paper = work.paper
     tables = [*_speed(reproduction, work), *work.tables(reproduction.frames[work.key])]
     content = [(table.part, table.html()) for table in tables]
@@ -109,7 +109,7 @@ def _byline(paper: Paper) -> list[str]:
 
 
 def claim_table(claims: pd.DataFrame) -> Table:
-    """Return the statements, each judged by the printed numbers and by ours."""
+    """Return a table of statements with their verdicts by the printed numbers and by ours."""
     sources = set(claims["source"])
     kinds = [kind for kind in Kind if kind in sources - {Kind.PUBLISHED, Kind.REGISTRY}]
     rows = []
@@ -131,7 +131,7 @@ def claim_table(claims: pd.DataFrame) -> Table:
 
 
 def statement(row: Mapping[Any, Any]) -> Shown:
-    """Return the cell of a statement in English, its reading, and the sentence of the source."""
+    """Return a table cell: the statement in English, its interpretation and the quoted sentence."""
     reading = f"Read as: {row['reading']}." if row["reading"] else ""
     quote = "A statement of ours; the source does not make it."
     if row["quote"]:
@@ -160,7 +160,7 @@ def _judgements(rows: list[dict[Any, Any]], *, labelled: bool) -> Shown:
 
 
 def speed_table(times: pd.DataFrame, caption: str) -> Table:
-    """Return published times next to ours, a row for each algorithm and published variant."""
+    """Return a table of published times and ours, a row per algorithm and published variant."""
     times = times.assign(operation=times["quantity"].str.removesuffix("_seconds"))
     operations = [name for name in algorithms.OPERATIONS if name in set(times["operation"])]
     has_variants = bool((times["variant"] != "").any())
@@ -221,7 +221,7 @@ _SIGNS = {
 
 
 def size_table(sizes: pd.DataFrame) -> Table:
-    """Return printed sizes next to those of the registry, with a verdict for each."""
+    """Return a table of printed sizes and the registry's sizes, with a verdict on each."""
     quantities = [name for name in _QUANTITIES if name in set(sizes["quantity"])]
     rows, remarks = [], []
     for algorithm, cells in sizes.groupby("algorithm", sort=False):

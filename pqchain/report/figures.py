@@ -1,4 +1,4 @@
-"""Figures of the report: ratios of times, those of the works, and measurements of this machine."""
+"""Figures of the report: ratios of times, figures of each work, measurements of this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pqchain.works.work import SPEED, Work
 
 
 def draw(reproduction: Reproduction) -> dict[str, list[Plot]]:
-    """Return the figures of each work by its key, and those of this machine under ""."""
+    """Return the figures by the key of their work; the key "" has those of this machine."""
     figures = {work.key: list(_of_work(reproduction, work)) for work in reproduction.works}
     return figures | {"": list(_of_machine(reproduction.measurements))}
 

@@ -1,4 +1,4 @@
-"""A page in Markdown for each work: statements that hold, fail, or cannot be decided.
+"""Markdown page of each published work: its statements that hold, fail or are undecided.
 
 Sources are the print, the registry, models with printed costs, and the measurements distributed
 with pqchain; nothing is timed, so a page is the same on every machine. `make findings` writes the
@@ -48,7 +48,7 @@ _PARTS = (
 
 
 def page(key: str) -> str:
-    """Return the page of a work. Raises UnknownPaper, and DataError without measurements."""
+    """Return a work's page as Markdown. Raises UnknownPaper, and DataError without measurements."""
     work, measured = registry.get(key), stored.load()
     # A bench without measurements computes only what needs no clock.
     frames = work.compute(Bench())
@@ -112,7 +112,7 @@ def _origin(measured: pd.DataFrame) -> str:
 def judged(
     work: Work, frames: Frames | None = None, measured: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Return the statements of a work with every verdict that needs no clock.
+    """Return a work's statements with every verdict that does not require timing anything.
 
     The default of `measured` is the measurements distributed with pqchain. A frame of the contract
     "claims". A statement that only a complete run could decide has one row, an undecided one.

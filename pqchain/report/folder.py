@@ -1,4 +1,4 @@
-"""The folder of a report: pages and files of one run, written completely or not at all."""
+"""Output folder of a report: pages and files of one run, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FiguresByChapter = dict[str, list[tuple[str, Markup]]]
 
 
 def write(reproduction: Reproduction) -> Path:
-    """Write the report into its folder, all files or none; return the first page."""
+    """Write the report into its folder, all files or none; return the path of the first page."""
     with outputs.staged(reproduction.output) as building:
         drawn = _draw(reproduction, building / "figures")
         _save_frames(reproduction, building)

@@ -85,6 +85,6 @@ def _chosen(works: list[Work], only: Iterable[str] | str | None) -> list[Work]:
         if key not in known:
             raise UnknownPaper("paper", key, known, "`pqchain papers`.")
     if not keys:
-        raise UsageError(f"only must name some of {', '.join(known)}; got no work")
+        raise UsageError(f"only must name at least one of {', '.join(known)}; got none")
     # In the order of the report, whatever the order of `only`.
     return [work for work in works if work.key in keys]

@@ -1,4 +1,4 @@
-"""The results of a reproduction: measured, computed and judged."""
+"""Results of a reproduction: measurements, computed frames and verdicts."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ class Reproduction:
     """Every printed number with ours next to it; times and sizes are views of it."""
     claims: pd.DataFrame
     frames: Mapping[str, Frames]
-    """The results of each work by its key."""
+    """The frames of each work by the work's key."""
 
     @cached_property
     def times(self) -> pd.DataFrame:
-        """Printed times of operations with ours, on processors like ours."""
+        """Printed times of operations with the times measured here."""
         return printed.times(self.printed)
 
     @cached_property
     def sizes(self) -> pd.DataFrame:
-        """Printed sizes with those of the registry."""
+        """Printed sizes with the sizes in the registry."""
         return printed.sizes(self.printed)
 
     @property
@@ -59,7 +59,7 @@ class Reproduction:
 
     @property
     def failures(self) -> list[str]:
-        """Unexplained differences of sizes, and operations and computations that failed."""
+        """Messages about unexplained size differences and failed operations or computations."""
         broken = self.sizes[self.sizes["verdict"] == "different"]
         sizes = [
             f"{row['paper']}, {row['table']}: {row['quantity']} of {row['algorithm']} is printed "

@@ -22,7 +22,7 @@ STATUSES = ("ok", "unsupported", "failed")
 
 
 def summary(reproduction: Reproduction) -> Markup:
-    """Return the first section: failures, findings, counts of verdicts."""
+    """Return the report's first section: failures, findings and counts of verdicts."""
     facts, failures = reproduction.provenance, reproduction.failures
     messages: list[str] = [PROSE["fine"]]
     if failures:
@@ -67,7 +67,7 @@ def _findings(reproduction: Reproduction) -> Iterator[Markup]:
 
 
 def _counted(reproduction: Reproduction) -> Iterator[str]:
-    """Yield findings about all works: contradictions in print, sizes, missing counterparts."""
+    """Yield findings about all works: contradictions in papers, sizes, and uncomparable numbers."""
     for work in reproduction.works:
         yield from _contradicted(reproduction, work)
     if len(reproduction.sizes):
@@ -106,7 +106,7 @@ _QUOTED = 2
 
 
 def works_table(reproduction: Reproduction) -> Table:
-    """Return the counts of verdicts, a row for each work."""
+    """Return a table of the counts of verdicts, with a row for each work."""
     judged: dict[str, dict[str, Sequence[str]]] = {
         "claims checked with the paper's numbers": {
             "hold": [HOLDS],
@@ -146,7 +146,7 @@ def works_table(reproduction: Reproduction) -> Table:
 
 
 def correction(builds: Mapping[str, Any]) -> Markup:
-    """Return the section on corrections of fetched libraries, and the builds that have them."""
+    """Return the section on pqchain's corrections of liboqs and on the builds that have them."""
     corrected = [
         f"{name}: {', '.join(map(str, build['corrections']))}"
         for name, build in builds.items()
@@ -198,7 +198,7 @@ _RUN_LOAD = 1.1
 
 
 def busy(facts: Mapping[str, Any]) -> Markup:
-    """Return a warning if other work ran on the machine."""
+    """Return a warning if other programs loaded the machine during the run, else ""."""
     load, count = facts.get("load_average"), facts.get("cpu_count")
     # Not every provenance has these facts.
     if not (isinstance(load, (int, float)) and isinstance(count, int)):
@@ -213,7 +213,7 @@ def busy(facts: Mapping[str, Any]) -> Markup:
 def tally(
     title: str, frame: pd.DataFrame, values: Sequence[str], *, column: str = "verdict"
 ) -> Markup:
-    """Return the counts of values of a column, zero included."""
+    """Return a list of how often each of `values` occurs in a column, zero included."""
     counts = {str(value): int((frame[column] == value).sum()) for value in values}
     items = (
         html.join(

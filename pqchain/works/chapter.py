@@ -1,4 +1,4 @@
-"""Tables, figures and findings of a work's chapter, as `chapter.toml` in its folder states them.
+"""Tables, figures and findings of a work's report chapter, read from the work's `chapter.toml`.
 
 A table without a frame is built by the work's code, which takes its texts, and maybe its columns,
 from the file. A name that the file misspells is an error: no entry is dropped silently.
@@ -27,7 +27,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {"humanize": humanize, "shortened": 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A sentence about a result."""
+    """A sentence of the report about a result."""
 
     text: str
     place: str
@@ -45,7 +45,7 @@ class Chapter:
 
 
 def read(folder: Path) -> Chapter:
-    """Return the chapter of a folder; it is empty without a file. Raises DataError."""
+    """Return the chapter in a work's folder; empty without `chapter.toml`. Raises DataError."""
     file = folder / "chapter.toml"
     fields = read_toml(file) if file.is_file() else {}
     parts = [fields.pop(name, {}) for name in ("tables", "figures", "findings")]
@@ -61,7 +61,7 @@ def tables(
     frames: Mapping[str, pd.DataFrame],
     names: Iterable[str] = (),
 ) -> Iterator[Table]:
-    """Yield the tables that show a frame as it is, if it was computed and has rows.
+    """Yield the tables of those entries whose frame was computed and has rows.
 
     `names` are those of all frames that the work can compute. Raises UnknownName for another.
     """
@@ -78,7 +78,7 @@ def _frame(name: str, frames: Mapping[str, Any], names: Iterable[str]) -> Any:
 
 
 def table(entry: Mapping[str, Any], rows: Any, **changes: Any) -> Table:
-    """Return a table of a frame or of records; `changes` replace what the entry states."""
+    """Return a table of a frame or of records; `changes` override the fields of the entry."""
     columns = [
         fields if isinstance(fields, str) else column(**fields) for fields in entry["columns"]
     ]
@@ -89,7 +89,7 @@ def table(entry: Mapping[str, Any], rows: Any, **changes: Any) -> Table:
 def column(
     title: str, *, show: str = "", scale: float = 1, blank: str | None = None, **fields: Any
 ) -> Column:
-    """Return a column; without `show`, numbers have the format of their unit.
+    """Return a table column; without `show`, numbers are formatted according to their unit.
 
     `show` is a format string or a name of `_FORMATS`; values are multiplied by `scale`; `blank`
     replaces a missing value. Raises UnknownName.
@@ -111,7 +111,7 @@ def column(
 def figures(
     entries: Iterable[Mapping[str, Any]], frames: Mapping[str, Any], names: Iterable[str] = ()
 ) -> Iterator[Plot]:
-    """Yield the figures whose frame has a row that ran. Raises UnknownName for plot or frame."""
+    """Yield the figures whose frame has results. Raises UnknownName for unknown plots or frames."""
     for entry in map(dict, entries):
         frame, draw = _frame(entry.pop("frame"), frames, names), plots.find(entry.pop("plot"))
         options = entry.pop("options", {})
@@ -124,12 +124,12 @@ def figures(
 def findings(
     chapter: Chapter, key: str, facts: Mapping[str, Any], names: Collection[str]
 ) -> Iterator[Finding]:
-    """Yield the sentences whose facts this run has; `names` are all that a run can have.
+    """Yield the findings whose facts this run computed; `names` are all facts a run can compute.
 
     Raises DataError for a fact that is not among the names, whether or not it was computed.
     """
     if unknown := sorted(set(facts) - set(names)):
-        raise DataError(f"facts of {key} must be in fact_names; got {unknown}. Add them.")
+        raise DataError(f"facts of {key} must be in its fact_names; got {unknown}. Add them.")
     for entry in chapter.findings:
         fields = {field for _, field, _, _ in Formatter().parse(entry["text"]) if field is not None}
         # Checked against all possible facts, so that a quick run reports misspelt names too.
@@ -144,12 +144,12 @@ def findings(
 
 
 def slug(title: str) -> str:
-    """Return the anchor of a part of a chapter."""
+    """Return the HTML anchor of a chapter's section, given the section's title."""
     return "-".join("".join(filter(str.isalnum, word)) for word in title.casefold().split())
 
 
 def published_table(frame: pd.DataFrame) -> Table:
-    """Return a table of `pqchain.papers.table`, the printed name first; values have their unit.
+    """Return a table of a frame of `papers.table`: printed names first, values with units.
 
     In a table with one number per row the printed text replaces a missing number.
     """

@@ -1,4 +1,4 @@
-"""References of pqchain and of the published works, from their folders."""
+"""Bibliographic references of pqchain and of the published works, as text and as BibTeX."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UNNAMED = "authors not named in the available text"
 
 
 def entries(keys: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return the reference of each key, "pqchain" or a work, or all. Raises UnknownPaper."""
+    """Return the reference of each key ("pqchain" or a work), or all. Raises UnknownPaper."""
     known = ["pqchain", *papers.keys()]
     folded = {key.casefold(): key for key in known}
     for key in keys:
@@ -55,7 +55,7 @@ def sentence(entry: dict[str, Any]) -> str:
 
 
 def bibtex(entry: dict[str, Any]) -> str:
-    """Return a reference as BibTeX for any LaTeX; Korean words are left out.
+    """Return a reference as a BibTeX entry for any LaTeX engine; Korean words are left out.
 
     >>> print(bibtex(SOFTWARE).splitlines()[0])
     @misc{pqchain,

@@ -1,4 +1,4 @@
-"""The comparisons of `claims.toml` that decide a statement.
+"""Comparisons of numbers, listed in `claims.toml`, that decide whether a statement holds.
 
 A number is written "<name>: <quantity>", and a quantity may be a sum or product of quantities.
 Kinds of check:
@@ -60,7 +60,7 @@ class Result:
     outcome: str
     evidence: str
     margin: float = math.inf
-    """The distance of one that holds from failing, as a factor."""
+    """The factor by which a comparison that holds is away from failing."""
     standing: Standing = SAME_SETTING
 
     @property
@@ -70,7 +70,7 @@ class Result:
 
 
 def decide(checks: Iterable[Check], reader: Reader, implementation: str = "") -> Verdict:
-    """Check a statement with the numbers of one reader; a single failed part decides it."""
+    """Judge a statement's checks with the numbers of one reader; one failed part decides."""
     results = [result for check in checks for result in _results(check, reader, implementation)]
     first = min((result.word for result in results), key=decisive)
     deciding = [result for result in results if result.word == first]
@@ -84,7 +84,7 @@ def decide(checks: Iterable[Check], reader: Reader, implementation: str = "") ->
 
 
 def deciding(checks: list[Check], readers: Iterable[Reader]) -> list[Reader]:
-    """Return the readers, other than the print's, that can decide a statement.
+    """Return the readers, except that of the printed numbers, that can decide a statement.
 
     A model has precedence over measurements, and each model decides alone; measured numbers may
     come from several readers.
@@ -121,7 +121,7 @@ def _first_of(readers: list[Reader]) -> Reader:
 
 
 def _results(check: Check, reader: Reader, implementation: str) -> Iterator[Result]:
-    """Yield the results of the parts of a check, per step; a missing number leaves a part open."""
+    """Yield the result of each part of a check per step n; it is OPEN if a number is missing."""
     kind = check.get("kind")
     if kind not in KINDS:
         raise DataError(f"kind of a check must be one of {sorted(KINDS)}; got {kind!r}")
@@ -182,7 +182,7 @@ def _listed(value: str | list[str]) -> list[str]:
 
 
 def _less(check: Check, of: Numbers) -> Result:
-    """Rank two numbers, or leave the rank open.
+    """Check that one number is below another; the result is OPEN if they are too close.
 
     They are ranked if they differ by more than their noise, or by APART and more than their error:
     a scheme with rejection sampling scatters widely around a well-known median, while a small
@@ -265,7 +265,7 @@ def _at_most(check: Check, of: Numbers) -> Result:
 
 
 def _recomputed(value: float, slack: float, printed: Number, text: str) -> Result:
-    """Judge a recomputed number; `slack` is the rounding of its parts."""
+    """Compare a recomputed number with the printed one; `slack` is its parts' rounding error."""
     # 1e-9: decimal roundings are not exact in binary.
     allowed = (slack + printed.noise) * (1 + 1e-9)
     outcome = HOLDS if abs(value - printed.value) <= allowed else FAILS

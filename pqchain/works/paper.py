@@ -14,7 +14,7 @@ from pqchain.installation import read_toml
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erratum:
-    """A misprint: it contradicts the rest of the same print."""
+    """A misprint: a printed value that contradicts the rest of the same paper."""
 
     table: str
     row: str
@@ -26,25 +26,25 @@ class Erratum:
 
     @property
     def note(self) -> str:
-        """The erratum in one sentence."""
+        """Text of the erratum: the printed value, the expected value and the reason."""
         return f"prints {self.printed}, expected {self.expected}: {self.reason}"
 
     @property
     def place(self) -> str:
-        """Table, row and column, those that are not empty."""
+        """Table, row and column of the erratum as text; empty ones are left out."""
         return ", ".join(part for part in (self.table, self.row, self.column) if part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherCode:
-    """Operations whose code differs from the work's, so that they cannot refute a statement."""
+    """Operations whose code here differs from the work's, so their times refute no statement."""
 
     algorithm: str
-    """As printed."""
+    """Name of the algorithm as printed in the paper."""
     implementation: str = ""
     """The variant ("ref", "avx2"); empty for any."""
     operations: tuple[str, ...] = ()
-    """Empty for all."""
+    """Operations whose code differs; empty for all."""
     reason: str
     """The origin of the code here and in the work."""
 
@@ -73,7 +73,7 @@ class PrintedTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paper:
-    """A source paper; fields are empty where its text does not state them."""
+    """A published paper; fields are empty where its text does not state them."""
 
     folder: Path
     title: str
@@ -97,7 +97,7 @@ class Paper:
     errata: tuple[Erratum, ...]
     others: tuple[OtherCode, ...]
     setting: Mapping[str, Any]
-    """The setting of its numbers: sizes by name, and `text`, the same as text."""
+    """The setting of the paper's numbers: sizes by name, and `text`, a description of them."""
 
     @property
     def key(self) -> str:
@@ -106,7 +106,7 @@ class Paper:
 
     @property
     def algorithms(self) -> tuple[str, ...]:
-        """Its algorithms by their names in the registry."""
+        """Names, as in the registry, of the paper's algorithms."""
         return tuple(dict.fromkeys(self.names.values()))
 
     @property
@@ -116,7 +116,7 @@ class Paper:
         return ", ".join(part for part in parts if part)
 
     def other_code(self, algorithm: str, implementation: str, operation: str) -> str:
-        """Return the origin of an operation's code here if it is not the work's, else ""."""
+        """Return the origin of an operation's code here if the work used other code, else ""."""
         if operation not in algorithms.OPERATIONS:
             return ""
         for other in self.others:
@@ -129,7 +129,7 @@ class Paper:
         return ""
 
     def layout(self, table: str) -> PrintedTable:
-        """Return the description of a table. Raises UnknownPaper."""
+        """Return the file and layout of a published table. Raises UnknownPaper."""
         # Names of tables are accepted in any case of letters.
         known = {name.casefold(): name for name in self.tables}
         name = known.get(table.casefold()) if isinstance(table, str) else None
@@ -140,7 +140,7 @@ class Paper:
 
 
 def read(folder: Path) -> Paper:
-    """Return the paper of a folder. Raises DataError."""
+    """Read a paper from the `paper.toml` in a work's folder. Raises DataError."""
     fields = read_toml(folder / "paper.toml")
     try:
         return Paper(

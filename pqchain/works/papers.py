@@ -1,4 +1,4 @@
-"""The published works by key: citation, tables as printed, costs.
+"""Published papers by key: their citations, their tables as printed, and their costs.
 
 `data/papers/<key>` has a CSV file per table, digit for digit; values are converted to SI units
 here. A table has one of three layouts:
@@ -80,7 +80,7 @@ class Cell:
 
 
 def operation_of(quantity: str) -> str:
-    """Return the operation of a quantity of time or cycles, any other quantity as it is."""
+    """Return "sign" for "sign_seconds" or "sign_cycles", and other quantities unchanged."""
     return quantity.removesuffix("_seconds").removesuffix("_cycles")
 
 
@@ -90,7 +90,7 @@ def keys() -> list[str]:
 
 
 def paper(work: str | Paper) -> Paper:
-    """Return citation, tables and errata. Raises UnknownPaper and DataError."""
+    """Return a paper by its key. Raises UnknownPaper and DataError."""
     if isinstance(work, Paper):
         return work
     key = work.casefold() if isinstance(work, str) else work
@@ -144,13 +144,13 @@ def table(work: str | Paper, name: str) -> pd.DataFrame:
 
 
 def cells(work: str | Paper) -> list[Cell]:
-    """Return every published number of the paper, exact. Raises UnknownPaper and DataError."""
+    """Return every printed number of a paper, exactly. Raises UnknownPaper and DataError."""
     source = paper(work)
     return [cell for name in source.tables for _, row in _records(source, name) for cell in row]
 
 
 def published(work: str | Paper | None = None) -> pd.DataFrame:
-    """Return every published number of one paper, or of all, one per row.
+    """Return every printed number of one paper, or of all papers, as rows of a frame.
 
     Columns: paper, table, algorithm (canonical name or ""), printed_name, implementation ("ref",
     "avx2", "cortex-m4" or ""), quantity, value, unit (B, s, 1/s, cycles, %, MHz or as printed),
@@ -170,7 +170,7 @@ def published(work: str | Paper | None = None) -> pd.DataFrame:
 
 
 def costs(work: str | Paper, implementation: str | None = None) -> CostTable:
-    """Return the printed costs of each signature scheme with all times in print.
+    """Return the printed costs of each signature scheme whose times are all printed.
 
     Sizes are as printed: 666 bytes for Falcon-512 in two papers, which is its padded form. Where
     only a maximum is printed, the size is the registry's mean, and the row states it. Of several
@@ -196,7 +196,7 @@ def costs(work: str | Paper, implementation: str | None = None) -> CostTable:
 
 
 def with_costs() -> tuple[str, ...]:
-    """Return the keys of the papers that print costs of some implementation."""
+    """Return the keys of the papers that print complete costs of at least one implementation."""
     return tuple(
         source.key
         for source in map(paper, keys())
@@ -273,7 +273,7 @@ def _records(source: Paper, name: str) -> Iterator[tuple[dict[str, Any], list[Ce
 def _tidy(
     row: dict[str, str], layout: PrintedTable
 ) -> Iterator[tuple[dict[str, Any], dict[str, _Meaning]]]:
-    """Yield the tidy rows of a printed one: its texts, and the meanings of its number columns."""
+    """Split a printed row into tidy rows: their texts, and the meanings of their number columns."""
     if layout.layout == "long":
         texts = {"quantity": row["quantity"], "printed": row["value"]}
         texts |= {"section": row["section"]} if "section" in row else {}
@@ -319,7 +319,7 @@ def _meaning(column: str, layout: PrintedTable) -> _Meaning | None:
 def _cell(
     printed: str, note: str, keys: dict[str, str], quantity: str, unit: str, factor: Decimal
 ) -> Cell | None:
-    """Parse a printed number ("x10.25" is 10.25); None for a dash, and for text in a long table."""
+    """Parse a printed number ("x10.25" is 10.25); return None for a dash or unitless text."""
     try:
         value = Decimal(printed.removeprefix("x"))
     except InvalidOperation:

@@ -1,4 +1,4 @@
-"""Every printed number of a work compared with pqchain's: kind, ratio, verdict, or a reason.
+"""Comparison of every printed number of a work with pqchain's: kind, ratio, verdict, reason.
 
 `coverage.toml` in a work's folder has rules, and the first one that matches a number decides what
 ours is. A number that no rule matches is an error, so that no printed number is left out. Times,
@@ -43,7 +43,7 @@ SIZE = Contract.of(
 )
 
 NONE = "none"
-"""In place of a kind where nothing here corresponds to the printed number."""
+"""Kind of a printed number to which no number of pqchain corresponds."""
 
 KINDS = (
     Kind.REGISTRY, Kind.MEASURED, Kind.RUN, Kind.SYNTHESISED, Kind.REPLAYED, Kind.MODELLED,
@@ -52,7 +52,7 @@ KINDS = (
 """Kinds of our numbers, in the order in which they are counted."""
 
 SIZE_VERDICTS = ("equal", "version", "definition", "erratum", "different")
-"""A printed size is ours, or of another version, by another definition, misprinted, unexplained."""
+"""Printed size compared with ours: equal, of another version or definition, misprint or other."""
 
 EXPLAINED = ("version", "definition", "erratum")
 
@@ -62,7 +62,7 @@ STATUSES = ("ok", "unsupported", "failed", "not measured")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ours:
-    """pqchain's number for a printed one; NaN if there is none."""
+    """pqchain's number for a printed number; its value is NaN if there is none."""
 
     value: float = math.nan
     deviation: float = math.nan
@@ -86,7 +86,7 @@ class Rule:
     kind: str
     tables: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
-    """Printed names."""
+    """Printed names of table rows."""
     implementations: tuple[str, ...] = ()
     quantities: tuple[str, ...] = ()
     """An empty selector matches everything."""
@@ -98,12 +98,12 @@ class Rule:
     value: float | None = None
     """pqchain's number by definition."""
     none: str = ""
-    """Why there is none."""
+    """Why pqchain has no number for the printed one."""
     note: str = ""
-    """Why the two numbers differ."""
+    """Why pqchain's number differs from the printed one."""
 
     def matches(self, row: Mapping[Any, Any]) -> bool:
-        """Whether a row of a published frame is selected."""
+        """Return whether the rule selects a row of a frame of published numbers."""
         selectors = (
             (self.tables, row["table"]),
             (self.rows, row["printed_name"].partition(", n = ")[0]),
@@ -113,7 +113,7 @@ class Rule:
         return all(not allowed or value in allowed for allowed, value in selectors)
 
     def read(self, row: Mapping[Any, Any], sources: Iterable[Reader]) -> Number:
-        """Return pqchain's number. Raises Undecided."""
+        """Return pqchain's number for a published number. Raises Undecided."""
         fields = {name: row[name] for name in ("algorithm", "implementation", "quantity")}
         fields["name"] = row["printed_name"]
         # Of several sources of one kind the first that has the number decides, and a fitted model
@@ -138,12 +138,12 @@ class Rule:
 
 
 def read_rules(folder: Path) -> list[Rule]:
-    """Return the rules of a work's folder. Raises DataError, and UnknownName for a kind."""
+    """Return the rules in a work's `coverage.toml`. Raises DataError, or UnknownName for a kind."""
     file = folder / "coverage.toml"
     listed = read_toml(file).get("rules") if file.is_file() else []
     if not isinstance(listed, list) or not all(isinstance(fields, dict) for fields in listed):
         raise DataError(
-            f"{file} must have a list `rules` of tables; compare it with another work's"
+            f"{file} must have a list `rules` of tables; compare it with the file of another work"
         )
     rules = []
     for fields in listed:
@@ -171,7 +171,7 @@ def compare(
     readers_of_work: Iterable[Reader] = (),
     measurements: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Return one row per printed number, with ours next to it; tables and running text.
+    """Return one row per printed number of tables and text, with pqchain's number for it.
 
     `published` is `papers.published(paper)`. Columns: paper, table, algorithm, printed_name,
     variant (of the printed implementation), quantity, printed, unit, kind (one of KINDS), ours (in
@@ -207,7 +207,7 @@ def compare(
 def next_to(
     row: Mapping[Any, Any], kind: str, ours: Ours, rule: Rule | None = None
 ) -> list[object]:
-    """Return a row of a printed frame: a row of a published frame with pqchain's number."""
+    """Return a row of the contract PRINTED: a published number with pqchain's number for it."""
     names = ("paper", "table", "algorithm", "printed_name", "implementation", "quantity")
     printed = row["value"]
     ratio = ours.value / printed if printed else math.nan  # dates and counts may be 0
@@ -271,7 +271,7 @@ def _measured(row: Mapping[Any, Any], chosen: Chosen) -> Ours:
 
 
 def registry_size(row: Mapping[Any, Any], implementation: str = "") -> Ours:
-    """Compare a printed size with the registry's, exactly.
+    """Compare a printed size with the registry's size for equality.
 
     `implementation` chooses the size of one implementation where versions differ. The registry's
     length of a varying signature is the mean. Raises DataError for an erratum that a version or a
@@ -298,21 +298,21 @@ def registry_size(row: Mapping[Any, Any], implementation: str = "") -> Ours:
 
 
 def sizes(printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the printed sizes, each value of a table once: a view of a printed frame."""
+    """Return the sizes in a frame of `compare`; a size repeated in a table is returned once."""
     # A table often repeats a size for each implementation.
     rows = printed[(printed["kind"] == Kind.REGISTRY) & (printed["verdict"] != "")]
     return results.check(rows[list(SIZE.columns)].drop_duplicates(), SIZE)
 
 
 def times(printed: pd.DataFrame) -> pd.DataFrame:
-    """Return the printed times of operations: a view of a printed frame."""
+    """Return the times of operations in a frame of `compare`."""
     # Rules of kind "measured" also match ratios and quoted times; only operations have a verdict.
     is_time = (printed["unit"] == "s") & (printed["verdict"] != "")
     return printed[is_time & (printed["kind"] == Kind.MEASURED)].reset_index(drop=True)
 
 
 def counts(printed: pd.DataFrame) -> Iterator[tuple[str, int]]:
-    """Yield each kind of number that occurs, and how often."""
+    """Yield each kind of number in a frame of `compare`, and its number of rows."""
     for kind in KINDS:
         number = int((printed["kind"] == kind).sum())
         if number:
@@ -320,7 +320,7 @@ def counts(printed: pd.DataFrame) -> Iterator[tuple[str, int]]:
 
 
 def with_units(printed: pd.DataFrame) -> Iterator[dict[Any, Any]]:
-    """Yield the rows of a printed frame, whose two numbers are shown with their unit."""
+    """Yield the rows of a frame of `compare` with both numbers formatted with their unit."""
     for row in printed.to_dict("records"):
         unit = Unit.of(row["quantity"], row["unit"])
         values = {"printed": row["printed"], "ours": rounded(row["ours"])}

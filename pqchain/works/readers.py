@@ -1,4 +1,4 @@
-"""Sources of numbers that decide statements: the print, the registry, our measurements.
+"""Sources of numbers that decide statements: the paper, the registry, our measurements.
 
 A number is looked up by name, quantity and implementation. The name is the registry's or the
 printed one; a trailing "/<implementation>" selects an implementation.
@@ -46,7 +46,7 @@ _HERE = Standing(elsewhere=(MACHINE,))
 
 
 def rounded(value: float) -> float:
-    """Return a number of ours to be written in full: counts as they are, others to four digits."""
+    """Round one of our numbers for output: to four significant digits unless it is whole."""
     return value if float(value).is_integer() else float(f"{value:.4g}")
 
 
@@ -64,7 +64,7 @@ class Number:
 
     @classmethod
     def median(cls, value: float, deviation: float, samples: int, *, over: float = 1) -> Number:
-        """Return a measured median in seconds, with its median absolute deviation."""
+        """Return the number of a median in seconds, given the MAD and the count of the samples."""
         noise = MADS * deviation / over
         error = noise * MEDIAN_ERROR / math.sqrt(max(1, samples))
         return cls(value / over, noise, error, "s", _HERE)
@@ -92,14 +92,14 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """One source of numbers."""
+    """A source of numbers, such as the registry, a model or measurements."""
 
     source: str
     """The kind of its numbers, a `Kind`."""
     read: Callable[[str, str, str], Number]
     """Maps name, quantity and implementation to a number. Raises Undecided."""
     quantities: Collection[str] | None = None
-    """The quantities that it may have; None: all."""
+    """The quantities that the reader may have; None: all."""
     decides: bool = True
     """Whether it decides statements; if not, it only fills in printed numbers."""
     steps: Collection[int] | None = None
@@ -108,7 +108,7 @@ class Reader:
     """Quantities to whose printed values its parameters were fitted; it cannot confirm them."""
 
     def number(self, name: str, quantity: str, implementation: str) -> Number:
-        """Return a number with its standing. Raises Undecided."""
+        """Return the number of a name and quantity, with its standing. Raises Undecided."""
         if not self.reads(quantity):
             raise Undecided(f"no {described(quantity)} is available here ({self.source})")
         number = self.read(name, quantity, implementation)
@@ -117,20 +117,20 @@ class Reader:
         return replace(number, standing=replace(number.standing, fitted=True))
 
     def reads(self, quantity: str) -> bool:
-        """Whether it may have such a quantity."""
+        """Return whether the reader may have numbers of a quantity."""
         return self.quantities is None or quantity in self.quantities
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The numbers of a reader for one implementation and one column of a table over n."""
+    """The numbers of a reader for one implementation, and for one n of a table over n."""
 
     reader: Reader
     implementation: str = ""
     step: str = ""
 
     def __call__(self, text: str) -> Number:
-        """Return a number; products of quantities bind tighter than sums. Raises Undecided."""
+        """Evaluate "<name>: <quantity>", a sum of products of quantities. Raises Undecided."""
         name, _, quantity = text.rpartition(": ")
         name += self.step
         terms = [
@@ -140,7 +140,7 @@ class Numbers:
         return reduce(add, terms)
 
     def label(self, text: str) -> str:
-        """Return "<name>: <quantity>" as text for evidence."""
+        """Format "<name>: <quantity>" as words for the evidence of a verdict."""
         name, _, quantity = text.rpartition(": ")
         return f"{name}{self.step} {described(quantity)}"
 
@@ -151,7 +151,7 @@ def step(n: int) -> str:
 
 
 def described(quantity: str) -> str:
-    """Return a quantity as text without its unit, which the number carries."""
+    """Return a quantity's name as words without its unit, which the number shows."""
     for ending in ("_seconds", "_bytes", "_percent", "_per_second", "_megabytes", "_microseconds"):
         quantity = quantity.replace(ending, "")
     return figures.humanize(quantity.replace("+", " + ").replace("*", " x "))
@@ -163,7 +163,7 @@ def _split(name: str, implementation: str) -> tuple[str, str]:
 
 
 def published(paper: Paper) -> Reader:
-    """Read the printed numbers; their noise is the rounding of the print."""
+    """Return a reader of a paper's printed numbers; their noise is half of the last digit."""
     known: dict[tuple[str, str, str], Number] = {}
     for cell in papers.cells(paper):
         value, noise = float(cell.value), float(cell.rounding)
@@ -186,7 +186,7 @@ def published(paper: Paper) -> Reader:
 
 
 def registry() -> Reader:
-    """Read sizes and security levels from the registry."""
+    """Return a reader of the sizes and security levels in the registry."""
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         base, implementation = _split(name, implementation)
@@ -199,7 +199,7 @@ def registry() -> Reader:
 
 
 def measured(measurements: pd.DataFrame | None, paper: Paper) -> Reader:
-    """Read the median times and cycles measured by pqchain.
+    """Return a reader of the median times and cycles measured by pqchain.
 
     The noise of a time is MADS median absolute deviations of the samples. The machine is not the
     work's, and some code is not either, as `[[other_code]]` of the work declares.
@@ -222,7 +222,7 @@ def measured(measurements: pd.DataFrame | None, paper: Paper) -> Reader:
 
 
 def counted(measurements: pd.DataFrame | None) -> Reader:
-    """Read the numbers of measured samples, as "<operation>_samples"."""
+    """Return a reader of the numbers of measured samples, named "<operation>_samples"."""
     find = _finder(measurements)
 
     def read(name: str, quantity: str, implementation: str) -> Number:
@@ -233,7 +233,7 @@ def counted(measurements: pd.DataFrame | None) -> Reader:
 
 
 def chosen(measurements: pd.DataFrame | None) -> Callable[[str, str], dict[str, dict[str, Any]]]:
-    """Return a cached `costs.choose` by algorithm and variant. Raises DataError."""
+    """Return a cached function of `costs.choose` by algorithm and variant. Raises DataError."""
     frame = None if measurements is None else results.check(measurements, MEASUREMENT)
 
     @cache

@@ -1,4 +1,4 @@
-"""Statements of a work: `claims.toml`, each with the sentence of the source that makes it."""
+"""Statements of a work, read from `claims.toml`, each with the sentence that makes it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Check = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """A reading of a sentence, with the comparisons that decide it."""
+    """An interpretation of a paper's sentence, with the checks that decide whether it holds."""
 
     id: str
     section: str
@@ -39,12 +39,12 @@ class Statement:
 
     @property
     def is_computed(self) -> bool:
-        """Whether `Work.judge` decides it."""
+        """Whether `Work.judge` decides the statement."""
         return len(self.comparisons) < len(self.checks)
 
 
 def read(folder: Path) -> tuple[Statement, ...]:
-    """Return the statements of a work's folder.
+    """Return the statements in the `claims.toml` of a work's folder.
 
     Raises DataError for a statement without a sentence that is not marked as ours, or with both;
     for an unknown or unused sentence; and for an unknown field.
@@ -55,8 +55,8 @@ def read(folder: Path) -> tuple[Statement, ...]:
         return _parse(file, written)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
-            f"{file} must have the form of claims ({type(error).__name__}: {error}); compare it "
-            "with another work's"
+            f"{file} must have the form of claims ({type(error).__name__}: {error}); see the "
+            "file of another work"
         ) from error
 
 
@@ -84,5 +84,5 @@ def _parse(file: Path, written: dict[str, Any]) -> tuple[Statement, ...]:
     # A sentence without a claim would be quoted but never judged.
     unused = sorted(set(quotes) - {statement.sentence for statement in parsed})
     if unused:
-        raise DataError(f"{file}: every key of [sentences] must have a claim; got none of {unused}")
+        raise DataError(f"{file}: each key of [sentences] must have a claim; got none for {unused}")
     return tuple(parsed)

@@ -17,7 +17,7 @@ OPEN = "cannot be decided here"
 CODE, SIZE, MACHINE = "with this code", "at this size", "on this machine"
 
 ELSEWHERE = (CODE, SIZE, MACHINE)
-"""Differences of setting, the strongest reason first."""
+"""Differences from the work's setting; the first one that applies names the verdict."""
 
 NOT_HERE = tuple(f"not {difference}" for difference in ELSEWHERE)
 """Verdicts in place of FAILS for numbers from another setting."""
@@ -30,7 +30,7 @@ _DECISIVE = (FAILS, *reversed(NOT_HERE), OPEN, FITTED, HOLDS)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The worth of numbers as evidence on a statement."""
+    """How numbers were obtained, which determines whether they can decide a statement."""
 
     setting: str = ""
     """How they were obtained: sizes, nodes, code, costs."""
@@ -40,7 +40,7 @@ class Standing:
     """Whether parameters were fitted to the numbers that make the statement."""
 
     def __and__(self, other: Standing) -> Standing:
-        """Return the standing of a number computed from both."""
+        """Return the standing of a number computed from numbers of both standings."""
         settings = dict.fromkeys(filter(None, (self.setting, other.setting)))
         differences = {*self.elsewhere, *other.elsewhere}
         # In the order of ELSEWHERE, because the first difference names the verdict.
@@ -51,7 +51,7 @@ class Standing:
         )
 
     def word(self, outcome: str) -> str:
-        """Return the verdict for an outcome: HOLDS, FAILS or OPEN."""
+        """Return the verdict for `outcome`, which is HOLDS, FAILS or OPEN."""
         if outcome == OPEN:
             return OPEN
         # A fit agrees with its own table by construction, so that neither outcome is evidence.
@@ -67,7 +67,7 @@ SAME_SETTING = Standing()
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of one kind of number on a statement."""
+    """The verdict on a statement by numbers of one kind, such as measured ones."""
 
     outcome: str
     """HOLDS, FAILS or OPEN, regardless of the standing."""
@@ -77,7 +77,7 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        """The verdict, one of VERDICTS."""
+        """The verdict as text, one of VERDICTS."""
         return self.standing.word(self.outcome)
 
 

@@ -1,4 +1,4 @@
-"""The interface of a published work: all that report, pages and commands use.
+"""Interface of a published work, used by the report, the documentation and the commands.
 
 `Work` is complete for a work without computations. One with computations is a subclass in a
 package of its own, which `works.registry` finds by its key.
@@ -46,19 +46,19 @@ _NOT_COMPUTED = Verdict(OPEN, "this run computed nothing that decides it", Kind.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """The means of measurement that a work may use."""
+    """Measurements and measuring functions that a work may use."""
 
     preset: str = "quick"
     measurements: pd.DataFrame | None = None
     """Times of this machine. None: only what needs no clock and decides a statement is
     computed, so that pages of the documentation are the same on every machine."""
     measure_blocks: Callable[[Iterable[str]], pd.DataFrame] | None = None
-    """Measures blocks of these schemes; None as above."""
+    """Function that measures blocks of the named schemes; None: no blocks are measured."""
     progress: bool = False
 
 
 class Work:
-    """A published study: its numbers and statements, and computed numbers for comparison."""
+    """A published work: its printed numbers and statements, and our numbers for comparison."""
 
     key = ""
     """The key of a subclass names its folder in `data/papers`."""
@@ -72,12 +72,12 @@ class Work:
 
     @cached_property
     def paper(self) -> Paper:
-        """Citation, tables and errata."""
+        """The paper's citation, tables and errata."""
         return paper.read(self._folder)
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
-        """The statements of its text."""
+        """The statements of the paper's text."""
         return statements.read(self._folder)
 
     @cached_property
@@ -87,19 +87,19 @@ class Work:
 
     @cached_property
     def chapter(self) -> Chapter:
-        """Tables, figures and findings of `chapter.toml`."""
+        """Tables, figures and findings that `chapter.toml` states."""
         return chapter.read(self._folder)
 
     def algorithms(self) -> tuple[str, ...]:
-        """Return the algorithms whose times are needed."""
+        """Return the names of the algorithms whose times the work needs."""
         return self.paper.algorithms
 
     def models(self) -> Mapping[str, Callable[[], pd.DataFrame]]:
-        """Return the functions of the frames that need no clock, by name."""
+        """Return, by frame name, functions that compute frames without timing anything."""
         return {}
 
     def compute(self, bench: Bench) -> Frames:
-        """Measure, model or replay the experiments of the work."""
+        """Measure, model or replay the work's experiments; return frames by name."""
         return {name: model() for name, model in self.models().items()}
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
@@ -107,11 +107,11 @@ class Work:
         return ()
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
-        """Judge a statement that has a check of kind "computed"."""
+        """Return the verdicts on a statement that has a check of kind "computed"."""
         return ()
 
     def failures(self, frames: Frames) -> Iterable[str]:
-        """Yield the rows with status "failed"; "unsupported" is not a failure."""
+        """Yield a message per row with status "failed"; "unsupported" is not a failure."""
         for name, frame in frames.items():
             if "status" in frame:
                 # The contracts of frames have different names for the column with the reason.
@@ -120,35 +120,35 @@ class Work:
                     yield f"{self.key}, {name}: {row[frame.columns[0]]} failed: {row[reason]}"
 
     def fact_names(self) -> Collection[str]:
-        """Return the facts that the findings of `chapter.toml` may name, in this run or not."""
+        """Return the names of all facts that findings may use, whether or not this run has them."""
         return ()
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return the facts of this run, some of `fact_names`, as values to be formatted."""
+        """Return this run's facts by name, as values that the findings format."""
         return {}
 
     def findings(self, frames: Frames) -> Iterator[Finding]:
-        """Yield the sentences with which the report begins; those without facts are left out."""
+        """Yield the work's findings; those whose facts this run did not compute are left out."""
         return chapter.findings(self.chapter, self.key, self.facts(frames), self.fact_names())
 
     def tables(self, frames: Frames) -> Iterable[Table]:
-        """Return the tables of the chapter; `part` names the section of each."""
+        """Return the tables of the chapter; the `part` of a table names its section."""
         return chapter.tables(self.chapter.tables.values(), frames, self.frame_names)
 
     def figures(self, frames: Frames) -> Iterable[Plot]:
-        """Return the figures of the chapter, after the tables of their parts."""
+        """Return the figures of the chapter, which follow the tables of the same section."""
         return chapter.figures(self.chapter.figures, frames, self.frame_names)
 
     def printed(
         self, measurements: pd.DataFrame | None = None, frames: Frames | None = None
     ) -> pd.DataFrame:
-        """Return `printed.compare`; `frames` is what `compute` returned, or a part of it."""
+        """Return `printed.compare` of the work; `frames` are all or some of those of `compute`."""
         return printed.compare(self.paper, self.published, self.readers(frames or {}), measurements)
 
     def claims(
         self, measurements: pd.DataFrame | None = None, frames: Frames | None = None
     ) -> pd.DataFrame:
-        """Judge every statement, one row per kind of number that decides it.
+        """Judge every statement; return a row for each kind of number that decides it.
 
         `frames` is what `compute` returned, or a part of it. Columns: paper, claim_id, sentence and
         quote (the sentence of the source as printed; "" for a statement of ours), section,

@@ -1,1 +1,1 @@
-"""An HLS accelerator for Falcon's signing."""
+"""Published work on an HLS accelerator for Falcon signing."""

@@ -1,4 +1,4 @@
-"""The signing accelerator: Tables 2 and 3 of the paper compared with a model and RTL."""
+"""Falcon signing accelerator: Tables 2 and 3 of the paper compared with a model and our RTL."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ _RTL = Standing("RTL of ours for one attempt, by yosys, not placed", (CODE,))
 
 
 class FalconHls(Work):
-    """Table 3 rebuilt from counted operations, and Table 2 next to RTL; nothing on hardware."""
+    """Table 3 recomputed from operation counts, Table 2 with our RTL; nothing ran on an FPGA."""
 
     key = "falcon-hls"
     frame_names = ("table3", "engines")
 
     def models(self) -> Mapping[str, Callable[[], pd.DataFrame]]:
-        """Return `table3` and `engines`."""
+        """Return the functions `table3` and `engines` by frame name."""
         return {"table3": table3, "engines": engines}
 
     def fact_names(self) -> Collection[str]:
-        """Return times of Falcon-512, and cycles and cells of our RTL."""
+        """Return the names of the facts: times of Falcon-512, and cycles and cells of our RTL."""
         times = ("printed_software", "printed_engine", "elsewhere", "quickest", "slowest")
         return [*times, *_DEVICE, "cycles"]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return times of Falcon-512 in software and on possible schedules, and our RTL."""
+        """Return the facts: times of Falcon-512, printed and modelled, and cycles of our RTL."""
         if "table3" not in frames:
             return {}
         table = frames["table3"].query("algorithm == 'Falcon-512'")
@@ -80,7 +80,7 @@ class FalconHls(Work):
         return {**times, **cells, "cycles": figures.integer(cycles)}
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Read our parameters, our RTL, published times of an M4, and the modelled engine."""
+        """Yield readers of parameters, our RTL, Cortex-M4 times from elsewhere, and the model."""
         yield Reader(Kind.REGISTRY, _parameter, ("ring_degree", "modulus"))
         shares = [f"{quantity}_percent" for quantity in _DEVICE]
         yield Reader(Kind.SYNTHESISED, _synthesised, (*_DEVICE, *shares), decides=False)
@@ -91,7 +91,7 @@ class FalconHls(Work):
             yield Reader(Kind.MODELLED, partial(_modelled, seconds), ("sign_seconds",))
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
-        """Judge by operation counts of our signer, which equals that of liboqs bit for bit."""
+        """Judge a statement by operation counts of our signer, which is bit-exact with liboqs."""
         if claim == "about-ten-times-faster" and "table3" in frames:
             yield _ten_times(_seconds(frames))
         if claim in _JUDGED:
@@ -165,7 +165,7 @@ def _cause() -> Verdict:
 
 
 def _few_resources() -> Verdict:
-    """Judge by our engine, which has one unit of each kind like the paper's."""
+    """Judge the use of FPGA cells by our engine, which has one unit of each kind as the paper's."""
     shares = {quantity: _synthesised("", f"{quantity}_percent", "") for quantity in _DEVICE}
     listed = ", ".join(
         f"{figures.integer(_cells(quantity))} {figures.humanize(quantity)} ({share})"
@@ -232,7 +232,7 @@ def _modelled(
 
 
 def table3(engine: model.Engine = model.PIPELINED) -> pd.DataFrame:
-    """Return Table 3, printed and rebuilt, as a printed frame.
+    """Return Table 3, as printed and as recomputed, in a frame of the contract PRINTED.
 
     Kinds are "published", "cited", "estimated" and "modelled"; implementation is the name of the
     row, ours its time in seconds, printed that of its counterpart, and note the assumptions.
@@ -258,7 +258,7 @@ def table3(engine: model.Engine = model.PIPELINED) -> pd.DataFrame:
 
 
 def engines() -> pd.DataFrame:
-    """Return hardware engines, as printed and our RTL.
+    """Return the hardware engines for signing: the paper's as printed, and our RTL.
 
     Columns: engine, kind ("published" or "synthesised"), device, lookup_tables (with those used as
     memory), flip_flops, dsp_blocks, clock_megahertz, cycles_512, cycles_1024, seconds_512 and

@@ -1,1 +1,1 @@
-"""A mini blockchain benchmark."""
+"""Published work on a mini blockchain benchmark."""

@@ -1,4 +1,4 @@
-"""The mini blockchain: its printed block next to a block of real transactions measured here."""
+"""Mini blockchain: the printed block compared with a block of real transactions measured here."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _MEDIANS = {
 
 
 class MiniBlockchain(Work):
-    """A measured block for every scheme that the work names."""
+    """Reproduction by a measured block for every scheme that the work names."""
 
     key = "mini-blockchain"
     frame_names = ("blocks", "block-comparison")
 
     def compute(self, bench: Bench) -> Frames:
-        """Return `blocks`, and `block-comparison` with the print; nothing without a clock."""
+        """Return the frames `blocks` and `block-comparison`; none if blocks cannot be measured."""
         if bench.measure_blocks is None:
             return {}
         names = [name for name in algorithms.ALGORITHMS if name in self.algorithms()]
@@ -58,21 +58,21 @@ class MiniBlockchain(Work):
         return {"blocks": blocks, "block-comparison": compared}
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Read counts of the blocks, and medians of their times."""
+        """Yield readers of the blocks' counts and of the medians of their times."""
         if "blocks" in frames:
             single = _single(results.check(frames["blocks"], BLOCK))
             yield _counts(single)
             yield _medians(single)
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
-        """Judge the validation of the blocks, intact and with a flipped bit."""
+        """Judge a statement by the validation of blocks, intact and with a flipped bit."""
         if claim in _VALIDATIONS and "blocks" in frames:
             names, column = _VALIDATIONS[claim]
             single = _single(results.check(frames["blocks"], BLOCK))
             yield _validated(single, names or self.algorithms(), column)
 
     def fact_names(self) -> Collection[str]:
-        """Return the facts about the blocks, two of each scheme."""
+        """Return the names of the facts about the blocks, two of them for each scheme."""
         names = ("schemes", "smallest", "smallest_bytes", "quickest", "quickest_verify", "tampered")
         return [*names, *(f"{name} {fact}" for name in self.algorithms() for fact in _FACTS)]
 
@@ -101,7 +101,7 @@ class MiniBlockchain(Work):
         }
 
     def tables(self, frames: Frames) -> Iterable[Table]:
-        """Return the printed block next to ours, and our blocks of every scheme."""
+        """Yield a table of the printed block and ours, and a table of all our blocks."""
         if frames:
             entry = self.chapter.tables["comparison"]
             yield chapter.table(entry, with_units(frames["block-comparison"]))
@@ -109,7 +109,7 @@ class MiniBlockchain(Work):
 
 
 def _single(blocks: pd.DataFrame) -> dict[str, dict[Any, Any]]:
-    """Return the rows of one thread by algorithm; the paper's program has no other thread."""
+    """Return the single-threaded rows by algorithm; the paper's program is single-threaded."""
     return {row["algorithm"]: row for row in blocks[blocks["threads"] == 1].to_dict("records")}
 
 

@@ -1,4 +1,4 @@
-"""PQ-DPoL: throughput and latency of 2^n nodes."""
+"""Published work PQ-DPoL: throughput and latency of a consensus of 2^n nodes."""
 
 DATA_BYTES = 12
 """Data per transaction for which 50,000 bytes hold the transactions that the tables imply.

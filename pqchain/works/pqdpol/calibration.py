@@ -1,4 +1,4 @@
-"""Calibration of the coefficients of paper-serial, and how reliable they are.
+"""Calibration of the coefficients of the network model paper-serial, and their reliability.
 
 The PQ-DPoL paper prints latencies and names neither the network nor the clock. Its Table 6
 establishes the form: latency grows with N^2, pairs of a node with itself included, and with size
@@ -54,7 +54,7 @@ _TERMS = ("pair_seconds", "byte_seconds", "verifies", "signs")
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Coefficients with the residuals of their fit."""
+    """Fitted coefficients with the residuals of the fit."""
 
     law: SerialLaw
     residuals: pd.DataFrame
@@ -62,22 +62,22 @@ class Fit:
 
     @property
     def rms_percent(self) -> float:
-        """Root mean square of the relative errors."""
+        """Root mean square of the relative errors, in percent."""
         return _rms(self.residuals["error_percent"])
 
     @property
     def worst_percent(self) -> float:
-        """Largest relative error of a cell."""
+        """Largest relative error of a cell of the table, in percent."""
         return float(self.residuals["error_percent"].abs().max())
 
     @property
     def frame(self) -> pd.DataFrame:
-        """One row with the columns of `leave_out`, for the fit to all cells."""
+        """Frame with one row, for the fit to all cells, and the columns of `leave_out`."""
         return LEFT_OUT.frame([_errors("nothing", self.residuals["error_percent"], self.law)])
 
 
 def fit(cells: pd.DataFrame, costs: CostTable) -> Fit:
-    """Fit the four coefficients of paper-serial to latencies: least squares of relative errors.
+    """Fit the coefficients of the model paper-serial to latencies: least relative squares.
 
     `cells` has the columns algorithm, n (2^n nodes) and latency_seconds; `costs` the sizes and
     times of the algorithms. Coefficients are not negative. Raises DataError for fewer cells than
@@ -102,7 +102,7 @@ def _fitted(matrix: Floats, cells: pd.DataFrame) -> Floats:
 
 
 def leave_out(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
-    """Fit without one algorithm, or without one n, and predict the cells left out.
+    """Fit without the cells of one algorithm or one n, and predict the cells left out.
 
     Columns: left_out ("Falcon-512", "n = 5"), cells, rms_percent, worst_percent (of the cells left
     out), pair_seconds, byte_seconds, verifies, signs (the coefficients of that fit).
@@ -118,7 +118,7 @@ def leave_out(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
 
 
 def alternatives(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
-    """Fit with other terms than the four; those that fit nearly as well cannot be excluded.
+    """Fit models with other terms; those that fit nearly as well cannot be excluded.
 
     Columns: terms (the change of terms), rms_percent, worst_percent of all cells.
     """
@@ -138,7 +138,7 @@ def alternatives(cells: pd.DataFrame, costs: CostTable) -> pd.DataFrame:
 
 
 def forms(cells: pd.DataFrame) -> pd.DataFrame:
-    """Compare laws of growth with one free constant for each algorithm.
+    """Fit laws of latency growth by number of nodes, with a free constant for each algorithm.
 
     Columns: form, rms_percent, worst_percent. The result depends on no cost.
     """
@@ -156,7 +156,7 @@ def forms(cells: pd.DataFrame) -> pd.DataFrame:
 
 
 def _terms(cells: pd.DataFrame, costs: CostTable) -> Floats:
-    """Return the factor of each coefficient, shape (cells, coefficients)."""
+    """Return the design matrix: the factor of each coefficient, shape (cells, coefficients)."""
     nodes = 2.0 ** cells["n"].to_numpy(dtype=float)
     rows = [costs[name] for name in cells["algorithm"]]
     size = np.array([row.public_key_bytes + row.signature_bytes for row in rows], dtype=float)

@@ -1,4 +1,4 @@
-"""Verdicts and facts from runs of Tables 5 and 6."""
+"""Verdicts and facts from our runs of the settings of Tables 5 and 6."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pqchain.works.work import Frames
 
 
 def judge_runs(run: pd.DataFrame) -> Verdict:
-    """Judge delegation by runs: throughput until the last node has verified the block."""
+    """Judge the statement on delegation by the throughput of runs with few or all voters."""
     frame = results.check(run, RUN)
     few, all_nodes = (
         frame[frame["setting"] == setting].sort_values("nodes") for setting in (FEW_VOTE, ALL_VOTE)
@@ -50,7 +50,7 @@ def judge_runs(run: pd.DataFrame) -> Verdict:
 
 
 def _kept_share(rows: pd.DataFrame) -> tuple[float, float]:
-    """Return the percentage of throughput that the largest network keeps, and its error."""
+    """Return the largest network's throughput in percent of the smallest's, and its error."""
     first, last = rows.iloc[0], rows.iloc[-1]
     name = "spread_seconds"
     share = 100 * first[name] / last[name]
@@ -69,13 +69,13 @@ def _standing(run: pd.DataFrame) -> Standing:
 
 
 def cells(run: pd.DataFrame) -> pd.DataFrame:
-    """Return the runs of cells of Tables 5 and 6."""
+    """Return the runs that correspond to cells of Tables 5 and 6."""
     frame = results.check(run, RUN)
     return frame[frame["setting"] == TABLES]
 
 
 def reader(paper: Paper, run: pd.DataFrame) -> Reader:
-    """Read latency and throughput of runs; their noise is half of the 95 % interval."""
+    """Return a reader of the runs' latency and throughput, with half their interval as noise."""
     table = cells(run)
     printed = {name: printed for printed, name in paper.names.items()}
     rows = {printed[row["algorithm"]] + step(row["n"]): row for row in table.to_dict("records")}
@@ -92,7 +92,7 @@ def reader(paper: Paper, run: pd.DataFrame) -> Reader:
 
 
 def parts(frames: Frames) -> dict[str, pd.DataFrame]:
-    """Return the frames of the chapter's tables of runs."""
+    """Return, by name, the frames for the chapter's tables of runs."""
     if "run" not in frames:
         return {}
     run = results.check(frames["run"], RUN)
@@ -105,7 +105,7 @@ def parts(frames: Frames) -> dict[str, pd.DataFrame]:
 
 
 def explain_growth(growth: pd.DataFrame) -> str:
-    """Return the conclusion from the exponents about the cause of quadratic growth."""
+    """Return what the growth exponents imply about the cause of quadratic growth, as text."""
     if not {ONE, EACH} <= set(growth.index):
         return "the runs that would show its cause are missing"
     shared, separate = growth.loc[ONE], growth.loc[EACH]
@@ -139,7 +139,7 @@ FACT_NAMES = (
 
 
 def facts(frames: Frames) -> dict[str, Any]:
-    """Return the facts about runs."""
+    """Return the facts about runs that findings of the chapter may name."""
     table = cells(frames["run"])
     facts: dict[str, Any] = {}
     by_setting = results.check(frames["growth"], GROWTH).query("quantity == 'latency'")

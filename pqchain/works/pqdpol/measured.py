@@ -1,4 +1,4 @@
-"""Tables 5 and 6 run on this computer, and the causes of their growth.
+"""Runs of the settings of Tables 5 and 6 on this computer, and the causes of latency growth.
 
 Every delegate is a process with a ledger, every signature is made and verified, and as in Table 6
 each delegate sends its copy of the block to every other. The heights of a run are the samples.
@@ -74,7 +74,7 @@ SINGLE = "Falcon-512"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The runs of a preset."""
+    """Numbers of nodes and blocks, and schemes, of the runs of a preset."""
 
     exponents: tuple[int, ...]
     """Exponents n of the runs with all six schemes."""
@@ -120,7 +120,7 @@ In the tables they all grow with the number of nodes, so their costs could not b
 
 
 def run(costs: CostTable, plan: Plan, *, progress: bool = False) -> dict[str, pd.DataFrame]:
-    """Run the plan with the costs of the schemes on this machine.
+    """Execute all runs of the plan, with the costs of the schemes on this machine.
 
     Returns "run" (contract "pqdpol-run", a row for each cell: means over the heights and half of
     their 95 % intervals), "growth" (exponents of N) and "shares" (of processor time). Empty where
@@ -144,7 +144,7 @@ def run(costs: CostTable, plan: Plan, *, progress: bool = False) -> dict[str, pd
 
 
 def frames(runs: Sequence[tuple[str, Run]], computer: Computer) -> dict[str, pd.DataFrame]:
-    """Return the frames of runs, each with its setting."""
+    """Return the frames "run", "growth" and "shares" of (setting, run) pairs."""
     table = RUN.frame(row(setting, run) for setting, run in runs if setting)
     # Settings that coincide share a run, which counts once.
     measured = {id(run): run for _, run in runs if run.mode == "loopback"}.values()
@@ -156,7 +156,7 @@ Order = tuple[str, Scenario, dict[str, Any]]
 
 
 def _orders(costs: CostTable, plan: Plan) -> Iterator[Order]:
-    """Yield all runs; those of MIXES have no setting."""
+    """Yield setting, scenario and options of every run; runs of MIXES have the setting ""."""
     printed = dict.fromkeys(papers.table("pqdpol", "table6")["algorithm"])
     names = [name for name in printed if name in costs]
 
@@ -195,14 +195,14 @@ def _orders(costs: CostTable, plan: Plan) -> Iterator[Order]:
 
 
 def settled(run: Run) -> list[Height]:
-    """Return the heights without warm-up."""
+    """Return a run's heights (finalized blocks) without the warm-up."""
     # The congestion window of QUIC still grows at the first height in virtual time; live runs
     # exclude that height themselves.
     return run.final[1:] if run.mode == "virtual" else run.final
 
 
 def row(setting: str, run: Run) -> dict[str, Any]:
-    """Return a run as a row of RUN."""
+    """Return a run as a row of a frame of the contract RUN."""
     scenario, heights = run.scenario, settled(run)
     values: dict[str, Any] = {}
     for name, of in QUANTITIES.items():
@@ -234,7 +234,7 @@ def _mean(samples: Sequence[float]) -> float:
 
 
 def growth(runs: Sequence[tuple[str, Run]]) -> pd.DataFrame:
-    """Return the exponents with which latency and processor time grow with N.
+    """Return the exponents with which latency and processor time grow with N, the node count.
 
     All schemes of a setting share the exponent and have a constant each; each height is a sample.
     A frame of the contract "pqdpol-growth": half_width is that of the 95 % interval, cells is the
@@ -282,7 +282,7 @@ AMOUNTS = {
 
 
 def amounts(scenario: Scenario, height: Height, costs: CostTable) -> list[float]:
-    """Return the amounts of a height in the order of AMOUNTS; signatures in seconds."""
+    """Return the amount of work of one block per term of AMOUNTS; that of signatures in seconds."""
     cost, count = costs[scenario.algorithm], scenario.delegate_count
     # With "all-to-all" each delegate verifies the copies of all delegates, otherwise one block.
     blocks = count * (count if scenario.exchange == "all-to-all" else 1)
@@ -293,7 +293,7 @@ def amounts(scenario: Scenario, height: Height, costs: CostTable) -> list[float]
 
 
 def shares(runs: Iterable[Run], costs: CostTable) -> pd.DataFrame:
-    """Return the shares of processor time: non-negative least squares of relative errors.
+    """Return each term's share of processor time, fitted by non-negative least squares.
 
     A frame of the contract "pqdpol-shares": what, unit, price (the coefficient) with half of its
     95 % interval, and percent: its share in the largest network in which all vote with SINGLE.
@@ -325,7 +325,7 @@ def shares(runs: Iterable[Run], costs: CostTable) -> pd.DataFrame:
 
 
 def with_runs(cells: pd.DataFrame, run: pd.DataFrame) -> pd.DataFrame:
-    """Return cells of Tables 5 and 6 with the runs of the same cells, for `plots.plot_cells`.
+    """Add the results of our runs to the cells of Tables 5 and 6, for `plots.plot_cells`.
 
     New columns: run_latency_seconds, run_throughput_per_second, and the _half_width of each; NaN
     for cells without a run.

@@ -30,7 +30,7 @@ QUANTITIES = {"table5": "throughput_per_second", "table6": "latency_seconds"}
 
 
 def errata(table: str) -> dict[tuple[str, int], Erratum]:
-    """Return the errata of the cells of a table, by algorithm and n."""
+    """Return the errata of the cells of a table by (algorithm, n)."""
     paper = papers.paper("pqdpol")
     return {
         (paper.names[erratum.row], int(erratum.column)): erratum
@@ -58,7 +58,7 @@ def cells(*, corrected: bool = True) -> pd.DataFrame:
 
 
 def tables(costs: CostTable | None = None, law: SerialLaw | None = None) -> pd.DataFrame:
-    """Model every cell of Tables 5 and 6 with the paper's costs or others.
+    """Model every cell of Tables 5 and 6 with `costs`, by default the paper's.
 
     Columns: algorithm, n, nodes, transactions_per_block; published_latency_seconds (as printed),
     corrected_latency_seconds (errata corrected), latency_seconds, latency_error_percent (of
@@ -94,20 +94,20 @@ def tables(costs: CostTable | None = None, law: SerialLaw | None = None) -> pd.D
 
 
 def calibrate() -> calibration.Fit:
-    """Fit the coefficients of paper-serial to Table 6; they are the defaults of SerialLaw."""
+    """Fit the model paper-serial to Table 6; its coefficients are the defaults of SerialLaw."""
     return calibration.fit(cells(), papers.costs("pqdpol"))
 
 
 def left_out() -> pd.DataFrame:
-    """Return `calibration.leave_out` for Table 6."""
+    """Return the result of `calibration.leave_out` for Table 6."""
     return calibration.leave_out(cells(), papers.costs("pqdpol"))
 
 
 def alternatives() -> pd.DataFrame:
-    """Return `calibration.alternatives` for Table 6."""
+    """Return the result of `calibration.alternatives` for Table 6."""
     return calibration.alternatives(cells(), papers.costs("pqdpol"))
 
 
 def forms() -> pd.DataFrame:
-    """Return `calibration.forms` for Table 6."""
+    """Return the result of `calibration.forms` for Table 6."""
     return calibration.forms(cells())

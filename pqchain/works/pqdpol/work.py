@@ -29,7 +29,7 @@ _EXPONENTS = (1, 3, 5, 7, 10, 15, 20)
 
 
 class PqDpol(Work):
-    """The consensus modelled with the paper's costs and with measured ones, and run live."""
+    """PQ-DPoL, modelled with the paper's costs and with measured costs, and run on this machine."""
 
     key = "pqdpol"
     frame_names = (
@@ -38,7 +38,7 @@ class PqDpol(Work):
     )  # fmt: skip
 
     def models(self) -> Mapping[str, Callable[[], pd.DataFrame]]:
-        """Return `table5-6` and `delegation`, with the paper's costs."""
+        """Return the functions that model `table5-6` and `delegation` with the paper's costs."""
         costs = papers.costs(self.key)
         return {
             "table5-6": partial(rebuilt.tables, costs),
@@ -46,7 +46,7 @@ class PqDpol(Work):
         }
 
     def compute(self, bench: Bench) -> Frames:
-        """Return the frames of `models`, and with a clock all frames of the chapter."""
+        """Return the frames of `models`; with measurements, also all others of the chapter."""
         costs = papers.costs(self.key)
         frames = dict(super().compute(bench))
         if bench.measurements is None:
@@ -74,7 +74,7 @@ class PqDpol(Work):
         }
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Read latencies and throughputs of the model for each cost table, and of runs."""
+        """Yield readers of latency and throughput: of the model per cost table, and of runs."""
         if "table5-6" not in frames:
             return
         error = float(frames["table5-6"]["latency_error_corrected_percent"].abs().max())
@@ -94,17 +94,17 @@ class PqDpol(Work):
             yield judging.judge_runs(frames["run"])
 
     def fact_names(self) -> Collection[str]:
-        """Return the facts about the model of the paper's network, and about runs."""
+        """Return the names of the facts about the model of the paper's network and about runs."""
         per_block = (f"{name} per block" for name in self.algorithms())
         return [*_FACT_NAMES, *judging.FACT_NAMES, *per_block]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return the facts that the frames contain."""
+        """Return the facts that can be computed from the available frames."""
         facts = _facts(frames) if "fit" in frames else {}
         return facts | (judging.facts(frames) if "run" in frames else {})
 
     def tables(self, frames: Frames) -> Iterable[Table]:
-        """Return Tables 5 and 6, the quality of the fit, runs, and other networks."""
+        """Yield tables: Tables 5 and 6, the quality of the fit, runs, and other networks."""
         if "fit" in frames:
             yield from tables_5_and_6(frames, self.chapter.tables)
             fit = pd.concat([frames["fit"], frames["left-out"]])
@@ -112,7 +112,7 @@ class PqDpol(Work):
             yield networks(frames, self.chapter.tables)
 
     def figures(self, frames: Frames) -> Iterable[Plot]:
-        """Return figures of Tables 5 and 6, of latency on other networks, and of the best there."""
+        """Return figures of Tables 5 and 6, latency on other networks, and the best schemes."""
         winners = {"winners": landscape.winners(frames["contest"])} if "contest" in frames else {}
         drawn = {**frames, **judging.parts(frames), **winners}
         if "run" in frames:
@@ -121,7 +121,7 @@ class PqDpol(Work):
 
 
 def judge_delegation(delegation: pd.DataFrame) -> Verdict:
-    """Judge how throughput falls in `landscape.delegation`; the outcome is always open."""
+    """Judge the statement on delegation by the model; the outcome is always OPEN."""
     frame = results.check(delegation, LANDSCAPE)
     evidence = []
     for law, group in frame.groupby("setting", sort=False):
@@ -143,7 +143,7 @@ def judge_delegation(delegation: pd.DataFrame) -> Verdict:
 
 
 def _kept() -> tuple[float, float]:
-    """Return the least and greatest percentage of throughput in Table 5 from n = 3 to 5."""
+    """Return the least and greatest throughput at n = 5 in Table 5, in percent of n = 3."""
     rate = rebuilt.cells(corrected=False).pivot(
         index="algorithm", columns="n", values="throughput_per_second"
     )
@@ -183,7 +183,7 @@ def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> Reader:
 
 
 def tables_5_and_6(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:
-    """Yield Tables 5 and 6, with the paper's costs and with ours if there are any."""
+    """Yield Tables 5 and 6, with the paper's costs and with those of this machine if measured."""
     notes = [entries["calibrated"]["note"]]
     for name, costs in entries["costs"].items():
         if name not in frames:
@@ -211,7 +211,7 @@ def tables_5_and_6(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> 
 def _rows(
     frame: pd.DataFrame, table: str, quantity: str, exponents: list[int], kind: str
 ) -> Iterator[list[Any]]:
-    """Yield printed values, ours and errors over n for each algorithm; `kind` is that of ours."""
+    """Yield rows over n for each algorithm: printed values, ours (of kind `kind`), and errors."""
     column, misprints = QUANTITIES[table], errata(table)
     percent = figures.percent
     sources: dict[str, tuple[str, Callable[[float], str]]] = {
@@ -238,7 +238,7 @@ def _rows(
 
 
 def networks(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Return latencies on other networks, with notes on the validity of the model."""
+    """Return a table of latencies on other networks, with notes on the validity of the model."""
     ran = frames["networks"].query("status == 'ok'")
     exponents = [n for n in _EXPONENTS if 2**n in set(ran["nodes"])]
     rows = []

@@ -1,1 +1,1 @@
-"""Re-encoding of blocks over QUIC."""
+"""Published work on the re-encoding of erasure-coded blocks over QUIC."""

@@ -1,4 +1,4 @@
-"""Frames of Table 1 and Figure 1 of the re-encoding paper, printed and replayed."""
+"""Data frames for Table 1 and Figure 1 of the re-encoding paper, printed and replayed."""
 
 from __future__ import annotations
 
@@ -83,18 +83,18 @@ EARLY, LOSSY = "0-RTT", "loss"
 
 
 def kind_of(mode: str) -> Kind:
-    """Return the kind of the numbers of a run in this mode."""
+    """Return the kind of a run's numbers: replayed in virtual time, measured otherwise."""
     return Kind.REPLAYED if mode == "virtual" else Kind.MEASURED
 
 
 def claimed_percent() -> float:
-    """Return the printed saving of multiplexing."""
+    """Return the transfer time that multiplexing saves according to the paper, in percent."""
     printed = papers.published(KEY).set_index("printed_name")["value"]
     return float(printed[SAVING])
 
 
 def contrast(series: pd.DataFrame) -> pd.DataFrame:
-    """Compare streams at the largest number of blocks; empty without pairs."""
+    """Compare single and multiplexed streams at the most blocks; empty without pairs of runs."""
     most = series[series["blocks"] == series["blocks"].max()]
     try:
         return reencode.contrast(most, claimed_percent=claimed_percent())
@@ -103,7 +103,7 @@ def contrast(series: pd.DataFrame) -> pd.DataFrame:
 
 
 def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """Return Table 1, printed and ours, a row for each run and phase.
+    """Return Table 1 as printed and as replayed here, with a row for each run and phase.
 
     Takes "reencode" frames by the name of the run; the times of sequential blocks, which are rows
     of one repeat, are added. Columns: run, kind ("published", "replayed" or
@@ -149,7 +149,7 @@ def _per_repeat(runs: pd.DataFrame, phase: str, repeats: int) -> float:
 
 
 def figure1(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return the transfer time by number of blocks, single and multiplexed, as in Figure 1.
+    """Return transfer times by number of blocks, for single and multiplexed streams (Figure 1).
 
     Takes "reencode" rows of exchanges. Columns: kind ("replayed" or "measured"), mode, streams,
     blocks, block_bytes, repeats, transfer_seconds (mean over runs), low_seconds and high_seconds
@@ -191,7 +191,7 @@ def libraries(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def impaired_links(runs: Sequence[tuple[Mapping[str, Any], pd.DataFrame]]) -> pd.DataFrame:
-    """Return runs under latency and loss, one row each.
+    """Return the runs over links with latency and packet loss, one row for each run.
 
     Takes pairs of conditions (comparison, sessions, delay_seconds, loss) and "reencode" rows.
     Columns: comparison (EARLY or LOSSY), streams, sessions ("full", "0-rtt" or "kept"), transport,
@@ -205,7 +205,7 @@ def impaired_links(runs: Sequence[tuple[Mapping[str, Any], pd.DataFrame]]) -> pd
 
 
 def transports(frames: Sequence[pd.DataFrame], bits_per_second: float) -> pd.DataFrame:
-    """Return the times of transports over links of the same rate, measured.
+    """Return the measured transfer times of several transports over links of the same rate.
 
     Takes "reencode" frames. Columns: mode, transport, bits_per_second, block_bytes, repeats,
     transfer_seconds (mean), low_seconds, high_seconds (shortest and longest run),

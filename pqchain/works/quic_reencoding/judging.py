@@ -1,4 +1,4 @@
-"""Verdicts of the replays on the statements of the re-encoding paper."""
+"""Verdicts on the statements of the re-encoding paper, derived from the replays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pqchain.works.work import Frames
 
 
 def judge(claim: str, frames: Frames) -> Iterator[Verdict]:
-    """Yield the verdicts on a statement; none if no replay decides it."""
+    """Yield the verdicts on a statement; yield nothing if no replay decides it."""
     if claim in ("multiplexing-saves-time", "multiplexing-more-efficient"):
         exactly = claim == "multiplexing-saves-time"
         yield from _saving(frames["contrast"], frames["runs"], exactly=exactly)
@@ -35,7 +35,7 @@ def judge(claim: str, frames: Frames) -> Iterator[Verdict]:
 
 
 def decisive(share: pd.Series[float]) -> str:
-    """Compare the transfer with the other tasks, with and without our hashing."""
+    """Judge whether the transfer exceeds the other tasks, both with and without our hashing."""
     # The paper does not mention hashing, so a result that depends on it is open.
     tasks = share["decode"] + share["encode"] + share["io"]
     above = {share["transfer"] > rest for rest in (tasks, tasks + share["other"])}
@@ -51,7 +51,7 @@ def _io_negligible(share: pd.Series[float]) -> str:
 
 
 LITTLE_PERCENT = 1.0
-"""The bound of "little influence". The paper gives none; this one is ours."""
+"""Upper bound, chosen by us, of the share that the paper calls "little influence"."""
 
 # Statements that the shares of the phases decide.
 _BY_SHARES: dict[str, Callable[[pd.Series[float]], str]] = {
@@ -63,7 +63,7 @@ _BY_SHARES: dict[str, Callable[[pd.Series[float]], str]] = {
 
 
 def _standing(row: pd.Series[Any], nodes: str) -> Standing:
-    """Return the standing of a run; `nodes` is the paper's name of the number of its nodes."""
+    """Return a run's standing; `nodes` is the key of its node count in the paper's setting."""
     setting_of_paper = papers.paper(KEY).setting
     sizes = {"nodes": nodes, "blocks": "blocks", "block_bytes": "block_bytes"}
     same = all(row[size] == setting_of_paper[name] for size, name in sizes.items())
@@ -193,7 +193,7 @@ def _above_0(values: pd.Series[float]) -> str:
 
 
 def _impaired_standing(row: pd.Series[Any]) -> Standing:
-    """Return the standing of a comparison under latency or loss, which the paper's links lack."""
+    """Return the standing of runs over links with latency or loss, which the paper's links lack."""
     size = BYTES.text(row["block_bytes"], exact=True)
     delay = f"{1e3 * row['delay_seconds']:g} ms each way"
     setting = f"{row['blocks']} x {size}, {delay}, {row['transport']}, virtual clock"

@@ -1,4 +1,4 @@
-"""The replays of Table 1 and Figure 1 of the re-encoding paper, by preset."""
+"""Replays of Table 1 and Figure 1 of the re-encoding paper, with sizes by preset."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ WHOLE_BLOCK_BYTES = 64_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Amount:
-    """The replays of a preset."""
+    """Sizes and numbers of the replays of a preset."""
 
     block_bytes: int = WHOLE_BLOCK_BYTES
     blocks: int = 10
@@ -190,7 +190,7 @@ def _reference(amount: Amount) -> Iterator[Order]:
 
 
 def _comparisons() -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Yield the name and the options of each comparison, and its columns of IMPAIRED."""
+    """Yield the name, the command options and the columns of IMPAIRED of each comparison."""
     delay = IMPAIRMENT["delay_seconds"]
     for sessions in ("full", "0-rtt"):
         # The failure is detected after session tickets have arrived, which 0-RTT needs.
@@ -313,7 +313,7 @@ def _live_pairs(count: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
 
 
 def shaped_scenario(transport: str) -> Scenario:
-    """Return a replay in network namespaces with the same links for each transport."""
+    """Return the scenario of a transport in network namespaces; its links are always the same."""
     return Scenario(
         mode="netns",
         transport=transport,

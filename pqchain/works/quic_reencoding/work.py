@@ -31,23 +31,23 @@ from pqchain.works.work import Bench, Frames, Work
 
 
 class QuicReencoding(Work):
-    """Replays of a failure with its repair, and of the exchange of chunks over streams."""
+    """Replays of a node failure and its repair, and of the exchange of chunks over streams."""
 
     key = KEY
     frame_names = ("table1", "figure1", "transports")
 
     def compute(self, bench: Bench) -> Frames:
-        """Return the frames of `replays.reproduce`; nothing without a clock."""
+        """Return the frames of `replays.reproduce`; none without measurements."""
         if bench.measurements is None:
             return {}
         return replays.reproduce(bench.preset, progress=bench.progress)
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
-        """Judge by the replays."""
+        """Judge a statement by the replays."""
         return judging.judge(claim, frames) if frames else ()
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Read Table 1 replayed with the link alone, the saving, and sizes of the blocks."""
+        """Yield readers of the replayed Table 1 and saving, and of numbers and sizes of blocks."""
         if not frames:
             return
         table = frames["table1"][frames["table1"]["run"] == LINK_ONLY]
@@ -70,7 +70,7 @@ class QuicReencoding(Work):
         yield _reader(Kind.RUN, counts)
 
     def fact_names(self) -> Collection[str]:
-        """Return shares of the print and of a live run, the transfer, and savings by mode."""
+        """Return the names of facts: printed and live shares, the transfer, and savings by mode."""
         contrast = [f"{mode}_{fact}" for mode in MODES for fact in ("saved", "low", "high", "size")]
         shares = ("transfer", "coding", "io", "other")
         live = ("live_bytes", *(f"live_{share}" for share in shares))
@@ -78,7 +78,7 @@ class QuicReencoding(Work):
         return [*shares, "claimed", *live, *link, *contrast]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return the facts that the frames contain; all but those of the print need a run."""
+        """Return the facts that can be computed from the frames; none without frames."""
         if not frames:
             return {}
         printed = frames["table1"].query("kind == 'published'").set_index("phase")["share_percent"]
@@ -111,7 +111,7 @@ class QuicReencoding(Work):
         return facts
 
     def failures(self, frames: Frames) -> Iterable[str]:
-        """Yield every run that failed, once: the other frames summarize `runs` and `impaired`."""
+        """Yield a message per failed run; other frames only summarize `runs` and `impaired`."""
         for name in ("runs", "impaired") if frames else ():
             for row in frames[name].query("status == 'failed'").to_dict("records"):
                 size = BYTES.text(row["block_bytes"], exact=True)
@@ -119,7 +119,7 @@ class QuicReencoding(Work):
                 yield f"{self.key}, {name}: {run} failed: {row['verdict']}"
 
     def tables(self, frames: Frames) -> Iterable[Table]:
-        """Return Table 1, streams and transports."""
+        """Yield tables: Table 1, then comparisons of streams and of transports."""
         if frames:
             yield table_of_phases(frames["table1"], self.chapter.tables["table1"])
             yield from streams(frames, self.chapter.tables)
@@ -149,7 +149,7 @@ def _reader(kind: Kind, values: Mapping[tuple[str, str], float]) -> Reader:
 
 
 def table_of_phases(frame: pd.DataFrame, entry: Mapping[str, Any]) -> Table:
-    """Return Table 1, printed and replayed: a row for each run, a column for each phase."""
+    """Return Table 1 as printed and as replayed: a row for each run, a column for each phase."""
     microseconds = replays.DATAGRAM_SECONDS * 1e6
     notes = [note.format(datagram_microseconds=microseconds) for note in entry["notes"]]
     rows: list[dict[Any, Any]] = []
@@ -173,7 +173,7 @@ def _remark(row: Mapping[Any, Any], column: str) -> str:
 
 
 def streams(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:
-    """Yield Figure 1 as numbers, single compared with multiplexed, and transports."""
+    """Yield tables of Figure 1, of single and multiplexed streams, and of transports."""
     figure, transports = frames["figure1"], frames["transports"].to_dict("records")
     kinds = list(dict.fromkeys(figure["kind"]))
     yield chapter.table(entries["figure1"], _figure1(figure), source=kinds)

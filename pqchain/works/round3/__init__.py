@@ -1,1 +1,1 @@
-"""A speed comparison of the candidates of NIST's third round."""
+"""Published work that compares the speed of candidates of NIST's third round."""

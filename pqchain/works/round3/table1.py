@@ -1,4 +1,4 @@
-"""Table 1 of the round-3 comparison in its own layout, and the gains of AVX2.
+"""Table 1 of the round-3 comparison in its printed layout, and the speed-ups by AVX2.
 
 One column for each of the fourteen implementations (four KEMs and three signature schemes, each as
 reference and as AVX2 code), one row for each size and operation.
@@ -29,7 +29,7 @@ HALVES = {"table1-kem": "KEM", "table1-signature": "signature"}
 VARIANTS = {"ref": "reference", "avx2": "AVX2"}
 
 VERSIONS = ("liboqs-0.13", "liboqs-0.7.1")
-"""The library of most columns, and the one that checks it."""
+"""The library of most columns, and the older version with which it is compared."""
 
 QUANTITIES = (
     *(f"{name}_bytes" for name in ("public_key", "secret_key", "ciphertext", "signature")),
@@ -39,7 +39,7 @@ QUANTITIES = (
 
 
 def table1(measurements: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of Table 1 in a printed frame: sizes, times and cycles.
+    """Return the sizes, times and cycles of Table 1 in a frame of the contract PRINTED.
 
     A size is that of the implementation in the column, because liboqs 0.7.1 and 0.13 have different
     versions of some schemes. Raises DataError if the frame breaks its contract.
@@ -66,7 +66,7 @@ def table1(measurements: pd.DataFrame) -> pd.DataFrame:
 
 
 def speedups(table: pd.DataFrame, column: str) -> pd.Series[float]:
-    """Return the time of the reference over that of AVX2, per row of AVX2; else NaN.
+    """Return the speed-up by AVX2 (reference time / AVX2 time) of AVX2 rows; NaN of other rows.
 
     `column` is "printed" or "ours", both sides of one machine.
     """
@@ -79,7 +79,7 @@ def speedups(table: pd.DataFrame, column: str) -> pd.Series[float]:
 
 
 def cross_check(measurements: pd.DataFrame) -> pd.DataFrame:
-    """Return the times of both versions of liboqs, for the operations that both have.
+    """Return the times of liboqs 0.13.0 and 0.7.1 for the operations that both versions have.
 
     Columns: algorithm, operation, variant, main_seconds (liboqs 0.13.0), other_seconds (0.7.1),
     main_speedup and other_speedup (of AVX2; NaN in rows of the reference). Empty if 0.7.1 was not

@@ -1,4 +1,4 @@
-"""The round-3 comparison: Table 1 in its own layout, printed and measured here."""
+"""Round-3 comparison: Table 1 in its printed layout, with printed and measured numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Round3(Work):
     frame_names = ("table1", "cross-check", "algorithms", *OPERATIONS)
 
     def compute(self, bench: Bench) -> Frames:
-        """Return `table1` and `cross-check`; nothing without a clock."""
+        """Return the frames `table1` and `cross-check`; none without measurements."""
         if bench.measurements is None:
             return {}
         return {
@@ -34,12 +34,12 @@ class Round3(Work):
         }
 
     def fact_names(self) -> Collection[str]:
-        """Return gains of AVX2: least and greatest of each algorithm, and one of each operation."""
+        """Return the names of facts: least and greatest speed-up by AVX2, and one per operation."""
         names = ("least", "most", *(f"{name}_seconds" for name in OPERATIONS))
         return [f"{printed} {name}" for printed in self.paper.names for name in names]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return the gains of AVX2 for the algorithms with a gain for every operation."""
+        """Return the speed-ups by AVX2 of the algorithms that have one for every operation."""
         if not frames:
             return {}
         table = frames["table1"]
@@ -54,13 +54,13 @@ class Round3(Work):
         return {fact: figures.significant(gain, 2) for fact, gain in facts.items()}
 
     def tables(self, frames: Frames) -> Iterable[Table]:
-        """Return both halves of Table 1, and the cross-check if there is one."""
+        """Yield both halves of Table 1 and, if computed, the comparison of liboqs versions."""
         if frames:
             yield from halves(frames["table1"], self.chapter.tables)
         yield from super().tables(frames)
 
     def figures(self, frames: Frames) -> Iterable[Plot]:
-        """Return a figure of each operation of Table 1, and of its sizes."""
+        """Return a figure for each operation of Table 1, and a figure of its sizes."""
         rows: dict[str, Any] = {}
         if frames:
             table = frames["table1"]
@@ -73,7 +73,7 @@ class Round3(Work):
 
 
 def halves(table: pd.DataFrame, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:
-    """Yield both halves in printed order; the second has the notes on differences."""
+    """Yield both halves of Table 1 in printed order; the second has the notes on differences."""
     gains = table.assign(printed_gain=speedups(table, "printed"), our_gain=speedups(table, "ours"))
     for half, heading in HALVES.items():
         cells = {
@@ -115,7 +115,7 @@ def _remarks(table: pd.DataFrame, differences: Mapping[str, str]) -> list[str]:
 
 
 def _library(implementation: str, variant: str) -> str:
-    """Return the library of a column, with its variant only if that is not the column's."""
+    """Return a column's library, with the variant of its code if it differs from the column's."""
     library, _, suffix = implementation.partition("/")
     return (library if suffix == variant else implementation) or figures.MISSING
 
@@ -144,7 +144,7 @@ def _rows(
 
 
 def _size(cell: Mapping[Any, Any]) -> Shown:
-    """Show our size; "!" marks one that differs from the print and is explained."""
+    """Format our size; "!" marks an explained and "?" an unexplained difference from the paper."""
     mark = {"equal": "", "different": " ?"}.get(cell["verdict"], " !")
     return Shown(cell["ours"], figures.integer(cell["ours"]) + mark)
 
