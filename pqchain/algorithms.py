@@ -49,7 +49,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
-    """An implementation, named `library/variant`, and the CPU features and files that it requires."""
+    """An implementation, named `library/variant`, with the CPU features and files it requires."""
 
     name: str
     description: str

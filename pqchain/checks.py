@@ -34,7 +34,7 @@ class Meaning:
 
 
 def field(default: Any = dataclasses.MISSING, **meaning: Any) -> Any:
-    """Declare a dataclass field with bounds for `check_declared` and help for a command's option."""
+    """Declare a dataclass field with bounds for `check_declared` and help for an option."""
     return dataclasses.field(default=default, metadata={"meaning": Meaning(**meaning)})
 
 

@@ -196,7 +196,7 @@ class CostTable(Mapping[str, Costs]):
         object.__setattr__(self, "rows", ordered)
 
     def __getitem__(self, name: str) -> Costs:
-        """Return an algorithm's costs by name or alias. Raises UnknownAlgorithm and MissingCosts."""
+        """Return an algorithm's costs by name or alias. Raises UnknownAlgorithm, MissingCosts."""
         # User-defined rows first: `algorithms.get` may not know their names.
         for row in self.rows:
             if row.is_given and isinstance(name, str) and row.algorithm.lower() == name.lower():

@@ -241,7 +241,7 @@ def percent(value: float, decimals: int = 1, *, sign: bool = True) -> str:
 
 
 def factor(value: float) -> str:
-    """Format a factor such as ×16; the inverse of a whole number is a fraction such as ×1/16."""
+    """Format a multiplication factor; the inverse of a whole number is a fraction such as 1/16."""
     is_inverse = 0 < value < 1 and (1 / value).is_integer()
     return f"{TIMES}1/{round(1 / value)}" if is_inverse else f"{TIMES}{value:g}"
 

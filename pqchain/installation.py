@@ -43,7 +43,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 def _check_regular(path: Path, mode: int) -> None:
     if not stat.S_ISREG(mode):
-        raise UsageError(f"{path} must be a regular file, not a device or folder; name another file")
+        raise UsageError(f"{path} must be a regular file, not a device or folder; name a file")
 
 
 def read_bytes(path: Path, most: int) -> bytes:

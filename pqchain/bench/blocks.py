@@ -241,7 +241,7 @@ def _measure(
     tampered = _verdict(state, _tampered(state, block).encode(), first)
     if valid != "yes" or tampered != Reason.BAD_SIGNATURE.value:
         raise PqchainError(
-            f"verdicts of a valid and a tampered block must be 'yes' and "
+            f"results of validating a valid and a tampered block must be 'yes' and "
             f"{Reason.BAD_SIGNATURE.value!r}; got {valid!r} and {tampered!r}. Run `make test`."
         )
     figures |= {"valid": valid, "tampered": tampered}

@@ -68,7 +68,7 @@ def compare_runs(runs: Runs, *others: pd.DataFrame | str | Path, seed: int = 0) 
     """
     named = named_runs(runs, *others)
     if len(named) < 2:
-        raise UsageError(f"the number of runs must be at least 2; got {len(named)}")
+        raise UsageError(f"at least two runs must be given; got {len(named)}")
     (base, baseline), *compared_runs = named.items()
     # Seeded, so that the same files always give the same intervals.
     rng = np.random.default_rng(seed)
@@ -127,7 +127,7 @@ def append(measurements: pd.DataFrame, path: Path) -> pd.DataFrame:
     if path.exists():
         history = results.load(path)
         if results.contract_of(history).name != HISTORY.name:
-            raise DataError(f"{path} must be a history; name a new file, or one written by --append")
+            raise DataError(f"{path} must be a history; name a new file, or one from --append")
         parts.insert(0, history)
     schemes = _schemes([*parts[:-1], measurements])
     history = results.joined(parts, HISTORY)
@@ -142,7 +142,7 @@ def _schemes(frames: Iterable[pd.DataFrame]) -> list[dict[str, Any]]:
 
 
 def named_runs(runs: Runs, *others: pd.DataFrame | str | Path) -> dict[str, pd.DataFrame]:
-    """Return the frames by run name; a history has one run per date and machine. Raises DataError."""
+    """Return frames by run name; a history has one run per date and machine. Raises DataError."""
     if isinstance(runs, Mapping):
         return {name: results.check(frame, MEASUREMENT) for name, frame in runs.items()}
     if isinstance(runs, (pd.DataFrame, str, Path)):

@@ -215,7 +215,7 @@ def worst_verification_seconds(name: str) -> float:
 def _rounds(
     prepared: Mapping[str, _Timed], rounds: int, errors: dict[str, PqchainError]
 ) -> dict[str, list[float]]:
-    """Return, by scheme, the verification time of the slowest signature in each round, in seconds."""
+    """Return, by scheme, the verification time of each round's slowest signature in seconds."""
     # Schemes alternate within a round, so that a ratio compares times of the same moment.
     worst: dict[str, list[float]] = {name: [] for name in prepared}
     for _ in range(rounds):

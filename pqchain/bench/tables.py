@@ -88,7 +88,7 @@ _IMPLEMENTATION = Column("implementation", show=_or_missing)
 
 
 def block_table(frame: pd.DataFrame, *, part: str = "") -> Table:
-    """Return a table of a frame of `measure_blocks`, a row per scheme; times are per transaction."""
+    """Return a table of a `measure_blocks` frame, a row per scheme; times are per transaction."""
     counts = list(dict.fromkeys(frame["threads"]))
     times = ["wallet", "sign", *(f"verify ×{count}" for count in counts), f"whole ×{counts[-1]}"]
     columns = [

@@ -131,7 +131,7 @@ def claim_table(claims: pd.DataFrame) -> Table:
 
 
 def statement(row: Mapping[Any, Any]) -> Shown:
-    """Return a table cell: the statement in English, its interpretation, and the quoted sentence."""
+    """Return a table cell: the statement in English, its interpretation and the quoted sentence."""
     reading = f"Read as: {row['reading']}." if row["reading"] else ""
     quote = "A statement of ours; the source does not make it."
     if row["quote"]:

@@ -29,7 +29,7 @@ class Reproduction:
     """Every printed number with ours next to it; times and sizes are views of it."""
     claims: pd.DataFrame
     frames: Mapping[str, Frames]
-    """The results of each work by its key."""
+    """The frames of each work by the work's key."""
 
     @cached_property
     def times(self) -> pd.DataFrame:
@@ -59,7 +59,7 @@ class Reproduction:
 
     @property
     def failures(self) -> list[str]:
-        """Messages about unexplained size differences and about failed operations and computations."""
+        """Messages about unexplained size differences and failed operations or computations."""
         broken = self.sizes[self.sizes["verdict"] == "different"]
         sizes = [
             f"{row['paper']}, {row['table']}: {row['quantity']} of {row['algorithm']} is printed "

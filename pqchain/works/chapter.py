@@ -111,7 +111,7 @@ def column(
 def figures(
     entries: Iterable[Mapping[str, Any]], frames: Mapping[str, Any], names: Iterable[str] = ()
 ) -> Iterator[Plot]:
-    """Yield the figures whose frame has results. Raises UnknownName for an unknown plot or frame."""
+    """Yield the figures whose frame has results. Raises UnknownName for unknown plots or frames."""
     for entry in map(dict, entries):
         frame, draw = _frame(entry.pop("frame"), frames, names), plots.find(entry.pop("plot"))
         options = entry.pop("options", {})

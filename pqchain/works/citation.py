@@ -55,7 +55,7 @@ def sentence(entry: dict[str, Any]) -> str:
 
 
 def bibtex(entry: dict[str, Any]) -> str:
-    """Return a reference as a BibTeX entry; Korean words are left out, for LaTeX without fonts.
+    """Return a reference as a BibTeX entry for any LaTeX engine; Korean words are left out.
 
     >>> print(bibtex(SOFTWARE).splitlines()[0])
     @misc{pqchain,

@@ -40,11 +40,11 @@ class OtherCode:
     """Operations whose code here differs from the work's, so their times refute no statement."""
 
     algorithm: str
-    """As printed."""
+    """Name of the algorithm as printed in the paper."""
     implementation: str = ""
     """The variant ("ref", "avx2"); empty for any."""
     operations: tuple[str, ...] = ()
-    """Empty for all."""
+    """Operations whose code differs; empty for all."""
     reason: str
     """The origin of the code here and in the work."""
 
@@ -97,7 +97,7 @@ class Paper:
     errata: tuple[Erratum, ...]
     others: tuple[OtherCode, ...]
     setting: Mapping[str, Any]
-    """The setting of its numbers: sizes by name, and `text`, the same as text."""
+    """The setting of the paper's numbers: sizes by name, and `text`, a description of them."""
 
     @property
     def key(self) -> str:
@@ -116,7 +116,7 @@ class Paper:
         return ", ".join(part for part in parts if part)
 
     def other_code(self, algorithm: str, implementation: str, operation: str) -> str:
-        """Return the origin of the code of an operation here if the work used other code, else ""."""
+        """Return the origin of an operation's code here if the work used other code, else ""."""
         if operation not in algorithms.OPERATIONS:
             return ""
         for other in self.others:

@@ -144,7 +144,7 @@ def table(work: str | Paper, name: str) -> pd.DataFrame:
 
 
 def cells(work: str | Paper) -> list[Cell]:
-    """Return every printed number of a paper as an exact decimal. Raises UnknownPaper, DataError."""
+    """Return every printed number of a paper, exactly. Raises UnknownPaper and DataError."""
     source = paper(work)
     return [cell for name in source.tables for _, row in _records(source, name) for cell in row]
 
@@ -319,7 +319,7 @@ def _meaning(column: str, layout: PrintedTable) -> _Meaning | None:
 def _cell(
     printed: str, note: str, keys: dict[str, str], quantity: str, unit: str, factor: Decimal
 ) -> Cell | None:
-    """Parse a printed number ("x10.25" is 10.25); return None for a dash, or text without a unit."""
+    """Parse a printed number ("x10.25" is 10.25); return None for a dash or unitless text."""
     try:
         value = Decimal(printed.removeprefix("x"))
     except InvalidOperation:

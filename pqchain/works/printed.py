@@ -43,7 +43,7 @@ SIZE = Contract.of(
 )
 
 NONE = "none"
-"""In place of a kind where nothing here corresponds to the printed number."""
+"""Kind of a printed number to which no number of pqchain corresponds."""
 
 KINDS = (
     Kind.REGISTRY, Kind.MEASURED, Kind.RUN, Kind.SYNTHESISED, Kind.REPLAYED, Kind.MODELLED,
@@ -52,7 +52,7 @@ KINDS = (
 """Kinds of our numbers, in the order in which they are counted."""
 
 SIZE_VERDICTS = ("equal", "version", "definition", "erratum", "different")
-"""A printed size is ours, or of another version, by another definition, misprinted, unexplained."""
+"""Printed size compared with ours: equal, of another version or definition, misprint or other."""
 
 EXPLAINED = ("version", "definition", "erratum")
 
@@ -86,7 +86,7 @@ class Rule:
     kind: str
     tables: tuple[str, ...] = ()
     rows: tuple[str, ...] = ()
-    """Printed names."""
+    """Printed names of table rows."""
     implementations: tuple[str, ...] = ()
     quantities: tuple[str, ...] = ()
     """An empty selector matches everything."""
@@ -98,9 +98,9 @@ class Rule:
     value: float | None = None
     """pqchain's number by definition."""
     none: str = ""
-    """Why there is none."""
+    """Why pqchain has no number for the printed one."""
     note: str = ""
-    """Why the two numbers differ."""
+    """Why pqchain's number differs from the printed one."""
 
     def matches(self, row: Mapping[Any, Any]) -> bool:
         """Return whether the rule selects a row of a frame of published numbers."""
@@ -138,12 +138,12 @@ class Rule:
 
 
 def read_rules(folder: Path) -> list[Rule]:
-    """Return the rules in a work's `coverage.toml`. Raises DataError, and UnknownName for a kind."""
+    """Return the rules in a work's `coverage.toml`. Raises DataError, or UnknownName for a kind."""
     file = folder / "coverage.toml"
     listed = read_toml(file).get("rules") if file.is_file() else []
     if not isinstance(listed, list) or not all(isinstance(fields, dict) for fields in listed):
         raise DataError(
-            f"{file} must have a list `rules` of tables; see the file of another work"
+            f"{file} must have a list `rules` of tables; compare it with the file of another work"
         )
     rules = []
     for fields in listed:

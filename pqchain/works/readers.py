@@ -64,7 +64,7 @@ class Number:
 
     @classmethod
     def median(cls, value: float, deviation: float, samples: int, *, over: float = 1) -> Number:
-        """Return the median of samples in seconds as a number; its deviation is the samples' MAD."""
+        """Return the number of a median in seconds, given the MAD and the count of the samples."""
         noise = MADS * deviation / over
         error = noise * MEDIAN_ERROR / math.sqrt(max(1, samples))
         return cls(value / over, noise, error, "s", _HERE)
@@ -99,7 +99,7 @@ class Reader:
     read: Callable[[str, str, str], Number]
     """Maps name, quantity and implementation to a number. Raises Undecided."""
     quantities: Collection[str] | None = None
-    """The quantities that it may have; None: all."""
+    """The quantities that the reader may have; None: all."""
     decides: bool = True
     """Whether it decides statements; if not, it only fills in printed numbers."""
     steps: Collection[int] | None = None

@@ -84,5 +84,5 @@ def _parse(file: Path, written: dict[str, Any]) -> tuple[Statement, ...]:
     # A sentence without a claim would be quoted but never judged.
     unused = sorted(set(quotes) - {statement.sentence for statement in parsed})
     if unused:
-        raise DataError(f"{file}: every key of [sentences] must have a claim; got none for {unused}")
+        raise DataError(f"{file}: each key of [sentences] must have a claim; got none for {unused}")
     return tuple(parsed)

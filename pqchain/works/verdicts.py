@@ -17,7 +17,7 @@ OPEN = "cannot be decided here"
 CODE, SIZE, MACHINE = "with this code", "at this size", "on this machine"
 
 ELSEWHERE = (CODE, SIZE, MACHINE)
-"""Differences of setting, the strongest reason first."""
+"""Differences from the work's setting; the first one that applies names the verdict."""
 
 NOT_HERE = tuple(f"not {difference}" for difference in ELSEWHERE)
 """Verdicts in place of FAILS for numbers from another setting."""

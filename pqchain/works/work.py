@@ -53,7 +53,7 @@ class Bench:
     """Times of this machine. None: only what needs no clock and decides a statement is
     computed, so that pages of the documentation are the same on every machine."""
     measure_blocks: Callable[[Iterable[str]], pd.DataFrame] | None = None
-    """Measures blocks of these schemes; None as above."""
+    """Function that measures blocks of the named schemes; None: no blocks are measured."""
     progress: bool = False
 
 
@@ -142,7 +142,7 @@ class Work:
     def printed(
         self, measurements: pd.DataFrame | None = None, frames: Frames | None = None
     ) -> pd.DataFrame:
-        """Return `printed.compare` of the work; `frames` are all or some that `compute` returned."""
+        """Return `printed.compare` of the work; `frames` are all or some of those of `compute`."""
         return printed.compare(self.paper, self.published, self.readers(frames or {}), measurements)
 
     def claims(

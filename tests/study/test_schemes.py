@@ -74,7 +74,7 @@ def test_named_scheme_is_not_compared_twice():
         ("sign_seconds = 1e-3\n", "", "Mine lacks sign_seconds"),
         ("sign_seconds = 1e-3", "sign_seconds = -1.0", "sign_seconds of Mine"),
         ("signature_bytes = 300", "signature_bytes = 0", "signature_bytes of Mine"),
-        ("signature_bytes", "signature_kb", "has 'signature_kb', which it cannot"),
+        ("signature_bytes", "signature_kb", "has the unknown field 'signature_kb'"),
         ('source = "my thesis, table 2"', "source = 2", "source = 2; expected a text"),
     ],
 )

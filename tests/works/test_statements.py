@@ -44,7 +44,7 @@ def test_derived_statement_needs_no_quote(tmp_path):
         (CLAIM, "claim 'so' must have either .* got none"),
         (SENTENCES + CLAIM + 'sentence = "one"\nours = true\n', "must have either .* got both"),
         (SENTENCES + CLAIM + 'sentence = "two"\n', "must be a key of \\[sentences\\]; got 'two'"),
-        (SENTENCES + CLAIM + "ours = true\n", "must have a claim; got none of \\['one'\\]"),
+        (SENTENCES + CLAIM + "ours = true\n", "must have a claim; got none for \\['one'\\]"),
         (CLAIM + "ours = true\nverdict = 1\n", "unexpected keyword argument 'verdict'"),
     ],
 )

@@ -45,7 +45,7 @@ _RTL = Standing("RTL of ours for one attempt, by yosys, not placed", (CODE,))
 
 
 class FalconHls(Work):
-    """Table 3 recomputed from operation counts, and Table 2 with our RTL; nothing ran on an FPGA."""
+    """Table 3 recomputed from operation counts, Table 2 with our RTL; nothing ran on an FPGA."""
 
     key = "falcon-hls"
     frame_names = ("table3", "engines")
@@ -60,7 +60,7 @@ class FalconHls(Work):
         return [*times, *_DEVICE, "cycles"]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
-        """Return the facts: times of Falcon-512 by schedule, and the cycles and cells of our RTL."""
+        """Return the facts: times of Falcon-512, printed and modelled, and cycles of our RTL."""
         if "table3" not in frames:
             return {}
         table = frames["table3"].query("algorithm == 'Falcon-512'")
@@ -80,7 +80,7 @@ class FalconHls(Work):
         return {**times, **cells, "cycles": figures.integer(cycles)}
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Yield readers of parameters, our RTL, published Cortex-M4 times, and the modelled engine."""
+        """Yield readers of parameters, our RTL, Cortex-M4 times from elsewhere, and the model."""
         yield Reader(Kind.REGISTRY, _parameter, ("ring_degree", "modulus"))
         shares = [f"{quantity}_percent" for quantity in _DEVICE]
         yield Reader(Kind.SYNTHESISED, _synthesised, (*_DEVICE, *shares), decides=False)

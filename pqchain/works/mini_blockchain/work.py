@@ -101,7 +101,7 @@ class MiniBlockchain(Work):
         }
 
     def tables(self, frames: Frames) -> Iterable[Table]:
-        """Yield a table of the printed block and ours, and a table of our blocks of every scheme."""
+        """Yield a table of the printed block and ours, and a table of all our blocks."""
         if frames:
             entry = self.chapter.tables["comparison"]
             yield chapter.table(entry, with_units(frames["block-comparison"]))

@@ -112,7 +112,7 @@ class PqDpol(Work):
             yield networks(frames, self.chapter.tables)
 
     def figures(self, frames: Frames) -> Iterable[Plot]:
-        """Return figures of Tables 5 and 6, of latency on other networks, and of the best schemes."""
+        """Return figures of Tables 5 and 6, latency on other networks, and the best schemes."""
         winners = {"winners": landscape.winners(frames["contest"])} if "contest" in frames else {}
         drawn = {**frames, **judging.parts(frames), **winners}
         if "run" in frames:

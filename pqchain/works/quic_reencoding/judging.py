@@ -51,7 +51,7 @@ def _io_negligible(share: pd.Series[float]) -> str:
 
 
 LITTLE_PERCENT = 1.0
-"""The bound of "little influence". The paper gives none; this one is ours."""
+"""Upper bound, chosen by us, of the share that the paper calls "little influence"."""
 
 # Statements that the shares of the phases decide.
 _BY_SHARES: dict[str, Callable[[pd.Series[float]], str]] = {

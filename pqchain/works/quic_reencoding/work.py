@@ -111,7 +111,7 @@ class QuicReencoding(Work):
         return facts
 
     def failures(self, frames: Frames) -> Iterable[str]:
-        """Yield a message for each failed run; other frames only summarize `runs` and `impaired`."""
+        """Yield a message per failed run; other frames only summarize `runs` and `impaired`."""
         for name in ("runs", "impaired") if frames else ():
             for row in frames[name].query("status == 'failed'").to_dict("records"):
                 size = BYTES.text(row["block_bytes"], exact=True)

@@ -29,7 +29,7 @@ HALVES = {"table1-kem": "KEM", "table1-signature": "signature"}
 VARIANTS = {"ref": "reference", "avx2": "AVX2"}
 
 VERSIONS = ("liboqs-0.13", "liboqs-0.7.1")
-"""The library of most columns, and the one that checks it."""
+"""The library of most columns, and the older version with which it is compared."""
 
 QUANTITIES = (
     *(f"{name}_bytes" for name in ("public_key", "secret_key", "ciphertext", "signature")),

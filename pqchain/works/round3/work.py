@@ -34,7 +34,7 @@ class Round3(Work):
         }
 
     def fact_names(self) -> Collection[str]:
-        """Return the names of facts: each algorithm's speed-ups by AVX2, least, greatest, by operation."""
+        """Return the names of facts: least and greatest speed-up by AVX2, and one per operation."""
         names = ("least", "most", *(f"{name}_seconds" for name in OPERATIONS))
         return [f"{printed} {name}" for printed in self.paper.names for name in names]
 
