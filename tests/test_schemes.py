@@ -117,7 +117,7 @@ def test_names_ignore_case_and_readding_is_allowed(mine: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("Falcon 512,public_key=1,signature=3,sign=2ms,verify=1ms", "Falcon-512 of the registry"),
+        ("Falcon 512,public_key=1,signature=3,sign=2ms,verify=1ms", "Falcon-512 in the registry"),
         ("Yours,public_key=1", "lacks signature, sign, verify; give all of them, as in Mine,"),
         (",public_key=1,signature=3,sign=2ms,verify=1ms", "a name before the first comma"),
         ("Yours,sign=1ms,sign=2ms", "has sign twice"),

@@ -149,7 +149,7 @@ def test_invalid_arguments_are_rejected_before_measuring(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "measure", lambda *given, **named: pytest.fail("measured"))
     with pytest.raises(UnknownPaper, match="pqdpol"):
         report.reproduce(tmp_path, only="pqdpool")
-    with pytest.raises(UsageError, match="no work"):
+    with pytest.raises(UsageError, match="only must name at least one"):
         report.reproduce(tmp_path, only=[])
     occupied = tmp_path / "file"
     occupied.touch()

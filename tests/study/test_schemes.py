@@ -70,7 +70,7 @@ def test_named_scheme_is_not_compared_twice():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('name = "Mine"', 'name = "falcon-512"', "Falcon-512 of the registry"),
+        ('name = "Mine"', 'name = "falcon-512"', "Falcon-512 in the registry"),
         ("sign_seconds = 1e-3\n", "", "Mine lacks sign_seconds"),
         ("sign_seconds = 1e-3", "sign_seconds = -1.0", "sign_seconds of Mine"),
         ("signature_bytes = 300", "signature_bytes = 0", "signature_bytes of Mine"),
