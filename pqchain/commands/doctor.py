@@ -92,7 +92,7 @@ def examine() -> list[Finding]:
 
 
 def _finding(group: str, name: str, detail: str, reason: str) -> Finding:
-    """Return a finding: present, or missing for this reason if `detail` is empty."""
+    """Return a finding: present with `detail`, or missing with `reason` if that is empty."""
     part = _PARTS[group][name]
     if detail:
         return Finding(group, name, "present", detail, essential=part.get("essential", False))

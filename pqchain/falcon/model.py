@@ -285,7 +285,7 @@ def _assumptions(engine: Engine, partition: str) -> str:
 
 
 def sweep(base: Engine = PIPELINED) -> pd.DataFrame:
-    """Return the speed-up of the engine alone by additional or faster arithmetic units.
+    """Return the speed-up of the engine alone with more or faster arithmetic units.
 
     Returns a frame with the columns algorithm, change, cycles, seconds and gain (time of `base`
     divided by the time with the change). All values are modelled.

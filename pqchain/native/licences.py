@@ -28,7 +28,7 @@ _CLAIM = re.compile(r"Copyright |waived all copyright|public domain (?:code|impl
 
 
 def gather(source: Path, families: str) -> dict[str, list[str]]:
-    """Return each licence text with its sorted files below `source`."""
+    """Return each licence text with a sorted list of its files below `source`."""
     inside = re.compile(rf"({families})/")
     files = sorted(path for path in (source / "src").rglob("*") if path.is_file())
     selected = [path for path in files if inside.match(path.relative_to(source / "src").as_posix())]

@@ -36,7 +36,7 @@ _FEW = 8
 
 @dataclass(frozen=True, slots=True)
 class InputRange:
-    """An input and the values that a slider offers, the plan's current value among them."""
+    """An input and the values of its slider, which include the plan's current value."""
 
     name: str
     values: tuple[Any, ...]

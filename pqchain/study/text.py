@@ -346,7 +346,7 @@ def _error(error: float) -> Shown:
 
 
 def _named(name: str) -> Shown:
-    """Return a table cell for a figure: its name on a terminal, its meaning on a page."""
+    """Return the table cell that labels a figure: its name as text, its meaning in HTML."""
     return Shown(name, name, html.join(QUANTITIES[name].about if name in QUANTITIES else name))
 
 
