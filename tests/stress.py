@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from pqchain import algorithms
+from pqchain import algorithms, delegates
 from pqchain.crypto import native, open_kem, open_signer, unavailable_reason
 from pqchain.crypto.seeded import stream
 from pqchain.reencode.storage.erasure import ReedSolomon
