@@ -14,13 +14,13 @@ from tqdm import tqdm
 
 from pqchain import algorithms, crypto, machine
 from pqchain import costs as costing
-from pqchain.bench import aggregates, operations, presets
+from pqchain.bench import aggregates, operations, presets, variation
 from pqchain.bench.presets import PresetName
 from pqchain.checks import integer
 from pqchain.costs import PREFERRED_IMPLEMENTATION, AggregateCosts, Costs, CostTable
 from pqchain.errors import Unsupported, UsageError
 from pqchain.figures import Figure
-from pqchain.study import validation, variation
+from pqchain.study import validation
 from pqchain.study.checking import BLS
 from pqchain.study.figures import QUANTITIES, framed, models
 from pqchain.study.inputs import Plan
