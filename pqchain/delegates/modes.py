@@ -224,8 +224,8 @@ def _of_result(
     ended = [report for report in reports + observers if report["height"] == blocks]
     tips = frozenset(int(report["tip"], 16) for report in ended)
     load, origin, heights = PoolLoad(shared.scenario, shared.pool), 0, []
-    # The height after the last final one is part of the result: it tells who lacks its block.
-    for number in range(min(complete + 1, blocks)):
+    # Heights that are not final count, too: they tell who lacks a block, and the last shows forks.
+    for number in range(blocks):
         entered = [r["entered_ns"][number] for r in reports if number < len(r["entered_ns"])]
         if not entered:
             break

@@ -12,13 +12,14 @@ from pqchain.chain.block import Block
 from pqchain.chain.wallet import Wallet
 from pqchain.consensus.network import named
 from pqchain.consensus.scenario import Faults
-from pqchain.delegates import certificates, keys
+from pqchain.delegates import certificates, keys, modes
 from pqchain.delegates.messages import Kind, Message, encode, statement
 from pqchain.delegates.observer import ObserverNode
 from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting
 from pqchain.errors import UnknownName, UsageError
 from pqchain.wire.drivers import namespaces
+from pqchain.wire.drivers.job import NodeResult, Result
 from pqchain.wire.transports import registry
 from tests.consensus.scenarios import SIZES, scenario, table
 
@@ -247,3 +248,27 @@ def test_unsupported_options_are_rejected_with_the_reason(changes, options, why)
 def test_unknown_mode_is_rejected():
     with pytest.raises(UnknownName, match="'loopbak'; did you mean 'loopback'"):
         delegates.run(star(), mode="loopbak")
+
+
+def test_fork_is_reported_although_a_delegate_is_behind():
+    """Different last blocks are a fork also when another delegate lacks two heights."""
+    case = star(blocks=4)
+
+    def node(rank: int, final: int, tip: str) -> NodeResult:
+        report = {
+            "height": final,
+            "tip": tip,
+            "entered_ns": [10 * height for height in range(min(final + 1, 4))],
+            "final_ns": [10 * height + 9 for height in range(final)],
+            "views": [1] * 4,
+            "sent": [[3, 300]] * 4,
+        }
+        return NodeResult(node=rank, state="done", report=report)
+
+    ended = [(4, "aa"), (4, "bb"), (4, "aa"), (2, "cc")]
+    nodes = tuple(node(rank, *end) for rank, end in enumerate(ended))
+    result = Result(nodes=nodes, connected=0.0, failure_times={}, identity="Ed25519")
+    shared = Setting(case, modelled_clock=True)
+    run = modes._of_result(result, shared, case, "virtual", "native")
+    assert len(run.final) == 2
+    assert not run.is_live and not run.is_safe
