@@ -16,15 +16,13 @@ from pqchain.commands import console
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.installation import HOME, VERSION, missing, read_toml
 
-# Read from the folder, so that a new command needs no line here.
-COMMANDS: dict[str, dict[str, Any]] = {
-    path.stem: read_toml(path) for path in sorted((HOME / "commands").glob("*.toml"))
-}
-"""TOML file of every command: its summary, help texts and options. The module of that name has
-`run(arguments)`, which returns the exit code.
-"""
+_MAIN = "main"
 
-_MAIN = COMMANDS.pop("main")
+# Listed from the folder, so that a new command needs no line here.
+COMMANDS = tuple(
+    path.stem for path in sorted((HOME / "commands").glob("*.toml")) if path.stem != _MAIN
+)
+"""The commands. The module of each has `run(arguments)`, which returns the exit code."""
 
 _INTERRUPTED = 128 + signal.SIGINT  # exit code after Ctrl-C, as in shells
 
@@ -51,20 +49,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 128 + received[0] if received and code == _INTERRUPTED else code
 
 
+def content(name: str) -> dict[str, Any]:
+    """Return the TOML file of a command: its summary, help texts and options."""
+    return read_toml(HOME / "commands" / f"{name}.toml")
+
+
 def parser(command: str = "") -> argparse.ArgumentParser:
-    """Return the parser with the options of `command`; import only that command's module."""
+    """Return the parser of one command with its options, or of all commands without options."""
+    texts = content(_MAIN)
     root = console.Parser(
         prog="pqchain",
-        description=_MAIN["description"],
-        epilog=_MAIN["epilog"],
+        description=texts["description"],
+        epilog=texts["epilog"],
         formatter_class=console.FORMATTER,
     )
     root.add_argument("--version", action="version", version=f"pqchain {VERSION}")
     subparsers = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, content in COMMANDS.items():
-        added = console.add_command(subparsers, name, content["summary"])
-        if name == command:
-            console.configure(added, import_module(f"pqchain.commands.{name}"), content)
+    # With a command, neither modules nor files of the others are read: help stays fast.
+    for name in [command] if command else COMMANDS:
+        texts = content(name)
+        added = console.add_command(subparsers, name, texts["summary"])
+        if command:
+            console.configure(added, import_module(f"pqchain.commands.{name}"), texts)
     return root
 
 

@@ -34,8 +34,8 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 NESTED = [
     [name, subcommand]
-    for name, content in cli.COMMANDS.items()
-    for subcommand in content.get("commands", ())
+    for name in cli.COMMANDS
+    for subcommand in cli.content(name).get("commands", ())
 ]
 """Commands of commands."""
 
@@ -218,7 +218,7 @@ def test_help_of_a_command_loads_no_frames_and_no_plots(name):
 
 def described(command):
     """Return the options of a command with their settings."""
-    content = cli.COMMANDS[command]
+    content = cli.content(command)
     groups = [content.get("options", {}), *content.get("groups", {}).values()]
     return {flags: about for options in groups for flags, about in options.items()}
 
@@ -246,7 +246,7 @@ def test_options_list_the_choices_of_the_code():
     assert described("consensus")["--engine"]["choices"] == list(ENGINES)
     assert described("chain")["--key-mode"]["choices"] == list(get_args(KeyMode))
     assert ", ".join(OPERATIONS) in described("bench")["--operation"]["help"]
-    commands = cli.COMMANDS["falcon"]["commands"]
+    commands = cli.content("falcon")["commands"]
     for command in ("sign", "profile"):
         assert all(
             backend in commands[command]["options"]["--backend"]["help"] for backend in BACKENDS
