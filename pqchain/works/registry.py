@@ -16,8 +16,9 @@ def get(key: str) -> Work:
     # A work without code of its own is complete: its tables and statements are data.
     if not (Path(__file__).parent / package / "work.py").is_file():
         return Work(source.folder)
-    import_module(f"pqchain.works.{package}.work")
-    [work] = (work for work in Work.__subclasses__() if work.key == source.key)
+    module = import_module(f"pqchain.works.{package}.work")
+    classes = (item for item in vars(module).values() if isinstance(item, type))
+    [work] = (item for item in classes if issubclass(item, Work) and item.key == source.key)
     return work(source.folder)
 
 
