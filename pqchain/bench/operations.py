@@ -117,11 +117,13 @@ def measure(
         groups.setdefault(f"{cell.algorithm.name} {cell.operation}", []).append(cell)
     preparing: dict[tuple[str, str], float] = {}
     with one_processor() as processor:
-        for name in with_bar(list(groups), str, unit="cell", show=progress):
-            for index in range(chosen.rounds):
-                for cell in groups[name]:
-                    if cell.status == "ok" and cell.implementation != GIVEN:
-                        _run_round(cell, preset, index, preparing)
+        # Each round covers all cells, so that a busy minute spoils one round of many cells and not
+        # all rounds of a few, whose medians it would shift.
+        turns = [(index, name) for index in range(chosen.rounds) for name in groups]
+        for index, name in with_bar(turns, lambda turn: turn[1], unit="round", show=progress):
+            for cell in groups[name]:
+                if cell.status == "ok" and cell.implementation != GIVEN:
+                    _run_round(cell, preset, index, preparing)
     builds = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
     libraries = [native.library(name) for name in builds if not crypto.obstacle(name)]
     frame = MEASUREMENT.frame(map(_row, cells))
