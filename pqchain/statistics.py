@@ -1,4 +1,4 @@
-"""Confidence intervals of means by Student's t-distribution, and least-squares fits."""
+"""Confidence intervals and tests by Student's t-distribution, and least-squares fits."""
 
 from __future__ import annotations
 
@@ -23,6 +23,69 @@ def student(freedom: int) -> float:
     """Return the two-sided 95 % quantile of Student's t for `freedom` degrees of freedom."""
     # Above the table the quantile of the normal distribution.
     return STUDENT_95[freedom - 1] if freedom <= len(STUDENT_95) else 1.960
+
+
+def student_p(t: float, freedom: int) -> float:
+    """Return the two-sided p-value of a value of Student's t for `freedom` degrees of freedom.
+
+    By the finite series for whole numbers of degrees, Abramowitz and Stegun, 26.7.3 and 26.7.4.
+
+    >>> round(student_p(2.776, 4), 3)
+    0.05
+    """
+    angle = math.atan(abs(t) / math.sqrt(freedom))
+    cosine, is_odd = math.cos(angle), freedom % 2
+    term, total = (cosine if is_odd else 1.0), 0.0
+    for k in range(freedom // 2):
+        total += term
+        # The k-th factor is 2/3, 4/5, ... for odd and 1/2, 3/4, ... for even degrees.
+        odd, even = (2 * k + 2, 2 * k + 3) if is_odd else (2 * k + 1, 2 * k + 2)
+        term *= cosine**2 * odd / even
+    area = math.sin(angle) * total
+    return max(0.0, 1.0 - (2 / math.pi * (angle + area) if is_odd else area))
+
+
+def student_t(p: float, freedom: int) -> float:
+    """Return the t with two-sided p-value `p` for `freedom` degrees of freedom.
+
+    >>> round(student_t(0.01, 10), 3)
+    3.169
+    """
+    low, high = 0.0, 1.0
+    while student_p(high, freedom) > p:
+        low, high = high, 2 * high
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if student_p(middle, freedom) > p else (low, middle)
+    return high
+
+
+def holm(p_values: Iterable[float]) -> list[float]:
+    """Return p-values corrected for their number by the method of Holm (1979); NaN stays NaN.
+
+    >>> holm([0.01, 0.5, 0.02])
+    [0.03, 0.5, 0.04]
+    """
+    values = np.asarray(list(p_values), dtype=float)
+    order = np.argsort(values)[: np.isfinite(values).sum()]  # NaN is last
+    factors = np.arange(len(order), 0, -1)
+    corrected = np.full(len(values), np.nan)
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(values[order] * factors))
+    return corrected.tolist()
+
+
+def wilson(count: int, total: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share of `count` in `total` by the method of Wilson (1927).
+
+    >>> [round(end, 3) for end in wilson(0, 100)]
+    [0.0, 0.037]
+    """
+    if not total:
+        return 0.0, 1.0
+    share, z = count / total, 1.959964
+    middle = (share + z**2 / (2 * total)) / (1 + z**2 / total)
+    half = math.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2) * z / (1 + z**2 / total)
+    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def half_width(samples: Iterable[float]) -> float:

@@ -5,7 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from pqchain.statistics import half_width, linear, nonnegative, nonnegative_spread, power
+from pqchain.statistics import (
+    STUDENT_95,
+    half_width,
+    holm,
+    linear,
+    nonnegative,
+    nonnegative_spread,
+    power,
+    student_p,
+    student_t,
+    wilson,
+)
 
 
 def test_intervals_have_their_nominal_coverage():
@@ -68,3 +79,30 @@ def test_exponent_interval_covers_95_percent():
         exponent, half = power(sizes, sizes**2 * np.exp(random.normal(0, 0.1, len(sizes))))
         within += abs(exponent - 2) < half
     assert 0.92 * 400 < within < 0.98 * 400
+
+
+def test_quantiles_are_those_of_the_table():
+    for freedom, quantile in enumerate(STUDENT_95, 1):
+        assert round(student_t(0.05, freedom), 3) == quantile
+        assert student_p(quantile, freedom) == pytest.approx(0.05, rel=1e-3)
+    # Two values of Fisher and Yates's table at other levels.
+    assert student_t(0.001, 1) == pytest.approx(636.619, abs=1e-3)
+    assert student_t(0.001, 10) == pytest.approx(4.587, abs=1e-3)
+    assert student_p(-3.0, 7) == student_p(3.0, 7)
+    assert student_p(0.0, 4) == 1.0
+
+
+def test_holm_multiplies_the_smallest_most():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([]) == []
+    corrected = holm([math.nan, 0.02])
+    assert math.isnan(corrected[0])
+    assert corrected[1] == 0.02
+
+
+def test_wilson_interval_of_shares():
+    # Newcombe 1998, "Two-sided confidence intervals for the single proportion", table I.
+    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=1e-4)
+    assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=1e-4)
+    assert wilson(0, 0) == (0.0, 1.0)
