@@ -16,8 +16,9 @@ from pqchain.installation import lazy_exports
 # For type checkers only; at run time `lazy_exports` imports each name at first use.
 if TYPE_CHECKING:
     from pqchain.bench.blocks import measure_blocks
-    from pqchain.bench.comparing import compare_runs, concat_runs
+    from pqchain.bench.comparing import compare_runs
     from pqchain.bench.operations import measure
+    from pqchain.bench.runs import concat_runs
 
 __all__ = [
     "PRESETS", "Preset", "compare_runs", "concat_runs", "measure", "measure_blocks", "preset",
@@ -25,5 +26,10 @@ __all__ = [
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
-    {"blocks": "measure_blocks", "comparing": "compare_runs concat_runs", "operations": "measure"},
+    {
+        "blocks": "measure_blocks",
+        "comparing": "compare_runs",
+        "operations": "measure",
+        "runs": "concat_runs",
+    },
 )

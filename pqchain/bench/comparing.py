@@ -1,279 +1,323 @@
-"""Comparison of benchmark runs, such as those of two machines, two versions or two days.
+"""Comparison of benchmark runs of several sides: machines, versions or implementations.
 
-The first run is the baseline. Each ratio has a 95 % interval: from a bootstrap of rounds and of the
-samples within them if the samples were kept (`keep_samples`, `bench --samples`), otherwise from the
-MAD with each round counted as one sample, because samples of a round are correlated (same machine
-state). The column `interval` names the method. "no difference": the interval contains 1.
+A side is a set of separate runs. The samples of one run share a state of the machine and of one
+process, so their scatter says little about the next run. Intervals and verdicts therefore come from
+the medians of runs, by Welch's t-test on their logarithms, with Holm's correction for the number of
+rows. From five runs on, a fifth is trimmed at each end (Yuen, "The two-sample trimmed t for unequal
+population variances", Biometrika 61, 1974), because other programs slow down single runs by a third
+and more. On one machine the runs of two sides must alternate, because its speed drifts.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pqchain import results
-from pqchain.bench.operations import SAMPLES
-from pqchain.bench.presets import PRESETS
-from pqchain.costs import MEASUREMENT
-from pqchain.errors import DataError, UsageError
+from pqchain.bench.runs import KEY, Side, facts, named_sides
+from pqchain.bench.variation import median_over_min
+from pqchain.errors import UsageError
 from pqchain.results import Contract
+from pqchain.statistics import holm, student_p, student_t
 
 COMPARED = Contract.of(
     "compared-runs",
     ("str", "algorithm implementation operation base run"),
-    ("float64", "base_median_seconds median_seconds ratio low high"),
+    ("Int64", "base_runs runs"),
+    ("float64", "base_median_seconds median_seconds ratio low high p_value"),
     ("float64", "base_median_cycles median_cycles cycles_ratio"),
-    ("str", "verdict interval reason"),
+    ("str", "verdict reason"),
+    ("Int64", "more_runs"),
 )
 
-MEASUREMENT_RUNS = Contract("measurement-runs", {"run": "str", **MEASUREMENT.columns})
+SLOWER, FASTER, SAME, UNDECIDED = "slower", "faster", "no difference", "undecided"
 
-HISTORY = Contract(
-    "measurement-history",
-    {**dict.fromkeys(("date", "commit", "machine_id", "pqchain", "preset"), "str"),
-     **MEASUREMENT.columns},
-)  # fmt: skip
+SIGNIFICANCE = 0.05
+"""Bound of the corrected p-value of a difference."""
 
-FACTS = ("machine_id", "cpu_model", "cpu_count", "pqchain", "commit", "python", "preset", "date")
-"""Provenance of each run shown with a comparison."""
+FLOOR = 1.02
+"""Least ratio that is called a difference. The addresses of code and stack, which change with every
+build, change times by some percent (Mytkowicz et al., "Producing wrong data without doing anything
+obviously wrong", ASPLOS 2009), and more runs do not average this out."""
 
-DRAWS = 400
-"""Number of bootstrap resamples of an interval."""
+RESOLUTION = 1.05
+"""The ratio that a comparison must be able to exclude before it says "no difference"."""
 
-_KEY = ["algorithm", "implementation", "operation"]
+POWER = 0.8
+"""Share of comparisons that find a ratio of RESOLUTION with the number of runs asked for."""
 
-_MEDIAN_ERROR = 1.2533 * 1.4826
-"""Standard error of the median of n normal samples, in units of MAD / sqrt(n)."""
+TRIMMED = 0.2
+"""Share of runs trimmed at each end, rounded down: from five runs on."""
 
-Runs = Mapping[str, pd.DataFrame] | Iterable[pd.DataFrame | str | Path]
+MAX_RUNS = 100
+"""Number of runs of a side above which more runs are no remedy for noise."""
+
+FEW_RUNS = 5
+"""Most runs that are asked for at once, or as many as there are: few runs estimate noise badly."""
 
 
-def compare_runs(runs: Runs, *others: pd.DataFrame | str | Path, seed: int = 0) -> pd.DataFrame:
-    """Compare benchmark runs with a baseline, which is the first run, for every operation.
+@dataclass(frozen=True, slots=True)
+class _Mean:
+    """Trimmed mean of the logarithms of a time over the runs of a side."""
 
-    Takes measurement frames or files of `pqchain bench --output` or `--append`, as a list or as
-    separate arguments, or a mapping from names to frames. Returns a frame with one row per run and
-    operation and the columns algorithm, implementation, operation, base and run (names),
-    base_median_seconds, median_seconds, ratio (run over base), low and high (95 % interval),
-    base_median_cycles, median_cycles and cycles_ratio (NaN where unknown), verdict ("slower",
-    "faster", "no difference", or "" if a time is missing), interval (method) and reason.
-    `attrs["runs"]` has the provenance of each run. `seed` is that of the bootstrap. Raises
-    UsageError for fewer than two runs, and DataError for a frame or file of another kind.
+    value: float
+    variance: float
+    """Winsorized variance: trimmed runs count as the nearest remaining one."""
+    runs: int
+
+    @classmethod
+    def of(cls, logarithms: Sequence[float]) -> _Mean:
+        """Return the mean of at least one run; its variance is NaN for a single run."""
+        ordered, cut = np.sort(logarithms), int(TRIMMED * len(logarithms))
+        kept = ordered[cut : len(ordered) - cut]
+        clipped = np.clip(ordered, kept[0], kept[-1])
+        variance = float(clipped.var(ddof=1)) if len(clipped) > 1 else math.nan
+        return cls(float(kept.mean()), variance, len(ordered))
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of a run, if runs but the trimmed ones are normal."""
+        return math.sqrt(self.variance) / _shrinkage(self.runs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """Difference of two sides in the logarithm of a time."""
+
+    before: _Mean
+    after: _Mean
+
+    @property
+    def difference(self) -> float:
+        """Logarithm of the ratio."""
+        return self.after.value - self.before.value
+
+    @property
+    def error(self) -> float:
+        """Standard error of the difference."""
+        return math.hypot(*(_error(side.variance, side.runs) for side in (self.before, self.after)))
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom of the error by Welch and Satterthwaite, rounded down."""
+        sides = (self.before, self.after)
+        squares = [_error(side.variance, side.runs) ** 2 for side in sides]
+        freedoms = [_kept(side.runs) - 1 for side in sides]
+        parts = sum(square**2 / count for square, count in zip(squares, freedoms, strict=True))
+        return max(1, math.floor(sum(squares) ** 2 / parts + 1e-9)) if parts else sum(freedoms)
+
+    @property
+    def half_width(self) -> float:
+        """Half-width of the 95 % interval of the difference."""
+        return student_t(0.05, self.freedom) * self.error
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p-value, not corrected for other rows."""
+        if not self.error:
+            return 0.0 if self.difference else 1.0
+        return student_p(self.difference / self.error, self.freedom)
+
+
+def _kept(runs: int) -> int:
+    return runs - 2 * int(TRIMMED * runs)
+
+
+@cache
+def _shrinkage(runs: int) -> float:
+    """Return the Winsorized standard deviation of normal numbers of standard deviation 1."""
+    share = (runs - _kept(runs)) / 2 / runs
+    if not share:
+        return 1.0
+    end = NormalDist().inv_cdf(1 - share)
+    within = 1 - 2 * share - 2 * end * NormalDist().pdf(end)
+    return math.sqrt(within + 2 * share * end**2)
+
+
+def _error(variance: float, runs: int) -> float:
+    """Return the standard error of a trimmed mean of at least two runs."""
+    kept = _kept(runs)
+    return math.sqrt(variance * (runs - 1) / (kept * (kept - 1)))
+
+
+def compare_runs(sides: Mapping[str, Side] | Side | Iterable[Side], *others: Side) -> pd.DataFrame:
+    """Compare the sides of a benchmark with the first one, for every operation.
+
+    A side is a measurement frame, a file of `pqchain bench --output`, a history of `--append` with
+    all its runs, or a list of these; a verdict needs at least two separate runs of each side. Sides
+    are given as a mapping from names, as a list, or as separate arguments. The runs of a single
+    history are compared with its first run.
+
+    Returns a frame with one row per side and operation and the columns algorithm, implementation,
+    operation, base and run (names of the sides), base_runs and runs (their numbers of runs),
+    base_median_seconds and median_seconds (trimmed geometric means of the medians of runs), ratio
+    (run over base), low and high (its 95 % interval; NaN for single runs), p_value (corrected for
+    the number of rows), base_median_cycles, median_cycles and cycles_ratio (NaN where unknown),
+    verdict, reason, and more_runs (runs that each side needs for a decision; missing without a
+    verdict).
+
+    The verdict is "slower" or "faster" for a significant ratio of at least FLOOR, "no difference"
+    if the interval excludes a ratio of RESOLUTION, and else "undecided". It is "" if a time is
+    missing or the runs allow none, which `reason` explains. `attrs["runs"]` has the provenance of
+    each side. Raises UsageError for fewer than two sides, and DataError for a frame or file of
+    another kind and for a side with runs of two machines.
     """
-    named = named_runs(runs, *others)
+    named = named_sides(sides, *others)
     if len(named) < 2:
         raise UsageError(f"at least two runs must be given; got {len(named)}")
-    (base, baseline), *compared_runs = named.items()
-    # Seeded, so that the same files always give the same intervals.
-    rng = np.random.default_rng(seed)
-    before = _rows(baseline)
-    rows = []
-    for name, frame in compared_runs:
-        after = _rows(frame)
-        both = baseline, frame
-        samples = _samples(baseline), _samples(frame)
+    (base, baseline), *compared = named.items()
+    rows: list[dict[str, Any]] = []
+    changes: list[_Change | None] = []
+    for name, runs in compared:
+        obstacle = _obstacle(baseline, runs)
+        before, after = _rows(baseline), _rows(runs)
         for key in dict.fromkeys([*before, *after]):
-            row = dict(zip(_KEY, key, strict=True)) | {"base": base, "run": name}
-            pair = before.get(key), after.get(key)
-            rows.append(row | _compare(pair, frames=both, samples=samples, key=key, rng=rng))
+            row, change = _compare(before.get(key, []), after.get(key, []), obstacle)
+            rows.append(dict(zip(KEY, key, strict=True)) | {"base": base, "run": name} | row)
+            changes.append(change)
+    corrected = holm(math.nan if change is None else change.p_value for change in changes)
+    tests = sum(change is not None for change in changes)
+    for row, change, p_value in zip(rows, changes, corrected, strict=True):
+        row["p_value"] = p_value
+        if change is not None:
+            row |= _judge(change, p_value, tests)
     comparison = COMPARED.frame(rows)
-    comparison.attrs["runs"] = {name: facts(frame) for name, frame in named.items()}
+    comparison.attrs["runs"] = {name: _facts(runs) for name, runs in named.items()}
     return comparison
 
 
-def concat_runs(runs: Runs, *others: pd.DataFrame | str | Path) -> pd.DataFrame:
-    """Concatenate measurements of several runs into one frame with a column `run`, for plots.
+def deviation(seconds: Iterable[float]) -> float:
+    """Return the standard deviation of the logarithms of the medians of runs, at least two.
 
-    Takes the arguments of `compare_runs`. Runs are named by the mapping, or else after their
-    machine, or their file if two are of one machine. Raises DataError.
+    It is estimated without the trimmed runs, so a single slow run changes it little.
     """
-    named = named_runs(runs, *others)
-    parts = (frame.assign(run=name) for name, frame in named.items())
-    joined = results.joined(parts, MEASUREMENT_RUNS)
-    provenance = {name: facts(frame) for name, frame in named.items()}
-    joined.attrs["provenance"] = {"made": provenance, "schemes": _schemes(named.values())}
-    return joined
+    return _Mean.of([math.log(value) for value in seconds]).deviation
 
 
-def with_schemes(frame: pd.DataFrame, added: pd.DataFrame) -> pd.DataFrame:
-    """Append measurements of user-defined schemes to a measurement frame; keep its provenance."""
-    joined = results.joined([frame, added], MEASUREMENT)
-    provenance = frame.attrs.get("provenance", {})
-    joined.attrs["provenance"] = provenance | {"schemes": _schemes([frame, added])}
-    return joined
+def runs_needed(deviation: float, rows: int) -> int:
+    """Return the runs of a side that find a ratio of RESOLUTION with a probability of POWER.
 
-
-def facts(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return those entries of a run's provenance that `FACTS` names; "" for unknown ones."""
-    provenance = frame.attrs.get("provenance", {})
-    return {name: provenance.get(name, "") for name in FACTS}
-
-
-def append(measurements: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Append a run with its date, commit and machine to a history file; return the whole history.
-
-    Raises DataError for a file that is not a history, and UsageError if it cannot be written.
+    `deviation` is that of runs of the same code, and `rows` the number of compared rows.
+    MAX_RUNS + 1 if MAX_RUNS are too few.
     """
-    provenance = facts(measurements)
-    names = [name for name in HISTORY.columns if name not in MEASUREMENT.columns]
-    columns = {name: str(provenance[name]) for name in names}
-    parts = [results.check(measurements, MEASUREMENT).assign(**columns)]
-    if path.exists():
-        history = results.load(path)
-        if results.contract_of(history).name != HISTORY.name:
-            raise DataError(f"{path} must be a history; name a new file, or one from --append")
-        parts.insert(0, history)
-    schemes = _schemes([*parts[:-1], measurements])
-    history = results.joined(parts, HISTORY)
-    results.save(history, path, provenance={"schemes": schemes})
-    return history
+    counts = range(2, MAX_RUNS + 1)
+    enough = (runs for runs in counts if detectable_ratio(deviation, runs, rows) <= RESOLUTION)
+    return next(enough, MAX_RUNS + 1)
 
 
-def _schemes(frames: Iterable[pd.DataFrame]) -> list[dict[str, Any]]:
-    provenances = [frame.attrs.get("provenance", {}) for frame in frames]
-    rows = [row for provenance in provenances for row in provenance.get("schemes", [])]
-    return list({row["name"]: row for row in rows}.values())
+def detectable_ratio(deviation: float, runs: int, rows: int) -> float:
+    """Return the ratio that `runs` runs of each side find with a probability of POWER.
+
+    At least FLOOR. The other parameters are those of `runs_needed`.
+    """
+    quantiles = _quantiles(2 * _kept(runs) - 2, rows)
+    # Bounded, because the exponential of a large deviation is not a float.
+    variance = (deviation * _shrinkage(runs)) ** 2
+    exponent = min(10.0, quantiles * math.sqrt(2) * _error(variance, runs))
+    return max(FLOOR, math.exp(exponent))
 
 
-def named_runs(runs: Runs, *others: pd.DataFrame | str | Path) -> dict[str, pd.DataFrame]:
-    """Return frames by run name; a history has one run per date and machine. Raises DataError."""
-    if isinstance(runs, Mapping):
-        return {name: results.check(frame, MEASUREMENT) for name, frame in runs.items()}
-    if isinstance(runs, (pd.DataFrame, str, Path)):
-        runs = [runs, *others]
-    loaded = [
-        pair
-        for run in runs
-        for pair in (_runs_of_file(Path(run)) if isinstance(run, (str, Path)) else [("", run)])
-    ]
-    machines = [str(facts(frame)["machine_id"]) for _, frame in loaded]
-    # Runs are named after their machine, or else after their file; equal names are numbered.
-    named: dict[str, pd.DataFrame] = {}
-    for (stem, frame), machine in zip(loaded, machines, strict=True):
-        name = machine if machine and machines.count(machine) == 1 else stem or machine or "run"
-        number = sum(key == name or key.startswith(f"{name} (") for key in named)
-        named[f"{name} ({number + 1})" if number else name] = results.check(frame, MEASUREMENT)
-    return named
+@cache
+def _quantiles(freedom: int, rows: int) -> float:
+    """Return the quantile of a test at Holm's strictest level, plus the quantile of its power."""
+    return student_t(SIGNIFICANCE / max(1, rows), freedom) + student_t(2 - 2 * POWER, freedom)
 
 
-def _runs_of_file(path: Path) -> Iterator[tuple[str, pd.DataFrame]]:
-    frame = results.load(path)
-    kind = results.contract_of(frame).name
-    if kind == HISTORY.name:
-        for (date, machine), group in frame.groupby(["date", "machine_id"], sort=False):
-            first = group.iloc[0]
-            provenance = {name: first[name] for name in HISTORY.columns if name in FACTS}
-            provenance |= {"machine_id": machine, "schemes": _schemes([frame])}
-            run = group[list(MEASUREMENT.columns)].reset_index(drop=True)
-            run.attrs = {"provenance": provenance}
-            yield str(date), run
-        return
-    if kind != MEASUREMENT.name:
-        raise DataError(f"{path} must be written by `pqchain bench --output`; got {kind}")
-    # Samples of `bench --samples` are stored next to the measurements.
-    samples = path.with_name(f"{path.stem}-samples.csv")
-    if samples.exists():
-        frame.attrs["samples"] = results.load(samples)
-    yield path.stem, frame
+def _obstacle(baseline: Sequence[pd.DataFrame], runs: Sequence[pd.DataFrame]) -> str:
+    """Return why two sides allow no verdict, or ""."""
+    if min(len(baseline), len(runs)) < 2:
+        return "single run: repeat both sides, alternating"
+    before, after = ([facts(run) for run in side] for side in (baseline, runs))
+    if before[0]["machine_id"] != after[0]["machine_id"]:
+        return ""
+    dates = [sorted(str(run["date"]) for run in side) for side in (before, after)]
+    # One side was measured before the other, so that a change of the machine looks like one of the
+    # code. Frames without dates are trusted.
+    if all(map(all, dates)) and (dates[0][-1] < dates[1][0] or dates[1][-1] < dates[0][0]):
+        return "runs do not alternate: the machine may have changed"
+    return ""
 
 
-def _rows(frame: pd.DataFrame) -> dict[tuple[str, ...], dict[Any, Any]]:
-    return {tuple(row[name] for name in _KEY): row for row in frame.to_dict("records")}
-
-
-def _samples(frame: pd.DataFrame) -> pd.DataFrame | None:
-    """Return the samples of a run with their round numbers, or None if they were not kept."""
-    samples = frame.attrs.get("samples")
-    if samples is None:
-        return None
-    checked = results.check(samples, SAMPLES)
-    checked.attrs = {}
-    # Each round begins with warm-up samples.
-    starts = checked["warmup"] & ~checked["warmup"].shift(fill_value=False)
-    return checked.assign(round=starts.cumsum()).query("not warmup")
+def _rows(runs: Iterable[pd.DataFrame]) -> dict[tuple[str, ...], list[dict[Any, Any]]]:
+    """Return the rows of several runs by algorithm, implementation and operation."""
+    rows: dict[tuple[str, ...], list[dict[Any, Any]]] = {}
+    for run in runs:
+        for row in run.to_dict("records"):
+            rows.setdefault(tuple(row[name] for name in KEY), []).append(row)
+    return rows
 
 
 def _compare(
-    pair: tuple[Mapping[Any, Any] | None, Mapping[Any, Any] | None],
-    *,
-    frames: tuple[pd.DataFrame, pd.DataFrame],
-    samples: tuple[pd.DataFrame | None, pd.DataFrame | None],
-    key: Sequence[str],
-    rng: np.random.Generator,
-) -> dict[str, Any]:
-    base, other = pair
-    times = [_value(row, "median_seconds") for row in (base, other)]
-    cycles = [_value(row, "median_cycles") for row in (base, other)]
+    before: Sequence[Mapping[Any, Any]], after: Sequence[Mapping[Any, Any]], obstacle: str
+) -> tuple[dict[str, Any], _Change | None]:
+    """Return the numbers of a row, and its change if the runs allow a verdict."""
+    sides = [[row for row in rows if row["status"] == "ok"] for rows in (before, after)]
+    logs = [_logarithms(rows, "median_seconds") for rows in sides]
+    cycles = [_typical(_logarithms(rows, "median_cycles")) for rows in sides]
+    seconds = [_typical(values) for values in logs]
     row: dict[str, Any] = {
-        "base_median_seconds": times[0], "median_seconds": times[1],
-        "base_median_cycles": cycles[0], "median_cycles": cycles[1],
-        "ratio": times[1] / times[0] if times[0] else math.nan,
-        "cycles_ratio": cycles[1] / cycles[0] if cycles[0] else math.nan,
-        "low": math.nan, "high": math.nan, "verdict": "", "interval": "", "reason": "",
+        "base_runs": len(logs[0]), "runs": len(logs[1]), "base_median_seconds": seconds[0],
+        "median_seconds": seconds[1], "ratio": seconds[1] / seconds[0],
+        "low": math.nan, "high": math.nan, "base_median_cycles": cycles[0],
+        "median_cycles": cycles[1], "cycles_ratio": cycles[1] / cycles[0],
+        "verdict": "", "reason": obstacle, "more_runs": None,
     }  # fmt: skip
-    if base is None or other is None or not all(map(math.isfinite, times)) or not times[0]:
-        run = "the first run" if base is None or not math.isfinite(times[0]) else "this run"
-        return row | {"reason": f"not measured in {run}"}
-    rounds = [_rounds(of_run, key) for of_run in samples]
-    if all(rounds):
-        draws = [_medians(of_run, rng) for of_run in rounds]
-        low, high = np.quantile(draws[1] / draws[0], (0.025, 0.975))
-        row |= {"low": float(low), "high": float(high), "interval": "bootstrap"}
-    elif not base["samples"] or not other["samples"]:
-        return row | {"interval": "none: a given number", "reason": str(other["reason"])}
-    else:
-        spread = math.hypot(_relative_error(base, frames[0]), _relative_error(other, frames[1]))
-        # Symmetric in the logarithm, because the interval is that of a ratio.
-        factor = math.exp(1.96 * spread)
-        row |= {"low": row["ratio"] / factor, "high": row["ratio"] * factor, "interval": "MAD"}
-    verdict = "no difference"
-    if row["low"] > 1.0:
-        verdict = "slower"
-    elif row["high"] < 1.0:
-        verdict = "faster"
-    return row | {"verdict": verdict}
+    counts = [len(values) for values in logs]
+    if not all(counts):
+        side = "the first side" if not counts[0] else "this side"
+        return row | {"reason": f"not measured in {side}"}, None
+    if not all(sample["samples"] for rows in sides for sample in rows):
+        return row | {"reason": "a given number, not a measurement"}, None
+    if obstacle or min(counts) < 2:
+        return row | {"reason": obstacle or "measured in a single run of a side"}, None
+    change = _Change(*map(_Mean.of, logs))
+    low, high = (change.difference + sign * change.half_width for sign in (-1, 1))
+    return row | {"low": math.exp(low), "high": math.exp(high)}, change
 
 
-def _value(row: Mapping[Any, Any] | None, name: str) -> float:
-    return float(row[name]) if row is not None and row["status"] == "ok" else math.nan
+def _logarithms(rows: Iterable[Mapping[Any, Any]], name: str) -> list[float]:
+    values = (float(row[name]) for row in rows)
+    return [math.log(value) for value in values if math.isfinite(value) and value > 0]
 
 
-def _relative_error(row: Mapping[Any, Any], frame: pd.DataFrame) -> float:
-    provenance = frame.attrs.get("provenance", {})
-    # A history has no number of rounds, but `bench --append` runs those of its preset.
-    preset = PRESETS.get(provenance.get("preset"), PRESETS["quick"])
-    rounds = provenance.get("rounds", preset.rounds)
-    return float(_MEDIAN_ERROR * row["mad_seconds"] / row["median_seconds"] / rounds**0.5)
+def _typical(logarithms: Sequence[float]) -> float:
+    return math.exp(_Mean.of(logarithms).value) if logarithms else math.nan
 
 
-def _rounds(samples: pd.DataFrame | None, key: Sequence[str]) -> list[NDArray[np.float64]]:
-    if samples is None:
-        return []
-    rows = samples[(samples[_KEY] == list(key)).all(axis=1)]
-    return [group["seconds"].to_numpy(float) for _, group in rows.groupby("round")]
+def _judge(change: _Change, p_value: float, rows: int) -> dict[str, Any]:
+    """Return the verdict on a change, and the number of runs that an undecided one needs."""
+    size, half_width = abs(change.difference), change.half_width
+    if p_value < SIGNIFICANCE and size >= math.log(FLOOR):
+        return {"verdict": SLOWER if change.difference > 0 else FASTER, "more_runs": 0}
+    # Both ends of the interval are checked, and a change above the floor must not be significant
+    # alone: it is then one that only the correction for the number of rows leaves open.
+    if size + half_width <= math.log(RESOLUTION) and (size < math.log(FLOOR) or size < half_width):
+        return {"verdict": SAME, "more_runs": 0}
+    spread = math.hypot(change.before.deviation, change.after.deviation) / math.sqrt(2)
+    runs, needed = min(change.before.runs, change.after.runs), runs_needed(spread, rows)
+    more = min(max(1, needed - runs), max(FEW_RUNS, runs))
+    reason = f"about {more} more run{'s'[: more > 1]} of each side"
+    if needed > MAX_RUNS:
+        reason += ", or a quieter machine"
+    return {"verdict": UNDECIDED, "reason": reason, "more_runs": more}
 
 
-def _medians(rounds: list[NDArray[np.float64]], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return bootstrap medians: rounds are resampled, then samples within each round."""
-    # Two levels, because samples of one round are correlated: resampling them alone would make
-    # the interval too short. Rounds are padded to one length, so that numpy resamples all at once.
-    length = np.array(list(map(len, rounds)))
-    padded = np.zeros((len(rounds), length.max()))
-    for row, seconds in zip(padded, rounds, strict=True):
-        row[: len(seconds)] = seconds
-    chosen = rng.integers(len(rounds), size=(DRAWS, len(rounds)))
-    indices = (rng.random((*chosen.shape, length.max())) * length[chosen][..., None]).astype(int)
-    drawn = padded[chosen[..., None], indices]
-    # nanmedian is slow, and rounds of one length need no padding.
-    if (length == length.max()).all():
-        medians: NDArray[np.float64] = np.median(drawn.reshape(DRAWS, -1), axis=1)
-        return medians
-    drawn[np.arange(length.max()) >= length[chosen][..., None]] = np.nan
-    medians = np.nanmedian(drawn.reshape(DRAWS, -1), axis=1)
-    return medians
+def _facts(runs: Sequence[pd.DataFrame]) -> dict[str, Any]:
+    """Return the provenance that a side's runs share, their number, and their median/min."""
+    values = [facts(run) for run in runs]
+    merged: dict[str, Any] = {}
+    for name in values[0]:
+        distinct = list(dict.fromkeys(value[name] for value in values))
+        merged[name] = distinct[0] if len(distinct) == 1 else ", ".join(map(str, distinct))
+    dates = sorted(str(value["date"]) for value in values)
+    if dates[0] != dates[-1]:
+        merged["date"] = f"{dates[0]} to {dates[-1]}"
+    ratios = [ratio for run in runs if math.isfinite(ratio := median_over_min(run))]
+    middle = round(float(np.median(ratios)), 3) if ratios else None
+    return merged | {"runs": len(runs), "median_over_min": middle}

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms, figures
+from pqchain.bench.comparing import FLOOR, RESOLUTION
 from pqchain.costs import algorithms_of
 from pqchain.figures import BYTES, COUNT, RATIO, SECONDS, Kind, Unit
 from pqchain.render.table import Column, Shown, Table, ours
@@ -177,27 +178,23 @@ def compared_table(compared: pd.DataFrame) -> Table:
         else figures.MISSING
         for low, high in zip(compared["low"], compared["high"], strict=True)
     ]
-    verdicts = compared["verdict"].where(compared["verdict"] != "", compared["reason"])
+    pairs = zip(compared["verdict"], compared["reason"], strict=True)
+    verdicts = [": ".join(filter(None, pair)) for pair in pairs]
     rows = compared.assign(verdict=verdicts, **{"95 %": intervals})
-    return Table.of(rows, columns, notes=_interval_notes(compared))
+    return Table.of(rows, columns, notes=_compared_notes(compared))
 
 
-def _interval_notes(compared: pd.DataFrame) -> list[str]:
-    methods = set(compared["interval"])
-    notes = []
-    if "bootstrap" in methods:
-        notes.append("Intervals: bootstrap of rounds and of samples within them.")
-    if "MAD" in methods:
-        notes.append(
-            "Intervals: from the MAD, with each round as one sample; runs with --samples get a "
-            "bootstrap instead."
-        )
-    if methods - {""}:
-        notes.append(
-            "An interval covers the scatter within the two runs, not differences between them, "
-            "such as other load: repeat both runs alternately to confirm a difference."
-        )
-    return notes
+def _compared_notes(compared: pd.DataFrame) -> list[str]:
+    if (compared["verdict"] == "").all():
+        return []
+    known = compared["verdict"] != ""
+    return [
+        "Times: geometric mean of the medians of separate runs, from five runs on without the "
+        "fifth at each end. Intervals: Welch's t on their logarithms.",
+        f"Faster, slower: by {100 * (FLOOR - 1):.0f} % or more, significant after Holm's "
+        f"correction for {known.sum()} rows. No difference: the interval excludes "
+        f"{100 * (RESOLUTION - 1):.0f} %.",
+    ]
 
 
 def measurement_tables(measurements: pd.DataFrame, *, part: str = "") -> list[Table]:

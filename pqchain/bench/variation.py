@@ -12,6 +12,45 @@ import pandas as pd
 from pqchain import costs as costing
 from pqchain.costs import CostTable
 
+MAX_MEDIAN_OVER_MIN = 1.1
+"""Bound of `median_over_min` for runs whose times are published or ranked."""
+
+
+def median_over_min(measurements: pd.DataFrame) -> float:
+    """Return the median, over the measured verifications, of median time / fastest sample.
+
+    A verification does the same work each time, so a ratio above 1 is due to the machine: about
+    1.03 on an idle one, and more if other programs ran. Takes a measurement frame; NaN if it has no
+    measured verification.
+    """
+    rows = measurements[
+        (measurements["operation"] == "verify")
+        & (measurements["status"] == "ok")
+        & (measurements["samples"] > 0)
+        & (measurements["min_seconds"] > 0)
+    ]
+    return float((rows["median_seconds"] / rows["min_seconds"]).median())
+
+
+def is_noisy(measurements: pd.DataFrame) -> bool:
+    """Return whether `median_over_min` of a run is above its bound, so that it ranks nothing."""
+    return median_over_min(measurements) > MAX_MEDIAN_OVER_MIN
+
+
+def quality(measurements: pd.DataFrame) -> str:
+    """Return the preset and the `median_over_min` of a run as text for a caption."""
+    preset = measurements.attrs.get("provenance", {}).get("preset", "unknown")
+    ratio = median_over_min(measurements)
+    text = f"preset {preset}"
+    if math.isnan(ratio):
+        return text
+    text += f", median/min of verifications {ratio:.2f}"
+    if ratio > MAX_MEDIAN_OVER_MIN:
+        text += (
+            f", which is above {MAX_MEDIAN_OVER_MIN:g}: a busy machine, whose times are not ranked"
+        )
+    return text
+
 
 def drift(table: CostTable, measurements: list[pd.DataFrame]) -> float:
     """Return the machine's slowdown: the median verification time over the fastest sample.

@@ -12,7 +12,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure operations and show the results."""
     names = console.algorithm_names(arguments) or None
     # Imported after the names are checked, so that a wrong name is rejected quickly.
-    from pqchain.bench import comparing, operations, presets, tables
+    from pqchain.bench import operations, presets, runs, tables
 
     output = samples_output = arguments.output
     if arguments.samples:
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     if samples is not None and arguments.samples:
         console.save(samples, samples_output, provenance=provenance)
     if arguments.append:
-        comparing.append(measurements, arguments.append)
+        runs.append(measurements, arguments.append)
         console.print_stderr(f"Added to: {arguments.append}")
     if arguments.cycles and samples is not None:
         quartiles = operations.quartiles(samples)

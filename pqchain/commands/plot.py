@@ -67,19 +67,19 @@ def _algorithms(arguments: argparse.Namespace) -> list[str] | None:
 
 def _frame(arguments: argparse.Namespace) -> pd.DataFrame:
     from pqchain import algorithms, results
-    from pqchain.bench import comparing
+    from pqchain.bench import runs
     from pqchain.bench.operations import measure
     from pqchain.costs import MEASUREMENT
 
     if arguments.file is None:
         raise UsageError(f"{arguments.kind} needs a file; name a table saved by pqchain")
     frame = results.load(arguments.file)
-    if results.contract_of(frame).name == comparing.HISTORY.name:
-        frame = comparing.concat_runs([arguments.file])
+    if results.contract_of(frame).name == runs.HISTORY.name:
+        frame = runs.concat_runs([arguments.file])
     if arguments.user_schemes:
         if results.contract_of(frame).name != MEASUREMENT.name:
             raise UsageError(f"--scheme needs a file of measurements; got {arguments.file}")
-        frame = comparing.with_schemes(frame, measure(arguments.user_schemes))
+        frame = runs.with_schemes(frame, measure(arguments.user_schemes))
     if arguments.algorithm is None:
         return frame
     if "algorithm" not in frame:

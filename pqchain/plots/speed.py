@@ -75,7 +75,8 @@ def plot_ratio(printed: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the time of each run relative to the first, a row for each algorithm and run.
 
-    Takes a frame of `compare_runs`. Whiskers are 95 % intervals. Raises DataError, UsageError.
+    Takes a frame of `compare_runs`. Whiskers are 95 % intervals; a comparison of single runs has
+    none. Raises DataError, UsageError.
     """
     require(compared, "algorithm implementation operation base run ratio low high verdict")
     several = compared["run"].nunique() > 1

@@ -1,9 +1,9 @@
-"""Comparison of runs: ratios, intervals, names, histories."""
+"""Comparison of sides: verdicts, their error rates, and runs that allow none."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,148 +11,208 @@ import pytest
 
 import pqchain as pq
 from pqchain import results
-from pqchain.bench import comparing, operations, tables
+from pqchain.bench import comparing, operations, runs, tables
 from pqchain.bench.operations import SAMPLES
 from pqchain.errors import DataError, UsageError
 from tests import frames
+from tests.frames import run_of
 
 
-def machine(name: str, factor: float = 1.0, **about: object) -> pd.DataFrame:
-    """Return measurements of a machine slower by a factor."""
-    frame = frames.measurements(["Falcon-512"])
-    seconds = [column for column in frame.columns if column.endswith("_seconds")]
-    frame[[*seconds, "median_cycles"]] *= factor
-    frame.attrs["provenance"] = {**frames.PROVENANCE, "machine_id": name, "rounds": 3, **about}
-    return frame
-
-
-def with_samples(frame: pd.DataFrame, seed: int, *, drift: float = 0.0) -> pd.DataFrame:
-    """Add samples of three rounds around the medians; a whole round may be slower."""
-    rng = np.random.default_rng(seed)
-    parts = []
-    for row in frame.to_dict("records"):
-        for number in range(3):
-            middle = row["median_seconds"] * (1 + drift * (number - 1))
-            seconds = middle * (1 + 0.02 * rng.standard_normal(41))
-            about = {key: row[key] for key in ("algorithm", "implementation", "operation")}
-            parts.append(
-                pd.DataFrame(
-                    {**about, "index": range(41), "warmup": np.arange(41) == 0,
-                     "seconds": seconds, "cycles": seconds * 3e9}
-                )
-            )  # fmt: skip
-    frame.attrs["samples"] = results.check(pd.concat(parts, ignore_index=True), SAMPLES)
-    return frame
-
-
-def test_only_separated_intervals_are_a_difference() -> None:
-    base = with_samples(machine("a"), 1)
-    for factor, verdict in ((1.0, "no difference"), (1.1, "slower"), (0.9, "faster")):
-        compared = pq.bench.compare_runs([base, with_samples(machine("b", factor), 2)])
-        assert set(compared["verdict"]) == {verdict}
-        assert set(compared["interval"]) == {"bootstrap"}
-        assert compared["ratio"].to_numpy() == pytest.approx(factor)
-        assert compared["cycles_ratio"].to_numpy() == pytest.approx(factor)
-        assert (compared["low"] < compared["ratio"] * 1.01).all()
-    assert (compared[["base", "run"]] == ["a", "b"]).all().all()
-
-
-def test_rounds_that_drift_widen_the_interval() -> None:
-    """Samples of one round are not independent; a bootstrap of single samples would miss it."""
-    widths = [
-        (lambda row: row["high"] - row["low"])(
-            pq.bench.compare_runs(
-                [with_samples(machine("a"), 1, drift=drift), with_samples(machine("b", 1.03), 2)]
-            ).iloc[0]
-        )
-        for drift in (0.0, 0.2)
+def side(*factors: float, machine: str = "m") -> list[pd.DataFrame]:
+    """Return runs with given factors of all times; those of two sides alternate."""
+    return [
+        run_of(machine, factor, date=f"2026-11-22T10:{minute:02}:00+00:00")
+        for minute, factor in enumerate(factors)
     ]
-    assert widths[1] > 5 * widths[0]
 
 
-def test_spread_without_samples_comes_from_the_mad() -> None:
-    compared = pq.bench.compare_runs(machine("a"), machine("b", 1.01))
-    assert set(compared["interval"]) == {"MAD"}
-    assert set(compared["verdict"]) == {"no difference"}
-    spread = math.log(compared.loc[0, "high"] / compared.loc[0, "ratio"]) / 1.96
-    expected = 1.2533 * 1.4826 * 0.02 / 3**0.5 * 2**0.5
-    assert spread == pytest.approx(expected)
-    assert set(pq.bench.compare_runs(machine("a"), machine("b", 2))["verdict"]) == {"slower"}
+def verdicts(before: list[pd.DataFrame], after: list[pd.DataFrame]) -> set[str]:
+    return set(pq.bench.compare_runs({"before": before, "after": after})["verdict"])
+
+
+def draw(rng: np.random.Generator, count: int, deviation: float, ratio: float = 1.0) -> list[float]:
+    return list(ratio * np.exp(deviation * rng.standard_normal(count)))
+
+
+QUIET = (0.99, 1.0, 1.01)
+
+
+@pytest.mark.parametrize(
+    ("factor", "verdict"),
+    [(1.0, "no difference"), (1.1, "slower"), (0.9, "faster"), (1.7, "slower")],
+)
+def test_verdict_of_alternating_runs(factor: float, verdict: str) -> None:
+    quiet = (0.999, 1.0, 1.001)
+    after = side(*(factor * value for value in quiet))
+    compared = pq.bench.compare_runs({"before": side(*quiet), "after": after})
+    assert set(compared["verdict"]) == {verdict}
+    assert compared["ratio"].to_numpy() == pytest.approx(factor)
+    assert compared["cycles_ratio"].to_numpy() == pytest.approx(factor)
+    assert (compared["low"] < factor).all()
+    assert (compared["high"] > factor).all()
+    assert set(compared["runs"]) == set(compared["base_runs"]) == {3}
+    assert set(compared["more_runs"]) == {0}
+    assert (compared["p_value"] < 0.05).all() == (factor != 1)
+
+
+def test_interval_is_that_of_welch() -> None:
+    """The example has unequal variances; expected values follow from the textbook formulas."""
+    before, after = [1.0, 1.02, 1.04], [1.1, 1.3, 1.2]
+    compared = pq.bench.compare_runs({"before": side(*before), "after": side(*after)})
+    logs = [np.log(before), np.log(after)]
+    parts = [values.var(ddof=1) / 3 for values in logs]
+    freedom = sum(parts) ** 2 / sum(part**2 / 2 for part in parts)
+    assert math.floor(freedom) == 2
+    half_width = 4.303 * math.sqrt(sum(parts))
+    row = compared.iloc[0]
+    assert math.log(row["ratio"]) == pytest.approx(logs[1].mean() - logs[0].mean())
+    assert math.log(row["high"] / row["ratio"]) == pytest.approx(half_width, rel=1e-3)
+
+
+def test_single_runs_have_a_ratio_but_no_verdict() -> None:
+    """The scatter within one run says nothing about the next run."""
+    compared = pq.bench.compare_runs(side(1.0)[0], side(2.0)[0])
+    assert set(compared["verdict"]) == {""}
+    assert compared["ratio"].to_numpy() == pytest.approx(2.0)
+    assert compared[["low", "high", "p_value", "more_runs"]].isna().all(axis=None)
+    assert compared["reason"].str.startswith("single run").all()
+    assert "single run" in tables.compared_table(compared).text()
+    # One side with several runs does not help.
+    assert verdicts(side(1.0, 1.0, 1.0), side(2.0)) == {""}
+
+
+def test_runs_that_do_not_alternate_have_no_verdict() -> None:
+    """On one machine the time between the sides would look like a change of the code."""
+    six = side(1.0, 1.001, 0.999, 2.0, 2.001, 1.999)
+    compared = pq.bench.compare_runs({"before": six[:3], "after": six[3:]})
+    assert set(compared["verdict"]) == {""}
+    assert compared["reason"].str.contains("do not alternate").all()
+    before, after = [six[0], six[2], six[4]], [six[1], six[3], six[5]]
+    assert verdicts(before, after) != {""}
+    # Two machines may be measured at any time.
+    elsewhere = [run_of("server", value) for value in (2.0, 2.001, 1.999)]
+    assert verdicts(six[:3], elsewhere) == {"slower"}
+
+
+def test_difference_below_the_floor_is_none() -> None:
+    """Two builds of the same code differ by some percent, so 1 % is not a change of the code."""
+    quiet = (0.9999, 1.0, 1.0001)
+    for ratio, verdict in ((1.01, "no difference"), (1.03, "slower")):
+        compared = pq.bench.compare_runs(
+            {"before": side(*quiet), "after": side(*(ratio * value for value in quiet))}
+        )
+        assert (compared["p_value"] < 0.01).all()
+        assert set(compared["verdict"]) == {verdict}
+
+
+def test_wide_interval_is_undecided_and_asks_for_runs() -> None:
+    noisy = (0.95, 1.0, 1.05)
+    compared = pq.bench.compare_runs({"before": side(*noisy), "after": side(*noisy)})
+    assert set(compared["verdict"]) == {"undecided"}
+    assert (compared["more_runs"] == comparing.FEW_RUNS).all()
+    assert "undecided: about 5 more runs of each side" in tables.compared_table(compared).text()
+    assert "quieter" not in compared["reason"].iloc[0]
+    noise = (0.5, 1.0, 2.0)
+    hopeless = pq.bench.compare_runs({"before": side(*noise), "after": side(*noise)})
+    assert hopeless["reason"].str.endswith("or a quieter machine").all()
+
+
+def test_number_of_rows_is_corrected() -> None:
+    """A change that is significant alone is not among many rows: one of twenty is by chance."""
+    before, after = side(1.0, 1.01, 1.02), side(1.03, 1.045, 1.06)
+    one = (
+        [run.query("operation == 'verify'") for run in before],
+        [run.query("operation == 'verify'") for run in after],
+    )
+    alone = pq.bench.compare_runs({"before": one[0], "after": one[1]})
+    many = pq.bench.compare_runs({"before": before, "after": after})
+    rows = len(many)
+    assert many["p_value"].max() == pytest.approx(
+        min(1.0, rows * alone["p_value"].iloc[0] / len(alone))
+    )
+    assert rows > len(alone)
+
+
+@pytest.mark.parametrize(("deviation", "count"), [(0.005, 3), (0.016, 8), (0.03, 20)])
+def test_error_rates_for_the_asked_runs(deviation: float, count: int) -> None:
+    """Same code: at most 7 % of rows differ. A change of 5 %: at least 80 % are found."""
+    rng = np.random.default_rng(5)
+    counts = dict.fromkeys((1.0, 1.05), 0)
+    trials = 400
+    for ratio in [*counts] * trials:
+        logs = [np.log(draw(rng, count, deviation, factor)) for factor in (1.0, ratio)]
+        change = comparing._Change(*map(comparing._Mean.of, logs))
+        verdict = comparing._judge(change, change.p_value, 1)["verdict"]
+        counts[ratio] += verdict == "slower" or (ratio == 1.0 and verdict == "faster")
+    assert counts[1.0] <= 0.07 * trials
+    assert counts[1.05] >= 0.8 * trials
+
+
+def test_slow_runs_hide_no_change() -> None:
+    """One run of eight, a third slower by other programs, would widen an untrimmed interval."""
+    quiet = (0.995, 0.997, 0.999, 1.0, 1.001, 1.003, 1.005)
+    before = side(*quiet, 1.33)
+    assert verdicts(before, side(*(1.05 * value for value in quiet), 1.4)) == {"slower"}
+    assert verdicts(before, side(*quiet, 1.4)) == {"no difference"}
+
+
+def test_deviation_is_that_of_normal_runs_and_ignores_outliers() -> None:
+    """Trimming shrinks a deviation, by less for few runs of which few are trimmed."""
+    rng = np.random.default_rng(4)
+    for count in (4, 5, 8, 9, 40):
+        drawn = [comparing.deviation(draw(rng, count, 0.01)) for _ in range(400)]
+        assert np.sqrt(np.mean(np.square(drawn))) == pytest.approx(0.01, rel=0.12)
+    quiet = draw(rng, 20, 0.01)
+    assert comparing.deviation([*quiet, 1.4]) == pytest.approx(comparing.deviation(quiet), rel=0.3)
+
+
+def test_needed_runs_find_the_change_in_four_of_five() -> None:
+    rng = np.random.default_rng(6)
+    for spread, rows in ((0.01, 1), (0.03, 1), (0.02, 20)):
+        count, found = comparing.runs_needed(spread, rows), 0
+        for _ in range(300):
+            logs = [np.log(draw(rng, count, spread, ratio)) for ratio in (1.0, 1.05)]
+            found += comparing._Change(*map(comparing._Mean.of, logs)).p_value * rows < 0.05
+        assert found / 300 == pytest.approx(comparing.POWER, abs=0.12)
+
+
+def test_needed_runs_grow_with_noise_and_rows() -> None:
+    needed = [
+        comparing.runs_needed(deviation, rows)
+        for deviation, rows in itertools.product((0.005, 0.02, 0.05), (1, 100))
+    ]
+    assert needed[0] == 2
+    assert all(few <= many for few, many in itertools.pairwise(needed[::2]))
+    assert all(few < many for few, many in zip(needed[::2], needed[1::2], strict=True))
+    assert comparing.runs_needed(1.0, 1) == comparing.MAX_RUNS + 1
+    assert comparing.detectable_ratio(0.0, 3, 1) == comparing.FLOOR
 
 
 def test_missing_operation_is_a_row_with_a_note() -> None:
-    less = machine("b").query("operation == 'verify'")
-    less.attrs = machine("b").attrs
-    compared = pq.bench.compare_runs(machine("a"), less)
+    less = [run.query("operation == 'verify'") for run in side(*QUIET)]
+    compared = pq.bench.compare_runs({"a": side(*QUIET), "b": less})
     rows = compared[compared["operation"] == "sign"]
-    assert (rows["reason"] == "not measured in this run").all()
+    assert (rows["reason"] == "not measured in this side").all()
     assert rows["ratio"].isna().all()
-    assert "not measured in this run" in tables.compared_table(compared).text()
-    text = tables.compared_table(compared).latex()
-    assert text.isascii()
+    assert (rows["verdict"] == "").all()
+    assert "not measured in this side" in tables.compared_table(compared).text()
+    assert tables.compared_table(compared).latex().isascii()
 
 
-def test_runs_are_named_by_machine_or_file(tmp_path: Path) -> None:
-    for name, frame in (("a", machine("m1")), ("b", machine("m1")), ("c", machine("m2"))):
-        results.save(frame, tmp_path / f"{name}.csv")
-    files = [tmp_path / f"{name}.csv" for name in "abc"]
-    assert list(comparing.named_runs(files)) == ["a", "b", "m2"]
-    assert list(comparing.named_runs([machine("m"), machine("m")])) == ["m", "m (2)"]
-    compared = pq.bench.compare_runs(files)
-    assert compared["run"].unique().tolist() == ["b", "m2"]
-    assert compared.attrs["runs"]["m2"]["cpu_model"] == "Imaginary 9000"
+def test_given_times_have_no_verdict() -> None:
+    given = [run.assign(samples=0) for run in side(*QUIET)]
+    compared = pq.bench.compare_runs({"a": side(*QUIET), "b": given})
+    assert (compared["reason"] == "a given number, not a measurement").all()
+    assert (compared["verdict"] == "").all()
 
 
-def test_samples_beside_a_file_are_found(tmp_path: Path) -> None:
-    for seed, name in enumerate("ab"):
-        frame = with_samples(machine(name), seed)
-        results.save(frame.attrs.pop("samples"), tmp_path / f"{name}-samples.csv", provenance={})
-        results.save(frame, tmp_path / f"{name}.csv")
-    compared = pq.bench.compare_runs([tmp_path / "a.csv", tmp_path / "b.csv"])
-    assert set(compared["interval"]) == {"bootstrap"}
-
-
-def test_history_has_every_added_run(tmp_path: Path) -> None:
-    path = tmp_path / "history.csv"
-    for day in (1, 2, 3):
-        whole = comparing.append(machine("m", day, date=f"2026-11-0{day}", commit="abc"), path)
-    assert whole["date"].nunique() == 3
-    together = pq.bench.concat_runs([path])
-    assert together["run"].unique().tolist() == ["2026-11-01", "2026-11-02", "2026-11-03"]
-    axes = pq.plots.plot_history(together)
-    line = axes.get_lines()[0]
-    assert list(line.get_xdata()) == [0, 1, 2]
-    assert list(line.get_ydata()) == pytest.approx([0.0073, 0.0146, 0.0219])
-    results.save(machine("m"), tmp_path / "other.csv")
-    with pytest.raises(DataError, match="must be a history"):
-        comparing.append(machine("m"), tmp_path / "other.csv")
-
-
-@pytest.mark.parametrize(("preset", "rounds"), [("quick", 3), ("paper", 5)])
-def test_intervals_of_a_history_count_the_rounds_of_its_preset(
-    preset: str, rounds: int, tmp_path: Path
-) -> None:
-    path = tmp_path / "history.csv"
-    for day in (1, 2):
-        comparing.append(machine("m", date=f"2026-11-0{day}", preset=preset), path)
-    row = pq.bench.compare_runs([path]).iloc[0]
-    expected = 1.2533 * 1.4826 * 0.02 / rounds**0.5 * 2**0.5
-    assert math.log(row["high"] / row["ratio"]) / 1.96 == pytest.approx(expected)
-
-
-def test_machines_have_distinct_styles() -> None:
-    both = pq.bench.concat_runs({"laptop": machine("a"), "board": machine("b", 9)})
-    labels = [label.get_text() for label in pq.plots.plot_speed(both).get_yticklabels()]
-    assert labels == ["Falcon-512: laptop", "Falcon-512: board"]
-    colours = {
-        str(line.get_label()): line.get_color() for line in pq.plots.plot_tradeoff(both).lines
-    }
-    assert colours["laptop"] != colours["board"]
-    mixed = pd.concat([machine("a"), machine("b")], ignore_index=True)
-    with pytest.raises(DataError, match=r"got two of .*pqchain\.bench\.concat_runs"):
-        pq.plots.plot_speed(mixed)
-    with pytest.raises(DataError, match="got two of"):
-        pq.plots.plot_tradeoff(mixed)
+def test_sides_have_their_provenance() -> None:
+    compared = pq.bench.compare_runs({"a": side(1.0, 1.01), "b": [run_of("n"), run_of("n")]})
+    provenance = compared.attrs["runs"]
+    assert provenance["a"]["date"] == "2026-11-22T10:00:00+00:00 to 2026-11-22T10:01:00+00:00"
+    assert provenance["b"]["cpu_model"] == "Imaginary 9000"
+    assert provenance["a"]["runs"] == 2
+    assert provenance["a"]["median_over_min"] == pytest.approx(1 / 0.95, abs=1e-3)
 
 
 @pytest.mark.parametrize(("given", "message"), [([], "got 0"), ([frames.blocks()], "measurement")])
@@ -162,17 +222,19 @@ def test_incomparable_runs_are_rejected(given: list[pd.DataFrame], message: str)
 
 
 def test_quartiles_are_those_of_the_counted_samples() -> None:
-    samples = with_samples(machine("a"), 1).attrs["samples"]
+    rng = np.random.default_rng(1)
+    parts = []
+    for row in run_of("a").to_dict("records"):
+        seconds = row["median_seconds"] * (1 + 0.02 * rng.standard_normal(41))
+        columns = {name: row[name] for name in runs.KEY} | {"seconds": seconds}
+        columns |= {"index": range(41), "warmup": np.arange(41) == 0, "cycles": seconds * 3e9}
+        parts.append(pd.DataFrame(columns))
+    samples = results.check(pd.concat(parts, ignore_index=True), SAMPLES)
     result = operations.quartiles(samples)
-    one = samples[
-        (samples["operation"] == "sign")
-        & (samples["implementation"] == result.loc[1, "implementation"])
-        & ~samples["warmup"]
-    ]
-    row = result[
-        (result["operation"] == "sign")
-        & (result["implementation"] == result.loc[1, "implementation"])
-    ].iloc[0]
+    chosen = (samples["operation"] == "sign") & ~samples["warmup"]
+    name = result.loc[1, "implementation"]
+    one = samples[chosen & (samples["implementation"] == name)]
+    row = result[(result["operation"] == "sign") & (result["implementation"] == name)].iloc[0]
     expected = np.quantile(one["cycles"], (0.25, 0.5, 0.75))
     assert row[["q1_cycles", "median_cycles", "q3_cycles"]].tolist() == pytest.approx(expected)
     assert "25 %" in tables.quartile_table(result).text()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pqchain import results
-from pqchain.bench import comparing, stored
+from pqchain.bench import runs, stored
 from pqchain.commands import main as cli
 from pqchain.works import citation, papers
 from tests import frames
@@ -25,15 +25,32 @@ def test_compare_shows_draws_and_saves(saved: Path, capsys) -> None:
     assert cli.main(arguments) == 0
     shown = capsys.readouterr().out
     assert "Imaginary 9000" in shown
-    assert "no difference" in shown
+    assert "single run: repeat both sides, alternating" in shown
+    assert "1 run, median/min of verifications 1.05" in shown
     assert Path("two.svg").read_text().startswith("<?xml")
     assert cli.main(["compare", str(saved), str(saved), "--json"]) == 0
     plain = json.loads(capsys.readouterr().out)
-    assert plain["compared"][0]["verdict"] == "no difference"
+    assert plain["compared"][0]["verdict"] == ""
+    assert plain["compared"][0]["ratio"] == 1.0
     assert cli.main(["compare", str(saved), str(saved), "--latex"]) == 0
     assert r"\toprule" in capsys.readouterr().out
     assert cli.main(["compare", str(saved), str(saved), "--markdown"]) == 0
     assert "| algorithm |" in capsys.readouterr().out
+
+
+def test_compare_takes_sides_of_several_files(saved: Path, capsys) -> None:
+    files = [str(saved)] * 3
+    assert cli.main(["compare", *files, "--with", *files, "--json"]) == 0
+    compared = json.loads(capsys.readouterr().out)["compared"]
+    assert {(row["base_runs"], row["runs"]) for row in compared} == {(3, 3)}
+    assert {row["verdict"] for row in compared} == {"no difference"}
+    for _ in range(3):
+        runs.append(results.load(saved), Path("old.csv"))
+        runs.append(frames.run_of("test-machine-00000000", 2.0), Path("new.csv"))
+    assert cli.main(["compare", "old.csv", "new.csv", "--plot", "two.svg", "--json"]) == 0
+    falcon = json.loads(capsys.readouterr().out)["compared"][0]
+    assert (falcon["verdict"], falcon["base"], falcon["run"]) == ("slower", "old", "new")
+    assert falcon["ratio"] == pytest.approx(2.0)
 
 
 def test_plot_draws_for_a_column(saved: Path, capsys) -> None:
@@ -51,7 +68,7 @@ def test_plot_draws_for_a_column(saved: Path, capsys) -> None:
 
 def test_history_is_drawn(saved: Path) -> None:
     for _ in range(2):
-        comparing.append(results.load(saved), Path("history.csv"))
+        runs.append(results.load(saved), Path("history.csv"))
     arguments = ["plot", "history", "history.csv", "--algorithm", "FALCON-512"]
     assert cli.main(arguments) == 0
     assert "Falcon-512" in Path("history.svg").read_text()
@@ -75,6 +92,7 @@ def test_unknown_machine_is_reported(saved: Path, tmp_path, monkeypatch, capsys)
         (["plot", "speed", "mine.csv", "--output", "a.gif"], "must end in one of .pdf"),
         (["compare", "mine.csv"], "at least two"),
         (["compare", "mine.csv", "none.csv"], "none.csv does not exist"),
+        (["compare", "mine.csv", "--with", "none.csv"], "none.csv does not exist"),
         (["cite", "nobody"], "unknown work 'nobody'"),
         (["native", "--check", "none.so"], "none.so does not exist"),
         (["doctor", "--latex"], "this command shows none"),

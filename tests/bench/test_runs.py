@@ -1,0 +1,77 @@
+"""Runs: names, histories, concatenation for plots, and sides of a comparison."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import pqchain as pq
+from pqchain import results
+from pqchain.bench import runs
+from pqchain.errors import DataError
+from tests.frames import run_of
+
+
+def test_runs_are_named_by_machine_or_file(tmp_path: Path) -> None:
+    for name, frame in (("a", run_of("m1")), ("b", run_of("m1")), ("c", run_of("m2"))):
+        results.save(frame, tmp_path / f"{name}.csv")
+    files = [tmp_path / f"{name}.csv" for name in "abc"]
+    assert list(runs.named_runs(files)) == ["a", "b", "m2"]
+    assert list(runs.named_runs([run_of("m"), run_of("m")])) == ["m", "m (2)"]
+    assert list(runs.named_sides(files)) == ["a", "b", "m2"]
+    assert list(runs.named_sides([files[:2], files[2]])) == ["m1", "m2"]
+
+
+def test_history_has_every_added_run(tmp_path: Path) -> None:
+    path = tmp_path / "history.csv"
+    for day in (1, 2, 3):
+        whole = runs.append(run_of("m", day, date=f"2026-11-0{day}", commit="abc"), path)
+    assert whole["date"].nunique() == 3
+    together = pq.bench.concat_runs([path])
+    assert together["run"].unique().tolist() == ["2026-11-01", "2026-11-02", "2026-11-03"]
+    axes = pq.plots.plot_history(together)
+    line = axes.get_lines()[0]
+    assert list(line.get_xdata()) == [0, 1, 2]
+    assert list(line.get_ydata()) == pytest.approx([0.0073, 0.0146, 0.0219])
+    results.save(run_of("m"), tmp_path / "other.csv")
+    with pytest.raises(DataError, match="must be a history"):
+        runs.append(run_of("m"), tmp_path / "other.csv")
+
+
+def test_runs_of_one_second_are_separate(tmp_path: Path) -> None:
+    """Dates have seconds, and a short run takes less; two runs must not count as one."""
+    for factor in (1, 2):
+        runs.append(run_of("m", factor, date="2026-11-01T00:00:00"), tmp_path / "old.csv")
+    sides = runs.named_sides(tmp_path / "old.csv", [run_of("m")])
+    assert [len(side) for side in sides.values()] == [2, 1]
+    assert list(sides) == ["old", "m"]
+
+
+def test_history_is_one_side_next_to_others_and_several_alone(tmp_path: Path) -> None:
+    for day in (1, 2, 3):
+        runs.append(run_of("m", date=f"2026-11-0{day}"), tmp_path / "old.csv")
+    alone = runs.named_sides(tmp_path / "old.csv")
+    assert list(alone) == ["2026-11-01", "2026-11-02", "2026-11-03"]
+    assert len(runs.named_sides([tmp_path / "old.csv", run_of("m")])["old"]) == 3
+
+
+def test_side_of_two_machines_is_rejected() -> None:
+    with pytest.raises(DataError, match="must be of one machine; got m1, m2"):
+        runs.named_sides({"old": [run_of("m1"), run_of("m2")], "new": run_of("m1")})
+
+
+def test_machines_have_distinct_styles() -> None:
+    both = pq.bench.concat_runs({"laptop": run_of("a"), "board": run_of("b", 9)})
+    labels = [label.get_text() for label in pq.plots.plot_speed(both).get_yticklabels()]
+    assert labels == ["Falcon-512: laptop", "Falcon-512: board"]
+    colours = {
+        str(line.get_label()): line.get_color() for line in pq.plots.plot_tradeoff(both).lines
+    }
+    assert colours["laptop"] != colours["board"]
+    mixed = pd.concat([run_of("a"), run_of("b")], ignore_index=True)
+    with pytest.raises(DataError, match=r"got two of .*pqchain\.bench\.concat_runs"):
+        pq.plots.plot_speed(mixed)
+    with pytest.raises(DataError, match="got two of"):
+        pq.plots.plot_tradeoff(mixed)
