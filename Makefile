@@ -14,7 +14,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 wheel-armv7l clean help
 .PHONY: test-long test-memory test-wheel test-aarch64 test-armv7l test-jupyter rtl
-.PHONY: measurements bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
+.PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
 .PHONY: sweep-consensus findings conform fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
 .PHONY: docs simulate-delegates fuzz-delegates bench-delegates
@@ -164,8 +164,11 @@ bench-m4: install ## count instructions of Falcon signing on a Cortex-M4 under Q
 bench-import: install ## measure the start-up time of `import pqchain` and `pqchain --help`
 	$(BIN)/python benchmarks/startup.py
 
-measurements: install ## measure every scheme with preset paper into data/measurements (12 to 25 minutes)
+measurements: install ## measure every scheme with preset paper into data/measurements, unless the machine is busy (12 to 25 minutes)
 	$(BIN)/python benchmarks/measurements.py
+
+bench-compare: install ## count wrong and missed differences of `pqchain compare` on this machine (30 minutes; BUSY=1: with a load on every core)
+	$(BIN)/python benchmarks/compare.py $(if $(BUSY),--busy)
 
 bench-chain: install ## measure block validation on 1, 2 and 4 threads, compared with a plain C loop
 	$(BIN)/python benchmarks/chain.py

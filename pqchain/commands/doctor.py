@@ -17,6 +17,7 @@ from pqchain.commands import console
 from pqchain.crypto import native, obstacle, open_signer
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, PqchainError, Unsupported
 from pqchain.installation import HOME, read_toml
+from pqchain.statistics import wilson
 
 State = Literal["present", "missing", "broken"]
 
@@ -52,10 +53,46 @@ _FIXES = {
 
 def run(arguments: argparse.Namespace) -> int:
     """Show all findings; fail if a part is broken or an essential part is missing."""
+    if arguments.noise:
+        return _noise(arguments)
     findings = examine()
     healthy = all(finding.healthy for finding in findings)
     data = {"healthy": healthy, "findings": list(map(asdict, findings))}
     return console.show(arguments, data, "\n".join(_text(findings)), ok=healthy)
+
+
+def _noise(arguments: argparse.Namespace) -> int:
+    """Show the noise of this machine; fail if its times are too noisy to publish or to rank."""
+    from pqchain.bench import comparing, noise, variation
+
+    console.print_stderr(f"Measuring for about {noise.SECONDS} seconds.")
+    found = noise.measure_noise(progress=console.is_interactive())
+    ratio, bound = found.median_over_min, variation.MAX_MEDIAN_OVER_MIN
+    low, high = wilson(found.differ, found.compared)
+    differ = found.differ / found.compared
+    needed = found.runs_for_resolution
+    facts = {
+        "called different": f"{differ:.1%} of {found.compared} rows ({low:.1%} to {high:.1%})",
+        "undecided": f"{found.undecided / found.compared:.1%} of them",
+        "spread of runs": f"{found.deviation:.1%}, at most {found.largest_ratio - 1:.1%}",
+        "median/min": f"{ratio:.2f}" + f", above {bound:g}: times are not ranked" * (ratio > bound),
+        "detectable change": f"{found.detectable_ratio - 1:.1%} with {found.side_runs} runs of "
+        f"each side, in {comparing.POWER:.0%} of comparisons",
+        f"runs to find {comparing.RESOLUTION - 1:.0%}": f"{needed} of each side"
+        if needed <= comparing.MAX_RUNS
+        else f"more than {comparing.MAX_RUNS} of each side: stop other programs",
+    }
+    width = max(map(len, facts))
+    text = "\n".join(
+        [
+            f"Same code compared with itself: {found.runs} runs of {found.rows} verifications in "
+            f"{found.seconds:.0f} s, each run in its own process; {found.side_runs} runs of each "
+            "side, alternating",
+            *(f"  {name:<{width}}  {value}" for name, value in facts.items()),
+        ]
+    )
+    data = asdict(found) | {"max_median_over_min": bound}
+    return console.show(arguments, data, text, ok=ratio <= bound)
 
 
 def _text(findings: list[Finding]) -> Iterator[str]:

@@ -1,11 +1,13 @@
 """`pqchain doctor`: its checks, and when an installation counts as broken."""
 
+import dataclasses
 import json
 from importlib import metadata
 
 import pytest
 
 from pqchain import algorithms, machine
+from pqchain.bench import noise
 from pqchain.commands import doctor
 from pqchain.commands.main import main
 from pqchain.crypto import builds
@@ -139,3 +141,26 @@ def test_doctor_exits_1_only_if_an_essential_part_is_broken(monkeypatch, capsys)
     assert "to fix:   make" in shown
     assert main(["doctor", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["healthy"] is False
+
+
+def test_noise_is_shown_and_judged(monkeypatch, capsys):
+    found = noise.Noise(
+        seconds=61.0, runs=30, rows=9, side_runs=8, compared=135, differ=3, undecided=9,
+        deviation=0.012, largest_ratio=1.28, median_over_min=1.03, detectable_ratio=1.04,
+        runs_for_resolution=6,
+    )  # fmt: skip
+    monkeypatch.setattr(noise, "measure_noise", lambda progress: found)
+    assert main(["doctor", "--noise"]) == 0
+    shown = capsys.readouterr().out
+    assert "2.2% of 135 rows (0.8% to 6.3%)" in shown
+    assert "1.2%, at most 28.0%" in shown
+    assert "4.0% with 8 runs of each side" in shown
+    assert "6 of each side" in shown
+    busy = dataclasses.replace(found, median_over_min=1.4, runs_for_resolution=101)
+    monkeypatch.setattr(noise, "measure_noise", lambda progress: busy)
+    assert main(["doctor", "--noise"]) == 1
+    assert "1.40, above 1.1: times are not ranked" in (shown := capsys.readouterr().out)
+    assert "more than 100 of each side" in shown
+    assert main(["doctor", "--noise", "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert (data["median_over_min"], data["max_median_over_min"]) == (1.4, 1.1)
