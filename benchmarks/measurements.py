@@ -6,17 +6,19 @@ import sys
 
 import pqchain as pq
 from pqchain.bench import stored
+from pqchain.errors import DataError
 
 
 def main() -> None:
-    """Measure, and store the run under the identifier of this machine."""
+    """Measure, and store the run under the identifier of this machine unless it was busy."""
     print(
         "Every scheme in every implementation, preset paper: 12 to 25 minutes on an idle machine."
     )
     measured = pq.measure(preset="paper", progress=sys.stderr.isatty())
-    folder = stored.folder() / measured.attrs["provenance"]["machine_id"]
-    folder.mkdir(parents=True, exist_ok=True)
-    print(pq.results.save(measured, folder / stored.FILE))
+    try:
+        print(stored.save(measured))
+    except DataError as error:
+        sys.exit(f"make measurements: {error}")
 
 
 if __name__ == "__main__":

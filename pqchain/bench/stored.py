@@ -1,7 +1,8 @@
 """Measurements shipped with pqchain, for reproducible notebooks and documentation.
 
 Each folder of `data/measurements` is named after a `machine_id` and has one run of this version,
-made by `make measurements` (preset paper). CONTRIBUTING.md describes how to add a machine.
+made by `make measurements` (preset paper) on an idle machine. CONTRIBUTING.md describes how to add
+a machine.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from pqchain import installation, results
+from pqchain.bench import variation
 from pqchain.errors import DataError, UnknownName
 from pqchain.installation import VERSION
 
@@ -59,3 +61,21 @@ def load(machine: str | None = None) -> pd.DataFrame:
             "again by `make measurements`."
         )
     return frame
+
+
+def save(measurements: pd.DataFrame) -> Path:
+    """Store a measurement frame as the run of its machine; return the path.
+
+    Raises DataError, and writes nothing, if the machine was busy: all pages would quote its times.
+    """
+    bound = variation.MAX_MEDIAN_OVER_MIN
+    ratio = variation.median_over_min(measurements)
+    # A run without verifications has no ratio, and is refused too.
+    if not ratio <= bound:
+        raise DataError(
+            f"median/min of the verifications must be at most {bound:g}; got {ratio:.2f}, so other "
+            "programs slowed down the run. Nothing was written. Stop them, check by `pqchain "
+            "doctor --noise`, and measure again."
+        )
+    path = folder() / str(measurements.attrs["provenance"]["machine_id"]) / FILE
+    return results.save(measurements, path)

@@ -128,6 +128,10 @@ def show_measurements(
     """Show measurements; return the exit code, 1 if a row failed or none succeeded."""
     provenance = frame.attrs["provenance"]
     machine = f"Machine: {provenance['machine_id']}, preset {provenance['preset']}"
+    if "min_seconds" in frame.columns:
+        from pqchain.bench import variation
+
+        machine = f"Machine: {provenance['machine_id']}, {variation.quality(frame)}"
     data = {"provenance": provenance, name: records(frame)}
     return show(arguments, data, output, remarks=[machine], ok=all_ran(frame))
 

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms, figures
+from pqchain.bench import variation
 from pqchain.bench.tables import measurement_tables
 from pqchain.figures import RATIO, SECONDS, Kind
 from pqchain.render import html
@@ -67,6 +68,8 @@ def chapter(
         head.insert(0, html.element("p", paper.title_korean, class_="korean", lang="ko"))
     if paper.title_note:
         head.append(html.element("p", paper.title_note, class_="byline"))
+    quality = f"Our times: {variation.quality(reproduction.measurements)}."
+    head.append(html.element("p", quality, class_="byline"))
     sections = [
         html.section(f"{work.key}-{slug(title)}", title, *children)
         for title, children in parts.items()

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import figures
-from pqchain.bench import stored
+from pqchain.bench import stored, variation
 from pqchain.figures import Kind
 from pqchain.render.table import Column, Table
 from pqchain.report.chapter import statement
@@ -105,7 +105,7 @@ def _origin(measured: pd.DataFrame) -> str:
     provenance = measured.attrs["provenance"]
     return (
         f"Measured times are those of `data/measurements/{provenance['machine_id']}` "
-        f"({provenance['cpu_model'].partition(' (')[0]}, preset {provenance['preset']})."
+        f"({provenance['cpu_model'].partition(' (')[0]}, {variation.quality(measured)})."
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms
+from pqchain.bench import variation
 from pqchain.figures import SECONDS, Kind
 from pqchain.render import html
 from pqchain.render.html import Markup
@@ -40,7 +41,7 @@ def summary(reproduction: Reproduction) -> Markup:
         tally("Operations timed here", reproduction.measurements, STATUSES, column="status"),
     )
     date = str(facts.get("date", "")).replace("T", " ").replace("+00:00", " UTC")
-    made = f"preset {facts.get('preset', 'unknown')}, pqchain {facts.get('pqchain', '')}"
+    made = f"{variation.quality(reproduction.measurements)}, pqchain {facts.get('pqchain', '')}"
     works = f"{len(reproduction.keys)} published work{'s'[: len(reproduction.keys) != 1]}"
     parts = [
         html.element("h1", PROSE["title"]),

@@ -117,7 +117,8 @@ def _first_of(readers: list[Reader]) -> Reader:
         chosen = next(reader for reader in readers if reader.reads(quantity))
         return chosen.number(name, quantity, implementation)
 
-    return Reader(readers[0].source, read)
+    noise = next((reader.noise for reader in readers if reader.noise), "")
+    return Reader(readers[0].source, read, noise=noise)
 
 
 def _results(check: Check, reader: Reader, implementation: str) -> Iterator[Result]:
@@ -194,6 +195,8 @@ def _less(check: Check, of: Numbers) -> Result:
     first, second, quantity = of.label(small), of.label(large), small.rpartition(": ")[2]
     if large.endswith(f": {quantity}"):
         second = second.removesuffix(f" {described(quantity)}")
+    if of.reader.noise:
+        raise Undecided(f"{first} {a} and {second} {b} are not ranked: {of.reader.noise}")
     # Noise alone is too strict for rejection sampling, whose samples scatter by a factor although
     # the median is known well; error alone would rank the noise of a busy machine.
     low, high = sorted((a.value, b.value))
@@ -235,6 +238,8 @@ def _similar(check: Check, of: Numbers) -> Result:
 
 def _divided(check: Check, of: Numbers) -> tuple[Number, str]:
     upper, lower = of(check["of"]), of(check["to"])
+    if of.reader.noise:
+        raise Undecided(f"no ratio: {of.reader.noise}")
     ratio = upper / lower
     names = f"{of.label(check['of'])} {upper} over {of.label(check['to'])} {lower}"
     return ratio, f"{names} is {ratio.value:.4g}"

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms, figures, results
+from pqchain.bench import variation
 from pqchain.costs import MEASUREMENT, choose
 from pqchain.figures import Kind, Unit
 from pqchain.works import papers
@@ -106,6 +107,8 @@ class Reader:
     """The values of n that it has, for tables with a column per n; None: all."""
     fitted: Collection[str] = ()
     """Quantities to whose printed values its parameters were fitted; it cannot confirm them."""
+    noise: str = ""
+    """Why its numbers are not compared with each other, if they are of a noisy run."""
 
     def number(self, name: str, quantity: str, implementation: str) -> Number:
         """Return the number of a name and quantity, with its standing. Raises Undecided."""
@@ -218,7 +221,11 @@ def measured(measurements: pd.DataFrame | None, paper: Paper) -> Reader:
             return number
         return replace(number, standing=number.standing & Standing(f"{base}: {reason}", (CODE,)))
 
-    return Reader(Kind.MEASURED, read)
+    noise = ""
+    if measurements is not None and variation.is_noisy(measurements):
+        ratio = variation.median_over_min(measurements)
+        noise = f"times of a busy machine, median/min of verifications {ratio:.2f}"
+    return Reader(Kind.MEASURED, read, noise=noise)
 
 
 def counted(measurements: pd.DataFrame | None) -> Reader:

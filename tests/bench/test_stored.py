@@ -37,6 +37,21 @@ def test_run_of_another_machine_or_version_is_rejected(kept: Path) -> None:
         stored.load()
 
 
+def test_run_of_a_busy_machine_is_refused(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(stored, "folder", lambda: tmp_path / "measurements")
+    frame = frames.measurements(["Falcon-512", "Ed25519"])
+    busy = frame.assign(min_seconds=frame["median_seconds"] / 1.4)
+    busy.attrs = frame.attrs
+    with pytest.raises(DataError, match=r"must be at most 1\.1; got 1\.40.*Nothing was written"):
+        stored.save(busy)
+    with pytest.raises(DataError, match="got nan"):
+        stored.save(frame.query("operation != 'verify'"))
+    assert not (tmp_path / "measurements").exists()
+    path = stored.save(frame)
+    assert path == tmp_path / "measurements" / "test-machine-00000000" / stored.FILE
+    assert results.load(path).equals(frame)
+
+
 def test_missing_runs_name_the_command(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(stored, "folder", lambda: tmp_path)
     with pytest.raises(DataError, match="make measurements"):

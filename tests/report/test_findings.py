@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pqchain.bench import stored, variation
 from pqchain.commands import main as cli
 from pqchain.report import findings
 from pqchain.works import papers, registry
@@ -14,6 +15,12 @@ FOLDER = Path(__file__).resolve().parents[2] / "docs" / "papers"
 @pytest.mark.parametrize("key", papers.keys())
 def test_committed_page_is_up_to_date(key):
     assert (FOLDER / f"{key}.md").read_text(encoding="utf-8") == findings.page(key).rstrip() + "\n"
+
+
+@pytest.mark.parametrize("key", papers.keys())
+def test_page_states_how_noisy_its_times_are(key):
+    ratio = variation.median_over_min(stored.load())
+    assert f"preset paper, median/min of verifications {ratio:.2f}" in findings.page(key)
 
 
 def test_every_work_has_one_page():

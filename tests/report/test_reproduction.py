@@ -30,6 +30,14 @@ def test_busy_machine_is_reported_before_any_number(tmp_path, monkeypatch):
         assert not re.search(r"\d", re.sub(r"<[^>]*>", "", before))
 
 
+def test_every_page_states_how_noisy_its_times_are(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(figures, "draw", lambda reproduction: {})
+    pages = pages_of(report.reproduce(tmp_path / "results", only="falcon-hls"))
+    for name in ("index.html", "falcon-hls.html"):
+        assert "preset quick, median/min of verifications 1.05" in pages[name]
+
+
 def test_unsupported_rows_are_kept_with_the_reason(tmp_path, monkeypatch):
     def without_ntru(measured: pd.DataFrame) -> None:
         lacking = measured["algorithm"] == "NTRU-HPS-2048-509"

@@ -141,6 +141,23 @@ def test_close_values_have_no_rank(first, second, mad, samples, verdict):
         assert "too close to rank" in evidence
 
 
+@pytest.mark.parametrize(("ratio", "noisy"), [(1.05, False), (1.4, True)])
+@pytest.mark.parametrize(("first", "second"), [(40e-6, 500e-6), (500e-6, 40e-6)])
+def test_run_of_a_busy_machine_ranks_nothing(ratio, noisy, first, second):
+    """Other programs slow down one scheme and not the next, so ranks and ratios are undecided."""
+    frame = verify_times(first, second)
+    frame["min_seconds"] = frame["median_seconds"] / ratio
+    claims = registry.get("round3").claims(frame)
+    verdict, evidence = one(claims, "dilithium-faster-than-falcon")
+    assert (verdict == OPEN) == noisy
+    assert ("are not ranked: times of a busy machine" in evidence) == noisy
+    verdict, evidence = one(claims, "falcon-key-generation-250-times")
+    assert (verdict == OPEN) == noisy
+    assert ("no ratio: times of a busy machine" in evidence) == noisy
+    by_print = claims[claims["source"] == "published"]
+    assert not by_print["evidence"].str.contains("busy machine").any()
+
+
 def test_failure_decides_despite_missing_numbers():
     frame = measured(
         measurement("Dilithium2", "liboqs-0.13/avx2", "verify", 9e-5),
