@@ -128,6 +128,23 @@ def test_preset_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.native
+def test_each_round_covers_every_cell(monkeypatch):
+    """A busy second must not slow down all rounds of one cell, which would shift its median."""
+    turns = []
+    run_round = bench._run_round
+
+    def record(cell, preset, index, preparing):
+        turns.append((index, cell.algorithm.name, cell.operation))
+        run_round(cell, preset, index, preparing)
+
+    monkeypatch.setattr(bench, "_run_round", record)
+    bench.measure(["ML-DSA-44", "Falcon-512"], "verify", "liboqs-0.13/ref", rounds=2)
+    assert turns == [
+        (0, "ML-DSA-44", "verify"), (0, "Falcon-512", "verify"),
+        (1, "ML-DSA-44", "verify"), (1, "Falcon-512", "verify"),
+    ]  # fmt: skip
+
+
 def test_rounds_override_the_preset():
     frame = bench.measure("ECDSA-secp256k1", "verify", rounds=1)
     assert frame.attrs["provenance"]["rounds"] == 1
