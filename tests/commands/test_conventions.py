@@ -153,3 +153,18 @@ def test_classical_schemes_have_no_nist_level() -> None:
     """The registry and the table of operations once disagreed about secp256k1."""
     for row in pq.algorithms.ALGORITHMS.values():
         assert (row.nist_level == 0) == (not row.family_facts.post_quantum)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    "words",
+    [
+        "bench --algorithm MAYO-2 --operation verify", "gas --algorithm MAYO-2 --rounds 2",
+        "chain --algorithm MAYO-2 --transactions 5", "chain --algorithm MAYO-2,Hawk-512",
+        "consensus --algorithm MAYO-2 --costs measured --nodes 8",
+    ],
+)  # fmt: skip
+def test_broken_scheme_is_never_shown_without_its_attack(words: str, capsys) -> None:
+    assert cli.main([*words.split(), *(["--preset", "quick"] * ("gas" not in words))]) == 0
+    captured = capsys.readouterr()
+    assert (captured.out + captured.err).count("MAYO-2 (round 2): broken. ") == 1
