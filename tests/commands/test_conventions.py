@@ -168,3 +168,11 @@ def test_broken_scheme_is_never_shown_without_its_attack(words: str, capsys) -> 
     assert cli.main([*words.split(), *(["--preset", "quick"] * ("gas" not in words))]) == 0
     captured = capsys.readouterr()
     assert (captured.out + captured.err).count("MAYO-2 (round 2): broken. ") == 1
+
+
+def test_plot_of_a_broken_scheme_is_never_saved_without_its_attack(tmp_path, capsys) -> None:
+    words = ["plot", "sizes", "--output", str(tmp_path / "sizes.svg"), "--algorithm"]
+    assert cli.main([*words, "MAYO-2,Falcon-512"]) == 0
+    assert capsys.readouterr().err.count("MAYO-2 (round 2): broken. ") == 1
+    assert cli.main([*words, "Falcon-512"]) == 0
+    assert "broken" not in capsys.readouterr().err
