@@ -6,6 +6,7 @@ source or that it is an assumption.
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ OUTCOMES = Contract.of(
     "study-outcomes",
     ("str", "chain quantity algorithm"),
     ("float64", "predicted outcome error"),
-    ("str", "decided_by kind date source"),
+    ("str", "decided_by kind date source checked"),
 )
 
 _FILES: Mapping[str, dict[str, Any]] = {
@@ -49,6 +50,8 @@ class Trial:
     gas: Mapping[str, Any]
     date: str
     source: str
+    checked: datetime.date
+    """When the sources were read."""
     outcomes: tuple[Mapping[str, Any], ...]
 
 
@@ -57,10 +60,10 @@ def trial_of(chain: str) -> Trial:
     row = _FILES[chain]
     plan = None
     if "plan" in row:
-        plan = Plan(title=row["title"], sources=row["plan_sources"], **row["plan"])
-    return Trial(
-        row["title"], plan, row.get("gas", {}), row["date"], row["source"], tuple(row["outcome"])
-    )
+        dated = {"title": row["title"], "checked": row["checked"]}
+        plan = Plan(**dated, sources=row["plan_sources"], **row["plan"])
+    origin = (row["date"], row["source"], row["checked"])
+    return Trial(row["title"], plan, row.get("gas", {}), *origin, tuple(row["outcome"]))
 
 
 def algorithm_names() -> tuple[str, ...]:
@@ -78,7 +81,7 @@ def predictions(costs: CostTable) -> pd.DataFrame:
     Columns: chain, quantity, algorithm, predicted, outcome, error (predicted / outcome - 1),
     decided_by (the input that changes the prediction most when halved and doubled; for gas, the
     ratio that prices it; or why there is no prediction), kind ("measured by its makers" or
-    "arithmetic of its makers"), date, source.
+    "arithmetic of its makers"), date, source, checked (the date on which it was read).
     """
     rows = []
     for chain in CHAINS:
@@ -89,8 +92,8 @@ def predictions(costs: CostTable) -> pd.DataFrame:
             if not decided_by:
                 value, decided_by = _predicted(*key, costs)
             error = value / outcome["value"] - 1
-            origin = (decided_by, outcome["kind"], trial.date, trial.source)
-            rows.append((*key, value, outcome["value"], error, *origin))
+            origin = (outcome["kind"], trial.date, trial.source, str(trial.checked))
+            rows.append((*key, value, outcome["value"], error, decided_by, *origin))
     return OUTCOMES.frame(rows)
 
 

@@ -9,7 +9,7 @@ from pqchain.figures import MISSING, Figure, Kind, Unit, humanize, percent
 from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table
 from pqchain.study import aggregation, validation
-from pqchain.study.checking import REQUIRED
+from pqchain.study.checking import NETWORK, REQUIRED
 from pqchain.study.figures import QUANTITIES
 from pqchain.study.inputs import INPUTS, Plan
 from pqchain.study.provers import CITED, PROVERS
@@ -21,6 +21,16 @@ def spread(findings: Findings) -> str:
     if findings.draws < 2:
         return "one draw, without intervals"
     return f"intervals: nine of ten of {findings.draws} draws of network and times"
+
+
+def status(plan: Plan) -> str:
+    """Return a sentence with the date of a plan's sources, and until when its rules hold."""
+    if plan.checked is None:
+        return "Inputs are not dated."
+    until = "no end of their validity is known"
+    if plan.valid_until is not None:
+        until = f"valid until {plan.valid_until}, status unknown after that"
+    return f"Sources read on {plan.checked}; {until}."
 
 
 def warnings(findings: Findings) -> list[str]:
@@ -89,7 +99,10 @@ def text(findings: Findings) -> str:
 
 def parts(findings: Findings) -> list[str | Table]:
     """Return the conclusions as text, followed by the tables."""
-    head = f"{findings.plan.title}\ntimes: {findings.costs.source}; {spread(findings)}\n"
+    head = (
+        f"{findings.plan.title}\n{status(findings.plan)}\n"
+        f"times: {findings.costs.source}; {spread(findings)}\n"
+    )
     trees = trees_table(findings.plan)
     return [
         "\n".join([head, *warnings(findings), *conclusions(findings)]),
@@ -178,7 +191,7 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
         unit = QUANTITIES[quantity].unit if quantity in QUANTITIES else Unit.of(quantity, "")
         unit = unit if quantity in QUANTITIES or unit else figures.RATIO
         compared = (_cell(row["predicted"], unit), _cell(row["outcome"], unit))
-        origin = f"{row['source']} ({row['date']}); {row['kind']}"
+        origin = f"{row['source']} ({row['date']}, read on {row['checked']}); {row['kind']}"
         named = f"{humanize(quantity)}, {row['algorithm']}"
         error = _error(row["error"])
         rows.append([row["chain"], named, *compared, error, row["decided_by"], origin])
@@ -306,7 +319,9 @@ def input_help() -> list[tuple[str, str, str, str, str]]:
     for name, row in INPUTS.items():
         default = "none" if row.default == {} else str(row.default)
         if row.default in (REQUIRED, None):
-            default = "the law's" if row.default is None else "needed"
+            default = "needed" if row.default is REQUIRED else "none"
+        if name in NETWORK and row.default is None:
+            default = "the law's"
         key = "SCHEME" if name == "migration" else name
         rows.append((row.table, key, row.unit, row.about, default))
     rows += [("[scheme]", *field, "none") for field in schemes.TABLE]

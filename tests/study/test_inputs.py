@@ -1,5 +1,7 @@
 """Plans: inputs, defaults, sources, and problems reported together."""
 
+from datetime import date, datetime
+
 import pytest
 
 from pqchain.consensus import named
@@ -8,7 +10,7 @@ from pqchain.study import READY, Plan, load, ready
 from pqchain.study.checking import NETWORK, REQUIRED, ImpossiblePlan
 from pqchain.study.inputs import INPUTS, NAMES
 from pqchain.study.reading import parse
-from pqchain.study.text import input_help
+from pqchain.study.text import input_help, status
 from tests.study.plans import GOOD
 
 
@@ -110,3 +112,30 @@ def test_changing_law_or_regions_resets_the_network():
         mesh.with_(peers=4)
     with pytest.raises(UsageError, match=r"link_latency_seconds must be .* got -1"):
         mesh.with_(link_latency_seconds=-1.0)
+
+
+@pytest.mark.parametrize("name", READY)
+def test_every_preset_is_dated(name):
+    plan = load(name)
+    assert plan.checked is not None
+    text = ready(name)
+    undated = "\n".join(line for line in text.splitlines() if not line.startswith("checked = "))
+    with pytest.raises(UsageError, match="checked must be the date on which the sources were read"):
+        parse(undated, f"{name}.toml")
+
+
+def test_dates_are_dates_in_order():
+    plan = load("bitcoin")
+    for wrong in ("2026-11-23", datetime(2026, 11, 23), 2026):
+        with pytest.raises(UsageError, match="checked must be a date such as 2026-11-23"):
+            plan.with_(checked=wrong)
+    with pytest.raises(UsageError, match="valid_until must not be before checked"):
+        plan.with_(checked=date(2026, 11, 23), valid_until=date(2026, 11, 22))
+    undated = plan.with_(sources={}, checked=None, valid_until=None)
+    with pytest.raises(UsageError, match="valid_until must not be before checked, None"):
+        undated.with_(valid_until=date(2026, 11, 22))
+    assert status(undated) == "Inputs are not dated."
+    dated = undated.with_(checked=date(2026, 11, 23))
+    assert status(dated) == "Sources read on 2026-11-23; no end of their validity is known."
+    limited = dated.with_(valid_until=date(2026, 12, 31))
+    assert status(limited).endswith("; valid until 2026-12-31, status unknown after that.")
