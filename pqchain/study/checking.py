@@ -45,6 +45,7 @@ NETWORK = {
     "link_latency_seconds": "latency_seconds",
     "peers": "peers",
     "world": "world",
+    "region_table": "region_table",
 }
 """Inputs that are parameters of the network, and their names there."""
 
@@ -156,7 +157,7 @@ def network_of(values: Mapping[str, Any]) -> tuple[Network, list[Problem]]:
             # The error names the parameter of the network, not the input of the plan.
             problems.append(Problem(name, str(error).replace("latency_seconds", name, 1)))
     wrong = {problem.input for problem in problems}
-    kind = f"{network.law} with world" if network.law == "gossip" else network.law
+    kind = f"{network.law} with world" if network.world else network.law
     # An input that the law ignores is an error: its author expects an effect.
     for name in sorted(unused_parameters(network) & set(settings) - wrong):
         message = f"{name} is not an input of {kind}; leave it out"
