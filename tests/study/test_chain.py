@@ -146,13 +146,13 @@ def test_plain_votes_have_one_signature_each():
 def test_bls_aggregate_has_one_signature_and_a_bit_for_each_voter():
     ethereum = load("ethereum")
     # notes.ethereum.org: an attestation of n voters has 236 bytes and n / 8 more.
-    assert chain.vote_bytes(ethereum, 655.0) == 2 * (236 + -(-31_250 // 8))
+    assert chain.vote_bytes(ethereum, 655.0) == 2 * (236 + -(-28_094 // 8))
     assert chain.vote_messages(ethereum) == 2
 
 
 def test_votes_of_lean_ethereum_without_aggregation_are_too_many():
     lean = load("ethereum-lean")
-    assert chain.plain_vote_bytes(lean, 655.0) == 4096 * (140 + 2536)
+    assert chain.plain_vote_bytes(lean, 655.0) == 4096 * (140 + 1208)
     proofs = chain.vote_bytes(lean, 655.0)
     assert proofs == 8 * (140 + 346_112 + 512)
     late = found(lean.with_(algorithms=("Falcon-512",), migration={}, most_votes=4.0)).values
@@ -271,7 +271,7 @@ def test_gas_of_an_aggregate_is_paid_once():
     got = models(one, TABLE)["BLS12-381"]
     ratio = 1 / COSTS["ECDSA-secp256k1"].verify_seconds
     data = 294 + 48 + 2
-    each = 21_000 + 67_300 + 16 * data + 3000 * 3e-4 * ratio
+    each = 21_000 + 66_900 + 16 * data + 3000 * 3e-4 * ratio
     assert got["transaction_gas"] == pytest.approx(each)
     fixed = 3000 * 1e-3 * ratio + 16 * 96
     assert got["transactions_per_block"] == (60e6 - fixed) // each

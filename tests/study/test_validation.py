@@ -14,9 +14,10 @@ from tests.study.plans import COSTS, found, plan
 ERRORS = {
     "pqdpol": [("final_seconds", -0.029), ("capacity_per_second", 0.031)],
     "ethereum": [
-        ("sustained_per_second", -0.021), ("full_block_bytes", -0.132),
-        ("vote_bytes_per_block", -0.326), ("rule_seconds", 0.070),
+        ("sustained_per_second", -0.018), ("full_block_bytes", -0.130),
+        ("consensus_bytes_per_block", -0.116), ("rule_seconds", 0.069),
     ],
+    "ethereum-glamsterdam": [],
     "ethereum-lean": [],
     "bitcoin": [("capacity_per_second", -0.055), ("capacity_per_second", -0.255)],
     "solana": [("sustained_per_second", 1.016), ("rule_seconds", 0.018)],
