@@ -210,7 +210,7 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
         ],
         rows=rows,
         caption="Published outcomes of chains, and the predictions of a study from their plans. "
-        "Nothing is fitted.",
+        "No input is fitted to a measured outcome; arithmetic of a chain's makers tests nothing.",
         source=[Kind.MODELLED, Kind.CITED],
         style="figures",
     )  # fmt: skip

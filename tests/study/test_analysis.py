@@ -6,6 +6,7 @@ import pytest
 
 from pqchain.algorithms import get
 from pqchain.costs import Costs, CostTable
+from pqchain.errors import DataError
 from pqchain.study import analysis
 from pqchain.study.text import outcomes_table
 from tests.study.plans import COSTS
@@ -39,6 +40,13 @@ def test_validation_reports_exact_bytes_and_errors():
     near = predicted.loc[("near", "verification_gas", "ML-DSA-65")]
     assert near["predicted"] == pytest.approx(50.234e9 * 120 / 80)
     assert near["outcome"] / 50.234e9 == pytest.approx(2.085, abs=0.001)
+
+
+def test_undated_outcome_is_rejected(monkeypatch):
+    undated = {key: value for key, value in analysis._FILES["near"].items() if key != "checked"}
+    monkeypatch.setitem(analysis._FILES, "near", undated)
+    with pytest.raises(DataError, match="must have checked, the date"):
+        analysis.trial_of("near")
 
 
 def test_every_outcome_and_input_has_a_source():
