@@ -1,7 +1,8 @@
 """Sensitivity, sliders and load curves of a study, and predictions of published results of chains.
 
-No input is fitted to an outcome: inputs are taken from documents of the chain, and each states its
-source or that it is an assumption.
+No input is fitted to a measured outcome: inputs are taken from documents of the chain, and each
+states its source or that it is an assumption. Outcomes that are arithmetic of their makers are
+labelled so and test nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pandas as pd
 
 from pqchain import installation
 from pqchain.costs import CostTable
+from pqchain.errors import DataError
 from pqchain.results import Contract
 from pqchain.study import migration, queueing, sensitivity, sliders
 from pqchain.study.figures import OUTPUTS, blocks, models
@@ -56,8 +58,13 @@ class Trial:
 
 
 def trial_of(chain: str) -> Trial:
-    """Return the published experiment with a chain of CHAINS."""
+    """Return the published experiment with a chain of CHAINS. Raises DataError."""
     row = _FILES[chain]
+    if not isinstance(row.get("checked"), datetime.date):
+        raise DataError(
+            f"data/outcomes/{chain}.toml must have checked, the date on which its source was read; "
+            f"got {row.get('checked')!r}. Add it, such as checked = 2026-11-23."
+        )
     plan = None
     if "plan" in row:
         dated = {"title": row["title"], "checked": row["checked"]}

@@ -200,12 +200,13 @@ def wrong_combinations(plan: Plan) -> list[Problem]:
     is_modelled = signer != "software"
     has_falcon = any(plan.algorithm(name).family == "Falcon" for name in plan.names)
     until = plan.valid_until
+    network, _ = network_of({name: getattr(plan, name) for name in NETWORK})
     rules = (
         (bool(plan.sources) and plan.checked is None, "checked",
          "checked must be the date on which the sources were read, because the plan cites sources; "
          "got none. Add it, such as checked = 2026-11-23."),
-        (until is not None and until < (plan.checked or date.max), "valid_until",
-         f"valid_until must not be before checked, {plan.checked}; got {until}."),
+        (until is not None and plan.checked is None, "valid_until",
+         f"valid_until must be left out without checked, the date of the sources; got {until}."),
         (plan.delegates > nodes, "delegates",
          f"delegates must be at most nodes, {nodes}; got {plan.delegates}. 0 means all nodes."),
         (data + parity > 255, "data_chunks",
@@ -228,6 +229,20 @@ def wrong_combinations(plan: Plan) -> list[Problem]:
         (plan.verification_gas > 0 and not plan.baseline, "verification_gas",
          "verification_gas must be 0 without a baseline, whose time prices a verification; got "
          f"{plan.verification_gas:g}."),
+        (plan.witness_rule == "p2mr" and not (plan.envelope_bytes and plan.key_mode == "inline"),
+         "witness_rule",
+         'witness_rule must be "fixed" unless key_mode is inline and envelope_bytes is given, '
+         f"because P2MR reveals the key in a script; got {plan.witness_rule!r}."),
+        (plan.merkle_depth > 0 and plan.witness_rule != "p2mr", "merkle_depth",
+         f'merkle_depth must be 0 unless witness_rule is "p2mr"; got {plan.merkle_depth}.'),
+        (plan.voting_gas > 0 and not plan.votes_in_block, "voting_gas",
+         f"voting_gas must be 0 unless votes_in_block is true; got {plan.voting_gas:g}."),
+        (plan.upload_copies > 0 and not plan.block_seconds, "upload_copies",
+         "upload_copies must be 0 where block_seconds is 0, because blocks wait for "
+         f"finality; got {plan.upload_copies}."),
+        (plan.upload_copies > 0 and network.is_regional, "upload_copies",
+         "upload_copies must be 0 with regions, whose rates differ; got "
+         f"{plan.upload_copies}. The time to finality of full blocks shows how they spread."),
         (plan.final_blocks > 0 and not plan.block_seconds, "final_blocks",
          "final_blocks must be 0 where block_seconds is 0, because blocks wait for finality; got "
          f"{plan.final_blocks:g}."),

@@ -80,7 +80,7 @@ def verify_seconds(model: Model) -> Evidence:
 
 @_basic(
     "public_key_bytes signature_bytes data_bytes key_mode envelope_bytes framing_bytes signatures "
-    "transaction_aggregation"
+    "witness_rule merkle_depth transaction_aggregation"
 )
 def transaction_bytes(model: Model) -> Evidence:
     """Bytes of a transaction."""
@@ -144,7 +144,7 @@ def vote_verify_seconds(model: Model) -> float | Evidence:
 
 @_basic(
     "transaction_weight transaction_gas block_bytes block_seconds packet_bytes "
-    "vote_bytes_per_block votes_in_block"
+    "vote_bytes_per_block votes_in_block voting_gas upload_copies rate_bits_per_second"
 )
 def transactions_per_block(model: Model) -> float | Evidence:
     """Transactions in a full block."""
@@ -177,9 +177,9 @@ def final_seconds(model: Model) -> Evidence:
 
 @figure(
     "public_key_bytes signature_bytes sign_seconds verify_seconds data_bytes key_mode "
-    "envelope_bytes framing_bytes signatures transaction_aggregation block_bytes "
-    "vote_verify_seconds nodes delegates law rate_bits_per_second link_latency_seconds peers world "
-    "region_table vote_phases verification_threads",
+    "envelope_bytes framing_bytes signatures witness_rule merkle_depth transaction_aggregation "
+    "block_bytes vote_verify_seconds nodes delegates law rate_bits_per_second "
+    "link_latency_seconds peers world region_table vote_phases verification_threads",
     averaged=True,
 )
 def single_final_seconds(model: Model) -> float:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 
 from pqchain import schemes
 from pqchain.algorithms import Algorithm
-from pqchain.chain import encoding
+from pqchain.chain import encoding, p2mr
 from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
 from pqchain.consensus.network import Law
@@ -46,6 +46,8 @@ class Observation(NamedTuple):
     date: str
     settings: Mapping[str, Any]
     """Inputs that had other values at the time."""
+    dependence: str
+    """What the observation shares with the inputs, so that it tests nothing; "" if independent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,7 @@ class Plan:
     checked: Annotated[date | None, Input("chain", "date on which the sources were read")] = None
     valid_until: Annotated[
         date | None,
-        Input("chain", "date until which a change of the chain's rules was not expected"),
+        Input("chain", "last day of the chain's rules as described; none if not known"),
     ] = None
     algorithms: Annotated[tuple[str, ...], Input("chain", "signature schemes to compare")]
     baseline: Annotated[str, Input("chain", "scheme that the chain moves from; empty for none")] = (
@@ -109,6 +111,14 @@ class Plan:
     ] = 0  # fmt: skip
     framing_bytes: Annotated[
         int, Input("transaction", "framing of each key and signature", most=1000)
+    ] = 0
+    witness_rule: Annotated[
+        str,
+        Input("transaction", "fixed: framing_bytes only; p2mr: witnesses of BIP-360, framing_bytes "
+              "in addition", choices=("fixed", "p2mr")),
+    ] = "fixed"  # fmt: skip
+    merkle_depth: Annotated[
+        int, Input("transaction", "p2mr: depth of the script in its tree", most=p2mr.MOST_DEPTH)
     ] = 0
     signatures: Annotated[
         float, Input("transaction", "mean number of signatures", least=1, most=1000)
@@ -157,6 +167,9 @@ class Plan:
     vote_signature_bytes: Annotated[
         float, Input("votes", "signature of a vote; 0: that of the scheme", most=1e6)
     ] = 0.0
+    voting_gas: Annotated[float, Input("votes", "gas, or compute units, of a vote in a block")] = (
+        0.0
+    )
     vote_aggregation: Annotated[
         str, Input("votes", "plain, bls, or a prover of data/provers", choices=AGGREGATIONS)
     ] = "plain"
@@ -200,6 +213,11 @@ class Plan:
         Input("network", "year of the regions' latencies, rates and shares of nodes",
               choices=tuple(networks.REGIONS)),
     ] = None  # fmt: skip
+    upload_copies: Annotated[
+        int,
+        Input("network", "copies of a block that its proposer sends before the next block, at the "
+              "rate of a link; 0: no limit", most=2**22),
+    ] = 0  # fmt: skip
     vote_phases: Annotated[
         int, Input("network", "rounds of votes after a block: 0, 1 or 2", most=2)
     ] = 0
@@ -312,10 +330,10 @@ class Plan:
         # A rate or latency of the old law means nothing under another one, and regions of the world
         # bring their own.
         if changes.get("law", self.law) != self.law:
-            changes = dict.fromkeys(set(NETWORK) - {"law"}) | changes
+            changes = dict.fromkeys(set(NETWORK) - {"law"}) | {"upload_copies": 0} | changes
         elif changes.get("world", self.world) != self.world:
             reset = ("rate_bits_per_second", "link_latency_seconds", "region_table")
-            changes = dict.fromkeys(reset) | changes
+            changes = dict.fromkeys(reset) | {"upload_copies": 0} | changes
         changed = replace(self, **changes)
         if "sources" in changes:
             return changed

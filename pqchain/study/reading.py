@@ -110,8 +110,9 @@ def parse(text: str, name: str) -> Plan:
 
 def observation(row: Mapping[str, Any]) -> Observation:
     """Return the observation that a TOML table [[observed]] describes. Raises UsageError."""
-    values = {"set": {}, "algorithm": "", **row}
-    expected: dict[str, Any] = dict.fromkeys(("quantity", "algorithm", "source", "date"), str)
+    values = {"set": {}, "algorithm": "", "dependence": "", **row}
+    texts = ("quantity", "algorithm", "source", "date", "dependence")
+    expected: dict[str, Any] = dict.fromkeys(texts, str)
     expected |= {"value": (int, float), "set": Mapping}
     if wrong := sorted(set(values) ^ set(expected)):
         raise UsageError(
@@ -133,7 +134,7 @@ def observation(row: Mapping[str, Any]) -> Observation:
     algorithm = values["algorithm"] and algorithms.get(values["algorithm"]).name
     for name in values["set"]:
         check_name(name)
-    origin = (values["source"], values["date"], values["set"])
+    origin = (values["source"], values["date"], values["set"], values["dependence"])
     return Observation(values["quantity"], algorithm, float(values["value"]), *origin)
 
 

@@ -27,9 +27,11 @@ def status(plan: Plan) -> str:
     """Return a sentence with the date of a plan's sources, and until when its rules hold."""
     if plan.checked is None:
         return "Inputs are not dated."
-    until = "no end of their validity is known"
-    if plan.valid_until is not None:
-        until = f"valid until {plan.valid_until}, status unknown after that"
+    until = "rules in force then, status unknown after that date"
+    if plan.valid_until is not None and plan.valid_until < plan.checked:
+        until = f"rules in force until {plan.valid_until}"
+    elif plan.valid_until is not None:
+        until = f"rules valid until {plan.valid_until}, status unknown after that date"
     return f"Sources read on {plan.checked}; {until}."
 
 
@@ -120,14 +122,19 @@ def calibration_table(frame: pd.DataFrame) -> Table:
         unit = Unit(row["unit"])
         origin = filter(None, (row["source"], row["date"], row["settings"]))
         compared = (_cell(row["model"], unit), _cell(row["observed"], unit), _error(row["error"]))
-        rows.append([_named(row["quantity"]), row["algorithm"], *compared, ", ".join(origin)])
+        # A row without a number is not a test, either; its origin says why.
+        test = f"no: {row['dependence']}" if row["dependence"] else "yes"
+        test = test if row["observed"] == row["observed"] else ""
+        named = [_named(row["quantity"]), row["algorithm"]]
+        rows.append([*named, *compared, test, ", ".join(origin)])
     return Table(
         columns=[
             Column("figure"), Column("algorithm"), Column("model", numeric=True),
-            Column("observed", numeric=True), Column("error", numeric=True), Column("observed by"),
+            Column("observed", numeric=True), Column("error", numeric=True), Column("a test"),
+            Column("observed by"),
         ],
         rows=rows,
-        caption="The model compared with the chain of today.",
+        caption="The model compared with observations of the chain.",
         source=[Kind.MODELLED, Kind.CITED],
         style="figures",
     )  # fmt: skip
@@ -203,7 +210,7 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
         ],
         rows=rows,
         caption="Published outcomes of chains, and the predictions of a study from their plans. "
-        "Nothing is fitted.",
+        "No input is fitted to a measured outcome; arithmetic of a chain's makers tests nothing.",
         source=[Kind.MODELLED, Kind.CITED],
         style="figures",
     )  # fmt: skip

@@ -135,13 +135,13 @@ def test_dates_are_dates_in_order():
     for wrong in ("2026-11-23", datetime(2026, 11, 23), 2026):
         with pytest.raises(UsageError, match="checked must be a date such as 2026-11-23"):
             plan.with_(checked=wrong)
-    with pytest.raises(UsageError, match="valid_until must not be before checked"):
-        plan.with_(checked=date(2026, 11, 23), valid_until=date(2026, 11, 22))
     undated = plan.with_(sources={}, checked=None, valid_until=None)
-    with pytest.raises(UsageError, match="valid_until must not be before checked, None"):
+    with pytest.raises(UsageError, match="valid_until must be left out without checked"):
         undated.with_(valid_until=date(2026, 11, 22))
     assert status(undated) == "Inputs are not dated."
     dated = undated.with_(checked=date(2026, 11, 23))
-    assert status(dated) == "Sources read on 2026-11-23; no end of their validity is known."
+    assert status(dated).endswith("rules in force then, status unknown after that date.")
     limited = dated.with_(valid_until=date(2026, 12, 31))
-    assert status(limited).endswith("; valid until 2026-12-31, status unknown after that.")
+    assert status(limited).endswith("valid until 2026-12-31, status unknown after that date.")
+    past = dated.with_(valid_until=date(2026, 8, 20))
+    assert status(past).endswith("read on 2026-11-23; rules in force until 2026-08-20.")
