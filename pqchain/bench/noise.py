@@ -23,7 +23,7 @@ from pqchain.errors import Unsupported
 
 T = TypeVar("T")
 
-ALGORITHMS = ("Ed25519", "Falcon-512", "MAYO-2", "ML-DSA-44", "ML-DSA-65")
+ALGORITHMS = ("Ed25519", "Falcon-512", "Falcon-1024", "ML-DSA-44", "ML-DSA-65")
 """Schemes of a run: fast ones, so that a run takes about two seconds."""
 
 IMPLEMENTATIONS = ("cryptography/openssl", "liboqs-0.13/avx2", "liboqs-0.13/ref")
