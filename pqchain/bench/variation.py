@@ -19,9 +19,8 @@ MAX_MEDIAN_OVER_MIN = 1.1
 def median_over_min(measurements: pd.DataFrame) -> float:
     """Return the median, over the measured verifications, of median time / fastest sample.
 
-    A verification does the same work each time, so a ratio above 1 is due to the machine: about
-    1.03 on an idle one, and more if other programs ran. Takes a measurement frame; NaN if it has no
-    measured verification.
+    A verification does the same work each time, so the excess of its median is due to the machine:
+    other programs, its clock. Takes a measurement frame; NaN if it has no measured verification.
     """
     rows = measurements[
         (measurements["operation"] == "verify")
