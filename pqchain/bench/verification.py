@@ -36,8 +36,12 @@ SIGNING_SECONDS = 2.0
 ROUND_SECONDS = 0.05
 """Time of a client's verifications in one round; a slow client checks fewer signatures."""
 
-WARM_UP_SECONDS = 0.7
-"""Time before the first round of a client, because Java and JavaScript compile while they run."""
+WARM_UP_SECONDS = 0.5
+"""Time of one step of a client's warm-up. Java and JavaScript compile while they run, so steps are
+repeated until one is not faster than the step before."""
+
+WARM_UP_STEPS = 12
+"""Maximum number of steps of a warm-up."""
 
 WORDS = 256
 """Words of 32 bytes by which the long message is longer, to time the hashing of a word."""
@@ -220,13 +224,17 @@ def in_client(client: Client, algorithm: str) -> InClient | None:
     if not client.supports(algorithm):
         return None
     cases, long_case = signed_cases(algorithm)
-    spent, seconds = 0.0, math.inf
-    while spent < WARM_UP_SECONDS:
-        times = client.times(algorithm, cases[0], REPEATS)
-        if times is None:
-            return None
-        seconds = median(times["verify"])
-        spent += sum(times["verify"])
+    seconds = math.inf
+    for _ in range(WARM_UP_STEPS):
+        step: list[float] = []
+        while sum(step) < WARM_UP_SECONDS:
+            times = client.times(algorithm, cases[len(step) % len(cases)], REPEATS)
+            if times is None:
+                return None
+            step.append(min(times["verify"]) * REPEATS)
+        before, seconds = seconds, median(step) / REPEATS
+        if seconds > 0.97 * before:
+            break
     count = max(2, int(ROUND_SECONDS / (REPEATS * seconds)))
     return InClient(client, algorithm, cases[:count], long_case)
 

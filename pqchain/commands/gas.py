@@ -171,7 +171,7 @@ def _statements(frame: pd.DataFrame) -> Table:
         ],
         rows=rows,
         row_headers=2,
-        caption="Prices stated by chains and drafts, and those of the verifiers above.",
+        caption="Prices stated by chains and drafts, and the least and largest of those above.",
         source=[Kind.CITED, Kind.MEASURED],
     )  # fmt: skip
 
@@ -184,8 +184,8 @@ def _range(rows: pd.DataFrame, unit: PriceUnit) -> str:
     if OWN not in unit.anchor_verifiers:
         rows = rows[rows["verifier"].isin(unit.anchor_verifiers)]
     rows = rows[rows["status"] == "ok"].sort_values("gas")
-    texts = [
-        f"{Unit(unit.symbol).text(row['gas'])} ({row['verifier']})"
-        for row in rows.iloc[[0, -1][: len(rows)]].to_dict("records")
-    ]
-    return " to ".join(texts) or figures.MISSING
+    texts = []
+    for row in rows.iloc[[0, -1][: len(rows)]].to_dict("records"):
+        price = Figure(row["gas"], row["low"], row["high"], Unit(unit.symbol), Kind.MEASURED, "")
+        texts.append(f"{price.text()} by {row['verifier']}")
+    return "; ".join(texts) or figures.MISSING

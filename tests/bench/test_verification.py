@@ -63,11 +63,22 @@ def test_client_warms_up_and_slow_ones_verify_fewer_signatures(monkeypatch):
     made = verification.in_client(client, "ML-DSA-44")
     assert made is not None
     assert len(made.cases) == 2
-    assert client.asked == [CASES[0]]
+    assert client.asked == [CASES[0]] * 2  # two steps of one request
     fast = Client(lambda case: {"verify": [1e-3] * 7})
     made = verification.in_client(fast, "ML-DSA-44")
-    assert len(fast.asked) * 7e-3 == pytest.approx(verification.WARM_UP_SECONDS, rel=0.05)
+    assert len(fast.asked) * 7e-3 == pytest.approx(2 * verification.WARM_UP_SECONDS, rel=0.05)
     assert len(made.cases) == len(CASES)
+
+
+def test_warm_up_goes_on_while_a_client_becomes_faster(monkeypatch):
+    monkeypatch.setattr(verification, "signed_cases", lambda name: (CASES, None))
+    seconds = iter([8.0, 4.0, 2.0, 1.0, 1.0, 9.0])
+    client = Client(lambda case: {"verify": [next(seconds)] * 7})
+    assert verification.in_client(client, "ML-DSA-44") is not None
+    assert next(seconds) == 9.0
+    endless = Client(lambda case: {"verify": [100 * 0.5 ** len(endless.asked)] * 7})
+    verification.in_client(endless, "ML-DSA-44")
+    assert len(endless.asked) < 100
 
 
 def test_clients_without_the_scheme_have_no_verifier(monkeypatch):

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from pqchain import installation
+from pqchain.bench.gas import ALGORITHMS
+from pqchain.bench.gas_units import CLIENTS
 from pqchain.commands import main as cli
 from pqchain.conform import registry
 
@@ -86,3 +89,9 @@ def test_scheme_that_fails_is_a_failed_check(capsys, tmp_path, nothing_built):
     words = ["gas", "--rounds", "2", "--scheme", f"{tmp_path / 'broken.py'}:Broken"]
     assert cli.main(words) == 1
     assert "broken.py:4: ZeroDivisionError" in capsys.readouterr().out
+
+
+def test_help_names_the_default_verifiers():
+    options = installation.read_toml(installation.HOME / "commands" / "gas.toml")["options"]
+    assert options["--verifier"]["help"].endswith(f"default: {', '.join(CLIENTS)}")
+    assert f"default: {', '.join(ALGORITHMS)}" in options["--algorithm"]["help"]
