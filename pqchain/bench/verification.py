@@ -43,6 +43,9 @@ repeated until one is not faster than the step before."""
 WARM_UP_STEPS = 12
 """Maximum number of steps of a warm-up."""
 
+WARM_UP_REQUESTS = 2000
+"""Maximum number of requests of a step."""
+
 WORDS = 256
 """Words of 32 bytes by which the long message is longer, to time the hashing of a word."""
 
@@ -227,7 +230,7 @@ def in_client(client: Client, algorithm: str) -> InClient | None:
     seconds = math.inf
     for _ in range(WARM_UP_STEPS):
         step: list[float] = []
-        while sum(step) < WARM_UP_SECONDS:
+        while not step or (sum(step) < WARM_UP_SECONDS and len(step) < WARM_UP_REQUESTS):
             times = client.times(algorithm, cases[len(step) % len(cases)], REPEATS)
             if times is None:
                 return None
@@ -235,7 +238,7 @@ def in_client(client: Client, algorithm: str) -> InClient | None:
         before, seconds = seconds, median(step) / REPEATS
         if seconds > 0.97 * before:
             break
-    count = max(2, int(ROUND_SECONDS / (REPEATS * seconds)))
+    count = max(2, int(ROUND_SECONDS / (REPEATS * max(seconds, 1e-9))))  # a clock may be coarse
     return InClient(client, algorithm, cases[:count], long_case)
 
 
