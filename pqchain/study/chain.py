@@ -3,7 +3,8 @@
 Each limit alone allows a number of transactions in a block; the smallest holds. Weight is Bitcoin's
 (BIP 141): bytes outside keys and signatures count `witness_discount` times. Gas is Ethereum's with
 the floor of EIP-7623: intrinsic + max(execution + per byte, floor per byte); chains that count
-compute units set the prices per byte to 0. A packet bounds one transaction.
+compute units set the prices per byte to 0. A packet bounds one transaction. Spread: the proposer
+sends so many copies of a block over one uplink that the next block is not late.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from pqchain.chain import encoding
+from pqchain.chain import encoding, p2mr
 from pqchain.consensus import Layout, Scenario
 from pqchain.consensus import run as run_consensus
 from pqchain.consensus.lengths import mean
@@ -102,8 +103,18 @@ def layout_of(plan: Plan, algorithm: str) -> Layout:
     mode: Any = key_mode(plan, algorithm)
     if not plan.envelope_bytes:
         return Layout(data_bytes=plan.data_bytes, key_mode=mode)
-    overhead = (plan.envelope_bytes + plan.data_bytes) / plan.signatures + plan.framing_bytes
+    overhead = (plan.envelope_bytes + plan.data_bytes) / plan.signatures
+    overhead += framing_bytes(plan, algorithm)
     return Layout(key_mode=mode, overhead_bytes=round(overhead))
+
+
+def framing_bytes(plan: Plan, algorithm: str) -> int:
+    """Return the framing of a key and a signature: lengths, opcodes, proof of the script."""
+    if plan.witness_rule == "fixed":
+        return plan.framing_bytes
+    row = plan.algorithm(algorithm)
+    sizes = (row.name, row.public_key_bytes, row.signature_bytes)
+    return plan.framing_bytes + p2mr.framing_bytes(*sizes, plan.merkle_depth)
 
 
 def use(
@@ -121,9 +132,9 @@ def use(
     key = row.public_key_bytes if key_mode(plan, row.algorithm) == "inline" else 0
     if plan.envelope_bytes:
         rest = float(plan.envelope_bytes + plan.data_bytes)
+        framing = framing_bytes(plan, row.algorithm)
         witness, most = (
-            plan.signatures * (key + length + plan.framing_bytes)
-            for length in (average, max(lengths))
+            plan.signatures * (key + length + framing) for length in (average, max(lengths))
         )
     else:
         fixed = layout_of(plan, row.algorithm).transaction_bytes(row, 0)
@@ -176,9 +187,13 @@ def per_block(
         allowed["weight"] = _fitting(plan, left, transaction.weight, bundle) if fits else 0.0
     if plan.block_gas:
         # Ethereum would verify a proof once per block, so that its gas is paid once.
+        left = plan.block_gas - plan.votes_per_block * plan.voting_gas
         per_second = plan.verification_gas / baseline.verify_seconds if baseline else 0.0
         prices, gas = (plan.calldata_gas, per_second), transaction.gas
-        allowed["gas"] = _fitting(plan, plan.block_gas, gas, bundle, prices) if gas else math.inf
+        allowed["gas"] = _fitting(plan, left, gas, bundle, prices) if gas else math.inf
+    if plan.upload_copies:
+        sent = plan.network.rate_bits_per_second * plan.block_seconds / 8 / plan.upload_copies
+        allowed["spread"] = _fitting(plan, sent - taken, transaction.bytes, bundle)
     if plan.packet_bytes:
         # A packet bounds a single transaction and not their number.
         allowed["packet"] = math.inf if transaction.most_bytes <= plan.packet_bytes else 0.0

@@ -9,7 +9,7 @@ from pqchain.figures import MISSING, Figure, Kind, Unit, humanize, percent
 from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table
 from pqchain.study import aggregation, chain, validation
-from pqchain.study.checking import REQUIRED
+from pqchain.study.checking import NETWORK, REQUIRED
 from pqchain.study.figures import QUANTITIES
 from pqchain.study.inputs import INPUTS, Plan
 from pqchain.study.provers import CITED, PROVERS
@@ -21,6 +21,18 @@ def spread(findings: Findings) -> str:
     if findings.draws < 2:
         return "one draw, without intervals"
     return f"intervals: nine of ten of {findings.draws} draws of network and times"
+
+
+def status(plan: Plan) -> str:
+    """Return a sentence with the date of a plan's sources, and until when its rules hold."""
+    if plan.checked is None:
+        return "Inputs are not dated."
+    until = "rules in force then, status unknown after that date"
+    if plan.valid_until is not None and plan.valid_until < plan.checked:
+        until = f"rules in force until {plan.valid_until}"
+    elif plan.valid_until is not None:
+        until = f"rules valid until {plan.valid_until}, status unknown after that date"
+    return f"Sources read on {plan.checked}; {until}."
 
 
 def warnings(findings: Findings) -> list[str]:
@@ -123,7 +135,10 @@ def text(findings: Findings) -> str:
 
 def parts(findings: Findings) -> list[str | Table]:
     """Return the conclusions as text, followed by the tables."""
-    head = f"{findings.plan.title}\ntimes: {findings.costs.source}; {spread(findings)}\n"
+    head = (
+        f"{findings.plan.title}\n{status(findings.plan)}\n"
+        f"times: {findings.costs.source}; {spread(findings)}\n"
+    )
     trees = trees_table(findings.plan)
     return [
         "\n".join([head, *warnings(findings), *conclusions(findings)]),
@@ -141,14 +156,19 @@ def calibration_table(frame: pd.DataFrame) -> Table:
         unit = Unit(row["unit"])
         origin = filter(None, (row["source"], row["date"], row["settings"]))
         compared = (_cell(row["model"], unit), _cell(row["observed"], unit), _error(row["error"]))
-        rows.append([_named(row["quantity"]), row["algorithm"], *compared, ", ".join(origin)])
+        # A row without a number is not a test, either; its origin says why.
+        test = f"no: {row['dependence']}" if row["dependence"] else "yes"
+        test = test if row["observed"] == row["observed"] else ""
+        named = [_named(row["quantity"]), row["algorithm"]]
+        rows.append([*named, *compared, test, ", ".join(origin)])
     return Table(
         columns=[
             Column("figure"), Column("algorithm"), Column("model", numeric=True),
-            Column("observed", numeric=True), Column("error", numeric=True), Column("observed by"),
+            Column("observed", numeric=True), Column("error", numeric=True), Column("a test"),
+            Column("observed by"),
         ],
         rows=rows,
-        caption="The model compared with the chain of today.",
+        caption="The model compared with observations of the chain.",
         source=[Kind.MODELLED, Kind.CITED],
         style="figures",
     )  # fmt: skip
@@ -212,7 +232,7 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
         unit = QUANTITIES[quantity].unit if quantity in QUANTITIES else Unit.of(quantity, "")
         unit = unit if quantity in QUANTITIES or unit else figures.RATIO
         compared = (_cell(row["predicted"], unit), _cell(row["outcome"], unit))
-        origin = f"{row['source']} ({row['date']}); {row['kind']}"
+        origin = f"{row['source']} ({row['date']}, read on {row['checked']}); {row['kind']}"
         named = f"{humanize(quantity)}, {row['algorithm']}"
         error = _error(row["error"])
         rows.append([row["chain"], named, *compared, error, row["decided_by"], origin])
@@ -224,7 +244,7 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
         ],
         rows=rows,
         caption="Published outcomes of chains, and the predictions of a study from their plans. "
-        "Nothing is fitted.",
+        "No input is fitted to a measured outcome; arithmetic of a chain's makers tests nothing.",
         source=[Kind.MODELLED, Kind.CITED],
         style="figures",
     )  # fmt: skip
@@ -340,7 +360,9 @@ def input_help() -> list[tuple[str, str, str, str, str]]:
     for name, row in INPUTS.items():
         default = "none" if row.default == {} else str(row.default)
         if row.default in (REQUIRED, None):
-            default = "the law's" if row.default is None else "needed"
+            default = "needed" if row.default is REQUIRED else "none"
+        if name in NETWORK and row.default is None:
+            default = "the law's"
         key = "SCHEME" if name == "migration" else name
         rows.append((row.table, key, row.unit, row.about, default))
     rows += [("[scheme]", *field, "none") for field in schemes.TABLE]
