@@ -249,5 +249,5 @@ def check_anchor(frame: pd.DataFrame) -> str:
     return (
         f"P-256 ({row['verifier']}) over ecrecover ({row['anchor_verifier']}): {middle:.2f} "
         f"({low:.2f} to {high:.2f}); {force:.2f} in force, {benchmark:.2f} by EIP-7904's "
-        "measurement of the slowest client."
+        "measurements of the slowest client for each."
     )

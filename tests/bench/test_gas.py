@@ -171,7 +171,7 @@ def test_check_of_the_anchor_states_the_ratio_in_force_and_the_measured_one(monk
     frame, _ = priced(monkeypatch, {"ECDSA-P256": [2.5, 2.5]})
     assert gas.check_anchor(frame) == (
         "P-256 (own ECDSA-P256) over ecrecover (own ecrecover): 2.50 (2.50 to 2.50); 2.30 in "
-        "force, 4.54 by EIP-7904's measurement of the slowest client."
+        "force, 4.54 by EIP-7904's measurements of the slowest client for each."
     )
     assert statement("ECDSA-P256", "evm", "EIP-7951") == 6900
 
