@@ -45,6 +45,7 @@ NETWORK = {
     "link_latency_seconds": "latency_seconds",
     "peers": "peers",
     "world": "world",
+    "region_table": "region_table",
 }
 """Inputs that are parameters of the network, and their names there."""
 
@@ -156,7 +157,7 @@ def network_of(values: Mapping[str, Any]) -> tuple[Network, list[Problem]]:
             # The error names the parameter of the network, not the input of the plan.
             problems.append(Problem(name, str(error).replace("latency_seconds", name, 1)))
     wrong = {problem.input for problem in problems}
-    kind = f"{network.law} with world" if network.law == "gossip" else network.law
+    kind = f"{network.law} with world" if network.world else network.law
     # An input that the law ignores is an error: its author expects an effect.
     for name in sorted(unused_parameters(network) & set(settings) - wrong):
         message = f"{name} is not an input of {kind}; leave it out"
@@ -239,9 +240,10 @@ def wrong_combinations(plan: Plan) -> list[Problem]:
         (plan.upload_copies > 0 and not plan.block_seconds, "upload_copies",
          "upload_copies must be 0 where block_seconds is 0, because blocks wait for "
          f"finality; got {plan.upload_copies}."),
-        (plan.upload_copies > 0 and network.is_regional, "upload_copies",
-         "upload_copies must be 0 with regions, whose rates differ; got "
-         f"{plan.upload_copies}. The time to finality of full blocks shows how they spread."),
+        (plan.upload_copies > 0 and "rate_bits_per_second" not in network.parameters
+         and not network.is_regional, "upload_copies",
+         f"upload_copies must be 0 with {network.law}, which has no links; got "
+         f"{plan.upload_copies}."),
         (plan.final_blocks > 0 and not plan.block_seconds, "final_blocks",
          "final_blocks must be 0 where block_seconds is 0, because blocks wait for finality; got "
          f"{plan.final_blocks:g}."),

@@ -147,6 +147,12 @@ class Plan:
     execution_gas: Annotated[float, Input("limits", "gas of the execution of a transaction")] = 0.0
     calldata_gas: Annotated[float, Input("limits", "gas of a byte of calldata")] = 0.0
     floor_gas: Annotated[float, Input("limits", "least gas of a byte of calldata")] = 0.0
+    state_gas: Annotated[
+        float, Input("limits", "gas of a byte of a key that a move writes on the chain")
+    ] = 0.0
+    separate_state_gas: Annotated[
+        bool, Input("limits", "whether a block limits state gas by itself, as in EIP-8037")
+    ] = False
     verification_gas: Annotated[
         float,
         Input("limits", "gas of a verification of the baseline; others are priced by their time"),
@@ -170,6 +176,9 @@ class Plan:
     vote_aggregates: Annotated[
         float, Input("votes", "aggregates of votes in a block", least=1, most=1e6)
     ] = 1.0
+    consensus_bytes: Annotated[
+        float, Input("votes", "bytes of a block besides votes and transactions", most=1e9)
+    ] = 0.0
     votes_in_block: Annotated[bool, Input("votes", "whether votes count as bytes of a block")] = (
         False
     )
@@ -199,10 +208,15 @@ class Plan:
     world: Annotated[
         bool | None, Input("network", "gossip: whether nodes are in the regions of the world")
     ] = None
+    region_table: Annotated[
+        str | None,
+        Input("network", "year of the regions' latencies, rates and shares of nodes",
+              choices=tuple(networks.REGIONS)),
+    ] = None  # fmt: skip
     upload_copies: Annotated[
         int,
-        Input("network", "copies of a block that its proposer sends before the next block, at the "
-              "rate of a link; 0: no limit", most=2**22),
+        Input("network", "copies of a block that its proposer sends before the next block; 0: no "
+              "limit", most=2**22),
     ] = 0  # fmt: skip
     vote_phases: Annotated[
         int, Input("network", "rounds of votes after a block: 0, 1 or 2", most=2)
@@ -316,10 +330,10 @@ class Plan:
         # A rate or latency of the old law means nothing under another one, and regions of the world
         # bring their own.
         if changes.get("law", self.law) != self.law:
-            changes = dict.fromkeys(set(NETWORK) - {"law"}) | {"upload_copies": 0} | changes
+            changes = dict.fromkeys(set(NETWORK) - {"law"}) | changes
         elif changes.get("world", self.world) != self.world:
-            rates = {"rate_bits_per_second": None, "link_latency_seconds": None}
-            changes = rates | {"upload_copies": 0} | changes
+            reset = ("rate_bits_per_second", "link_latency_seconds", "region_table")
+            changes = dict.fromkeys(reset) | changes
         changed = replace(self, **changes)
         if "sources" in changes:
             return changed

@@ -280,10 +280,15 @@ class Model:
             return math.nan
         lengths = dict(distribution(baseline.algorithm, baseline.signature_bytes))
         # Without registration every signature of a transaction spends from an account and moves it.
-        moving, accounts = plan, plan.signatures
+        moving, accounts, state_gas = plan, plan.signatures, 0.0
         if plan.moves_register:
             moving, accounts = replace(plan, data_bytes=row.public_key_bytes), 1.0
+            state_gas = plan.state_gas * row.public_key_bytes
+        if not plan.separate_state_gas:
+            moving = replace(moving, execution_gas=plan.execution_gas + state_gas)
         allowed = chain.per_block(plan, chain.use(moving, baseline, lengths, baseline), 0.0)
+        if plan.separate_state_gas and state_gas:
+            allowed["state gas"] = math.floor(plan.block_gas / state_gas)
         return accounts * allowed[chain.binding(allowed)] or math.nan
 
     @cached_property

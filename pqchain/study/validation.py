@@ -32,8 +32,8 @@ EXPECTED = ("throughput", "block bytes", "vote bytes", "time to final")
 _EXPECTED_OF = {
     "capacity_per_second": "throughput", "sustained_per_second": "throughput",
     "transactions_per_block": "throughput", "full_block_bytes": "block bytes",
-    "vote_bytes_per_block": "vote bytes", "rule_seconds": "time to final",
-    "final_seconds": "time to final",
+    "vote_bytes_per_block": "vote bytes", "consensus_bytes_per_block": "vote bytes",
+    "rule_seconds": "time to final", "final_seconds": "time to final",
 }  # fmt: skip
 
 

@@ -89,7 +89,7 @@ def test_plan_with_proofs_has_trees_and_a_cited_prover():
     trees = of_plan(load("ethereum-lean"))
     assert set(trees) == {"gossip", "grid", "direct"}
     assert trees["grid"].members == 512
-    assert trees["grid"].signature_bytes == 2536
+    assert trees["grid"].signature_bytes == 1208
     assert trees["grid"].aggregate_per_second == 1319
     assert (trees["grid"].group_deadline_seconds, trees["grid"].final_deadline_seconds) == (3.2, 4)
     assert of_plan(load("ethereum")) == {}

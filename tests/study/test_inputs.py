@@ -108,6 +108,12 @@ def test_changing_law_or_regions_resets_the_network():
     world = plan.with_(world=True)
     assert world.peers == 3 and world.link_latency_seconds is None
     assert {*NETWORK} & world.unused == {"rate_bits_per_second", "link_latency_seconds"}
+    assert world.region_table == world.network.region_table == "2026"
+    before = world.with_(region_table="2019")
+    assert before.network.region_table == "2019"
+    assert before.with_(world=False).region_table is None
+    with pytest.raises(UsageError, match="region_table is not an input of gossip; leave it out"):
+        plan.with_(region_table="2019")
     with pytest.raises(UsageError, match="peers is not an input of mesh"):
         mesh.with_(peers=4)
     with pytest.raises(UsageError, match=r"link_latency_seconds must be .* got -1"):
