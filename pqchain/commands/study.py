@@ -21,7 +21,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.list:
         studies_by_name = titles()
-        text = "\n".join(f"{name:<15}{title}" for name, title in studies_by_name.items())
+        width = max(map(len, studies_by_name))
+        text = "\n".join(f"{name:<{width}}  {title}" for name, title in studies_by_name.items())
         return console.show(arguments, studies_by_name, text)
     if arguments.study is not None and not arguments.study.endswith(".toml"):
         # Raises UnknownName for an unknown study, before the slower imports.

@@ -30,10 +30,15 @@ def test_consensus_bytes_are_those_of_the_containers():
     assert values["consensus_bytes_per_block"] == fixed + 14 * commitment + attestations
     assert math.isnan(models(plan(), COSTS)["Falcon-512"]["consensus_bytes_per_block"])
 
-    # Gloas: the block has a bid and a vote on the last payload, the envelope has the payload.
-    body += -2 * offset + (4 * root + address + 4 * 8 + bls) + (512 // 8 + root + 8 + 1 + 1 + bls)
-    envelope = signed_block + 3 * offset + 8 + root + 8 + root
-    after = signed_block + block + body + envelope + payload + requests + withdrawals
+    # Gloas: the block has a bid, a vote on the last payload and that payload's requests instead of
+    # the payload, which an envelope has. A bid names four hashes, the fee recipient, gas limit,
+    # builder, slot and two payments, commitments, and the root of requests.
+    bid = signed_block + 4 * root + address + 5 * 8 + offset + root
+    payload_vote = 512 // 8 + (root + 8 + 1 + 1) + bls
+    envelope = signed_block + 2 * offset + 8 + 2 * root
+    payload += offset + 8  # block access list and slot number
+    after = signed_block + block + body + bid + payload_vote + requests
+    after += envelope + payload + requests + withdrawals
     assert load("ethereum-glamsterdam").consensus_bytes == after + 14 * commitment
 
 
