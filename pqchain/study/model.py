@@ -259,12 +259,13 @@ class Model:
 
     @property
     def proof_seconds(self) -> float:
-        """Fixed time to verify the bundle of a block; 0 without a bundle."""
-        return self.bundle.fixed_seconds if self.bundle else 0.0
+        """Time to verify the bundle of a full block, once; 0 without a bundle."""
+        return self.bundle.seconds(self.count * self.plan.signatures) if self.bundle else 0.0
 
     def final(self, signatures: float) -> float:
         """Return the time from proposal to finality of a block with this many signatures."""
-        seconds = chain.final_seconds(self.scenario, signatures) + self.proof_seconds
+        seconds = chain.final_seconds(self.scenario, signatures)
+        seconds += self.bundle.seconds(signatures) if self.bundle else 0.0
         votes = chain.vote_verify_seconds(self.plan, self.row, self.costs)
         # Plain votes are part of the consensus run; aggregates delay the block by themselves.
         if self.plan.vote_aggregation == "plain" or math.isnan(votes):

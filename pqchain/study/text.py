@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pqchain import figures, schemes
-from pqchain.figures import MISSING, Figure, Kind, Unit, humanize, percent
+from pqchain import algorithms, figures, schemes
+from pqchain.figures import Figure, Kind, Unit, humanize, percent
 from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table
-from pqchain.study import aggregation, validation
+from pqchain.study import aggregation, chain, validation
 from pqchain.study.checking import NETWORK, REQUIRED
 from pqchain.study.figures import QUANTITIES
 from pqchain.study.inputs import INPUTS, Plan
@@ -36,9 +36,23 @@ def status(plan: Plan) -> str:
 
 
 def warnings(findings: Findings) -> list[str]:
-    """Return warnings: a busy machine, or a model that differs much from observations."""
+    """Return warnings: broken schemes, a busy machine, a model that differs from observations."""
     measured = [f"Warning: {warning}." for warning in findings.warnings]
-    return [*measured, *validation.large_errors(findings.calibration)]
+    attacks = algorithms.cautions(findings.plan.names)
+    instance = _other_instance(findings.plan)
+    return [*attacks, *instance, *measured, *validation.large_errors(findings.calibration)]
+
+
+def _other_instance(plan: Plan) -> list[str]:
+    """Return a warning if the prover of votes was measured with signatures of another length."""
+    prover, length = PROVERS.get(plan.vote_aggregation), plan.vote_signature_bytes
+    if prover is None or prover.signature_bytes in (None, length) or not length:
+        return []
+    return [
+        f"Votes have signatures of {figures.BYTES.text(length, exact=True)}, and {prover.name} was "
+        f"measured with signatures of {figures.BYTES.text(prover.signature_bytes, exact=True)}: "
+        "rate and proofs are of another instance of the scheme."
+    ]
 
 
 def conclusions(findings: Findings) -> list[str]:
@@ -79,7 +93,27 @@ def conclusions(findings: Findings) -> list[str]:
         )
     if plan.baseline and best and best not in refused:
         sentences.append(_from_baseline(findings, best))
-    return sentences
+    return [*sentences, *_proof_price(findings)]
+
+
+def _proof_price(findings: Findings) -> list[str]:
+    """Return a sentence on the gas that verifies a full block's proof, and where it is all gas."""
+    plan = findings.plan
+    if not (plan.bundled and plan.block_gas and plan.baseline and plan.verification_gas):
+        return []
+    bundle = chain.bundle_of(plan, plan.bundled, findings.costs)
+    count = findings.figures[plan.bundled]["transactions_per_block"].value
+    if bundle is None or bundle.prover is None or not count:
+        return []
+    seconds = bundle.prover.verify_seconds(count * plan.signatures)
+    # The time whose price, relative to the baseline's, is the gas of a whole block.
+    whole = plan.block_gas * findings.costs[plan.baseline].verify_seconds / plan.verification_gas
+    known = f"{figures.SECONDS.text(seconds)}, {seconds / whole:.0%} of its gas"
+    return [
+        f"Verification of the proof of a full block: "
+        f"{known if seconds == seconds else 'not published, counted as 0'}. "
+        f"At {figures.SECONDS.text(whole)} it would use all gas of the block ({CITED})."
+    ]
 
 
 def _from_baseline(findings: Findings, best: str) -> str:
@@ -249,64 +283,6 @@ def trees_table(plan: Plan) -> Table | None:
         f"({prover.source}, {prover.machine}): {CITED}.",
         source=[Kind.MODELLED, Kind.CITED],
     )  # fmt: skip
-
-
-def load_table(curve: pd.DataFrame) -> Table:
-    """Return a table of latency: a row for each load, a column for each scheme."""
-    wide = curve.pivot(index="load", columns="algorithm", values="latency_seconds")
-    names = list(dict.fromkeys(curve["algorithm"]))
-    return Table(
-        columns=[
-            Column("share of the capacity", numeric=True, unit="share"),
-            *(Column(name, numeric=True, unit="s") for name in names),
-        ],
-        rows=[[load, *row] for load, row in zip(wide.index, wide[names].to_numpy(), strict=True)],
-        caption="Mean latency of a transaction by load, with its wait in the queue: a closed form.",
-        source=[Kind.MODELLED],
-        style="figures",
-    )
-
-
-def migration_table(frame: pd.DataFrame) -> Table:
-    """Return a table of a migration at nine of its days, equally spaced."""
-    last = len(frame) - 1
-    # At equal distances, with the first and the last day.
-    picked = frame.iloc[sorted({round(last * part / 8) for part in range(9)})]
-    columns = (
-        "day", "phase", "moved_share", "waiting_share", "carried_per_second",
-        "growth_bytes_per_day",
-    )  # fmt: skip
-    caption = "The migration at nine of its days."
-    return Table.of(picked, columns, caption=caption, source=[Kind.MODELLED])
-
-
-def tornado_table(tornado: pd.DataFrame) -> Table:
-    """Return a table of a figure with each input halved, unchanged and doubled."""
-    unit = next(iter(tornado["unit"]), "")
-    titles = {"low": "halved", "base": "as it is", "high": "doubled"}
-    values = (Column(title, numeric=True, key=key, unit=unit) for key, title in titles.items())
-    return Table.of(
-        tornado,
-        [Column("input", show=humanize), *values],
-        caption="The values of the plot.",
-        source=[Kind.MODELLED],
-    )
-
-
-def plane_table(plane: pd.DataFrame) -> Table:
-    """Return a table of the best scheme for each pair of factors of two inputs."""
-    across, upwards = (humanize(str(plane[axis].iloc[0])) for axis in ("across", "upwards"))
-    names = plane.pivot(index="upwards_factor", columns="across_factor", values="winner")
-    factors = [figures.factor(float(factor)) for factor in names.columns]
-    return Table(
-        columns=[
-            Column(upwards, show=figures.factor),
-            *(Column(factor, across) for factor in factors),
-        ],
-        rows=list(names.replace("", MISSING).itertuples(name=None)),
-        caption="The schemes of the plot.",
-        source=[Kind.MODELLED],
-    )
 
 
 def inputs_table(plan: Plan) -> Table:

@@ -82,7 +82,7 @@ def test_cited_prover_decides_rate_and_bytes():
     gained = aggregate(slow, draws=2).seconds - aggregate(fast, draws=2).seconds
     assert gained == pytest.approx(922 / 90.9 - 922 / 384.6, rel=0.01)
     with pytest.raises(UsageError, match="must have a published rate"):
-        proven_by(tree, PROVERS["labrador"], cores=8)
+        proven_by(tree, replace(prover, rates=()), cores=8)
 
 
 def test_plan_with_proofs_has_trees_and_a_cited_prover():

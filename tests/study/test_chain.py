@@ -9,10 +9,12 @@ from pqchain.algorithms import get
 from pqchain.chain import encoding
 from pqchain.costs import AggregateCosts, Costs, CostTable
 from pqchain.errors import UsageError
+from pqchain.figures import SECONDS
 from pqchain.study import chain, load, plane, run, tornado
 from pqchain.study.figures import QUANTITIES, models
 from pqchain.study.inputs import Plan
 from pqchain.study.provers import CITED, PROVERS
+from pqchain.study.text import conclusions, warnings
 from tests.study.plans import COSTS, found, plan
 
 ECDSA = COSTS["ECDSA-secp256k1"]
@@ -173,7 +175,7 @@ def test_rates_are_interpolated_and_not_extrapolated():
     assert known.rate_per_second(5) == pytest.approx((90.9 + 270.3) / 2, rel=0.01)
     assert known.rate_per_second(64) == known.rate_per_second(16)
     with pytest.raises(UsageError, match="must have a published rate"):
-        PROVERS["labrador"].rate_per_second(8)
+        replace(known, rates=()).rate_per_second(8)
 
 
 AGGREGATES = AggregateCosts(
@@ -196,10 +198,10 @@ def test_block_has_one_proof_and_its_transactions():
     )  # fmt: skip
     got = models(one, COSTS)
     each = 200 + 897
-    count = (500_000 - encoding.header_bytes() - 74_000) // each
+    count = (500_000 - encoding.header_bytes() - 77_830) // each
     assert got["Falcon-512"]["transactions_per_block"] == count
-    assert got["Falcon-512"]["full_block_bytes"] == count * each + 74_000
-    assert got["Falcon-512"]["transaction_bytes"] == pytest.approx(each + 74_000 / count)
+    assert got["Falcon-512"]["full_block_bytes"] == count * each + 77_830
+    assert got["Falcon-512"]["transaction_bytes"] == pytest.approx(each + 77_830 / count)
     plain = models(one.with_(transaction_aggregation="plain"), COSTS)
     assert plain["Falcon-512"]["transactions_per_block"] < count
     for name in QUANTITIES:
@@ -207,7 +209,7 @@ def test_block_has_one_proof_and_its_transactions():
 
 
 def test_few_transactions_are_longer_with_a_proof():
-    """A proof of 74 kB is shorter than about 113 signatures of 655 bytes."""
+    """A proof of 78 kB is shorter than about 119 signatures of 655 bytes."""
     one = plan(block_bytes=150_000, envelope_bytes=200, algorithms=("Falcon-512",))
     proven = one.with_(transaction_aggregation="labrador")
     counts = [models(each, COSTS)["Falcon-512"]["transactions_per_block"]
@@ -278,6 +280,40 @@ def test_bls_votes_cost_their_aggregates():
     assert slower["Falcon-512"]["final_seconds"] > got["final_seconds"] + 3.9
 
 
+def test_published_verification_times_limit_the_gas_of_a_block():
+    """Without a time, the proof would cost only its bytes."""
+    known = PROVERS["labrador"]
+    assert known.verify_seconds(10_000) == 2.6492
+    assert known.verify_seconds(3500) == pytest.approx((0.7739 + 1.0321) / 2)
+    # Outside the published range proportional; a single time holds for every number.
+    assert known.verify_seconds(300) == pytest.approx(0.07739)
+    assert known.verify_seconds(20_000) == pytest.approx(2 * 2.6492)
+    assert PROVERS["risc-zero-slh-dsa"].verify_seconds(1) == 0.015
+    free = chain.Bundle(prover=replace(known, verifications=()))
+    one = load("ethereum").with_(algorithms=("Falcon-512",), transaction_aggregation="labrador")
+    row = chain.Use(bytes=1000.0, weight=4000.0, gas=50_000.0, most_bytes=1000.0)
+    limits = [
+        chain.per_block(one, row, 0.0, bundle, ECDSA)["gas"]
+        for bundle in (free, chain.Bundle(prover=known))
+    ]
+    left = one.block_gas - one.calldata_gas * 77_830
+    assert limits[0] == left // 50_000
+    each = 50_000 + one.verification_gas / ECDSA.verify_seconds * 0.7739 / 3000
+    assert limits[1] == left // each < limits[0]
+    assert free.seconds(300) == 0.0
+
+
+def test_votes_of_another_instance_than_the_provers_are_warned_of():
+    lean = load("ethereum-lean").with_(algorithms=("Falcon-512",), migration={})
+    other, same = (
+        " ".join(warnings(found(lean.with_(vote_signature_bytes=length))))
+        for length in (2536.0, 1171.0)
+    )
+    other = other.replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert "leanmultisig was measured with signatures of 1171 B" in other
+    assert "another instance" not in same
+
+
 def test_votes_follow_a_prover_with_stated_times():
     one = plan(votes_per_block=1000.0, vote_aggregation="leanvm-b", vote_aggregates=4.0)
     assert models(one, COSTS)["Falcon-512"]["vote_verify_seconds"] == 4 * 0.0128
@@ -322,10 +358,13 @@ def test_chain_with_one_proof_per_block_can_be_studied():
     answer = found(one)
     plain = found(one.with_(transaction_aggregation="plain"))
     assert answer.calibration.equals(plain.calibration)
-    assert (
-        answer.values["Falcon-512"]["capacity_per_second"]
-        > plain.values["Falcon-512"]["capacity_per_second"]
-    )
+    # The proof saves calldata, and its verification, at the plan's price, costs more than that.
+    count = answer.values["Falcon-512"]["transactions_per_block"]
+    assert count < plain.values["Falcon-512"]["transactions_per_block"]
+    whole = one.block_gas * ECDSA.verify_seconds / one.verification_gas
+    sentence = conclusions(answer)[-1]
+    assert f"{PROVERS['labrador'].verify_seconds(count) / whole:.0%} of its gas" in sentence
+    assert f"At {SECONDS.text(whole)} it would use all gas" in sentence
     assert len(tornado(one, COSTS, algorithm="ML-DSA-44"))
     winners = plane(one, COSTS, across_factors=(1.0,), upwards_factors=(1.0,))
     assert winners["winner"].tolist() == ["Falcon-512"]

@@ -4,7 +4,7 @@ import pytest
 
 from pqchain.study import analyse, load
 from pqchain.study.page import markup
-from pqchain.study.text import conclusions, outcomes_table, status, text
+from pqchain.study.text import conclusions, outcomes_table, status, text, warnings
 from tests.study import plans
 from tests.study.plans import plan
 
@@ -30,3 +30,11 @@ def test_study_and_page_start_with_the_date_of_their_sources():
     # Published outcomes have the date on which their source was read.
     assert "read on 2026-11-23" in outcomes_table(analysis.outcomes).text()
     assert "status unknown after that date" in text(plans.found(load("algorand")))
+
+
+def test_study_starts_with_attacks_on_its_schemes():
+    """Each once in the whole text, although several tables name the scheme."""
+    attacked = plans.found(plan(algorithms=("Falcon-512", "MAYO-2")))
+    assert warnings(attacked)[0].startswith("MAYO-2 (round 2): broken. ")
+    assert text(attacked).count("MAYO-2 (round 2): broken. ") == 1
+    assert not any("broken" in line for line in warnings(plans.found(plan())))
