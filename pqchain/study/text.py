@@ -27,7 +27,7 @@ def status(plan: Plan) -> str:
     """Return a sentence with the date of a plan's sources, and until when its rules hold."""
     if plan.checked is None:
         return "Inputs are not dated."
-    until = "rules in force then, status unknown after that date"
+    until = "status unknown after that date"
     if plan.valid_until is not None and plan.valid_until < plan.checked:
         until = f"rules in force until {plan.valid_until}"
     elif plan.valid_until is not None:
