@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pqchain.errors import DataError
+from pqchain.figures import Kind
+
 HOLDS = "holds"
 FAILS = "does not hold"
 FITTED = "fitted"
@@ -77,13 +80,26 @@ SAME_SETTING = Standing()
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on a statement by numbers of one kind, such as measured ones."""
+    """The verdict on a statement by numbers of one kind, such as measured ones.
+
+    Raises DataError for a replayed number whose standing does not name its modelled clock.
+    """
 
     outcome: str
     """HOLDS, FAILS or OPEN, regardless of the standing."""
     evidence: str
     source: str
     standing: Standing = SAME_SETTING
+
+    def __post_init__(self) -> None:
+        # A replay's clock is modelled. If its standing omits that, agreement with the work would be
+        # counted as a confirmation.
+        is_clock_named = CLOCK in self.standing.elsewhere or self.outcome == OPEN
+        if self.source == Kind.REPLAYED and not is_clock_named:
+            raise DataError(
+                f"the standing of a replayed number must name the difference {CLOCK!r}; got "
+                f"{list(self.standing.elsewhere)}. Add CLOCK to its `elsewhere`."
+            )
 
     @property
     def word(self) -> str:
