@@ -95,7 +95,9 @@ def test_notes_give_the_deviation_of_fitted_phases(found):
     # 0.5 ms for 2 MB, and 7.1 ms for 640 MB as printed.
     assert ratios["files"] == f"{100 * (5e-4 / 2e6) / (printed['io'] / 640e6):.0f} %"
     assert ratios["transfer"] == f"{100 * (9e-3 / 2e6) / (printed['transfer'] / 640e6):.0f} %"
-    assert f"Files come out at {ratios['files']} of the print" in text(found)
+    shown = text(found)
+    assert f"Files come out at {ratios['files']} of the print" in shown
+    assert "the print does not state whether its ten blocks follow each other" in shown
 
 
 def test_datagram_time_follows_from_published_values():
