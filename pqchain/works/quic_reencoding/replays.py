@@ -73,7 +73,7 @@ PRESETS = {
         reference_block_bytes=2_000_000,
         reference_series=(10, 70_000, 1),
         impaired_repeats=3,
-        calibrated_block_bytes=6_400_000,
+        calibrated_block_bytes=5_000_000,
         live_block_bytes=2_000_000,
     ),
     "paper": Amount(
