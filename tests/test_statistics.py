@@ -10,6 +10,7 @@ from pqchain.statistics import (
     half_width,
     holm,
     linear,
+    median_interval,
     nonnegative,
     nonnegative_spread,
     power,
@@ -106,3 +107,13 @@ def test_wilson_interval_of_shares():
     assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=1e-4)
     assert wilson(0, 20) == pytest.approx((0.0, 0.1611), abs=1e-4)
     assert wilson(0, 0) == (0.0, 1.0)
+
+
+def test_interval_of_the_median_covers_it_and_ignores_outliers():
+    random = np.random.default_rng(3)
+    intervals = [median_interval(random.normal(size=25)) for _ in range(200)]
+    covered = sum(low <= 0 <= high for low, high in intervals) / len(intervals)
+    assert 0.9 < covered <= 0.99
+    low, high = median_interval([1.0] * 12 + [100.0] * 3)
+    assert (low, high) == (1.0, 1.0)
+    assert np.isnan(median_interval([1.0])).all()
