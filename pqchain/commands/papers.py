@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _coverage(arguments: argparse.Namespace) -> int:
     from pqchain import results
-    from pqchain.bench import stored
+    from pqchain.bench import stored, variation
     from pqchain.works import printed, registry
     from pqchain.works.work import Bench
 
@@ -69,8 +69,8 @@ def _coverage(arguments: argparse.Namespace) -> int:
     frame = results.joined(frames.values(), printed.PRINTED)
     data = console.records(frame)
     remarks = [
-        "Measured numbers are those distributed with pqchain; `pqchain reproduce` measures on this "
-        "machine and adds the results of complete runs."
+        f"Measured numbers are those distributed with pqchain ({variation.quality(measurements)}); "
+        "`pqchain reproduce` measures on this machine and adds the results of complete runs."
     ]
     if arguments.key is not None:
         return console.show(arguments, data, printed.table(frame), remarks=remarks)
