@@ -16,7 +16,7 @@ from pqchain.results import Contract
 from pqchain.works import papers
 from pqchain.works.comparisons import ABOUT
 from pqchain.works.printed import PRINTED, Ours, next_to
-from pqchain.works.readers import Number, Reader, Undecided
+from pqchain.works.readers import Number, Reader, Undecided, from_values
 from pqchain.works.verdicts import CODE, FAILS, HOLDS, OPEN, Standing, Verdict
 from pqchain.works.work import Frames, Work
 
@@ -82,6 +82,7 @@ class FalconHls(Work):
     def readers(self, frames: Frames) -> Iterable[Reader]:
         """Yield readers of parameters, our RTL, Cortex-M4 times from elsewhere, and the model."""
         yield Reader(Kind.REGISTRY, _parameter, ("ring_degree", "modulus"))
+        yield from_values(Kind.TAKEN, {("model", "clock_megahertz"): model.CLOCK_HZ / 1e6})
         shares = [f"{quantity}_percent" for quantity in _DEVICE]
         yield Reader(Kind.SYNTHESISED, _synthesised, (*_DEVICE, *shares), decides=False)
         if "table3" in frames:
