@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from statistics import median
 from typing import Any
 
 import pandas as pd
@@ -12,9 +13,11 @@ from pqchain import algorithms, papers, study
 from pqchain.chain import encoding
 from pqchain.conform.mutants import mutants
 from pqchain.conform.vector import ALGORITHMS
+from pqchain.consensus.network import REGIONS
 from pqchain.crypto import isolated
 from pqchain.falcon import model, rtl
 from pqchain.study import sliders, validation
+from pqchain.study.provers import PROVERS
 from pqchain.works import registry
 from pqchain.works.falcon_hls.work import table3
 from pqchain.works.pqdpol import DATA_BYTES, rebuilt
@@ -80,6 +83,11 @@ def two_dividers() -> tuple[float, float]:
     return percent, tables["two dividers"] - tables["standard"]
 
 
+def clocks(configuration: str, column: str) -> Any:
+    """Return a column of `rtl.times` of a configuration; degrees have one clock."""
+    return rtl.times().set_index("configuration")[column][configuration].iloc[0]
+
+
 @cache
 def leak() -> dict[str, Any]:
     """Return the row of the t-test of two keys."""
@@ -105,6 +113,17 @@ def columns() -> dict[tuple[str, str], bool]:
         for name in paper.names
         for variant in ("ref", "avx2")
     }
+
+
+def latencies(table: str) -> list[list[float]]:
+    """Return the milliseconds between the regions of a table of the network of the world."""
+    return [region["latency_milliseconds"] for region in REGIONS[table]]
+
+
+def latency_factor() -> float:
+    """Return the median ratio of the latencies of 2019 to those of 2026."""
+    pairs = zip(latencies("2019"), latencies("2026"), strict=True)
+    return median(old / new for rows in pairs for old, new in zip(*rows, strict=True))
 
 
 def misprint() -> Any:
@@ -136,10 +155,14 @@ VALUES: dict[str, Callable[[], Any]] = {
     "block_transactions": lambda: int(printed("mini-blockchain", "Tx count")),
     "bls_bytes": lambda: int(algorithms.get("BLS12-381").signature_bytes),
     "classical_bytes": lambda: round(length("ECDSA-secp256k1"), -2),
+    "clock": lambda: clocks("standard", "clock_hertz") / 1e6,
+    "clock_high": lambda: clocks("standard", "high_clock_hertz") / 1e6,
+    "clock_low": lambda: clocks("standard", "low_clock_hertz") / 1e6,
     "columns": lambda: len(columns()),
     "corrected": lambda: misprint().expected,
     "data_bytes": lambda: DATA_BYTES,
     "datagram_microseconds": lambda: replays.DATAGRAM_SECONDS * 1e6,
+    "dividers_clock": lambda: clocks("two dividers", "clock_hertz") / 1e6,
     "dividers_cycles_percent": lambda: two_dividers()[0],
     "dividers_lut": lambda: round(two_dividers()[1], -2),
     "ethereum_votes": lambda: study.load("ethereum").votes_per_block,
@@ -157,6 +180,10 @@ VALUES: dict[str, Callable[[], Any]] = {
     "impairment_loss": lambda: 100 * replays.IMPAIRMENT["loss"],
     "impairment_milliseconds": lambda: 1000 * replays.IMPAIRMENT["delay_seconds"],
     "large_error": lambda: 100 * validation.FAR,
+    "labrador_milliseconds": lambda: 1000 * PROVERS["labrador"].verify_seconds(10**4) / 10**4,
+    "latency_2019": lambda: latencies("2019")[0][1],
+    "latency_2026": lambda: latencies("2026")[0][1],
+    "latency_factor": latency_factor,
     "last_above": lambda: nodes_of_one_transaction()[0],
     "ldl": lambda: phases()["LDL and splits"],
     "leak_difference": lambda: leak()["least_difference"],
@@ -178,8 +205,10 @@ VALUES: dict[str, Callable[[], Any]] = {
         - algorithms.get("Falcon-512").public_key_bytes
     ),
     "overlapped": lambda: 1000 * schedules()[2],
+    "packet_bytes": lambda: study.load("solana").packet_bytes,
     "paper_block_kilobytes": lambda: printed("pqdpol", "Block size"),
     "paper_block_megabytes": lambda: printed("quic-reencoding", "Block file"),
+    "placements": lambda: clocks("standard", "placements"),
     "printed_engine": lambda: 1000 * accelerator()["printed: SW+HW"],
     "printed_software": lambda: 1000 * accelerator()["printed: M4 SW"],
     "recovery_1024": lambda: int(algorithms.get("Falcon-recovery-1024").signature_bytes),
