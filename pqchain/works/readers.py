@@ -7,7 +7,7 @@ printed one; a trailing "/<implementation>" selects an implementation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from operator import add, mul
@@ -196,6 +196,21 @@ def registry() -> Reader:
         return Number(value, unit="B" if quantity in SIZES else "")
 
     return Reader(Kind.REGISTRY, read, FACTS)
+
+
+def from_values(kind: Kind, values: Mapping[tuple[str, str], float]) -> Reader:
+    """Return a reader of values by name and quantity, which decides no statement.
+
+    A value that is not finite counts as missing.
+    """
+
+    def read(name: str, quantity: str, implementation: str) -> Number:
+        value = values.get((name, quantity), math.nan)
+        if not math.isfinite(value):
+            raise Undecided(f"this run has no {described(quantity)} of {name}")
+        return Number(value)
+
+    return Reader(kind, read, decides=False)
 
 
 def measured(measurements: pd.DataFrame | None, paper: Paper) -> Reader:

@@ -20,7 +20,7 @@ from pqchain.works import papers
 from pqchain.works.paper import Paper
 from pqchain.works.pqdpol import judging, measured, rebuilt
 from pqchain.works.pqdpol.rebuilt import CELLS, QUANTITIES, errata
-from pqchain.works.readers import Number, Reader, Undecided, described, step
+from pqchain.works.readers import Number, Reader, Undecided, described, from_values, step
 from pqchain.works.verdicts import OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
@@ -74,9 +74,10 @@ class PqDpol(Work):
         }
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Yield readers of latency and throughput: of the model per cost table, and of runs."""
+        """Yield readers of settings, and of latency and throughput: of the model, and of runs."""
         if "table5-6" not in frames:
             return
+        yield from_values(Kind.TAKEN, rebuilt.settings(frames["table5-6"]))
         error = float(frames["table5-6"]["latency_error_corrected_percent"].abs().max())
         for name in ("table5-6", "table5-6-here"):
             if name in frames:
