@@ -188,7 +188,9 @@ def test_facts_equal_the_runs(frames):
     facts = judging.facts(frames)
     assert (facts["run_most"], facts["run_schemes"]) == (8, 6)
     assert (facts["voters"], facts["heights"]) == (8, 3)
-    assert facts["slowest"] == "Falcon-512" if "slowest" in facts else True
+    assert "slowest" not in facts  # the exchanges disagree
+    copies = frames["run"][frames["run"]["exchange"] == plans.ALL_TO_ALL]
+    assert judging.facts(frames | {"run": copies})["slowest"] == "Falcon-512"
     wide = frames["run"].assign(latency_seconds_half_width=1.0)
     assert "slowest" not in judging.facts(frames | {"run": wide})
     assert facts["grows_one_all"].startswith(("1.9", "2.0"))
@@ -236,3 +238,5 @@ def test_one_cell_runs(monkeypatch):
     assert run.loc["all-to-all", "bytes"] > 3 * 45_000 > run.loc["broadcast", "bytes"]
     assert (run["latency_seconds"] > 0).all() and (run["cpu_seconds"] > 0).all()
     assert (run["predicted_latency_seconds"] > 0).all()
+    # The clock of uvloop has whole milliseconds; the sums of two heights must not.
+    assert (run["latency_seconds"].mul(2e9).round() % 1e6 > 0).any()
