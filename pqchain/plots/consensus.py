@@ -96,7 +96,7 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief)
         axes.set(xlabel="delegates N   (dashed: predicted)", ylabel="latency of a block")
-        legend_above(axes, 3)
+        legend_above(axes, 2)
     return axes
 
 

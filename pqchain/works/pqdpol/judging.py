@@ -185,7 +185,7 @@ _PAIRS = [
 ]
 
 FACT_NAMES = (
-    *(f"grows_{pair}" for pair in _PAIRS),
+    *(f"{quantity}_{pair}" for quantity in ("grows", "work") for pair in _PAIRS),
     *(f"share_{name}" for name in AMOUNTS),
     "run_schemes", "run_most", "cause", "host_fitted", "host_runs", "host_low", "host_high",
     "host_median", "host_one_low", "host_one_high", "quickest", "slowest", "voters", "heights",
@@ -204,9 +204,10 @@ def facts(frames: Frames) -> dict[str, Any]:
         "voters": run.loc[run["setting"].isin((FEW_VOTE, FEW_VOTE + VIRTUAL)), "delegates"].max(),
         "cause": explain_growth(growth),
     }
-    for row in growth[growth["quantity"] == "latency"].to_dict("records"):
+    for row in growth.to_dict("records"):
         if row["setting"] in _SETTINGS:
-            name = f"grows_{_SETTINGS[row['setting']]}_{_EXCHANGES[row['exchange']]}"
+            name = f"{_SETTINGS[row['setting']]}_{_EXCHANGES[row['exchange']]}"
+            name = ("grows_" if row["quantity"] == "latency" else "work_") + name
             facts[name] = _with_half_width(row["exponent"], row["half_width"])
     return facts | _host_facts(run) | _ranks(table) | _share_facts(frames["shares"])
 
