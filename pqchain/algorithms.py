@@ -9,23 +9,33 @@ the life of the process: `pqchain.schemes` adds them, and they are accepted like
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
 from pqchain import installation
-from pqchain.errors import UnknownAlgorithm, UnknownImplementation, UsageError
+from pqchain.errors import DataError, UnknownAlgorithm, UnknownImplementation, UsageError
 
 Kind = Literal["signature", "kem"]
 
 SIGNATURE_OPERATIONS = ("generate_keypair", "sign", "verify")
-
 KEM_OPERATIONS = ("generate_keypair", "encapsulate", "decapsulate")
-
 OPERATIONS = ("generate_keypair", "sign", "verify", "encapsulate", "decapsulate")
 """All operations, in the order of pq_native.h."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """A published attack on parameter sets of a family."""
+
+    algorithms: tuple[str, ...]
+    effect: Literal["broken", "warning"]
+    """Broken: cheaper than the claimed category requires. Warning: cheaper than was claimed."""
+    note: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +48,11 @@ class Family:
     """One of: standardised, draft, candidate, superseded, not selected, withdrawn, broken."""
     security_note: str
     security_source: str
+    checked: str
+    """Date on which status and attacks were compared with their sources."""
+    version: str = ""
+    """Version of the submission that the parameter sets are of, where versions differ."""
+    attacks: tuple[Attack, ...] = ()
     post_quantum: bool = True
     context_bytes: int = 0
     """Maximum length of a context string; 0 if the scheme has none."""
@@ -116,6 +131,37 @@ class Algorithm:
         """The algorithm's family; for a user-defined scheme, a family without security claims."""
         return FAMILIES.get(self.family, _USER_FAMILY)
 
+    @property
+    def title(self) -> str:
+        """The name, with the version of the submission where versions differ."""
+        version = self.family_facts.version
+        return f"{self.name} ({version})" if version else self.name
+
+    @property
+    def attack(self) -> Attack | None:
+        """The best published attack that matters for the choice of this set; None without one."""
+        return next((row for row in self.family_facts.attacks if self.name in row.algorithms), None)
+
+    @property
+    def broken(self) -> str:
+        """The attack that breaks this set, with its source; "" if none is known."""
+        return self._attacked("broken")
+
+    @property
+    def warning(self) -> str:
+        """The attack that weakens this set without breaking it, with its source; "" if none."""
+        return self._attacked("warning")
+
+    def _attacked(self, effect: str) -> str:
+        row = self.attack
+        return f"{row.note} ({row.source})" if row and row.effect == effect else ""
+
+    @property
+    def status(self) -> str:
+        """The family's status, followed by "broken" or "warning" if it holds for this set."""
+        parts = (self.family_facts.security_status, self.attack.effect if self.attack else "")
+        return ", ".join(filter(None, dict.fromkeys(parts)))
+
     def sized_for(self, implementation: str) -> Algorithm:
         """Return the algorithm with the sizes that the named implementation uses."""
         # Versions of a library may differ: McEliece's ciphertexts have other lengths in liboqs 0.7.
@@ -140,12 +186,9 @@ class OtherSize:
 
 
 _USER_FAMILY = Family(
-    name="",
-    problem="",
-    security_status="given",
-    security_note="a user-defined scheme",
-    security_source="",
-)
+    name="", problem="", security_status="given", security_note="a user-defined scheme",
+    security_source="", checked="",
+)  # fmt: skip
 
 GIVEN = "given"
 """Name of the implementation of schemes that the user defined by numbers."""
@@ -154,15 +197,42 @@ _FOLDER = installation.data("algorithms")
 _OFFERS = installation.read_toml(_FOLDER / "offers.toml")
 
 
-def _declared(file: str) -> Iterator[dict[str, Any]]:
-    for name, fields in installation.read_toml(_FOLDER / file).items():
-        lists = {key: tuple(value) for key, value in fields.items() if isinstance(value, list)}
-        yield {"name": name, **fields, **lists}
+def _frozen(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(it) if isinstance(it, list) else it for name, it in fields.items()}
 
 
-FAMILIES = {row["name"]: Family(**row) for row in _declared("families.toml")}
+CHECK_INTERVAL = timedelta(days=365)
+"""Maximum age of a security status at the date of the registry's data."""
 
-IMPLEMENTATIONS = {row["name"]: Implementation(**row) for row in _declared("implementations.toml")}
+
+def read_families(path: Path) -> dict[str, Family]:
+    """Read families from a TOML file by name.
+
+    Raises DataError if a status was not checked within CHECK_INTERVAL before the file's own date.
+    """
+    tables: dict[str, Any] = installation.read_toml(path)
+    # No clock: an installed version must not fail a year later. Whoever dates the data anew for a
+    # release has to check every old status first.
+    dated = date.fromisoformat(tables.pop("date"))
+    families = {}
+    for name, fields in tables.items():
+        if not timedelta() <= dated - date.fromisoformat(fields["checked"]) <= CHECK_INTERVAL:
+            raise DataError(
+                f"{path}: checked of {name} must be at most {CHECK_INTERVAL.days} days before the "
+                f"date of the data, {dated}; got {fields['checked']}. Compare the status with its "
+                "sources and set its date."
+            )
+        attacks = tuple(Attack(**_frozen(attack)) for attack in fields.pop("attacks", ()))
+        families[name] = Family(name=name, attacks=attacks, **_frozen(fields))
+    return families
+
+
+FAMILIES = read_families(_FOLDER / "families.toml")
+
+IMPLEMENTATIONS = {
+    name: Implementation(name=name, **_frozen(fields))
+    for name, fields in installation.read_toml(_FOLDER / "implementations.toml").items()
+}
 
 
 def _algorithms(kind: Kind, file: str) -> Iterator[Algorithm]:
@@ -193,7 +263,6 @@ def _other_sizes() -> Iterator[OtherSize]:
 OTHER_SIZES = {(row.name, row.quantity, row.bytes): row for row in _other_sizes()}
 """Sizes of other versions or definitions, by (algorithm, quantity, bytes)."""
 
-
 ALGORITHMS: dict[str, Algorithm] = {
     algorithm.name: algorithm
     for algorithm in (*_algorithms("signature", "signatures.csv"), *_algorithms("kem", "kems.csv"))
@@ -203,7 +272,7 @@ ALGORITHMS: dict[str, Algorithm] = {
 _BY_ANY_NAME = {
     spelling.casefold(): algorithm.name
     for algorithm in ALGORITHMS.values()
-    for spelling in (algorithm.name, *algorithm.aliases)
+    for spelling in (algorithm.name, algorithm.title, *algorithm.aliases)
 }
 
 
@@ -251,6 +320,24 @@ def names(
         and (family is None or algorithm.family == family)
         and (everything or algorithm.default_build)
     ]
+
+
+def cautions(texts: Iterable[object]) -> list[str]:
+    """Return a line for each known attack on the named schemes, for wherever they are shown.
+
+    Parts of hybrids count; anything but names is ignored, so that cells of tables can be given.
+
+    >>> cautions(["Falcon-512", "Hawk-512"])[0][:45]
+    'Hawk-512: broken. Key recovery takes 2^108 in'
+    """
+    titles: dict[str, list[str]] = {}
+    parts = [part for text in texts if isinstance(text, str) for part in (text, *text.split("+"))]
+    for name in dict.fromkeys(_BY_ANY_NAME.get(part.casefold(), "") for part in parts):
+        if name and (attack := ALGORITHMS[name].attack):
+            dated = f"{attack.source}; checked on {ALGORITHMS[name].family_facts.checked}"
+            line = f"{attack.effect}. {attack.note} ({dated})."
+            titles.setdefault(line, []).append(ALGORITHMS[name].title)
+    return [f"{', '.join(named)}: {line}" for line, named in titles.items()]
 
 
 def implementation(name: str) -> Implementation:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pqchain import algorithms, installation
 from pqchain.algorithms import ALGORITHMS, FAMILIES, IMPLEMENTATIONS, Algorithm
-from pqchain.errors import UnknownAlgorithm, UnknownImplementation
+from pqchain.errors import DataError, UnknownAlgorithm, UnknownImplementation
 
 STATUSES = {
     "standardised", "draft", "candidate", "superseded", "not selected", "withdrawn", "broken",
@@ -115,6 +115,79 @@ def test_every_family_is_used_and_cites_its_status() -> None:
         assert family.problem
         assert family.security_note.endswith(".")
         assert family.security_source
+
+
+def test_every_attack_names_sets_of_its_family_and_its_source() -> None:
+    for name, family in FAMILIES.items():
+        attacked = [member for attack in family.attacks for member in attack.algorithms]
+        assert len(set(attacked)) == len(attacked)
+        assert {ALGORITHMS[member].family for member in attacked} <= {name}
+        for attack in family.attacks:
+            assert attack.effect in ("broken", "warning")
+            assert re.search(r"20\d\d", attack.source)
+            assert not attack.note.endswith(".")
+
+
+def sets_with(effect: str) -> set[str]:
+    return {name for name, row in ALGORITHMS.items() if getattr(row, effect)}
+
+
+def test_broken_and_weakened_sets() -> None:
+    """As of November 2026; a set that is missing here is offered without its warning."""
+    assert sets_with("broken") == {
+        "MAYO-2", "Hawk-512", "Hawk-1024", "Rainbow-I-Classic",
+        *(f"OV-{name}{form}" for name in ("Ip", "III", "V") for form in ("", "-pkc", "-pkc-skc")),
+        *algorithms.names(family="Classic-McEliece", everything=True),
+    }  # fmt: skip
+    assert sets_with("warning") == {"MAYO-1", "OV-Is", "OV-Is-pkc", "OV-Is-pkc-skc"}
+    two = algorithms.get("MAYO-2")
+    assert "2^113" in two.broken
+    assert "ePrint 2025/1143" in two.broken
+    assert (two.warning, two.status) == ("", "candidate, broken")
+    assert algorithms.get("Hawk-512").status == "withdrawn, broken"
+    assert algorithms.get("Rainbow-I").status == "broken"
+    assert algorithms.get("cross-rsdp-128-fast").status == "not selected"
+
+
+def test_sets_of_an_earlier_round_are_named_so() -> None:
+    assert {name: family.version for name, family in FAMILIES.items() if family.version} == {
+        "MAYO": "round 2", "CROSS": "round 2", "UOV": "round 2",
+    }  # fmt: skip
+    assert algorithms.get("MAYO-2").title == "MAYO-2 (round 2)"
+    assert algorithms.get("mayo-2 (round 2)").name == "MAYO-2"
+    assert algorithms.get("ML-DSA-44").title == "ML-DSA-44"
+
+
+def test_cautions_are_given_once_for_each_attack() -> None:
+    names = ["OV-Ip", "Falcon-512", "ECDSA-secp256k1+MAYO-2", "OV-Ip-pkc", 3.0, "", "SPHINCS+"]
+    ov, mayo = algorithms.cautions(names)
+    assert ov.startswith("OV-Ip (round 2), OV-Ip-pkc (round 2): broken. ")
+    assert mayo.startswith("MAYO-2 (round 2): broken. ")
+    assert mayo.endswith("checked on 2026-11-23).")
+    assert algorithms.cautions(["MAYO-3", "ML-DSA-44", "Rainbow"]) == []
+
+
+@pytest.mark.parametrize("checked", ["2025-11-22", "2026-11-24"])
+def test_status_older_than_a_year_is_refused(tmp_path: Path, checked: str) -> None:
+    """By the data's own date, so that an installed version does not fail a year later."""
+    text = (DATA / "families.toml").read_text(encoding="utf-8")
+    stale = tmp_path / "families.toml"
+    before, mayo, after = text.partition("[MAYO]")
+    changed = after.replace('checked = "2026-11-23"', f'checked = "{checked}"', 1)
+    stale.write_text(before + mayo + changed, encoding="utf-8")
+    with pytest.raises(DataError, match=rf"checked of MAYO must be .* got {checked}"):
+        algorithms.read_families(stale)
+    stale.write_text(text.replace('date = "2026-11-23"', 'date = "2027-11-23"', 1), "utf-8")
+    assert algorithms.read_families(stale) == FAMILIES
+    stale.write_text(text.replace('date = "2026-11-23"', 'date = "2027-11-24"', 1), "utf-8")
+    with pytest.raises(DataError, match="checked of Dilithium"):
+        algorithms.read_families(stale)
+
+
+def test_page_of_implementations_lists_every_known_attack() -> None:
+    page = (Path(__file__).parents[1] / "docs/implementations.md").read_text(encoding="utf-8")
+    listed = [line.removeprefix("- ") for line in page.splitlines() if "; checked on " in line]
+    assert listed == algorithms.cautions(ALGORITHMS)
 
 
 def test_status_of_broken_families() -> None:

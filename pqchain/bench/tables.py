@@ -39,6 +39,7 @@ def block_summary(frame: pd.DataFrame) -> str:
         "valid": first["valid"],
         "tampered": f"rejected, {first['tampered']}: one bit of the first signature flipped",
         "note": first["reason"],
+        "security": " ".join(algorithms.cautions([first["algorithm"]])),
     }
     text = "\n".join(f"{name:<20}{value}" for name, value in facts.items() if value)
     # A scheme that is given by numbers has no times.

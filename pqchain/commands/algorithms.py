@@ -32,20 +32,28 @@ def _table(rows: list[algorithms.Algorithm]) -> Table:
     for row in rows:
         output = f"{'~' * row.signature_varies}{row.signature_bytes or row.ciphertext_bytes}"
         sizes = row.nist_level or figures.MISSING, row.public_key_bytes, row.secret_key_bytes
-        status = row.family_facts.security_status
-        cells.append([row.name, *sizes, output, status, _libraries(row)])
+        cells.append([row.name, *sizes, output, _status(row), _libraries(row)])
     columns = [Column(title, numeric=title in numeric) for title in titles]
     return Table(columns=columns, rows=cells)
 
 
+def _status(row: algorithms.Algorithm) -> str:
+    version = row.family_facts.version
+    return f"{row.status} (set of {version})" if version else row.status
+
+
+_FAMILY_FACTS = (
+    "problem", "post_quantum", "context_bytes", "security_status", "security_note",
+    "security_source", "checked", "version", "avx2_corrected",
+)  # fmt: skip
+
+
 def _record(row: algorithms.Algorithm) -> dict[str, Any]:
-    facts = asdict(row.family_facts)
-    names = ("problem", "post_quantum", "context_bytes", "security_status", "security_note")
     return {
         **asdict(row),
-        "signature_varies": row.signature_varies,
+        **{name: getattr(row, name) for name in ("title", "broken", "warning", "signature_varies")},
         "operations": list(row.operations),
-        **{name: facts[name] for name in (*names, "security_source", "avx2_corrected")},
+        **{name: getattr(row.family_facts, name) for name in _FAMILY_FACTS},
     }
 
 

@@ -112,13 +112,22 @@ def show(
     remarks: Iterable[str] = (),
     ok: bool = True,
 ) -> int:
-    """Show data as JSON, or tables and texts with remarks on stderr; return the exit code."""
+    """Show data as JSON, or tables and texts with remarks on stderr; return the exit code.
+
+    Schemes with a known attack that a table names are remarked upon.
+    """
     if arguments.json:
         print_json(data)
     else:
-        print_stdout("\n\n".join(_formatted(arguments, outputs)))
-        for remark in remarks:
-            print_stderr(remark)
+        text = "\n\n".join(_formatted(arguments, outputs))
+        print_stdout(text)
+        cautions = (
+            line for table in outputs if not isinstance(table, str) for line in table.cautions
+        )
+        for remark in dict.fromkeys([*remarks, *cautions]):
+            # A study says it first, and LaTeX in a comment.
+            if remark not in text:
+                print_stderr(remark)
     return SUCCESS if ok else CHECK_FAILED
 
 

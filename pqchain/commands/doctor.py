@@ -87,6 +87,7 @@ def examine() -> list[Finding]:
         _erasure_engine(),
         _quic(),
         _data(),
+        _schemes(),
         *map(_tool, _PARTS["Build tools"]),
     ]
 
@@ -201,3 +202,15 @@ def _data() -> Finding:
         fix = "pip install --force-reinstall .    (in the checkout)"
         return Finding(group, name, "broken", str(error), disables, fix, essential=True)
     return Finding(group, name, "present", detail, essential=True)
+
+
+def _schemes() -> Finding:
+    """Report which schemes of the default build have known attacks, and when that was checked."""
+    rows = [algorithms.get(name) for name in algorithms.names()]
+    attacked = (
+        f"{effect}: {', '.join(row.title for row in rows if getattr(row, effect))}"
+        for effect in ("broken", "warning")
+    )
+    checked = min(family.checked for family in algorithms.FAMILIES.values())
+    detail = f"checked on {checked}; {'; '.join(attacked)}; reasons: pqchain algorithms"
+    return Finding("Data", "schemes", "present", detail)

@@ -7,6 +7,7 @@ import inspect
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
+from pqchain import algorithms
 from pqchain.commands import console
 from pqchain.errors import DataError, UsageError
 from pqchain.render.table import Table
@@ -31,7 +32,12 @@ def run(arguments: argparse.Namespace) -> int:
     with plots.style("paper", width=arguments.width) if arguments.width else nullcontext():
         axes = draw(source, *_plot_arguments(kind, draw, arguments.quantity))
         size = console.save_plot(axes, output)
-    return console.show(arguments, {"output": str(output), "bytes": size}, str(output))
+    # Without names, the sizes of all signature schemes are drawn; some tables have no schemes.
+    schemes = algorithms.names("signature") if source is None else source
+    named = schemes if isinstance(schemes, list) else schemes.get("algorithm", [])
+    remarks = algorithms.cautions(named)
+    data = {"output": str(output), "bytes": size}
+    return console.show(arguments, data, str(output), remarks=remarks)
 
 
 def _show_kinds(arguments: argparse.Namespace) -> int:
@@ -66,7 +72,7 @@ def _algorithms(arguments: argparse.Namespace) -> list[str] | None:
 
 
 def _frame(arguments: argparse.Namespace) -> pd.DataFrame:
-    from pqchain import algorithms, results
+    from pqchain import results
     from pqchain.bench import comparing
     from pqchain.bench.operations import measure
     from pqchain.costs import MEASUREMENT

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from pqchain.commands import console, values
@@ -19,7 +21,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.list:
         studies_by_name = titles()
-        text = "\n".join(f"{name:<15}{title}" for name, title in studies_by_name.items())
+        width = max(map(len, studies_by_name))
+        text = "\n".join(f"{name:<{width}}  {title}" for name, title in studies_by_name.items())
         return console.show(arguments, studies_by_name, text)
     if arguments.study is not None and not arguments.study.endswith(".toml"):
         # Raises UnknownName for an unknown study, before the slower imports.
@@ -65,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         results.save(findings.frame, arguments.output, provenance=costs)
     data = {
         "study": plan.title,
+        "status": texts.status(plan),
         **costs,
         "warnings": texts.warnings(findings),
         "conclusions": texts.conclusions(findings),
@@ -144,14 +148,17 @@ def _changed(plan: Plan, changes: list[str]) -> Plan:
     return changed
 
 
-def _value(text: str, types: tuple[type, ...]) -> float | str | bool:
+def _value(text: str, types: tuple[type, ...]) -> float | str | bool | date:
     """Parse a value as one of these types; return invalid text as is, for the plan to reject."""
     if bool in types:
         return {"true": True, "false": False}.get(text.casefold(), text)
-    for kind in (int, float):
+    parsers: dict[type, Callable[[str], int | float | date]] = {
+        int: int, float: float, date: date.fromisoformat
+    }  # fmt: skip
+    for kind, parse in parsers.items():
         try:
             if kind in types:
-                return kind(text.replace("_", ""))
+                return parse(text.replace("_", ""))
         except ValueError:
             continue
     return text

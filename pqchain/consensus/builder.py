@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from pqchain.consensus import draws, lengths
-from pqchain.consensus.network import REGIONS, SECOND, LinkTimes, link_times, nanoseconds
+from pqchain.consensus.network import SECOND, LinkTimes, link_times, nanoseconds
 from pqchain.consensus.scenario import Scenario, Voting
 from pqchain.consensus.view import (
     NEVER,
@@ -319,10 +319,10 @@ class ViewBuilder:
         )
 
     def _regions(self, nodes: Array) -> Array:
-        """Draw the region of each node; probabilities are the regions' shares of Bitcoin nodes."""
+        """Draw the region of each node; probabilities are the regions' shares of nodes."""
         if not self.scenario.network.is_regional:
             return np.zeros(len(nodes), dtype=np.int64)
-        shares = [region["share"] for region in REGIONS]
+        shares = [region["share"] for region in self.scenario.network.regions]
         bounds = [draws.threshold(float(share)) for share in np.cumsum(shares)]
         drawn = draws.draw_array(draws.key(self.scenario.seed, "region"), nodes, 0)
         regions = np.searchsorted(np.array(bounds, dtype=np.uint64), drawn, side="right")

@@ -35,8 +35,8 @@ _DATA = installation.read_toml(installation.data("consensus") / "networks.toml")
 _PARAMETERS = {law: frozenset(row["parameters"]) for law, row in _DATA["laws"].items()}
 """Names of the parameters of each law."""
 
-REGIONS: list[dict[str, Any]] = _DATA["regions"]
-"""Regions of the world: share of the nodes, link rates, and latencies to all regions."""
+REGIONS: dict[str, list[dict[str, Any]]] = _DATA["regions"]
+"""Regions of the world by year: share of the nodes, link rates, and latencies to all regions."""
 
 TCP_SEGMENT_BYTES = 1448
 """Payload of a TCP segment with timestamps at an MTU of 1500 bytes."""
@@ -121,6 +121,12 @@ class Network:
     """gossip: number of peers to which a node forwards a block: its successor and others that are
     drawn independently, so one may be drawn twice; every other node once if there are no more."""
     world: bool = checks.field(False, help="gossip: nodes are in six regions of the world")
+    region_table: Literal["2026", "2019"] = checks.field(
+        "2026",
+        choices=tuple(REGIONS),
+        help="year of the regions' latencies, rates and shares of nodes",
+    )
+    """Year of the table of regions, for `regions`, and for gossip in regions of the world."""
     serial: SerialLaw = SerialLaw()
     processors: int = checks.field(
         1, help="host: processors that all delegates share", least=1, most=4096
@@ -146,10 +152,15 @@ class Network:
         return self.law == "regions" or (self.law == "gossip" and self.world)
 
     @property
+    def regions(self) -> list[dict[str, Any]]:
+        """The regions of `region_table`."""
+        return REGIONS[self.region_table]
+
+    @property
     def parameters(self) -> frozenset[str]:
         """Names of the parameters that have an effect on this network."""
-        regional = {"rate_bits_per_second", "latency_seconds"} if self.is_regional else set()
-        return _PARAMETERS[self.law] - regional
+        links = {"rate_bits_per_second", "latency_seconds"}
+        return _PARAMETERS[self.law] - (links if self.is_regional else {"region_table"})
 
     def send_ns(self, payload_bytes: int, rate: float | None = None) -> int:
         """Return how many nanoseconds a message occupies a link or the channel, at least 1.
@@ -184,19 +195,21 @@ def named(law: str, **changes: Any) -> Network:
     """
     law = law.casefold() if isinstance(law, str) else law
     _check_law(law)
-    if unsupported := sorted(set(changes) & set(Network.__slots__) - _PARAMETERS[law]):
-        raise UsageError(
-            f"parameters of {law} must be among {', '.join(sorted(_PARAMETERS[law]))}; "
-            f"got {', '.join(unsupported)}. Leave them out."
-        )
     settings: dict[str, Any] = {"law": law, **_DATA["laws"][law].get("defaults", {}), **changes}
     try:
-        return Network(**settings)
+        network = Network(**settings)
     except TypeError as error:
         raise UsageError(
             f"parameters of a network must be fields of pqchain.consensus.Network "
             f"({', '.join(Network.__slots__)}); got {', '.join(sorted(changes))}. {error}."
         ) from error
+    if unsupported := sorted(set(changes) - network.parameters):
+        kind = f"{law} with world" if network.world and network.is_regional else law
+        raise UsageError(
+            f"parameters of {kind} must be among {', '.join(sorted(network.parameters))}; "
+            f"got {', '.join(unsupported)}. Leave them out."
+        )
+    return network
 
 
 def _check_law(law: str) -> None:
@@ -236,10 +249,10 @@ def link_times(network: Network, message_bytes: tuple[int, int, int]) -> LinkTim
     upload: tuple[float, ...] = (network.rate_bits_per_second,)
     download = upload
     if network.is_regional:
-        milliseconds = [region["latency_milliseconds"] for region in REGIONS]
-        latencies = np.array(milliseconds, dtype=np.int64) * (SECOND // 1000)
-        upload = tuple(region["upload_bits_per_second"] for region in REGIONS)
-        download = tuple(region["download_bits_per_second"] for region in REGIONS)
+        milliseconds = [region["latency_milliseconds"] for region in network.regions]
+        latencies = np.rint(np.array(milliseconds) * (SECOND // 1000)).astype(np.int64)
+        upload = tuple(region["upload_bits_per_second"] for region in network.regions)
+        download = tuple(region["download_bits_per_second"] for region in network.regions)
     send, receive = (
         np.array([[network.send_ns(size, rate) for rate in rates] for size in message_bytes], int)
         for rates in (upload, download)

@@ -11,7 +11,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
-from pqchain import figures
+from pqchain import algorithms, figures
 from pqchain.figures import SECONDS, Unit
 from pqchain.render import html, latex
 from pqchain.render.html import Markup, element
@@ -87,7 +87,11 @@ def ours(value: float, show: Callable[[float], str] = SECONDS.text) -> Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table of values, with columns, caption, kinds of evidence and notes."""
+    """A table of values, with columns, caption, kinds of evidence and notes.
+
+    HTML and LaTeX end with the cautions on named schemes, because pages and papers are read
+    elsewhere; commands write them to stderr, once for all tables.
+    """
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Any]]
@@ -153,7 +157,8 @@ class Table:
         source = f"{self.caption} [{', '.join(self.source)}]" if self.source else self.caption
         pairs = zip(self.rows, self._remarks, strict=True)
         remarks = [f"{_text(self.columns[0], row[0])}: {remark}" for row, remark in pairs if remark]
-        about = [text for text in dict.fromkeys([source, *remarks, *self.notes]) if text]
+        below = [*self.notes, *self.cautions]
+        about = [text for text in dict.fromkeys([source, *remarks, *below]) if text]
         return latex.tabular(self.columns, self._cells(_text), about)
 
     def records(self) -> list[dict[str, Any]]:
@@ -193,7 +198,16 @@ class Table:
         classes = (self.style, "wide" * (len(self.columns) >= _WIDE))
         style = " ".join(filter(None, classes))
         styled = element("div", scroll, class_=style) if style else scroll
-        return html.join(styled, html.bullets(self.notes)) if self.notes else styled
+        notes = [*self.notes, *self.cautions]
+        return html.join(styled, html.bullets(notes)) if notes else styled
+
+    @property
+    def cautions(self) -> list[str]:
+        """A line for each known attack on a scheme that a cell or a heading names."""
+        cells = (cell for row in self.rows for cell in row)
+        values = (cell.value if isinstance(cell, Shown) else cell for cell in cells)
+        headings = (text for column in self.columns for text in (column.title, column.group))
+        return algorithms.cautions([*headings, *values])
 
     def _cells(self, show: Callable[[Column, Any], str]) -> list[list[str]]:
         return [[show(*pair) for pair in zip(self.columns, row, strict=True)] for row in self.rows]

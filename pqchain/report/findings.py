@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import figures
+from pqchain import algorithms, figures
 from pqchain.bench import stored
 from pqchain.figures import Kind
 from pqchain.render.table import Column, Table
@@ -81,6 +81,8 @@ def page(key: str) -> str:
     if paper.errata:
         markdown += ["## Errata", ""]
         markdown += [*(f"- {erratum.place}: {erratum.note}." for erratum in paper.errata), ""]
+    if cautions := algorithms.cautions(table["algorithm"]):
+        markdown += ["## Attacks published since", "", *(f"- {line}" for line in cautions), ""]
     markdown += ["## Notes", "", *(f"- {note}" for note in paper.notes), ""] if paper.notes else []
     listed = ", ".join(f"{count} {kind}" for kind, count in printed.counts(table))
     markdown += [

@@ -133,8 +133,8 @@ def proven_by(tree: Tree, prover: Prover, *, cores: float) -> dict[str, Any]:
     }
     if prover.merge_seconds:
         fields["merge_per_second"] = 1.0 / prover.merge_seconds
-    if prover.verify_seconds:
-        fields["proof_verify_seconds"] = prover.verify_seconds
+    if prover.verifications:
+        fields["proof_verify_seconds"] = prover.verify_seconds(covered)
     return fields
 
 

@@ -1,11 +1,13 @@
 """Sensitivity, sliders and load curves of a study, and predictions of published results of chains.
 
-No input is fitted to an outcome: inputs are taken from documents of the chain, and each states its
-source or that it is an assumption.
+No input is fitted to a measured outcome: inputs are taken from documents of the chain, and each
+states its source or that it is an assumption. Outcomes that are arithmetic of their makers are
+labelled so and test nothing.
 """
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +18,7 @@ import pandas as pd
 
 from pqchain import installation
 from pqchain.costs import CostTable
+from pqchain.errors import DataError
 from pqchain.results import Contract
 from pqchain.study import migration, queueing, sensitivity, sliders
 from pqchain.study.figures import OUTPUTS, blocks, models
@@ -27,7 +30,7 @@ OUTCOMES = Contract.of(
     "study-outcomes",
     ("str", "chain quantity algorithm"),
     ("float64", "predicted outcome error"),
-    ("str", "decided_by kind date source"),
+    ("str", "decided_by kind date source checked"),
 )
 
 _FILES: Mapping[str, dict[str, Any]] = {
@@ -49,18 +52,25 @@ class Trial:
     gas: Mapping[str, Any]
     date: str
     source: str
+    checked: datetime.date
+    """When the sources were read."""
     outcomes: tuple[Mapping[str, Any], ...]
 
 
 def trial_of(chain: str) -> Trial:
-    """Return the published experiment with a chain of CHAINS."""
+    """Return the published experiment with a chain of CHAINS. Raises DataError."""
     row = _FILES[chain]
+    if not isinstance(row.get("checked"), datetime.date):
+        raise DataError(
+            f"data/outcomes/{chain}.toml must have checked, the date on which its source was read; "
+            f"got {row.get('checked')!r}. Add it, such as checked = 2026-11-23."
+        )
     plan = None
     if "plan" in row:
-        plan = Plan(title=row["title"], sources=row["plan_sources"], **row["plan"])
-    return Trial(
-        row["title"], plan, row.get("gas", {}), row["date"], row["source"], tuple(row["outcome"])
-    )
+        dated = {"title": row["title"], "checked": row["checked"]}
+        plan = Plan(**dated, sources=row["plan_sources"], **row["plan"])
+    origin = (row["date"], row["source"], row["checked"])
+    return Trial(row["title"], plan, row.get("gas", {}), *origin, tuple(row["outcome"]))
 
 
 def algorithm_names() -> tuple[str, ...]:
@@ -78,7 +88,7 @@ def predictions(costs: CostTable) -> pd.DataFrame:
     Columns: chain, quantity, algorithm, predicted, outcome, error (predicted / outcome - 1),
     decided_by (the input that changes the prediction most when halved and doubled; for gas, the
     ratio that prices it; or why there is no prediction), kind ("measured by its makers" or
-    "arithmetic of its makers"), date, source.
+    "arithmetic of its makers"), date, source, checked (the date on which it was read).
     """
     rows = []
     for chain in CHAINS:
@@ -89,8 +99,8 @@ def predictions(costs: CostTable) -> pd.DataFrame:
             if not decided_by:
                 value, decided_by = _predicted(*key, costs)
             error = value / outcome["value"] - 1
-            origin = (decided_by, outcome["kind"], trial.date, trial.source)
-            rows.append((*key, value, outcome["value"], error, *origin))
+            origin = (outcome["kind"], trial.date, trial.source, str(trial.checked))
+            rows.append((*key, value, outcome["value"], error, decided_by, *origin))
     return OUTCOMES.frame(rows)
 
 

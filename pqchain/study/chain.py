@@ -3,7 +3,8 @@
 Each limit alone allows a number of transactions in a block; the smallest holds. Weight is Bitcoin's
 (BIP 141): bytes outside keys and signatures count `witness_discount` times. Gas is Ethereum's with
 the floor of EIP-7623: intrinsic + max(execution + per byte, floor per byte); chains that count
-compute units set the prices per byte to 0. A packet bounds one transaction.
+compute units set the prices per byte to 0. A packet bounds one transaction. Spread: the proposer
+sends so many copies of a block over one uplink that the next block is not late.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
-from pqchain.chain import encoding
+from pqchain.chain import encoding, p2mr
 from pqchain.consensus import Layout, Scenario
 from pqchain.consensus import run as run_consensus
 from pqchain.consensus.lengths import mean
@@ -37,10 +38,10 @@ class Bundle:
 
     prover: Prover | None
     """None for a BLS aggregate."""
-    verify_seconds: float
-    """Verification time that does not depend on the number of signatures; NaN if unknown."""
-    signature_seconds: float
-    """Verification time that each signature adds."""
+    fixed_seconds: float = 0.0
+    """BLS: verification time that does not depend on the number of signatures."""
+    signature_seconds: float = 0.0
+    """BLS: verification time that each signature adds, which is part of its transaction."""
 
     @property
     def rate_per_second(self) -> float:
@@ -55,10 +56,12 @@ class Bundle:
             return float(BLS_SIGNATURE_BYTES)
         return self.prover.proof_bytes(signatures)
 
-    @property
-    def fixed_seconds(self) -> float:
-        """Verification time that does not depend on the number of signatures; 0 if unknown."""
-        return 0.0 if math.isnan(self.verify_seconds) else self.verify_seconds
+    def seconds(self, signatures: float) -> float:
+        """Return the time to verify the bundle once, besides `signature_seconds`; 0 if unknown."""
+        if self.prover is None:
+            return self.fixed_seconds
+        seconds = self.prover.verify_seconds(signatures)
+        return 0.0 if math.isnan(seconds) else seconds
 
 
 def bundle_of(plan: Plan, algorithm: str, costs: CostTable) -> Bundle | None:
@@ -66,13 +69,11 @@ def bundle_of(plan: Plan, algorithm: str, costs: CostTable) -> Bundle | None:
     if not plan.bundled or algorithm != plan.bundled:
         return None
     if plan.transaction_aggregation != BLS:
-        prover = PROVERS[plan.transaction_aggregation]
-        seconds = math.nan if prover.verify_seconds is None else prover.verify_seconds
-        return Bundle(prover=prover, verify_seconds=seconds, signature_seconds=0.0)
+        return Bundle(prover=PROVERS[plan.transaction_aggregation])
     if (measured := costs.aggregates) is None:
-        return Bundle(prover=None, verify_seconds=math.nan, signature_seconds=0.0)
+        return Bundle(prover=None)
     fixed, per_signature = measured.verify_seconds, measured.message_seconds
-    return Bundle(prover=None, verify_seconds=fixed, signature_seconds=per_signature)
+    return Bundle(prover=None, fixed_seconds=fixed, signature_seconds=per_signature)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +103,18 @@ def layout_of(plan: Plan, algorithm: str) -> Layout:
     mode: Any = key_mode(plan, algorithm)
     if not plan.envelope_bytes:
         return Layout(data_bytes=plan.data_bytes, key_mode=mode)
-    overhead = (plan.envelope_bytes + plan.data_bytes) / plan.signatures + plan.framing_bytes
+    overhead = (plan.envelope_bytes + plan.data_bytes) / plan.signatures
+    overhead += framing_bytes(plan, algorithm)
     return Layout(key_mode=mode, overhead_bytes=round(overhead))
+
+
+def framing_bytes(plan: Plan, algorithm: str) -> int:
+    """Return the framing of a key and a signature: lengths, opcodes, proof of the script."""
+    if plan.witness_rule == "fixed":
+        return plan.framing_bytes
+    row = plan.algorithm(algorithm)
+    sizes = (row.name, row.public_key_bytes, row.signature_bytes)
+    return plan.framing_bytes + p2mr.framing_bytes(*sizes, plan.merkle_depth)
 
 
 def use(
@@ -121,9 +132,9 @@ def use(
     key = row.public_key_bytes if key_mode(plan, row.algorithm) == "inline" else 0
     if plan.envelope_bytes:
         rest = float(plan.envelope_bytes + plan.data_bytes)
+        framing = framing_bytes(plan, row.algorithm)
         witness, most = (
-            plan.signatures * (key + length + plan.framing_bytes)
-            for length in (average, max(lengths))
+            plan.signatures * (key + length + framing) for length in (average, max(lengths))
         )
     else:
         fixed = layout_of(plan, row.algorithm).transaction_bytes(row, 0)
@@ -175,12 +186,14 @@ def per_block(
         fits = left >= transaction.weight
         allowed["weight"] = _fitting(plan, left, transaction.weight, bundle) if fits else 0.0
     if plan.block_gas:
-        # Ethereum would verify a proof once per block, so that its fixed gas is paid once.
-        left = plan.block_gas
-        if bundle is not None and baseline is not None:
-            left -= plan.verification_gas * bundle.fixed_seconds / baseline.verify_seconds
-        price, gas = plan.calldata_gas, transaction.gas
-        allowed["gas"] = _fitting(plan, left, gas, bundle, price) if gas else math.inf
+        # Ethereum would verify a proof once per block, so that its gas is paid once.
+        left = plan.block_gas - plan.votes_per_block * plan.voting_gas
+        per_second = plan.verification_gas / baseline.verify_seconds if baseline else 0.0
+        prices, gas = (plan.calldata_gas, per_second), transaction.gas
+        allowed["gas"] = _fitting(plan, left, gas, bundle, prices) if gas else math.inf
+    if plan.upload_copies:
+        sent = plan.network.rate_bits_per_second * plan.block_seconds / 8 / plan.upload_copies
+        allowed["spread"] = _fitting(plan, sent - taken, transaction.bytes, bundle)
     if plan.packet_bytes:
         # A packet bounds a single transaction and not their number.
         allowed["packet"] = math.inf if transaction.most_bytes <= plan.packet_bytes else 0.0
@@ -192,16 +205,24 @@ def per_block(
 
 
 def _fitting(
-    plan: Plan, room: float, size: float, bundle: Bundle | None, price: float = 1.0
+    plan: Plan,
+    room: float,
+    size: float,
+    bundle: Bundle | None,
+    prices: tuple[float, float] = (1.0, 0.0),
 ) -> float:
+    """Return how many transactions fit; `prices` are of the bundle's bytes and seconds."""
+    per_byte, per_second = prices
     most = max(0, math.floor(room / size))
     if bundle is None:
         return most
 
     def too_many(count: int) -> bool:
-        return count * size + price * bundle.bytes(count * plan.signatures) > room
+        signatures = count * plan.signatures
+        proof = per_byte * bundle.bytes(signatures) + per_second * bundle.seconds(signatures)
+        return count * size + proof > room
 
-    # A search, because a proof grows with its signatures, by interpolated steps.
+    # A search, because a proof and its time grow with its signatures, by interpolated steps.
     return bisect_left(range(1, most + 1), True, key=too_many)
 
 
@@ -244,8 +265,8 @@ def vote_verify_seconds(plan: Plan, row: Costs, costs: CostTable) -> float:
             return math.nan
         fixed = plan.vote_aggregates * measured.verify_seconds
         return fixed + plan.votes_per_block * measured.signer_seconds
-    proof = PROVERS[plan.vote_aggregation].verify_seconds
-    return math.nan if proof is None else plan.vote_aggregates * proof
+    voters = plan.votes_per_block / plan.vote_aggregates
+    return plan.vote_aggregates * PROVERS[plan.vote_aggregation].verify_seconds(voters)
 
 
 def plain_vote_verify_seconds(plan: Plan, row: Costs) -> float:

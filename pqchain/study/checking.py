@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pqchain import schemes
 from pqchain.consensus import Network, named
 from pqchain.errors import PqchainError, UsageError, short_repr
 from pqchain.study.provers import PROVERS
 from pqchain.works import papers
+
+if TYPE_CHECKING:
+    from pqchain.study.inputs import Plan
 
 SIGNERS: Mapping[str, str] = {
     "software": "",
@@ -41,6 +45,7 @@ NETWORK = {
     "link_latency_seconds": "latency_seconds",
     "peers": "peers",
     "world": "world",
+    "region_table": "region_table",
 }
 """Inputs that are parameters of the network, and their names there."""
 
@@ -95,7 +100,10 @@ def cost_sources() -> tuple[str, ...]:
     return ("measured", *(f"paper:{key}" for key in papers.with_costs()))
 
 
-_WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+_WORDS = {
+    int: "a whole number", float: "a number", str: "a text", bool: "true or false",
+    date: "a date such as 2026-11-23",
+}  # fmt: skip
 
 
 def wrong_values(inputs: Mapping[str, Input], values: Mapping[str, Any]) -> Iterator[Problem]:
@@ -106,9 +114,11 @@ def wrong_values(inputs: Mapping[str, Input], values: Mapping[str, Any]) -> Iter
         # None is an input of the network that its law decides; `network_of` checks it.
         if value is None and row.default is None:
             continue
-        # bool is a subclass of int, but true is not a number of nodes.
-        is_flag = isinstance(value, bool) and bool not in row.types
-        if row.types and (is_flag or not isinstance(value, row.types)):
+        # bool is a subclass of int, but true is not a number of nodes; a datetime is not a date.
+        is_subclass = (isinstance(value, bool) and bool not in row.types) or isinstance(
+            value, datetime
+        )
+        if row.types and (is_subclass or not isinstance(value, row.types)):
             expected = f"{_WORDS[row.types[0]]} ({row.meaning})"
         elif choices and value not in choices:
             expected = f"one of {', '.join(choices)}"
@@ -147,7 +157,7 @@ def network_of(values: Mapping[str, Any]) -> tuple[Network, list[Problem]]:
             # The error names the parameter of the network, not the input of the plan.
             problems.append(Problem(name, str(error).replace("latency_seconds", name, 1)))
     wrong = {problem.input for problem in problems}
-    kind = f"{network.law} with world" if network.law == "gossip" else network.law
+    kind = f"{network.law} with world" if network.world else network.law
     # An input that the law ignores is an error: its author expects an effect.
     for name in sorted(unused_parameters(network) & set(settings) - wrong):
         message = f"{name} is not an input of {kind}; leave it out"
@@ -182,3 +192,65 @@ def _wrong_schemes(values: Mapping[str, Any]) -> Iterator[Problem]:
     # Decimal shares such as 0.1 do not add up to exactly 1 in binary.
     elif shares and abs(sum(shares) - 1) > 1e-9:
         yield Problem("migration", f"shares of migration must add up to 1; got {sum(shares):g}")
+
+
+def wrong_combinations(plan: Plan) -> list[Problem]:
+    """Return the problems with inputs whose values are valid alone, but not together."""
+    data, parity, nodes, signer = plan.data_chunks, plan.parity_chunks, plan.nodes, plan.signer
+    is_modelled = signer != "software"
+    has_falcon = any(plan.algorithm(name).family == "Falcon" for name in plan.names)
+    until = plan.valid_until
+    network, _ = network_of({name: getattr(plan, name) for name in NETWORK})
+    rules = (
+        (bool(plan.sources) and plan.checked is None, "checked",
+         "checked must be the date on which the sources were read, because the plan cites sources; "
+         "got none. Add it, such as checked = 2026-11-23."),
+        (until is not None and plan.checked is None, "valid_until",
+         f"valid_until must be left out without checked, the date of the sources; got {until}."),
+        (plan.delegates > nodes, "delegates",
+         f"delegates must be at most nodes, {nodes}; got {plan.delegates}. 0 means all nodes."),
+        (data + parity > 255, "data_chunks",
+         "data_chunks and parity_chunks must be at most 255 together, the limit of GF(256); got "
+         f"{data} and {parity}."),
+        (data + parity > nodes, "data_chunks",
+         f"data_chunks and parity_chunks must be at most {nodes} together, so that each node has "
+         f"one chunk; got {data + parity}."),
+        (plan.vote_phases > 0 and plan.law == "paper-serial", "vote_phases",
+         f"vote_phases must be 0 with paper-serial, which has no votes; got {plan.vote_phases}."),
+        (0 < plan.phase_b_days < plan.phase_a_days, "phase_b_days",
+         f"phase_b_days must be at least phase_a_days, {plan.phase_a_days:g}; got "
+         f"{plan.phase_b_days:g}."),
+        (plan.signatures > 1 and not plan.envelope_bytes, "signatures",
+         "signatures must be 1 with pqchain's encoding, which has one; got "
+         f"{plan.signatures:g}. Give envelope_bytes."),
+        (bool(plan.block_weight) and plan.witness_discount > plan.block_weight, "block_weight",
+         f"block_weight must be at least the weight of a byte, {plan.witness_discount:g}; got "
+         f"{plan.block_weight:g}."),
+        (plan.verification_gas > 0 and not plan.baseline, "verification_gas",
+         "verification_gas must be 0 without a baseline, whose time prices a verification; got "
+         f"{plan.verification_gas:g}."),
+        (plan.witness_rule == "p2mr" and not (plan.envelope_bytes and plan.key_mode == "inline"),
+         "witness_rule",
+         'witness_rule must be "fixed" unless key_mode is inline and envelope_bytes is given, '
+         f"because P2MR reveals the key in a script; got {plan.witness_rule!r}."),
+        (plan.merkle_depth > 0 and plan.witness_rule != "p2mr", "merkle_depth",
+         f'merkle_depth must be 0 unless witness_rule is "p2mr"; got {plan.merkle_depth}.'),
+        (plan.voting_gas > 0 and not plan.votes_in_block, "voting_gas",
+         f"voting_gas must be 0 unless votes_in_block is true; got {plan.voting_gas:g}."),
+        (plan.upload_copies > 0 and not plan.block_seconds, "upload_copies",
+         "upload_copies must be 0 where block_seconds is 0, because blocks wait for "
+         f"finality; got {plan.upload_copies}."),
+        (plan.upload_copies > 0 and network.is_regional, "upload_copies",
+         "upload_copies must be 0 with regions, whose rates differ; got "
+         f"{plan.upload_copies}. The time to finality of full blocks shows how they spread."),
+        (plan.final_blocks > 0 and not plan.block_seconds, "final_blocks",
+         "final_blocks must be 0 where block_seconds is 0, because blocks wait for finality; got "
+         f"{plan.final_blocks:g}."),
+        (plan.most_votes > 0 and not plan.votes_per_block, "most_votes",
+         f"most_votes must be 0 where votes_per_block is 0; got {plan.most_votes:g}."),
+        (is_modelled and not has_falcon, "signer",
+         f'signer must be "software" without a Falcon scheme; got {signer!r}.'),
+        (is_modelled and plan.signing_factor != 1.0, "signing_factor",
+         f"signing_factor must be 1 with the signer {signer}; got {plan.signing_factor:g}."),
+    )  # fmt: skip
+    return [Problem(name, message) for is_wrong, name, message in rules if is_wrong]

@@ -80,7 +80,7 @@ def verify_seconds(model: Model) -> Evidence:
 
 @_basic(
     "public_key_bytes signature_bytes data_bytes key_mode envelope_bytes framing_bytes signatures "
-    "transaction_aggregation"
+    "witness_rule merkle_depth transaction_aggregation"
 )
 def transaction_bytes(model: Model) -> Evidence:
     """Bytes of a transaction."""
@@ -116,6 +116,13 @@ def vote_bytes_per_block(model: Model) -> float | Evidence:
     return Evidence(value, Kind.PUBLISHED, how) if how else value
 
 
+@_basic("vote_bytes_per_block consensus_bytes")
+def consensus_bytes_per_block(model: Model) -> float:
+    """Bytes of a block besides its transactions, votes included."""
+    fixed = model.plan.consensus_bytes
+    return fixed + chain.vote_bytes(model.plan, mean(model.lengths)) if fixed else math.nan
+
+
 @_basic("verify_seconds votes_per_block vote_aggregation vote_signature_bytes")
 def plain_vote_verify_seconds(model: Model) -> float:
     """Time to verify the votes of a block on one core if the scheme signs each."""
@@ -137,7 +144,7 @@ def vote_verify_seconds(model: Model) -> float | Evidence:
 
 @_basic(
     "transaction_weight transaction_gas block_bytes block_seconds packet_bytes "
-    "vote_bytes_per_block votes_in_block"
+    "vote_bytes_per_block votes_in_block voting_gas upload_copies rate_bits_per_second"
 )
 def transactions_per_block(model: Model) -> float | Evidence:
     """Transactions in a full block."""
@@ -158,7 +165,8 @@ def block_verify_seconds(model: Model) -> float:
 
 @figure(
     "transactions_per_block sign_seconds verify_seconds vote_verify_seconds nodes delegates law "
-    "rate_bits_per_second link_latency_seconds peers world vote_phases verification_threads",
+    "rate_bits_per_second link_latency_seconds peers world region_table vote_phases "
+    "verification_threads",
     averaged=True,
 )
 def final_seconds(model: Model) -> Evidence:
@@ -169,9 +177,9 @@ def final_seconds(model: Model) -> Evidence:
 
 @figure(
     "public_key_bytes signature_bytes sign_seconds verify_seconds data_bytes key_mode "
-    "envelope_bytes framing_bytes signatures transaction_aggregation block_bytes "
-    "vote_verify_seconds nodes delegates law rate_bits_per_second link_latency_seconds peers world "
-    "vote_phases verification_threads",
+    "envelope_bytes framing_bytes signatures witness_rule merkle_depth transaction_aggregation "
+    "block_bytes vote_verify_seconds nodes delegates law rate_bits_per_second "
+    "link_latency_seconds peers world region_table vote_phases verification_threads",
     averaged=True,
 )
 def single_final_seconds(model: Model) -> float:
@@ -334,7 +342,7 @@ def verification_ratio(model: Model) -> float:
     return model["verify_seconds"] / model.baseline["verify_seconds"]
 
 
-@figure("capacity_per_second accounts moves_register")
+@figure("capacity_per_second accounts moves_register state_gas separate_state_gas")
 def migration_seconds(model: Model) -> float:
     """Time to register new keys for all accounts if full blocks contain nothing else."""
     plan, baseline = model.plan, model.baseline

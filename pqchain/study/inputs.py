@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from datetime import date
 from types import MappingProxyType, UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from pqchain import schemes
 from pqchain.algorithms import Algorithm
-from pqchain.chain import encoding
+from pqchain.chain import encoding, p2mr
 from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
 from pqchain.consensus.network import Law
@@ -25,9 +26,9 @@ from pqchain.study.checking import (
     SIGNERS,
     ImpossiblePlan,
     Input,
-    Problem,
     network_of,
     unused_parameters,
+    wrong_combinations,
     wrong_values,
 )
 from pqchain.study.provers import PROVERS
@@ -45,6 +46,8 @@ class Observation(NamedTuple):
     date: str
     settings: Mapping[str, Any]
     """Inputs that had other values at the time."""
+    dependence: str
+    """What the observation shares with the inputs, so that it tests nothing; "" if independent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,11 @@ class Plan:
     # Annotated rather than field(metadata=...): type checkers still see which inputs are required,
     # and the declaration stands next to the type that it bounds.
     title: Annotated[str, Input("", "heading of the page")] = "A study"
+    checked: Annotated[date | None, Input("chain", "date on which the sources were read")] = None
+    valid_until: Annotated[
+        date | None,
+        Input("chain", "last day of the chain's rules as described; none if not known"),
+    ] = None
     algorithms: Annotated[tuple[str, ...], Input("chain", "signature schemes to compare")]
     baseline: Annotated[str, Input("chain", "scheme that the chain moves from; empty for none")] = (
         "ECDSA-secp256k1"
@@ -104,6 +112,14 @@ class Plan:
     framing_bytes: Annotated[
         int, Input("transaction", "framing of each key and signature", most=1000)
     ] = 0
+    witness_rule: Annotated[
+        str,
+        Input("transaction", "fixed: framing_bytes only; p2mr: witnesses of BIP-360, framing_bytes "
+              "in addition", choices=("fixed", "p2mr")),
+    ] = "fixed"  # fmt: skip
+    merkle_depth: Annotated[
+        int, Input("transaction", "p2mr: depth of the script in its tree", most=p2mr.MOST_DEPTH)
+    ] = 0
     signatures: Annotated[
         float, Input("transaction", "mean number of signatures", least=1, most=1000)
     ] = 1.0
@@ -131,6 +147,12 @@ class Plan:
     execution_gas: Annotated[float, Input("limits", "gas of the execution of a transaction")] = 0.0
     calldata_gas: Annotated[float, Input("limits", "gas of a byte of calldata")] = 0.0
     floor_gas: Annotated[float, Input("limits", "least gas of a byte of calldata")] = 0.0
+    state_gas: Annotated[
+        float, Input("limits", "gas of a byte of a key that a move writes on the chain")
+    ] = 0.0
+    separate_state_gas: Annotated[
+        bool, Input("limits", "whether a block limits state gas by itself, as in EIP-8037")
+    ] = False
     verification_gas: Annotated[
         float,
         Input("limits", "gas of a verification of the baseline; others are priced by their time"),
@@ -145,12 +167,18 @@ class Plan:
     vote_signature_bytes: Annotated[
         float, Input("votes", "signature of a vote; 0: that of the scheme", most=1e6)
     ] = 0.0
+    voting_gas: Annotated[float, Input("votes", "gas, or compute units, of a vote in a block")] = (
+        0.0
+    )
     vote_aggregation: Annotated[
         str, Input("votes", "plain, bls, or a prover of data/provers", choices=AGGREGATIONS)
     ] = "plain"
     vote_aggregates: Annotated[
         float, Input("votes", "aggregates of votes in a block", least=1, most=1e6)
     ] = 1.0
+    consensus_bytes: Annotated[
+        float, Input("votes", "bytes of a block besides votes and transactions", most=1e9)
+    ] = 0.0
     votes_in_block: Annotated[bool, Input("votes", "whether votes count as bytes of a block")] = (
         False
     )
@@ -180,6 +208,16 @@ class Plan:
     world: Annotated[
         bool | None, Input("network", "gossip: whether nodes are in the regions of the world")
     ] = None
+    region_table: Annotated[
+        str | None,
+        Input("network", "year of the regions' latencies, rates and shares of nodes",
+              choices=tuple(networks.REGIONS)),
+    ] = None  # fmt: skip
+    upload_copies: Annotated[
+        int,
+        Input("network", "copies of a block that its proposer sends before the next block, at the "
+              "rate of a link; 0: no limit", most=2**22),
+    ] = 0  # fmt: skip
     vote_phases: Annotated[
         int, Input("network", "rounds of votes after a block: 0, 1 or 2", most=2)
     ] = 0
@@ -216,7 +254,7 @@ class Plan:
         if isinstance(self.algorithms, list):
             object.__setattr__(self, "algorithms", tuple(self.algorithms))
         values = {name: getattr(self, name) for name in NAMES}
-        problems = list(wrong_values(INPUTS, values)) or _wrong_combinations(self)
+        problems = list(wrong_values(INPUTS, values)) or wrong_combinations(self)
         if problems:
             raise ImpossiblePlan(problems)
         network, _ = network_of(values)
@@ -273,7 +311,7 @@ class Plan:
         for name, row in INPUTS.items():
             value, source = getattr(self, name), self.source(name)
             idle = name in self.unused and (value is None or source == "default")
-            if name == "title" or idle:
+            if name in ("title", "checked") or (name == "valid_until" and value is None) or idle:
                 continue
             if isinstance(value, Mapping):
                 value = [f"{algorithm} {share:g}" for algorithm, share in value.items()]
@@ -292,9 +330,10 @@ class Plan:
         # A rate or latency of the old law means nothing under another one, and regions of the world
         # bring their own.
         if changes.get("law", self.law) != self.law:
-            changes = dict.fromkeys(set(NETWORK) - {"law"}) | changes
+            changes = dict.fromkeys(set(NETWORK) - {"law"}) | {"upload_copies": 0} | changes
         elif changes.get("world", self.world) != self.world:
-            changes = {"rate_bits_per_second": None, "link_latency_seconds": None} | changes
+            reset = ("rate_bits_per_second", "link_latency_seconds", "region_table")
+            changes = dict.fromkeys(reset) | {"upload_copies": 0} | changes
         changed = replace(self, **changes)
         if "sources" in changes:
             return changed
@@ -321,7 +360,7 @@ def _declared() -> Iterator[tuple[str, Input]]:
             continue
         kind, declaration = get_args(hints[declared.name])
         plain = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-        allowed = tuple(t for t in plain if t in (int, float, str, bool))
+        allowed = tuple(t for t in plain if t in (int, float, str, bool, date))
         yield (
             declared.name,
             replace(
@@ -351,43 +390,3 @@ def check_name(name: str) -> None:
     """Raise UnknownName unless a plan has such an input."""
     if name not in NAMES:
         raise UnknownName("input of a study", name, NAMES, "`pqchain study --inputs`.")
-
-
-def _wrong_combinations(plan: Plan) -> list[Problem]:
-    data, parity, nodes, signer = plan.data_chunks, plan.parity_chunks, plan.nodes, plan.signer
-    is_modelled = signer != "software"
-    has_falcon = any(plan.algorithm(name).family == "Falcon" for name in plan.names)
-    rules = (
-        (plan.delegates > nodes, "delegates",
-         f"delegates must be at most nodes, {nodes}; got {plan.delegates}. 0 means all nodes."),
-        (data + parity > 255, "data_chunks",
-         "data_chunks and parity_chunks must be at most 255 together, the limit of GF(256); got "
-         f"{data} and {parity}."),
-        (data + parity > nodes, "data_chunks",
-         f"data_chunks and parity_chunks must be at most {nodes} together, so that each node has "
-         f"one chunk; got {data + parity}."),
-        (plan.vote_phases > 0 and plan.law == "paper-serial", "vote_phases",
-         f"vote_phases must be 0 with paper-serial, which has no votes; got {plan.vote_phases}."),
-        (0 < plan.phase_b_days < plan.phase_a_days, "phase_b_days",
-         f"phase_b_days must be at least phase_a_days, {plan.phase_a_days:g}; got "
-         f"{plan.phase_b_days:g}."),
-        (plan.signatures > 1 and not plan.envelope_bytes, "signatures",
-         "signatures must be 1 with pqchain's encoding, which has one; got "
-         f"{plan.signatures:g}. Give envelope_bytes."),
-        (bool(plan.block_weight) and plan.witness_discount > plan.block_weight, "block_weight",
-         f"block_weight must be at least the weight of a byte, {plan.witness_discount:g}; got "
-         f"{plan.block_weight:g}."),
-        (plan.verification_gas > 0 and not plan.baseline, "verification_gas",
-         "verification_gas must be 0 without a baseline, whose time prices a verification; got "
-         f"{plan.verification_gas:g}."),
-        (plan.final_blocks > 0 and not plan.block_seconds, "final_blocks",
-         "final_blocks must be 0 where block_seconds is 0, because blocks wait for finality; got "
-         f"{plan.final_blocks:g}."),
-        (plan.most_votes > 0 and not plan.votes_per_block, "most_votes",
-         f"most_votes must be 0 where votes_per_block is 0; got {plan.most_votes:g}."),
-        (is_modelled and not has_falcon, "signer",
-         f'signer must be "software" without a Falcon scheme; got {signer!r}.'),
-        (is_modelled and plan.signing_factor != 1.0, "signing_factor",
-         f"signing_factor must be 1 with the signer {signer}; got {plan.signing_factor:g}."),
-    )  # fmt: skip
-    return [Problem(name, message) for is_wrong, name, message in rules if is_wrong]

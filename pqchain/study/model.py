@@ -259,12 +259,13 @@ class Model:
 
     @property
     def proof_seconds(self) -> float:
-        """Fixed time to verify the bundle of a block; 0 without a bundle."""
-        return self.bundle.fixed_seconds if self.bundle else 0.0
+        """Time to verify the bundle of a full block, once; 0 without a bundle."""
+        return self.bundle.seconds(self.count * self.plan.signatures) if self.bundle else 0.0
 
     def final(self, signatures: float) -> float:
         """Return the time from proposal to finality of a block with this many signatures."""
-        seconds = chain.final_seconds(self.scenario, signatures) + self.proof_seconds
+        seconds = chain.final_seconds(self.scenario, signatures)
+        seconds += self.bundle.seconds(signatures) if self.bundle else 0.0
         votes = chain.vote_verify_seconds(self.plan, self.row, self.costs)
         # Plain votes are part of the consensus run; aggregates delay the block by themselves.
         if self.plan.vote_aggregation == "plain" or math.isnan(votes):
@@ -280,10 +281,15 @@ class Model:
             return math.nan
         lengths = dict(distribution(baseline.algorithm, baseline.signature_bytes))
         # Without registration every signature of a transaction spends from an account and moves it.
-        moving, accounts = plan, plan.signatures
+        moving, accounts, state_gas = plan, plan.signatures, 0.0
         if plan.moves_register:
             moving, accounts = replace(plan, data_bytes=row.public_key_bytes), 1.0
+            state_gas = plan.state_gas * row.public_key_bytes
+        if not plan.separate_state_gas:
+            moving = replace(moving, execution_gas=plan.execution_gas + state_gas)
         allowed = chain.per_block(plan, chain.use(moving, baseline, lengths, baseline), 0.0)
+        if plan.separate_state_gas and state_gas:
+            allowed["state gas"] = math.floor(plan.block_gas / state_gas)
         return accounts * allowed[chain.binding(allowed)] or math.nan
 
     @cached_property

@@ -74,6 +74,7 @@ def markup(analysis: Analysis) -> str:
         html.element("p", QUESTION, class_="byline"),
         html.element("div", html.bullets(answer), class_="verdict", role="status"),
         html.element("p", times, class_="byline"),
+        html.element("p", text.status(plan), class_="byline"),
     )
     sections = [html.section(name, *part) for name, part in parts.items()]
     contents = [(name, title) for name, (title, *_) in parts.items()]

@@ -35,7 +35,10 @@ class Prover:
     """(signatures, bytes of the proof) by signatures."""
     merge_seconds: float | None
     """Time to merge two proofs; None if not published."""
-    verify_seconds: float | None
+    verifications: tuple[tuple[float, float], ...]
+    """(signatures, seconds) to verify a proof, by signatures; empty if not published."""
+    signature_bytes: float | None
+    """Length of a signature of the instance that it was measured with; None if not published."""
     memory_bytes: float | None
     machine: str
     commit: str
@@ -61,24 +64,37 @@ class Prover:
         known, sizes = zip(*self.proofs, strict=True)
         return float(np.interp(signatures, known, sizes))
 
+    def verify_seconds(self, signatures: float) -> float:
+        """Return the time to verify a proof of this many signatures; NaN if not published.
+
+        One published time holds for every number. Several are interpolated, and outside their range
+        the time is proportional to the number, as it nearly is within the range.
+        """
+        if not self.verifications:
+            return math.nan
+        known, seconds = zip(*self.verifications, strict=True)
+        nearest = min(max(signatures, known[0]), known[-1])
+        scale = signatures / nearest if len(known) > 1 else 1.0
+        return scale * float(np.interp(nearest, known, seconds))
+
 
 def read(path: Path) -> Prover:
     """Read a prover from a TOML file. Raises DataError."""
     # Measurements that the source does not publish are None.
-    facts: dict[str, Any] = dict.fromkeys(_MEASURED)
+    facts: dict[str, Any] = dict.fromkeys(_MEASURED) | {"verifications": []}
     facts |= {"name": path.stem, **installation.read_toml(path)}
     if set(facts) != _FIELDS:
         wrong = ", ".join(sorted(set(facts) ^ _FIELDS))
         raise DataError(f"{path} must have the fields of data/provers; missing or unknown: {wrong}")
     try:
-        for key in ("rates", "proofs"):
+        for key in _PAIRS:
             facts[key] = tuple(sorted(_pair(*pair) for pair in facts[key]))
         for key in _MEASURED:
             facts[key] = facts[key] if facts[key] is None else _pair(facts[key], 0)[0]
     except (TypeError, ValueError, OverflowError) as error:
         message = f"{path}: {key} must have its form in data/provers; got {facts[key]!r} ({error})"
         raise DataError(message) from error
-    for key in _FIELDS - {"rates", "proofs", *_MEASURED}:
+    for key in _FIELDS - {*_PAIRS, *_MEASURED}:
         if not isinstance(facts[key], str):
             raise DataError(f"{path}: {key} must be a string; got {facts[key]!r}")
     if not facts["proofs"]:
@@ -87,7 +103,8 @@ def read(path: Path) -> Prover:
 
 
 _FIELDS = {declared.name for declared in fields(Prover)}
-_MEASURED = ("merge_seconds", "verify_seconds", "memory_bytes")
+_PAIRS = ("rates", "proofs", "verifications")
+_MEASURED = ("merge_seconds", "signature_bytes", "memory_bytes")
 
 
 def _pair(first: float, second: float) -> tuple[float, float]:

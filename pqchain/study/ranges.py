@@ -28,6 +28,7 @@ _REQUIRES = {
     "floor_gas": "block_gas", "signatures": "envelope_bytes", "framing_bytes": "envelope_bytes",
     "vote_aggregates": "votes_per_block", "votes_in_block": "votes_per_block",
     "vote_bytes": "votes_per_block", "vote_signature_bytes": "votes_per_block",
+    "voting_gas": "block_gas",
 }  # fmt: skip
 
 # A whole number with at most this many possible values has all of them.

@@ -110,8 +110,9 @@ def parse(text: str, name: str) -> Plan:
 
 def observation(row: Mapping[str, Any]) -> Observation:
     """Return the observation that a TOML table [[observed]] describes. Raises UsageError."""
-    values = {"set": {}, "algorithm": "", **row}
-    expected: dict[str, Any] = dict.fromkeys(("quantity", "algorithm", "source", "date"), str)
+    values = {"set": {}, "algorithm": "", "dependence": "", **row}
+    texts = ("quantity", "algorithm", "source", "date", "dependence")
+    expected: dict[str, Any] = dict.fromkeys(texts, str)
     expected |= {"value": (int, float), "set": Mapping}
     if wrong := sorted(set(values) ^ set(expected)):
         raise UsageError(
@@ -133,7 +134,7 @@ def observation(row: Mapping[str, Any]) -> Observation:
     algorithm = values["algorithm"] and algorithms.get(values["algorithm"]).name
     for name in values["set"]:
         check_name(name)
-    origin = (values["source"], values["date"], values["set"])
+    origin = (values["source"], values["date"], values["set"], values["dependence"])
     return Observation(values["quantity"], algorithm, float(values["value"]), *origin)
 
 
@@ -181,11 +182,14 @@ def _line_numbers(text: str) -> dict[tuple[str, str], int]:
 def _unknown(section: str, key: str) -> str:
     if key in INPUTS:
         return f"{key} belongs in [{INPUTS[key].table}], not in [{section}]"
-    return f"unknown input {key!r}{_near(key)}"
+    return f"unknown input {key!r}{_near(key, section)}"
 
 
-def _near(key: str) -> str:
-    near = difflib.get_close_matches(key, INPUTS, n=2, cutoff=0.5)
+def _near(key: str, section: str = "") -> str:
+    # An author knows the table of an input better than its name.
+    beside = [name for name, row in INPUTS.items() if row.table == section]
+    near = difflib.get_close_matches(key, beside, n=2, cutoff=0.5)
+    near = near or difflib.get_close_matches(key, INPUTS, n=2, cutoff=0.5)
     if not near:
         return "; see `pqchain study --inputs`"
     named = [f"{name} ({INPUTS[name].unit})" if INPUTS[name].unit else name for name in near]

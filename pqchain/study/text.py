@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from pqchain import figures, schemes
+from pqchain import algorithms, figures, schemes
 from pqchain.figures import MISSING, Figure, Kind, Unit, humanize, percent
 from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table
-from pqchain.study import aggregation, validation
-from pqchain.study.checking import REQUIRED
+from pqchain.study import aggregation, chain, validation
+from pqchain.study.checking import NETWORK, REQUIRED
 from pqchain.study.figures import QUANTITIES
 from pqchain.study.inputs import INPUTS, Plan
 from pqchain.study.provers import CITED, PROVERS
@@ -23,10 +23,36 @@ def spread(findings: Findings) -> str:
     return f"intervals: nine of ten of {findings.draws} draws of network and times"
 
 
+def status(plan: Plan) -> str:
+    """Return a sentence with the date of a plan's sources, and until when its rules hold."""
+    if plan.checked is None:
+        return "Inputs are not dated."
+    until = "rules in force then, status unknown after that date"
+    if plan.valid_until is not None and plan.valid_until < plan.checked:
+        until = f"rules in force until {plan.valid_until}"
+    elif plan.valid_until is not None:
+        until = f"rules valid until {plan.valid_until}, status unknown after that date"
+    return f"Sources read on {plan.checked}; {until}."
+
+
 def warnings(findings: Findings) -> list[str]:
-    """Return warnings: a busy machine, or a model that differs much from observations."""
+    """Return warnings: broken schemes, a busy machine, a model that differs from observations."""
     measured = [f"Warning: {warning}." for warning in findings.warnings]
-    return [*measured, *validation.large_errors(findings.calibration)]
+    attacks = algorithms.cautions(findings.plan.names)
+    instance = _other_instance(findings.plan)
+    return [*attacks, *instance, *measured, *validation.large_errors(findings.calibration)]
+
+
+def _other_instance(plan: Plan) -> list[str]:
+    """Return a warning if the prover of votes was measured with signatures of another length."""
+    prover, length = PROVERS.get(plan.vote_aggregation), plan.vote_signature_bytes
+    if prover is None or prover.signature_bytes in (None, length) or not length:
+        return []
+    return [
+        f"Votes have signatures of {figures.BYTES.text(length, exact=True)}, and {prover.name} was "
+        f"measured with signatures of {figures.BYTES.text(prover.signature_bytes, exact=True)}: "
+        "rate and proofs are of another instance of the scheme."
+    ]
 
 
 def conclusions(findings: Findings) -> list[str]:
@@ -67,7 +93,27 @@ def conclusions(findings: Findings) -> list[str]:
         )
     if plan.baseline and best and best not in refused:
         sentences.append(_from_baseline(findings, best))
-    return sentences
+    return [*sentences, *_proof_price(findings)]
+
+
+def _proof_price(findings: Findings) -> list[str]:
+    """Return a sentence on the gas that verifies a full block's proof, and where it is all gas."""
+    plan = findings.plan
+    if not (plan.bundled and plan.block_gas and plan.baseline and plan.verification_gas):
+        return []
+    bundle = chain.bundle_of(plan, plan.bundled, findings.costs)
+    count = findings.figures[plan.bundled]["transactions_per_block"].value
+    if bundle is None or bundle.prover is None or not count:
+        return []
+    seconds = bundle.prover.verify_seconds(count * plan.signatures)
+    # The time whose price, relative to the baseline's, is the gas of a whole block.
+    whole = plan.block_gas * findings.costs[plan.baseline].verify_seconds / plan.verification_gas
+    known = f"{figures.SECONDS.text(seconds)}, {seconds / whole:.0%} of its gas"
+    return [
+        f"Verification of the proof of a full block: "
+        f"{known if seconds == seconds else 'not published, counted as 0'}. "
+        f"At {figures.SECONDS.text(whole)} it would use all gas of the block ({CITED})."
+    ]
 
 
 def _from_baseline(findings: Findings, best: str) -> str:
@@ -89,7 +135,10 @@ def text(findings: Findings) -> str:
 
 def parts(findings: Findings) -> list[str | Table]:
     """Return the conclusions as text, followed by the tables."""
-    head = f"{findings.plan.title}\ntimes: {findings.costs.source}; {spread(findings)}\n"
+    head = (
+        f"{findings.plan.title}\n{status(findings.plan)}\n"
+        f"times: {findings.costs.source}; {spread(findings)}\n"
+    )
     trees = trees_table(findings.plan)
     return [
         "\n".join([head, *warnings(findings), *conclusions(findings)]),
@@ -107,14 +156,19 @@ def calibration_table(frame: pd.DataFrame) -> Table:
         unit = Unit(row["unit"])
         origin = filter(None, (row["source"], row["date"], row["settings"]))
         compared = (_cell(row["model"], unit), _cell(row["observed"], unit), _error(row["error"]))
-        rows.append([_named(row["quantity"]), row["algorithm"], *compared, ", ".join(origin)])
+        # A row without a number is not a test, either; its origin says why.
+        test = f"no: {row['dependence']}" if row["dependence"] else "yes"
+        test = test if row["observed"] == row["observed"] else ""
+        named = [_named(row["quantity"]), row["algorithm"]]
+        rows.append([*named, *compared, test, ", ".join(origin)])
     return Table(
         columns=[
             Column("figure"), Column("algorithm"), Column("model", numeric=True),
-            Column("observed", numeric=True), Column("error", numeric=True), Column("observed by"),
+            Column("observed", numeric=True), Column("error", numeric=True), Column("a test"),
+            Column("observed by"),
         ],
         rows=rows,
-        caption="The model compared with the chain of today.",
+        caption="The model compared with observations of the chain.",
         source=[Kind.MODELLED, Kind.CITED],
         style="figures",
     )  # fmt: skip
@@ -178,7 +232,7 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
         unit = QUANTITIES[quantity].unit if quantity in QUANTITIES else Unit.of(quantity, "")
         unit = unit if quantity in QUANTITIES or unit else figures.RATIO
         compared = (_cell(row["predicted"], unit), _cell(row["outcome"], unit))
-        origin = f"{row['source']} ({row['date']}); {row['kind']}"
+        origin = f"{row['source']} ({row['date']}, read on {row['checked']}); {row['kind']}"
         named = f"{humanize(quantity)}, {row['algorithm']}"
         error = _error(row["error"])
         rows.append([row["chain"], named, *compared, error, row["decided_by"], origin])
@@ -190,7 +244,7 @@ def outcomes_table(frame: pd.DataFrame) -> Table:
         ],
         rows=rows,
         caption="Published outcomes of chains, and the predictions of a study from their plans. "
-        "Nothing is fitted.",
+        "No input is fitted to a measured outcome; arithmetic of a chain's makers tests nothing.",
         source=[Kind.MODELLED, Kind.CITED],
         style="figures",
     )  # fmt: skip
@@ -306,7 +360,9 @@ def input_help() -> list[tuple[str, str, str, str, str]]:
     for name, row in INPUTS.items():
         default = "none" if row.default == {} else str(row.default)
         if row.default in (REQUIRED, None):
-            default = "the law's" if row.default is None else "needed"
+            default = "needed" if row.default is REQUIRED else "none"
+        if name in NETWORK and row.default is None:
+            default = "the law's"
         key = "SCHEME" if name == "migration" else name
         rows.append((row.table, key, row.unit, row.about, default))
     rows += [("[scheme]", *field, "none") for field in schemes.TABLE]

@@ -1,7 +1,7 @@
 """Comparison of the model with observations of existing chains.
 
-No input is fitted. If an input and an observation have the same source, the sources of the plan
-say so.
+An observation that is arithmetic of the plan's own inputs, or to which an input was fitted, states
+this as its dependence and tests nothing. No input is fitted to any other observation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CALIBRATION = Contract.of(
     "study-calibration",
     ("str", "quantity algorithm unit"),
     ("float64", "model observed error"),
-    ("str", "settings date source"),
+    ("str", "settings date source dependence"),
 )
 
 FAR = 0.25
@@ -32,8 +32,8 @@ EXPECTED = ("throughput", "block bytes", "vote bytes", "time to final")
 _EXPECTED_OF = {
     "capacity_per_second": "throughput", "sustained_per_second": "throughput",
     "transactions_per_block": "throughput", "full_block_bytes": "block bytes",
-    "vote_bytes_per_block": "vote bytes", "rule_seconds": "time to final",
-    "final_seconds": "time to final",
+    "vote_bytes_per_block": "vote bytes", "consensus_bytes_per_block": "vote bytes",
+    "rule_seconds": "time to final", "final_seconds": "time to final",
 }  # fmt: skip
 
 
@@ -42,7 +42,8 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
 
     Columns: quantity (a figure, or one of EXPECTED without an observation), algorithm, unit, model,
     observed (NaN if missing), error (model / observed - 1), settings (inputs that had other
-    values at the time), date, source.
+    values at the time), date, source, dependence (what the observation shares with the inputs, so
+    that the row tests nothing; "" if it is a test).
     """
     rows: list[tuple[Any, ...]] = []
     for observed in plan.observed:
@@ -54,22 +55,22 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
         unit = str(QUANTITIES[observed.quantity].unit)
         error = value / observed.value - 1
         text = ", ".join(f"{name}={setting:g}" for name, setting in observed.settings.items())
-        origin = (text, observed.date, observed.source)
+        origin = (text, observed.date, observed.source, observed.dependence)
         rows.append((observed.quantity, algorithm, unit, value, observed.value, error, *origin))
     present = {_EXPECTED_OF.get(observed.quantity) for observed in plan.observed}
     # A missing observation gets a row, to show what was not compared.
     for name in EXPECTED:
         if name not in present:
             missing = [math.nan] * 3
-            rows.append((name, plan.baseline, "", *missing, "", "", "no cited observation"))
+            rows.append((name, plan.baseline, "", *missing, "", "", "no cited observation", ""))
     return CALIBRATION.frame(rows)
 
 
 def large_errors(frame: pd.DataFrame) -> list[str]:
-    """Return a warning for each relative error above FAR, or for a plan without observations."""
-    observed = frame[frame["observed"].notna()]
+    """Return a warning for each large error of a test, or one for a plan without any test."""
+    observed = frame[frame["observed"].notna() & (frame["dependence"] == "")]
     if observed.empty:
-        return ["Not calibrated: no observation of such a chain is cited."]
+        return ["Not calibrated: no independent observation of such a chain is cited."]
     return [
         f"Calibration: the model's {row['quantity'].replace('_', ' ')} with {row['algorithm']} is "
         f"{row['error']:+.0%} from the observed value ({row['date']})."

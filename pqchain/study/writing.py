@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from datetime import date
 from typing import Any
 
 from pqchain.costs import GIVEN, Costs
@@ -147,6 +148,8 @@ def _value(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, str):
         return _text(value)
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, Mapping):
         return f"{{ {', '.join(_entries(value))} }}"
     if isinstance(value, (tuple, list)):

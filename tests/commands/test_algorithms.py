@@ -31,6 +31,20 @@ def test_text_output_is_aligned_with_notes_on_stderr(capsys):
     assert "Sizes in bytes" in captured.err
 
 
+def test_attacks_and_versions_are_shown(capsys):
+    assert main(["algorithms", "--family", "MAYO"]) == 0
+    captured = capsys.readouterr()
+    assert "candidate, broken (set of round 2)" in captured.out
+    assert captured.err.count("MAYO-2 (round 2): broken. ") == 1
+    assert "MAYO-1 (round 2): warning. " in captured.err
+    assert main(["algorithms", "--family", "MAYO", "--json"]) == 0
+    records = {record["name"]: record for record in json.loads(capsys.readouterr().out)}
+    assert "ePrint 2025/1143" in records["MAYO-2"]["broken"]
+    assert records["MAYO-2"]["title"] == "MAYO-2 (round 2)"
+    assert records["MAYO-3"]["broken"] == records["MAYO-3"]["warning"] == ""
+    assert records["MAYO-3"]["checked"] == "2026-11-23"
+
+
 def test_implementations_show_their_availability(capsys):
     assert main(["algorithms", "--implementations", "--json"]) == 0
     records = json.loads(capsys.readouterr().out)

@@ -153,3 +153,26 @@ def test_classical_schemes_have_no_nist_level() -> None:
     """The registry and the table of operations once disagreed about secp256k1."""
     for row in pq.algorithms.ALGORITHMS.values():
         assert (row.nist_level == 0) == (not row.family_facts.post_quantum)
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(
+    "words",
+    [
+        "bench --algorithm MAYO-2 --operation verify", "gas --algorithm MAYO-2 --rounds 2",
+        "chain --algorithm MAYO-2 --transactions 5", "chain --algorithm MAYO-2,Hawk-512",
+        "consensus --algorithm MAYO-2 --costs measured --nodes 8",
+    ],
+)  # fmt: skip
+def test_broken_scheme_is_never_shown_without_its_attack(words: str, capsys) -> None:
+    assert cli.main([*words.split(), *(["--preset", "quick"] * ("gas" not in words))]) == 0
+    captured = capsys.readouterr()
+    assert (captured.out + captured.err).count("MAYO-2 (round 2): broken. ") == 1
+
+
+def test_plot_of_a_broken_scheme_is_never_saved_without_its_attack(tmp_path, capsys) -> None:
+    words = ["plot", "sizes", "--output", str(tmp_path / "sizes.svg"), "--algorithm"]
+    assert cli.main([*words, "MAYO-2,Falcon-512"]) == 0
+    assert capsys.readouterr().err.count("MAYO-2 (round 2): broken. ") == 1
+    assert cli.main([*words, "Falcon-512"]) == 0
+    assert "broken" not in capsys.readouterr().err

@@ -26,7 +26,22 @@ def test_doctor_checks_everything():
     libraries = {row.name for row in rows if row.library}
     on_request = {row.name for row in rows if row.setting}
     assert libraries - on_request < names
-    assert {"numpy", "coincurve", "liboqs-python", "pynq", "cmake", "published tables"} < names
+    assert {
+        "numpy",
+        "coincurve",
+        "liboqs-python",
+        "pynq",
+        "cmake",
+        "published tables",
+        "schemes",
+    } < names
+
+
+def test_known_attacks_are_reported_with_their_date():
+    finding = found("schemes")
+    assert finding.healthy
+    assert "checked on 2026-11-23; broken: MAYO-2 (round 2), Hawk-512" in finding.detail
+    assert "warning: MAYO-1 (round 2)" in finding.detail
 
 
 def test_missing_parts_state_what_they_disable():

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pqchain.consensus.network import NAMES, Network, SerialLaw, ServiceTimes
+from pqchain.consensus.network import NAMES, REGIONS, Network, SerialLaw, ServiceTimes
 from pqchain.consensus.scenario import Faults, Layout, Scenario
 from pqchain.costs import Costs, CostTable
 
@@ -65,6 +65,7 @@ def networks(draw: st.DrawFn) -> Network:
         contention_seconds=draw(st.sampled_from([0.0, 5e-4])),
         peers=draw(st.integers(1, 8)),
         world=draw(st.booleans()),
+        region_table=draw(st.sampled_from(list(REGIONS))),
         processors=draw(st.integers(1, 5)),
         service_times=draw(
             st.sampled_from([_FREE, ServiceTimes(), ServiceTimes(byte_seconds=1e-7)])

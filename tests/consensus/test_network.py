@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -261,14 +262,34 @@ def test_networks_have_the_laws_of_their_names() -> None:
     assert growth("mesh", vote_phases=0) == 1.0
 
 
-def test_region_delays_are_symmetric_and_complete() -> None:
-    matrix = np.array([region["latency_milliseconds"] for region in network.REGIONS])
+@pytest.mark.parametrize("year", network.REGIONS)
+def test_region_delays_are_symmetric_and_complete(year: Any) -> None:
+    table = network.REGIONS[year]
+    matrix = np.array([region["latency_milliseconds"] for region in table])
     assert np.array_equal(matrix, matrix.T)
-    expected = [region["share"] for region in network.REGIONS]
+    expected = [region["share"] for region in table]
     assert sum(expected) == pytest.approx(1.0, abs=1e-3)
-    regions = single_view(scenario(nodes=4096, network=named("regions"))).regions
+    regional = named("regions", region_table=year)
+    regions = single_view(scenario(nodes=4096, network=regional)).regions
     shares = np.bincount(regions, minlength=6) / 4096
     assert shares == pytest.approx(expected, abs=0.03)
+
+
+def test_regions_of_2026_are_the_default_and_closer_than_those_of_2019() -> None:
+    assert named("regions").region_table == named("gossip", world=True).region_table == "2026"
+    now, before = (network.REGIONS[year] for year in ("2026", "2019"))
+    assert [region["name"] for region in now] == [region["name"] for region in before]
+    # Fractions of a millisecond count: 62.0 and 18.6 ms from North America, 124 and 32 in 2019.
+    for year, expected in (("2026", [18_600, 62_000]), ("2019", [32_000, 124_000])):
+        times = network.link_times(named("regions", region_table=year), (1, 1, 1))
+        assert (times.latency_ns[1, 0, :2] // 1000).tolist() == expected
+    ratio = np.divide(*([r["latency_milliseconds"] for r in table] for table in (before, now)))
+    assert np.median(ratio) == pytest.approx(2.2, abs=0.05)
+
+
+def test_unknown_region_tables_are_rejected() -> None:
+    with pytest.raises(UnknownName, match="region_table '2020'"):
+        named("regions", region_table="2020")
 
 
 def test_network_names_are_accepted_and_others_rejected() -> None:
@@ -295,6 +316,13 @@ def test_network_names_are_accepted_and_others_rejected() -> None:
         ("regions", {"rate_bits_per_second": 1e6}, r"of regions .*; got rate_bits_per_second"),
         ("gossip", {"gap_seconds": 1e-3}, r"of gossip .*; got gap_seconds"),
         ("star", {"world": True, "peers": 2}, r"of star .*; got peers, world"),
+        ("mesh", {"region_table": "2019"}, r"of mesh .*; got region_table"),
+        ("gossip", {"region_table": "2019"}, r"of gossip must .*; got region_table"),
+        (
+            "gossip",
+            {"world": True, "latency_seconds": 0.1},
+            r"of gossip with world must .*region_table.*; got latency_seconds",
+        ),
     ],
 )
 def test_parameters_of_other_networks_are_rejected(

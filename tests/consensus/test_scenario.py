@@ -188,7 +188,7 @@ def test_defaults_are_the_papers_setting() -> None:
 
 def test_identifiers_of_stored_results_stay_the_same() -> None:
     assert Scenario(algorithm="Falcon-512", costs=PAPER).identifier == (
-        "6de859161815799213b648ca7ce77f29540aab2fbec2a215051c9fa870900888"
+        "98f65bcf12bb6d2d12c7690f99fd9ae6d31cfc792fcf3f015177bc8db7d378be"
     )
 
 

@@ -108,6 +108,20 @@ def test_latex_is_compiled_by_pdflatex(tmp_path):
     assert completed.returncode == 0, completed.stdout[-2000:]
 
 
+def test_pages_and_papers_state_attacks_on_the_named_schemes():
+    """In a cell, a heading or a group of headings; other tables end without such a line."""
+    columns = [Column("algorithm"), Column("MAYO-2"), Column("median", "Hawk-512")]
+    attacked = Table(columns=columns, rows=[["Rainbow-I-Classic", "x", Shown("OV-Is", "shown")]])
+    starts = ("MAYO-2 (round 2): broken", "Hawk-512: broken", "Rainbow-I", "OV-Is (round 2): warn")
+    assert [line.startswith(start) for line, start in zip(attacked.cautions, starts, strict=True)]
+    for start in starts:
+        assert start in str(attacked.html())
+    assert "% MAYO-2 (round 2): broken" in attacked.latex()
+    # Commands write them to stderr, once for all tables.
+    assert "broken" not in attacked.text()
+    assert Table(columns=[Column("ML-DSA-44")], rows=[["MAYO-3"]]).cautions == []
+
+
 def test_records_are_json_with_unformatted_values():
     records = table().records()
     assert records[0] == {

@@ -6,6 +6,7 @@ import pytest
 
 from pqchain.algorithms import get
 from pqchain.costs import Costs, CostTable
+from pqchain.errors import DataError
 from pqchain.study import analysis
 from pqchain.study.text import outcomes_table
 from tests.study.plans import COSTS
@@ -31,10 +32,21 @@ def test_validation_reports_exact_bytes_and_errors():
     assert predicted.loc[("bsc", "transaction_bytes", "ML-DSA-44"), "error"] == pytest.approx(
         2465 / 2500 - 1
     )
-    # The model overestimates the measured capacity of the BNB chain.
-    assert predicted.loc[("bsc", "capacity_per_second", "ML-DSA-44"), "error"] > 0.25
+    # Full blocks with ML-DSA-44 must reach 20 validators within a slot: 2.8 MB.
+    spread = predicted.loc[("bsc", "capacity_per_second", "ML-DSA-44")]
+    assert spread["predicted"] == pytest.approx(0.45 * 1e9 / 8 / 20 / 2465 / 0.45, rel=0.001)
+    assert spread["error"] == pytest.approx(-0.155, abs=0.002)
+    # Gas of both schemes is of one machine; only the ratio of times is predicted.
     near = predicted.loc[("near", "verification_gas", "ML-DSA-65")]
-    assert near["predicted"] == pytest.approx(68_093_951_344 * 120 / 80)
+    assert near["predicted"] == pytest.approx(50.234e9 * 120 / 80)
+    assert near["outcome"] / 50.234e9 == pytest.approx(2.085, abs=0.001)
+
+
+def test_undated_outcome_is_rejected(monkeypatch):
+    undated = {key: value for key, value in analysis._FILES["near"].items() if key != "checked"}
+    monkeypatch.setitem(analysis._FILES, "near", undated)
+    with pytest.raises(DataError, match="must have checked, the date"):
+        analysis.trial_of("near")
 
 
 def test_every_outcome_and_input_has_a_source():

@@ -9,10 +9,12 @@ from pqchain.algorithms import get
 from pqchain.chain import encoding
 from pqchain.costs import AggregateCosts, Costs, CostTable
 from pqchain.errors import UsageError
+from pqchain.figures import SECONDS
 from pqchain.study import chain, load, plane, run, tornado
 from pqchain.study.figures import QUANTITIES, models
 from pqchain.study.inputs import Plan
 from pqchain.study.provers import CITED, PROVERS
+from pqchain.study.text import conclusions, warnings
 from tests.study.plans import COSTS, found, plan
 
 ECDSA = COSTS["ECDSA-secp256k1"]
@@ -27,14 +29,15 @@ def used(one: Plan, algorithm: str, lengths: dict[int, int] | None = None) -> ch
 def test_p2wpkh_weight_equals_bip_141():
     # 10 bytes, two inputs of 41 and outputs of 31 count four times; marker, flag and two
     # witnesses of 108 bytes once.
-    assert used(load("bitcoin"), "ECDSA-secp256k1").weight == 4 * (10 + 82 + 62) + 2 + 2 * 108
-    assert used(load("bitcoin"), "ECDSA-secp256k1").bytes == 10 + 82 + 62 + 2 + 2 * 108
+    two = load("bitcoin").with_(envelope_bytes=10 + 82 + 62, signatures=2.0)
+    assert used(two, "ECDSA-secp256k1").weight == 4 * (10 + 82 + 62) + 2 + 2 * 108
+    assert used(two, "ECDSA-secp256k1").bytes == 10 + 82 + 62 + 2 + 2 * 108
 
 
 def test_p2tr_key_path_spend_has_no_key():
     taproot = load("bitcoin").with_(
         baseline="Schnorr-secp256k1", key_mode="registered", envelope_bytes=10 + 82 + 86,
-        framing_bytes=3,
+        framing_bytes=3, signatures=2.0,
     )  # fmt: skip
     # A witness of 66 bytes: a count, a length, a signature of 64; outputs of 43 hold the key.
     assert used(taproot, "Schnorr-secp256k1").weight == 4 * (10 + 82 + 86) + 2 + 2 * 66
@@ -59,16 +62,61 @@ def test_ethereum_transfers_are_limited_by_gas():
         assert values["ECDSA-secp256k1"]["capacity_per_second"] == pytest.approx(rate, rel=0.01)
 
 
-def test_solana_packet_is_too_small_for_post_quantum_signatures():
+def test_v1_transactions_of_solana_hold_lattice_signatures():
     answer = found(load("solana").with_(nodes=16, delegates=16))
+    sphincs = "SPHINCS+-SHA2-128s-simple"
     assert answer.limits == {
-        "Ed25519": "gas", **dict.fromkeys(load("solana").algorithms, "packet"),
+        **dict.fromkeys(("Ed25519", *load("solana").algorithms), "gas"), sphincs: "packet",
+    }  # fmt: skip
+    # Compute units bind, and verification is a small part of them.
+    for name in ("ML-DSA-44", "Falcon-512", "Falcon-1024"):
+        capacities = answer.values[name], answer.values["Ed25519"]
+        ratio = capacities[0]["capacity_per_second"] / capacities[1]["capacity_per_second"]
+        assert 0.97 < ratio <= 1.0
+
+
+def test_votes_use_compute_of_their_block():
+    one = load("solana")
+    use = used(one, "Ed25519")
+    allowed = chain.per_block(one, use, 0.0)["gas"]
+    assert allowed == math.floor((50e6 - 1000 * 3428) / use.gas)
+    assert chain.per_block(one.with_(voting_gas=0.0), use, 0.0)["gas"] == math.floor(50e6 / use.gas)
+    # SIMD-0525 keeps the rate of compute units: half the slot has half of them.
+    before = load("solana-v0")
+    assert before.block_gas / before.block_seconds == one.block_gas / one.block_seconds
+
+
+def test_block_must_reach_its_peers_before_the_next_one():
+    one = plan(upload_copies=20, rate_bits_per_second=1e6, envelope_bytes=200, final_blocks=1.0)
+    use = used(one, "ML-DSA-44")
+    allowed = chain.per_block(one, use, 0.0)
+    sent = 1e6 * one.block_seconds / 8 / 20 - encoding.header_bytes()
+    assert allowed["spread"] == math.floor(sent / use.bytes) < allowed["bytes"]
+    half = chain.per_block(one.with_(upload_copies=40), use, 0.0)["spread"]
+    assert half == pytest.approx(allowed["spread"] / 2, abs=1)
+    # Votes in the block are sent with it.
+    votes = chain.per_block(one.with_(votes_in_block=True), use, 10_000.0)["spread"]
+    assert votes == math.floor((sent - 10_000) / use.bytes)
+    assert "spread" not in chain.per_block(one.with_(upload_copies=0), use, 0.0)
+    assert found(one).limits["ML-DSA-44"] == "spread"
+    with pytest.raises(UsageError, match="upload_copies must be 0 where block_seconds is 0"):
+        one.with_(block_seconds=0.0, final_blocks=0.0)
+    with pytest.raises(UsageError, match="upload_copies must be 0 with regions"):
+        one.with_(law="regions", upload_copies=20)
+    # A new network has no limit, as it has no rate, of the old one.
+    assert one.with_(law="mesh").upload_copies == 0
+
+
+def test_solana_packet_was_too_small_for_post_quantum_signatures():
+    answer = found(load("solana-v0").with_(nodes=16, delegates=16))
+    assert answer.limits == {
+        "Ed25519": "gas", **dict.fromkeys(load("solana-v0").algorithms, "packet"),
     }  # fmt: skip
     assert answer.values["Falcon-512"]["capacity_per_second"] == 0
     rows = answer.frame.set_index(["algorithm", "quantity"])
     assert "packet of 1232 bytes" in rows.loc[("Falcon-512", "capacity_per_second"), "source"]
     # A key that the chain already knows saves space.
-    known = found(load("solana").with_(nodes=16, delegates=16, key_mode="registered"))
+    known = found(load("solana-v0").with_(nodes=16, delegates=16, key_mode="registered"))
     assert known.limits["Falcon-512"] == "gas"
 
 
@@ -146,13 +194,13 @@ def test_plain_votes_have_one_signature_each():
 def test_bls_aggregate_has_one_signature_and_a_bit_for_each_voter():
     ethereum = load("ethereum")
     # notes.ethereum.org: an attestation of n voters has 236 bytes and n / 8 more.
-    assert chain.vote_bytes(ethereum, 655.0) == 2 * (236 + -(-31_250 // 8))
+    assert chain.vote_bytes(ethereum, 655.0) == 2 * (236 + -(-28_094 // 8))
     assert chain.vote_messages(ethereum) == 2
 
 
 def test_votes_of_lean_ethereum_without_aggregation_are_too_many():
     lean = load("ethereum-lean")
-    assert chain.plain_vote_bytes(lean, 655.0) == 4096 * (140 + 2536)
+    assert chain.plain_vote_bytes(lean, 655.0) == 4096 * (140 + 1208)
     proofs = chain.vote_bytes(lean, 655.0)
     assert proofs == 8 * (140 + 346_112 + 512)
     late = found(lean.with_(algorithms=("Falcon-512",), migration={}, most_votes=4.0)).values
@@ -185,7 +233,7 @@ def test_rates_are_interpolated_and_not_extrapolated():
     assert known.rate_per_second(5) == pytest.approx((90.9 + 270.3) / 2, rel=0.01)
     assert known.rate_per_second(64) == known.rate_per_second(16)
     with pytest.raises(UsageError, match="must have a published rate"):
-        PROVERS["labrador"].rate_per_second(8)
+        replace(known, rates=()).rate_per_second(8)
 
 
 AGGREGATES = AggregateCosts(
@@ -208,10 +256,10 @@ def test_block_has_one_proof_and_its_transactions():
     )  # fmt: skip
     got = models(one, COSTS)
     each = 200 + 897
-    count = (500_000 - encoding.header_bytes() - 74_000) // each
+    count = (500_000 - encoding.header_bytes() - 77_830) // each
     assert got["Falcon-512"]["transactions_per_block"] == count
-    assert got["Falcon-512"]["full_block_bytes"] == count * each + 74_000
-    assert got["Falcon-512"]["transaction_bytes"] == pytest.approx(each + 74_000 / count)
+    assert got["Falcon-512"]["full_block_bytes"] == count * each + 77_830
+    assert got["Falcon-512"]["transaction_bytes"] == pytest.approx(each + 77_830 / count)
     plain = models(one.with_(transaction_aggregation="plain"), COSTS)
     assert plain["Falcon-512"]["transactions_per_block"] < count
     for name in QUANTITIES:
@@ -219,7 +267,7 @@ def test_block_has_one_proof_and_its_transactions():
 
 
 def test_few_transactions_are_longer_with_a_proof():
-    """A proof of 74 kB is shorter than about 113 signatures of 655 bytes."""
+    """A proof of 78 kB is shorter than about 119 signatures of 655 bytes."""
     one = plan(block_bytes=150_000, envelope_bytes=200, algorithms=("Falcon-512",))
     proven = one.with_(transaction_aggregation="labrador")
     counts = [models(each, COSTS)["Falcon-512"]["transactions_per_block"]
@@ -271,7 +319,7 @@ def test_gas_of_an_aggregate_is_paid_once():
     got = models(one, TABLE)["BLS12-381"]
     ratio = 1 / COSTS["ECDSA-secp256k1"].verify_seconds
     data = 294 + 48 + 2
-    each = 21_000 + 67_300 + 16 * data + 3000 * 3e-4 * ratio
+    each = 21_000 + 66_900 + 16 * data + 3000 * 3e-4 * ratio
     assert got["transaction_gas"] == pytest.approx(each)
     fixed = 3000 * 1e-3 * ratio + 16 * 96
     assert got["transactions_per_block"] == (60e6 - fixed) // each
@@ -288,6 +336,40 @@ def test_bls_votes_cost_their_aggregates():
     assert got["final_seconds"] - without["final_seconds"] == pytest.approx(3e-3)
     slower = models(one, replace(TABLE, aggregates=replace(AGGREGATES, verify_seconds=2.0)))
     assert slower["Falcon-512"]["final_seconds"] > got["final_seconds"] + 3.9
+
+
+def test_published_verification_times_limit_the_gas_of_a_block():
+    """Without a time, the proof would cost only its bytes."""
+    known = PROVERS["labrador"]
+    assert known.verify_seconds(10_000) == 2.6492
+    assert known.verify_seconds(3500) == pytest.approx((0.7739 + 1.0321) / 2)
+    # Outside the published range proportional; a single time holds for every number.
+    assert known.verify_seconds(300) == pytest.approx(0.07739)
+    assert known.verify_seconds(20_000) == pytest.approx(2 * 2.6492)
+    assert PROVERS["risc-zero-slh-dsa"].verify_seconds(1) == 0.015
+    free = chain.Bundle(prover=replace(known, verifications=()))
+    one = load("ethereum").with_(algorithms=("Falcon-512",), transaction_aggregation="labrador")
+    row = chain.Use(bytes=1000.0, weight=4000.0, gas=50_000.0, most_bytes=1000.0)
+    limits = [
+        chain.per_block(one, row, 0.0, bundle, ECDSA)["gas"]
+        for bundle in (free, chain.Bundle(prover=known))
+    ]
+    left = one.block_gas - one.calldata_gas * 77_830
+    assert limits[0] == left // 50_000
+    each = 50_000 + one.verification_gas / ECDSA.verify_seconds * 0.7739 / 3000
+    assert limits[1] == left // each < limits[0]
+    assert free.seconds(300) == 0.0
+
+
+def test_votes_of_another_instance_than_the_provers_are_warned_of():
+    lean = load("ethereum-lean").with_(algorithms=("Falcon-512",), migration={})
+    other, same = (
+        " ".join(warnings(found(lean.with_(vote_signature_bytes=length))))
+        for length in (2536.0, 1171.0)
+    )
+    other = other.replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert "leanmultisig was measured with signatures of 1171 B" in other
+    assert "another instance" not in same
 
 
 def test_votes_follow_a_prover_with_stated_times():
@@ -334,10 +416,13 @@ def test_chain_with_one_proof_per_block_can_be_studied():
     answer = found(one)
     plain = found(one.with_(transaction_aggregation="plain"))
     assert answer.calibration.equals(plain.calibration)
-    assert (
-        answer.values["Falcon-512"]["capacity_per_second"]
-        > plain.values["Falcon-512"]["capacity_per_second"]
-    )
+    # The proof saves calldata, and its verification, at the plan's price, costs more than that.
+    count = answer.values["Falcon-512"]["transactions_per_block"]
+    assert count < plain.values["Falcon-512"]["transactions_per_block"]
+    whole = one.block_gas * ECDSA.verify_seconds / one.verification_gas
+    sentence = conclusions(answer)[-1]
+    assert f"{PROVERS['labrador'].verify_seconds(count) / whole:.0%} of its gas" in sentence
+    assert f"At {SECONDS.text(whole)} it would use all gas" in sentence
     assert len(tornado(one, COSTS, algorithm="ML-DSA-44"))
     winners = plane(one, COSTS, across_factors=(1.0,), upwards_factors=(1.0,))
     assert winners["winner"].tolist() == ["Falcon-512"]

@@ -1,5 +1,7 @@
 """Plans: inputs, defaults, sources, and problems reported together."""
 
+from datetime import date, datetime
+
 import pytest
 
 from pqchain.consensus import named
@@ -8,7 +10,7 @@ from pqchain.study import READY, Plan, load, ready
 from pqchain.study.checking import NETWORK, REQUIRED, ImpossiblePlan
 from pqchain.study.inputs import INPUTS, NAMES
 from pqchain.study.reading import parse
-from pqchain.study.text import input_help
+from pqchain.study.text import input_help, status
 from tests.study.plans import GOOD
 
 
@@ -106,7 +108,40 @@ def test_changing_law_or_regions_resets_the_network():
     world = plan.with_(world=True)
     assert world.peers == 3 and world.link_latency_seconds is None
     assert {*NETWORK} & world.unused == {"rate_bits_per_second", "link_latency_seconds"}
+    assert world.region_table == world.network.region_table == "2026"
+    before = world.with_(region_table="2019")
+    assert before.network.region_table == "2019"
+    assert before.with_(world=False).region_table is None
+    with pytest.raises(UsageError, match="region_table is not an input of gossip; leave it out"):
+        plan.with_(region_table="2019")
     with pytest.raises(UsageError, match="peers is not an input of mesh"):
         mesh.with_(peers=4)
     with pytest.raises(UsageError, match=r"link_latency_seconds must be .* got -1"):
         mesh.with_(link_latency_seconds=-1.0)
+
+
+@pytest.mark.parametrize("name", READY)
+def test_every_preset_is_dated(name):
+    plan = load(name)
+    assert plan.checked is not None
+    text = ready(name)
+    undated = "\n".join(line for line in text.splitlines() if not line.startswith("checked = "))
+    with pytest.raises(UsageError, match="checked must be the date on which the sources were read"):
+        parse(undated, f"{name}.toml")
+
+
+def test_dates_are_dates_in_order():
+    plan = load("bitcoin")
+    for wrong in ("2026-11-23", datetime(2026, 11, 23), 2026):
+        with pytest.raises(UsageError, match="checked must be a date such as 2026-11-23"):
+            plan.with_(checked=wrong)
+    undated = plan.with_(sources={}, checked=None, valid_until=None)
+    with pytest.raises(UsageError, match="valid_until must be left out without checked"):
+        undated.with_(valid_until=date(2026, 11, 22))
+    assert status(undated) == "Inputs are not dated."
+    dated = undated.with_(checked=date(2026, 11, 23))
+    assert status(dated).endswith("rules in force then, status unknown after that date.")
+    limited = dated.with_(valid_until=date(2026, 12, 31))
+    assert status(limited).endswith("valid until 2026-12-31, status unknown after that date.")
+    past = dated.with_(valid_until=date(2026, 8, 20))
+    assert status(past).endswith("read on 2026-11-23; rules in force until 2026-08-20.")

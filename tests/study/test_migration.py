@@ -63,8 +63,8 @@ def test_study_migrates_its_accounts():
     chain = load("bitcoin").with_(nodes=64, algorithms=("Falcon-512",))
     answer = found(chain.with_(moving_share=1.0, adoption_days=0.0))
     moving = answer.migration("Falcon-512")
-    # Two inputs of each transaction move: 9590 a block, where the literature's bound is 17,020.
-    assert moving.moves_per_block == pytest.approx(9590, abs=3)
+    # The 2.27 inputs of each transaction move, where the literature's bound is 17,020 a block.
+    assert moving.moves_per_block == pytest.approx(2.27 * 4050, abs=3)
     assert (moving.phase_a_days, moving.phase_b_days) == (1111.1, 1841.6)  # of BIP-361
     expected = answer.values["Falcon-512"]["migration_seconds"] / 86_400
     assert moving.least_days == pytest.approx(expected)

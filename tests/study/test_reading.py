@@ -94,3 +94,33 @@ def test_invalid_files_are_rejected(change, message):
 def test_file_is_read(tmp_path):
     (tmp_path / "my.toml").write_text(GOOD, encoding="utf-8")
     assert load(tmp_path / "my.toml") == parse(GOOD, "my.toml")
+
+
+def test_observation_may_depend_on_the_inputs():
+    text = (
+        GOOD
+        + """
+[[observed]]
+quantity = "transactions_per_block"
+value = 5
+source = "me"
+date = "2026"
+dependence = "the same bytes"
+"""
+    )
+    (seen,) = parse(text, "my.toml").observed
+    assert seen.dependence == "the same bytes"
+    (independent,) = parse(text.replace('dependence = "the same bytes"', ""), "my.toml").observed
+    assert independent.dependence == ""
+    assert "dependence of an observation must" in refused(text.replace('"the same bytes"', "1"))[0]
+
+
+def test_cited_sources_need_the_date_on_which_they_were_read():
+    cited = GOOD + '[sources]\nnodes = "me"\n'
+    (problem,) = refused(cited)
+    assert "line 2: checked must be the date on which the sources were read" in problem
+    dated = cited.replace("[chain]\n", "[chain]\nchecked = 2026-11-23\nvalid_until = 2026-12-31\n")
+    plan = parse(dated, "my.toml")
+    assert str(plan.checked) == "2026-11-23" and str(plan.valid_until) == "2026-12-31"
+    wrong = refused(dated.replace("2026-12-31", "2026-12-31T00:00:00"))
+    assert "valid_until must be a date such as 2026-11-23" in wrong[0]

@@ -1,5 +1,7 @@
 """Written plans read back unchanged."""
 
+from datetime import date
+
 import pytest
 
 from pqchain.costs import Costs
@@ -25,6 +27,7 @@ def test_unusual_text_and_user_schemes_round_trip():
         verify_seconds=1e-9, source="tab\t, and a backslash \\",
     )  # fmt: skip
     one = plan(title="a \x7f b # é", own_schemes=(mine,), algorithms=("Falcon-512", 'My "own"'))
+    one = one.with_(checked=date(2026, 11, 23), valid_until=date(2027, 1, 1))
     one = one.with_(sources={"nodes": "[a] = b"}, law="mesh", link_latency_seconds=0.25)
     assert parse(toml(one), "plan.toml") == one
 
