@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -151,6 +152,31 @@ def test_counted_transactions_are_judged_as_counts(frames):
     assert set(run.loc["throughput-follows-size", "verdict"]) == {"cannot be decided here"}
 
 
+def test_latencies_of_a_busy_machine_decide_nothing(frames):
+    run = judged(frames | {"run": frames["run"].assign(others_busy=0.5)})
+    words = run.groupby(level="claim_id")["verdict"].agg(set)
+    counted = ["more-transactions-with-smaller-signatures", "sphincs-fewest-transactions"]
+    assert list(words[counted]) == [{"holds"}] * 2
+    assert set().union(*words.drop(counted)) == {"cannot be decided here"}
+    reasons = run.drop(counted, level="claim_id")["evidence"]
+    assert reasons.str.contains("other programs used 50% of the processors").all()
+    idle = judged(frames | {"run": frames["run"].assign(others_busy=0.1)})
+    assert list(idle["verdict"]) == list(judged(frames)["verdict"])
+    copies = frames["run"][frames["run"]["exchange"] == plans.ALL_TO_ALL]
+    facts = judging.facts(frames | {"run": copies.assign(others_busy=0.5)})
+    assert "slowest" not in facts
+    assert facts["cause"] == reasons.iloc[0]
+
+
+def test_share_of_other_programs_excludes_the_delegates():
+    run = replace(run_of([0.01, 0.01]), machine_busy=0.75)
+    cpu = 0.01 * (os.cpu_count() or 1) / 2
+    heights = tuple(replace(height, cpu_seconds=cpu) for height in run.heights)
+    assert measured.others_busy(replace(run, heights=heights)) == pytest.approx(0.25)
+    assert measured.others_busy(replace(run, heights=heights, machine_busy=0.3)) == 0
+    assert np.isnan(measured.others_busy(run_of([0.01])))
+
+
 def test_delegation_is_judged_by_the_last_delivery(frames):
     verdicts = list(judging.judge_runs(frames["run"]))
     assert [verdict.word for verdict in verdicts] == ["holds", "holds"]
@@ -238,5 +264,6 @@ def test_one_cell_runs(monkeypatch):
     assert run.loc["all-to-all", "bytes"] > 3 * 45_000 > run.loc["broadcast", "bytes"]
     assert (run["latency_seconds"] > 0).all() and (run["cpu_seconds"] > 0).all()
     assert (run["predicted_latency_seconds"] > 0).all()
+    assert run["others_busy"].between(0, 1).all()
     # The clock of uvloop has whole milliseconds; the sums of two heights must not.
     assert (run["latency_seconds"].mul(2e9).round() % 1e6 > 0).any()

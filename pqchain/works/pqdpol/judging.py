@@ -35,6 +35,22 @@ COUNTED = "throughput_per_second*latency_seconds"
 """The transactions in a block as statements write them; runs count them."""
 
 
+MAX_OTHERS = 0.25
+"""Share of the processors used by other programs, our choice, above which runs decide nothing.
+
+Latencies of a busy machine follow its load, which changes between runs; the intervals of a run's
+heights do not show that.
+"""
+
+
+def _busy_reason(rows: pd.DataFrame) -> str:
+    """Return why other programs keep runs from deciding a statement; "" if they do not."""
+    others = rows["others_busy"].mean()
+    if not others > MAX_OTHERS:  # also if it is unknown (NaN)
+        return ""
+    return f"other programs used {others:.0%} of the processors during the runs"
+
+
 def judge_runs(run: pd.DataFrame) -> Iterator[Verdict]:
     """Judge the statement on delegation by the throughput of runs, once for each exchange."""
     frame = results.check(run, RUN)
@@ -48,6 +64,8 @@ def _judge_delegation(frame: pd.DataFrame) -> Verdict:
     )
     if len(few) < 2 or len(all_nodes) < 2:
         return Verdict(OPEN, "too few networks were run", Kind.RUN)
+    if reason := _busy_reason(pd.concat([few, all_nodes])):
+        return Verdict(OPEN, reason, Kind.RUN, _standing(all_nodes))
     # Over different transports or clocks the difference would not be that of the delegation.
     if len(pd.concat([few, all_nodes])[["kind", "transport"]].drop_duplicates()) > 1:
         return Verdict(OPEN, "the runs differ in their transport or clock", Kind.RUN)
@@ -109,11 +127,14 @@ def _reader(paper: Paper, table: pd.DataFrame) -> Reader:
         for row in table.to_dict("records")
     }
     columns = {name: name for name in QUANTITIES.values()} | {COUNTED: "transactions_per_block"}
-    standing = _standing(table)
+    standing, busy = _standing(table), _busy_reason(table)
 
     def read(name: str, quantity: str, implementation: str) -> Number:
         if name not in rows:
             raise Undecided(f"{name} was not run")
+        # A count does not depend on the load.
+        if busy and quantity != COUNTED:
+            raise Undecided(busy)
         row, column = rows[name], columns[quantity]
         half = float(row[f"{column}_half_width"])
         return Number(float(row[column]), half, half, Unit.of(column), standing)
@@ -189,7 +210,7 @@ FACT_NAMES = (
     *(f"share_{name}" for name in AMOUNTS),
     "run_schemes", "run_most", "cause", "host_fitted", "host_runs", "host_low", "host_high",
     "host_median", "host_one_low", "host_one_high", "quickest", "slowest", "voters", "heights",
-    "shares_runs", "shares_nodes",
+    "others", "shares_runs", "shares_nodes",
 )  # fmt: skip
 
 
@@ -202,7 +223,8 @@ def facts(frames: Frames) -> dict[str, Any]:
         "run_most": table["nodes"].max(),
         "heights": run["heights"].max(),
         "voters": run.loc[run["setting"].isin((FEW_VOTE, FEW_VOTE + VIRTUAL)), "delegates"].max(),
-        "cause": explain_growth(growth),
+        "cause": _busy_reason(table) or explain_growth(growth),
+        "others": _percent(table["others_busy"].mean()),
     }
     for row in growth.to_dict("records"):
         if row["setting"] in _SETTINGS:
@@ -210,6 +232,10 @@ def facts(frames: Frames) -> dict[str, Any]:
             name = ("grows_" if row["quantity"] == "latency" else "work_") + name
             facts[name] = _with_half_width(row["exponent"], row["half_width"])
     return facts | _host_facts(run) | _ranks(table) | _share_facts(frames["shares"])
+
+
+def _percent(share: float) -> str:
+    return "an unknown share" if math.isnan(share) else f"{100 * share:.0f}\u202f%"
 
 
 def _with_half_width(value: float, half: float) -> str:
@@ -237,6 +263,8 @@ def _host_facts(run: pd.DataFrame) -> dict[str, Any]:
 
 def _ranks(table: pd.DataFrame) -> dict[str, str]:
     """Return the quickest and the slowest scheme in the largest network, if they are certain."""
+    if _busy_reason(table):
+        return {}
     found: dict[str, set[str]] = {"quickest": set(), "slowest": set()}
     for _, group in table[table["nodes"] == table["nodes"].max()].groupby("exchange"):
         rows = group.sort_values("latency_seconds").to_dict("records")

@@ -7,6 +7,7 @@ the settings, `scaling` computes how latency grows with the number of nodes.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from pqchain.consensus.network import SECOND
 from pqchain.consensus.runs import Height, Run
 from pqchain.costs import CostTable
 from pqchain.delegates import modes, service_times
@@ -39,6 +41,7 @@ RUN = Contract.of(
     "pqdpol-run",
     ("str", "setting exchange algorithm kind transport"),
     ("Int64", "nodes delegates processors heights"),
+    ("float64", "others_busy"),
     ("float64", " ".join(f"{name} {name}_half_width" for name in QUANTITIES)),
     ("float64", "throughput_per_second throughput_per_second_half_width"),
     ("float64", "predicted_latency_seconds prediction_error_percent"),
@@ -116,12 +119,23 @@ def row(setting: str, run: Run) -> dict[str, Any]:
         "delegates": scenario.delegate_count,
         "processors": scenario.network.processors if is_live else scenario.nodes,
         "heights": len(heights),
+        "others_busy": others_busy(run),
         "throughput_per_second": rate,
         "throughput_per_second_half_width": half_width(residuals) / latency,
         "predicted_latency_seconds": predicted,
         "prediction_error_percent": 100 * (predicted / latency - 1),
         "scenario": scenario.identifier,
     }
+
+
+def others_busy(run: Run) -> float:
+    """Return the share of the machine's processors that other programs used; NaN if unknown."""
+    if not run.final:
+        return math.nan
+    seconds = (run.final[-1].ended_ns - run.final[0].block.starts_ns) / SECOND
+    own = sum(height.cpu_seconds for height in run.final) / seconds / (os.cpu_count() or 1)
+    # Processor time is exact, utilization has clock ticks, so the difference may be negative.
+    return float(np.maximum(run.machine_busy - own, 0.0))
 
 
 def _mean(samples: Sequence[float]) -> float:
