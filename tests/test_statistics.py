@@ -5,7 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from pqchain.statistics import half_width, linear, nonnegative, nonnegative_draws, power
+from pqchain.statistics import (
+    half_width,
+    linear,
+    median_interval,
+    nonnegative,
+    nonnegative_draws,
+    power,
+)
 
 
 def test_intervals_have_their_nominal_coverage():
@@ -67,3 +74,13 @@ def test_exponent_interval_covers_95_percent():
         exponent, half = power(sizes, sizes**2 * np.exp(random.normal(0, 0.1, len(sizes))))
         within += abs(exponent - 2) < half
     assert 0.92 * 400 < within < 0.98 * 400
+
+
+def test_interval_of_the_median_covers_it_and_ignores_outliers():
+    random = np.random.default_rng(3)
+    intervals = [median_interval(random.normal(size=25)) for _ in range(200)]
+    covered = sum(low <= 0 <= high for low, high in intervals) / len(intervals)
+    assert 0.9 < covered <= 0.99
+    low, high = median_interval([1.0] * 12 + [100.0] * 3)
+    assert (low, high) == (1.0, 1.0)
+    assert np.isnan(median_interval([1.0])).all()

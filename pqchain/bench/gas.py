@@ -1,126 +1,80 @@
-"""Cost of a signature verification in EVM gas, NEAR gas and Solana compute units.
+"""Price of a signature verification in the units of chains: gas, energy, compute units.
 
 Each chain prices a verification of today (the anchor), which is timed in the same rounds as the
-other schemes. The gas of a scheme is its time divided by the anchor's time, times the anchor's gas,
-so that slow and fast machines give the same gas. The slowest of many signatures counts, because an
-attacker can choose it. `data/gas` has what drafts and chains state, for comparison.
+other verifications. The price of a verification is its time divided by the anchor's time, times the
+anchor's price, so that slow and fast machines give the same price. The slowest of many signatures
+counts, because an attacker can choose it. `data/gas` has the units with their rules, and what
+drafts and chains state, for comparison.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cache, partial
-from statistics import median
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pqchain import algorithms as registry
-from pqchain import checks, crypto, installation, machine
+from pqchain import checks, machine, statistics
+from pqchain.bench import verification
+from pqchain.bench.gas_units import OWN, UNITS, PriceUnit, statement
 from pqchain.bench.operations import MESSAGE_BYTES
-from pqchain.bench.timing import one_processor, timed, with_bar
-from pqchain.crypto import isolated
+from pqchain.bench.timing import one_processor, with_bar
+from pqchain.bench.verification import Client, InProcess, Times, Verifier, own
 from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.results import Contract
 
 GAS = Contract.of(
     "gas",
-    ("str", "algorithm unit anchor"),
-    ("float64", "anchor_gas gas low high verify_seconds input_bytes calldata_gas"),
+    ("str", "algorithm verifier version unit anchor anchor_verifier"),
+    ("float64", "anchor_gas gas low high benchmark_gas verify_seconds decode_key_seconds"),
+    ("float64", "decode_signature_seconds word_seconds input_bytes calldata_gas"),
     ("str", "status reason"),
 )
-
-STATEMENTS: list[dict[str, Any]] = installation.read_toml(
-    installation.data("gas") / "statements.toml"
-)["statement"]
-"""Gas stated by drafts and chains, with the keys algorithm, unit, gas, what, source and date."""
 
 ALGORITHMS = ("ECDSA-P256", "ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024")
 """Signature schemes that are priced by default, in addition to the anchors."""
 
 ROUNDS = 15
-"""Number of rounds. Each round times all schemes in turn and gives one ratio per scheme."""
+"""Number of rounds. Each round times all verifiers in turn and gives one ratio per verifier."""
 
 MAX_ROUNDS = 1000
-
-REPEATS = 7
-"""Verifications of one signature per round, of which the median counts."""
-
-MAX_INPUTS = 32
-"""Maximum number of signatures per scheme, of which the slowest counts."""
-
-SIGNING_SECONDS = 2.0
-"""Time limit for generating the signatures of one scheme."""
 
 CALLDATA_GAS = 16
 """Gas of a non-zero byte of calldata (EIP-2028)."""
 
-
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """A verification with a known price on a chain, the reference for other schemes."""
-
-    unit: str
-    algorithm: str
-    gas: float
-    source: str
-
-
-ANCHORS = (
-    Anchor("evm", "ecrecover", 841.0, "EIP-7904, draft of 2026-06-10: ecrecover at 100 Mgas/s"),
-    Anchor("near", "Ed25519", 68_093_951_344.0, "near/nearcore pull request 8031, by time"),
-    Anchor("solana", "Ed25519", 720.0, "Agave, cost model"),
-)
-
-P256_RATIO = 3814 / 841
-"""Gas of P256VERIFY over gas of ecrecover in EIP-7904's draft, to check the anchor."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Timed:
-    """Verification calls of one scheme, one per signature, and the bytes of a call's input."""
-
-    calls: tuple[Callable[[], object], ...]
-    input_bytes: int
-    given_seconds: float = math.nan
-    """User-given verification time, which replaces the calls; NaN otherwise."""
-    source: str = ""
-    user_scheme: tuple[str, str] | None = None
-    """(algorithm, implementation) of user code, which is timed in a child process."""
-
-    def worst_seconds(self) -> float:
-        if self.user_scheme is None:
-            return max(map(_median_seconds, self.calls), default=self.given_seconds)
-        name, implementation = self.user_scheme
-        use_seconds = isolated.first_use_seconds(name, implementation)
-        seconds: float = isolated.call(
-            [registry.implementation(implementation).location],
-            "pqchain.bench.gas:worst_verification_seconds",
-            expected_seconds=SIGNING_SECONDS + MAX_INPUTS * (1 + REPEATS) * use_seconds,
-            name=name,
-        )
-        return seconds
+_Key = tuple[str, str]
+"""Algorithm and verifier; OWN is pqchain's default implementation."""
 
 
 def measure_gas(
     algorithms: Iterable[str] = ALGORITHMS,
     *,
+    clients: Sequence[Client] = (),
     anchor_gas: float | None = None,
     rounds: int = ROUNDS,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Estimate each scheme's gas for its slowest verification from verifications of known gas.
+    """Estimate the price of each scheme's slowest verification from verifications of known price.
 
-    Returns a frame, one row per scheme and unit: algorithm, unit ("evm", "near", "solana"), anchor,
-    anchor_gas, gas (median over rounds), low and high (5 % and 95 % quantiles of the rounds),
-    verify_seconds (slowest signature, median over rounds; the given time of a scheme that is given
-    by numbers), input_bytes (key, signature and a digest of 32), calldata_gas (EVM: 16 per byte),
-    status ("ok", "unsupported", "failed") and reason.
-    `anchor_gas` is the EVM gas of ecrecover, by default 841. Raises UsageError for values out of
-    range and for a KEM, and UnknownAlgorithm.
+    `clients` are verifiers in other processes, such as those of `pqchain.conform.timing.clients`,
+    which are timed in addition to pqchain's own. `anchor_gas` is the EVM gas of ecrecover, by
+    default 3000, the price in force.
+
+    Returns a frame, one row per scheme, verifier and unit: algorithm; verifier, its version; unit,
+    a key of `gas_units.UNITS`; anchor, anchor_verifier, anchor_gas; gas (median over rounds), low
+    and high (95 % interval of that median, by a bootstrap of the rounds), benchmark_gas (the same
+    at the unit's second price); verify_seconds (slowest signature, median over rounds; the given
+    time of a scheme that is given by numbers), and of that decode_key_seconds and
+    decode_signature_seconds where the verifier's interface has these parts; word_seconds (each
+    further 32 bytes of the message of 100); input_bytes (key, signature and a digest of 32),
+    calldata_gas (EVM: 16 per byte), status ("ok", "unsupported", "failed") and reason. A client
+    that cannot run here, or verifies none of the schemes, is one row with the reason, without a
+    scheme and a unit.
+    Raises UsageError for values out of range and for a KEM, and UnknownAlgorithm.
     """
     if anchor_gas is not None and not 0 < anchor_gas < 1e9:
         raise UsageError(f"anchor_gas must be above 0 and below 1e9; got {anchor_gas}")
@@ -129,138 +83,171 @@ def measure_gas(
     if others := [row.name for row in schemes if row.kind != "signature"]:
         raise UsageError(f"every algorithm must be a signature scheme; got {', '.join(others)}")
     # The anchors are always timed.
-    names = list(dict.fromkeys(["ecrecover", "Ed25519", *(row.name for row in schemes)]))
-    prepared: dict[str, _Timed] = {}
-    errors: dict[str, PqchainError] = {}
-    for name in with_bar(names, str, unit="scheme", show=progress):
-        try:
-            prepared[name] = _recover() if name == "ecrecover" else _verify(name)
-        except PqchainError as error:
-            errors[name] = error
-    # One processor for anchors and schemes, so that a migration does not distort their ratio.
+    anchors = [unit.anchor for unit in UNITS.values()]
+    names = list(dict.fromkeys([*anchors, *(row.name for row in schemes)]))
+    # One processor for all verifiers, so that a migration does not distort their ratio. Child
+    # processes inherit it, so they are started here.
     with one_processor():
-        worst = _rounds(prepared, rounds, errors)
-    rows = [
-        _row(name, anchor, worst, prepared, errors, anchor_gas)
-        for name in names
-        for anchor in ANCHORS
-    ]
-    frame = GAS.frame(rows)
+        try:
+            series = _prepare(names, clients, progress=progress)
+            _run(series, rounds, progress=progress)
+        finally:
+            for client in clients:
+                client.close()
+    prices = {name: unit.anchor_price for name, unit in UNITS.items()}
+    if anchor_gas is not None:
+        prices["evm"] = anchor_gas
+    frame = GAS.frame(
+        _row(entry, unit, prices, series)
+        for entry in series.values()
+        for unit in (UNITS.values() if entry.algorithm else [None])
+    )
     frame.attrs["provenance"] = {**machine.provenance(), "preset": f"{rounds} rounds"}
     return frame
 
 
-def check_anchor(frame: pd.DataFrame) -> str:
-    """Return a text that compares the measured ratio P-256 / ecrecover with EIP-7904's draft."""
-    priced = frame[(frame["unit"] == "evm") & (frame["status"] == "ok")].to_dict("records")
-    rows = {row["algorithm"]: row for row in priced}
-    if not {"ECDSA-P256", "ecrecover"} <= set(rows):
-        return "P-256 over ecrecover: not measured here."
-    row = rows["ECDSA-P256"]
-    low, middle, high = (row[end] / row["anchor_gas"] for end in ("low", "gas", "high"))
-    ratios = f"P-256 over ecrecover: {middle:.2f} ({low:.2f} to {high:.2f}); EIP-7904's draft has "
-    ratios += f"{P256_RATIO:.2f}"
-    if low <= P256_RATIO <= high:
-        return f"{ratios}, within the interval."
-    reason = "OpenSSL's P-256 has assembly for this processor; the draft prices the slowest client"
-    if middle > P256_RATIO:
-        reason = "the P-256 timed here decompresses the key and is called through Python"
-    return f"{ratios}, outside: {reason}."
+@dataclass(slots=True)
+class _Series:
+    """The rounds of one verifier and algorithm, or the error that ended them."""
+
+    algorithm: str
+    """Empty if the verifier has no algorithm of this run."""
+    name: str
+    verifier: Verifier | None = None
+    rounds: list[Times] = field(default_factory=list)
+    error: PqchainError | None = None
+
+    def slowest(self) -> NDArray[np.float64]:
+        return np.array([times.slowest for times in self.rounds])
+
+    def part(self, name: str) -> float:
+        return float(np.median([getattr(times, name) for times in self.rounds]))
 
 
-def _recover() -> _Timed:
-    """Return calls that recover a public key from a signature, as the precompile ecrecover does."""
-    signer = crypto.open_signer("ECDSA-secp256k1")
-    assert isinstance(signer, crypto.RecoverableSigner)
-    rng = np.random.default_rng(1)
-    calls: list[Callable[[], object]] = []
-    for _ in range(MAX_INPUTS):
-        _, secret = signer.generate_keypair()
-        message = rng.bytes(MESSAGE_BYTES)
-        calls.append(partial(signer.recover, message, signer.sign_recoverable(message, secret)))
-    return _Timed(tuple(calls), 128)  # the precompile's input: digest, v, r and s of 32 bytes each
+def _prepare(
+    names: Iterable[str], clients: Sequence[Client], *, progress: bool
+) -> dict[_Key, _Series]:
+    """Return the series in the order of rows: pqchain's own verifier, then those of clients."""
+    series: dict[_Key, _Series] = {}
+    missing = {client.name: _reason(client) for client in clients}
+    for name in with_bar(list(names), str, unit="scheme", show=progress):
+        for client in (None, *clients):
+            if client and missing[client.name]:
+                continue
+            entry = _Series(name, client.name if client else OWN)
+            try:
+                entry.verifier = verification.in_client(client, name) if client else own(name)
+                if entry.verifier is None:
+                    continue
+                entry.name = entry.verifier.name
+            except PqchainError as error:
+                entry.error = error
+            series[name, client.name if client else OWN] = entry
+    timed = {verifier for _, verifier in series}
+    for client in clients:
+        if client.name not in timed:
+            absent = missing[client.name] or Unsupported("it verifies none of these schemes")
+            series["", client.name] = _Series("", client.name, error=absent)
+    return series
 
 
-def _verify(name: str) -> _Timed:
-    row = registry.get(name)
-    # A digest of 32 bytes, the key and the longest signature.
-    size = 32 + row.public_key_bytes + row.signature_max_bytes
-    if given_seconds := dict(row.given_seconds):
-        return _Timed((), size, given_seconds["verify"], row.source)
-    signer = crypto.open_signer(row.name)
-    if registry.implementation(signer.implementation).location:
-        return _Timed((), size, user_scheme=(row.name, signer.implementation))
-    rng = np.random.default_rng(2)
-    calls: list[Callable[[], object]] = []
-    spent = 0.0
-    # At least two signatures, because the slowest of several counts.
-    while len(calls) < MAX_INPUTS and (len(calls) < 2 or spent < SIGNING_SECONDS):
-        public, secret = signer.generate_keypair()
-        message = rng.bytes(MESSAGE_BYTES)
-        seconds, signature = timed(signer.sign, message, secret)
-        calls.append(partial(signer.verify, message, signature, public))
-        spent += seconds
-    return _Timed(tuple(calls), size)
+def _reason(client: Client) -> Unsupported | None:
+    try:
+        client.supports("")
+    except Unsupported as error:
+        return error
+    return None
 
 
-# Cached in the child, so that every round verifies the same signatures.
-_verify_user_code = cache(_verify)
-
-
-def worst_verification_seconds(name: str) -> float:
-    """Time verifications by user code in the child process; return the slowest time in seconds."""
-    return _verify_user_code(name).worst_seconds()
-
-
-def _rounds(
-    prepared: Mapping[str, _Timed], rounds: int, errors: dict[str, PqchainError]
-) -> dict[str, list[float]]:
-    """Return, by scheme, the verification time of each round's slowest signature in seconds."""
-    # Schemes alternate within a round, so that a ratio compares times of the same moment.
-    worst: dict[str, list[float]] = {name: [] for name in prepared}
-    for _ in range(rounds):
-        for name, timed_calls in prepared.items():
-            if name in errors:
+def _run(series: Mapping[_Key, _Series], rounds: int, *, progress: bool) -> None:
+    # Verifiers alternate within a round, so that a ratio compares times of the same moment.
+    for _ in with_bar(range(rounds), lambda _: "gas", unit="round", show=progress):
+        for entry in series.values():
+            if entry.verifier is None or entry.error:
                 continue
             try:
-                worst[name].append(timed_calls.worst_seconds())
+                entry.rounds.append(entry.verifier.round())
             except PqchainError as error:
-                if timed_calls.user_scheme is None:
+                if isinstance(entry.verifier, InProcess):
                     raise
-                errors[name] = error
-    return worst
+                entry.error = error
 
 
-def _median_seconds(call: Callable[[], object]) -> float:
-    # The median ignores an interruption of one call.
-    results = [timed(call) for _ in range(REPEATS)]
-    if not all(valid for _, valid in results):
-        raise PqchainError("a valid signature did not verify; run `pqchain doctor`")
-    return median(seconds for seconds, _ in results)
+def _anchor(unit: PriceUnit, series: Mapping[_Key, _Series]) -> tuple[_Series | None, str]:
+    """Return the series of the unit's anchor; or None, and the reason."""
+    reasons = []
+    for name in unit.anchor_verifiers:
+        entry = series.get((unit.anchor, name)) or series.get(("", name))
+        if entry and not entry.error:
+            return entry, ""
+        missing = entry.error if entry else "it is not among the clients"
+        reasons.append(f"{unit.anchor} by {name} was not timed: {missing}")
+    return None, "; ".join(reasons)
 
 
 def _row(
-    name: str,
-    anchor: Anchor,
-    worst: Mapping[str, list[float]],
-    prepared: Mapping[str, _Timed],
-    errors: Mapping[str, PqchainError],
-    anchor_gas: float | None,
+    entry: _Series,
+    unit: PriceUnit | None,
+    prices: Mapping[str, float],
+    series: Mapping[_Key, _Series],
 ) -> dict[str, Any]:
-    price = anchor_gas if anchor_gas is not None and anchor.unit == "evm" else anchor.gas
-    row = {"algorithm": name, "unit": anchor.unit, "anchor": anchor.algorithm, "anchor_gas": price}
-    if error := errors.get(name) or errors.get(anchor.algorithm):
+    row: dict[str, Any] = {"algorithm": entry.algorithm, "verifier": entry.name}
+    row["version"] = entry.verifier.version if entry.verifier else ""
+    empty = dict.fromkeys(("unit", "anchor", "anchor_verifier"), "")
+    if unit is None:
+        return row | empty | {"status": "unsupported", "reason": str(entry.error)}
+    anchor, reason = _anchor(unit, series)
+    row |= {"unit": unit.name, "anchor": unit.anchor}
+    row |= {"anchor_verifier": anchor.name if anchor else "", "anchor_gas": prices[unit.name]}
+    if error := entry.error:
         status = "unsupported" if isinstance(error, Unsupported) else "failed"
         return row | {"status": status, "reason": str(error)}
-    ratios = np.array(worst[name]) / np.array(worst[anchor.algorithm])
-    size = float(prepared[name].input_bytes)
+    assert entry.verifier
+    if anchor is None:
+        return row | {"status": "unsupported", "reason": reason}
+    price = prices[unit.name] + MESSAGE_BYTES * unit.anchor_per_byte
+    ratios = entry.slowest() / anchor.slowest()
+    ratio = float(np.median(ratios))
+    low, high = statistics.median_interval(ratios)
+    size = float(_input_bytes(entry.algorithm))
     return row | {
-        "gas": price * float(np.median(ratios)),
-        "low": price * float(np.quantile(ratios, 0.05)),
-        "high": price * float(np.quantile(ratios, 0.95)),
-        "verify_seconds": median(worst[name]),
+        "gas": price * ratio,
+        "low": price * low,
+        "high": price * high,
+        "benchmark_gas": np.nan if unit.benchmark is None else unit.benchmark * ratio,
+        "verify_seconds": entry.part("slowest"),
+        "decode_key_seconds": entry.part("decode_key"),
+        "decode_signature_seconds": entry.part("decode_signature"),
+        "word_seconds": entry.part("word"),
         "input_bytes": size,
-        "calldata_gas": CALLDATA_GAS * size if anchor.unit == "evm" else np.nan,
+        "calldata_gas": CALLDATA_GAS * size if unit.name == "evm" else np.nan,
         "status": "ok",
-        "reason": prepared[name].source,
+        "reason": entry.verifier.source,
     }
+
+
+def _input_bytes(algorithm: str) -> int:
+    if algorithm == verification.RECOVERY:
+        return 128  # the precompile's input: digest, v, r and s of 32 bytes each
+    row = registry.get(algorithm)
+    # A digest of 32 bytes, the key and the longest signature.
+    return 32 + row.public_key_bytes + row.signature_max_bytes
+
+
+def check_anchor(frame: pd.DataFrame) -> str:
+    """Return a text that compares the measured ratio P-256 / ecrecover with stated prices."""
+    rows = frame[(frame["unit"] == "evm") & (frame["algorithm"] == "ECDSA-P256")]
+    rows = rows[rows["status"] == "ok"]
+    if rows.empty:
+        return "P-256 over ecrecover: not measured here."
+    row = rows.to_dict("records")[0]
+    middle, low, high = (row[end] / row["anchor_gas"] for end in ("gas", "low", "high"))
+    force, benchmark = (
+        statement("ECDSA-P256", "evm", p256) / statement("ecrecover", "evm", recover)
+        for p256, recover in (("EIP-7951", "yellow paper"), ("EIP-7904", "EIP-7904"))
+    )
+    return (
+        f"P-256 ({row['verifier']}) over ecrecover ({row['anchor_verifier']}): {middle:.2f} "
+        f"({low:.2f} to {high:.2f}); {force:.2f} in force, {benchmark:.2f} by EIP-7904's "
+        "measurements of the slowest client for each."
+    )

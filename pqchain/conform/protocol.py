@@ -2,14 +2,14 @@
 
 A request has id, algorithm and repeat, and public_key, message, context and signature in
 hexadecimal digits. The answer has the same id, a verdict, and nanoseconds: the durations of the
-`repeat` verifications.
+`repeat` verifications. It may have parts, which maps names of PARTS to as many durations.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,10 @@ FAILURES = ("panic", "crash", "timeout", "malformed")
 """Failures without a verdict. An adapter reports "panic" itself; the others are observed here."""
 
 
+PARTS = ("decode_key", "decode_signature")
+"""Parts of a verification that an adapter may time by themselves."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The result of one request."""
@@ -48,6 +52,8 @@ class Answer:
     nanoseconds: tuple[int, ...] = ()
     reason: str = ""
     """Details of a failure; empty otherwise."""
+    parts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Durations in nanoseconds by PARTS, where the library's interface has these parts."""
 
 
 class Adapter:
@@ -72,15 +78,31 @@ class Adapter:
 
     def ask(self, vector: Vector, *, repeat: int = 1) -> Answer:
         """Request a verdict on a vector. Raises UsageError if the command cannot start."""
+        return self.verify(
+            vector.algorithm, vector.message, vector.signature, vector.public_key,
+            context=vector.context, repeat=repeat,
+        )  # fmt: skip
+
+    def verify(
+        self,
+        algorithm: str,
+        message: bytes,
+        signature: bytes,
+        public_key: bytes,
+        *,
+        context: bytes = b"",
+        repeat: int = 1,
+    ) -> Answer:
+        """Request `repeat` verifications of a signature. Raises UsageError as `ask` does."""
         # Each answer must repeat this number, which detects answers to earlier requests.
         self._requests += 1
         request = {
             "id": self._requests,
-            "algorithm": vector.algorithm,
-            "public_key": vector.public_key.hex(),
-            "message": vector.message.hex(),
-            "context": vector.context.hex(),
-            "signature": vector.signature.hex(),
+            "algorithm": algorithm,
+            "public_key": public_key.hex(),
+            "message": message.hex(),
+            "context": context.hex(),
+            "signature": signature.hex(),
             "repeat": repeat,
         }
         child = self._child = self._child or self._start()
@@ -124,14 +146,23 @@ def _parse(line: bytes, request_id: int) -> Answer:
         verdict = answer["verdict"]
         if verdict not in VERDICTS:
             return _malformed(f"verdict {verdict!r}", f"; expected one of {', '.join(VERDICTS)}")
-        nanoseconds = tuple(int(value) for value in answer.get("nanoseconds", ()))
-        if nanoseconds and not 0 <= min(nanoseconds) <= max(nanoseconds) <= _MAX_NANOSECONDS:
-            return _malformed("nanoseconds", f"; expected numbers from 0 to {_MAX_NANOSECONDS}")
-        return Answer(verdict, nanoseconds)
+        durations = {"nanoseconds": _integers(answer.get("nanoseconds", ()))}
+        given = answer.get("parts", {})
+        parts = {name: _integers(given[name]) for name in PARTS if name in given}
+        for name, values in (durations | parts).items():
+            if values and not 0 <= min(values) <= max(values) <= _MAX_NANOSECONDS:
+                return _malformed(name, f"; expected numbers from 0 to {_MAX_NANOSECONDS}")
+            if len(values) != len(durations["nanoseconds"]):
+                return _malformed(f"{len(values)} durations of {name}", "; expected one for each")
+        return Answer(verdict, durations["nanoseconds"], parts=parts)
     # Oversized numbers, brackets nested too deeply, and answers that do not fit into memory.
     except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError, MemoryError) as error:
         quoted = line[:_QUOTED_CHARACTERS].decode(errors="replace").rstrip()
         return _malformed(repr(quoted), f" ({type(error).__name__}: {error})")
+
+
+def _integers(values: Iterable[Any]) -> tuple[int, ...]:
+    return tuple(int(value) for value in values)
 
 
 def _malformed(quoted: str, expected: str) -> Answer:

@@ -41,12 +41,15 @@ class VerifierSpec:
     package: str = ""
     version: str = ""
     schemes: tuple[str, ...] = ("ml-dsa", "falcon")
+    """Schemes with boundary vectors that it is asked for."""
+    anchors: tuple[str, ...] = ()
+    """Algorithms without vectors, which only `pqchain gas` times: "Ed25519", "ecrecover"."""
     cpu_flags: tuple[str, ...] = ()
     public_defect: str = ""
 
     def offers(self, algorithm: str) -> bool:
         """Return whether to send requests for an algorithm; verdicts may still be "unsupported"."""
-        return scheme(algorithm) in self.schemes
+        return algorithm in self.anchors or scheme(algorithm) in self.schemes
 
     def adapter(self, *, limit_seconds: float = 60.0) -> Adapter:
         """Return an adapter with this timeout per request. Raises Unsupported with the reason."""

@@ -1,19 +1,25 @@
-"""Verification times of all verifiers on one processor, and ratios to pqchain's verifier."""
+"""Verification times of all verifiers on one processor, and ratios to pqchain's verifier.
+
+`clients` are the same verifiers for `pqchain.bench.gas`, which prices verifications.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 
 import pandas as pd
 from tqdm import tqdm
 
 from pqchain import machine
+from pqchain.bench.gas_units import CLIENTS, UNITS
 from pqchain.bench.timing import median_and_mad, one_processor
+from pqchain.bench.verification import Case
+from pqchain.conform import registry
 from pqchain.conform.protocol import Adapter
 from pqchain.conform.registry import VerifierSpec
-from pqchain.conform.vector import Vector
-from pqchain.errors import Unsupported
+from pqchain.conform.vector import ALGORITHMS, Vector
+from pqchain.errors import CryptoFailure, Unsupported
 from pqchain.results import Contract
 
 BASELINE = "pqchain liboqs-0.13/avx2"
@@ -104,4 +110,66 @@ def _times(
         for verifier in verifiers
         if verifier.name in medians
         for median, mad in [medians[verifier.name]]
+    ]
+
+
+class TimedClient:
+    """A verifier that `pqchain.bench.gas` times, an implementation of its protocol Client.
+
+    With `only_anchors` it is asked only for verifications that chains price today.
+    """
+
+    def __init__(self, verifier: VerifierSpec, *, only_anchors: bool = False) -> None:
+        self.name, self.version = verifier.name, verifier.version
+        self._verifier = verifier
+        self._algorithms = set(verifier.anchors)
+        if not only_anchors:
+            self._algorithms |= {name for name in ALGORITHMS if verifier.offers(name)}
+        self._adapter: Adapter | None = None
+
+    def supports(self, algorithm: str) -> bool:
+        """Return whether to ask for an algorithm. Raises Unsupported if the client cannot run."""
+        if reason := self._verifier.unavailable_reason():
+            raise Unsupported(reason)
+        return algorithm in self._algorithms
+
+    def times(self, algorithm: str, case: Case, repeat: int) -> dict[str, list[float]] | None:
+        """Return durations in seconds by part; None if the answer is "unsupported".
+
+        Raises CryptoFailure if the client does not accept the signature.
+        """
+        self._adapter = self._adapter or self._verifier.adapter()
+        answer = self._adapter.verify(
+            algorithm, case.message, case.signature, case.public_key, repeat=repeat
+        )
+        if answer.verdict == "unsupported":
+            return None
+        if answer.verdict != "accept" or len(answer.nanoseconds) != repeat:
+            raise CryptoFailure(
+                f"{self.name} must accept a valid signature of {algorithm} {repeat} times; got "
+                f"{answer.verdict!r} and {len(answer.nanoseconds)} times. {answer.reason} Run "
+                "`pqchain conform run`."
+            )
+        durations = {"verify": answer.nanoseconds, **answer.parts}
+        return {part: [value * 1e-9 for value in values] for part, values in durations.items()}
+
+    def close(self) -> None:
+        """End the process."""
+        if self._adapter:
+            self._adapter.close(grace_seconds=0.0)
+            self._adapter = None
+
+
+def clients(names: Iterable[str] | None = None) -> list[TimedClient]:
+    """Return the named verifiers for `bench.gas`, and those that time the anchors of its units.
+
+    None stands for those of data/gas/clients.toml. Raises UnknownName.
+    """
+    chosen = registry.select(CLIENTS if names is None else names)
+    anchors = [name for unit in UNITS.values() for name in unit.anchor_verifiers]
+    known = registry.verifiers()
+    extra = [known[name] for name in dict.fromkeys(anchors) if name in known]
+    return [
+        *map(TimedClient, chosen),
+        *(TimedClient(row, only_anchors=True) for row in extra if row not in chosen),
     ]

@@ -192,7 +192,7 @@ def per_block(
         prices, gas = (plan.calldata_gas, per_second), transaction.gas
         allowed["gas"] = _fitting(plan, left, gas, bundle, prices) if gas else math.inf
     if plan.upload_copies:
-        sent = plan.network.rate_bits_per_second * plan.block_seconds / 8 / plan.upload_copies
+        sent = uplink_bits_per_second(plan) * plan.block_seconds / 8 / plan.upload_copies
         allowed["spread"] = _fitting(plan, sent - taken, transaction.bytes, bundle)
     if plan.packet_bytes:
         # A packet bounds a single transaction and not their number.
@@ -202,6 +202,15 @@ def per_block(
         # The prover keeps up with the chain, or blocks wait for proofs.
         allowed["proving"] = math.floor(proven / plan.signatures)
     return {name: float(count) for name, count in allowed.items()}
+
+
+def uplink_bits_per_second(plan: Plan) -> float:
+    """Return the rate at which a proposer sends a block; with regions, that of the slowest one."""
+    network = plan.network
+    if network.is_regional:
+        # Every node proposes at some time, so the limit must hold in each region.
+        return float(min(region["upload_bits_per_second"] for region in network.regions))
+    return network.rate_bits_per_second
 
 
 def _fitting(

@@ -240,9 +240,10 @@ def wrong_combinations(plan: Plan) -> list[Problem]:
         (plan.upload_copies > 0 and not plan.block_seconds, "upload_copies",
          "upload_copies must be 0 where block_seconds is 0, because blocks wait for "
          f"finality; got {plan.upload_copies}."),
-        (plan.upload_copies > 0 and network.is_regional, "upload_copies",
-         "upload_copies must be 0 with regions, whose rates differ; got "
-         f"{plan.upload_copies}. The time to finality of full blocks shows how they spread."),
+        (plan.upload_copies > 0 and "rate_bits_per_second" not in network.parameters
+         and not network.is_regional, "upload_copies",
+         f"upload_copies must be 0 with {network.law}, which has no links; got "
+         f"{plan.upload_copies}."),
         (plan.final_blocks > 0 and not plan.block_seconds, "final_blocks",
          "final_blocks must be 0 where block_seconds is 0, because blocks wait for finality; got "
          f"{plan.final_blocks:g}."),

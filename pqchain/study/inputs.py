@@ -215,8 +215,8 @@ class Plan:
     ] = None  # fmt: skip
     upload_copies: Annotated[
         int,
-        Input("network", "copies of a block that its proposer sends before the next block, at the "
-              "rate of a link; 0: no limit", most=2**22),
+        Input("network", "copies of a block that its proposer sends before the next block; 0: no "
+              "limit", most=2**22),
     ] = 0  # fmt: skip
     vote_phases: Annotated[
         int, Input("network", "rounds of votes after a block: 0, 1 or 2", most=2)
@@ -330,10 +330,10 @@ class Plan:
         # A rate or latency of the old law means nothing under another one, and regions of the world
         # bring their own.
         if changes.get("law", self.law) != self.law:
-            changes = dict.fromkeys(set(NETWORK) - {"law"}) | {"upload_copies": 0} | changes
+            changes = dict.fromkeys(set(NETWORK) - {"law"}) | changes
         elif changes.get("world", self.world) != self.world:
             reset = ("rate_bits_per_second", "link_latency_seconds", "region_table")
-            changes = dict.fromkeys(reset) | {"upload_copies": 0} | changes
+            changes = dict.fromkeys(reset) | changes
         changed = replace(self, **changes)
         if "sources" in changes:
             return changed

@@ -9,9 +9,10 @@ import pandas as pd
 
 from pqchain import figures, plots, results
 from pqchain.errors import UsageError
-from pqchain.figures import humanize
+from pqchain.figures import MISSING, Kind, humanize
 from pqchain.render import html
 from pqchain.render.html import Markup
+from pqchain.render.table import Column, Table
 from pqchain.study import sliders, text
 from pqchain.study.analysis import Analysis
 from pqchain.study.inputs import Plan
@@ -50,19 +51,19 @@ def markup(analysis: Analysis) -> str:
         "figures": ("Figures by scheme", text.figures_table(findings).html()),
     }  # fmt: skip
     if len(analysis.load):
-        table = text.load_table(analysis.load)
+        table = _load_table(analysis.load)
         parts["load"] = ("Latency and load", _load(analysis.load), table.html())
     if trees := text.trees_table(plan):
         parts["trees"] = ("Trees of aggregators", trees.html())
     if analysis.migration is not None:
-        table = text.migration_table(analysis.migration)
+        table = _migration_table(analysis.migration)
         plot = _migration(analysis.migration, plan, analysis.algorithm)
         parts["migration"] = ("Migration", plot, table.html())
     outcomes = text.outcomes_table(analysis.outcomes)
     parts["outcomes"] = ("Published outcomes", outcomes.html())
-    parts["sensitivity"] = ("Sensitivity", _tornado(tornado), text.tornado_table(tornado).html())
+    parts["sensitivity"] = ("Sensitivity", _tornado(tornado), _tornado_table(tornado).html())
     if analysis.plane is not None:
-        table = text.plane_table(analysis.plane)
+        table = _plane_table(analysis.plane)
         parts["plane"] = ("Best scheme by two inputs", _plane(analysis.plane), table.html())
     parts["inputs"] = ("Inputs", text.inputs_table(plan).html())
     parts["sources"] = ("Sources", text.sources_table(findings).html())
@@ -159,3 +160,61 @@ def _only_winner(plane: pd.DataFrame) -> str:
     ]
     everywhere = "everywhere" if (plane["winner"] != "").all() else "wherever one does"
     return f" {names[0]} wins {everywhere} in this range: {', '.join(ends)}."
+
+
+def _load_table(curve: pd.DataFrame) -> Table:
+    """Return a table of latency: a row for each load, a column for each scheme."""
+    wide = curve.pivot(index="load", columns="algorithm", values="latency_seconds")
+    names = list(dict.fromkeys(curve["algorithm"]))
+    return Table(
+        columns=[
+            Column("share of the capacity", numeric=True, unit="share"),
+            *(Column(name, numeric=True, unit="s") for name in names),
+        ],
+        rows=[[load, *row] for load, row in zip(wide.index, wide[names].to_numpy(), strict=True)],
+        caption="Mean latency of a transaction by load, with its wait in the queue: a closed form.",
+        source=[Kind.MODELLED],
+        style="figures",
+    )
+
+
+def _migration_table(frame: pd.DataFrame) -> Table:
+    """Return a table of a migration at nine of its days, equally spaced."""
+    last = len(frame) - 1
+    # At equal distances, with the first and the last day.
+    picked = frame.iloc[sorted({round(last * part / 8) for part in range(9)})]
+    columns = (
+        "day", "phase", "moved_share", "waiting_share", "carried_per_second",
+        "growth_bytes_per_day",
+    )  # fmt: skip
+    caption = "The migration at nine of its days."
+    return Table.of(picked, columns, caption=caption, source=[Kind.MODELLED])
+
+
+def _tornado_table(tornado: pd.DataFrame) -> Table:
+    """Return a table of a figure with each input halved, unchanged and doubled."""
+    unit = next(iter(tornado["unit"]), "")
+    titles = {"low": "halved", "base": "as it is", "high": "doubled"}
+    values = (Column(title, numeric=True, key=key, unit=unit) for key, title in titles.items())
+    return Table.of(
+        tornado,
+        [Column("input", show=humanize), *values],
+        caption="The values of the plot.",
+        source=[Kind.MODELLED],
+    )
+
+
+def _plane_table(plane: pd.DataFrame) -> Table:
+    """Return a table of the best scheme for each pair of factors of two inputs."""
+    across, upwards = (humanize(str(plane[axis].iloc[0])) for axis in ("across", "upwards"))
+    names = plane.pivot(index="upwards_factor", columns="across_factor", values="winner")
+    factors = [figures.factor(float(factor)) for factor in names.columns]
+    return Table(
+        columns=[
+            Column(upwards, show=figures.factor),
+            *(Column(factor, across) for factor in factors),
+        ],
+        rows=list(names.replace("", MISSING).itertuples(name=None)),
+        caption="The schemes of the plot.",
+        source=[Kind.MODELLED],
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from pqchain import algorithms, figures, schemes
-from pqchain.figures import MISSING, Figure, Kind, Unit, humanize, percent
+from pqchain.figures import Figure, Kind, Unit, humanize, percent
 from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table
 from pqchain.study import aggregation, chain, validation
@@ -27,7 +27,7 @@ def status(plan: Plan) -> str:
     """Return a sentence with the date of a plan's sources, and until when its rules hold."""
     if plan.checked is None:
         return "Inputs are not dated."
-    until = "rules in force then, status unknown after that date"
+    until = "status unknown after that date"
     if plan.valid_until is not None and plan.valid_until < plan.checked:
         until = f"rules in force until {plan.valid_until}"
     elif plan.valid_until is not None:
@@ -283,64 +283,6 @@ def trees_table(plan: Plan) -> Table | None:
         f"({prover.source}, {prover.machine}): {CITED}.",
         source=[Kind.MODELLED, Kind.CITED],
     )  # fmt: skip
-
-
-def load_table(curve: pd.DataFrame) -> Table:
-    """Return a table of latency: a row for each load, a column for each scheme."""
-    wide = curve.pivot(index="load", columns="algorithm", values="latency_seconds")
-    names = list(dict.fromkeys(curve["algorithm"]))
-    return Table(
-        columns=[
-            Column("share of the capacity", numeric=True, unit="share"),
-            *(Column(name, numeric=True, unit="s") for name in names),
-        ],
-        rows=[[load, *row] for load, row in zip(wide.index, wide[names].to_numpy(), strict=True)],
-        caption="Mean latency of a transaction by load, with its wait in the queue: a closed form.",
-        source=[Kind.MODELLED],
-        style="figures",
-    )
-
-
-def migration_table(frame: pd.DataFrame) -> Table:
-    """Return a table of a migration at nine of its days, equally spaced."""
-    last = len(frame) - 1
-    # At equal distances, with the first and the last day.
-    picked = frame.iloc[sorted({round(last * part / 8) for part in range(9)})]
-    columns = (
-        "day", "phase", "moved_share", "waiting_share", "carried_per_second",
-        "growth_bytes_per_day",
-    )  # fmt: skip
-    caption = "The migration at nine of its days."
-    return Table.of(picked, columns, caption=caption, source=[Kind.MODELLED])
-
-
-def tornado_table(tornado: pd.DataFrame) -> Table:
-    """Return a table of a figure with each input halved, unchanged and doubled."""
-    unit = next(iter(tornado["unit"]), "")
-    titles = {"low": "halved", "base": "as it is", "high": "doubled"}
-    values = (Column(title, numeric=True, key=key, unit=unit) for key, title in titles.items())
-    return Table.of(
-        tornado,
-        [Column("input", show=humanize), *values],
-        caption="The values of the plot.",
-        source=[Kind.MODELLED],
-    )
-
-
-def plane_table(plane: pd.DataFrame) -> Table:
-    """Return a table of the best scheme for each pair of factors of two inputs."""
-    across, upwards = (humanize(str(plane[axis].iloc[0])) for axis in ("across", "upwards"))
-    names = plane.pivot(index="upwards_factor", columns="across_factor", values="winner")
-    factors = [figures.factor(float(factor)) for factor in names.columns]
-    return Table(
-        columns=[
-            Column(upwards, show=figures.factor),
-            *(Column(factor, across) for factor in factors),
-        ],
-        rows=list(names.replace("", MISSING).itertuples(name=None)),
-        caption="The schemes of the plot.",
-        source=[Kind.MODELLED],
-    )
 
 
 def inputs_table(plan: Plan) -> Table:

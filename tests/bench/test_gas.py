@@ -1,68 +1,179 @@
-"""Gas prices of verifications: arithmetic of ratios, and one real run."""
+"""Prices of verifications: arithmetic of ratios, missing clients, and one real run."""
+
+from dataclasses import dataclass, field
 
 import pytest
 
-from pqchain.bench import gas
-from pqchain.bench.gas import _rounds, _row, _Timed
-from pqchain.errors import CryptoFailure, PackageMissing, UsageError
+from pqchain.bench import gas, verification
+from pqchain.bench.gas_units import OWN, UNITS, statement
+from pqchain.bench.verification import Case, Given, Times
+from pqchain.errors import CryptoFailure, PackageMissing, Unsupported, UsageError
 
 
-def priced(worst, anchor_gas=None):
-    prepared = {name: _Timed((), 100) for name in worst}
-    return _row("X", gas.ANCHORS[0], worst, prepared, {}, anchor_gas)
+@dataclass
+class Fake:
+    """A verifier whose rounds take the given seconds."""
+
+    seconds: list[float]
+    name: str = "fake"
+    version: str = "1"
+    source: str = ""
+    parts: dict = field(default_factory=dict)
+
+    def round(self) -> Times:
+        return Times(self.seconds.pop(0), **self.parts)
 
 
-def test_gas_equals_the_time_ratio_times_the_anchor():
-    row = priced({"X": [2.0, 4.0, 6.0], "ecrecover": [1.0, 2.0, 3.0]})
-    assert (row["low"], row["gas"], row["high"]) == pytest.approx((1682, 1682, 1682))
-    assert row["calldata_gas"] == 1600
-    dear = priced({"X": [2.0, 4.0], "ecrecover": [1.0, 2.0]}, 3000.0)
-    assert dear["gas"] == 6000
-    spread = priced({"X": [1.0, 2.0, 3.0], "ecrecover": [1.0, 1.0, 1.0]})
-    assert spread["low"] < spread["gas"] < spread["high"]
+@dataclass
+class FakeClient:
+    """A client that takes the given seconds for each algorithm, or cannot run."""
+
+    name: str
+    seconds: dict
+    reason: str = ""
+    version: str = "2.0"
+    closed: bool = False
+
+    def supports(self, algorithm: str) -> bool:
+        if self.reason:
+            raise Unsupported(self.reason)
+        return algorithm in self.seconds
+
+    def times(self, algorithm: str, case: Case, repeat: int):
+        total = self.seconds[algorithm]
+        return {"verify": [total] * repeat, "decode_key": [total / 4] * repeat}
+
+    def close(self) -> None:
+        self.closed = True
 
 
-def test_slowest_signature_counts():
-    calls = (lambda: True, lambda: sum(range(20_000)) >= 0)
-    both = _rounds({"X": _Timed(calls, 1), "fast": _Timed(calls[:1], 1)}, 3, {})
-    assert min(both["X"]) > max(both["fast"])
+def priced(monkeypatch, seconds, *, names=("ECDSA-P256",), **options):
+    """Return the rows of a run whose own verifiers take these seconds, by algorithm and unit."""
+    rounds = len(next(iter(seconds.values())))
+    given = {"Ed25519": [1.0] * rounds, "ecrecover": [1.0] * rounds} | seconds
+    monkeypatch.setattr(gas, "own", lambda name: Fake(list(given[name]), name=f"own {name}"))
+    frame = gas.measure_gas(names, rounds=rounds, **options)
+    return frame, frame.set_index(["algorithm", "verifier", "unit"])
 
 
-def test_unsupported_schemes_are_rows():
-    errors = {"ecrecover": PackageMissing("no coincurve")}
-    row = _row("X", gas.ANCHORS[0], {}, {}, errors, None)
-    assert (row["status"], row["reason"]) == ("unsupported", "no coincurve")
-    row = _row("X", gas.ANCHORS[0], {}, {}, errors | {"X": CryptoFailure("no signature")}, None)
-    assert (row["status"], row["reason"]) == ("failed", "no signature")
+def test_price_is_the_ratio_of_times_times_the_price_in_force(monkeypatch):
+    seconds = {"ECDSA-P256": [2.0, 4.0, 6.0], "ecrecover": [1.0, 2.0, 3.0]}
+    _, rows = priced(monkeypatch, seconds)
+    row = rows.loc[("ECDSA-P256", "own ECDSA-P256", "evm")]
+    assert (row["low"], row["gas"], row["high"]) == pytest.approx((6000, 6000, 6000))
+    assert row["anchor_gas"] == 3000
+    assert row["benchmark_gas"] == pytest.approx(2 * 841)
+    assert row["calldata_gas"] == 16 * row["input_bytes"]
+    _, rows = priced(monkeypatch, seconds, anchor_gas=1000.0)
+    row = rows.loc[("ECDSA-P256", "own ECDSA-P256", "evm")]
+    assert (row["gas"], row["benchmark_gas"]) == pytest.approx((2000, 2 * 841))
+
+
+def test_price_of_the_anchor_includes_the_bytes_of_its_message(monkeypatch):
+    _, rows = priced(monkeypatch, {"ECDSA-P256": [2.0, 2.0]})
+    stellar = rows.loc[("ECDSA-P256", "own ECDSA-P256", "stellar")]
+    assert stellar["gas"] == pytest.approx(2 * (377_524 + 100 * 4068 / 128))
+
+
+def test_interval_is_of_the_median_and_not_of_single_rounds(monkeypatch):
+    # A quarter of the rounds take ten times as long: they are in a range of 90 % of the rounds, but
+    # the median of 40 rounds does not depend on them.
+    seconds = {"ECDSA-P256": [1.0, 10.0, 1.01, 0.99] * 10}
+    _, rows = priced(monkeypatch, seconds)
+    row = rows.loc[("ECDSA-P256", "own ECDSA-P256", "evm")]
+    assert 3000 * 0.98 < row["low"] <= row["gas"] <= row["high"] < 3000 * 1.02
+
+
+def test_clients_are_rows_with_parts_and_are_closed(monkeypatch):
+    monkeypatch.setattr(verification, "WARM_UP_SECONDS", 0.0)
+    monkeypatch.setattr(verification, "signed_cases", lambda name: ((Case(b"", b"", b""),), None))
+    client = FakeClient("circl", {"ECDSA-P256": 4.0})
+    _, rows = priced(monkeypatch, {"ECDSA-P256": [2.0, 2.0]}, clients=[client])
+    row = rows.loc[("ECDSA-P256", "circl", "evm")]
+    assert (row["gas"], row["verify_seconds"]) == (4 * 3000, 4.0)
+    assert (row["decode_key_seconds"], row["version"]) == (1.0, "2.0")
+    assert rows.loc[("ECDSA-P256", "own ECDSA-P256", "evm"), "gas"] == 2 * 3000
+    assert client.closed
+
+
+def test_units_are_anchored_by_the_client_of_the_chain(monkeypatch):
+    monkeypatch.setattr(verification, "WARM_UP_SECONDS", 0.0)
+    monkeypatch.setattr(verification, "signed_cases", lambda name: ((Case(b"", b"", b""),), None))
+    clients = [
+        FakeClient("Bouncy Castle", {"ecrecover": 20.0}),
+        FakeClient("ed25519-dalek", {"Ed25519": 0.5}),
+    ]
+    _, rows = priced(monkeypatch, {"ECDSA-P256": [2.0, 2.0]}, clients=clients)
+    tron, near, evm = (
+        rows.loc[("ECDSA-P256", "own ECDSA-P256", unit)] for unit in ("tron", "near", "evm")
+    )
+    assert tron["gas"] == pytest.approx(3000 * 2 / 20)
+    assert near["gas"] == pytest.approx(4 * 70.3e9)
+    assert near["anchor_verifier"] == "ed25519-dalek"
+    assert evm["anchor_verifier"] == "own ecrecover"
+
+
+def test_missing_clients_are_rows_with_their_remedy(monkeypatch):
+    absent = FakeClient("Bouncy Castle", {}, reason="not built; run `pqchain conform build`")
+    other = FakeClient("circl", {"ML-DSA-44": 1.0})
+    frame, rows = priced(monkeypatch, {"ECDSA-P256": [2.0, 2.0]}, clients=[absent, other])
+    missing = frame[frame["algorithm"] == ""].set_index("verifier")
+    assert missing.loc["Bouncy Castle", "reason"] == absent.reason
+    assert missing.loc["circl", "reason"] == "it verifies none of these schemes"
+    assert set(missing["status"]) == {"unsupported"}
+    tron = rows.loc[("ECDSA-P256", "own ECDSA-P256", "tron")]
+    assert tron["status"] == "unsupported"
+    assert tron["reason"] == f"ecrecover by Bouncy Castle was not timed: {absent.reason}"
+
+
+def test_unsupported_schemes_are_rows(monkeypatch):
+    def fails(name):
+        raise {"ecrecover": PackageMissing, "Ed25519": CryptoFailure}[name](f"no {name}")
+
+    monkeypatch.setattr(gas, "own", fails)
+    rows = gas.measure_gas([], rounds=2).set_index(["algorithm", "unit"])
+    row = rows.loc[("ecrecover", "evm")]
+    assert (row["status"], row["reason"], row["verifier"]) == ("unsupported", "no ecrecover", OWN)
+    row = rows.loc[("Ed25519", "evm")]
+    assert (row["status"], row["reason"]) == ("failed", "no Ed25519")
+
+
+def test_client_that_fails_later_is_a_failed_row(monkeypatch):
+    class Late(Given):
+        def round(self) -> Times:
+            raise CryptoFailure("too late")
+
+    verifiers = {"ecrecover": Given("", 1.0), "Ed25519": Given("", 1.0), "ML-DSA-44": Late("", 1.0)}
+    monkeypatch.setattr(gas, "own", verifiers.__getitem__)
+    rows = gas.measure_gas(["ML-DSA-44"], rounds=2).set_index(["algorithm", "unit"])
+    assert rows.loc[("ML-DSA-44", "evm"), "status"] == "failed"
+    assert rows.loc[("ML-DSA-44", "evm"), "reason"] == "too late"
+    assert rows.loc[("ecrecover", "evm"), "status"] == "ok"
 
 
 @pytest.mark.native
-def test_every_scheme_has_gas_in_every_unit():
+def test_every_scheme_has_a_price_in_every_unit_that_has_an_anchor():
     frame = gas.measure_gas(["ECDSA-P256"], rounds=2)
-    assert set(frame["unit"]) == {"evm", "near", "solana"}
-    assert (frame["status"] == "ok").all()
-    rows = frame.set_index(["algorithm", "unit"])
-    assert rows.loc[("ecrecover", "evm"), "gas"] == pytest.approx(841)
+    assert set(frame["unit"]) == set(UNITS)
+    timed = frame[frame["unit"] != "tron"]  # whose anchor only a client times
+    assert (timed["status"] == "ok").all()
+    rows = timed.set_index(["algorithm", "unit"])
+    assert rows.loc[("ecrecover", "evm"), "gas"] == pytest.approx(3000)
+    assert rows.loc[("ecrecover", "evm"), "benchmark_gas"] == pytest.approx(841)
     assert rows.loc[("Ed25519", "solana"), "gas"] == pytest.approx(720)
-    assert (frame["low"] <= frame["high"]).all()
+    assert rows.loc[("Ed25519", "evm"), "word_seconds"] > 0
+    assert (timed["low"] <= timed["high"]).all()
     assert "EIP-7904" in gas.check_anchor(frame)
     assert "not measured" in gas.check_anchor(frame[frame["algorithm"] == "Ed25519"])
 
 
-def test_missed_anchor_check_states_the_reason():
-    frame = gas.GAS.frame(
-        {
-            "algorithm": name, "unit": "evm", "anchor": "ecrecover", "anchor_gas": 841.0,
-            "gas": value, "low": value, "high": high, "verify_seconds": 1.0, "input_bytes": 1.0,
-            "calldata_gas": 16.0, "status": "ok", "reason": "",
-        }
-        for name, value, high in (("ecrecover", 841.0, 841.0), ("ECDSA-P256", 2000.0, 2100.0))
-    )  # fmt: skip
-    assert "outside: OpenSSL" in gas.check_anchor(frame)
-    frame.loc[1, "high"] = 4000.0
-    assert gas.check_anchor(frame).endswith("within the interval.")
-    frame.loc[1, ["low", "gas", "high"]] = 9000.0
-    assert "decompresses" in gas.check_anchor(frame)
+def test_check_of_the_anchor_states_the_ratio_in_force_and_the_measured_one(monkeypatch):
+    frame, _ = priced(monkeypatch, {"ECDSA-P256": [2.5, 2.5]})
+    assert gas.check_anchor(frame) == (
+        "P-256 (own ECDSA-P256) over ecrecover (own ecrecover): 2.50 (2.50 to 2.50); 2.30 in "
+        "force, 4.54 by EIP-7904's measurements of the slowest client for each."
+    )
+    assert statement("ECDSA-P256", "evm", "EIP-7951") == 6900
 
 
 @pytest.mark.parametrize(
@@ -77,8 +188,3 @@ def test_missed_anchor_check_states_the_reason():
 def test_wrong_use_is_rejected(given, message):
     with pytest.raises(UsageError, match=message):
         gas.measure_gas(["ECDSA-P256"], **given)
-
-
-def test_statements_name_their_source():
-    assert all(row["source"] and row["date"] and row["gas"] > 0 for row in gas.STATEMENTS)
-    assert {row["unit"] for row in gas.STATEMENTS} == {"evm", "near", "solana"}

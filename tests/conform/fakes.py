@@ -60,6 +60,8 @@ def main() -> None:
         answer = {"id": ident, "verdict": verdict, "nanoseconds": nanoseconds}
         if kind == "numbers":
             answer["nanoseconds"] = json.loads(sys.argv[2])
+        elif kind == "parts":
+            answer["parts"] = json.loads(sys.argv[2])
         sys.stdout.write(json.dumps(answer).replace("Infinity", "1e400") + "\n")
         sys.stdout.flush()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pqchain.conform import registry, runner, tables, timing
+from pqchain.conform import registry, runner, tables
 from pqchain.conform.generators import generate
 from pqchain.conform.protocol import Adapter
 from pqchain.conform.registry import VerifierSpec
@@ -121,12 +121,6 @@ def test_malformed_answers_end_the_run_after_ten(some, monkeypatch):
     assert summary["crashes"].sum() == len(many)
 
 
-def test_failed_verifier_is_not_timed_again(some):
-    honest = [v for v in generate("ML-DSA-44") if v.key == "honest" and v.expected == "valid"]
-    frame = timing.measure([fake("accept"), fake("crash")], honest, rounds=2)
-    assert frame["implementation"].tolist() == ["accept"]
-
-
 def test_missing_program_is_rejected(some):
     with (
         Adapter(["./no-such-program"]) as adapter,
@@ -216,19 +210,6 @@ def test_unavailable_verifier_is_a_row_with_the_reason(some, monkeypatch):
     assert summary["status"].tolist() == ["unsupported"]
     assert "no cargo on the path" in summary["reason"][0]
     assert tables.overview(summary).rows
-
-
-def test_times_are_medians_with_their_ratio_to_pqchain(some):
-    baseline = VerifierSpec(
-        name=timing.BASELINE, folder="", command=(sys.executable, str(FAKES), "accept")
-    )
-    honest = [v for v in generate("ML-DSA-44") if v.key == "honest" and v.expected == "valid"]
-    frame = timing.measure([baseline, fake("accept"), fake("crash-always")], honest, rounds=2)
-    assert frame["implementation"].tolist() == [timing.BASELINE, "accept"]
-    assert frame["ratio"].tolist() == [1.0, 1.0]
-    assert frame["verify_seconds"].tolist() == [1e-6, 1e-6]
-    assert frame["samples"].tolist() == [40, 40]
-    assert frame.attrs["provenance"]["machine_id"]
 
 
 def test_results_are_saved_as_tables_and_as_one_page(some, tmp_path):

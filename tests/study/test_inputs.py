@@ -140,7 +140,7 @@ def test_dates_are_dates_in_order():
         undated.with_(valid_until=date(2026, 11, 22))
     assert status(undated) == "Inputs are not dated."
     dated = undated.with_(checked=date(2026, 11, 23))
-    assert status(dated).endswith("rules in force then, status unknown after that date.")
+    assert status(dated).endswith("read on 2026-11-23; status unknown after that date.")
     limited = dated.with_(valid_until=date(2026, 12, 31))
     assert status(limited).endswith("valid until 2026-12-31, status unknown after that date.")
     past = dated.with_(valid_until=date(2026, 8, 20))

@@ -2,7 +2,9 @@
 
 import pytest
 
-from pqchain.study.text import conclusions, text, warnings
+from pqchain.study import analyse, load
+from pqchain.study.page import markup
+from pqchain.study.text import conclusions, outcomes_table, status, text, warnings
 from tests.study import plans
 from tests.study.plans import plan
 
@@ -17,6 +19,17 @@ def test_late_blocks_are_named():
     assert "deadline of votes" not in " ".join(
         conclusions(plans.found(plan(vote_deadline_seconds=1e5)))
     )
+
+
+def test_study_and_page_start_with_the_date_of_their_sources():
+    one = load("solana-v0").with_(nodes=16, delegates=16, algorithms=("Falcon-512",))
+    found = plans.found(one)
+    dated = status(one)
+    assert dated == "Sources read on 2026-11-23; rules in force until 2026-08-20."
+    assert dated in text(found) and dated in markup(analysis := analyse(found))
+    # Published outcomes have the date on which their source was read.
+    assert "read on 2026-11-23" in outcomes_table(analysis.outcomes).text()
+    assert "status unknown after that date" in text(plans.found(load("algorand")))
 
 
 def test_study_starts_with_attacks_on_its_schemes():

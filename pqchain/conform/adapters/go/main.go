@@ -19,6 +19,7 @@ func verify(c *protocol.Case) string {
 	if err != nil {
 		return "refuse"
 	}
+	c.Lap("decode_key")
 	options := &sign.SignatureOpts{Context: string(c.Context)}
 	return protocol.Judge(scheme.Verify(key, c.Message, c.Signature, options))
 }

@@ -3,16 +3,21 @@
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.math.BigInteger;
+import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.StringJoiner;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.bouncycastle.asn1.sec.SECNamedCurves;
+import org.bouncycastle.asn1.x9.X9ECParameters;
 import org.bouncycastle.crypto.DataLengthException;
 import org.bouncycastle.crypto.params.MLDSAParameters;
 import org.bouncycastle.crypto.params.MLDSAPublicKeyParameters;
 import org.bouncycastle.crypto.params.ParametersWithContext;
 import org.bouncycastle.crypto.signers.MLDSASigner;
+import org.bouncycastle.math.ec.ECAlgorithms;
 import org.bouncycastle.pqc.crypto.falcon.FalconParameters;
 import org.bouncycastle.pqc.crypto.falcon.FalconPublicKeyParameters;
 import org.bouncycastle.pqc.crypto.falcon.FalconSigner;
@@ -25,6 +30,8 @@ public final class Conform {
     private static final Map<String, FalconParameters> FALCON = Map.of(
         "Falcon-512", FalconParameters.falcon_512,
         "Falcon-1024", FalconParameters.falcon_1024);
+
+    private static final X9ECParameters SECP256K1 = SECNamedCurves.getByName("secp256k1");
 
     private static final Pattern FIELD =
         Pattern.compile("\"(\\w+)\"\\s*:\\s*(?:\"([^\"\\\\]*)\"|(\\d+))");
@@ -47,6 +54,27 @@ public final class Conform {
         return valid ? "accept" : "reject";
     }
 
+    /**
+     * Recovers a compressed public key from r, s, the recovery id, and a digest (SEC 1, 4.1.6), with
+     * the library's curve of java-tron's ECKey, and with that class's check of the order of R.
+     */
+    private static byte[] recover(byte[] digest, byte[] signature) {
+        var n = SECP256K1.getN();
+        var r = new BigInteger(1, signature, 0, 32);
+        var s = new BigInteger(1, signature, 32, 32);
+        var x = new byte[33];
+        x[0] = (byte) (2 + (signature[64] & 1));
+        System.arraycopy(signature, 0, x, 1, 32);
+        var point = SECP256K1.getCurve().decodePoint(x);
+        if (!point.multiply(n).isInfinity()) {
+            return new byte[0];
+        }
+        var inverse = r.modInverse(n);
+        var a = inverse.multiply(new BigInteger(1, digest).negate()).mod(n);
+        var b = inverse.multiply(s).mod(n);
+        return ECAlgorithms.sumOfTwoMultiplies(SECP256K1.getG(), a, point, b).getEncoded(true);
+    }
+
     private static String verify(String algorithm, byte[] key, byte[] message, byte[] context, byte[] signature) {
         try {
             if (ML_DSA.containsKey(algorithm)) {
@@ -62,10 +90,17 @@ public final class Conform {
                 if (key.length != 1 + 14 * (1 << parameters.getLogN()) / 8 || key[0] != parameters.getLogN()) {
                     return "refuse";
                 }
-                var h = java.util.Arrays.copyOfRange(key, 1, key.length);
+                var h = Arrays.copyOfRange(key, 1, key.length);
                 var signer = new FalconSigner();
                 signer.init(false, new FalconPublicKeyParameters(parameters, h));
                 return judge(signer.verifySignature(message, signature));
+            }
+            if (algorithm.equals("ecrecover")) {
+                // Recovery ids 2 and 3 occur with a probability of 2^-128.
+                if (signature.length != 65 || signature[64] > 1) {
+                    return "refuse";
+                }
+                return judge(Arrays.equals(recover(message, signature), key));
             }
             return "unsupported";
         } catch (IllegalArgumentException | IllegalStateException | DataLengthException error) {

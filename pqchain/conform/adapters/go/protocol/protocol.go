@@ -18,12 +18,23 @@ type Case struct {
 	Context   Bytes  `json:"context"`
 	Signature Bytes  `json:"signature"`
 	Repeat    int    `json:"repeat"`
+
+	last  time.Time
+	parts map[string][]int64
+}
+
+// Lap ends a part of the verification: "decode_key" or "decode_signature". The rest is verification.
+func (c *Case) Lap(part string) {
+	now := time.Now()
+	c.parts[part] = append(c.parts[part], now.Sub(c.last).Nanoseconds())
+	c.last = now
 }
 
 type answer struct {
-	ID          uint64  `json:"id"`
-	Verdict     string  `json:"verdict"`
-	Nanoseconds []int64 `json:"nanoseconds"`
+	ID          uint64             `json:"id"`
+	Verdict     string             `json:"verdict"`
+	Nanoseconds []int64            `json:"nanoseconds"`
+	Parts       map[string][]int64 `json:"parts"`
 }
 
 // Bytes are written as hexadecimal digits.
@@ -63,9 +74,11 @@ func Serve(verify func(*Case) string) {
 		if err := json.Unmarshal(in.Bytes(), &c); err != nil {
 			panic(err)
 		}
-		a := answer{ID: c.ID}
+		c.parts = map[string][]int64{}
+		a := answer{ID: c.ID, Parts: c.parts}
 		for i := 0; i == 0 || i < c.Repeat; i++ {
 			start := time.Now()
+			c.last = start
 			a.Verdict = guarded(verify, &c)
 			a.Nanoseconds = append(a.Nanoseconds, time.Since(start).Nanoseconds())
 		}

@@ -2,10 +2,12 @@
 
 mod protocol;
 
-use protocol::{judge, serve, Case, Verdict};
+use std::sync::OnceLock;
+
+use protocol::{judge, serve, Case, Verdict, Watch};
 use Verdict::{Reject, Refuse, Unsupported};
 
-fn rustcrypto<P: ml_dsa::MlDsaParams>(case: &Case) -> Verdict {
+fn rustcrypto<P: ml_dsa::MlDsaParams>(case: &Case, watch: &mut Watch) -> Verdict {
     let Ok(key) = ml_dsa::EncodedVerifyingKey::<P>::try_from(&case.public_key[..]) else {
         return Refuse;
     };
@@ -13,12 +15,14 @@ fn rustcrypto<P: ml_dsa::MlDsaParams>(case: &Case) -> Verdict {
         return Refuse;
     };
     let Some(signature) = ml_dsa::Signature::<P>::decode(&bytes) else { return Reject };
+    watch.lap("decode_signature");
     let key = ml_dsa::VerifyingKey::<P>::decode(&key);
+    watch.lap("decode_key");
     judge(key.verify_with_context(&case.message, &case.context, &signature))
 }
 
 macro_rules! fips204 {
-    ($set:ident, $case:expr) => {{
+    ($set:ident, $case:expr, $watch:expr) => {{
         use fips204::traits::{SerDes, Verifier};
         let Ok(key) = <[u8; fips204::$set::PK_LEN]>::try_from(&$case.public_key[..]) else {
             return Refuse;
@@ -27,6 +31,7 @@ macro_rules! fips204 {
             return Refuse;
         };
         let Ok(key) = fips204::$set::PublicKey::try_from_bytes(key) else { return Refuse };
+        $watch.lap("decode_key");
         judge(key.verify(&$case.message, &signature, &$case.context))
     }};
 }
@@ -73,37 +78,73 @@ macro_rules! pqclean_portable {
     }};
 }
 
-fn aws_lc(set: &'static aws_lc_rs::signature::PqdsaVerificationAlgorithm, case: &Case) -> Verdict {
+fn aws_lc(
+    set: &'static aws_lc_rs::signature::PqdsaVerificationAlgorithm,
+    case: &Case,
+    watch: &mut Watch,
+) -> Verdict {
     if !case.context.is_empty() {
         return Unsupported; // the interface of the crate has no context
     }
-    let key = aws_lc_rs::signature::UnparsedPublicKey::new(set, &case.public_key);
-    judge(key.verify(&case.message, &case.signature).is_ok())
+    let Ok(key) = aws_lc_rs::signature::ParsedPublicKey::new(set, &case.public_key) else {
+        return Refuse;
+    };
+    watch.lap("decode_key");
+    judge(key.verify_sig(&case.message, &case.signature).is_ok())
 }
 
-fn fn_dsa(case: &Case) -> Verdict {
+fn fn_dsa(case: &Case, watch: &mut Watch) -> Verdict {
     use fn_dsa::{VerifyingKey, VerifyingKeyStandard, DOMAIN_NONE, HASH_ID_ORIGINAL_FALCON};
     let Some(key) = VerifyingKeyStandard::decode(&case.public_key) else { return Refuse };
+    watch.lap("decode_key");
     judge(key.verify(&case.signature, &DOMAIN_NONE, &HASH_ID_ORIGINAL_FALCON, &case.message))
 }
 
-fn verify(name: &str, c: &Case) -> Verdict {
+fn ed25519(case: &Case, watch: &mut Watch) -> Verdict {
+    use ed25519_dalek::{Signature, Verifier, VerifyingKey};
+    let Ok(key) = case.public_key[..].try_into() else { return Refuse };
+    let Ok(key) = VerifyingKey::from_bytes(key) else { return Refuse };
+    watch.lap("decode_key");
+    let Ok(signature) = Signature::from_slice(&case.signature) else { return Refuse };
+    judge(key.verify(&case.message, &signature).is_ok())
+}
+
+/// Recover the key from r, s, the recovery id, and a digest as the message, as the precompile does.
+fn ecrecover(case: &Case) -> Verdict {
+    use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
+    use secp256k1::{Message, Secp256k1, VerifyOnly};
+    static CONTEXT: OnceLock<Secp256k1<VerifyOnly>> = OnceLock::new();
+    let (Ok(digest), 65) = (case.message[..].try_into(), case.signature.len()) else {
+        return Refuse;
+    };
+    let Ok(parity) = RecoveryId::try_from(i32::from(case.signature[64])) else { return Refuse };
+    let Ok(signature) = RecoverableSignature::from_compact(&case.signature[..64], parity) else {
+        return Reject;
+    };
+    let context = CONTEXT.get_or_init(Secp256k1::verification_only);
+    match context.recover_ecdsa(Message::from_digest(digest), &signature) {
+        Ok(key) => judge(key.serialize()[..] == case.public_key[..]),
+        Err(_) => Reject,
+    }
+}
+
+fn verify(name: &str, c: &Case, w: &mut Watch) -> Verdict {
     match (name, c.algorithm.as_str()) {
-        ("rustcrypto", "ML-DSA-44") => rustcrypto::<ml_dsa::MlDsa44>(c),
-        ("rustcrypto", "ML-DSA-65") => rustcrypto::<ml_dsa::MlDsa65>(c),
-        ("rustcrypto", "ML-DSA-87") => rustcrypto::<ml_dsa::MlDsa87>(c),
-        ("fips204", "ML-DSA-44") => fips204!(ml_dsa_44, c),
-        ("fips204", "ML-DSA-65") => fips204!(ml_dsa_65, c),
-        ("fips204", "ML-DSA-87") => fips204!(ml_dsa_87, c),
+        ("rustcrypto", "ML-DSA-44") => rustcrypto::<ml_dsa::MlDsa44>(c, w),
+        ("rustcrypto", "ML-DSA-65") => rustcrypto::<ml_dsa::MlDsa65>(c, w),
+        ("rustcrypto", "ML-DSA-87") => rustcrypto::<ml_dsa::MlDsa87>(c, w),
+        ("fips204", "ML-DSA-44") => fips204!(ml_dsa_44, c, w),
+        ("fips204", "ML-DSA-65") => fips204!(ml_dsa_65, c, w),
+        ("fips204", "ML-DSA-87") => fips204!(ml_dsa_87, c, w),
         ("libcrux/portable", "ML-DSA-44") => libcrux!(ml_dsa_44::portable, MLDSA44VerificationKey, MLDSA44Signature, c),
         ("libcrux/portable", "ML-DSA-65") => libcrux!(ml_dsa_65::portable, MLDSA65VerificationKey, MLDSA65Signature, c),
         ("libcrux/portable", "ML-DSA-87") => libcrux!(ml_dsa_87::portable, MLDSA87VerificationKey, MLDSA87Signature, c),
         ("libcrux/avx2", "ML-DSA-44") => libcrux!(ml_dsa_44::avx2, MLDSA44VerificationKey, MLDSA44Signature, c),
         ("libcrux/avx2", "ML-DSA-65") => libcrux!(ml_dsa_65::avx2, MLDSA65VerificationKey, MLDSA65Signature, c),
         ("libcrux/avx2", "ML-DSA-87") => libcrux!(ml_dsa_87::avx2, MLDSA87VerificationKey, MLDSA87Signature, c),
-        ("aws-lc", "ML-DSA-44") => aws_lc(&aws_lc_rs::signature::ML_DSA_44, c),
-        ("aws-lc", "ML-DSA-65") => aws_lc(&aws_lc_rs::signature::ML_DSA_65, c),
-        ("aws-lc", "ML-DSA-87") => aws_lc(&aws_lc_rs::signature::ML_DSA_87, c),
+        ("aws-lc", "ML-DSA-44") => aws_lc(&aws_lc_rs::signature::ML_DSA_44, c, w),
+        ("aws-lc", "ML-DSA-65") => aws_lc(&aws_lc_rs::signature::ML_DSA_65, c, w),
+        ("aws-lc", "ML-DSA-87") => aws_lc(&aws_lc_rs::signature::ML_DSA_87, c, w),
         ("pqclean/avx2", "ML-DSA-44") => pqclean!(pqcrypto_mldsa::mldsa44, verify_detached_signature_ctx(&c.context), c),
         ("pqclean/avx2", "ML-DSA-65") => pqclean!(pqcrypto_mldsa::mldsa65, verify_detached_signature_ctx(&c.context), c),
         ("pqclean/avx2", "ML-DSA-87") => pqclean!(pqcrypto_mldsa::mldsa87, verify_detached_signature_ctx(&c.context), c),
@@ -114,7 +155,9 @@ fn verify(name: &str, c: &Case) -> Verdict {
         ("pqclean/avx2", "Falcon-1024") => pqclean!(pqcrypto_falcon::falcon1024, verify_detached_signature(), c),
         ("pqclean/avx2", "Falcon-padded-512") => pqclean!(pqcrypto_falcon::falconpadded512, verify_detached_signature(), c),
         ("pqclean/avx2", "Falcon-padded-1024") => pqclean!(pqcrypto_falcon::falconpadded1024, verify_detached_signature(), c),
-        ("fn-dsa", "Falcon-padded-512" | "Falcon-padded-1024") => fn_dsa(c),
+        ("fn-dsa", "Falcon-padded-512" | "Falcon-padded-1024") => fn_dsa(c, w),
+        ("ed25519-dalek", "Ed25519") => ed25519(c, w),
+        ("libsecp256k1", "ecrecover") => ecrecover(c),
         _ => Unsupported,
     }
 }

@@ -1,6 +1,8 @@
 //! Requests are JSON lines on stdin, answers are JSON lines on stdout.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -40,6 +42,22 @@ struct Answer {
     id: u64,
     verdict: Verdict,
     nanoseconds: Vec<u64>,
+    parts: BTreeMap<&'static str, Vec<u64>>,
+}
+
+/// Clock of one verification, in parts.
+pub struct Watch {
+    last: Instant,
+    parts: Vec<(&'static str, u64)>,
+}
+
+impl Watch {
+    /// End a part: "decode_key" or "decode_signature". The rest is verification.
+    pub fn lap(&mut self, part: &'static str) {
+        let now = Instant::now();
+        self.parts.push((part, (now - self.last).as_nanos() as u64));
+        self.last = now;
+    }
 }
 
 pub fn judge(valid: bool) -> Verdict {
@@ -51,7 +69,7 @@ pub fn judge(valid: bool) -> Verdict {
 }
 
 /// Answer requests until stdin ends.
-pub fn serve(verify: fn(&str, &Case) -> Verdict) {
+pub fn serve(verify: fn(&str, &Case, &mut Watch) -> Verdict) {
     let name = std::env::args().nth(1).expect("expected the name of an implementation");
     std::panic::set_hook(Box::new(|_| {}));
     let mut out = std::io::stdout().lock();
@@ -67,13 +85,18 @@ pub fn serve(verify: fn(&str, &Case) -> Verdict) {
         };
         let mut verdict = Verdict::Unsupported;
         let mut nanoseconds = Vec::with_capacity(request.repeat);
+        let mut parts = BTreeMap::<_, Vec<u64>>::new();
         for _ in 0..request.repeat.max(1) {
             let start = Instant::now();
-            let said = std::panic::catch_unwind(|| verify(&name, &case));
+            let mut watch = Watch { last: start, parts: Vec::new() };
+            let said = catch_unwind(AssertUnwindSafe(|| verify(&name, &case, &mut watch)));
             nanoseconds.push(start.elapsed().as_nanos() as u64);
             verdict = said.unwrap_or(Verdict::Panic);
+            for (part, duration) in watch.parts {
+                parts.entry(part).or_default().push(duration);
+            }
         }
-        let answer = Answer { id: request.id, verdict, nanoseconds };
+        let answer = Answer { id: request.id, verdict, nanoseconds, parts };
         writeln!(out, "{}", serde_json::to_string(&answer).expect("an answer")).expect("stdout");
         out.flush().expect("stdout");
     }

@@ -1,0 +1,69 @@
+"""Units in which chains price verifications, and what drafts and chains state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pqchain import installation
+from pqchain.errors import UnknownName
+
+OWN = "pqchain"
+"""Name of pqchain's own implementation in `anchor_verifiers`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceUnit:
+    """A chain's unit, with the verification that the chain prices already: the anchor."""
+
+    name: str
+    title: str
+    symbol: str
+    scale: float = 1.0
+    """Divisor of the numbers in a column with this title."""
+    anchor: str
+    """Algorithm of the anchor."""
+    anchor_price: float
+    anchor_per_byte: float = 0.0
+    """Added to the anchor's price for each byte of the message."""
+    anchor_verifiers: tuple[str, ...] = field(default=(OWN,))
+    """Verifiers that time the anchor; the first that is available counts."""
+    benchmark: float | None = None
+    """A second price of the anchor; None if there is none."""
+    benchmark_title: str = ""
+    rule: str
+    source: str
+    date: str
+
+
+def _read(name: str) -> dict[str, Any]:
+    return installation.read_toml(installation.data("gas") / f"{name}.toml")
+
+
+def _units() -> dict[str, PriceUnit]:
+    tables = _read("units")
+    for name, table in tables.items():
+        verifiers = tuple(table.pop("anchor_verifiers"))
+        tables[name] = PriceUnit(name=name, anchor_verifiers=verifiers, **table)
+    return tables
+
+
+UNITS: dict[str, PriceUnit] = _units()
+"""Units by name, in the order of data/gas/units.toml."""
+
+STATEMENTS: list[dict[str, Any]] = _read("statements")["statement"]
+"""Prices stated by drafts and chains, with the keys algorithm, unit, gas, what, source and date."""
+
+CLIENTS: dict[str, dict[str, str]] = _read("clients")
+"""Verifiers to time by default, with the keys chain, source and date where a chain runs them."""
+
+
+def statement(algorithm: str, unit: str, source: str) -> float:
+    """Return a stated price by algorithm, unit, and the beginning of its source."""
+    for row in STATEMENTS:
+        if (row["algorithm"], row["unit"]) == (algorithm, unit) and row["source"].startswith(
+            source
+        ):
+            return float(row["gas"])
+    names = [f"{row['algorithm']} {row['unit']} {row['source']}" for row in STATEMENTS]
+    raise UnknownName("statement", f"{algorithm} {unit} {source}", names)

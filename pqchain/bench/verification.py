@@ -1,0 +1,321 @@
+"""Times of verifications of one algorithm by pqchain, by clients' libraries and by user code.
+
+Every verifier checks the same signatures of different keys, each several times in succession, of
+which the fastest counts: the others were interrupted, or ran before caches and branch predictors
+were warm. A round gives the time of the slowest signature, because an attacker can choose it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from statistics import median
+from typing import Protocol
+
+import numpy as np
+
+from pqchain import algorithms as registry
+from pqchain import crypto
+from pqchain.bench.operations import MESSAGE_BYTES
+from pqchain.bench.timing import timed
+from pqchain.crypto import isolated
+from pqchain.errors import CryptoFailure, PqchainError
+
+REPEATS = 7
+"""Verifications of one signature per round, of which the fastest counts."""
+
+MAX_INPUTS = 32
+"""Maximum number of signatures per algorithm, of which the slowest counts."""
+
+SIGNING_SECONDS = 2.0
+"""Time limit for generating the signatures of one algorithm."""
+
+ROUND_SECONDS = 0.05
+"""Time of a client's verifications in one round; a slow client checks fewer signatures."""
+
+WARM_UP_SECONDS = 0.5
+"""Time of one step of a client's warm-up. Java and JavaScript compile while they run, so steps are
+repeated until one is not faster than the step before."""
+
+WARM_UP_STEPS = 12
+"""Maximum number of steps of a warm-up."""
+
+WARM_UP_REQUESTS = 2000
+"""Maximum number of requests of a step."""
+
+WORDS = 256
+"""Words of 32 bytes by which the long message is longer, to time the hashing of a word."""
+
+RECOVERY = "ecrecover"
+"""The algorithm that recovers a public key instead of checking one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A valid signature and its inputs."""
+
+    message: bytes
+    signature: bytes
+    public_key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Times of one round in seconds; NaN for a part that the verifier cannot time."""
+
+    slowest: float
+    """The slowest signature's verification, decoding included."""
+    decode_key: float = math.nan
+    decode_signature: float = math.nan
+    word: float = math.nan
+    """One more word of 32 bytes of the message."""
+
+
+class Client(Protocol):
+    """A verifier that times itself, in its own process and language."""
+
+    @property
+    def name(self) -> str:
+        """Name of the library."""
+
+    @property
+    def version(self) -> str:
+        """Version of the library."""
+
+    def supports(self, algorithm: str) -> bool:
+        """Return whether to ask for an algorithm. Raises Unsupported if the client cannot run."""
+
+    def times(
+        self, algorithm: str, case: Case, repeat: int
+    ) -> Mapping[str, Sequence[float]] | None:
+        """Return durations in seconds of `repeat` verifications; None for an unknown algorithm.
+
+        By the keys "verify" (all of it), and "decode_key" and "decode_signature" where it has them.
+        Raises CryptoFailure if the signature is not accepted.
+        """
+
+    def close(self) -> None:
+        """End the process."""
+
+
+class Verifier(Protocol):
+    """A verifier of one algorithm."""
+
+    @property
+    def name(self) -> str:
+        """Name of the implementation or library."""
+
+    @property
+    def version(self) -> str:
+        """Version of a client's library; "" for pqchain's implementations and user code."""
+
+    @property
+    def source(self) -> str:
+        """Source of given times; "" if they are measured."""
+
+    def round(self) -> Times:
+        """Verify all signatures; return the times of this round. Raises CryptoFailure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A scheme whose verification time the user gives."""
+
+    source: str
+    seconds: float
+    name: str = "given"
+    version: str = ""
+
+    def round(self) -> Times:
+        """Return the given time."""
+        return Times(self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """An implementation of pqchain; a time includes a call through Python."""
+
+    name: str
+    calls: tuple[Callable[[], object], ...]
+    """A call for each signature."""
+    long_call: Callable[[], object] | None = None
+    """The call for the key of the first signature and a message that is longer by WORDS."""
+    source: str = ""
+    version: str = ""
+
+    def round(self) -> Times:
+        """Verify all signatures; return the times of this round. Raises CryptoFailure."""
+        seconds = [_fastest_seconds(call) for call in self.calls]
+        if self.long_call is None:
+            return Times(max(seconds))
+        return Times(max(seconds), word=(_fastest_seconds(self.long_call) - seconds[0]) / WORDS)
+
+
+@dataclass(frozen=True, slots=True)
+class UserCode:
+    """User code, which is timed in a child process."""
+
+    algorithm: str
+    name: str
+    source: str = ""
+    version: str = ""
+
+    def round(self) -> Times:
+        """Verify all signatures; return the times of this round. Raises CryptoFailure."""
+        use_seconds = isolated.first_use_seconds(self.algorithm, self.name)
+        seconds: float = isolated.call(
+            [registry.implementation(self.name).location],
+            "pqchain.bench.verification:slowest_seconds",
+            expected_seconds=SIGNING_SECONDS + MAX_INPUTS * (1 + REPEATS) * use_seconds,
+            name=self.algorithm,
+        )
+        return Times(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class InClient:
+    """A client's library; its times are those inside its process."""
+
+    client: Client
+    algorithm: str
+    cases: tuple[Case, ...]
+    long_case: Case | None
+    source: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name of the client's library."""
+        return self.client.name
+
+    @property
+    def version(self) -> str:
+        """Version of the client's library."""
+        return self.client.version
+
+    def round(self) -> Times:
+        """Verify all signatures; return the times of this round. Raises CryptoFailure."""
+        fastest = [self._fastest(case) for case in self.cases]
+        word = math.nan
+        if self.long_case:
+            word = (self._fastest(self.long_case)["verify"] - fastest[0]["verify"]) / WORDS
+        slowest = max(fastest, key=lambda parts: parts["verify"])
+        return Times(
+            slowest["verify"],
+            decode_key=slowest.get("decode_key", math.nan),
+            decode_signature=slowest.get("decode_signature", math.nan),
+            word=word,
+        )
+
+    def _fastest(self, case: Case) -> dict[str, float]:
+        """Return the times of the fastest verification and of its parts."""
+        times = self.client.times(self.algorithm, case, REPEATS)
+        if times is None:
+            raise CryptoFailure(f"{self.name} must verify {self.algorithm} in every round; it "
+                                'answered "unsupported". Run `pqchain conform run`.')  # fmt: skip
+        at = int(np.argmin(times["verify"]))
+        return {part: seconds[at] for part, seconds in times.items()}
+
+
+def in_client(client: Client, algorithm: str) -> InClient | None:
+    """Return a client's verifier after its warm-up; None if it does not know the algorithm.
+
+    Raises Unsupported if the client cannot run, and CryptoFailure if it rejects a signature.
+    """
+    if not client.supports(algorithm):
+        return None
+    cases, long_case = signed_cases(algorithm)
+    seconds = math.inf
+    for _ in range(WARM_UP_STEPS):
+        step: list[float] = []
+        while not step or (sum(step) < WARM_UP_SECONDS and len(step) < WARM_UP_REQUESTS):
+            times = client.times(algorithm, cases[len(step) % len(cases)], REPEATS)
+            if times is None:
+                return None
+            step.append(min(times["verify"]) * REPEATS)
+        before, seconds = seconds, median(step) / REPEATS
+        if seconds > 0.97 * before:
+            break
+    count = max(2, int(ROUND_SECONDS / (REPEATS * max(seconds, 1e-9))))  # a clock may be coarse
+    return InClient(client, algorithm, cases[:count], long_case)
+
+
+def own(name: str) -> Verifier:
+    """Return pqchain's default verifier of an algorithm, or of user code, or given times."""
+    if name == RECOVERY:
+        return _recovery()
+    row = registry.get(name)
+    if given_seconds := dict(row.given_seconds):
+        return Given(row.source, given_seconds["verify"])
+    signer = crypto.open_signer(row.name)
+    if registry.implementation(signer.implementation).location:
+        return UserCode(row.name, signer.implementation)
+    cases, long_case = signed_cases(row.name)
+    calls = tuple(_call(signer, case) for case in cases)
+    long_call = _call(signer, long_case) if long_case else None
+    return InProcess(signer.implementation, calls, long_call)
+
+
+def _call(signer: crypto.Signer, case: Case) -> Callable[[], object]:
+    return partial(signer.verify, case.message, case.signature, case.public_key)
+
+
+def _recovery() -> InProcess:
+    signer = crypto.open_signer("ECDSA-secp256k1")
+    assert isinstance(signer, crypto.RecoverableSigner)
+    cases, _ = signed_cases(RECOVERY)
+    calls = [partial(signer.recover, _message(index), c.signature) for index, c in enumerate(cases)]
+    return InProcess(signer.implementation, tuple(calls))
+
+
+def _message(index: int) -> bytes:
+    return np.random.default_rng([1, index]).bytes(MESSAGE_BYTES)
+
+
+@cache
+def signed_cases(name: str) -> tuple[tuple[Case, ...], Case | None]:
+    """Return signatures of different keys, and one of the first key with a longer message.
+
+    For ecrecover the messages are digests, and there is no longer one.
+    """
+    signer = crypto.open_signer("ECDSA-secp256k1" if name == RECOVERY else name)
+    cases: list[Case] = []
+    long_case = None
+    spent = 0.0
+    # At least two signatures, because the slowest of several counts.
+    while len(cases) < MAX_INPUTS and (len(cases) < 2 or spent < SIGNING_SECONDS):
+        public, secret = signer.generate_keypair()
+        message = _message(len(cases))
+        if isinstance(signer, crypto.RecoverableSigner) and name == RECOVERY:
+            seconds, signature = timed(signer.sign_recoverable, message, secret)
+            message = hashlib.sha256(message).digest()
+        else:
+            seconds, signature = timed(signer.sign, message, secret)
+            if not cases:
+                longer = message + bytes(32 * WORDS)
+                long_case = Case(longer, signer.sign(longer, secret), public)
+        cases.append(Case(message, signature, public))
+        spent += seconds
+    return tuple(cases), long_case
+
+
+# Cached in the child, so that every round verifies the same signatures.
+@cache
+def _verify_calls(name: str) -> tuple[Callable[[], object], ...]:
+    signer = crypto.open_signer(name)
+    cases, _ = signed_cases(name)
+    return tuple(_call(signer, case) for case in cases)
+
+
+def slowest_seconds(name: str) -> float:
+    """Time verifications by user code in the child process; return the slowest time in seconds."""
+    return max(map(_fastest_seconds, _verify_calls(name)))
+
+
+def _fastest_seconds(call: Callable[[], object]) -> float:
+    results = [timed(call) for _ in range(REPEATS)]
+    if not all(valid for _, valid in results):
+        raise PqchainError("a valid signature did not verify; run `pqchain doctor`")
+    return min(seconds for seconds, _ in results)
