@@ -48,7 +48,7 @@ def _busy_reason(rows: pd.DataFrame) -> str:
     others = rows["others_busy"].mean()
     if not others > MAX_OTHERS:  # also if it is unknown (NaN)
         return ""
-    return f"other programs used {others:.0%} of the processors during the runs"
+    return f"other programs used {_percent(others)} of the processors during the runs"
 
 
 def judge_runs(run: pd.DataFrame) -> Iterator[Verdict]:
@@ -217,13 +217,14 @@ FACT_NAMES = (
 def facts(frames: Frames) -> dict[str, Any]:
     """Return the facts about runs that captions and findings of the chapter may name."""
     run = results.check(frames["run"], RUN)
-    table, growth = cells(run), results.check(frames["growth"], GROWTH)
+    table = cells(run)
+    busy, growth = _busy_reason(table), results.check(frames["growth"], GROWTH)
     facts: dict[str, Any] = {
         "run_schemes": table["algorithm"].nunique(),
         "run_most": table["nodes"].max(),
         "heights": run["heights"].max(),
         "voters": run.loc[run["setting"].isin((FEW_VOTE, FEW_VOTE + VIRTUAL)), "delegates"].max(),
-        "cause": _busy_reason(table) or explain_growth(growth),
+        "cause": f"{busy}, so nothing follows" if busy else explain_growth(growth),
         "others": _percent(table["others_busy"].mean()),
     }
     for row in growth.to_dict("records"):
