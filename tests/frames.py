@@ -241,12 +241,21 @@ def replays() -> dict[str, pd.DataFrame]:
         reencoding.CALIBRATED: replay_runs({"transfer_seconds": 9e-3, "total_seconds": 1.5e-2}),
         reencoding.LOOPBACK: replay_runs(loopback),
     }
-    series = pd.concat([exchanges((0.0,) * 3, blocks=1), exchanges((1.0, 3.0, 2.0, -1.0))])
+    series = {
+        reencoding.LINK_ONLY: pd.concat(
+            [exchanges((0.0,) * 3, blocks=1), exchanges((1.0, 3.0, 2.0, -1.0))]
+        ),
+        reencoding.CALIBRATED: exchanges((3.6, 3.7, 3.8, 3.7)),
+    }
     reference = replay_runs({}, {"transport": "native", "transfer_seconds": 3e-3})
+    parts = [
+        *phases.items(), *series.items(), (reencoding.OTHER_LIBRARIES, reference),
+        (reencoding.SHAPED, shaped()),
+    ]  # fmt: skip
     built = {
-        "runs": results.joined([*phases.values(), series, reference, shaped()], RUN),
+        "runs": results.joined((frame.assign(run=run) for run, frame in parts), reencoding.RUNS),
         "table1": reencoding.table1(phases),
-        "figure1": reencoding.figure1(series),
+        "figure1": reencoding.figure1(series[reencoding.LINK_ONLY]),
         "contrast": reencoding.contrast(series),
         "libraries": reencoding.libraries(reference),
         "impaired": reencoding.impaired_links(troubled()),

@@ -19,7 +19,7 @@ from pqchain.errors import DataError, UsageError
 from pqchain.installation import MAX_JSON_BYTES, read_bytes
 from pqchain.reencode import runs
 from pqchain.reencode.runs import Outcome, scenario_row
-from pqchain.reencode.scenario import MAX_REPEATS, SCHEMA_VERSION, Scenario
+from pqchain.reencode.scenario import MAX_REPEATS, SCHEMA_VERSION, STREAMS, Scenario
 from pqchain.results import Contract, checksum, scratch
 from pqchain.statistics import half_width
 from pqchain.wire.drivers import namespaces
@@ -62,7 +62,7 @@ CONTRAST = Contract.of(
     (
         "float64",
         "single_seconds multiplexed_seconds saving_percent low_percent high_percent "
-        "claimed_percent",
+        "claimed_percent single_dropped_datagrams multiplexed_dropped_datagrams",
     ),
     ("str", "verdict"),
 )
@@ -232,24 +232,33 @@ def contrast(frame: pd.DataFrame, *, claimed_percent: float) -> pd.DataFrame:
     experiment, mode and transport. Columns: experiment, mode, transport, repeats (number of pairs),
     single_seconds and multiplexed_seconds (mean transfer times), saving_percent (mean of the paired
     savings; above 0 multiplexing is faster), low_percent and high_percent (its 95 % confidence
-    interval, Student's t), claimed_percent, verdict. Raises UsageError if no group has 2 pairs.
+    interval, Student's t), claimed_percent, single_dropped_datagrams and
+    multiplexed_dropped_datagrams (mean per run, by full queues of the modelled network; NaN on
+    sockets, where they are not counted), verdict. Raises UsageError if no group has 2 pairs.
     """
     rows = []
     keys = ["experiment", "mode", "transport"]
     for group, group_runs in frame[frame["status"] == "ok"].groupby(keys, sort=False):
         # Both runs of a pair have the same seed.
         pairs = group_runs.pivot_table(
-            index=["repeat", "block"], columns="streams", values="transfer_seconds"
+            index=["repeat", "block"],
+            columns="streams",
+            values=["transfer_seconds", "dropped_datagrams"],
         ).dropna()
-        if not {"single", "multiplexed"} <= set(pairs.columns) or len(pairs) < 2:
+        if not {"single", "multiplexed"} <= set(pairs.columns.get_level_values(1)):
             continue
-        single, multiplexed = pairs["single"], pairs["multiplexed"]
+        if len(pairs) < 2:
+            continue
+        single, multiplexed = (pairs["transfer_seconds", kind] for kind in STREAMS)
         saving = 100 * (1 - (multiplexed / single).to_numpy(float))
         mean, margin = float(saving.mean()), half_width(saving)
         low, high = mean - margin, mean + margin
         times = (len(pairs), float(single.mean()), float(multiplexed.mean()))
+        dropped = [float(pairs["dropped_datagrams", kind].mean()) for kind in STREAMS]
+        if group[1] != "virtual":
+            dropped = [math.nan, math.nan]
         verdict = _verdict(low, high, claimed_percent)
-        rows.append((*group, *times, mean, low, high, claimed_percent, verdict))
+        rows.append((*group, *times, mean, low, high, claimed_percent, *dropped, verdict))
     if not rows:
         raise UsageError(
             "a comparison needs at least 2 repeats with single and multiplexed streams. Run "

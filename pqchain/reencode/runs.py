@@ -108,7 +108,11 @@ class Outcome:
             return f"{why}: the link alone needs {wire:.0%} of the transfer"
         share, busy = self.cpu_share, self.result.machine_busy
         if share > CPU_BOUND or busy > CPU_BOUND:
-            return f"bound by the processor, {busy:.0%} busy, {share:.0%} of it by these nodes"
+            # The second interval is longer: it includes the wait for a failure.
+            return (
+                f"bound by the processor: these nodes take {share:.0%} of it from their first "
+                f"start to their last end; it is {busy:.0%} busy from connecting to the end"
+            )
         if self.scenario.mode == "netns" and wire >= LINK_BOUND:
             return "bound by the link"
         return "bound by neither the processor nor the link alone"

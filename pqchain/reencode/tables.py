@@ -9,6 +9,7 @@ import pandas as pd
 from pqchain import figures
 from pqchain.figures import RATIO
 from pqchain.reencode.protocol.work import PHASES
+from pqchain.reencode.scenario import STREAMS
 from pqchain.render.table import Column, Shown, Table
 
 # Maximum number of runs shown one by one; more are shown as their mean.
@@ -49,7 +50,10 @@ def runs_table(frame: pd.DataFrame) -> Table:
 
 
 def contrast_table(frame: pd.DataFrame, **more: Any) -> Table:
-    """Return a table of a `replays.CONTRAST` frame: single compared with multiplexed streams."""
+    """Return a table of a `replays.CONTRAST` frame: single compared with multiplexed streams.
+
+    The columns of dropped datagrams, means of a run, are left out on sockets.
+    """
     columns: list[Column | str] = [
         "mode",
         "transport",
@@ -60,6 +64,11 @@ def contrast_table(frame: pd.DataFrame, **more: Any) -> Table:
         Column("saved", numeric=True, show="{:.2f} %".format, key="saving_percent"),
         Column("95 % interval", numeric=True, key="interval"),
     ]
+    if frame["single_dropped_datagrams"].notna().any():
+        columns[5:5] = [
+            Column(kind, "dropped datagrams", numeric=True, key=f"{kind}_dropped_datagrams")
+            for kind in STREAMS
+        ]
     low, high = (frame[f"{end}_percent"].map("{:.2f}".format) for end in ("low", "high"))
     table = frame.assign(interval=low + " to " + high + " %")
     return Table.of(table, columns, remark="verdict", **more)

@@ -15,6 +15,11 @@ from pqchain.figures import Kind
 VERDICTS = {
     "holds": ("good", "\N{CHECK MARK}"),
     "does not hold": ("bad", "\N{BALLOT X}"),
+    "holds on this clock": ("open", "\N{CHECK MARK}"),
+    "holds with this code": ("open", "\N{CHECK MARK}"),
+    "holds at this size": ("open", "\N{CHECK MARK}"),
+    "holds on this machine": ("open", "\N{CHECK MARK}"),
+    "not on this clock": ("open", "\N{BALLOT X}"),
     "not with this code": ("open", "\N{BALLOT X}"),
     "not at this size": ("open", "\N{BALLOT X}"),
     "not on this machine": ("open", "\N{BALLOT X}"),

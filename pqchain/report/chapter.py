@@ -19,7 +19,7 @@ from pqchain.works import papers
 from pqchain.works.chapter import published_table, slug
 from pqchain.works.paper import Paper
 from pqchain.works.printed import counts, table
-from pqchain.works.work import CHECKED, SPEED, Work
+from pqchain.works.work import CHECKED, SPEED, Work, split_ours
 
 # Sizes as column headings, in the order of the tables.
 _QUANTITIES = {
@@ -88,10 +88,16 @@ def _speed(reproduction: Reproduction, work: Work) -> Iterator[Table]:
 
 
 def _judged(reproduction: Reproduction, work: Work) -> Iterator[Table]:
-    for frame, show in ((reproduction.sizes, size_table), (reproduction.claims, claim_table)):
-        rows = frame[frame["paper"] == work.key]
-        if len(rows):
-            yield show(rows)
+    sizes, claims = (
+        frame[frame["paper"] == work.key] for frame in (reproduction.sizes, reproduction.claims)
+    )
+    if len(sizes):
+        yield size_table(sizes)
+    of_work, added = split_ours(claims)
+    if len(of_work):
+        yield claim_table(of_work)
+    if len(added):
+        yield claim_table(added, "Statements of ours, which the source does not make.")
 
 
 def _byline(paper: Paper) -> list[str]:
@@ -108,7 +114,9 @@ def _byline(paper: Paper) -> list[str]:
     return parts
 
 
-def claim_table(claims: pd.DataFrame) -> Table:
+def claim_table(
+    claims: pd.DataFrame, caption: str = "Statements of the text, each with its sentence."
+) -> Table:
     """Return a table of statements with their verdicts by the printed numbers and by ours."""
     sources = set(claims["source"])
     kinds = [kind for kind in Kind if kind in sources - {Kind.PUBLISHED, Kind.REGISTRY}]
@@ -122,7 +130,7 @@ def claim_table(claims: pd.DataFrame) -> Table:
     return Table(
         columns=[*map(Column, ("section", "statement", "by the printed numbers", "here"))],
         rows=rows,
-        caption="Statements of the text, each with its sentence.",
+        caption=caption,
         source=[Kind.PUBLISHED, *kinds, *[Kind.REGISTRY] * (Kind.REGISTRY in sources)],
         style="claims",
         part=CHECKED,

@@ -19,8 +19,8 @@ from pqchain.render.table import Column, Table
 from pqchain.report.chapter import statement
 from pqchain.works import printed, registry
 from pqchain.works.printed import SIZE_VERDICTS
-from pqchain.works.verdicts import FAILS, FITTED, HOLDS, NOT_HERE, OPEN
-from pqchain.works.work import Bench, Frames, Work
+from pqchain.works.verdicts import FAILS, FITTED, HOLDS, HOLDS_HERE, NOT_HERE, OPEN
+from pqchain.works.work import Bench, Frames, Work, split_ours
 
 # Kinds of numbers that decide a statement without a clock.
 _DECIDED = {
@@ -37,8 +37,14 @@ _PARTS = (
     ("Statements that do not hold", "", (FAILS,)),
     ("Statements that hold", "", (HOLDS,)),
     (
-        "Statements that our measurements do not confirm",
-        "The machine is not the work's, and some code is not either, so these measurements refute "
+        "Statements that hold in another setting",
+        "The machine, code, size or clock of our numbers is not the work's, so they confirm "
+        "nothing.",
+        HOLDS_HERE,
+    ),
+    (
+        "Statements that do not hold in another setting",
+        "The machine, code, size or clock of our numbers is not the work's, so they refute "
         "nothing.",
         NOT_HERE,
     ),
@@ -63,8 +69,13 @@ def page(key: str) -> str:
     markdown += [paper.title_korean, ""] if paper.title_korean else []
     reference = ", ".join(filter(None, (*paper.authors, paper.venue, paper.year)))
     markdown += [f"{reference}." if reference else "", "", paper.scope, ""]
-    for heading, remark, verdicts in _PARTS:
-        rows = statements[statements["verdict"].isin(verdicts)]
+    of_work, added = split_ours(statements)
+    parts = [
+        (heading, remark, of_work[of_work["verdict"].isin(verdicts)])
+        for heading, remark, verdicts in _PARTS
+    ]
+    parts.append(("Statements of ours", "The source does not make them.", added))
+    for heading, remark, rows in parts:
         if len(rows):
             markdown += [f"## {heading}", ""]
             markdown += [remark, ""] if remark else []
@@ -130,10 +141,13 @@ def judged(
 
 
 def _table(rows: pd.DataFrame) -> Table:
-    cells = []
+    cells, shared = [], {*HOLDS_HERE, *NOT_HERE}
     for row in rows.to_dict("records"):
         evidence = "; ".join(filter(None, (row["evidence"], row["setting"])))
-        decided = "–" if row["verdict"] == OPEN else _DECIDED[row["source"]]
-        cells.append([row["section"], statement(row).text, decided, evidence])
+        verdict = row["verdict"]
+        # Some parts of the page have rows of several verdicts.
+        decided = [verdict] if verdict in shared or not row["sentence"] else []
+        decided += [_DECIDED[row["source"]]] if verdict != OPEN else []
+        cells.append([row["section"], statement(row).text, ", ".join(decided) or "–", evidence])
     names = ("section", "statement", "decided", "evidence")
     return Table(columns=[Column(name) for name in names], rows=cells)

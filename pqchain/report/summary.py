@@ -15,8 +15,8 @@ from pqchain.render.table import Column, Shown, Table
 from pqchain.report.run import PROSE, Reproduction
 from pqchain.works.chapter import slug
 from pqchain.works.printed import EXPLAINED, KINDS, NONE, SIZE_VERDICTS
-from pqchain.works.verdicts import FAILS, FITTED, HOLDS, NOT_HERE, OPEN, VERDICTS
-from pqchain.works.work import CHECKED, Work
+from pqchain.works.verdicts import FAILS, FITTED, HOLDS, HOLDS_HERE, NOT_HERE, OPEN, VERDICTS
+from pqchain.works.work import CHECKED, Work, split_ours
 
 STATUSES = ("ok", "unsupported", "failed")
 
@@ -30,15 +30,18 @@ def summary(reproduction: Reproduction) -> Markup:
     verdict = html.element(
         "div", *messages, class_="verdict bad" if failures else "verdict", role="status"
     )
-    by_print = reproduction.claims["source"] == Kind.PUBLISHED
-    theirs, ours = reproduction.claims[by_print], reproduction.claims[~by_print]
-    tallies = (
-        tally("Claims checked with the paper's numbers", theirs, (HOLDS, FAILS, OPEN)),
-        tally("Claims checked with our numbers", ours, VERDICTS),
+    claims, added = split_ours(reproduction.claims)
+    by_print = claims["source"] == Kind.PUBLISHED
+    tallies = [
+        tally("Claims checked with the paper's numbers", claims[by_print], (HOLDS, FAILS, OPEN)),
+        tally("Claims checked with our numbers", claims[~by_print], VERDICTS),
         tally("Printed sizes", reproduction.sizes, SIZE_VERDICTS),
         tally("Printed numbers, by kind of ours", reproduction.printed, KINDS, column="kind"),
         tally("Operations timed here", reproduction.measurements, STATUSES, column="status"),
-    )
+    ]
+    if len(added):
+        words = [word for word in VERDICTS if (added["verdict"] == word).any()]
+        tallies.append(tally("Statements of ours, checked with any numbers", added, words))
     date = str(facts.get("date", "")).replace("T", " ").replace("+00:00", " UTC")
     made = f"preset {facts.get('preset', 'unknown')}, pqchain {facts.get('pqchain', '')}"
     works = f"{len(reproduction.keys)} published work{'s'[: len(reproduction.keys) != 1]}"
@@ -86,14 +89,18 @@ def _contradicted(reproduction: Reproduction, work: Work) -> Iterator[Markup]:
         yield html.join(
             text, " ", html.link(PROSE["see"], f"{work.key}.html#{work.key}-errata-and-notes")
         )
-    claims = reproduction.claims[reproduction.claims["paper"] == work.key]
-    failed = claims[(claims["source"] == Kind.PUBLISHED) & (claims["verdict"] == FAILS)]
-    if len(failed):
-        quoted = [f"\u201c{text}\u201d" for text in dict.fromkeys(failed["statement"])][:_QUOTED]
+    claims, _ = split_ours(reproduction.claims[reproduction.claims["paper"] == work.key])
+    by_print = claims[claims["source"] == Kind.PUBLISHED]
+    contradicted, partly = contradictions(by_print)
+    if contradicted:
+        of_these = by_print[by_print["sentence"].isin(contradicted)]
+        failed = of_these[of_these["verdict"] == FAILS].drop_duplicates("statement")
+        quoted = [f"\u201c{text}\u201d" for text in failed["statement"]][:_QUOTED]
         text = PROSE["contradicted"].format(
             key=work.key,
-            failed=failed["sentence"].nunique(),
+            failed=len(contradicted),
             sentences=claims["sentence"].nunique(),
+            partly=PROSE["partly"].format(partly=len(partly)) if partly else "",
             some=" ".join(quoted),
         )
         yield html.join(
@@ -105,8 +112,21 @@ def _contradicted(reproduction: Reproduction, work: Work) -> Iterator[Markup]:
 _QUOTED = 2
 
 
+def contradictions(by_print: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Return the sentences that a work's numbers contradict in every reading, and in some reading.
+
+    Takes rows of a claims frame with the verdicts by the printed numbers. A sentence that makes
+    several statements is contradicted if every reading of one of them fails.
+    """
+    fails = by_print.assign(fails=by_print["verdict"] == FAILS)
+    readings = fails.groupby(["sentence", "statement"], sort=False)["fails"].agg(["all", "any"])
+    sentences = readings.groupby("sentence", sort=False).any()
+    contradicted = sentences.index[sentences["all"]].tolist()
+    return contradicted, sentences.index[sentences["any"] & ~sentences["all"]].tolist()
+
+
 def works_table(reproduction: Reproduction) -> Table:
-    """Return a table of the counts of verdicts, with a row for each work."""
+    """Return a table of the counts of verdicts on the works' statements, a row for each work."""
     judged: dict[str, dict[str, Sequence[str]]] = {
         "claims checked with the paper's numbers": {
             "hold": [HOLDS],
@@ -116,6 +136,7 @@ def works_table(reproduction: Reproduction) -> Table:
         "with ours": {
             "hold": [HOLDS],
             "do not": [FAILS],
+            "hold here": HOLDS_HERE,
             "not here": NOT_HERE,
             "fitted": [FITTED],
             "open": [OPEN],
@@ -124,11 +145,12 @@ def works_table(reproduction: Reproduction) -> Table:
     }
     columns = [Column("work"), Column("times side by side", numeric=True)]
     columns += [Column(name, group, True) for group, names in judged.items() for name in names]
+    of_works, added = split_ours(reproduction.claims)
     rows = []
     for key in reproduction.keys:
         ratios, claims, sizes = (
             frame[frame["paper"] == key]
-            for frame in (reproduction.times, reproduction.claims, reproduction.sizes)
+            for frame in (reproduction.times, of_works, reproduction.sizes)
         )
         by_print = claims["source"] == Kind.PUBLISHED
         by_source = (claims.loc[by_print, "verdict"], claims.loc[~by_print, "verdict"])
@@ -136,11 +158,12 @@ def works_table(reproduction: Reproduction) -> Table:
         for column, groups in zip((*by_source, sizes["verdict"]), judged.values(), strict=True):
             row += [int(column.isin(verdicts).sum()) for verdicts in groups.values()]
         rows.append([Shown(key, key, html.link(key, f"{key}.html")), *row])
-    sources = set(reproduction.claims["source"])
+    sources, count = set(of_works["source"]), added["claim_id"].nunique()
     return Table(
         columns=columns,
         rows=rows,
         caption="Verdicts by work.",
+        notes=[PROSE["here"], *[PROSE["added"].format(added=count)] * bool(count)],
         source=[kind for kind in Kind if kind in sources],
     )
 

@@ -35,7 +35,16 @@ from pqchain.errors import DataError
 from pqchain.figures import Kind
 from pqchain.works.readers import FACTS, Number, Numbers, Reader, Undecided, described, step
 from pqchain.works.statements import Check
-from pqchain.works.verdicts import FAILS, HOLDS, OPEN, SAME_SETTING, Standing, Verdict, decisive
+from pqchain.works.verdicts import (
+    FAILS,
+    HOLDING,
+    HOLDS,
+    OPEN,
+    SAME_SETTING,
+    Standing,
+    Verdict,
+    decisive,
+)
 
 APART = 1.5
 """Medians that scatter are ranked if they differ by this factor and by more than their error."""
@@ -73,7 +82,9 @@ def decide(checks: Iterable[Check], reader: Reader, implementation: str = "") ->
     """Judge a statement's checks with the numbers of one reader; one failed part decides."""
     results = [result for check in checks for result in _results(check, reader, implementation)]
     first = min((result.word for result in results), key=decisive)
-    deciding = [result for result in results if result.word == first]
+    # Every part confirms a statement; otherwise only the parts with the deciding verdict matter.
+    holds = first in HOLDING
+    deciding = [result for result in results if holds or result.word == first]
     # The closest comparison first: it is the one that a reader will doubt.
     deciding.sort(key=lambda result: (result.outcome != FAILS, result.margin))
     texts = list(dict.fromkeys(result.evidence for result in deciding))

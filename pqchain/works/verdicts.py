@@ -2,30 +2,41 @@
 
 The standing states whether parameters were fitted to the table that makes the statement, and how
 the setting differs from the work's. So a fit cannot confirm its own table, and numbers from another
-setting cannot refute a statement.
+setting neither confirm nor refute a statement: the verdict names the difference either way.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pqchain.errors import DataError
+from pqchain.figures import Kind
+
 HOLDS = "holds"
 FAILS = "does not hold"
 FITTED = "fitted"
 OPEN = "cannot be decided here"
 
-CODE, SIZE, MACHINE = "with this code", "at this size", "on this machine"
+CLOCK, CODE, SIZE, MACHINE = "on this clock", "with this code", "at this size", "on this machine"
 
-ELSEWHERE = (CODE, SIZE, MACHINE)
-"""Differences from the work's setting; the first one that applies names the verdict."""
+ELSEWHERE = (CLOCK, CODE, SIZE, MACHINE)
+"""Differences from the work's setting; the first one that applies names the verdict. A modelled
+clock comes first, because then nothing was timed."""
+
+HOLDS_HERE = tuple(f"{HOLDS} {difference}" for difference in ELSEWHERE)
+"""Verdicts in place of HOLDS for numbers from another setting."""
 
 NOT_HERE = tuple(f"not {difference}" for difference in ELSEWHERE)
 """Verdicts in place of FAILS for numbers from another setting."""
 
-VERDICTS = (HOLDS, FAILS, *NOT_HERE, FITTED, OPEN)
+VERDICTS = (HOLDS, FAILS, *HOLDS_HERE, *NOT_HERE, FITTED, OPEN)
 
-# Verdicts on the parts of a statement in order of precedence, closest to a refutation first.
-_DECISIVE = (FAILS, *reversed(NOT_HERE), OPEN, FITTED, HOLDS)
+HOLDING = (*HOLDS_HERE, HOLDS)
+"""Verdicts on a statement of which every part holds, the least similar setting first."""
+
+# Verdicts on the parts of a statement in order of precedence: closest to a refutation first,
+# closest to a confirmation last.
+_DECISIVE = (FAILS, *reversed(NOT_HERE), OPEN, FITTED, *HOLDING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +68,10 @@ class Standing:
         # A fit agrees with its own table by construction, so that neither outcome is evidence.
         if self.fitted:
             return FITTED
-        # The other setting may be the cause of a failure, so that it refutes nothing.
-        return f"not {self.elsewhere[0]}" if outcome == FAILS and self.elsewhere else outcome
+        # The other setting may be the cause of either outcome, so that neither is decisive.
+        if self.elsewhere:
+            return f"{'not' if outcome == FAILS else HOLDS} {self.elsewhere[0]}"
+        return outcome
 
 
 SAME_SETTING = Standing()
@@ -67,13 +80,26 @@ SAME_SETTING = Standing()
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on a statement by numbers of one kind, such as measured ones."""
+    """The verdict on a statement by numbers of one kind, such as measured ones.
+
+    Raises DataError for a replayed number whose standing does not name its modelled clock.
+    """
 
     outcome: str
     """HOLDS, FAILS or OPEN, regardless of the standing."""
     evidence: str
     source: str
     standing: Standing = SAME_SETTING
+
+    def __post_init__(self) -> None:
+        # A replay's clock is modelled. If its standing omits that, agreement with the work would be
+        # counted as a confirmation.
+        is_clock_named = CLOCK in self.standing.elsewhere or self.outcome == OPEN
+        if self.source == Kind.REPLAYED and not is_clock_named:
+            raise DataError(
+                f"the standing of a replayed number must name the difference {CLOCK!r}; got "
+                f"{list(self.standing.elsewhere)}. Add CLOCK to its `elsewhere`."
+            )
 
     @property
     def word(self) -> str:

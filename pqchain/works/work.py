@@ -37,6 +37,16 @@ CLAIMS = Contract.of(
     ("str", "verdict evidence source setting"),
 )
 
+
+def split_ours(claims: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows of statements that the works make, and of those of pqchain's authors.
+
+    `claims` is a frame of the contract CLAIMS. The second are never counted as the works'.
+    """
+    is_ours = claims["sentence"] == ""
+    return claims[~is_ours], claims[is_ours]
+
+
 Frames = Mapping[str, pd.DataFrame]
 """The results of a work by name. Every frame knows its contract; the report saves each as
 `<key>/<name>.csv`."""

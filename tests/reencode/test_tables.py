@@ -23,5 +23,10 @@ def test_stream_comparison_is_a_remark():
     compared = replays.contrast(frames.exchanges((1.0, 2.0)), claimed_percent=3.7)
     table = tables.contrast_table(compared)
     assert [column.title for column in table.columns][-2:] == ["saved", "95 % interval"]
+    dropped = [column.title for column in table.columns if column.group == "dropped datagrams"]
+    assert dropped == ["single", "multiplexed"]
+    # Sockets do not count them.
+    live = replays.contrast(frames.exchanges((1.0, 2.0), mode="loopback"), claimed_percent=3.7)
+    assert "dropped" not in tables.contrast_table(live).text()
     assert table.remarks == list(compared["verdict"])
     assert "1.50 %" in table.text()

@@ -8,7 +8,8 @@ from pqchain.render import html
 from pqchain.report.run import Reproduction
 from pqchain.works import papers
 from pqchain.works.quic_reencoding import replays
-from pqchain.works.verdicts import FAILS, HOLDS, OPEN
+from pqchain.works.verdicts import FAILS, HOLDS, HOLDS_HERE, OPEN
+from pqchain.works.work import split_ours
 from tests import frames
 from tests.render.test_html import Reader
 from tests.report.fakes import fake_blocks, fake_measure, fake_replays, pages_of, svg_figure
@@ -59,7 +60,7 @@ def test_page_begins_with_linked_findings(reproduction, text):
     findings = [
         each for work in reproduction.works for each in work.findings(reproduction.frames[work.key])
     ]
-    assert len(findings) >= 8 and section.count("<li>") == len(findings) + 8
+    assert len(findings) >= 8 and section.count("<li>") == len(findings) + 7
     identifiers = {each.get("id") for each in Reader(text).all("section")}
     assert {each.place for each in findings} <= identifiers
     for fact in ("Falcon-512", "0.7907", "AVX2"):
@@ -168,9 +169,21 @@ def test_saved_tables_load_with_provenance(reproduction):
 
 
 def test_summary_counts_match_the_frames(reproduction, text):
-    printed = reproduction.claims[reproduction.claims["source"] == "published"]["verdict"]
+    claims, added = split_ours(reproduction.claims)
+    printed = claims[claims["source"] == "published"]["verdict"]
     for verdict in (HOLDS, FAILS, OPEN):
         count = int((printed == verdict).sum())
+        assert f"<b>{count}</b>{html.badge(verdict)}" in text
+    assert set(added["paper"]) == {"mini-blockchain", "round3"}
+    assert "Statements of ours, checked with any numbers" in text
+    assert f"which no work makes, are not counted: {added['claim_id'].nunique()}." in text
+    # Agreement in another setting is not counted as a confirmation.
+    ours = claims[claims["source"] != "published"]
+    confirmed = ours[ours["verdict"] == HOLDS]
+    assert not set(confirmed["source"]) & {"measured", "replayed"}
+    assert ours["verdict"].isin(HOLDS_HERE).sum() > 0
+    for verdict in (HOLDS, *HOLDS_HERE):
+        count = int((ours["verdict"] == verdict).sum())
         assert f"<b>{count}</b>{html.badge(verdict)}" in text
     equal = int((reproduction.sizes["verdict"] == "equal").sum())
     assert f"<b>{equal}</b>{html.badge('equal')}" in text

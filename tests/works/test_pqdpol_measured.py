@@ -15,7 +15,6 @@ from pqchain.delegates.service_times import Computer
 from pqchain.errors import Unsupported
 from pqchain.works import papers, registry
 from pqchain.works.pqdpol import judging, measured, plans, rebuilt
-from pqchain.works.verdicts import NOT_HERE
 from pqchain.works.work import Bench
 from tests import frames as test_frames
 from tests.delegates.runs import executed
@@ -23,6 +22,7 @@ from tests.works import studies
 
 COSTS = papers.costs("pqdpol")
 SIX = set(papers.table("pqdpol", "table5")["algorithm"])
+HOLDS = "holds with this code"
 SPACE = "\N{NARROW NO-BREAK SPACE}"
 
 
@@ -132,10 +132,10 @@ def test_order_and_growth_are_judged_by_runs_of_each_exchange(frames):
     run = judged(frames)
     falls = run.loc["throughput-falls-with-network"]
     assert set(falls.index) == set(plans.EXCHANGES)
-    assert set(falls["verdict"]) == {"holds"}
+    assert set(falls["verdict"]) == {HOLDS}
     assert not falls["evidence"].str.contains("n = 4").any()
-    # Another machine and exchange refute nothing.
-    assert set(run["verdict"]) <= {"holds", "cannot be decided here", *NOT_HERE}
+    # Another machine and exchange confirm and refute nothing.
+    assert set(run["verdict"]) <= {HOLDS, "not with this code", "cannot be decided here"}
     assert run["setting"].str.contains("every signature made and verified").all()
     assert run["setting"].str.contains("our choice: the paper states none").all()
 
@@ -148,7 +148,7 @@ def test_counted_transactions_are_judged_as_counts(frames):
     )
     run = judged(frames | {"run": noisy})
     for claim in ("more-transactions-with-smaller-signatures", "sphincs-fewest-transactions"):
-        assert set(run.loc[claim, "verdict"]) == {"holds"}
+        assert set(run.loc[claim, "verdict"]) == {HOLDS}
     assert set(run.loc["throughput-follows-size", "verdict"]) == {"cannot be decided here"}
 
 
@@ -156,7 +156,7 @@ def test_latencies_of_a_busy_machine_decide_nothing(frames):
     run = judged(frames | {"run": frames["run"].assign(others_busy=0.5)})
     words = run.groupby(level="claim_id")["verdict"].agg(set)
     counted = ["more-transactions-with-smaller-signatures", "sphincs-fewest-transactions"]
-    assert list(words[counted]) == [{"holds"}] * 2
+    assert list(words[counted]) == [{HOLDS}] * 2
     assert set().union(*words.drop(counted)) == {"cannot be decided here"}
     reasons = run.drop(counted, level="claim_id")["evidence"]
     assert reasons.str.contains(f"other programs used 50{SPACE}% of the processors").all()
@@ -179,7 +179,7 @@ def test_share_of_other_programs_excludes_the_delegates():
 
 def test_delegation_is_judged_by_the_last_delivery(frames):
     verdicts = list(judging.judge_runs(frames["run"]))
-    assert [verdict.word for verdict in verdicts] == ["holds", "holds"]
+    assert [verdict.word for verdict in verdicts] == [HOLDS, HOLDS]
     assert all("from 8 to 16 nodes" in verdict.evidence for verdict in verdicts)
     few = frames["run"][frames["run"]["nodes"] < 16]
     assert {verdict.word for verdict in judging.judge_runs(few)} == {"cannot be decided here"}

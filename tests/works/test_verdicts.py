@@ -1,17 +1,20 @@
-"""Rules of verdicts: a fit does not confirm its own table; only the setting refutes."""
+"""Rules of verdicts: a fit does not confirm its own table; only the setting decides."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pqchain.render import html
 from pqchain.works.comparisons import decide
 from pqchain.works.readers import Number, Reader
 from pqchain.works.verdicts import (
+    CLOCK,
     CODE,
     ELSEWHERE,
     FAILS,
     FITTED,
     HOLDS,
+    HOLDS_HERE,
     MACHINE,
     NOT_HERE,
     OPEN,
@@ -35,22 +38,31 @@ STANDINGS = st.builds(
 
 def test_verdicts_are_pinned():
     assert VERDICTS == (
-        "holds", "does not hold", "not with this code", "not at this size", "not on this machine",
+        "holds", "does not hold",
+        "holds on this clock", "holds with this code",
+        "holds at this size", "holds on this machine",
+        "not on this clock", "not with this code", "not at this size", "not on this machine",
         "fitted", "cannot be decided here",
     )  # fmt: skip
 
 
 @given(outcome=st.sampled_from(OUTCOMES), standing=STANDINGS)
-def test_only_the_published_setting_refutes_and_fitted_values_confirm_nothing(outcome, standing):
+def test_only_the_published_setting_decides_and_fitted_values_confirm_nothing(outcome, standing):
     word = standing.word(outcome)
     assert word in VERDICTS
-    if word == FAILS:
+    if word in (FAILS, HOLDS):
         assert not standing.elsewhere and not standing.fitted
-    if word == HOLDS:
-        assert not standing.fitted
     if word in NOT_HERE:
-        assert word == f"not {standing.elsewhere[0]}"
+        assert word == f"not {standing.elsewhere[0]}" and outcome == FAILS
+    if word in HOLDS_HERE:
+        assert word == f"holds {standing.elsewhere[0]}" and outcome == HOLDS
     assert (word == OPEN) == (outcome == OPEN)
+
+
+@given(standing=STANDINGS)
+def test_agreement_and_disagreement_need_the_same_setting(standing):
+    decisive = {standing.word(HOLDS) == HOLDS, standing.word(FAILS) == FAILS}
+    assert len(decisive) == 1
 
 
 @given(one=STANDINGS, other=STANDINGS)
@@ -64,6 +76,9 @@ def test_combined_numbers_have_the_weaker_standing(one, other):
 
 def test_verdict_words_are_shared():
     assert Verdict(FAILS, "", "measured", Standing(elsewhere=(SIZE,))).word == "not at this size"
+    assert Verdict(HOLDS, "", "replayed", Standing(elsewhere=(CLOCK, CODE))).word == (
+        "holds on this clock"
+    )
     assert Verdict(HOLDS, "", "modelled", Standing(fitted=True)).word == FITTED
     with pytest.raises((AttributeError, TypeError)):
         Verdict(FAILS, "", "measured").word = FAILS
@@ -89,11 +104,34 @@ LESS = [{"kind": "less", "quantity": "q", "smaller": ["a"], "larger": ["b"]}]
         (Standing(elsewhere=(MACHINE,)), "not on this machine"),
         (Standing(elsewhere=(SIZE, MACHINE)), "not at this size"),
         (Standing(elsewhere=(CODE,)), "not with this code"),
+        (Standing(elsewhere=(CLOCK, SIZE)), "not on this clock"),
     ],
 )
-def test_refutation_outside_the_setting_is_labelled(standing, word):
+def test_outcomes_outside_the_setting_are_labelled(standing, word):
     result = decide(LESS, reader("measured", a=(2.0, Standing()), b=(1.0, standing)))
     assert result.word == word
+    result = decide(LESS, reader("measured", a=(0.5, Standing()), b=(1.0, standing)))
+    assert result.word == ("holds" if word == FAILS else f"holds{word.removeprefix('not')}")
+
+
+def test_statement_holds_in_the_least_similar_setting_of_its_parts():
+    checks = [{"kind": "less", "quantity": "q", "smaller": ["a", "c"], "larger": ["b"]}]
+    here, other = Standing(elsewhere=(MACHINE,)), Standing("other code", (CODE,))
+    numbers = reader("measured", a=(1.0, here), b=(3.0, Standing()), c=(2.0, other))
+    result = decide(checks, numbers)
+    assert result.word == "holds with this code"
+    # All parts are evidence, the closest comparison first, although their settings differ.
+    assert result.evidence == "c q 2 < b 3; a q 1 < b 3"
+    assert result.standing == Standing("other code", (CODE, MACHINE))
+    same = reader("registry", a=(1.0, Standing()), b=(3.0, Standing()), c=(2.0, Standing()))
+    assert decide(checks, same).word == HOLDS
+
+
+def test_pages_have_a_sign_for_every_verdict():
+    assert set(VERDICTS) <= set(html.VERDICTS)
+    signs = {html.VERDICTS[word] for word in HOLDS_HERE}
+    # Not the colour of a confirmation.
+    assert signs == {("open", html.VERDICTS[HOLDS][1])}
 
 
 @pytest.mark.parametrize("value", [0.5, 2.0])

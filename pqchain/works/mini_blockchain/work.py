@@ -16,7 +16,7 @@ from pqchain.render.table import Table
 from pqchain.works import chapter
 from pqchain.works.printed import with_units
 from pqchain.works.readers import Number, Reader, Undecided
-from pqchain.works.verdicts import FAILS, HOLDS, OPEN, Verdict
+from pqchain.works.verdicts import CODE, FAILS, HOLDS, OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
 BLOCK_PART = "A block, side by side"
@@ -169,7 +169,11 @@ def _validated(
     good = [f"blocks of {len(ran)} schemes ({', '.join(ran)}), {result}"] * bool(ran and not wrong)
     # A scheme that could not run leaves the statement open, but a wrong validation refutes it.
     outcome = FAILS if wrong else OPEN if missing else HOLDS
-    return Verdict(outcome, "; ".join([*wrong, *missing, *good]), Kind.RUN)
+    return Verdict(outcome, "; ".join([*wrong, *missing, *good]), Kind.RUN, _LEDGER)
+
+
+# The standing of validations: the work's own validation was not run.
+_LEDGER = Standing("transactions, blocks and validation of pqchain", (CODE,))
 
 
 # Statements that the blocks decide: their schemes (empty: all) and the column.

@@ -25,6 +25,14 @@ TABLE1 = Contract.of(
     ("str", "status note"),
 )
 
+RUNS = Contract("reencode_runs", {"run": "str", **RUN.columns})
+"""The rows of every run, under the name of the table's run or of the comparison."""
+
+PAIRS = Contract(
+    "reencode_pairs",
+    {"run": "str", "nodes": "Int64", "blocks": "Int64", "block_bytes": "Int64", **CONTRAST.columns},
+)
+
 FIGURE1 = Contract.of(
     "reencode_figure1",
     ("str", "kind mode streams"),
@@ -73,10 +81,21 @@ SAVING = "Multiplexing shorter than a single stream"
 """Printed names of the total, and of the claimed saving."""
 
 LINK_ONLY, CALIBRATED = "link only", "link and processor"
-"""Our runs of Table 1 on the virtual clock."""
+"""Our runs on the virtual clock, without and with processor time for each datagram."""
 
 LOOPBACK = "loopback"
 """The run over native QUIC on sockets; names of other live runs add their transport."""
+
+OTHER_LIBRARIES, SHAPED = "libraries", "transports"
+"""Runs of the comparisons of QUIC libraries, and of transports over shaped links."""
+
+DATAGRAM_SECONDS = 4.7e-6
+"""Modelled processor time of one datagram sent or received, calibrated on Table 1.
+
+4.9978 s for ten blocks, of each of which a node receives and sends eight chunks of 9.14 MB in
+datagrams of 1452 bytes, are 9.9 us for one datagram received and one sent; the rest is
+acknowledgements.
+"""
 
 EARLY, LOSSY = "0-RTT", "loss"
 """Comparisons under latency: handshakes, and streams with and without loss."""
@@ -93,13 +112,22 @@ def claimed_percent() -> float:
     return float(printed[SAVING])
 
 
-def contrast(series: pd.DataFrame) -> pd.DataFrame:
-    """Compare single and multiplexed streams at the most blocks; empty without pairs of runs."""
-    most = series[series["blocks"] == series["blocks"].max()]
-    try:
-        return reencode.contrast(most, claimed_percent=claimed_percent())
-    except UsageError:
-        return CONTRAST.frame()
+def contrast(series: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Compare single and multiplexed streams at the most blocks; empty without pairs of runs.
+
+    Takes exchanges by the name of the run: LINK_ONLY, CALIBRATED or LOOPBACK. Returns the columns
+    of `reencode.contrast`, and run, nodes, blocks and block_bytes.
+    """
+    rows = []
+    for run, exchanges in series.items():
+        most = exchanges[exchanges["blocks"] == exchanges["blocks"].max()]
+        try:
+            compared = reencode.contrast(most, claimed_percent=claimed_percent())
+        except UsageError:
+            continue
+        sizes = {name: most[name].iloc[0] for name in ("nodes", "blocks", "block_bytes")}
+        rows.append(compared.assign(run=run, **sizes))
+    return results.joined(rows, PAIRS)
 
 
 def table1(phases: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -15,17 +15,21 @@ import pandas as pd
 from pqchain import machine, results
 from pqchain.errors import PqchainError, UnknownName
 from pqchain.reencode import scenario
-from pqchain.reencode.replays import RUN, replay, unavailable_reason, unsupported
+from pqchain.reencode.replays import replay, unavailable_reason, unsupported
 from pqchain.reencode.scenario import Scenario
 from pqchain.results import scratch
 from pqchain.wire.transports import registry
 from pqchain.works.quic_reencoding.frames import (
     CALIBRATED,
+    DATAGRAM_SECONDS,
     EARLY,
     KEY,
     LINK_ONLY,
     LOOPBACK,
     LOSSY,
+    OTHER_LIBRARIES,
+    RUNS,
+    SHAPED,
     contrast,
     figure1,
     impaired_links,
@@ -33,15 +37,6 @@ from pqchain.works.quic_reencoding.frames import (
     table1,
     transports,
 )
-
-DATAGRAM_SECONDS = 4.7e-6
-"""Modelled processor time of one datagram sent or received, calibrated on Table 1.
-
-4.9978 s for ten blocks, of each of which a node receives and sends eight chunks of 9.14 MB in
-datagrams of 1452 bytes, are 9.9 us for one datagram received and one sent; the rest is
-acknowledgements.
-"""
-
 
 WHOLE_BLOCK_BYTES = 64_000_000
 """The size of a block in the paper."""
@@ -64,8 +59,10 @@ class Amount:
     """The exchange over aioquic: blocks, bytes of each, repeats."""
     impaired_repeats: int
     """Pairs of runs under latency and loss."""
-    live_pairs: int = 0
-    """Repeats of single and multiplexed streams on real sockets."""
+    calibrated_block_bytes: int
+    """Size of the PAIRS of single and multiplexed streams with processor time for datagrams."""
+    live_block_bytes: int
+    """Size of the PAIRS on real sockets."""
     transport_repeats: int = 0
 
 
@@ -76,18 +73,25 @@ PRESETS = {
         reference_block_bytes=2_000_000,
         reference_series=(10, 70_000, 1),
         impaired_repeats=3,
+        calibrated_block_bytes=5_000_000,
+        live_block_bytes=2_000_000,
     ),
     "paper": Amount(
         series=((1, 10), (2, 10), (5, 10), (10, 10)),
         reference_block_bytes=WHOLE_BLOCK_BYTES,
         reference_series=(10, 640_000, 10),
         impaired_repeats=10,
-        live_pairs=10,
+        calibrated_block_bytes=WHOLE_BLOCK_BYTES,
+        live_block_bytes=6_400_000,
         transport_repeats=5,
     ),
 }
-"""Both replay the paper's size. `quick` takes two to three minutes on two processors; `paper`,
-with ten repeats and aioquic at the paper's size, about an hour."""
+"""Both replay the paper's size. `quick` takes three to four minutes on two processors, and its
+pairs with processor time have smaller blocks; `paper`, with ten repeats and all virtual replays at
+the paper's size, takes more than an hour. On sockets, blocks are smaller in both."""
+
+PAIRS = 10
+"""Pairs of single and multiplexed streams with processor time: fewer have too wide an interval."""
 
 IMPAIRMENT = {"blocks": 10, "block_bytes": 700_000, "delay_seconds": 0.02, "loss": 0.01}
 """Exchanges of many streams across a continent; the second of a pair has the loss."""
@@ -98,10 +102,12 @@ SHAPED_BITS_PER_SECOND = 10e6
 # Datagrams on loopback; versions of aioquic with a lower limit send their longest.
 _LIVE_DATAGRAM_BYTES = 8952
 
-_LIVE_BLOCKS, _LIVE_BLOCK_BYTES = 10, 200_000
+_PAIRED_BLOCKS = 10
 _SHAPED_BLOCK_BYTES = 640_000
 # Relaxed timeouts for live runs: ten processes share two processors.
-_LIVE_TIMEOUT_SECONDS, _LIVE_STALL_SECONDS = 5.0, 60.0
+_LIVE_TIMEOUTS: dict[str, Any] = {
+    "timeout_seconds": 5.0, "stall_seconds": 60.0, "give_up_seconds": 60.0
+}  # fmt: skip
 
 # Names of the live runs of Table 1 by transport.
 _LIVE = {"native": LOOPBACK, "tcp-tls": f"{LOOPBACK}, TCP with TLS", "grpc": f"{LOOPBACK}, gRPC"}
@@ -125,25 +131,33 @@ def reproduce(preset: str = "quick", *, progress: bool = False) -> dict[str, pd.
         amount = _without_native(amount)
     # Virtual runs occupy one processor each and run in parallel, the longest first so that none is
     # left alone at the end. Live runs follow one by one: in parallel they would share processors.
-    orders = [*_series(amount), *_table1(amount), *_reference(amount), *_impaired(amount)]
-    count = len(orders) + len(_LIVE) + amount.live_pairs
+    orders = [
+        *_series(amount), *_calibrated_pairs(amount), *_table1(amount), *_reference(amount),
+        *_impaired(amount),
+    ]  # fmt: skip
+    count = len(orders) + len(_LIVE) + PAIRS
     count += amount.transport_repeats * len(registry.TRANSPORTS)
     with _progress_bar(count, progress) as step:
         virtual = _run_processes(orders, step)
         live = dict(_live(amount, step))
-        series = pd.concat([virtual["series"], *_live_pairs(amount.live_pairs, step)])
+        live_pairs = pd.concat(_live_pairs(PAIRS, amount.live_block_bytes, step))
         shaped = [*_shaped(amount.transport_repeats, step)]
     phases = {name: virtual[name] for name in (LINK_ONLY, CALIBRATED)} | live
     # The sequential blocks were replayed as repeats, so that processes could run in parallel.
     phases[LINK_ONLY] = _as_sequence(phases[LINK_ONLY])
+    series = {
+        LINK_ONLY: virtual["series"],
+        CALIBRATED: virtual["calibrated series"],
+        LOOPBACK: live_pairs,
+    }
     reference = pd.concat([virtual["reference"], virtual["reference series"]], ignore_index=True)
     impaired = [(columns, virtual[name]) for name, _, columns in _comparisons()]
-    joined = pd.concat([*phases.values(), series, reference, *shaped], ignore_index=True)
-    joined.attrs = {}
+    parts = [*phases.items(), *series.items(), (OTHER_LIBRARIES, reference)]
+    parts += [(SHAPED, frame) for frame in shaped]
     frames = {
-        "runs": results.check(joined, RUN),
+        "runs": results.joined((frame.assign(run=run) for run, frame in parts), RUNS),
         "table1": table1(phases),
-        "figure1": figure1(series),
+        "figure1": figure1(series[LINK_ONLY]),
         "contrast": contrast(series),
         "libraries": libraries(reference),
         "impaired": impaired_links(impaired),
@@ -164,6 +178,8 @@ def _without_native(amount: Amount) -> Amount:
         series=((1, 1), (blocks, repeats)),
         series_block_bytes=size,
         series_datagram_bytes=1452,
+        calibrated_block_bytes=size,
+        live_block_bytes=size,
     )
 
 
@@ -177,6 +193,13 @@ def _series(amount: Amount) -> Iterator[Order]:
     for blocks, repeats in reversed(amount.series):
         size, datagram = amount.series_block_bytes, amount.series_datagram_bytes
         yield from _orders("series", _exchange(blocks, size, datagram), repeats)
+
+
+def _calibrated_pairs(amount: Amount) -> Iterator[Order]:
+    # The time of a datagram was calibrated for this length.
+    options = _exchange(_PAIRED_BLOCKS, amount.calibrated_block_bytes, 1452)
+    options["datagram-seconds"] = DATAGRAM_SECONDS
+    yield from _orders("calibrated series", options, PAIRS)
 
 
 def _reference(amount: Amount) -> Iterator[Order]:
@@ -239,9 +262,7 @@ def _live(amount: Amount, step: Callable[[], None]) -> Iterator[tuple[str, pd.Da
             sources="all",
             block_bytes=amount.block_bytes,
             datagram_bytes=_live_datagram_bytes(),
-            timeout_seconds=_LIVE_TIMEOUT_SECONDS,
-            stall_seconds=_LIVE_STALL_SECONDS,
-            give_up_seconds=_LIVE_STALL_SECONDS,
+            **_LIVE_TIMEOUTS,
         )
         yield name, _attempt(live)
         step()
@@ -296,15 +317,16 @@ def _live_datagram_bytes() -> int:
     return min(_LIVE_DATAGRAM_BYTES, registry.get("aioquic").max_datagram_bytes())
 
 
-def _live_pairs(count: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
+def _live_pairs(count: int, block_bytes: int, step: Callable[[], None]) -> Iterator[pd.DataFrame]:
     for repeat in range(count):
         pair = Scenario(
             experiment="exchange",
             mode="loopback",
-            block_bytes=_LIVE_BLOCK_BYTES,
-            blocks=_LIVE_BLOCKS,
+            block_bytes=block_bytes,
+            blocks=_PAIRED_BLOCKS,
             datagram_bytes=_live_datagram_bytes(),
             seed=repeat,
+            **_LIVE_TIMEOUTS,
         )
         # Alternating the order cancels a drift of the machine.
         streams = scenario.STREAMS if repeat % 2 == 0 else scenario.STREAMS[::-1]

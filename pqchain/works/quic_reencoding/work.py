@@ -10,13 +10,14 @@ import pandas as pd
 
 from pqchain import figures
 from pqchain.figures import BYTES, SECONDS, Kind
-from pqchain.reencode.scenario import MODES
-from pqchain.reencode.tables import contrast_table
+from pqchain.reencode.scenario import STREAMS
 from pqchain.render.table import Shown, Table
 from pqchain.wire.transports.registry import TRANSPORTS
 from pqchain.works import chapter, papers
 from pqchain.works.quic_reencoding import judging, replays
 from pqchain.works.quic_reencoding.frames import (
+    CALIBRATED,
+    DATAGRAM_SECONDS,
     KEY,
     LINK_ONLY,
     LOOPBACK,
@@ -24,6 +25,7 @@ from pqchain.works.quic_reencoding.frames import (
     SAVING,
     TOTAL,
     claimed_percent,
+    kind_of,
 )
 from pqchain.works.readers import Number, Reader, Undecided, described
 from pqchain.works.verdicts import Verdict
@@ -58,7 +60,8 @@ class QuicReencoding(Work):
             values[PHASES[row["phase"]], "share_percent"] = row["share_percent"]
         values[TOTAL, "duration_seconds"] = float(table["seconds"].sum())
         values[TOTAL, "share_percent"] = 100.0
-        for row in frames["contrast"].query("mode == 'virtual'").to_dict("records"):
+        contrast = frames["contrast"]
+        for row in contrast[contrast["run"] == LINK_ONLY].to_dict("records"):
             values[SAVING, "transfer_time_saving_percent"] = row["saving_percent"]
         size = float(first["block_bytes"]) / 1e6
         counts = {
@@ -70,12 +73,13 @@ class QuicReencoding(Work):
         yield _reader(Kind.RUN, counts)
 
     def fact_names(self) -> Collection[str]:
-        """Return the names of facts: printed and live shares, the transfer, and savings by mode."""
-        contrast = [f"{mode}_{fact}" for mode in MODES for fact in ("saved", "low", "high", "size")]
+        """Return the names of facts: printed and live shares, the transfer, and savings by run."""
+        facts = ("saved", "low", "high", "size", "pairs", "single_dropped", "multiplexed_dropped")
+        contrast = [f"{run}_{fact}" for run in _RUN_NAMES.values() for fact in facts]
         shares = ("transfer", "coding", "io", "other")
         live = ("live_bytes", *(f"live_{share}" for share in shares))
         link = ("link_bytes", "link_seconds", "printed_seconds")
-        return [*shares, "claimed", *live, *link, *contrast]
+        return [*shares, "claimed", "datagram_microseconds", *live, *link, *contrast]
 
     def facts(self, frames: Frames) -> Mapping[str, Any]:
         """Return the facts that can be computed from the frames; none without frames."""
@@ -88,6 +92,7 @@ class QuicReencoding(Work):
             "io": printed["io"],
             "other": printed["other"],
             "claimed": claimed_percent(),
+            "datagram_microseconds": 1e6 * DATAGRAM_SECONDS,
         }
         facts |= _link_facts(frames["table1"])
         live = _run(frames["table1"], LOOPBACK)
@@ -101,13 +106,17 @@ class QuicReencoding(Work):
                 "live_other": share["other"],
             }
         for row in frames["contrast"].to_dict("records"):
-            largest = frames["figure1"].query("mode == @row['mode']").iloc[-1]
+            name = _RUN_NAMES[row["run"]]
+            facts |= {f"{name}_{end}": row[f"{end}_percent"] for end in ("low", "high")}
             facts |= {
-                f"{row['mode']}_saved": row["saving_percent"],
-                f"{row['mode']}_low": row["low_percent"],
-                f"{row['mode']}_high": row["high_percent"],
-                f"{row['mode']}_size": BYTES.text(largest["block_bytes"], exact=True),
+                f"{name}_saved": row["saving_percent"],
+                f"{name}_pairs": row["repeats"],
+                f"{name}_size": BYTES.text(row["block_bytes"], exact=True),
             }
+            # On sockets, dropped datagrams are not counted.
+            if row["mode"] == "virtual":
+                facts |= {f"{name}_{kind}_dropped": row[f"{kind}_dropped_datagrams"]
+                          for kind in STREAMS}  # fmt: skip
         return facts
 
     def failures(self, frames: Frames) -> Iterable[str]:
@@ -123,6 +132,10 @@ class QuicReencoding(Work):
         if frames:
             yield table_of_phases(frames["table1"], self.chapter.tables["table1"])
             yield from streams(frames, self.chapter.tables)
+
+
+# Runs in the names of facts.
+_RUN_NAMES = {LINK_ONLY: "link", CALIBRATED: "calibrated", LOOPBACK: "loopback"}
 
 
 def _run(table: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -150,8 +163,7 @@ def _reader(kind: Kind, values: Mapping[tuple[str, str], float]) -> Reader:
 
 def table_of_phases(frame: pd.DataFrame, entry: Mapping[str, Any]) -> Table:
     """Return Table 1 as printed and as replayed: a row for each run, a column for each phase."""
-    microseconds = replays.DATAGRAM_SECONDS * 1e6
-    notes = [note.format(datagram_microseconds=microseconds) for note in entry["notes"]]
+    notes = [note.format(**_ratios(frame)) for note in entry["notes"]]
     rows: list[dict[Any, Any]] = []
     for _, group in frame.groupby("run", sort=False):
         phases = group.to_dict("records")
@@ -159,6 +171,25 @@ def table_of_phases(frame: pd.DataFrame, entry: Mapping[str, Any]) -> Table:
         total = math.fsum(row["seconds"] for row in phases)
         rows.append(phases[0] | cells | {"total": total, "remark": _remark(phases[0], "note")})
     return chapter.table(entry, rows, source=list(dict.fromkeys(frame["kind"])), notes=notes)
+
+
+def _ratios(table: pd.DataFrame) -> dict[str, str]:
+    """Return what the fitted phases come out at, in percent of the print, for the notes."""
+    rates = {
+        (row["run"], row["phase"]): float(row["seconds"]) / int(row["payload_bytes"])
+        for row in table[table["status"] == "ok"].to_dict("records")
+    }
+
+    def percent(run: str, phase: str) -> str:
+        if (run, phase) not in rates:
+            return figures.MISSING
+        return f"{100 * rates[run, phase] / rates['printed', phase]:.0f} %"
+
+    return {
+        "datagram_microseconds": f"{1e6 * DATAGRAM_SECONDS:.1f}",
+        "files": percent(LINK_ONLY, "io"),
+        "transfer": percent(CALIBRATED, "transfer"),
+    }
 
 
 def _phase(row: Mapping[Any, Any]) -> Shown:
@@ -177,13 +208,14 @@ def streams(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> Iterato
     figure, transports = frames["figure1"], frames["transports"].to_dict("records")
     kinds = list(dict.fromkeys(figure["kind"]))
     yield chapter.table(entries["figure1"], _figure1(figure), source=kinds)
-    entry = entries["contrast"]
-    yield contrast_table(
-        frames["contrast"],
+    entry, contrast = entries["contrast"], frames["contrast"]
+    notes = [note.format(datagram_microseconds=1e6 * DATAGRAM_SECONDS) for note in entry["notes"]]
+    yield chapter.table(
+        entry,
+        _with_intervals(contrast),
         caption=entry["caption"].format(claimed_percent=claimed_percent()),
-        source=kinds,
-        notes=() if transports else _left_out(frames),
-        part=entry["part"],
+        source=list(dict.fromkeys(map(kind_of, contrast["mode"]))) or kinds,
+        notes=notes + ([] if transports else _left_out(frames)),
     )
     rows: list[dict[Any, Any]] = [
         row | {"remark": _remark(row, "note")} for row in frames["libraries"].to_dict("records")
@@ -211,12 +243,20 @@ def _means(impaired: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 def _figure1(series: pd.DataFrame) -> Iterator[dict[str, Any]]:
     for _, group in series.groupby(["mode", "blocks", "block_bytes"]):
+        blocks = int(group["blocks"].iloc[0])
         by_streams = {row["streams"]: row for row in group.to_dict("records")}
         if {"single", "multiplexed"} <= set(by_streams):
             single, multiplexed = by_streams["single"], by_streams["multiplexed"]
             saved = 100 * (1 - multiplexed["transfer_seconds"] / single["transfer_seconds"])
             times = {name: _spread(row) for name, row in by_streams.items()}
-            yield single | times | {"saved": round(saved, 2) + 0.0}  # + 0.0 turns -0.0 into 0.0
+            # + 0.0 turns -0.0 into 0.0. A single block is one stream either way: the same run.
+            yield single | times | {"saved": round(saved, 2) + 0.0 if blocks > 1 else math.nan}
+
+
+def _with_intervals(contrast: pd.DataFrame) -> Iterator[dict[Any, Any]]:
+    for row in contrast.to_dict("records"):
+        interval = f"{row['low_percent']:.2f} to {row['high_percent']:.2f} %"
+        yield row | {"interval": interval}
 
 
 def _spread(row: Mapping[Any, Any]) -> Shown:
@@ -227,12 +267,15 @@ def _spread(row: Mapping[Any, Any]) -> Shown:
 
 def _left_out(frames: Frames) -> list[str]:
     missing = []
-    if set(frames["contrast"]["mode"]) == {"virtual"}:
-        missing.append("single against multiplexed on real sockets")
+    pairs = frames["contrast"].set_index("run")["block_bytes"]
+    if LOOPBACK not in pairs:
+        missing.append("single compared with multiplexed on real sockets")
     if not len(frames["transports"]):
         missing.append(f"the comparison of {', '.join(TRANSPORTS)} at equal links")
     largest = frames["table1"].query("kind == 'replayed'")["block_bytes"].max()
     full = replays.WHOLE_BLOCK_BYTES
+    if pairs.get(CALIBRATED, full) < full <= largest:
+        missing.append(f"pairs of blocks of {full / 1e6:g} MB with processor time for datagrams")
     if largest < full:
         ours = BYTES.text(largest, exact=True)
         missing.append(
