@@ -133,11 +133,14 @@ class Numbers:
         """Evaluate "<name>: <quantity>", a sum of products of quantities. Raises Undecided."""
         name, _, quantity = text.rpartition(": ")
         name += self.step
-        terms = [
-            reduce(mul, [self.reader.number(name, part, self.implementation) for part in term])
-            for term in (term.split("*") for term in quantity.split("+"))
-        ]
-        return reduce(add, terms)
+        return reduce(add, [self._product(name, term) for term in quantity.split("+")])
+
+    def _product(self, name: str, term: str) -> Number:
+        # A reader may have a product itself, such as a count: the errors of dependent factors must
+        # not be added.
+        is_known = self.reader.quantities is not None and term in self.reader.quantities
+        parts = [term] if is_known else term.split("*")
+        return reduce(mul, [self.reader.number(name, part, self.implementation) for part in parts])
 
     def label(self, text: str) -> str:
         """Format "<name>: <quantity>" as words for the evidence of a verdict."""
