@@ -64,6 +64,7 @@ class Kind(str, Enum):
     FITTED = "fitted"
     ESTIMATED = "estimated"
     CITED = "cited"
+    TAKEN = "taken from the paper"
     GIVEN = "given"
 
     # enum.StrEnum is new in Python 3.11, and 3.10 is supported.
@@ -84,10 +85,12 @@ _MEANINGS = {
     Kind.MODELLED: "computed from a model, not timed",
     Kind.SYNTHESISED: "RTL of this project: cells after synthesis, cycles of its simulation; "
     "on no board",
-    Kind.ROUTED: "RTL of this project after place and route; on no board",
+    Kind.ROUTED: "clock of this project's RTL after place and route for the named device; on no "
+    "board",
     Kind.FITTED: "from a model whose parameters were fitted to the printed table itself",
     Kind.ESTIMATED: "counted work times an assumed rate",
     Kind.CITED: "published elsewhere, with its source",
+    Kind.TAKEN: "a setting copied from the work; no result of pqchain",
     Kind.GIVEN: "given by the user, with the user's source",
 }
 

@@ -141,21 +141,15 @@ def nonnegative(matrix: Floats, values: Floats) -> Floats:
     return coefficients
 
 
-def nonnegative_spread(matrix: Floats, values: Floats, *, draws: int = 300) -> Floats:
-    """Return the half-width of the 95 % interval of each coefficient of `nonnegative`.
+def nonnegative_draws(matrix: Floats, values: Floats, *, draws: int = 300) -> Floats:
+    """Return bootstrap draws of `nonnegative`, of shape (draws, coefficients), with a fixed seed.
 
-    By a bootstrap over rows with a fixed seed. Infinite if there are no more rows than
-    coefficients.
+    The quantiles of a function of the draws are the ends of its interval.
     """
-    # The interval of ordinary least squares is not valid under the bound.
-    rows, count = matrix.shape
-    if rows <= count:
-        return np.full(count, np.inf)
+    # By resampled rows: the interval of ordinary least squares is not valid under the bound.
     random = np.random.default_rng(1)
-    drawn = (random.integers(rows, size=rows) for _ in range(draws))
-    fits = [nonnegative(matrix[indices], values[indices]) for indices in drawn]
-    low, high = np.quantile(fits, [0.025, 0.975], axis=0)
-    return np.asarray((high - low) / 2)
+    drawn = (random.integers(len(values), size=len(values)) for _ in range(draws))
+    return np.array([nonnegative(matrix[indices], values[indices]) for indices in drawn])
 
 
 def linear(matrix: Floats, values: Floats) -> tuple[Floats, Floats]:

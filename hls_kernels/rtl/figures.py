@@ -43,6 +43,9 @@ class Configuration:
         return (512, 1024) if self.logn == 10 else (512,)
 
 
+SEEDS = 5
+"""Placements of a configuration: their clocks differ by a tenth, so one of them says little."""
+
 CONFIGURATIONS = {
     "standard": Configuration(1, 10, "build", ("xc7", "ecp5", "gowin"), routed=True),
     "two dividers": Configuration(2, 10, "build/two_dividers", ("xc7",), routed=True),
@@ -230,7 +233,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="+", choices=("cycles", "cells", "clock"))
     parser.add_argument("--configuration", choices=CONFIGURATIONS, action="append")
     parser.add_argument("--count", type=int, default=100, choices=(1, 100))
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="placements of a configuration")
     options = parser.parse_args()
     for name in options.configuration or CONFIGURATIONS:
         for part in options.parts:

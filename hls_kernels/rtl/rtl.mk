@@ -118,7 +118,7 @@ leaks: rtl
 proofs: rtl-rom
 	cd .. && $(PYTHON) -m hls_kernels.rtl.proofs
 
-# Regenerate data/falcon/rtl.json; place and route takes about 15 minutes for each configuration.
+# Regenerate data/falcon/rtl.json; five placements of a configuration take about half an hour.
 figures: rtl
 	$(MAKE) BUILD=$(BUILD)/two_dividers RTL_DIVIDERS=2 rtl
 	$(MAKE) BUILD=$(BUILD)/only_512 RTL_LOGN=9 rtl

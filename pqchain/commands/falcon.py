@@ -196,7 +196,10 @@ def _engine_times(frames: dict[str, pd.DataFrame]) -> Table:
         Column("engine"),
         Column("degree", numeric=True),
         *_cycle_columns("cycles"),
-        Column("clock (MHz)", numeric=True, digits=4),
+        Column("placements", numeric=True),
+        Column("median clock (MHz)", numeric=True, digits=4),
+        Column("slowest", numeric=True, digits=4),
+        Column("fastest", numeric=True, digits=4),
         Column("time", numeric=True, unit=SECONDS),
         Column("setting"),
     ]
@@ -205,15 +208,16 @@ def _engine_times(frames: dict[str, pd.DataFrame]) -> Table:
         setting = "RTL of pqchain, one attempt of the engine alone"
         # Without a recorded place and route, clock and time are NaN.
         if math.isfinite(row["seconds"]):
-            setting += ", at the clock of a routed proxy (ECP5)"
-        clock = [row["clock_hertz"] / 1e6, row["seconds"]]
+            setting += f"; routed on {row['device']} (ECP5), a proxy device"
+        names = ("clock_hertz", "low_clock_hertz", "high_clock_hertz")
+        clock = [row["placements"], *(row[name] / 1e6 for name in names), row["seconds"]]
         rows.append([row["configuration"], row["degree"], row["cycles"], *clock, setting])
     megahertz = float(frames["printed_table2"]["clock_megahertz"].iloc[0])
     for row in frames["printed_table3"].to_dict("records"):
         if "artix" in str(row["implementation"]):
             degree = int(str(row["algorithm"]).split("-")[1])
             seconds = float(row["sign_seconds"])
-            clock = [seconds * megahertz * 1e6, megahertz, seconds]
+            clock = [seconds * megahertz * 1e6, 1, megahertz, math.nan, math.nan, seconds]
             rows.append(["printed", degree, *clock, "printed: software and hardware, Artix-7"])
     return Table(columns=columns, rows=rows)
 

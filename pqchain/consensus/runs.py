@@ -162,6 +162,9 @@ class Run(ArrayEqMixin):
     sent_bytes: int | None = None
     cpu_seconds: float = math.nan
     """Processor time of all nodes; NaN unless measured."""
+    machine_busy: float = math.nan
+    """Utilization (0 to 1) of all processors of the machine during the run, including by other
+    programs; NaN unless measured."""
     predicted_seconds: float = math.nan
     """Latency predicted by the law "host"; see `delegates.service_times`."""
     plain_seconds: float = math.nan

@@ -262,6 +262,7 @@ def _of_result(
         cpu_seconds=sum(height.cpu_seconds for height in heights[warm:complete])
         if warm
         else sum(node.cpu_seconds for node in result.nodes),
+        machine_busy=result.machine_busy,
         datagram_sha256=result.datagram_digest,
     )
 

@@ -34,9 +34,9 @@ _UNIT = 1e-6
 ALGORITHM = "Dilithium2"
 """Scheme of the calibration runs; all of its signatures have the same length."""
 
-_HEIGHTS = 5
+_HEIGHTS = 10
 
-_SETS: tuple[Mapping[str, Any], ...] = (
+SETS: tuple[Mapping[str, Any], ...] = (
     {"nodes": 2, "block_bytes": 12_000, "vote_phases": 2},
     {"nodes": 2, "block_bytes": 200_000},
     {"nodes": 2, "block_bytes": 400_000, "layout": Layout(data_bytes=30_000)},
@@ -93,7 +93,7 @@ def calibrate(
     entered. Raises Unsupported where processes cannot be bound to processors.
     """
     rows, seconds = [], []
-    for changes in tqdm(_SETS, disable=not progress, unit="run"):
+    for changes in tqdm(SETS, disable=not progress, unit="run"):
         scenario = Scenario(
             algorithm=ALGORITHM,
             costs=costs,

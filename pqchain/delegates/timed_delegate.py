@@ -37,7 +37,7 @@ _MAX_VIEWS_AHEAD = 64
 """Maximum distance to a later view whose messages are kept."""
 
 _MAX_EARLY_MESSAGES = 64
-"""Maximum number of buffered messages for the next height per sender."""
+"""Maximum number of buffered messages for later heights per sender."""
 
 _MAX_ANSWERS = 8
 """Maximum number of final blocks queued for a peer at once; an honest one asks again later."""
@@ -101,7 +101,7 @@ class TimedDelegate(Delegate):
         super().reset()
         self.ends_ns = NEVER
         self._early: dict[int, list[bytes]] = {}
-        """Buffered messages for the next height by sender."""
+        """Buffered messages for later heights by sender."""
         self._ahead: dict[int, int] = {}
         """Greatest height of each peer that is ahead."""
         self._reset_height()
@@ -183,7 +183,7 @@ class TimedDelegate(Delegate):
     # Received messages.
 
     def receive(self, link: int, data: bytes, now: int) -> None:
-        """Receive a message; those for the next height are buffered."""
+        """Receive a message; those for later heights are buffered."""
         kind = messages.kind_of(data)
         if len(data) < messages.HEADER_BYTES or kind is None:
             self.rejected["malformed"] += 1
@@ -199,7 +199,9 @@ class TimedDelegate(Delegate):
             self._request_blocks(link, height)
             buffered = self._early.setdefault(link, [])
             fits = len(data) + sum(map(len, buffered)) <= self._max_waiting_bytes
-            if height == self.height + 1 and len(buffered) < _MAX_EARLY_MESSAGES and fits:
+            # Without timeouts nothing is sent twice: if delegates that are two heights behind
+            # dropped this height's messages, the others could lack a quorum forever.
+            if len(buffered) < _MAX_EARLY_MESSAGES and fits:
                 buffered.append(data)
         else:
             super().receive(link, data, now)

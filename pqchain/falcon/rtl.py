@@ -39,8 +39,9 @@ LIMITS = (
     "word; exact for this netlist, and no measurement of hardware",
     "cells: after synthesis by yosys, not placed; one netlist by another tool has other counts, so "
     "a difference of a few percent from a paper's means nothing",
-    "clock: routed by nextpnr on an ECP5, neither xc7 nor Zynq; it shows that the pipelines are "
-    "balanced, not the clock of a board",
+    "clock: routed by nextpnr on an ECP5, a proxy device and neither xc7 nor Zynq; the median of "
+    "placements that differ by their seed; it shows that the pipelines are balanced, not the clock "
+    "of a board",
     "the paper's milliseconds include the software on its Cortex-M4; those here are one attempt of "
     "the engine alone",
 )
@@ -91,17 +92,24 @@ def cells() -> pd.DataFrame:
 def times() -> pd.DataFrame:
     """Return the duration of a signing attempt at the clock of the design routed on an ECP5.
 
-    Columns: configuration, degree, cycles (mean), clock_hertz (of the slowest placement), seconds;
-    the last two are missing without a recorded place and route. Raises DataError.
+    Columns: configuration, degree, cycles (mean), device, placements (their number; each has
+    another seed), clock_hertz (median of the placements), low_clock_hertz and high_clock_hertz (of
+    the slowest and the fastest), seconds (at the median). Without a recorded place and route device
+    is "", placements 0, and the others are missing. Raises DataError.
     """
     recorded = cycles()
     frame = recorded.loc[recorded["phase"] == "total", ["configuration", "degree", "mean"]]
     frame = frame.rename(columns={"mean": "cycles"}).reset_index(drop=True)
-    clock = pd.DataFrame(figures()["clock"], columns=["configuration", "mhz"])
-    # Placements differ by their seed: the slowest is what holds for all of them.
-    slowest = clock.groupby("configuration")["mhz"].min() * 1e6
-    hertz = frame["configuration"].map(slowest).astype(float)
-    return frame.assign(clock_hertz=hertz, seconds=frame["cycles"] / hertz)
+    routed = pd.DataFrame(figures()["clock"], columns=["configuration", "device", "mhz"])
+    by_name = routed.assign(hertz=routed["mhz"] * 1e6).groupby("configuration")
+    # One placement is a draw from a wide distribution, so its clock alone says little.
+    clock = by_name["hertz"].agg(
+        placements="count", clock_hertz="median", low_clock_hertz="min", high_clock_hertz="max"
+    )
+    frame = frame.join(by_name["device"].first().to_frame().join(clock), on="configuration")
+    frame["device"] = frame["device"].fillna("")
+    frame["placements"] = frame["placements"].fillna(0).astype(int)
+    return frame.assign(seconds=frame["cycles"] / frame["clock_hertz"].astype(float))
 
 
 def timing_leakage() -> pd.DataFrame:

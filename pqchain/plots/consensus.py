@@ -75,15 +75,16 @@ def plot_cells(
 
 
 def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw latency over the number of delegates, a line for each number of computers.
+    """Draw latency over the number of delegates, a line for each number of computers and exchange.
 
-    Takes runs of `pqchain.works.pqdpol.measured`: setting, nodes, latency_seconds with its
-    _half_width, and predicted_latency_seconds, dashed if known. Raises DataError.
+    Takes runs of `pqchain.works.pqdpol.measured`: setting, exchange, nodes, latency_seconds with
+    its _half_width, and predicted_latency_seconds, dashed if known. Raises DataError.
     """
-    require(runs, "setting nodes latency_seconds latency_seconds_half_width")
+    require(runs, "setting exchange nodes latency_seconds latency_seconds_half_width")
     require(runs, "predicted_latency_seconds")
+    names = runs["setting"] + ", " + runs["exchange"]
     with canvas(ax, 3.6) as axes:
-        for index, (name, group) in enumerate(runs.groupby("setting", sort=False)):
+        for index, (name, group) in enumerate(runs.groupby(names, sort=False)):
             colour, marker = look(index)
             rows = group.sort_values("nodes")
             nodes, seen = rows["nodes"].to_numpy(dtype=float), rows["latency_seconds"].to_numpy()
@@ -95,7 +96,7 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief)
         axes.set(xlabel="delegates N   (dashed: predicted)", ylabel="latency of a block")
-        legend_above(axes, 3)
+        legend_above(axes, 2)
     return axes
 
 

@@ -95,11 +95,14 @@ def page(key: str) -> str:
     if cautions := algorithms.cautions(table["algorithm"]):
         markdown += ["## Attacks published since", "", *(f"- {line}" for line in cautions), ""]
     markdown += ["## Notes", "", *(f"- {note}" for note in paper.notes), ""] if paper.notes else []
-    listed = ", ".join(f"{count} {kind}" for kind, count in printed.counts(table))
+    counts = dict(printed.counts(table))
+    taken, without = (counts.pop(kind, 0) for kind in printed.NOT_OURS)
+    listed = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     markdown += [
         "## Every printed number",
         "",
-        f"Of {len(table)} printed numbers ours are: {listed}.",
+        f"{len(table)} printed numbers: {sum(counts.values())} compared with numbers of pqchain "
+        f"({listed}), {taken} taken from the paper as settings, {without} without a counterpart.",
         "Missing numbers are those of complete runs (`pqchain reproduce`), or the remark gives the "
         "reason.",
         "",

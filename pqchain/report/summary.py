@@ -15,7 +15,7 @@ from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
 from pqchain.report.run import PROSE, Reproduction
 from pqchain.works.chapter import slug
-from pqchain.works.printed import EXPLAINED, KINDS, NONE, SIZE_VERDICTS
+from pqchain.works.printed import EXPLAINED, KINDS, NOT_OURS, SIZE_VERDICTS
 from pqchain.works.verdicts import FAILS, FITTED, HOLDS, HOLDS_HERE, NOT_HERE, OPEN, VERDICTS
 from pqchain.works.work import CHECKED, Work, split_ours
 
@@ -80,8 +80,10 @@ def _counted(reproduction: Reproduction) -> Iterator[str]:
         wrong = count.get("erratum", 0) + count.get("different", 0)
         total, equal = len(reproduction.sizes), count.get("equal", 0)
         yield PROSE["sizes"].format(sizes=total, equal=equal, explained=explained, wrong=wrong)
-    without = int((reproduction.printed["kind"] == NONE).sum())
-    yield PROSE["printed"].format(numbers=len(reproduction.printed), without=without)
+    kinds = reproduction.printed["kind"]
+    taken, without = (int((kinds == kind).sum()) for kind in NOT_OURS)
+    ours = len(kinds) - taken - without
+    yield PROSE["printed"].format(numbers=len(kinds), ours=ours, taken=taken, without=without)
 
 
 def _contradicted(reproduction: Reproduction, work: Work) -> Iterator[Markup]:

@@ -47,9 +47,12 @@ NONE = "none"
 
 KINDS = (
     Kind.REGISTRY, Kind.MEASURED, Kind.RUN, Kind.SYNTHESISED, Kind.REPLAYED, Kind.MODELLED,
-    Kind.FITTED, Kind.CITED, NONE,
+    Kind.FITTED, Kind.CITED, Kind.TAKEN, NONE,
 )  # fmt: skip
 """Kinds of our numbers, in the order in which they are counted."""
+
+NOT_OURS = (Kind.TAKEN, NONE)
+"""Kinds of printed numbers with which no result of pqchain is compared."""
 
 SIZE_VERDICTS = ("equal", "version", "definition", "erratum", "different")
 """Printed size compared with ours: equal, of another version or definition, misprint or other."""
@@ -93,10 +96,8 @@ class Rule:
     of: str = ""
     to: str = ""
     """Ours is the number `of`, or `of` divided by `to`; {name}, {algorithm}, {implementation} and
-    {quantity} stand for those of the printed number. Default: same name, same quantity."""
-    times: float = 1.0
-    value: float | None = None
-    """pqchain's number by definition."""
+    {quantity} stand for those of the printed number. Default: same name, same quantity; for a
+    number taken from the paper, the printed one."""
     none: str = ""
     """Why pqchain has no number for the printed one."""
     note: str = ""
@@ -123,7 +124,7 @@ class Rule:
         wanted = [self.of.format(**fields)] if self.of else [
             f"{name}: {row['quantity']}" for name in names
         ]  # fmt: skip
-        reason = Undecided(f"this run has no {self.kind} number")
+        reason = Undecided(f"this run has no such number ({self.kind})")
         for reader in sources:
             if reader.source not in kinds:
                 continue
@@ -131,7 +132,7 @@ class Rule:
             for text in wanted:
                 try:
                     number = of(text) / of(self.to.format(**fields)) if self.to else of(text)
-                    return Number(number.value * self.times, unit=row["unit"])
+                    return Number(number.value, unit=row["unit"])
                 except (Undecided, UnknownAlgorithm) as error:
                     reason = Undecided(str(error))
         raise reason
@@ -151,15 +152,17 @@ def read_rules(folder: Path) -> list[Rule]:
         try:
             rule = Rule(**fields | lists)
         except TypeError as error:
-            raise DataError(f"{file}: a rule must have a kind and known fields: {error}") from error
+            # No rule has a value of its own, because every number of ours comes from the code.
+            raise DataError(
+                f"{file}: a rule must have a kind and known fields: {error}. Read the number from "
+                f"the code with `of`, or give kind {str(Kind.TAKEN)!r} to a copied setting."
+            ) from error
         if rule.kind not in KINDS:
             raise UnknownName("kind of number", rule.kind, KINDS, "pqchain/works/printed.py.")
-        # A cited number may still be absent here; every other kind promises one.
-        if bool(rule.none) != (rule.kind == NONE) and rule.kind != Kind.CITED:
+        if bool(rule.none) != (rule.kind == NONE):
             raise DataError(
-                f"{file}: `none` of a rule must be a reason for kind {NONE!r}, may be one for "
-                f"{str(Kind.CITED)!r}, and must be empty otherwise; got {rule.none!r} for kind "
-                f"{rule.kind!r}"
+                f"{file}: `none` of a rule must be a reason for kind {NONE!r}, and empty "
+                f"otherwise; got {rule.none!r} for kind {rule.kind!r}"
             )
         rules.append(rule)
     return rules
@@ -223,8 +226,8 @@ def next_to(
 def _ours(rule: Rule, row: Mapping[Any, Any], sources: list[Reader], chosen: Chosen) -> Ours:
     if rule.none:
         return Ours()  # the reason is that of the rule
-    if rule.value is not None:
-        return Ours(value=rule.value)
+    if rule.kind == Kind.TAKEN and not rule.of:
+        return Ours(value=row["value"])
     if row["algorithm"] and not rule.of:
         if rule.kind == Kind.REGISTRY and row["quantity"] in SIZES:
             return registry_size(row)

@@ -7,7 +7,7 @@ printed one; a trailing "/<implementation>" selects an implementation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, reduce
 from operator import add, mul
@@ -136,11 +136,14 @@ class Numbers:
         """Evaluate "<name>: <quantity>", a sum of products of quantities. Raises Undecided."""
         name, _, quantity = text.rpartition(": ")
         name += self.step
-        terms = [
-            reduce(mul, [self.reader.number(name, part, self.implementation) for part in term])
-            for term in (term.split("*") for term in quantity.split("+"))
-        ]
-        return reduce(add, terms)
+        return reduce(add, [self._product(name, term) for term in quantity.split("+")])
+
+    def _product(self, name: str, term: str) -> Number:
+        # A reader may have a product itself, such as a count: the errors of dependent factors must
+        # not be added.
+        is_known = self.reader.quantities is not None and term in self.reader.quantities
+        parts = [term] if is_known else term.split("*")
+        return reduce(mul, [self.reader.number(name, part, self.implementation) for part in parts])
 
     def label(self, text: str) -> str:
         """Format "<name>: <quantity>" as words for the evidence of a verdict."""
@@ -199,6 +202,21 @@ def registry() -> Reader:
         return Number(value, unit="B" if quantity in SIZES else "")
 
     return Reader(Kind.REGISTRY, read, FACTS)
+
+
+def from_values(kind: Kind, values: Mapping[tuple[str, str], float]) -> Reader:
+    """Return a reader of values by name and quantity, which decides no statement.
+
+    A value that is not finite counts as missing.
+    """
+
+    def read(name: str, quantity: str, implementation: str) -> Number:
+        value = values.get((name, quantity), math.nan)
+        if not math.isfinite(value):
+            raise Undecided(f"this run has no {described(quantity)} of {name}")
+        return Number(value)
+
+    return Reader(kind, read, decides=False)
 
 
 def measured(measurements: pd.DataFrame | None, paper: Paper) -> Reader:

@@ -161,4 +161,5 @@ def test_rtl_figures_are_shown(capsys) -> None:
     assert cli.main(["falcon", "rtl"]) == 0
     shown = capsys.readouterr()
     assert "11\u202f522" in shown.out
+    assert "a proxy device" in shown.out
     assert "not placed" in shown.err

@@ -124,6 +124,19 @@ def test_queue_per_sender_at_a_delegate_is_bounded(setting):
     assert 0 < kept <= delegate._max_waiting_bytes
 
 
+def test_messages_for_later_heights_are_kept_until_then(setting):
+    # A delegate two heights behind: without timeouts nobody sends these votes again.
+    delegate = TimedDelegate(setting, 0, MemoryStore(setting.pool.genesis))
+    delegate.start(0)
+    field = setting.field_bytes(Kind.VOTE)
+    vote = Message(Kind.VOTE, MEMBER, 2, 0, bytes(32), bytes(field))
+    delegate.receive(MEMBER, messages.encode(vote, field_bytes=field), 1)
+    for height in (1, 2):
+        assert delegate.waiting[MEMBER] == 0
+        delegate.enter(height, 0, height)
+    assert delegate.waiting[MEMBER] > 0
+
+
 def test_final_blocks_per_request_are_bounded(setting):
     delegate = TimedDelegate(setting, 0, MemoryStore(setting.pool.genesis))
     block = setting.propose(delegate.store.state, 0, 0, 0).encode()

@@ -10,7 +10,7 @@ from pqchain import plots
 from pqchain.consensus import landscape
 from pqchain.errors import DataError, UsageError
 from pqchain.works import papers
-from pqchain.works.pqdpol import measured
+from pqchain.works.pqdpol import measured, plans
 from pqchain.works.pqdpol import rebuilt as pqdpol
 from tests.plots.common import LONG, SCHEMES, labelled_lines
 from tests.works import studies
@@ -33,7 +33,8 @@ def cells_frame() -> pd.DataFrame:
 
 def computers_frame() -> pd.DataFrame:
     rows = [
-        {"setting": setting, "nodes": n, "latency_seconds": n**2 / 1e3 * (number + 1),
+        {"setting": setting, "exchange": "broadcast", "nodes": n,
+         "latency_seconds": n**2 / 1e3 * (number + 1),
          "latency_seconds_half_width": n / 1e4, "predicted_latency_seconds": n**2 / 1e3}
         for number, setting in enumerate(("one processor", "two processors", "one each, virtual"))
         for n in (4, 8, 16, 32)
@@ -106,7 +107,11 @@ def test_measured_cells_are_plotted_with_intervals(cells, runs, quantity):
     axes = plots.plot_cells(measured.with_runs(cells, runs), quantity)
     assert axes.get_xlabel().endswith("(hollow: printed, lines: modelled, filled: run)")
     column = {"latency": "latency_seconds", "throughput": "throughput_per_second"}[quantity]
-    one = runs[(runs["setting"] == measured.TABLES) & (runs["algorithm"] == "Dilithium2")]
+    one = runs[
+        (runs["setting"] == plans.TABLES)
+        & (runs["exchange"] == plans.ALL_TO_ALL)
+        & (runs["algorithm"] == "Dilithium2")
+    ]
     drawn = [list(line.get_ydata()) for line in axes.get_lines()]
     assert any(np.allclose(each[:3], one[column]) for each in drawn if len(each) == 5)
     bars = [path for bar in axes.collections for path in bar.get_segments() if len(path) == 2]
@@ -116,11 +121,16 @@ def test_measured_cells_are_plotted_with_intervals(cells, runs, quantity):
 
 
 def test_runs_are_solid_lines_and_predictions_dashed(runs):
-    where = runs[runs["setting"].isin((measured.ONE, measured.TWO, measured.EACH))]
+    where = runs[runs["setting"].isin((plans.ONE, plans.TWO, plans.EACH))]
     axes = plots.plot_computers(where)
-    assert set(labelled_lines(axes)) == {measured.ONE, measured.TWO, measured.EACH}
-    one = where[where["setting"] == measured.ONE]
-    nodes, latency = labelled_lines(axes)[measured.ONE]
+    assert set(labelled_lines(axes)) == {
+        f"{setting}, {exchange}"
+        for setting in (plans.ONE, plans.TWO, plans.EACH)
+        for exchange in plans.EXCHANGES
+    }
+    is_one = (where["setting"] == plans.ONE) & (where["exchange"] == plans.BROADCAST)
+    one = where[is_one]
+    nodes, latency = labelled_lines(axes)[f"{plans.ONE}, {plans.BROADCAST}"]
     assert nodes == [2, 4, 8]
     assert latency == pytest.approx(list(one["latency_seconds"]))
     dashed = [list(line.get_ydata()) for line in axes.get_lines() if line.get_linestyle() == "--"]

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from pqchain.figures import Kind
 from pqchain.report import summary as overview
 from pqchain.works.work import CLAIMS
 
@@ -16,6 +17,13 @@ def test_busy_machine_is_reported_above_a_load_bound():
     assert "load of 1.2" in overview.busy({"load_average": 1.2, "cpu_count": 2})
     assert overview.busy({"load_average": 1.0, "cpu_count": 2}) == ""  # the run itself
     assert overview.busy({}) == ""
+
+
+def test_settings_taken_from_the_paper_are_not_counted_as_results():
+    kinds = [Kind.RUN, Kind.REGISTRY, Kind.TAKEN, Kind.TAKEN, Kind.TAKEN, "none"]
+    run = SimpleNamespace(works=[], sizes=(), printed=pd.DataFrame({"kind": kinds}))
+    (text,) = overview._counted(run)
+    assert "2 are compared" in text and "3 are settings" in text and "1 have no" in text
 
 
 def claims(*rows: dict[str, str]) -> pd.DataFrame:

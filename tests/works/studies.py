@@ -4,27 +4,33 @@ a process.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pqchain.consensus import landscape, model
 from pqchain.consensus.network import ServiceTimes
+from pqchain.delegates.plain_network import PLAIN
 from pqchain.delegates.service_times import Computer
-from pqchain.works.pqdpol import measured
+from pqchain.works.pqdpol import measured, plans
 from tests.delegates.runs import executed
 
-PLAN = measured.Plan(
-    exponents=(1, 2, 3), heights=3, computers=(1, 2, 3), delegation=(8, 16), voters=8,
+PLAN = plans.Plan(
+    exponents=(1, 2, 3), heights=3, computers=(2, 4, 8), delegation=(8, 16), voters=8,
     mixed=(("Dilithium2", 2), ("Falcon-512", 4)),
 )  # fmt: skip
 
 
-def ran(one, mode, computer):
+def ran(one, computer, *, mode, transport=None):
     """Return a run with the predicted times, slightly later each time."""
-    hosted = computer.hosts(one) if mode == "loopback" else one.with_(network=measured.SEPARATE)
-    seconds = model.run(hosted.with_(blocks=1)).latency_seconds
+    hosted = computer.hosts(one) if mode == "loopback" else one
+    same = {"exchange": one.exchange, "vote_phases": one.vote_phases}
+    seconds = model.run(hosted.with_(blocks=1, **same)).latency_seconds
     watched = one.nodes - one.delegate_count
-    late = [1.0, 1.01, 0.99] if mode == "loopback" else [1.0, 1.0, 1.01, 0.99]
-    return executed(
+    transport = transport or (PLAIN if mode == "virtual" else "native")
+    is_slow_start = mode == "virtual" and transport != PLAIN
+    late = [3.0] * plans.WARM_UP * is_slow_start + [1.0, 1.01, 0.99]
+    run = executed(
         one, [seconds * factor for factor in late], mode=mode,
         transactions=int(one.transactions_per_block()),
         spread_seconds=lambda latency: latency * (1 + 0.2 * watched / one.nodes),
@@ -32,16 +38,17 @@ def ran(one, mode, computer):
         sent_bytes=lambda _: one.messages() * (one.block_bytes + 16),
         cpu_seconds=lambda latency: 2 * latency if mode == "loopback" else float("nan"),
     )  # fmt: skip
+    return replace(run, transport=transport)
 
 
 def runs(costs, plan=None, *, progress=False):
     """Replace `measured.run`."""
     computer = Computer(service_times=ServiceTimes(), costs=costs, processors=2)
     done = [
-        (setting, computer.predicted(ran(one, how["mode"], computer)))
-        for setting, one, how in measured._orders(costs, PLAN)
+        (setting, computer.predicted(ran(one, computer, **how)))
+        for setting, one, how in plans.orders(costs, PLAN)
     ]
-    return measured.frames(done, computer)
+    return measured.frames(done, costs)
 
 
 def small(patch: pytest.MonkeyPatch) -> None:

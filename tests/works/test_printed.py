@@ -14,8 +14,11 @@ from pqchain.algorithms import ALGORITHMS
 from pqchain.errors import DataError, UnknownName
 from pqchain.figures import Kind
 from pqchain.installation import read_toml
+from pqchain.reencode.scenario import Scenario
+from pqchain.reencode.storage.layout import chunk_bytes
 from pqchain.works import papers, printed, registry
 from pqchain.works.printed import KINDS, PRINTED, SIZE, SIZE_VERDICTS
+from pqchain.works.quic_reencoding import frames as reencoding
 from pqchain.works.work import Bench, Work
 from tests import frames
 from tests.works.expectations import EXPECTED, KEYS
@@ -89,6 +92,47 @@ def test_replays_fill_in_the_table_of_phases():
     assert sum(shares) == pytest.approx(200)
 
 
+@WORKS
+def test_settings_taken_from_the_paper_equal_the_printed_ones(work):
+    frame = work.printed(frames=work.compute(Bench()))
+    taken = frame[(frame["kind"] == Kind.TAKEN) & frame["ours"].notna()]
+    assert taken["ours"].tolist() == taken["printed"].tolist()
+
+
+def test_settings_are_read_from_the_code(monkeypatch):
+    scenario = dataclasses.replace(Scenario(), nodes=12, before=(8, 4), after=(7, 3))
+    monkeypatch.setattr(reencoding, "Scenario", lambda: scenario)
+    frame = registry.get("quic-reencoding").printed().set_index("printed_name")["ours"]
+    assert frame["Nodes of experiment 1"] == frame["Chunks of a block"] == 12
+    assert frame["Nodes left in experiment 2"] == 11
+    assert (frame["Data chunks of the first code"], frame["Parity chunks of the first code"]) == (
+        8,
+        4,
+    )
+    assert (frame["Data chunks of the second code"], frame["Network"]) == (7, 10)
+
+
+def test_length_of_chunks_is_that_of_the_run():
+    replays = frames.replays()
+    frame = registry.get("quic-reencoding").printed(frames=replays).set_index("printed_name")
+    block_bytes = int(replays["table1"].query("run == 'link only'")["block_bytes"].iloc[0])
+    assert frame["ours"]["Chunk"] == chunk_bytes(block_bytes, 7) / 1e6
+    assert frame["ours"]["Block file"] == block_bytes / 1e6
+
+
+def test_candidates_are_counted_in_the_registry(monkeypatch):
+    work = registry.get("round3")
+    names = [name for name in work.algorithms() if name != "LightSaber-KEM"]
+    monkeypatch.setattr(work, "algorithms", lambda: names)
+    frame = work.printed()
+    counts = frame[frame["quantity"] == "candidate_count"].set_index("printed_name")["ours"]
+    assert counts.to_dict() == {
+        "Candidates": 6, "KEM candidates": 3, "Signature candidates": 3,
+        "Code-based candidates": 1, "Lattice-based candidates": 4, "Multivariate candidates": 1,
+        "KEM candidates beside McEliece": 2,
+    }  # fmt: skip
+
+
 def copy_of_sixth(folder: Path) -> Path:
     """Copy the fictional work, so that a test can damage its files."""
     for file in FOLDER.iterdir():
@@ -110,6 +154,8 @@ def test_number_without_a_rule_is_rejected(tmp_path):
         ('kind = "none"', DataError, "`none` of a rule must be a reason"),
         ('kind = "measured"\nnone = "no clock"', DataError, "`none` of a rule must be a reason"),
         ('kind = "measured"\ntable = "t"', DataError, "must have a kind and known fields"),
+        ('kind = "run"\nvalue = 10', DataError, "Read the number from the code with `of`"),
+        ('kind = "cited"\nnone = "no source"', DataError, "`none` of a rule must be a reason"),
     ],
 )
 def test_invalid_rule_is_rejected(tmp_path, text, error, problem):

@@ -9,6 +9,7 @@ from pqchain import algorithms, installation
 from pqchain.works import papers
 from tests.works.expectations import EVERY_TABLE, KEYS
 from tests.works.printed_cells import cell, printed
+from tests.works.sources import numbers
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,6 +25,31 @@ def test_every_csv_has_a_table_and_every_name_a_registry_row(key):
             found.printed_name.startswith(printed_name) or found.algorithm == name
             for found in papers.cells(key)
         ) or any(printed_name in row for row in printed(key, "algorithms"))
+
+
+# Rule of printed numbers: docs/numbers.md
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_parts_of_names_are_not_printed_numbers(key):
+    paper = papers.paper(key)
+    for number in papers.cells(key):
+        if number.table == "prose" and number.printed_name in paper.names:
+            assert str(number.value) not in numbers(number.printed_name), number.printed_name
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_value_of_the_text_counts_once(key):
+    # Where a value is repeated, one row names all sections instead of a row for each.
+    rows = [
+        (
+            number.printed_name.rpartition(", ")[0] or number.printed_name,
+            *(number.quantity, number.value, number.unit),
+        )
+        for number in papers.cells(key)
+        if number.table == "prose"
+    ]
+    assert len(rows) == len(set(rows))
 
 
 # Printed digits

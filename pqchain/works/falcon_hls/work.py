@@ -10,31 +10,35 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms, figures
+from pqchain.conform.models import falcon
 from pqchain.falcon import model, rtl
 from pqchain.figures import SECONDS, Kind
 from pqchain.results import Contract
 from pqchain.works import papers
 from pqchain.works.comparisons import ABOUT
 from pqchain.works.printed import PRINTED, Ours, next_to
-from pqchain.works.readers import Number, Reader, Undecided
+from pqchain.works.readers import Number, Reader, Undecided, from_values
 from pqchain.works.verdicts import CODE, FAILS, HOLDS, OPEN, Standing, Verdict
 from pqchain.works.work import Frames, Work
 
 ENGINES = Contract.of(
     "engines",
     ("str", "engine kind device"),
-    ("float64", "lookup_tables flip_flops dsp_blocks clock_megahertz"),
+    ("float64", "lookup_tables flip_flops dsp_blocks block_rams"),
+    ("float64", "clock_megahertz low_clock_megahertz high_clock_megahertz"),
     ("float64", "cycles_512 cycles_1024 seconds_512 seconds_1024"),
+    ("str", "note"),
 )
 
-# The cells of an XC7A200T; Table 2's percentages are shares of them.
-_DEVICE = {"lookup_tables": 133_800, "flip_flops": 269_200, "dsp_blocks": 740}
+# The cells of an XC7A200T (AMD DS180; lookup tables as Vivado reports them). Table 2's percentages
+# are shares of them; it has no block RAMs of 36 kbit.
+_DEVICE = {"lookup_tables": 133_800, "flip_flops": 269_200, "dsp_blocks": 740, "block_rams": 365}
 
 # Rows of the printed implementations.
 _PRINTED = {"cortex-m4": "printed: M4 SW", "cortex-m4+artix-7": "printed: SW+HW"}
 
-RING = {"Falcon-512": 512, "Falcon-1024": 1024}
-MODULUS = 12289
+RING = {name: falcon.PARAMETER_SETS[name].n for name in ("Falcon-512", "Falcon-1024")}
+"""Ring degrees by algorithm."""
 
 _SOFTWARE = "cortex-m4"
 
@@ -82,6 +86,7 @@ class FalconHls(Work):
     def readers(self, frames: Frames) -> Iterable[Reader]:
         """Yield readers of parameters, our RTL, Cortex-M4 times from elsewhere, and the model."""
         yield Reader(Kind.REGISTRY, _parameter, ("ring_degree", "modulus"))
+        yield from_values(Kind.TAKEN, {("model", "clock_megahertz"): model.CLOCK_HZ / 1e6})
         shares = [f"{quantity}_percent" for quantity in _DEVICE]
         yield Reader(Kind.SYNTHESISED, _synthesised, (*_DEVICE, *shares), decides=False)
         if "table3" in frames:
@@ -171,7 +176,10 @@ def _few_resources() -> Verdict:
         f"{figures.integer(_cells(quantity))} {figures.humanize(quantity)} ({share})"
         for quantity, share in shares.items()
     )
-    evidence = f"{listed} of an XC7A200T; 'few' is read as at most 10 %, our choice"
+    evidence = (
+        f"{listed} of an XC7A200T, for which the paper prints no block RAM; 'few' is read as at "
+        "most 10 %, our choice"
+    )
     is_few = all(share.value <= 10 for share in shares.values())
     return Verdict(HOLDS if is_few else FAILS, evidence, Kind.SYNTHESISED, _RTL)
 
@@ -186,7 +194,7 @@ _JUDGED: dict[str, Callable[[], Verdict]] = {
 
 
 def _parameter(name: str, quantity: str, implementation: str) -> Number:
-    return Number(MODULUS if quantity == "modulus" else RING[algorithms.get(name).name])
+    return Number(falcon.Q if quantity == "modulus" else RING[algorithms.get(name).name])
 
 
 def _cells(quantity: str) -> float:
@@ -196,6 +204,7 @@ def _cells(quantity: str) -> float:
         "lookup_tables": ["lut", "lutram", "shift_register"],
         "flip_flops": ["flip_flop"],
         "dsp_blocks": ["dsp"],
+        "block_rams": ["block_ram_36k"],
     }
     return float(design[columns[quantity]].to_numpy().sum())
 
@@ -260,28 +269,48 @@ def table3(engine: model.Engine = model.PIPELINED) -> pd.DataFrame:
 def engines() -> pd.DataFrame:
     """Return the hardware engines for signing: the paper's as printed, and our RTL.
 
-    Columns: engine, kind ("published" or "synthesised"), device, lookup_tables (with those used as
-    memory), flip_flops, dsp_blocks, clock_megahertz, cycles_512, cycles_1024, seconds_512 and
-    seconds_1024 (of a signature with software as printed; of one attempt with ours). Cells are in
-    the row of xc7, for which ours were synthesised and not placed; clocks and times in the row of
-    the ECP5 for which ours were routed. Unknown values are NaN.
+    Columns: engine, kind ("published", "synthesised" or "routed"), device, lookup_tables (with
+    those used as memory), flip_flops, dsp_blocks, block_rams (of 36 kbit), clock_megahertz (median
+    of the placements), low_clock_megahertz and high_clock_megahertz (the slowest and the fastest
+    placement), cycles_512, cycles_1024, seconds_512 and seconds_1024 (of a signature with software
+    as printed; of one attempt with ours), note. Cells are in the row of xc7, for which ours were
+    synthesised and not placed; clocks and times in the row of the proxy device for which ours were
+    routed. Unknown values are NaN.
     """
-    unknown = math.nan
     printed = papers.table(FalconHls.key, "table2").iloc[0]
     published = papers.published(FalconHls.key).query("implementation == 'cortex-m4+artix-7'")
     seconds = published.query("quantity == 'sign_seconds'").set_index("algorithm")["value"]
-    cells = [float(printed[quantity]) for quantity in _DEVICE]
-    clock = float(printed["clock_megahertz"])
-    times = [float(seconds[name]) for name in RING]
-    rows = [[_PRINTED_ENGINE, Kind.PUBLISHED, "Artix-7", *cells, clock, unknown, unknown, *times]]
-    routed = rtl.times().query("configuration == 'standard'").sort_values("degree")
-    cycles = routed["cycles"].tolist()
-    ours = [_cells(quantity) for quantity in _DEVICE]
-    rows.append([_OURS, Kind.SYNTHESISED, "xc7", *ours, unknown, *cycles, unknown, unknown])
-    megahertz = routed["clock_hertz"].iloc[0] / 1e6
-    times = routed["seconds"].tolist()
-    proxy = "ECP5, for the clock alone"
-    rows.append(
-        [_OURS, Kind.SYNTHESISED, proxy, unknown, unknown, unknown, megahertz, *cycles, *times]
-    )
-    return ENGINES.frame(rows)
+    times = rtl.times().query("configuration == 'standard'").set_index("degree")
+    routed = times.iloc[0]
+    cycles = {f"cycles_{degree}": times["cycles"][degree] for degree in times.index}
+    rows = [
+        {
+            "engine": _PRINTED_ENGINE, "kind": Kind.PUBLISHED, "device": "Artix-7",
+            **{quantity: printed.get(quantity, math.nan) for quantity in _DEVICE},
+            "clock_megahertz": printed["clock_megahertz"],
+            **{f"seconds_{degree}": seconds[name] for name, degree in RING.items()},
+        },
+        {
+            "engine": _OURS, "kind": Kind.SYNTHESISED, "device": "xc7", "note": "not placed",
+            **{quantity: _cells(quantity) for quantity in _DEVICE}, **cycles,
+        },
+        {
+            "engine": _OURS, "kind": Kind.ROUTED, "device": f"{routed['device']} (ECP5)",
+            "note": f"proxy device; {_placements(routed)}",
+            **{
+                f"{name}_megahertz": routed[f"{name}_hertz"] / 1e6
+                for name in ("clock", "low_clock", "high_clock")
+            },
+            **cycles,
+            **{f"seconds_{degree}": times["seconds"][degree] for degree in times.index},
+        },
+    ]  # fmt: skip
+    empty = {name: "" if kind == "str" else math.nan for name, kind in ENGINES.columns.items()}
+    return ENGINES.frame([empty | row for row in rows])
+
+
+def _placements(routed: pd.Series[Any]) -> str:
+    if routed["placements"] == 1:
+        return "one placement"
+    low, high = (routed[f"{end}_clock_hertz"] / 1e6 for end in ("low", "high"))
+    return f"median of {routed['placements']} placements, {low:.1f} to {high:.1f} MHz"

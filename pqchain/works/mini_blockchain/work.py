@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -10,12 +11,12 @@ import pandas as pd
 from pqchain import algorithms, figures, results
 from pqchain.bench import tables as bench_tables
 from pqchain.bench.blocks import BLOCK
-from pqchain.chain.state import Reason
+from pqchain.chain.state import Reason, Rules, State
 from pqchain.figures import SECONDS, Kind
 from pqchain.render.table import Table
 from pqchain.works import chapter
 from pqchain.works.printed import with_units
-from pqchain.works.readers import Number, Reader, Undecided
+from pqchain.works.readers import Number, Reader, Undecided, from_values
 from pqchain.works.verdicts import CODE, FAILS, HOLDS, OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
@@ -58,10 +59,14 @@ class MiniBlockchain(Work):
         return {"blocks": blocks, "block-comparison": compared}
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Yield readers of the blocks' counts and of the medians of their times."""
+        """Yield readers of the index of a first block, and of counts and medians of the blocks."""
+        first = State.genesis({}, Rules(sealed=False)).propose([], proposer=bytes(32), timestamp=0)
+        yield from_values(Kind.RUN, {("first block", "block_index"): first.header.height})
         if "blocks" in frames:
             single = _single(results.check(frames["blocks"], BLOCK))
-            yield _counts(single)
+            counts = _counts(single)
+            # The same counts are results of the block, and settings that the README has, too.
+            yield from (counts, replace(counts, source=Kind.TAKEN, decides=False))
             yield _medians(single)
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:

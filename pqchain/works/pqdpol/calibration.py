@@ -1,9 +1,10 @@
 """Calibration of the coefficients of the network model paper-serial, and their reliability.
 
-The PQ-DPoL paper prints latencies and names neither the network nor the clock. Its Table 6
-establishes the form: latency grows with N^2, pairs of a node with itself included, and with size
-and verification time. The four coefficients are the best non-negative fit, but other combinations
-fit nearly as well: they describe the table and explain nothing.
+The PQ-DPoL paper prints latencies and names neither the network nor the clock. Its Table 6 shows
+the form: latency grows with N^2, pairs of a node with itself included. It does not establish
+verification time as a cause, nor the coefficients: they are the best non-negative fit, and other
+combinations, some without verification, fit nearly as well. They describe the table and explain
+nothing.
 """
 
 from __future__ import annotations

@@ -93,6 +93,17 @@ def tables(costs: CostTable | None = None, law: SerialLaw | None = None) -> pd.D
     return CELLS.frame(rows)
 
 
+def settings(modelled: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """Return settings of the model of a frame of `tables`, by name and quantity."""
+    algorithm = str(modelled["algorithm"].iloc[0])
+    block_bytes = Scenario(algorithm=algorithm, costs=papers.costs("pqdpol")).block_bytes
+    nodes = modelled.loc[modelled["n"] == 1, "nodes"].iloc[0]
+    return {
+        ("scenario", "block_kilobytes"): block_bytes / 1000,
+        ("scenario", "network_size_base"): float(nodes),
+    }
+
+
 def calibrate() -> calibration.Fit:
     """Fit the model paper-serial to Table 6; its coefficients are the defaults of SerialLaw."""
     return calibration.fit(cells(), papers.costs("pqdpol"))

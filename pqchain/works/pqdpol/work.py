@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -18,9 +19,9 @@ from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
 from pqchain.works import papers
 from pqchain.works.paper import Paper
-from pqchain.works.pqdpol import judging, measured, rebuilt
+from pqchain.works.pqdpol import judging, measured, plans, rebuilt
 from pqchain.works.pqdpol.rebuilt import CELLS, QUANTITIES, errata
-from pqchain.works.readers import Number, Reader, Undecided, described, step
+from pqchain.works.readers import Number, Reader, Undecided, described, from_values, step
 from pqchain.works.verdicts import OPEN, Standing, Verdict
 from pqchain.works.work import Bench, Frames, Work
 
@@ -60,7 +61,7 @@ class PqDpol(Work):
             frames["table5-6-here"] = here
         # Runs need a clock as blocks do.
         if len(here) and bench.measure_blocks is not None:
-            plan = measured.PLANS[bench.preset]
+            plan = plans.PLANS[bench.preset]
             frames |= measured.run(costs_here, plan, progress=bench.progress)
         return frames | {
             "fit": rebuilt.calibrate().frame,
@@ -74,15 +75,16 @@ class PqDpol(Work):
         }
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Yield readers of latency and throughput: of the model per cost table, and of runs."""
+        """Yield readers of settings, and of latency and throughput: of the model, and of runs."""
         if "table5-6" not in frames:
             return
+        yield from_values(Kind.TAKEN, rebuilt.settings(frames["table5-6"]))
         error = float(frames["table5-6"]["latency_error_corrected_percent"].abs().max())
         for name in ("table5-6", "table5-6-here"):
             if name in frames:
                 yield _reader(self.paper, results.check(frames[name], CELLS), error)
         if "run" in frames:
-            yield judging.reader(self.paper, frames["run"])
+            yield from judging.readers(self.paper, frames["run"])
 
     def judge(self, claim: str, frames: Frames) -> Iterable[Verdict]:
         """Judge the statement about delegation by the model and by runs."""
@@ -91,7 +93,7 @@ class PqDpol(Work):
         if "delegation" in frames:
             yield judge_delegation(frames["delegation"])
         if "run" in frames:
-            yield judging.judge_runs(frames["run"])
+            yield from judging.judge_runs(frames["run"])
 
     def fact_names(self) -> Collection[str]:
         """Return the names of the facts about the model of the paper's network and about runs."""
@@ -108,7 +110,10 @@ class PqDpol(Work):
         if "fit" in frames:
             yield from tables_5_and_6(frames, self.chapter.tables)
             fit = pd.concat([frames["fit"], frames["left-out"]])
-            yield from super().tables({**frames, **judging.parts(frames), "fit": fit})
+            facts = self.facts(frames)
+            for table in super().tables({**frames, **judging.parts(frames), "fit": fit}):
+                # Counts in captions are those of this run.
+                yield replace(table, caption=table.caption.format(**facts))
             yield networks(frames, self.chapter.tables)
 
     def figures(self, frames: Frames) -> Iterable[Plot]:
@@ -160,10 +165,12 @@ def _measured(measurements: pd.DataFrame) -> CostTable:
 
 def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> Reader:
     printed = {name: printed for printed, name in paper.names.items()}
+    columns = {name: name for name in QUANTITIES.values()}
+    columns[judging.COUNTED] = "transactions_per_block"
     values = {
-        (printed[row["algorithm"]] + step(row["n"]), quantity): row[quantity]
+        (printed[row["algorithm"]] + step(row["n"]), quantity): row[column]
         for row in frame.to_dict("records")
-        for quantity in QUANTITIES.values()
+        for quantity, column in columns.items()
     }
     # Every reading of the model is marked as fitted, so that it cannot confirm Tables 5 and 6.
     standing = Standing(
@@ -175,11 +182,11 @@ def _reader(paper: Paper, frame: pd.DataFrame, error_percent: float) -> Reader:
         if (name, quantity) not in values:
             raise Undecided(f"no model of the {described(quantity)} of {name} is given")
         value = float(values[name, quantity])
-        error = value * error_percent / 100
-        return Number(value, error, error, Unit.of(quantity), standing)
+        # The number of transactions that fill a block has no error of the latency.
+        error = 0.0 if quantity == judging.COUNTED else value * error_percent / 100
+        return Number(value, error, error, Unit.of(columns[quantity]), standing)
 
-    names = QUANTITIES.values()
-    return Reader(Kind.MODELLED, read, names, fitted=names)
+    return Reader(Kind.MODELLED, read, columns, fitted=columns)
 
 
 def tables_5_and_6(frames: Frames, entries: Mapping[str, Mapping[str, Any]]) -> Iterator[Table]:

@@ -11,6 +11,7 @@ from pqchain import reencode, results
 from pqchain.errors import UsageError
 from pqchain.figures import Kind
 from pqchain.reencode.replays import CONTRAST, RUN
+from pqchain.reencode.scenario import Scenario
 from pqchain.results import Contract
 from pqchain.works import papers
 
@@ -110,6 +111,24 @@ def claimed_percent() -> float:
     """Return the transfer time that multiplexing saves according to the paper, in percent."""
     printed = papers.published(KEY).set_index("printed_name")["value"]
     return float(printed[SAVING])
+
+
+def settings(frames: Mapping[str, pd.DataFrame]) -> dict[tuple[str, str], float]:
+    """Return the settings of the replays by name and quantity; those of Table 1 need its frame."""
+    scenario = Scenario()
+    values: dict[tuple[str, str], float] = {
+        ("scenario", "nodes"): scenario.nodes,
+        ("scenario", "other_nodes"): scenario.nodes - 1,
+        ("scenario", "gigabits_per_second"): scenario.link.bits_per_second / 1e9,
+    }
+    for code in ("before", "after"):
+        chunks = dict(zip(("data_chunks", "parity_chunks"), getattr(scenario, code), strict=True))
+        values |= {(code, name): count for name, count in chunks.items()}
+    if "table1" in frames:
+        first = frames["table1"].query("run == @LINK_ONLY").iloc[0]
+        values["table1", "blocks"] = float(first["blocks"])
+        values["table1", "block_megabytes"] = float(first["block_bytes"]) / 1e6
+    return values
 
 
 def contrast(series: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -10,10 +10,11 @@ import pandas as pd
 
 from pqchain import figures
 from pqchain.figures import BYTES, SECONDS, Kind
-from pqchain.reencode.scenario import STREAMS
+from pqchain.reencode.scenario import STREAMS, Scenario
+from pqchain.reencode.storage.layout import chunk_bytes
 from pqchain.render.table import Shown, Table
 from pqchain.wire.transports.registry import TRANSPORTS
-from pqchain.works import chapter, papers
+from pqchain.works import chapter
 from pqchain.works.quic_reencoding import judging, replays
 from pqchain.works.quic_reencoding.frames import (
     CALIBRATED,
@@ -26,8 +27,9 @@ from pqchain.works.quic_reencoding.frames import (
     TOTAL,
     claimed_percent,
     kind_of,
+    settings,
 )
-from pqchain.works.readers import Number, Reader, Undecided, described
+from pqchain.works.readers import Reader, from_values
 from pqchain.works.verdicts import Verdict
 from pqchain.works.work import Bench, Frames, Work
 
@@ -49,11 +51,11 @@ class QuicReencoding(Work):
         return judging.judge(claim, frames) if frames else ()
 
     def readers(self, frames: Frames) -> Iterable[Reader]:
-        """Yield readers of the replayed Table 1 and saving, and of numbers and sizes of blocks."""
+        """Yield readers of settings, the replayed Table 1 and saving, and the length of chunks."""
+        yield from_values(Kind.TAKEN, settings(frames))
         if not frames:
             return
         table = frames["table1"][frames["table1"]["run"] == LINK_ONLY]
-        first = table.iloc[0]
         values: dict[tuple[str, str], float] = {}
         for row in table.to_dict("records"):
             values[PHASES[row["phase"]], "duration_seconds"] = row["seconds"]
@@ -63,14 +65,9 @@ class QuicReencoding(Work):
         contrast = frames["contrast"]
         for row in contrast[contrast["run"] == LINK_ONLY].to_dict("records"):
             values[SAVING, "transfer_time_saving_percent"] = row["saving_percent"]
-        size = float(first["block_bytes"]) / 1e6
-        counts = {
-            ("Blocks of experiment 2", "block_count"): float(first["blocks"]),
-            ("Block file", "block_megabytes"): size,
-            ("Chunk", "chunk_megabytes"): size / papers.paper(KEY).setting["data_chunks"],
-        }
-        yield _reader(Kind.REPLAYED, values)
-        yield _reader(Kind.RUN, counts)
+        yield from_values(Kind.REPLAYED, values)
+        chunk = chunk_bytes(int(table["block_bytes"].iloc[0]), Scenario().before[0])
+        yield from_values(Kind.RUN, {("Chunk", "chunk_megabytes"): chunk / 1e6})
 
     def fact_names(self) -> Collection[str]:
         """Return the names of facts: printed and live shares, the transfer, and savings by run."""
@@ -150,15 +147,6 @@ def _link_facts(table: pd.DataFrame) -> dict[str, Any]:
     printed = table.query("kind == 'published'").set_index("phase")["seconds"]
     ours = rows["seconds"]["transfer"]
     return {"link_bytes": size, "link_seconds": ours, "printed_seconds": printed["transfer"]}
-
-
-def _reader(kind: Kind, values: Mapping[tuple[str, str], float]) -> Reader:
-    def read(name: str, quantity: str, implementation: str) -> Number:
-        if (name, quantity) not in values or not math.isfinite(values[name, quantity]):
-            raise Undecided(f"this run has no {described(quantity)} of {name}")
-        return Number(values[name, quantity])
-
-    return Reader(kind, read, decides=False)
 
 
 def table_of_phases(frame: pd.DataFrame, entry: Mapping[str, Any]) -> Table:

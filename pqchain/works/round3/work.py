@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import pandas as pd
 
-from pqchain import figures
+from pqchain import algorithms, figures
 from pqchain.algorithms import OPERATIONS
-from pqchain.figures import RATIO, SECONDS
+from pqchain.figures import RATIO, SECONDS, Kind
 from pqchain.render.plot import Plot
 from pqchain.render.table import Column, Shown, Table
+from pqchain.works.readers import Reader, from_values
 from pqchain.works.round3.table1 import HALVES, QUANTITIES, VARIANTS, cross_check, speedups, table1
 from pqchain.works.work import Bench, Frames, Work
+
+# Words of a hard problem in data/algorithms/families.toml, by the printed class of schemes.
+_PROBLEMS = {
+    "Code-based": r"\bcodes\b",
+    "Lattice-based": r"\bLWE\b|\bLWR\b|\blattices\b",
+    "Multivariate": r"^multivariate\b",
+}
 
 
 class Round3(Work):
@@ -31,6 +40,27 @@ class Round3(Work):
         return {
             "table1": table1(bench.measurements),
             "cross-check": cross_check(bench.measurements),
+        }
+
+    def readers(self, frames: Frames) -> Iterable[Reader]:
+        """Yield a reader of the numbers of candidates, counted in the registry."""
+        counts = {(name, "candidate_count"): count for name, count in self._candidates().items()}
+        yield from_values(Kind.REGISTRY, counts)
+
+    def _candidates(self) -> dict[str, int]:
+        schemes = [algorithms.get(name) for name in self.algorithms()]
+        kems = [scheme for scheme in schemes if scheme.kind == "kem"]
+        problems = [scheme.family_facts.problem for scheme in schemes]
+        counts = {
+            f"{name} candidates": sum(re.search(words, problem) is not None for problem in problems)
+            for name, words in _PROBLEMS.items()
+        }
+        return {
+            **counts,
+            "Candidates": len(schemes),
+            "KEM candidates": len(kems),
+            "KEM candidates beside McEliece": sum("McEliece" not in kem.name for kem in kems),
+            "Signature candidates": len(schemes) - len(kems),
         }
 
     def fact_names(self) -> Collection[str]:

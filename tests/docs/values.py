@@ -1,0 +1,239 @@
+"""Values of the fields of numbers.toml, each computed when a sentence first needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from statistics import median
+from typing import Any
+
+import pandas as pd
+
+from pqchain import algorithms, papers, study
+from pqchain.chain import encoding
+from pqchain.conform.mutants import mutants
+from pqchain.conform.vector import ALGORITHMS
+from pqchain.consensus.network import REGIONS
+from pqchain.crypto import isolated
+from pqchain.falcon import model, rtl
+from pqchain.study import sliders, validation
+from pqchain.study.provers import PROVERS
+from pqchain.works import registry
+from pqchain.works.falcon_hls.work import table3
+from pqchain.works.pqdpol import DATA_BYTES, rebuilt
+from pqchain.works.quic_reencoding import frames, replays
+from tests.conform.test_generators import COUNTS
+from tests.crypto.test_hawk import EARLIER, VECTORS
+
+RECOVERY = ("Falcon-recovery-{}", "Falcon-padded-{}")
+
+
+def length(name: str) -> int:
+    """Return the bytes of public key and signature of a scheme."""
+    algorithm = algorithms.get(name)
+    return algorithm.public_key_bytes + int(algorithm.signature_bytes)
+
+
+def shorter(degree: int) -> float:
+    """Return by how many percent key recovery shortens public key and signature."""
+    recovery, padded = (length(name.format(degree)) for name in RECOVERY)
+    return 100 * (1 - recovery / padded)
+
+
+def transactions() -> list[int]:
+    """Return the bytes of a transaction of each scheme of the default build."""
+    return [encoding.encoded_size(name) for name in algorithms.names("signature")]
+
+
+def printed(key: str, row: str, quantity: str = "") -> float:
+    """Return a printed number of a work."""
+    frame = papers.published(key)
+    is_row = (frame["printed_name"] == row) & frame["quantity"].str.contains(quantity)
+    return float(frame.loc[is_row, "value"].iloc[0])
+
+
+@cache
+def accelerator() -> pd.Series[float]:
+    """Return the seconds of Falcon-512 in Table 3 by row, printed and modelled."""
+    return table3().query("algorithm == 'Falcon-512'").set_index("implementation")["ours"]
+
+
+@cache
+def schedules() -> list[float]:
+    """Return the modelled seconds of Falcon-512 by schedule."""
+    return [accelerator()[model.split_row(engine)] for engine in model.SCHEDULES]
+
+
+@cache
+def phases() -> pd.Series[float]:
+    """Return the percent of the cycles of an attempt of Falcon-512 by phase."""
+    cycles = rtl.cycles().query("configuration == 'standard' and degree == 512")
+    mean = cycles.set_index("phase")["mean"]
+    return 100 * mean / mean["total"]
+
+
+@cache
+def two_dividers() -> tuple[float, float]:
+    """Return how many percent of the cycles two dividers save, and their lookup tables."""
+    mean = rtl.cycles().query("degree == 512 and phase == 'total'")
+    cycles = mean.set_index("configuration")["mean"]
+    cells = rtl.cells().query("family == 'xc7' and module == 'design_hierarchy'")
+    tables = cells.set_index("configuration")[["lut", "lutram", "shift_register"]].sum(axis=1)
+    percent = 100 * (1 - cycles["two dividers"] / cycles["standard"])
+    return percent, tables["two dividers"] - tables["standard"]
+
+
+def clocks(configuration: str, column: str) -> Any:
+    """Return a column of `rtl.times` of a configuration; degrees have one clock."""
+    return rtl.times().set_index("configuration")[column][configuration].iloc[0]
+
+
+@cache
+def leak() -> dict[str, Any]:
+    """Return the row of the t-test of two keys."""
+    return rtl.timing_leakage().iloc[0].to_dict()
+
+
+@cache
+def packed() -> pd.Series[float]:
+    """Return the transactions in a block of the PQ-DPoL study by scheme."""
+    cells = rebuilt.tables().drop_duplicates("algorithm").set_index("algorithm")
+    return cells["transactions_per_block"]
+
+
+@cache
+def columns() -> dict[tuple[str, str], bool]:
+    """Return, by column of Table 1 of round3, whether its code is not of the same submission."""
+    paper = registry.get("round3").paper
+    return {
+        (name, variant): any(
+            paper.other_code(paper.names[name], f"/{variant}", operation)
+            for operation in algorithms.OPERATIONS
+        )
+        for name in paper.names
+        for variant in ("ref", "avx2")
+    }
+
+
+def latencies(table: str) -> list[list[float]]:
+    """Return the milliseconds between the regions of a table of the network of the world."""
+    return [region["latency_milliseconds"] for region in REGIONS[table]]
+
+
+def latency_factor() -> float:
+    """Return the median ratio of the latencies of 2019 to those of 2026."""
+    pairs = zip(latencies("2019"), latencies("2026"), strict=True)
+    return median(old / new for rows in pairs for old, new in zip(*rows, strict=True))
+
+
+def misprint() -> Any:
+    """Return the erratum of Table 6 of PQ-DPoL."""
+    paper = registry.get("pqdpol").paper
+    return next(erratum for erratum in paper.errata if erratum.table == "table6")
+
+
+@cache
+def nodes_of_one_transaction() -> tuple[int, int]:
+    """Return the number of nodes of notebook 09 before and after one transaction per second."""
+    plan = study.load("pqdpol").with_(algorithms=("Falcon-512",))
+    counts = (22, 26, 29, 32, 35, 40, 48)
+    rates = [
+        study.run(plan.with_(nodes=count)).table.loc["capacity_per_second", "Falcon-512"]
+        for count in counts
+    ]
+    above = max(count for count, rate in zip(counts, rates, strict=True) if rate >= 1)
+    return above, min(count for count in counts if count > above)
+
+
+VALUES: dict[str, Callable[[], Any]] = {
+    "address_bytes": lambda: encoding.ADDRESS_BYTES,
+    "below": lambda: 100 * (1 - schedules()[0] / accelerator()["printed: SW+HW"]),
+    "block_ratio": lambda: (
+        encoding.encoded_size("Falcon-512")
+        / printed("mini-blockchain", "Avg tx size (block_size / tx_count)")
+    ),
+    "block_transactions": lambda: int(printed("mini-blockchain", "Tx count")),
+    "bls_bytes": lambda: int(algorithms.get("BLS12-381").signature_bytes),
+    "classical_bytes": lambda: round(length("ECDSA-secp256k1"), -2),
+    "clock": lambda: clocks("standard", "clock_hertz") / 1e6,
+    "clock_high": lambda: clocks("standard", "high_clock_hertz") / 1e6,
+    "clock_low": lambda: clocks("standard", "low_clock_hertz") / 1e6,
+    "columns": lambda: len(columns()),
+    "corrected": lambda: misprint().expected,
+    "data_bytes": lambda: DATA_BYTES,
+    "datagram_microseconds": lambda: replays.DATAGRAM_SECONDS * 1e6,
+    "dividers_clock": lambda: clocks("two dividers", "clock_hertz") / 1e6,
+    "dividers_cycles_percent": lambda: two_dividers()[0],
+    "dividers_lut": lambda: round(two_dividers()[1], -2),
+    "ethereum_votes": lambda: study.load("ethereum").votes_per_block,
+    "falcon_full": lambda: int(packed()["Falcon-512"]),
+    "falcon_transactions": lambda: (
+        printed("pqdpol", "Falcon 512, n = 1", "throughput")
+        * printed("pqdpol", "Falcon 512, n = 1", "latency")
+    ),
+    "first_below": lambda: nodes_of_one_transaction()[1],
+    "hash_1024": lambda: algorithms.get("Falcon-recovery-1024").public_key_bytes,
+    "hash_512": lambda: algorithms.get("Falcon-recovery-512").public_key_bytes,
+    "hawk_1024": lambda: len(VECTORS["Hawk-1024"]) - len(EARLIER["Hawk-1024"]),
+    "hawk_512": lambda: len(VECTORS["Hawk-512"]) - len(EARLIER["Hawk-512"]),
+    "hawk_earlier": lambda: sum(map(len, EARLIER.values())),
+    "impairment_loss": lambda: 100 * replays.IMPAIRMENT["loss"],
+    "impairment_milliseconds": lambda: 1000 * replays.IMPAIRMENT["delay_seconds"],
+    "large_error": lambda: 100 * validation.FAR,
+    "labrador_milliseconds": lambda: 1000 * PROVERS["labrador"].verify_seconds(10**4) / 10**4,
+    "latency_2019": lambda: latencies("2019")[0][1],
+    "latency_2026": lambda: latencies("2026")[0][1],
+    "latency_factor": latency_factor,
+    "last_above": lambda: nodes_of_one_transaction()[0],
+    "ldl": lambda: phases()["LDL and splits"],
+    "leak_difference": lambda: leak()["least_difference"],
+    "leak_outside": lambda: leak()["cycles_outside_the_sampler"][0],
+    "leak_percent": lambda: 100 * leak()["least_difference"] / leak()["mean_cycles"][0],
+    "leak_t": lambda: leak()["t"],
+    "leaves": lambda: phases()["leaves"],
+    "misprint": lambda: misprint().printed,
+    "ml_dsa_vectors": lambda: sum(COUNTS[name] for name in COUNTS if name.startswith("ML-DSA")),
+    "multiplier": lambda: (
+        100 * (model.sweep().query("change == 'one more multiplier'")["gain"].max() - 1)
+    ),
+    "mutants": lambda: len({defect for name in ALGORITHMS for defect in mutants(name)}),
+    "mutants_65": lambda: len(mutants("ML-DSA-65")),
+    "other_code": lambda: sum(columns().values()),
+    "other_fields": lambda: round(
+        printed("mini-blockchain", "Avg tx size (block_size / tx_count)")
+        - length("Falcon-512")
+        - algorithms.get("Falcon-512").public_key_bytes
+    ),
+    "overlapped": lambda: 1000 * schedules()[2],
+    "packet_bytes": lambda: study.load("solana").packet_bytes,
+    "paper_block_kilobytes": lambda: printed("pqdpol", "Block size"),
+    "paper_block_megabytes": lambda: printed("quic-reencoding", "Block file"),
+    "placements": lambda: clocks("standard", "placements"),
+    "printed_engine": lambda: 1000 * accelerator()["printed: SW+HW"],
+    "printed_software": lambda: 1000 * accelerator()["printed: M4 SW"],
+    "recovery_1024": lambda: int(algorithms.get("Falcon-recovery-1024").signature_bytes),
+    "recovery_512": lambda: int(algorithms.get("Falcon-recovery-512").signature_bytes),
+    "same_code": lambda: len(columns()) - sum(columns().values()),
+    "sampler": lambda: phases()["sampler"],
+    "saving": frames.claimed_percent,
+    "short": lambda: 1000 * schedules()[1],
+    "shorter_1024": lambda: shorter(1024),
+    "shorter_512": lambda: shorter(512),
+    "slider_combinations": lambda: 5**sliders.SLIDERS,
+    "slow": lambda: 1000 * schedules()[0],
+    "software": lambda: 1000 * sum(model.software_cycles(512, "split").values()) / model.CLOCK_HZ,
+    "sphincs_full": lambda: packed()["SPHINCS+-SHA2-128f-simple"],
+    "transaction_factor": lambda: max(transactions()) / min(transactions()),
+    "transforms": lambda: phases()["transforms"],
+    "user_code_seconds": lambda: isolated._DEFAULT_LIMIT_SECONDS,
+    "vectors": lambda: sum(COUNTS.values()),
+}
+"""Functions of the values by name; one value has one name on all pages."""
+
+
+class Values(dict[str, Any]):
+    """A mapping of the fields of a sentence to their values, which computes each at first use."""
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = VALUES[name]()
+        return self[name]

@@ -1,0 +1,57 @@
+"""The Falcon accelerator: kinds, devices and ranges of the figures of our RTL."""
+
+import pytest
+
+from pqchain.falcon import rtl
+from pqchain.figures import Kind
+from pqchain.works import registry
+from pqchain.works.falcon_hls import work as falcon_hls
+
+WORK = registry.get("falcon-hls")
+
+FIGURES = ["lookup_tables", "flip_flops", "dsp_blocks", "block_rams"]
+
+
+def clock(*megahertz: float) -> list[dict]:
+    """Return the recorded clocks of the standard configuration, one for each seed."""
+    keys = {"configuration": rtl.STANDARD, "device": "LFE5U-85F-8"}
+    return [keys | {"seed": seed, "mhz": value} for seed, value in enumerate(megahertz, 1)]
+
+
+def test_only_clock_and_times_are_routed_and_on_a_proxy_device() -> None:
+    frame = falcon_hls.engines().set_index("kind")
+    assert frame.index.tolist() == [Kind.PUBLISHED, Kind.SYNTHESISED, Kind.ROUTED]
+    clocks = ["clock_megahertz", "low_clock_megahertz", "high_clock_megahertz", "seconds_512"]
+    assert frame.loc[Kind.ROUTED, FIGURES].isna().all()
+    assert frame.loc[Kind.ROUTED, clocks].notna().all()
+    assert frame.loc[Kind.ROUTED, "device"] == "LFE5U-85F-8 (ECP5)"
+    assert "proxy device" in frame.loc[Kind.ROUTED, "note"]
+    assert frame.loc[Kind.SYNTHESISED, FIGURES].notna().all()
+    assert frame.loc[Kind.SYNTHESISED, clocks].isna().all()
+
+
+def test_clock_of_the_standard_engine_is_of_five_placements() -> None:
+    recorded = [row for row in rtl.figures()["clock"] if row["configuration"] == rtl.STANDARD]
+    assert len({row["seed"] for row in recorded}) == len(recorded) >= 5
+
+
+def test_times_are_at_the_median_of_the_placements(monkeypatch) -> None:
+    recorded = rtl.figures() | {"clock": clock(113.0, 101.0, 107.0)}
+    monkeypatch.setattr(rtl, "figures", lambda: recorded)
+    frame = falcon_hls.engines().set_index("kind").loc[Kind.ROUTED]
+    names = ["clock_megahertz", "low_clock_megahertz", "high_clock_megahertz"]
+    assert frame[names].tolist() == pytest.approx([107.0, 101.0, 113.0])
+    assert frame["seconds_512"] == pytest.approx(frame["cycles_512"] / 107e6)
+    assert frame["note"] == "proxy device; median of 3 placements, 101.0 to 113.0 MHz"
+    recorded["clock"] = clock(113.0)
+    assert falcon_hls.engines()["note"].iloc[-1] == "proxy device; one placement"
+
+
+def test_few_resources_are_judged_with_block_rams(monkeypatch) -> None:
+    (verdict,) = WORK.judge("few-resources", {})
+    assert "28 block rams (7.671" in verdict.evidence
+    assert "our choice" in verdict.evidence
+    small = dict.fromkeys(falcon_hls._DEVICE, 10**6) | {"block_rams": 100}
+    monkeypatch.setattr(falcon_hls, "_DEVICE", small)
+    (exceeded,) = WORK.judge("few-resources", {})
+    assert exceeded.outcome != verdict.outcome
