@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms, papers, study
+from pqchain.bench import comparing
 from pqchain.chain import encoding
 from pqchain.conform.mutants import mutants
 from pqchain.conform.vector import ALGORITHMS
@@ -159,6 +160,8 @@ VALUES: dict[str, Callable[[], Any]] = {
     "clock_high": lambda: clocks("standard", "high_clock_hertz") / 1e6,
     "clock_low": lambda: clocks("standard", "low_clock_hertz") / 1e6,
     "columns": lambda: len(columns()),
+    "compare_floor": lambda: 100 * (comparing.FLOOR - 1),
+    "compare_resolution": lambda: 100 * (comparing.RESOLUTION - 1),
     "corrected": lambda: misprint().expected,
     "data_bytes": lambda: DATA_BYTES,
     "datagram_microseconds": lambda: replays.DATAGRAM_SECONDS * 1e6,
