@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pqchain import results
-from pqchain.bench import stored
+from pqchain.bench import stored, variation
 from pqchain.errors import DataError, UnknownName
 from pqchain.installation import VERSION
 from tests import frames
@@ -63,4 +63,5 @@ def test_bundled_runs_match_their_provenance() -> None:
         frame = stored.load(machine)
         assert frame.attrs["provenance"]["preset"] == "paper"
         assert not (frame["status"] == "failed").any()
+        assert not variation.is_noisy(frame)
     assert stored.machines()
