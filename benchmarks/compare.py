@@ -101,10 +101,10 @@ def main() -> None:
     print(table(["code", "rows", "faster", "slower", SAME, UNDECIDED, "runs a side"], rows))
     same, slower = verdicts["same code"], verdicts["5 % slower"]
     differ = (same[FASTER] + same[SLOWER]) / same.total()
-    found = slower[SLOWER] / slower.total()
+    detected = slower[SLOWER] / slower.total()
     print(f"Same code called different: {differ:.1%} (at most {MOST_DIFFER:.0%} accepted).")
-    print(f"Change of 5 % found: {found:.1%} (at least {LEAST_FOUND:.0%} accepted).")
-    if differ > MOST_DIFFER or found < LEAST_FOUND:
+    print(f"Change of 5 % found: {detected:.1%} (at least {LEAST_FOUND:.0%} accepted).")
+    if differ > MOST_DIFFER or detected < LEAST_FOUND:
         sys.exit(1)
 
 

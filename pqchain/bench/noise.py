@@ -112,9 +112,9 @@ def separate_run() -> pd.DataFrame:
             "--operation", "verify", "--implementation", ",".join(IMPLEMENTATIONS),
             "--preset", "quick", "--output", str(path),
         ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        process = subprocess.run(command, capture_output=True, text=True, check=False)
         if not path.exists():
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            last = (process.stderr.strip().splitlines() or ["no message"])[-1]
             raise Unsupported(f"`pqchain bench` failed: {last}. See `pqchain doctor`.")
         frame = results.load(path)
     measured = frame[frame["status"] == "ok"].reset_index(drop=True)

@@ -36,9 +36,12 @@ SIGNING_SECONDS = 2.0
 ROUND_SECONDS = 0.05
 """Time of a client's verifications in one round; a slow client checks fewer signatures."""
 
-WARM_UP_SECONDS = 0.5
-"""Time of one step of a client's warm-up. Java and JavaScript compile while they run, so steps are
-repeated until one is not faster than the step before."""
+WARM_UP_SECONDS = 0.02
+"""Time of one step of a client's warm-up. Steps are repeated until one is not faster than the step
+before."""
+
+JIT_WARM_UP_SECONDS = 0.25
+"""The same for languages that compile while they run: Java and JavaScript."""
 
 WARM_UP_STEPS = 12
 """Maximum number of steps of a warm-up."""
@@ -84,6 +87,10 @@ class Client(Protocol):
     @property
     def version(self) -> str:
         """Version of the library."""
+
+    @property
+    def jit(self) -> bool:
+        """Whether its language compiles while it runs."""
 
     def supports(self, algorithm: str) -> bool:
         """Return whether to ask for an algorithm. Raises Unsupported if the client cannot run."""
@@ -227,10 +234,11 @@ def in_client(client: Client, algorithm: str) -> InClient | None:
     if not client.supports(algorithm):
         return None
     cases, long_case = signed_cases(algorithm)
+    step_seconds = JIT_WARM_UP_SECONDS if client.jit else WARM_UP_SECONDS
     seconds = math.inf
     for _ in range(WARM_UP_STEPS):
         step: list[float] = []
-        while not step or (sum(step) < WARM_UP_SECONDS and len(step) < WARM_UP_REQUESTS):
+        while not step or (sum(step) < step_seconds and len(step) < WARM_UP_REQUESTS):
             times = client.times(algorithm, cases[len(step) % len(cases)], REPEATS)
             if times is None:
                 return None

@@ -66,17 +66,17 @@ def _noise(arguments: argparse.Namespace) -> int:
     from pqchain.bench import comparing, noise, variation
 
     console.print_stderr(f"Measuring for about {noise.SECONDS} seconds.")
-    found = noise.measure_noise(progress=console.is_interactive())
-    ratio, bound = found.median_over_min, variation.MAX_MEDIAN_OVER_MIN
-    low, high = wilson(found.differ, found.compared)
-    differ = found.differ / found.compared
-    needed = found.runs_for_resolution
+    level = noise.measure_noise(progress=console.is_interactive())
+    ratio, bound = level.median_over_min, variation.MAX_MEDIAN_OVER_MIN
+    low, high = wilson(level.differ, level.compared)
+    differ = level.differ / level.compared
+    needed = level.runs_for_resolution
     facts = {
-        "called different": f"{differ:.1%} of {found.compared} rows ({low:.1%} to {high:.1%})",
-        "undecided": f"{found.undecided / found.compared:.1%} of them",
-        "spread of runs": f"{found.deviation:.1%}, at most {found.largest_ratio - 1:.1%}",
+        "called different": f"{differ:.1%} of {level.compared} rows ({low:.1%} to {high:.1%})",
+        "undecided": f"{level.undecided / level.compared:.1%} of them",
+        "spread of runs": f"{level.deviation:.1%}, at most {level.largest_ratio - 1:.1%}",
         "median/min": f"{ratio:.2f}" + f", above {bound:g}: times are not ranked" * (ratio > bound),
-        "detectable change": f"{found.detectable_ratio - 1:.1%} with {found.side_runs} runs of "
+        "detectable change": f"{level.detectable_ratio - 1:.1%} with {level.side_runs} runs of "
         f"each side, in {comparing.POWER:.0%} of comparisons",
         f"runs to find {comparing.RESOLUTION - 1:.0%}": f"{needed} of each side"
         if needed <= comparing.MAX_RUNS
@@ -85,13 +85,13 @@ def _noise(arguments: argparse.Namespace) -> int:
     width = max(map(len, facts))
     text = "\n".join(
         [
-            f"Same code compared with itself: {found.runs} runs of {found.rows} verifications in "
-            f"{found.seconds:.0f} s, each run in its own process; {found.side_runs} runs of each "
+            f"Same code compared with itself: {level.runs} runs of {level.rows} verifications in "
+            f"{level.seconds:.0f} s, each run in its own process; {level.side_runs} runs of each "
             "side, alternating",
             *(f"  {name:<{width}}  {value}" for name, value in facts.items()),
         ]
     )
-    data = asdict(found) | {"max_median_over_min": bound}
+    data = asdict(level) | {"max_median_over_min": bound}
     return console.show(arguments, data, text, ok=ratio <= bound)
 
 

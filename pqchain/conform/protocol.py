@@ -147,8 +147,8 @@ def _parse(line: bytes, request_id: int) -> Answer:
         if verdict not in VERDICTS:
             return _malformed(f"verdict {verdict!r}", f"; expected one of {', '.join(VERDICTS)}")
         durations = {"nanoseconds": _integers(answer.get("nanoseconds", ()))}
-        given = answer.get("parts", {})
-        parts = {name: _integers(given[name]) for name in PARTS if name in given}
+        raw = answer.get("parts", {})
+        parts = {name: _integers(raw[name]) for name in PARTS if name in raw}
         for name, values in (durations | parts).items():
             if values and not 0 <= min(values) <= max(values) <= _MAX_NANOSECONDS:
                 return _malformed(name, f"; expected numbers from 0 to {_MAX_NANOSECONDS}")

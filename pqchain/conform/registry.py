@@ -51,6 +51,11 @@ class VerifierSpec:
         """Return whether to send requests for an algorithm; verdicts may still be "unsupported"."""
         return algorithm in self.anchors or scheme(algorithm) in self.schemes
 
+    @property
+    def jit(self) -> bool:
+        """Whether the language compiles while it runs; a user's program may."""
+        return not self.folder or bool(_tables()["folders"][self.folder].get("jit"))
+
     def adapter(self, *, limit_seconds: float = 60.0) -> Adapter:
         """Return an adapter with this timeout per request. Raises Unsupported with the reason."""
         if self.folder == "":

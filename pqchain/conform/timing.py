@@ -120,7 +120,7 @@ class TimedClient:
     """
 
     def __init__(self, verifier: VerifierSpec, *, only_anchors: bool = False) -> None:
-        self.name, self.version = verifier.name, verifier.version
+        self.name, self.version, self.jit = verifier.name, verifier.version, verifier.jit
         self._verifier = verifier
         self._algorithms = set(verifier.anchors)
         if not only_anchors:

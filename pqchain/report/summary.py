@@ -41,8 +41,8 @@ def summary(reproduction: Reproduction) -> Markup:
         tally("Operations timed here", reproduction.measurements, STATUSES, column="status"),
     ]
     if len(added):
-        words = [word for word in VERDICTS if (added["verdict"] == word).any()]
-        tallies.append(tally("Statements of ours, checked with any numbers", added, words))
+        verdicts = [name for name in VERDICTS if (added["verdict"] == name).any()]
+        tallies.append(tally("Statements of ours, checked with any numbers", added, verdicts))
     date = str(facts.get("date", "")).replace("T", " ").replace("+00:00", " UTC")
     made = f"{variation.quality(reproduction.measurements)}, pqchain {facts.get('pqchain', '')}"
     works = f"{len(reproduction.keys)} published work{'s'[: len(reproduction.keys) != 1]}"

@@ -187,8 +187,8 @@ def _unknown(section: str, key: str) -> str:
 
 def _near(key: str, section: str = "") -> str:
     # An author knows the table of an input better than its name.
-    beside = [name for name, row in INPUTS.items() if row.table == section]
-    near = difflib.get_close_matches(key, beside, n=2, cutoff=0.5)
+    in_table = [name for name, row in INPUTS.items() if row.table == section]
+    near = difflib.get_close_matches(key, in_table, n=2, cutoff=0.5)
     near = near or difflib.get_close_matches(key, INPUTS, n=2, cutoff=0.5)
     if not near:
         return "; see `pqchain study --inputs`"

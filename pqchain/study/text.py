@@ -107,12 +107,13 @@ def _proof_price(findings: Findings) -> list[str]:
         return []
     seconds = bundle.prover.verify_seconds(count * plan.signatures)
     # The time whose price, relative to the baseline's, is the gas of a whole block.
-    whole = plan.block_gas * findings.costs[plan.baseline].verify_seconds / plan.verification_gas
-    known = f"{figures.SECONDS.text(seconds)}, {seconds / whole:.0%} of its gas"
+    gas_seconds = findings.costs[plan.baseline].verify_seconds / plan.verification_gas
+    block_seconds = plan.block_gas * gas_seconds
+    known = f"{figures.SECONDS.text(seconds)}, {seconds / block_seconds:.0%} of its gas"
     return [
         f"Verification of the proof of a full block: "
         f"{known if seconds == seconds else 'not published, counted as 0'}. "
-        f"At {figures.SECONDS.text(whole)} it would use all gas of the block ({CITED})."
+        f"At {figures.SECONDS.text(block_seconds)} it would use all gas of the block ({CITED})."
     ]
 
 

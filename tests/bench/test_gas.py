@@ -32,6 +32,7 @@ class FakeClient:
     seconds: dict
     reason: str = ""
     version: str = "2.0"
+    jit: bool = False
     closed: bool = False
 
     def supports(self, algorithm: str) -> bool:

@@ -266,15 +266,15 @@ def _ranks(table: pd.DataFrame) -> dict[str, str]:
     """Return the quickest and the slowest scheme in the largest network, if they are certain."""
     if _busy_reason(table):
         return {}
-    found: dict[str, set[str]] = {"quickest": set(), "slowest": set()}
+    schemes: dict[str, set[str]] = {"quickest": set(), "slowest": set()}
     for _, group in table[table["nodes"] == table["nodes"].max()].groupby("exchange"):
         rows = group.sort_values("latency_seconds").to_dict("records")
         for rank, ordered in (("quickest", rows), ("slowest", rows[::-1])):
             # A rank within the intervals could be noise.
             is_certain = len(ordered) > 1 and _differ(*ordered[:2])
-            found[rank].add(ordered[0]["algorithm"] if is_certain else "")
+            schemes[rank].add(ordered[0]["algorithm"] if is_certain else "")
     # The finding names one scheme, so both exchanges must agree on it.
-    return {rank: names.pop() for rank, names in found.items() if len(names) == 1 and all(names)}
+    return {rank: names.pop() for rank, names in schemes.items() if len(names) == 1 and all(names)}
 
 
 def _share_facts(frame: pd.DataFrame) -> dict[str, Any]:

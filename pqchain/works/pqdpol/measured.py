@@ -133,9 +133,9 @@ def others_busy(run: Run) -> float:
     if not run.final:
         return math.nan
     seconds = (run.final[-1].ended_ns - run.final[0].block.starts_ns) / SECOND
-    own = sum(height.cpu_seconds for height in run.final) / seconds / (os.cpu_count() or 1)
+    run_share = sum(height.cpu_seconds for height in run.final) / seconds / (os.cpu_count() or 1)
     # Processor time is exact, utilization has clock ticks, so the difference may be negative.
-    return float(np.maximum(run.machine_busy - own, 0.0))
+    return float(np.maximum(run.machine_busy - run_share, 0.0))
 
 
 def _mean(samples: Sequence[float]) -> float:

@@ -149,8 +149,8 @@ def shares(runs: Iterable[Run], costs: CostTable) -> pd.DataFrame:
     fits = np.vstack([nonnegative(matrix, ones), nonnegative_draws(matrix, ones)])
     percents = 100 * fits * largest / (fits @ largest)[:, None]
     return SHARES.frame(
-        [what, unit, *_with_range(fits[:, term]), *_with_range(percents[:, term]), len(rows), most]
-        for term, (what, unit) in enumerate(AMOUNTS.items())
+        [name, unit, *_with_range(fits[:, term]), *_with_range(percents[:, term]), len(rows), most]
+        for term, (name, unit) in enumerate(AMOUNTS.items())
     )
 
 
