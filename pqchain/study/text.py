@@ -106,9 +106,9 @@ def _proof_price(findings: Findings) -> list[str]:
     if bundle is None or bundle.prover is None or not count:
         return []
     seconds = bundle.prover.verify_seconds(count * plan.signatures)
+    seconds_per_gas = findings.costs[plan.baseline].verify_seconds / plan.verification_gas
     # The time whose price, relative to the baseline's, is the gas of a whole block.
-    gas_seconds = findings.costs[plan.baseline].verify_seconds / plan.verification_gas
-    block_seconds = plan.block_gas * gas_seconds
+    block_seconds = plan.block_gas * seconds_per_gas
     known = f"{figures.SECONDS.text(seconds)}, {seconds / block_seconds:.0%} of its gas"
     return [
         f"Verification of the proof of a full block: "

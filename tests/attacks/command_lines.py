@@ -208,6 +208,8 @@ def start(folder: Path) -> subprocess.Popen[str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "MPLCONFIGDIR": "/tmp",
         "TMPDIR": "/tmp",
+        # Without adapters of other verifiers, whose warm-up would be most of the time of `gas`.
+        "PQCHAIN_CACHE": "/tmp/cache",
     }
     server = [sys.executable, "-m", "tests.attacks.command_server"]
     return subprocess.Popen(

@@ -52,8 +52,8 @@ class Round3(Work):
         kems = [scheme for scheme in schemes if scheme.kind == "kem"]
         problems = [scheme.family_facts.problem for scheme in schemes]
         counts = {
-            f"{name} candidates": sum(re.search(words, problem) is not None for problem in problems)
-            for name, words in _PROBLEMS.items()
+            f"{name} candidates": sum(1 for text in problems if re.search(pattern, text))
+            for name, pattern in _PROBLEMS.items()
         }
         return {
             **counts,
