@@ -17,7 +17,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
 .PHONY: sweep-consensus findings conform fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
-.PHONY: docs simulate-delegates fuzz-delegates bench-delegates
+.PHONY: docs lab simulate-delegates fuzz-delegates bench-delegates
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -31,6 +31,7 @@ $(VENV)/.installed: $(NATIVE_INPUTS)
 		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -c "$(COMPILED)"
 	@touch $@
+	@echo "pqchain: ready. \`. $(VENV)/bin/activate\`, then \`pqchain doctor\`; \`make lab\` opens the notebooks."
 
 reproduce: install ## measure, compare with the papers, write results/index.html
 	$(BIN)/pqchain reproduce --preset $(PRESET) --output results
@@ -79,10 +80,14 @@ check: install ## check style, types, dependency rules and spelling
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-notebooks: $(VENV)/.notebooks ## run every notebook in place, from top to bottom
-	$(BIN)/python -m nbconvert --to notebook --execute --inplace \
+# N=04 runs one notebook; OUT=folder writes there and leaves the checkout as it is.
+notebooks: $(VENV)/.notebooks ## run every notebook from top to bottom (N=04: that one; OUT=folder: write there)
+	$(BIN)/python -m nbconvert --to notebook --execute $(if $(OUT),--output-dir "$(abspath $(OUT))",--inplace) \
 		--ExecutePreprocessor.record_timing=False --ExecutePreprocessor.store_widget_state=False \
-		--ExecutePreprocessor.timeout=600 notebooks/*.ipynb
+		--ExecutePreprocessor.timeout=600 notebooks/$(N)*.ipynb
+
+lab: $(VENV)/.notebooks ## open the notebooks in JupyterLab
+	$(BIN)/jupyter lab notebooks
 
 $(VENV)/.notebooks: $(VENV)/.installed
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \

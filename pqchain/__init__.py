@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pqchain.costs import Costs
     from pqchain.crypto import open_kem, open_signer
     from pqchain.errors import PqchainError
+    from pqchain.render import sentence, show
     from pqchain.schemes import register
     from pqchain.works import papers
 
@@ -44,7 +45,7 @@ __all__ = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
     "consensus", "costs", "crypto", "delegates", "errors", "falcon", "machine", "measure",
     "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
-    "register", "report", "results", "schemes", "study", "works",
+    "register", "report", "results", "schemes", "sentence", "show", "study", "works",
 ]  # fmt: skip
 
 _MODULES = (
@@ -60,6 +61,7 @@ __getattr__, __dir__ = installation.lazy_exports(
         "costs": "Costs",
         "crypto": "open_kem open_signer",
         "errors": "PqchainError",
+        "render": "sentence show",
         "schemes": "register",
         "works": "papers",
     },

@@ -205,16 +205,29 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 def speedups(measurements: pd.DataFrame) -> pd.DataFrame:
     """Return pairs of /ref and /avx2 rows of one library with status "ok". Raises DataError.
 
+    A scheme with AVX2 code in a library without portable code, such as `rainbow/avx2`, has pairs of
+    this code with the portable code of the other library, whose AVX2 build has none of its own.
+
     Columns: algorithm, operation, library, ref_seconds, avx2_seconds, speedup (ref / avx2).
     """
     needed = ("algorithm", "implementation", "operation", "median_seconds", "status")
     require_columns(measurements, needed, "this plot")
     fine = measurements[measurements["status"] == "ok"]
     fine = fine.join(fine["implementation"].str.extract("^(?P<library>.*)/(?P<variant>.*)$"))
-    timed = fine.set_index(["algorithm", "operation", "library"])
+    keys = ["algorithm", "operation", "library"]
     ref, avx2 = (
-        timed[timed["variant"] == variant]["median_seconds"].rename(f"{variant}_seconds")
+        fine[fine["variant"] == variant][[*keys, "median_seconds"]].rename(
+            columns={"median_seconds": f"{variant}_seconds"}
+        )
         for variant in ("ref", "avx2")
     )
-    paired = pd.concat([ref, avx2], axis=1, join="inner").reset_index()
+    paired = ref.merge(avx2, on=keys)
+    both = set(zip(ref["algorithm"], ref["library"], strict=True))
+    places = zip(avx2["algorithm"], avx2["library"], strict=True)
+    alone = avx2[[place not in both for place in places]]
+    if len(alone):
+        portable = ref.groupby(keys[:2], as_index=False)["ref_seconds"].min()
+        own = alone.merge(portable, on=keys[:2])
+        others = paired[~paired["algorithm"].isin(own["algorithm"])]
+        paired = pd.concat([others, own[paired.columns]], ignore_index=True)
     return paired.assign(speedup=paired["ref_seconds"] / paired["avx2_seconds"])

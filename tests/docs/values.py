@@ -18,7 +18,6 @@ from pqchain.consensus.network import REGIONS
 from pqchain.crypto import isolated
 from pqchain.falcon import model, rtl
 from pqchain.study import sliders, validation
-from pqchain.study.provers import PROVERS
 from pqchain.works import registry
 from pqchain.works.falcon_hls.work import table3
 from pqchain.works.pqdpol import DATA_BYTES, rebuilt
@@ -41,11 +40,6 @@ def shorter(degree: int) -> float:
     return 100 * (1 - recovery / padded)
 
 
-def transactions() -> list[int]:
-    """Return the bytes of a transaction of each scheme of the default build."""
-    return [encoding.encoded_size(name) for name in algorithms.names("signature")]
-
-
 def printed(key: str, row: str, quantity: str = "") -> float:
     """Return a printed number of a work."""
     frame = papers.published(key)
@@ -63,14 +57,6 @@ def accelerator() -> pd.Series[float]:
 def schedules() -> list[float]:
     """Return the modelled seconds of Falcon-512 by schedule."""
     return [accelerator()[model.split_row(engine)] for engine in model.SCHEDULES]
-
-
-@cache
-def phases() -> pd.Series[float]:
-    """Return the percent of the cycles of an attempt of Falcon-512 by phase."""
-    cycles = rtl.cycles().query("configuration == 'standard' and degree == 512")
-    mean = cycles.set_index("phase")["mean"]
-    return 100 * mean / mean["total"]
 
 
 @cache
@@ -133,29 +119,11 @@ def misprint() -> Any:
     return next(erratum for erratum in paper.errata if erratum.table == "table6")
 
 
-@cache
-def nodes_of_one_transaction() -> tuple[int, int]:
-    """Return the number of nodes of notebook 09 before and after one transaction per second."""
-    plan = study.load("pqdpol").with_(algorithms=("Falcon-512",))
-    counts = (22, 26, 29, 32, 35, 40, 48)
-    rates = [
-        study.run(plan.with_(nodes=count)).table.loc["capacity_per_second", "Falcon-512"]
-        for count in counts
-    ]
-    above = max(count for count, rate in zip(counts, rates, strict=True) if rate >= 1)
-    return above, min(count for count in counts if count > above)
-
-
 VALUES: dict[str, Callable[[], Any]] = {
     "address_bytes": lambda: encoding.ADDRESS_BYTES,
     "below": lambda: 100 * (1 - schedules()[0] / accelerator()["printed: SW+HW"]),
-    "block_ratio": lambda: (
-        encoding.encoded_size("Falcon-512")
-        / printed("mini-blockchain", "Avg tx size (block_size / tx_count)")
-    ),
     "block_transactions": lambda: int(printed("mini-blockchain", "Tx count")),
     "bls_bytes": lambda: int(algorithms.get("BLS12-381").signature_bytes),
-    "classical_bytes": lambda: round(length("ECDSA-secp256k1"), -2),
     "clock": lambda: clocks("standard", "clock_hertz") / 1e6,
     "clock_high": lambda: clocks("standard", "high_clock_hertz") / 1e6,
     "clock_low": lambda: clocks("standard", "low_clock_hertz") / 1e6,
@@ -174,7 +142,6 @@ VALUES: dict[str, Callable[[], Any]] = {
         printed("pqdpol", "Falcon 512, n = 1", "throughput")
         * printed("pqdpol", "Falcon 512, n = 1", "latency")
     ),
-    "first_below": lambda: nodes_of_one_transaction()[1],
     "hash_1024": lambda: algorithms.get("Falcon-recovery-1024").public_key_bytes,
     "hash_512": lambda: algorithms.get("Falcon-recovery-512").public_key_bytes,
     "hawk_1024": lambda: len(VECTORS["Hawk-1024"]) - len(EARLIER["Hawk-1024"]),
@@ -183,22 +150,15 @@ VALUES: dict[str, Callable[[], Any]] = {
     "impairment_loss": lambda: 100 * replays.IMPAIRMENT["loss"],
     "impairment_milliseconds": lambda: 1000 * replays.IMPAIRMENT["delay_seconds"],
     "large_error": lambda: 100 * validation.FAR,
-    "labrador_milliseconds": lambda: 1000 * PROVERS["labrador"].verify_seconds(10**4) / 10**4,
     "latency_2019": lambda: latencies("2019")[0][1],
     "latency_2026": lambda: latencies("2026")[0][1],
     "latency_factor": latency_factor,
-    "last_above": lambda: nodes_of_one_transaction()[0],
-    "ldl": lambda: phases()["LDL and splits"],
     "leak_difference": lambda: leak()["least_difference"],
     "leak_outside": lambda: leak()["cycles_outside_the_sampler"][0],
     "leak_percent": lambda: 100 * leak()["least_difference"] / leak()["mean_cycles"][0],
     "leak_t": lambda: leak()["t"],
-    "leaves": lambda: phases()["leaves"],
     "misprint": lambda: misprint().printed,
     "ml_dsa_vectors": lambda: sum(COUNTS[name] for name in COUNTS if name.startswith("ML-DSA")),
-    "multiplier": lambda: (
-        100 * (model.sweep().query("change == 'one more multiplier'")["gain"].max() - 1)
-    ),
     "mutants": lambda: len({defect for name in ALGORITHMS for defect in mutants(name)}),
     "mutants_65": lambda: len(mutants("ML-DSA-65")),
     "other_code": lambda: sum(columns().values()),
@@ -217,7 +177,6 @@ VALUES: dict[str, Callable[[], Any]] = {
     "recovery_1024": lambda: int(algorithms.get("Falcon-recovery-1024").signature_bytes),
     "recovery_512": lambda: int(algorithms.get("Falcon-recovery-512").signature_bytes),
     "same_code": lambda: len(columns()) - sum(columns().values()),
-    "sampler": lambda: phases()["sampler"],
     "saving": frames.claimed_percent,
     "short": lambda: 1000 * schedules()[1],
     "shorter_1024": lambda: shorter(1024),
@@ -226,8 +185,6 @@ VALUES: dict[str, Callable[[], Any]] = {
     "slow": lambda: 1000 * schedules()[0],
     "software": lambda: 1000 * sum(model.software_cycles(512, "split").values()) / model.CLOCK_HZ,
     "sphincs_full": lambda: packed()["SPHINCS+-SHA2-128f-simple"],
-    "transaction_factor": lambda: max(transactions()) / min(transactions()),
-    "transforms": lambda: phases()["transforms"],
     "user_code_seconds": lambda: isolated._DEFAULT_LIMIT_SECONDS,
     "vectors": lambda: sum(COUNTS.values()),
 }

@@ -161,6 +161,21 @@ def test_speedup_divides_portable_c_by_avx2() -> None:
     assert marked_points(axes)["sign", "full"][0.0] == pytest.approx(paired["speedup"].iloc[0])
 
 
+def test_own_avx2_code_is_compared_with_the_other_librarys_portable_code() -> None:
+    # The AVX2 build of liboqs has portable code only for Rainbow.
+    rows = [("liboqs-0.7.1/ref", 2e-3), ("liboqs-0.7.1/avx2", 3e-3), ("rainbow/avx2", 1e-5)]
+    frame = pd.DataFrame(
+        {
+            "algorithm": "Rainbow-I-Classic", "operation": "verify", "status": "ok",
+            "implementation": [name for name, _ in rows],
+            "median_seconds": [seconds for _, seconds in rows],
+        }
+    )  # fmt: skip
+    (pair,) = plots.speedups(frame).to_dict("records")
+    assert pair["library"] == "rainbow"
+    assert pair["speedup"] == pytest.approx(200)
+
+
 def test_speedups_of_failed_measurements_are_empty() -> None:
     """An install without native code measures nothing, and the report calls it anyway."""
     assert plots.speedups(frames.measurements(["Hawk-512"])).empty

@@ -1,0 +1,111 @@
+"""Results in the notebooks are computed, and agree with the tables beside them."""
+
+from __future__ import annotations
+
+import copy
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat")
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+
+# Words by which text states a result. Such text is an output of `pq.sentence`, unless its cell is
+# tagged "source": definitions, methods and what other works have published.
+RESULT = re.compile(
+    r"\b(?:fast|slow|long|short|larg|small|high|low|cheap|few)(?:er|est)\b"
+    r"|\b(?:most|least|dominat\w+|wins?|gains?|twice|half|double)\b"
+    r"|\d[\d.,]*\s?(?:%|ms|µs|times)(?!\w)"
+)
+
+
+def texts(cell: Any) -> str:
+    return "".join(cell["source"])
+
+
+def statements(notebook: Any) -> list[str]:
+    """Return the results that text cells state; the first cell, with the question, may say more."""
+    return [
+        f"{texts(cell)[:60]!r}: {found.group()!r}"
+        for cell in notebook.cells[1:]
+        if cell.cell_type == "markdown" and "source" not in cell.metadata.get("tags", ())
+        for line in texts(cell).splitlines()
+        if not line.startswith(("#", "|"))
+        for found in RESULT.finditer(line)
+    ]
+
+
+def contradictions(notebook: Any) -> list[str]:
+    """Return the computed sentences whose text or values are not those of the outputs."""
+    outputs = [out for cell in notebook.cells for out in cell.get("outputs", ())]
+    shown = [
+        "".join(out["data"].get("text/plain", ""))
+        if "data" in out
+        else "".join(out.get("text", ""))
+        for out in outputs
+        if "sentence" not in out.get("metadata", {})
+    ]
+    printed = "\n".join(shown)
+    found = []
+    for out in outputs:
+        about = out.get("metadata", {}).get("sentence")
+        if about is None:
+            continue
+        text = "".join(out["data"]["text/plain"])
+        if text != about["template"].format(**about["values"]):
+            found.append(f"{text!r} is not its template with its values")
+        found += [
+            f"{text!r}: no table has {name} {value!r}"
+            for name, value in about["values"].items()
+            if not all(part in printed for part in value.split(", "))
+        ]
+    return found
+
+
+def sentences(notebook: Any) -> list[Any]:
+    outputs = (out for cell in notebook.cells for out in cell.get("outputs", ()))
+    return [out for out in outputs if "sentence" in out.get("metadata", {})]
+
+
+@pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
+def notebook(request):
+    return nbformat.read(request.param, 4)
+
+
+def test_text_cells_state_no_results(notebook):
+    assert statements(notebook) == []
+
+
+def test_sentences_agree_with_the_tables(notebook):
+    assert contradictions(notebook) == []
+
+
+def test_every_notebook_computes_its_answer(notebook):
+    assert sentences(notebook)
+
+
+def tour():
+    return nbformat.read(NOTEBOOKS[0], 4)
+
+
+def test_a_planted_statement_is_found():
+    planted = tour()
+    planted.cells.append(nbformat.v4.new_markdown_cell("Falcon-512 verifies slowest."))
+    assert len(statements(planted)) == 1
+
+
+@pytest.mark.parametrize("part", ["text", "values"])
+def test_a_planted_contradiction_is_found(part):
+    planted = copy.deepcopy(tour())
+    out = sentences(planted)[0]
+    about = out["metadata"]["sentence"]
+    if part == "values":
+        name = next(name for name in about["values"] if name.endswith("_bytes"))
+        about["values"][name] = "7 B"
+        out["data"]["text/plain"] = about["template"].format(**about["values"])
+    else:
+        out["data"]["text/plain"] += " Ed25519 is no shorter."
+    assert len(contradictions(planted)) == 1
