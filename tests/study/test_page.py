@@ -30,7 +30,7 @@ def written(analysis):
 
 def test_page_has_every_figure_and_loads_nothing_external(written):
     assert "A &lt;small&gt; chain" in written
-    for algorithm in ("ECDSA-secp256k1", "Falcon-512", "ML-DSA-44", "as migrated"):
+    for algorithm in ("ECDSA-secp256k1", "Falcon-512", "ML-DSA-44", "mix of schemes"):
         assert algorithm in written
     for identifier in (
         "calibration",
