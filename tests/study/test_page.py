@@ -67,7 +67,7 @@ def test_terminal_and_page_share_tables(found):
 
 
 def test_text_has_figures_and_conclusions(found):
-    told = text(found)
+    told = text(found, complete=True)
     assert "A <small> chain" in told
     assert "transactions_per_block" in told
     assert "migration_seconds" not in told  # no accounts were given
