@@ -11,7 +11,7 @@ from pqchain.render.table import Column, Shown, Table
 from pqchain.study import aggregation, chain, validation
 from pqchain.study.checking import NETWORK, REQUIRED
 from pqchain.study.figures import QUANTITIES
-from pqchain.study.inputs import INPUTS, Plan
+from pqchain.study.inputs import BY_SCHEME, INPUTS, Plan
 from pqchain.study.provers import CITED, PROVERS
 from pqchain.study.sampling import Findings
 
@@ -306,7 +306,7 @@ def input_help() -> list[tuple[str, str, str, str, str]]:
             default = "needed" if row.default is REQUIRED else "none"
         if name in NETWORK and row.default is None:
             default = "the law's"
-        key = "SCHEME" if name == "migration" else name
+        key = "SCHEME" if name in BY_SCHEME else name
         rows.append((row.table, key, row.unit, row.about, default))
     rows += [("[scheme]", *field, "none") for field in schemes.TABLE]
     return [*rows, ("sources", "INPUT", "", "source of each input", "none")]

@@ -11,6 +11,7 @@ from pqchain import results
 from pqchain.commands import main as cli
 from pqchain.study import READY, load, ready
 from pqchain.study.figures import OUTPUTS
+from tests import frames
 
 
 def test_studies_are_listed(capsys) -> None:
@@ -87,6 +88,23 @@ def test_inputs_can_be_set(capsys) -> None:
         found = {(row["algorithm"], row["quantity"]): row["value"] for row in figures}
         values.append(found["Falcon-512", "final_seconds"])
     assert values[0] == pytest.approx(4 * values[1], rel=0.05)
+
+
+def test_price_of_one_scheme_can_be_set(capsys, tmp_path) -> None:
+    file = tmp_path / "mine.csv"
+    results.save(frames.measurements(["ECDSA-secp256k1", "ML-DSA-44", "Falcon-512"]), file)
+    changes = ["--set", "algorithms=ML-DSA-44,Falcon-512", "--set", "floor_gas=0"]
+    words = ["study", "bnb", "--draws", "1", "--json", "--measurements", str(file), *changes]
+    gas = []
+    for more in ([], ["--set", "gas_prices.ml-dsa-44=1000000", "--set", "gas_prices.Falcon-512=0"]):
+        assert cli.main([*words, *more]) == 0
+        rows = json.loads(capsys.readouterr().out)["figures"]
+        gas.append({r["algorithm"]: r["value"] for r in rows if r["quantity"] == "transaction_gas"})
+    by_time, stated = gas
+    assert stated["ML-DSA-44"] > by_time["ML-DSA-44"] > stated["ML-DSA-44"] - 1_000_000
+    assert stated["Falcon-512"] < by_time["Falcon-512"]
+    assert cli.main([*words, "--set", "gas_prices.ML-DSA-44=dear"]) == 2
+    assert "gas_prices of ML-DSA-44 must be 0 to" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
