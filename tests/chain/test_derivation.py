@@ -134,7 +134,7 @@ def test_a_seed_of_another_length_is_rejected(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["", "abandon", "abandon " * 12, "abandon " * 11 + "abuot", "ABANDON " * 11 + "ABOUT"]
+    "words", ["", "abandon", "abandon " * 12, "abandon " * 11 + "able", "ABANDON " * 11 + "ABOUT"]
 )
 def test_an_invalid_mnemonic_is_rejected_without_showing_it(words: str) -> None:
     with pytest.raises(UsageError, match="must be 12, 15, 18, 21 or 24 words") as error:
