@@ -32,9 +32,9 @@ def test_preset_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> None:
     (tmp_path / "my.toml").write_text(shown.replace("nodes = 32", "nodes = 16"), encoding="utf-8")
     page, figures = tmp_path / "my.html", tmp_path / "my.csv"
     files = ["--page", str(page), "--output", str(figures)]
-    chosen = ["--set", "algorithms=Falcon-512,Dilithium2,mine"]
+    chosen = ["--all", "--set", "algorithms=Falcon-512,Dilithium2,mine"]
     chosen += ["--scheme", "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"]
-    assert cli.main(["study", str(tmp_path / "my.toml"), "--draws", "2", "--all", *chosen, *files]) == 0
+    assert cli.main(["study", str(tmp_path / "my.toml"), "--draws", "2", *chosen, *files]) == 0
     out = capsys.readouterr()
     assert "Falcon-512" in out.out
     assert "final_seconds" in out.out
