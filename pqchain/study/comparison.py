@@ -34,7 +34,7 @@ def chains() -> tuple[str, ...]:
 
 
 def _is_present(plan: Plan) -> bool:
-    is_past = None not in (plan.valid_until, plan.checked) and plan.valid_until < plan.checked
+    is_past = bool(plan.valid_until and plan.checked and plan.valid_until < plan.checked)
     # A study with printed times has none of other schemes.
     return bool(plan.baseline) and plan.costs == "measured" and not is_past
 

@@ -141,7 +141,7 @@ def parts(findings: Findings, complete: bool = False) -> list[str | Table]:
         f"times: {findings.costs.source}; {spread(findings)}\n"
     )
     said = [head, *warnings(findings), *conclusions(findings), fit(findings.calibration)]
-    first = ["\n".join(filter(None, said)), main_table(findings)]
+    first: list[str | Table] = ["\n".join(filter(None, said)), main_table(findings)]
     if not complete:
         return first
     trees = trees_table(findings.plan)
