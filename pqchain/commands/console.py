@@ -337,6 +337,14 @@ def name_list(text: str) -> list[str]:
     return names
 
 
+def existing_file(text: str) -> Path:
+    """Check that a file to read exists; return its path. Raises UsageError."""
+    path = Path(text)
+    if not path.is_file():
+        raise UsageError(f"{path} does not exist; name a table saved by pqchain")
+    return path
+
+
 def table_path(path: str | Path) -> Path:
     """Check early that a table can be written to a path; return the path. Raises UsageError."""
     path = Path(path)
@@ -354,6 +362,11 @@ _KINDS: Mapping[str, Mapping[str, Any]] = {
     "int": {"type": int, "metavar": "N"},
     "float": {"type": float},
     "path": {"type": Path, "metavar": "FILE"},
+    "measurements": {
+        "type": existing_file,
+        "metavar": "FILE.csv",
+        "help": "file of `pqchain bench --output`, instead of measuring now",
+    },
     "names": {"type": name_list, "action": "extend", "metavar": "NAME,..."},
     "preset": {"choices": tuple(presets.PRESETS)},
     "work": {"type": work_key},
