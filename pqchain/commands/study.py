@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
         "figures": console.records(findings.frame),
     }
     # The page takes much longer, because its sensitivity evaluates the model many times.
-    console.show(arguments, data, *texts.parts(findings))
+    console.show(arguments, data, *texts.parts(findings, arguments.all))
     if arguments.page is not None:
         studies.write(studies.analyse(findings, output=figure), arguments.page)
         console.print_stderr(f"Saved: {arguments.page}")

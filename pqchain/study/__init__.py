@@ -24,6 +24,7 @@ from pqchain.installation import lazy_exports
 if TYPE_CHECKING:
     from pqchain.study.analysis import Analysis, analyse
     from pqchain.study.answer import Answer, whatif
+    from pqchain.study.comparison import cost_on_chains
     from pqchain.study.explorer import Explorer, explore
     from pqchain.study.figures import QUANTITIES, evaluate
     from pqchain.study.inputs import Plan
@@ -43,6 +44,7 @@ __all__ = [
     "Plan",
     "analyse",
     "conclusions",
+    "cost_on_chains",
     "evaluate",
     "explore",
     "load",
@@ -77,6 +79,7 @@ __getattr__, __dir__ = lazy_exports(
     {
         "analysis": "Analysis analyse",
         "answer": "Answer whatif",
+        "comparison": "cost_on_chains",
         "explorer": "Explorer explore",
         "figures": "QUANTITIES evaluate",
         "inputs": "Plan",

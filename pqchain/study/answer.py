@@ -180,7 +180,7 @@ class Answer:
         return self.modes[mode].figures[self.algorithm][name]
 
     def _brief(self, mode: str, name: str) -> str:
-        return _brief(self._figure(mode, name))
+        return wording.brief(self._figure(mode, name))
 
     def _limit_in(self, mode: str) -> str:
         return wording.limit(self.modes[mode].limits[self.algorithm])
@@ -191,7 +191,7 @@ class Answer:
         if not baseline:
             return ""
         figure = self.today.figures[baseline][name]
-        return f"; today {_brief(figure) if figure.value == figure.value else 'none'}"
+        return f"; today {wording.brief(figure) if figure.value == figure.value else 'none'}"
 
     def _by_mode(self, name: str, missing: str) -> str:
         """Return a figure in each key mode, and `missing` where it does not exist."""
@@ -259,13 +259,8 @@ class Answer:
         return f"{'; '.join(parts)}."
 
     def _model(self) -> str:
-        compared = [
-            f"{validation.EXPECTED_OF.get(row['quantity'], row['quantity'])} "
-            f"{100 * row['error']:+.0f} % ({row['date']})"
-            for row in validation.tests(self.inline.calibration).to_dict("records")
-        ]
-        fit = f"Compared with this chain: {', '.join(compared)}" if compared else UNCALIBRATED
-        return f"{fit}. {text.status(self.inline.plan)}"
+        fit = text.fit(self.inline.calibration) or f"{UNCALIBRATED}."
+        return f"{fit} {text.status(self.inline.plan)}"
 
     def _reading(self) -> str:
         name = self.chain
@@ -283,12 +278,6 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     # JSON has no NaN.
     plain = frame.astype(object).where(frame.notna(), None)
     return [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]
-
-
-def _brief(figure: Figure) -> str:
-    """Return a figure in words, with its interval if that is wider than 5 % of the value."""
-    is_wide = figure.high - figure.low > 0.05 * abs(figure.value)
-    return figure.text() if is_wide else figure.unit.text(figure.value)
 
 
 def _gas_text(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pqchain.figures import Figure
 from pqchain.study.inputs import Plan
 
 MAIN: Mapping[str, str] = {
@@ -49,6 +50,12 @@ def key_mode(mode: str) -> str:
 def chain_name(plan: Plan) -> str:
     """Return the name of a plan's chain: its title up to the first colon."""
     return plan.title.partition(":")[0]
+
+
+def brief(figure: Figure) -> str:
+    """Return a figure as text, with its interval only if that is wider than 5 % of the value."""
+    is_wide = figure.high - figure.low > 0.05 * abs(figure.value)
+    return figure.text() if is_wide else figure.unit.text(figure.value)
 
 
 def percent(share: float) -> str:

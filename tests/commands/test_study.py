@@ -32,7 +32,7 @@ def test_preset_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> None:
     (tmp_path / "my.toml").write_text(shown.replace("nodes = 32", "nodes = 16"), encoding="utf-8")
     page, figures = tmp_path / "my.html", tmp_path / "my.csv"
     files = ["--page", str(page), "--output", str(figures)]
-    chosen = ["--set", "algorithms=Falcon-512,Dilithium2,mine"]
+    chosen = ["--all", "--set", "algorithms=Falcon-512,Dilithium2,mine"]
     chosen += ["--scheme", "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"]
     assert cli.main(["study", str(tmp_path / "my.toml"), "--draws", "2", *chosen, *files]) == 0
     out = capsys.readouterr()
@@ -88,6 +88,17 @@ def test_inputs_can_be_set(capsys) -> None:
         found = {(row["algorithm"], row["quantity"]): row["value"] for row in figures}
         values.append(found["Falcon-512", "final_seconds"])
     assert values[0] == pytest.approx(4 * values[1], rel=0.05)
+
+
+def test_eight_figures_in_words_unless_all_are_asked_for(capsys) -> None:
+    assert cli.main(["study", "pqdpol", "--draws", "1"]) == 0
+    short = capsys.readouterr().out
+    table = short[short.index("Main figures") :].splitlines()[3:]
+    assert len(table) == 8
+    assert "_" not in "\n".join(table)
+    assert cli.main(["study", "pqdpol", "--draws", "1", "--all"]) == 0
+    whole = capsys.readouterr().out
+    assert whole.startswith(short.rstrip()) and "final_seconds" in whole
 
 
 def test_price_of_one_scheme_can_be_set(capsys, tmp_path) -> None:
