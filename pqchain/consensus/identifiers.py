@@ -27,7 +27,5 @@ def _fields(part: Any) -> dict[str, Any]:
 
 def _effective(values: dict[str, Any]) -> dict[str, Any]:
     return {
-        name: value
-        for name, value in values.items()
-        if name not in _ADDED or value != _ADDED[name]
+        name: value for name, value in values.items() if name not in _ADDED or value != _ADDED[name]
     }

@@ -304,6 +304,21 @@ def run(
     UsageError, and MissingCosts for schemes without costs.
     """
     integer("draws", draws, least=1, most=10_000)
+    times, warnings = times_of(plan, measurements, preset=preset, progress=progress)
+    return sample(plan, times, draws=draws, warnings=warnings, progress=progress)
+
+
+def times_of(
+    plan: Plan,
+    measurements: pd.DataFrame | None = None,
+    *,
+    preset: PresetName | None = None,
+    progress: bool = False,
+) -> tuple[Times, tuple[str, ...]]:
+    """Return a plan's times, known or measured now, with warnings about the measurement.
+
+    Raises as `run` does.
+    """
     # Reported here and not by the plan: sliders pass through such plans on the way to others.
     if plan.bundled and plan.bundled not in plan.names:
         raise UsageError(
@@ -321,7 +336,7 @@ def run(
             )
         times = measured(plan, preset=preset, progress=progress)
         warnings += times.unsteady()
-    return sample(plan, times, draws=draws, warnings=tuple(warnings), progress=progress)
+    return times, tuple(warnings)
 
 
 def sample(
