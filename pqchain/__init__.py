@@ -38,18 +38,18 @@ if TYPE_CHECKING:
     from pqchain.crypto import open_kem, open_signer
     from pqchain.errors import PqchainError
     from pqchain.schemes import register
+    from pqchain.study import whatif
     from pqchain.works import papers
 
 __all__ = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
     "consensus", "costs", "crypto", "delegates", "errors", "falcon", "machine", "measure",
     "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
-    "register", "report", "results", "schemes", "study", "works",
+    "register", "report", "results", "schemes", "study", "whatif", "works",
 ]  # fmt: skip
 
 _MODULES = (
-    "algorithms chain conform consensus delegates falcon machine plots reencode report "
-    "results study"
+    "algorithms chain conform consensus delegates falcon machine plots reencode report results"
 )
 
 __getattr__, __dir__ = installation.lazy_exports(
@@ -61,6 +61,7 @@ __getattr__, __dir__ = installation.lazy_exports(
         "crypto": "open_kem open_signer",
         "errors": "PqchainError",
         "schemes": "register",
+        "study": "whatif",
         "works": "papers",
     },
 )
