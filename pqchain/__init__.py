@@ -39,18 +39,18 @@ if TYPE_CHECKING:
     from pqchain.errors import PqchainError
     from pqchain.render import sentence, show
     from pqchain.schemes import register
+    from pqchain.study import whatif
     from pqchain.works import papers
 
 __all__ = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
     "consensus", "costs", "crypto", "delegates", "errors", "falcon", "machine", "measure",
     "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
-    "register", "report", "results", "schemes", "sentence", "show", "study", "works",
+    "register", "report", "results", "schemes", "sentence", "show", "study", "whatif", "works",
 ]  # fmt: skip
 
 _MODULES = (
-    "algorithms chain conform consensus delegates falcon machine plots reencode report "
-    "results study"
+    "algorithms chain conform consensus delegates falcon machine plots reencode report results"
 )
 
 __getattr__, __dir__ = installation.lazy_exports(
@@ -63,6 +63,7 @@ __getattr__, __dir__ = installation.lazy_exports(
         "errors": "PqchainError",
         "render": "sentence show",
         "schemes": "register",
+        "study": "whatif",
         "works": "papers",
     },
 )
