@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pqchain.costs import CostTable
     from pqchain.delegates.service_times import Computer
+    from pqchain.wire.drivers.cluster import Cluster
     from pqchain.wire.drivers.fork_server import ForkServer
 
 _DEFAULTS = {row.name: row.default for row in fields(Scenario)}
@@ -44,16 +45,19 @@ def run(arguments: argparse.Namespace) -> int:
     """Run every combination of the options, and show the results."""
     _check_names(arguments)
     # Imported after _check_names, which reports wrong names before these slower imports.
-    from pqchain import consensus, machine
-    from pqchain.consensus import model, sweeps, tables
+    from pqchain import consensus, machine, scheduler
+    from pqchain.consensus import model, tables
     from pqchain.consensus.engines import simulate
 
     scenarios = _scenarios(arguments)
     if arguments.mode != "model":
-        return _run_delegates(arguments, scenarios)
-    for option in ("transport", "log"):
+        # Raises UsageError for options that need another mode, before slow imports.
+        cluster = values.cluster(arguments, arguments.mode)
+        return _run_delegates(arguments, scenarios, cluster)
+    for option in ("transport", "log", "nodes_per_worker", "first_port"):
         if getattr(arguments, option) is not None:
-            raise UsageError(f"--{option} needs executed delegates; add --mode virtual")
+            name = option.replace("_", "-")
+            raise UsageError(f"--{name} needs executed delegates; add --mode virtual")
     if len(scenarios) == 1 and arguments.engine == "simpy":
         # Among several scenarios an unsupported one becomes a row; alone it is wrong use.
         simulate.check(model.single_view(scenarios[0]))
@@ -62,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.print_stderr(f"Running {blocks} blocks; results are shown at the end ...")
     if arguments.scheduler is not None:
         console.print_stderr(
-            f"Waiting up to {sweeps.SCHEDULER_SECONDS} s for the Dask scheduler at "
+            f"Waiting up to {scheduler.CONNECT_SECONDS} s for the Dask scheduler at "
             f"{arguments.scheduler} ..."
         )
     runs = consensus.sweep(
@@ -102,14 +106,16 @@ def _wants_all(arguments: argparse.Namespace) -> bool:
     return [name.casefold() for name in arguments.algorithm or ()] == ["all"]
 
 
-def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> int:
+def _run_delegates(
+    arguments: argparse.Namespace, scenarios: list[Scenario], cluster: Cluster | None
+) -> int:
     from tqdm import tqdm
 
     from pqchain import consensus, machine
     from pqchain.consensus import tables
     from pqchain.delegates import modes
 
-    for option in ("workers", "scheduler", "store"):
+    for option in ("workers", "store"):
         if getattr(arguments, option) is not None:
             raise UsageError(f"--{option} needs --mode model; delegates run one after the other")
     for scenario in scenarios:
@@ -126,12 +132,16 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
         bar = tqdm(scenarios, disable=not console.is_interactive(), unit="run")
         for number, scenario in enumerate(bar):
             log = arguments.log and arguments.log / f"run-{number}"
-            runs.append(modes.run(scenario, **settings, log=log, fork_server=fork_server))
+            run = modes.run(
+                scenario, **settings, log=log, fork_server=fork_server, scheduler=cluster
+            )
+            runs.append(run)
         if loopback and (computer := _computer(arguments, scenarios, fork_server)):
             runs = list(map(computer.predicted, runs))
     frame = consensus.frame(runs)
     if arguments.output is not None:
-        console.save(frame, arguments.output, provenance=machine.provenance())
+        machines = {"cluster": runs[-1].cluster} if cluster else {}
+        console.save(frame, arguments.output, provenance=machine.provenance() | machines)
     data = {
         "kind": runs[0].kind,
         "mode": arguments.mode,
@@ -140,7 +150,12 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
         "runs": console.records(frame),
     }
     ok = bool(frame["is_safe"].all() and frame["is_live"].all())
-    remarks = [_RUN_REMARKS[runs[0].kind].format(transport=runs[0].transport)]
+    if cluster is None:
+        remarks = [_RUN_REMARKS[runs[0].kind].format(transport=runs[0].transport)]
+    else:
+        data["cluster"] = runs[-1].cluster
+        remarks = [_CLUSTER_REMARK.format(transport=runs[0].transport)]
+        remarks += values.cluster_remarks(runs[-1].cluster)
     remarks += _user_remarks(frame, scenarios[0].costs)
     # NaN differs from itself: without a prediction there is no remark.
     if (worst := frame["prediction_error_percent"].abs().max()) == worst:
@@ -187,6 +202,12 @@ _RUN_REMARKS: dict[str, str] = {
     Kind.MEASURED: "Measured on this machine over {transport}: every signature was made and "
     "verified. The delegates share its processors; --costs and --network have no effect.",
 }
+
+
+_CLUSTER_REMARK = (
+    "Measured on the machines of a cluster over {transport}: every signature was made and "
+    "verified; --costs and --network have no effect."
+)
 
 
 def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:

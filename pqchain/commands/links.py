@@ -16,8 +16,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     base = replace(sweeps.SMALL, **console.changed_fields(arguments, Scenario))
     # The sweep varies rate, delay and loss, which loopback cannot.
-    if base.mode == "loopback":
-        raise UsageError("--mode must be virtual or netns, whose links are shaped; got loopback")
+    if base.mode not in ("virtual", "netns"):
+        raise UsageError(
+            f"--mode must be virtual or netns, whose links are shaped; got {base.mode}"
+        )
     ways = [values.canonical_case(name, sweeps.WAYS) for name in console.name_list(arguments.ways)]
     frame = sweeps.sweep(
         base,

@@ -252,7 +252,11 @@ def build(
     setting: Setting | None = None,
 ) -> Node:
     """Create a node for a driver; `setting` may be shared by nodes of one process."""
-    setting = setting or Setting(scenario, modelled_clock=False, inputs=inputs)
+    if setting is None:
+        setting = Setting(scenario, modelled_clock=False, inputs=inputs)
+        if not inputs.blocks:
+            # Before the clock starts, not when a proposer needs them.
+            setting.shared_inputs()
     store = FileStore(folder, setting.pool.genesis, verifier=setting.verifier)
     if index >= setting.count:
         return ObserverNode(index, transport, setting, store)

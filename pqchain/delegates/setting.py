@@ -72,7 +72,7 @@ class SharedInputs:
     delegates: tuple[Keypair, ...]
     wallets: tuple[Keypair, ...]
     blocks: tuple[tuple[bytes, ...], ...]
-    """Encoded transactions of each height."""
+    """Encoded transactions of each height; if empty, each process signs them."""
 
 
 class Setting:
@@ -138,8 +138,13 @@ class Setting:
         name, nodes = self.scenario.algorithm, self.builder.nodes.tolist()
         return self._delegates or tuple(keypairs(name, "delegate", nodes))
 
-    def shared_inputs(self) -> SharedInputs:
-        """Sign all transactions; return the inputs for the same setting in another process."""
+    def shared_inputs(self, *, keys_only: bool = False) -> SharedInputs:
+        """Sign all transactions; return the inputs for the same setting in another process.
+
+        With `keys_only` that process signs the same transactions itself.
+        """
+        if keys_only:
+            return SharedInputs(self.delegates, self._wallets, ())
         blocks = tuple(
             tuple(transaction.encoded for transaction in self.transactions(height))
             for height in range(self.scenario.blocks)
