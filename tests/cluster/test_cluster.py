@@ -141,7 +141,7 @@ def test_delegates_continue_without_a_killed_worker(machines):
 def test_killed_client_leaves_no_node(machines, tmp_path):
     running = start(machines, tmp_path)
     running.kill()
-    running.wait()
+    running.communicate()  # closes the pipes, too
     assert machines.wait_for_nodes(0)
     assert result(machines, "reencode", FIVE)["failure"] == ""
 
