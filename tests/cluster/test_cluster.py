@@ -129,13 +129,13 @@ def test_killed_worker_is_a_dead_node(machines):
 
 def test_delegates_continue_without_a_killed_worker(machines):
     order = f"kill:{machines.workers[1].pid}"
-    changes = {"nodes": 4, "blocks": 60, "view_timeout_seconds": 10.0, "max_views": 200}
+    changes = {"nodes": 4, "blocks": 24, "view_timeout_seconds": 10.0, "max_views": 200}
     run = result(machines, "delegates", changes, order)
     assert machines.workers[1].poll() is not None
     assert "error" not in run, run
     assert run["safe"] and run["live"]
     # Heights of the dead delegate need the next view.
-    assert run["views"] > 60
+    assert run["views"] > 24
 
 
 def test_killed_client_leaves_no_node(machines, tmp_path):
