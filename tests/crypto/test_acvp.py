@@ -1,7 +1,7 @@
 """All ACVP vectors of SLH-DSA on every build (`make test-acvp`).
 
-The vectors are those of NIST's ACVP-Server, gen-val/json-files/SLH-DSA-{keyGen,sigGen,sigVer}-FIPS205,
-as the Go module github.com/cloudflare/circl has them, fetched at its version and checksum.
+The vectors are those of NIST's ACVP-Server (gen-val/json-files/SLH-DSA-*-FIPS205), as the Go module
+github.com/cloudflare/circl has them, fetched at its version and checksum.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def documents(kind: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def cases(kind: str, name: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield the group, question and answer fields of each vector of a set, and check their count."""
+    """Yield question, with its group, and answer of each vector of a set; check their count."""
     count = 0
     for group, answers in zip(*(it["testGroups"] for it in documents(kind)), strict=True):
         if group["parameterSet"] == name:
