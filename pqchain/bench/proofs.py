@@ -13,7 +13,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from pqchain import machine
+from pqchain.bench.timing import timed
 from pqchain.errors import CryptoFailure, UsageError
 from pqchain.installation import install_command
 from pqchain.results import Contract
@@ -139,9 +139,10 @@ def _child(*arguments: object) -> dict[str, Any]:
 
 def _timed(call: Callable[[], T]) -> tuple[T, float, float]:
     """Return the result, the elapsed seconds and the processor seconds of all threads."""
-    cpu, start = time.process_time(), time.perf_counter()
-    result = call()
-    return result, time.perf_counter() - start, time.process_time() - cpu
+    before = os.times()
+    seconds, result = timed(call)
+    after = os.times()
+    return result, seconds, after.user + after.system - before.user - before.system
 
 
 def _peak_bytes() -> float:
