@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms, checks
 from pqchain.commands import console, options, values
+from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import Network, named
-from pqchain.consensus.scenario import MAX_NODES, Faults, Layout, Scenario
+from pqchain.consensus.scenario import MAX_NODES, Layout, Scenario
 from pqchain.errors import DataError, Unsupported, UsageError
 from pqchain.figures import Kind
 from pqchain.results import outputs

@@ -64,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         draws=arguments.draws,
         preset=arguments.preset,
         progress=console.is_interactive(),
+        scheduler=arguments.scheduler,
     )
     costs = {"costs": findings.costs.source}
     if arguments.output is not None:

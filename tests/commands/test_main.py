@@ -223,7 +223,7 @@ def described(command):
     return {flags: about for options in groups for flags, about in options.items()}
 
 
-@pytest.mark.parametrize(("module", "number"), [(reencode, 13), (consensus, 15)])
+@pytest.mark.parametrize(("module", "number"), [(reencode, 13), (consensus, 17)])
 def test_help_shows_the_defaults_and_bounds_of_the_dataclass(module, number, capsys):
     command = module.__name__.rpartition(".")[2]
     assert main([command, "--help-all"]) == 0
