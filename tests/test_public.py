@@ -140,4 +140,4 @@ def test_version_is_consistent() -> None:
 
 def test_misspelt_name_gets_a_suggestion() -> None:
     with pytest.raises(AttributeError, match="did you mean measure"):
-        pq.mesure  # noqa: B018
+        pq.measures  # noqa: B018

@@ -120,13 +120,13 @@ def test_mutants_are_compared_with_other_vector_sets(tmp_path, capsys, monkeypat
 
 def test_protocol_mistake_of_a_user_ends_at_the_first_answer(tmp_path, capsys) -> None:
     script = tmp_path / "mine.py"
-    answer = '{"id": 1, "verdict": "acept", "nanoseconds": [1]}'
+    answer = '{"id": 1, "verdict": "yes", "nanoseconds": [1]}'
     script.write_text(f"import sys\nfor line in sys.stdin:\n    print({answer!r}, flush=True)\n")
     words = ["conform", "run", "--algorithm", "Falcon-512"]
     assert main([*words, "--", sys.executable, str(script)]) == 2
     error = capsys.readouterr().err
     assert error.startswith("pqchain: mine must answer in the protocol of `pqchain conform run")
-    assert "'acept'" in error
+    assert "'yes'" in error
     assert main([*words, "--name", "theirs", "--", sys.executable, str(script)]) == 2
     assert "theirs must answer" in capsys.readouterr().err
     assert main([*words, "--name", "theirs"]) == 2
