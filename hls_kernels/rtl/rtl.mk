@@ -8,6 +8,7 @@
 #   make leaks       10^4 signatures with two keys: a t-test on the cycles (half an hour)
 #   make proofs      prove properties of queue, registers and bus with yosys (extra fpga)
 #   make figures     cycles, cells and a routed clock, into data/falcon/rtl.json
+#   make registers   every list of the registers, from rtl/registers.toml (CHECK=--check: compare)
 #   make rtl-lint    Verilator's lint warnings
 PYTHON     ?= $(or $(abspath $(wildcard ../.venv/bin/python)),python3)
 RTL        := $(abspath $(BUILD))/rtl
@@ -39,12 +40,12 @@ RTL_ATTEMPTS ?= 20
 RTL_RESETS   ?= 40
 RTL_PROCESSES ?= 2
 
-.PHONY: rtl rtl-rom rtl-serial rtl-test rtl-quick rtl-lint resets mutants leaks proofs figures
+.PHONY: registers rtl rtl-rom rtl-serial rtl-test rtl-quick rtl-lint resets mutants leaks proofs figures
 rtl: $(RTL)/libfalcon_rtl.so
 rtl-rom: $(RTL_ROM)/program.hex
 rtl-serial: $(RTL)/serial_board
 
-$(RTL_ROM)/program.hex: $(wildcard rtl/assembler/*.py) src/tables.h src/sampler.h
+$(RTL_ROM)/program.hex: $(wildcard rtl/assembler/*.py) rtl/registers.py rtl/registers.toml src/tables.h src/sampler.h
 	@mkdir -p $(RTL)
 	cd .. && $(PYTHON) -m hls_kernels.rtl.assembler $(RTL_ROM) \
 	  --dividers $(RTL_DIVIDERS) --logn $(RTL_LOGN) > $(RTL).listing.tmp
@@ -94,6 +95,9 @@ $(RTL)/units/$(1): rtl/bench/units.cpp $(RTL)/units/$(1)_model/V$(1)__ALL.a $(RT
 	$$(call RTL_LINK,$(RTL)/units/$(1)_model,-DUNIT=$(1) -DIS_$(1) $$<)
 endef
 $(foreach unit,$(RTL_UNITS),$(eval $(call RTL_UNIT,$(unit))))
+
+registers:
+	cd .. && $(PYTHON) -m hls_kernels.rtl.registers $(CHECK)
 
 rtl-lint: $(RTL_ROM)/program.hex
 	$(VERILATOR) --lint-only -Wall -Wno-WIDTH -Wno-DECLFILENAME -Wno-UNUSED -Wno-SYMRSVDWORD \

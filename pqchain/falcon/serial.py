@@ -21,6 +21,7 @@ from typing import Any
 
 from pqchain.errors import BoardFailure, BoardTimeout, UsageError, WrongBitstream
 from pqchain.falcon import kernel
+from pqchain.falcon.registers import OFFSETS, RTL_OFFSETS
 
 VERSION = 0x46530001
 """Version of the core that this driver supports: that of the overlay."""
@@ -35,8 +36,6 @@ _STATUS = {
     2: "the board has no such command or address",
 }
 
-_CTRL, _REQUEST, _RESPONSE, _LOGN, _STATUS_REGISTER = 0x00, 0x10, 0x1C, 0x28, 0x30
-_VERSION_REGISTER, _CYCLES = 0x40, 0x50
 _START_BIT, _DONE_BIT = 1, 2
 _RESPONSE_ADDRESS = 0x2000
 """Where the engine writes its response in the board's memory; the request is at 0."""
@@ -193,7 +192,7 @@ class Board:
         try:
             self._recover()
             # A key is sent only to a core of the expected version.
-            version = self._read(_VERSION_REGISTER)
+            version = self._read(OFFSETS["version"])
             if version != VERSION:
                 raise WrongBitstream(
                     f"the version of the core on {device} must be {VERSION:#010x}; got "
@@ -226,21 +225,21 @@ class Board:
 
     def _run(self, request: bytearray, logn: int) -> tuple[int, bytes]:
         self._line.exchange(_WRITE_MEMORY, 0, len(request) // 4, request)
-        for register, value in (
-            (_REQUEST, 0), (_REQUEST + 4, 0), (_RESPONSE, _RESPONSE_ADDRESS), (_RESPONSE + 4, 0),
-            (_LOGN, logn), (_CTRL, _START_BIT),
+        for name, value in (
+            ("request_1", 0), ("request_2", 0), ("response_1", _RESPONSE_ADDRESS),
+            ("response_2", 0), ("logn", logn), ("CTRL", _START_BIT),
         ):  # fmt: skip
-            self._write(register, value)
+            self._write(OFFSETS[name], value)
         deadline = time.monotonic() + self._timeout_seconds
         # Reading the done bit clears it, so it is read once per iteration.
-        while not self._read(_CTRL) & _DONE_BIT:
+        while not self._read(OFFSETS["CTRL"]) & _DONE_BIT:
             if time.monotonic() > deadline:
                 raise BoardTimeout(
                     f"the engine did not finish within {self._timeout_seconds} s; it needs about "
                     "0.02 s. Press the reset button of the board"
                 )
             time.sleep(_POLL_SECONDS)
-        status, self.cycles = self._read(_STATUS_REGISTER), self._read(_CYCLES)
+        status, self.cycles = self._read(OFFSETS["status"]), self._read(RTL_OFFSETS["cycles"])
         words = kernel.response_bytes(logn) // 4
         response = self._line.exchange(_READ_MEMORY, _RESPONSE_ADDRESS // 4, words)
         self._line.exchange(_CLEAR)
