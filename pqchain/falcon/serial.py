@@ -186,7 +186,8 @@ class Board:
                 "device must be the path of a serial device, such as /dev/ttyUSB0; got "
                 f"{device!r}. `pqchain falcon doctor` lists boards that it finds"
             )
-        self._timeout_seconds, self.cycles = timeout_seconds, None
+        self._timeout_seconds = timeout_seconds
+        self.cycles: int | None = None
         self._line = Line(Path(device), timeout_seconds)
         self._failed = True  # an earlier program may have left an incomplete frame
         try:

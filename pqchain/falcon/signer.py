@@ -111,8 +111,8 @@ class FalconSigner:
         return None if self._board is None else self._board.cycles
 
     def close(self) -> None:
-        """Close the serial device of the back end "serial"; the others have nothing to close."""
-        if self.backend == "serial" and self._board is not None:
+        """Close the device of a board with a serial line; other back ends keep nothing open."""
+        if self._board is not None:
             self._board.close()
 
     def _open_reference(self) -> Signer:
