@@ -79,20 +79,27 @@ def _no_answer(address: str, error: Exception) -> UsageError:
 
 
 def run_tasks(
-    function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], *, address: str
+    function: Callable[..., Any],
+    tasks: Sequence[tuple[Any, ...]],
+    *,
+    address: str,
+    shared: Sequence[Any] = (),
 ) -> Iterator[tuple[int, Any]]:
-    """Call `function(*task)` for each task on the workers of a scheduler.
+    """Call `function(*shared, *task)` for each task on the workers of a scheduler.
 
-    Yields each task's position and result, in the order in which tasks end. Tasks of workers that
-    die run again on other workers, as often as the scheduler's setting
-    `distributed.scheduler.allowed-failures` permits. Raises Unsupported, UsageError, the exception
-    of a task, and PqchainError if workers die repeatedly or lack the function's module.
+    `shared` is sent once and not with each task. Yields each task's position and result, in the
+    order in which tasks end. Tasks of workers that die run again on other workers, as often as the
+    scheduler's setting `distributed.scheduler.allowed-failures` permits. Raises Unsupported,
+    UsageError, the exception of a task, and PqchainError if workers die repeatedly or lack the
+    function's module.
     """
     with _client(address, asynchronous=False) as client:
         from dask.distributed import KilledWorker, as_completed
 
+        common = client.scatter(list(shared), hash=False) if shared else []
         futures = {
-            client.submit(function, *task, pure=False): number for number, task in enumerate(tasks)
+            client.submit(function, *common, *task, pure=False): number
+            for number, task in enumerate(tasks)
         }
         try:
             for future in as_completed(list(futures), loop=client.loop):

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms, checks
-from pqchain.commands import console, values
+from pqchain.commands import console, options, values
+from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import Network, named
-from pqchain.consensus.scenario import MAX_NODES, Faults, Layout, Scenario
+from pqchain.consensus.scenario import MAX_NODES, Layout, Scenario
 from pqchain.errors import DataError, Unsupported, UsageError
 from pqchain.figures import Kind
 from pqchain.results import outputs
@@ -34,7 +35,7 @@ MANY_BLOCKS = 20_000
 
 def _fault_help(fault: Field[Any], meaning: checks.Meaning) -> str:
     metavar = "RANKS" if checks.value_type(fault) is tuple else "N"
-    return f"  {f'{fault.name}={metavar}':<22}{console.field_help(meaning, fault.default)}"
+    return f"  {f'{fault.name}={metavar}':<22}{options.field_help(meaning, fault.default)}"
 
 
 FAULTS = "\n".join(_fault_help(*fault) for fault in checks.meanings(Faults).values())
@@ -212,7 +213,7 @@ _CLUSTER_REMARK = (
 
 def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
     names = ["all"] if _wants_all(arguments) else console.algorithm_names(arguments, ["Falcon-512"])
-    link = console.changed_fields(arguments, Network)
+    link = options.changed_fields(arguments, Network)
     networks = [named(name, **link) for name in arguments.network or ["paper-serial"]]
     sizes = _sizes(arguments)
     seeds = values.integers(arguments.seeds, "--seeds")
@@ -282,7 +283,7 @@ def _sizes(arguments: argparse.Namespace) -> list[tuple[int, int]]:
 
 
 def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
-    changes = console.changed_fields(arguments, Scenario)
+    changes = options.changed_fields(arguments, Scenario)
     rule = changes.get("proposal", _DEFAULTS["proposal"])
     if changes.get("round_seconds") and rule != "luck":
         raise UsageError(

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
-from pqchain.commands import console
+from pqchain.commands import console, options
 from pqchain.errors import DataError, UsageError
 from pqchain.render.table import Table
 
@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     kind: str = arguments.kind.replace("-", "_")
     # Plot modules load at first use, so an unknown kind is rejected quickly.
     draw = plots.find(kind)
-    output = arguments.output or console.plot_path(f"{kind}.svg")
+    output = arguments.output or options.plot_path(f"{kind}.svg")
     sources = {"sizes": _algorithms, "cost_on_chains": _cost_on_chains}
     source = sources.get(kind, _frame)(arguments)
     with plots.style("paper", width=arguments.width) if arguments.width else nullcontext():

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pqchain import checks
-from pqchain.commands import console, values
+from pqchain.commands import console, options, values
 from pqchain.errors import UsageError
 from pqchain.figures import BYTES, SECONDS
 from pqchain.reencode import scenario
@@ -85,7 +85,7 @@ def _make_folder(option: str, folder: Path | None, chosen: Scenario, *, needs: l
 
 
 def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
-    changes = console.changed_fields(arguments, Scenario)
+    changes = options.changed_fields(arguments, Scenario)
     if "transport" in changes and not registry.get(changes["transport"]).virtual:
         # A transport without virtual time needs sockets.
         changes.setdefault("mode", "loopback")
@@ -98,8 +98,8 @@ def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
     # Every kind of streams is validated before the first run.
     for kind in streams:
         replace(chosen, streams=kind)
-    link = console.changed_fields(arguments, Link)
-    compute = console.changed_fields(arguments, Compute)
+    link = options.changed_fields(arguments, Link)
+    compute = options.changed_fields(arguments, Compute)
     _check_mode(chosen, link, "virtual", "netns")
     _check_mode(chosen, compute, "virtual")
     return replace(

@@ -28,7 +28,9 @@ def run(arguments: argparse.Namespace) -> int:
         # Raises UnknownName for an unknown study, before the slower imports.
         text = ready(arguments.study)
         if arguments.show:
-            return console.show(arguments, {"study": arguments.study, "toml": text}, text)
+            return console.show(
+                arguments, {"study": arguments.study, "toml": text}, text, verbatim=True
+            )
     from pqchain import results
     from pqchain import study as studies
     from pqchain.study import page, sensitivity
@@ -62,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         draws=arguments.draws,
         preset=arguments.preset,
         progress=console.is_interactive(),
+        scheduler=arguments.scheduler,
     )
     costs = {"costs": findings.costs.source}
     if arguments.output is not None:

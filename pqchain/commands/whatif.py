@@ -17,16 +17,17 @@ def run(arguments: argparse.Namespace) -> int:
     """Answer the question for one chain and one scheme."""
     from pqchain import results
     from pqchain import study as studies
-    from pqchain.study import answer, page
+    from pqchain.study import page
+    from pqchain.study.answer import chain_of
 
     if arguments.chain is None:
         raise UsageError(f"name a chain: {', '.join(studies.READY)}; or a TOML file")
-    chain = answer.chain_of(arguments.chain)
+    chain = chain_of(arguments.chain)
     algorithm = _algorithm(arguments)
     if arguments.page is not None:
         page.check_page(arguments.page)
     file = arguments.measurements
-    found = studies.whatif(
+    answer = studies.whatif(
         chain,
         algorithm,
         measurements=None if file is None else results.load(file),
@@ -34,15 +35,15 @@ def run(arguments: argparse.Namespace) -> int:
         preset=arguments.preset,
         progress=console.is_interactive(),
     )
-    outputs: list[str | Table] = [found.text()]
+    outputs: list[str | Table] = [answer.text()]
     if arguments.bibtex:
-        outputs = [f"{latex.escaped(found.sentence)[:-1]}~\\cite{{pqchain}}.", found.bibtex]
+        outputs = [f"{latex.escaped(answer.sentence)[:-1]}~\\cite{{pqchain}}.", answer.bibtex]
     elif console.wants_table_markup(arguments):
-        outputs = [found.table(), found.sentence]
-    console.show(arguments, found.data(), *outputs)
+        outputs = [answer.table(), answer.sentence]
+    console.show(arguments, answer.data(), *outputs, verbatim=True)
     if arguments.page is not None:
-        opening = [f"{subject}: {text}" for subject, text in found.statements.items()]
-        studies.write(studies.analyse(found.inline), arguments.page, opening=opening)
+        opening = [f"{subject}: {text}" for subject, text in answer.statements.items()]
+        studies.write(studies.analyse(answer.inline), arguments.page, opening=opening)
         console.print_stderr(f"Saved: {arguments.page}")
     return console.SUCCESS
 

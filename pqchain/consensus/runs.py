@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import pandas as pd
@@ -147,6 +147,20 @@ def modelled_height(
         rivals=rivals,
         spread_seconds=spread,
         outcomes=tuple(outcomes),
+    )
+
+
+def pipelined_height(
+    block: Block, outcome: Outcome, *, started_ns: int, honest: Any, blocks: set[int]
+) -> Height:
+    """Return the result of a height in a pipeline, whose block appeared when it was proposed."""
+    return modelled_height(
+        replace(block, starts_ns=started_ns, appeared_ns=float(started_ns)),
+        [outcome],
+        final_ns=outcome.final_ns,
+        honest=honest,
+        blocks=blocks,
+        rivals=0,
     )
 
 

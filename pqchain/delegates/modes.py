@@ -28,9 +28,10 @@ from tqdm import tqdm
 
 from pqchain import algorithms
 from pqchain.consensus import model
+from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.runs import MODES, Height, Mode, Run
-from pqchain.consensus.scenario import Faults, Scenario
+from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
 from pqchain.delegates import host, lockstep, setting, timed_delegate
 from pqchain.delegates.node import DelegateTask
@@ -152,6 +153,12 @@ def check_mode(
                 "as well, such as native."
             )
         return
+    if scenario.certificates != "none" or scenario.pipelined:
+        raise UsageError(
+            f"certificates must be 'none' and pipelined False over a transport; got "
+            f"{scenario.certificates!r} and {scenario.pipelined}. Use mode='virtual' and "
+            f"transport={PLAIN!r}."
+        )
     if transport == PLAIN:
         raise UsageError(f"transport {PLAIN!r} must be used in mode 'virtual'; got mode {mode!r}.")
     if mode == "cluster" and log is not None:

@@ -17,7 +17,8 @@ from typing import Any
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
-from pqchain.delegates.core import CLASSES, Sending, Work
+from pqchain.delegates.actions import Sending, Work
+from pqchain.delegates.core import CLASSES
 from pqchain.delegates.fault_behaviour import FaultBehaviour
 from pqchain.delegates.file_store import FileStore
 from pqchain.delegates.observer import ObserverNode, serving_delegate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -165,6 +166,15 @@ class Setting:
         """Addresses of the delegates by rank, which identify proposers in blocks."""
         kind, keys = algorithm_identifier(self.scenario.algorithm), self.keys
         return [address_of([(kind, keys.public_key(rank))]) for rank in range(self.count)]
+
+    def certificate(self, view: int, votes: Mapping[int, bytes]) -> bytes:
+        """Return the certificate of a quorum of votes, padded to the length of the scenario's."""
+        length = self.scenario.certificate_bytes
+        return certificates.encode_field(view, votes, quorum=self.quorum, length=length)
+
+    def carried_bytes(self, height: int) -> int:
+        """Return the length of the certificate after the block of a proposal; 0 without one."""
+        return self.builder.parent_certificate_bytes(height)
 
     def field_bytes(self, kind: Kind) -> int:
         """Return the length of the signature field of a kind of message."""

@@ -60,7 +60,7 @@ def test_inputs_are_listed_with_units_and_help_names_every_figure(capsys) -> Non
     assert cli.main(["study", "--inputs", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert {row["input"]: row["unit"] for row in rows}["block_bytes"] == "B"
-    assert cli.main(["study", "--help"]) == 0
+    assert cli.main(["study", "--help-all"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert all(output in told for output in OUTPUTS)
 
