@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.witness:
         return _run_witness(arguments, names)
     # Imported after the names are checked, so that a wrong name is rejected quickly.
-    from pqchain.bench import gas, gas_units
+    from pqchain.bench import gas, gas_units, variation
     from pqchain.conform import timing
 
     frame = gas.measure_gas(
@@ -37,14 +37,17 @@ def run(arguments: argparse.Namespace) -> int:
     )
     console.save(frame, arguments.output)
     check = gas.check_anchor(frame)
+    warnings = variation.warnings(frame)
     data = {
         "provenance": frame.attrs["provenance"],
+        "warnings": warnings,
         "gas": console.records(frame),
         "units": [asdict(unit) for unit in gas_units.UNITS.values()],
         "statements": gas_units.STATEMENTS,
         "anchor": check,
     }
-    tables = [_prices(frame), _parts(frame), _statements(frame)]
+    first = ["\n".join(warnings)] if warnings else []
+    tables: list[str | Table] = [*first, _prices(frame), _parts(frame), _statements(frame)]
     ok = console.all_ran(frame)
     return console.show(arguments, data, *tables, remarks=[check], ok=ok)
 
