@@ -29,7 +29,7 @@ MOST_CONTEXT_BYTES = 255
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-"""Greatest depth of each shape. The draft has no bound; a balanced tree of 20 takes minutes."""
+    """The stateful tree: depth + 1 leaves if unbalanced, 2^depth if balanced; none for depth 0."""
 
     shape: Literal["unbalanced", "balanced"]
     depth: int
