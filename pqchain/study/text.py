@@ -11,6 +11,7 @@ from pqchain.render.table import Column, Shown, Table
 from pqchain.study import aggregation, chain, validation, wording
 from pqchain.study.checking import NETWORK, REQUIRED
 from pqchain.study.figures import QUANTITIES
+from pqchain.study.input_rows import input_rows
 from pqchain.study.inputs import BY_SCHEME, INPUTS, Plan
 from pqchain.study.provers import CITED, PROVERS
 from pqchain.study.sampling import Findings
@@ -141,6 +142,7 @@ def parts(findings: Findings, complete: bool = False) -> list[str | Table]:
         f"times: {findings.costs.source}; {spread(findings)}\n"
     )
     said = [head, *warnings(findings), *conclusions(findings), fit(findings.calibration)]
+    said.append(engines(findings.plan))
     first: list[str | Table] = ["\n".join(filter(None, said)), main_table(findings)]
     if not complete:
         return first
@@ -162,6 +164,14 @@ def fit(calibration: pd.DataFrame) -> str:
         for row in validation.tests(calibration).to_dict("records")
     ]
     return f"Compared with this chain: {', '.join(compared)}." if compared else ""
+
+
+def engines(plan: Plan) -> str:
+    """Return which consensus engine the plan's observations are runs of, if any."""
+    names = sorted({observed.engine for observed in plan.observed if observed.engine})
+    if not names:
+        return "Not checked against an engine."
+    return f"Checked against an engine: {', '.join(names)}."
 
 
 def main_table(findings: Findings) -> Table:
@@ -325,7 +335,7 @@ def trees_table(plan: Plan) -> Table | None:
 
 def inputs_table(plan: Plan) -> Table:
     """Return a table of the inputs of a study and their sources."""
-    rows = [[about, value, unit, source] for _, value, unit, about, source in plan.input_rows()]
+    rows = [[about, value, unit, source] for _, value, unit, about, source in input_rows(plan)]
     return Table(
         columns=[Column("input"), Column("value", show=_plain), Column("unit"), Column("source")],
         rows=rows,
