@@ -31,8 +31,10 @@ def load(source: str | Path) -> Plan:
         return parse(ready(str(source)), str(source))
     try:
         text = installation.read_bytes(path, installation.MAX_TEXT_BYTES).decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the study {path}: {error}") from error
+    except OSError as error:
+        raise UsageError(f"cannot read the study {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the study {path} must be UTF-8: {error.reason}") from error
     return parse(text, str(path))
 
 
@@ -183,7 +185,8 @@ def _line_numbers(text: str) -> dict[tuple[str, str], int]:
 
 def _unknown(section: str, key: str) -> str:
     if key in INPUTS:
-        return f"{key} belongs in [{INPUTS[key].table}], not in [{section}]"
+        where = f"in [{section}]" if section else "at the top of the file"
+        return f"{key} belongs in [{INPUTS[key].table}], not {where}"
     return f"unknown input {key!r}{_near(key, section)}"
 
 
