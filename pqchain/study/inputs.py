@@ -231,9 +231,7 @@ class Plan:
         Input("network", "signatures of a quorum, sent to all others or in the next block",
               choices=get_args(Certificates)),
     ] = "none"  # fmt: skip
-    pipelined: Annotated[
-        bool, Input("network", "whether the next block follows a round of votes")
-    ] = False
+    pipelined: Annotated[bool, Input("network", "propose after one round of votes")] = False
     extra_hops: Annotated[int, Input("network", "hops of a round before the block", most=8)] = 0
     hop_wait_seconds: Annotated[
         float, Input("network", "mean wait of a message at its sender, at each hop", most=1e3)

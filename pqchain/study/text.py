@@ -143,7 +143,7 @@ def parts(findings: Findings, complete: bool = False) -> list[str | Table]:
         f"times: {findings.costs.source}; {spread(findings)}\n"
     )
     said = [head, *warnings(findings), *conclusions(findings), fit(findings.calibration)]
-    said.append(engines(findings.plan))
+    said.append(validation.engines(findings.plan))
     first: list[str | Table] = ["\n".join(filter(None, said)), main_table(findings)]
     if not complete:
         return first
@@ -165,14 +165,6 @@ def fit(calibration: pd.DataFrame) -> str:
         for row in validation.tests(calibration).to_dict("records")
     ]
     return f"Compared with this chain: {', '.join(compared)}." if compared else ""
-
-
-def engines(plan: Plan) -> str:
-    """Return which consensus engine the plan's observations are runs of, if any."""
-    names = sorted({observed.engine for observed in plan.observed if observed.engine})
-    if not names:
-        return "Not checked against an engine."
-    return f"Checked against an engine: {', '.join(names)}."
 
 
 def main_table(findings: Findings) -> Table:

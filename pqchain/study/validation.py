@@ -89,3 +89,11 @@ def large_errors(frame: pd.DataFrame) -> list[str]:
         for row in observed.to_dict("records")
         if abs(row["error"]) > FAR
     ]
+
+
+def engines(plan: Plan) -> str:
+    """Return which consensus engine the plan's observations are runs of, if any."""
+    names = sorted({observed.engine for observed in plan.observed if observed.engine})
+    if not names:
+        return "Not checked against an engine."
+    return f"Checked against an engine: {', '.join(names)}."
