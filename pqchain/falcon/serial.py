@@ -63,9 +63,10 @@ class Line:
         self._device, self._timeout_seconds, self._sequence = device, timeout_seconds, 0
         try:
             self._file = os.open(device, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a null byte in the path
+            reason = error.strerror if isinstance(error, OSError) else error
             raise BoardFailure(
-                f"cannot open the serial device {device}: {error.strerror}. Check the cable and "
+                f"cannot open the serial device {device}: {reason}. Check the cable and "
                 "the name, and that this user may open it (group dialout)"
             ) from error
         self.close = weakref.finalize(self, os.close, self._file)

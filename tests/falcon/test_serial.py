@@ -223,6 +223,12 @@ def test_device_must_be_a_path(value: object) -> None:
         FalconSigner(512, "serial", device=value)
 
 
+@pytest.mark.parametrize("path", ["/dev/none", "a\0b", "/", "x" * 5000])
+def test_device_that_cannot_be_opened_is_named(path: str) -> None:
+    with pytest.raises(BoardFailure, match="cannot open the serial device"):
+        FalconSigner(512, "serial", device=path)
+
+
 def test_file_is_not_a_device(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(BoardFailure, match="must be a serial device"):
