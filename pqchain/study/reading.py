@@ -113,8 +113,8 @@ def parse(text: str, name: str) -> Plan:
 
 def observation(row: Mapping[str, Any]) -> Observation:
     """Return the observation that a TOML table [[observed]] describes. Raises UsageError."""
-    values = {"set": {}, "algorithm": "", "dependence": "", **row}
-    texts = ("quantity", "algorithm", "source", "date", "dependence")
+    values = {"set": {}, "algorithm": "", "dependence": "", "engine": "", **row}
+    texts = ("quantity", "algorithm", "source", "date", "dependence", "engine")
     expected: dict[str, Any] = dict.fromkeys(texts, str)
     expected |= {"value": (int, float), "set": Mapping}
     if wrong := sorted(set(values) ^ set(expected)):
@@ -137,7 +137,8 @@ def observation(row: Mapping[str, Any]) -> Observation:
     algorithm = values["algorithm"] and algorithms.get(values["algorithm"]).name
     for name in values["set"]:
         check_name(name)
-    origin = (values["source"], values["date"], values["set"], values["dependence"])
+    names = ("source", "date", "set", "dependence", "engine")
+    origin = (values[name] for name in names)
     return Observation(values["quantity"], algorithm, float(values["value"]), *origin)
 
 
