@@ -40,7 +40,7 @@ class VerifierSpec:
     language: str = ""
     package: str = ""
     version: str = ""
-    schemes: tuple[str, ...] = ("ml-dsa", "falcon", "ml-kem")
+    schemes: tuple[str, ...] = ("ml-dsa", "falcon", "slh-dsa", "ml-kem")
     """Schemes with boundary vectors that it is asked for."""
     anchors: tuple[str, ...] = ()
     """Algorithms without vectors, which only `pqchain gas` times: "Ed25519", "ecrecover"."""
