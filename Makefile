@@ -15,9 +15,9 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 wheel-armv7l clean help
 .PHONY: test-long test-memory test-wheel test-aarch64 test-armv7l test-jupyter rtl
 .PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
-.PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
+.PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-slhdsa fuzz-slhdsa test-acvp bench-consensus
 .PHONY: sweep-consensus findings conform fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
-.PHONY: docs simulate-delegates fuzz-delegates bench-delegates
+.PHONY: test-cluster bench-cluster docs simulate-delegates fuzz-delegates bench-delegates
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -41,6 +41,9 @@ test: install ## run the tests
 
 test-long: install ## run the long tests: more known answers, signatures and scenarios (1 to 2 minutes)
 	$(BIN)/python -m pytest -n auto -m long
+
+test-cluster: install ## run nodes on ten workers in network namespaces, with faults of all parts (root; 7 minutes)
+	$(BIN)/python -m pytest -n 0 -m cluster --timeout 900 tests/cluster
 
 # The debug allocator overwrites freed memory, so that a use after free is detected.
 test-memory: install ## run all tests with Python's debug allocator, then a thread stress test (10 minutes)
@@ -194,6 +197,9 @@ bench-consensus: install ## measure votes of 1024 and 16384 delegates, gossip to
 sweep-consensus: install ## run 1000 scenarios by pool and by Dask: same bytes, also after killed workers
 	$(BIN)/python benchmarks/sweep.py
 
+bench-cluster: install ## compare a cluster with namespaces, and one worker with four (root; 10 minutes)
+	PYTHONPATH=. $(BIN)/python benchmarks/cluster.py
+
 bench-delegates: install ## measure executed delegates: message rate, 32 on loopback, cost of QUIC (2 minutes)
 	$(BIN)/python benchmarks/delegates.py
 
@@ -228,6 +234,24 @@ fuzz-hawk: ## fuzz Hawk: a million mutated inputs with sanitizers, 10,000 round 
 	build/fuzz/hawk-ref fuzz 1000000
 	build/fuzz/hawk-avx2 fuzz 1000000
 	build/fuzz/hawk-rounds rounds 10000
+
+bench-slhdsa: install ## compare pqchain's SLH-DSA with liboqs's SPHINCS+, with and without SHA instructions (5 minutes)
+	$(BIN)/python benchmarks/slhdsa.py
+
+SLHDSA := pqchain/native/slhdsa
+SLHDSA_C = $(filter-out %_glue.c $(SLHDSA)/$(1),$(wildcard $(SLHDSA)/*.c)) pqchain/native/hawk/shake.c \
+	tests/crypto/slhdsa_fuzz.c
+SLHDSA_FUZZ = $(CC) -std=gnu11 -Wall -Wextra -g $(SANITIZE)
+SLHDSA_AVX2 := -mavx2 -DSLH_VECTOR_BYTES=32
+fuzz-slhdsa: ## fuzz SLH-DSA: a million mutated inputs in each of three builds with sanitizers (2 hours; needs the SHA instructions)
+	mkdir -p build/fuzz
+	$(SLHDSA_FUZZ) -o build/fuzz/slhdsa-ref $(call SLHDSA_C,sha256_ni.c)
+	$(SLHDSA_FUZZ) $(SLHDSA_AVX2) -o build/fuzz/slhdsa-avx2 $(call SLHDSA_C,sha256_ni.c)
+	$(SLHDSA_FUZZ) $(SLHDSA_AVX2) -msha -DSLH_SHA_NI -o build/fuzz/slhdsa-sha-ni $(call SLHDSA_C,sha256_lanes.c)
+	for variant in sha-ni avx2 ref; do build/fuzz/slhdsa-$$variant $(or $(INPUTS),1000000) || exit 1; done
+
+test-acvp: install ## run all ACVP vectors of SLH-DSA on every build (15 minutes; needs go)
+	$(BIN)/python -m pytest -n auto -m acvp tests/crypto/test_acvp.py
 
 bench-rainbow: install ## compare pqchain's Rainbow with AVX2 with liboqs's portable code
 	$(BIN)/python benchmarks/rainbow.py

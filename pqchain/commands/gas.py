@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqchain import figures
 from pqchain.commands import console
+from pqchain.errors import UsageError
 from pqchain.figures import BYTES, COUNT, SECONDS, Figure, Kind, Unit
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Measure verifications and convert them to gas."""
     names = console.algorithm_names(arguments)
+    if arguments.witness:
+        return _run_witness(arguments, names)
     # Imported after the names are checked, so that a wrong name is rejected quickly.
     from pqchain.bench import gas, gas_units
     from pqchain.conform import timing
@@ -44,6 +47,20 @@ def run(arguments: argparse.Namespace) -> int:
     tables = [_prices(frame), _parts(frame), _statements(frame)]
     ok = console.all_ran(frame)
     return console.show(arguments, data, *tables, remarks=[check], ok=ok)
+
+
+def _run_witness(arguments: argparse.Namespace, names: list[str]) -> int:
+    from pqchain.bench import tables, witness
+
+    if arguments.verifier or arguments.anchor_gas is not None:
+        raise UsageError("--witness cannot be combined with --verifier or --anchor-gas")
+    frame = witness.measure_witness(
+        names if arguments.algorithm else [*witness.ALGORITHMS, *names],
+        rounds=arguments.rounds,
+        progress=console.is_interactive(),
+    )
+    console.save(frame, arguments.output)
+    return console.show_measurements(arguments, "witness", frame, tables.witness_table(frame))
 
 
 def _by_verifier(frame: pd.DataFrame) -> list[dict[str, dict[str, Any]]]:
