@@ -276,7 +276,7 @@ findings: install ## write docs/papers: the verdicts on each work, without measu
 		$(BIN)/pqchain papers $$key --findings > docs/papers/$$key.tmp || exit 1; \
 		mv docs/papers/$$key.tmp docs/papers/$$key.md; done
 
-conform: install ## test verifiers on boundary vectors, into results/conform (10 minutes, then 3)
+conform: install ## test verifiers on boundary vectors, into results/conform (15 minutes, then 6)
 	$(BIN)/pqchain conform vectors --output results/conform/vectors
 	$(BIN)/pqchain conform build
 	$(BIN)/pqchain conform run --times --output results/conform

@@ -17,7 +17,7 @@ macro_rules! fips205 {
     ($set:ident, $case:expr, $out:expr) => {{
         use fips205::traits::{SerDes, Verifier};
         let Ok(key) = $case.public_key[..].try_into() else { return Refuse };
-        let Ok(key) = fips205::$set::PublicKey::try_from_bytes(&key) else { return Refuse };
+        let Ok(key) = fips205::$set::PublicKey::try_from_bytes(key) else { return Refuse };
         $out.lap("decode_key");
         let Ok(signature) = $case.signature[..].try_into() else { return Refuse };
         judge(key.verify(&$case.message, signature, &$case.context))
