@@ -213,11 +213,10 @@ class SLHDSAVectors:
         p = self.p
         self.add("root", "root as it should be", True, self.sign(b"message"))
         for index in sorted({0, 1, 7, 8, 15, p.n // 2, p.n - 8, p.n - 2, p.n - 1}):
-            key = bytearray(self.public_key)
-            key[p.n + index] ^= 1 << index % 8
-            signature = self.sign(b"message", public_key=bytes(key))
+            key = _flip(self.public_key, p.n + index, index % 8)
+            signature = self.sign(b"message", public_key=key)
             probe = f"byte {index} of the root changed"
-            self.add("root", probe, False, signature, public_key=bytes(key))
+            self.add("root", probe, False, signature, public_key=key)
         for name, root in (("zeros", bytes(p.n)), ("the seed", self.seed)):
             key = self.seed + root
             signature = self.sign(b"message", public_key=key)
@@ -290,8 +289,9 @@ class SLHDSAVectors:
 
     def lengths(self) -> None:
         """Add signatures and keys of wrong lengths, and signatures for such keys."""
-        p, good, key = self.p, self.sign(b"message"), self.public_key
+        p, good, key = self.p, self.sign(b"length"), self.public_key
         other = p.n + p.fors_bytes
+        self.add("length", "all lengths as they should be", True, good, b"length")
         for name, data in (
             ("empty", b""),
             ("one byte", good[:1]),
@@ -301,16 +301,16 @@ class SLHDSAVectors:
             ("last byte missing", good[:-1]),
             ("first byte missing", good[1:]),
             ("a zero appended", good + b"\0"),
-            ("its message appended", good + b"message"),
+            ("its message appended", good + b"length"),
         ):
-            self.add("length", f"signature {name}", False, data)
+            self.add("length", f"signature {name}", False, data, b"length")
         for name, data in (
             ("empty", b""),
             ("seed alone", key[: p.n]),
             ("last byte missing", key[:-1]),
             ("a zero appended", key + b"\0"),
         ):
-            self.add("length", f"public key {name}", False, good, public_key=data)
+            self.add("length", f"public key {name}", False, good, b"length", public_key=data)
         longer = key + b"\0"
         signature = self.sign(b"message", public_key=longer)
         probe = "public key a zero appended, signed for it"
@@ -326,5 +326,5 @@ class SLHDSAVectors:
             self.add("key", probe, False, _flip(signature, 0), public_key=key)
 
 
-def _flip(data: bytes, index: int) -> bytes:
-    return data[:index] + bytes([data[index] ^ 1]) + data[index + 1 :]
+def _flip(data: bytes, index: int, bit: int = 0) -> bytes:
+    return data[:index] + bytes([data[index] ^ (1 << bit)]) + data[index + 1 :]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from hashlib import sha256
+from hashlib import sha256, sha512
 from typing import Any
 
 from pqchain.conform.models import slh_dsa as model
@@ -102,7 +102,7 @@ def _digest_of_sha256(p: model.ParameterSet, r: bytes, key: bytes, message: byte
 
 
 def _digest_without_seed(p: model.ParameterSet, r: bytes, key: bytes, message: bytes) -> bytes:
-    function = sha256 if p.n == 16 else model.sha512
+    function = sha256 if p.n == 16 else sha512
     return model.mgf1(function, function(r + key + message).digest(), sum(p.digest_parts))
 
 
