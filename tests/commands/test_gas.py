@@ -27,6 +27,8 @@ def test_gas_prices_are_compared_with_statements(capsys, tmp_path, nothing_built
     assert "3814gas" in text
     assert "EIP-7904, analysis of 2026-06-10" in text
     assert "if ecrecover were 841" in text
+    assert "EVM gas in revm" in text
+    assert "run `pqchain engine build revm`" in text or "install Rust" in text
     assert "P-256 (cryptography/openssl) over ecrecover (coincurve/libsecp256k1)" in out.err
     assert saved.exists()
     assert cli.main([*words, "--json"]) == 0
