@@ -149,7 +149,7 @@ class Works(SphinxDirective):
 
 
 class Commands(SphinxDirective):
-    """The help text of every command, as `pqchain COMMAND --help` prints it."""
+    """The help text of every command, with the rarer options of --help-all."""
 
     def run(self) -> list[nodes.Node]:
         """Return a section per command."""
@@ -165,9 +165,14 @@ class Commands(SphinxDirective):
 
 def help_text(name: str) -> str:
     """Return the help of a command, wrapped at 80 columns."""
+    text = _printed(name, "--help")
+    return _printed(name, "--help-all") if "--help-all" in text else text
+
+
+def _printed(*words: str) -> str:
     text = io.StringIO()
     with patch.dict(os.environ, COLUMNS="80"), redirect_stdout(text), suppress(SystemExit):
-        main.parser(name).parse_args([name, "--help"])
+        main.parser(words[0]).parse_args(words)
     return text.getvalue()
 
 

@@ -39,18 +39,19 @@ if TYPE_CHECKING:
     from pqchain.crypto import open_kem, open_signer
     from pqchain.errors import PqchainError
     from pqchain.schemes import register
+    from pqchain.study import whatif
     from pqchain.works import papers
 
 __all__ = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
     "consensus", "costs", "crypto", "delegates", "engines", "errors", "falcon", "machine",
     "measure", "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
-    "register", "report", "results", "schemes", "study", "works",
+    "register", "report", "results", "schemes", "study", "whatif", "works",
 ]  # fmt: skip
 
 _MODULES = (
     "algorithms chain conform consensus delegates engines falcon machine plots reencode report "
-    "results study"
+    "results"
 )
 
 __getattr__, __dir__ = installation.lazy_exports(
@@ -62,6 +63,7 @@ __getattr__, __dir__ = installation.lazy_exports(
         "crypto": "open_kem open_signer",
         "errors": "PqchainError",
         "schemes": "register",
+        "study": "whatif",
         "works": "papers",
     },
 )

@@ -58,6 +58,8 @@ class Family:
     """Maximum length of a context string; 0 if the scheme has none."""
     restarts: tuple[str, ...] = ()
     """Operations that restart at random until they succeed, whose median time is below the mean."""
+    stateful: bool = False
+    """Whether a key changes with every signature; `crypto.stateful` signs with such keys."""
     avx2_corrected: str = ""
     """pqchain's correction of the fetched AVX2 source; "" if there is none."""
 

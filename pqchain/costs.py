@@ -58,6 +58,9 @@ class Costs:
     verify_seconds: float
     source: str
     """Source of the numbers, down to the table or the implementation."""
+    decode_key_seconds: float = 0.0
+    """Part of `verify_seconds` that decodes the public key, and that a verifier saves by keeping
+    the key decoded; 0 if it is not known."""
 
     def __post_init__(self) -> None:
         if self.is_given:
@@ -70,6 +73,17 @@ class Costs:
             seconds = getattr(self, name)
             if not (isinstance(seconds, float) and math.isnan(seconds)):
                 number(f"{name} of {self.algorithm}", seconds)
+        number(f"decode_key_seconds of {self.algorithm}", self.decode_key_seconds)
+        if self.decode_key_seconds > self.verify_seconds:
+            raise UsageError(
+                f"decode_key_seconds of {self.algorithm} must be at most verify_seconds, of which "
+                f"it is a part; got {self.decode_key_seconds} and {self.verify_seconds}."
+            )
+
+    @property
+    def known_key_verify_seconds(self) -> float:
+        """Seconds to verify with a public key that is already decoded, such as a validator's."""
+        return self.verify_seconds - self.decode_key_seconds
 
     @classmethod
     def given(
@@ -81,6 +95,7 @@ class Costs:
         sign_seconds: float,
         verify_seconds: float,
         generate_keypair_seconds: float = math.nan,
+        decode_key_seconds: float = 0.0,
         source: str,
     ) -> Costs:
         """Return the costs of a scheme that the user defines by numbers.
@@ -99,6 +114,7 @@ class Costs:
             generate_keypair_seconds=generate_keypair_seconds,
             sign_seconds=sign_seconds,
             verify_seconds=verify_seconds,
+            decode_key_seconds=decode_key_seconds,
             source=GIVEN + source,
         )
 
@@ -125,7 +141,8 @@ class Costs:
             default_build=True,
             source=self.source,
             given_seconds=tuple(
-                (name, getattr(self, f"{name}_seconds")) for name in algorithms.SIGNATURE_OPERATIONS
+                (name, getattr(self, f"{name}_seconds"))
+                for name in (*algorithms.SIGNATURE_OPERATIONS, "decode_key")
             ),
         )
 

@@ -19,7 +19,7 @@ PUBLIC = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
     "consensus", "costs", "crypto", "delegates", "engines", "errors", "falcon", "machine",
     "measure", "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
-    "register", "report", "results", "schemes", "study", "works",
+    "register", "report", "results", "schemes", "study", "whatif", "works",
 ]  # fmt: skip
 """Changing this list changes what other people's scripts may rely on: say so in the changelog."""
 

@@ -18,7 +18,7 @@ from tqdm import tqdm
 HLS = Path(__file__).parents[1]
 CORE = HLS / "rtl" / "core"
 
-STEPS, SAMPLER, SIGN, PROTOCOL = "steps", "sampler", "sign", "protocol"
+STEPS, SAMPLER, SIGN, PROTOCOL, RESETS = "steps", "sampler", "sign", "protocol", "resets"
 UNITS = ("fp_add", "fp_multiply", "fp_divide", "fp_convert", "norm")
 
 MUTANTS: dict[str, list[tuple[str, str]]] = {
@@ -71,6 +71,7 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
         ("write_l | wipe", "write_l"),
         ("write_m | wipe", "write_m"),
         ("write_a | wipe", "write_a"),
+        ("wipe1 | (store1 & store_to1[13:10] == b)", "store1 & store_to1[13:10] == b"),
     ],
     "sequencer": [
         ("second | second_only ? 2'd3 : 2'd1", "2'd3"),
@@ -98,25 +99,33 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
     "mover": [
         ("4'd15 - (state == ASK ? araddr[5:2] : awaddr[5:2])", "4'd15"),
         ("rresp != '0 | rlast != (beats_left == '0)", "rresp != '0"),
-        ("words_left == '0 | bresp != '0 ? WIPE : OFFER", "words_left == '0 ? WIPE : OFFER"),
-        ("polynomials(POLYNOMIALS[3:0]) - 14'd1", "polynomials(POLYNOMIALS[3:0]) - 14'd513"),
+        ("words_left == '0 | bresp != '0 | abort", "words_left == '0 | abort"),
+        ("second_turn & wipe_at == 10'd7", "wipe_at == 10'd1022"),
+        ("state == DRAIN | state == IDLE | state == WIPE", "state == DRAIN"),
         ("{{8{word[7]}}, word[7:0]}", "{8'b0, word[7:0]}"),
         ("short_enough ? {read[15:0], low} : 32'b0", "{read[15:0], low}"),
-        ("wipe ? wipe_at : to1", "to1"),
+        ("wipe ? {4'b0, wipe_at} : to1", "to1"),
         ("{1'b1, 64'b0}", "{1'b0, 64'b0}"),
     ],
     "control": [
         ("(old & ~where) | (now & where)", "now"),
         ("wdata[0] & wstrb[0] & ~busy", "wdata[0] & wstrb[0]"),
         ("interrupt_on & |pending", "|pending"),
+        ("wdata[0] & wstrb[0] & busy", "wdata[0] & wstrb[0]"),
+    ],
+    "falcon_sign": [
+        ("go | waiting", "go"),
+        ("state == WALK & abort & mover_idle", "1'b0"),
+        ("state == WALK & abort & mover_idle", "state == WALK & abort"),
     ],
 }
 """Original and mutated expressions, by module."""
 
 BENCHES = {
     "issue": (STEPS, SAMPLER), "datapath": (STEPS, SAMPLER, SIGN, PROTOCOL),
-    "sequencer": (SAMPLER, SIGN, PROTOCOL), "draws": (SAMPLER, SIGN, PROTOCOL),
-    "chacha": (SIGN, PROTOCOL), "mover": (PROTOCOL,), "control": (PROTOCOL,),
+    "sequencer": (SAMPLER, SIGN, PROTOCOL, RESETS), "draws": (SAMPLER, SIGN, PROTOCOL),
+    "chacha": (SIGN, PROTOCOL), "mover": (PROTOCOL, RESETS), "control": (PROTOCOL, RESETS),
+    "falcon_sign": (PROTOCOL, RESETS),
 }  # fmt: skip
 """Benches that can detect mutants of a module, the fastest first; units have separate benches."""
 
@@ -169,6 +178,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
         SAMPLER: [rtl / "sampler", "1000", vectors / "samplerz_512.txt"],
         SIGN: [rtl / "sign", "1", *recorded],
         PROTOCOL: [rtl / "protocol", *recorded, "quick"],
+        RESETS: [rtl / "resets", "12", *recorded],
     }
     cases = {"fp_divide": "20000"}
     for unit in UNITS:

@@ -2,7 +2,8 @@
 #   make rtl         the engine as a shared library, for FalconSigner(512, "simboard", core="rtl")
 #   make rtl-test    every check of the netlist, 100 known answers of each degree (up to 12 minutes)
 #   make rtl-quick   a part of that, in a minute
-#   make mutants     mutation tests: a bench must detect each of 64 changes of the netlist
+#   make resets      1,000 resets at random cycles, aborts, random power-on state (12 minutes)
+#   make mutants     mutation tests: a bench must detect each of 70 changes of the netlist
 #   make leaks       10^4 signatures with two keys: a t-test on the cycles (half an hour)
 #   make proofs      prove properties of queue, registers and bus with yosys (rtl/synthesis)
 #   make figures     cycles, cells and a routed clock, into data/falcon/rtl.json
@@ -23,7 +24,7 @@ RTL_FLAGS  := -std=c++17 -fPIC -ffp-contract=off -Wno-unknown-pragmas -Wno-unuse
 # Optimising the code that runs once (OPT_SLOW) would take half of the compile time.
 RTL_LEVEL  := -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O0
 RTL_ASSERT ?= --assert
-RTL_MODEL   = $(VERILATOR) --cc --build -O3 --x-assign fast --x-initial fast $(RTL_LEVEL) -Wno-WIDTH
+RTL_MODEL   = $(VERILATOR) --cc --build -O3 --x-assign fast --x-initial unique $(RTL_LEVEL) -Wno-WIDTH
 VERILATE    = $(RTL_MODEL) $(RTL_ASSERT) -Wno-SYMRSVDWORD -I$(RTL_CORE) -I$(RTL_ROM) \
               -GROM='"$(RTL_ROM)/"'
 RTL_SOURCES = $(wildcard $(RTL_CORE)/*.sv)
@@ -34,9 +35,10 @@ RTL_CASES    ?= 10000000
 RTL_DIVIDES  ?= 1000000
 RTL_RUNS     ?= 20
 RTL_ATTEMPTS ?= 20
+RTL_RESETS   ?= 40
 RTL_PROCESSES ?= 2
 
-.PHONY: rtl rtl-rom rtl-test rtl-quick rtl-lint mutants leaks proofs figures
+.PHONY: rtl rtl-rom rtl-test rtl-quick rtl-lint resets mutants leaks proofs figures
 rtl: $(RTL)/libfalcon_rtl.so
 rtl-rom: $(RTL_ROM)/program.hex
 
@@ -87,13 +89,15 @@ rtl-lint: $(RTL_ROM)/program.hex
 
 # Every check is a separate target, so that they run in parallel.
 RTL_RECORDED := $(VECTORS)/sign_512.bin $(VECTORS)/sign_1024.bin
-RTL_CHECKS := check-answers-1024 check-answers-512 check-protocol check-steps check-sampler \
+RTL_CHECKS := check-answers-1024 check-answers-512 check-resets check-protocol check-steps check-sampler \
 	check-sign $(RTL_UNITS:%=check-%) rtl-lint
 .PHONY: $(RTL_CHECKS)
 check-answers-1024 check-answers-512: check-answers-%: $(RTL)/libfalcon_rtl.so
 	cd .. && $(PYTHON) -m hls_kernels.rtl.known_answers $< --degree $*
 check-protocol: $(RTL)/protocol
 	$< $(RTL_RECORDED)
+check-resets: $(RTL)/resets
+	$< $(RTL_RESETS) $(RTL_RECORDED)
 check-steps: $(RTL)/steps
 	$< $(RTL_RUNS)
 check-sampler: $(RTL)/sampler
@@ -107,6 +111,9 @@ $(filter-out check-fp_divide,$(RTL_UNITS:%=check-%)): check-%: $(RTL)/units/%
 
 rtl-test:
 	@$(MAKE) --no-print-directory -j$(RTL_PROCESSES) --output-sync=target $(RTL_CHECKS)
+
+resets: $(RTL)/resets
+	$< 1000 $(RTL_RECORDED)
 
 # Takes minutes on one processor, because all mutants are in one build.
 mutants:
@@ -124,7 +131,8 @@ figures: rtl
 	$(MAKE) BUILD=$(BUILD)/only_512 RTL_LOGN=9 rtl
 	cd .. && $(PYTHON) -m hls_kernels.rtl.figures cycles cells clock
 
-rtl-quick: $(RTL)/steps $(RTL)/sampler $(RTL)/sign rtl
+rtl-quick: $(RTL)/steps $(RTL)/sampler $(RTL)/sign $(RTL)/resets rtl
 	$(RTL)/steps 1
 	$(RTL)/sampler 1000 $(VECTORS)/samplerz_512.txt
 	$(RTL)/sign 1 $(RTL_RECORDED)
+	$(RTL)/resets 4 $(RTL_RECORDED)

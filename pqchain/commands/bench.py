@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pqchain.commands import console
+from pqchain.commands import console, options
 from pqchain.errors import UsageError
 
 
@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "--samples needs --output FILE.csv; the samples go to FILE-samples.csv"
             )
         # Output files are checked before the measurement, which may take minutes.
-        samples_output = console.table_path(output.with_name(f"{output.stem}-samples.csv"))
+        samples_output = options.table_path(output.with_name(f"{output.stem}-samples.csv"))
     measurements = operations.measure(
         names,
         arguments.operation,

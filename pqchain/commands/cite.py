@@ -16,4 +16,4 @@ def run(arguments: argparse.Namespace) -> int:
         citation.bibtex(entry) if arguments.bibtex else citation.sentence(entry)
         for entry in entries
     )
-    return console.show(arguments, entries, text)
+    return console.show(arguments, entries, text, verbatim=arguments.bibtex)

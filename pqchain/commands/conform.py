@@ -128,7 +128,9 @@ def show_mutants(arguments: argparse.Namespace) -> int:
         sources[Path(path).stem] = tuple(
             vector for vector in formats.read(Path(path)) if vector.algorithm in names
         )
-    frame = mutants.caught(sources, progress=console.is_interactive())
+    frame = mutants.caught(
+        sources, progress=console.is_interactive(), scheduler=arguments.scheduler
+    )
     frame.attrs["provenance"] = machine.provenance()
     console.save(frame, arguments.output)
     survivors = mutants.survivors(frame)

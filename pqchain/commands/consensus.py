@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms, checks
-from pqchain.commands import console, values
+from pqchain.commands import console, options, values
+from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import Network, named
-from pqchain.consensus.scenario import MAX_NODES, Faults, Layout, Scenario
+from pqchain.consensus.scenario import MAX_NODES, Layout, Scenario
 from pqchain.errors import DataError, Unsupported, UsageError
 from pqchain.figures import Kind
 from pqchain.results import outputs
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from pqchain.costs import CostTable
     from pqchain.delegates.service_times import Computer
+    from pqchain.wire.drivers.cluster import Cluster
     from pqchain.wire.drivers.fork_server import ForkServer
 
 _DEFAULTS = {row.name: row.default for row in fields(Scenario)}
@@ -33,7 +35,7 @@ MANY_BLOCKS = 20_000
 
 def _fault_help(fault: Field[Any], meaning: checks.Meaning) -> str:
     metavar = "RANKS" if checks.value_type(fault) is tuple else "N"
-    return f"  {f'{fault.name}={metavar}':<22}{console.field_help(meaning, fault.default)}"
+    return f"  {f'{fault.name}={metavar}':<22}{options.field_help(meaning, fault.default)}"
 
 
 FAULTS = "\n".join(_fault_help(*fault) for fault in checks.meanings(Faults).values())
@@ -44,16 +46,19 @@ def run(arguments: argparse.Namespace) -> int:
     """Run every combination of the options, and show the results."""
     _check_names(arguments)
     # Imported after _check_names, which reports wrong names before these slower imports.
-    from pqchain import consensus, machine
-    from pqchain.consensus import model, sweeps, tables
+    from pqchain import consensus, machine, scheduler
+    from pqchain.consensus import model, tables
     from pqchain.consensus.engines import simulate
 
     scenarios = _scenarios(arguments)
     if arguments.mode != "model":
-        return _run_delegates(arguments, scenarios)
-    for option in ("transport", "log"):
+        # Raises UsageError for options that need another mode, before slow imports.
+        cluster = values.cluster(arguments, arguments.mode)
+        return _run_delegates(arguments, scenarios, cluster)
+    for option in ("transport", "log", "nodes_per_worker", "first_port"):
         if getattr(arguments, option) is not None:
-            raise UsageError(f"--{option} needs executed delegates; add --mode virtual")
+            name = option.replace("_", "-")
+            raise UsageError(f"--{name} needs executed delegates; add --mode virtual")
     if len(scenarios) == 1 and arguments.engine == "simpy":
         # Among several scenarios an unsupported one becomes a row; alone it is wrong use.
         simulate.check(model.single_view(scenarios[0]))
@@ -62,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.print_stderr(f"Running {blocks} blocks; results are shown at the end ...")
     if arguments.scheduler is not None:
         console.print_stderr(
-            f"Waiting up to {sweeps.SCHEDULER_SECONDS} s for the Dask scheduler at "
+            f"Waiting up to {scheduler.CONNECT_SECONDS} s for the Dask scheduler at "
             f"{arguments.scheduler} ..."
         )
     runs = consensus.sweep(
@@ -102,14 +107,16 @@ def _wants_all(arguments: argparse.Namespace) -> bool:
     return [name.casefold() for name in arguments.algorithm or ()] == ["all"]
 
 
-def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> int:
+def _run_delegates(
+    arguments: argparse.Namespace, scenarios: list[Scenario], cluster: Cluster | None
+) -> int:
     from tqdm import tqdm
 
     from pqchain import consensus, machine
     from pqchain.consensus import tables
     from pqchain.delegates import modes
 
-    for option in ("workers", "scheduler", "store"):
+    for option in ("workers", "store"):
         if getattr(arguments, option) is not None:
             raise UsageError(f"--{option} needs --mode model; delegates run one after the other")
     for scenario in scenarios:
@@ -126,12 +133,16 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
         bar = tqdm(scenarios, disable=not console.is_interactive(), unit="run")
         for number, scenario in enumerate(bar):
             log = arguments.log and arguments.log / f"run-{number}"
-            runs.append(modes.run(scenario, **settings, log=log, fork_server=fork_server))
+            run = modes.run(
+                scenario, **settings, log=log, fork_server=fork_server, scheduler=cluster
+            )
+            runs.append(run)
         if loopback and (computer := _computer(arguments, scenarios, fork_server)):
             runs = list(map(computer.predicted, runs))
     frame = consensus.frame(runs)
     if arguments.output is not None:
-        console.save(frame, arguments.output, provenance=machine.provenance())
+        machines = {"cluster": runs[-1].cluster} if cluster else {}
+        console.save(frame, arguments.output, provenance=machine.provenance() | machines)
     data = {
         "kind": runs[0].kind,
         "mode": arguments.mode,
@@ -140,7 +151,12 @@ def _run_delegates(arguments: argparse.Namespace, scenarios: list[Scenario]) -> 
         "runs": console.records(frame),
     }
     ok = bool(frame["is_safe"].all() and frame["is_live"].all())
-    remarks = [_RUN_REMARKS[runs[0].kind].format(transport=runs[0].transport)]
+    if cluster is None:
+        remarks = [_RUN_REMARKS[runs[0].kind].format(transport=runs[0].transport)]
+    else:
+        data["cluster"] = runs[-1].cluster
+        remarks = [_CLUSTER_REMARK.format(transport=runs[0].transport)]
+        remarks += values.cluster_remarks(runs[-1].cluster)
     remarks += _user_remarks(frame, scenarios[0].costs)
     # NaN differs from itself: without a prediction there is no remark.
     if (worst := frame["prediction_error_percent"].abs().max()) == worst:
@@ -189,9 +205,15 @@ _RUN_REMARKS: dict[str, str] = {
 }
 
 
+_CLUSTER_REMARK = (
+    "Measured on the machines of a cluster over {transport}: every signature was made and "
+    "verified; --costs and --network have no effect."
+)
+
+
 def _scenarios(arguments: argparse.Namespace) -> list[Scenario]:
     names = ["all"] if _wants_all(arguments) else console.algorithm_names(arguments, ["Falcon-512"])
-    link = console.changed_fields(arguments, Network)
+    link = options.changed_fields(arguments, Network)
     networks = [named(name, **link) for name in arguments.network or ["paper-serial"]]
     sizes = _sizes(arguments)
     seeds = values.integers(arguments.seeds, "--seeds")
@@ -261,7 +283,7 @@ def _sizes(arguments: argparse.Namespace) -> list[tuple[int, int]]:
 
 
 def _changes(arguments: argparse.Namespace) -> dict[str, Any]:
-    changes = console.changed_fields(arguments, Scenario)
+    changes = options.changed_fields(arguments, Scenario)
     rule = changes.get("proposal", _DEFAULTS["proposal"])
     if changes.get("round_seconds") and rule != "luck":
         raise UsageError(

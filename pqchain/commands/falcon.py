@@ -222,8 +222,11 @@ def _engine_times(frames: dict[str, pd.DataFrame]) -> Table:
     return Table(columns=columns, rows=rows)
 
 
-_CELLS = ("lut", "lutram", "shift_register", "flip_flop", "dsp", "block_ram_36k", "block_ram_18k")
-_PRINTED_CELLS = {"lookup_tables": "lut", "flip_flops": "flip_flop", "dsp_blocks": "dsp"}
+_CELLS = (
+    "lut", "lutram", "shift_register", "lut_total", "flip_flop", "dsp", "block_ram_36k",
+    "block_ram_18k",
+)  # fmt: skip
+_PRINTED_CELLS = {"lookup_tables": "lut_total", "flip_flops": "flip_flop", "dsp_blocks": "dsp"}
 _ENGINE = "design_hierarchy"  # name of the module that contains the complete engine
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from pqchain.commands import console, values
+from pqchain.commands import console, options, values
 from pqchain.errors import UsageError
 from pqchain.reencode.scenario import Scenario
 
@@ -14,11 +14,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Replay a repair by each transport variant on each kind of link; show a table and plot it."""
     from pqchain.reencode import sweeps, tables
 
-    base = replace(sweeps.SMALL, **console.changed_fields(arguments, Scenario))
+    base = replace(sweeps.SMALL, **options.changed_fields(arguments, Scenario))
     # The sweep varies rate, delay and loss, which loopback cannot.
-    if base.mode == "loopback":
-        raise UsageError("--mode must be virtual or netns, whose links are shaped; got loopback")
-    ways = [values.canonical_case(name, sweeps.WAYS) for name in console.name_list(arguments.ways)]
+    if base.mode not in ("virtual", "netns"):
+        raise UsageError(
+            f"--mode must be virtual or netns, whose links are shaped; got {base.mode}"
+        )
+    ways = [values.canonical_case(name, sweeps.WAYS) for name in options.name_list(arguments.ways)]
     frame = sweeps.sweep(
         base,
         bits_per_second=_numbers("--bits-per-second", arguments.rates),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
@@ -12,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Any
 
-from pqchain.commands import console
+from pqchain.commands import completion, console, options
 from pqchain.errors import PqchainError, UnknownName, UsageError
 from pqchain.installation import HOME, VERSION, missing, read_toml
 
@@ -29,6 +28,8 @@ _INTERRUPTED = 128 + signal.SIGINT  # exit code after Ctrl-C, as in shells
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 success, 1 a check failed, 2 invalid use."""
+    if os.environ.get(completion.VARIABLE):
+        completion.answer(parser, COMMANDS)
     if threading.current_thread() is not threading.main_thread():
         return _run(argv)  # Python handles signals in the main thread only
     received: list[int] = []
@@ -54,23 +55,23 @@ def content(name: str) -> dict[str, Any]:
     return read_toml(HOME / "commands" / f"{name}.toml")
 
 
-def parser(command: str = "") -> argparse.ArgumentParser:
+def parser(command: str = "") -> options.Parser:
     """Return the parser of one command with its options, or of all commands without options."""
     texts = content(_MAIN)
-    root = console.Parser(
+    root = options.Parser(
         prog="pqchain",
         description=texts["description"],
         epilog=texts["epilog"],
-        formatter_class=console.FORMATTER,
+        formatter_class=options.Formatter,
     )
     root.add_argument("--version", action="version", version=f"pqchain {VERSION}")
     subparsers = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
     # With a command, neither modules nor files of the others are read: help stays fast.
     for name in [command] if command else COMMANDS:
         texts = content(name)
-        added = console.add_command(subparsers, name, texts["summary"])
+        added = options.add_command(subparsers, name, texts["summary"])
         if command:
-            console.configure(added, import_module(f"pqchain.commands.{name}"), texts)
+            options.configure(added, import_module(f"pqchain.commands.{name}"), texts)
     return root
 
 

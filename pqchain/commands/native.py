@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _check(arguments)
     if arguments.example:
         example = (FOLDER / "example.c").read_text(encoding="utf-8").rstrip()
-        return console.show(arguments, {"example": example}, example)
+        return console.show(arguments, {"example": example}, example, verbatim=True)
     commands = [
         "pqchain native --example > mine.c",
         build_command("mine.c", "libmine.so"),
@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         "pqchain bench --scheme ./libmine.so",
     ]
     data = {"folder": str(FOLDER), "commands": commands}
-    return console.show(arguments, data, "\n".join(commands))
+    return console.show(arguments, data, "\n".join(commands), verbatim=True)
 
 
 def build_command(source: str, library: str) -> str:

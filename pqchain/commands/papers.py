@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             verdicts = console.records(findings.judged(registry.get(paper.key)))
             return console.show(arguments, verdicts)
-        return console.show(arguments, None, findings.page(paper.key).rstrip())
+        return console.show(arguments, None, findings.page(paper.key).rstrip(), verbatim=True)
     if arguments.table is None:
         data = {"key": paper.key, **asdict(paper)}
         # The folder depends on the installation.

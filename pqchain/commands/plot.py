@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from pqchain import algorithms
-from pqchain.commands import console
+from pqchain.commands import console, options
 from pqchain.errors import DataError, UsageError
 from pqchain.render.table import Table
 
@@ -24,11 +24,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"{arguments.file} does not exist; name a table saved by pqchain")
     from pqchain import plots
 
-    kind: str = arguments.kind
+    kind: str = arguments.kind.replace("-", "_")
     # Plot modules load at first use, so an unknown kind is rejected quickly.
     draw = plots.find(kind)
-    output = arguments.output or console.plot_path(f"{kind}.svg")
-    source = _algorithms(arguments) if kind == "sizes" else _frame(arguments)
+    output = arguments.output or options.plot_path(f"{kind}.svg")
+    sources = {"sizes": _algorithms, "cost_on_chains": _cost_on_chains}
+    source = sources.get(kind, _frame)(arguments)
     with plots.style("paper", width=arguments.width) if arguments.width else nullcontext():
         axes = draw(source, *_plot_arguments(kind, draw, arguments.quantity))
         size = console.save_plot(axes, output)
@@ -69,6 +70,22 @@ def _algorithms(arguments: argparse.Namespace) -> list[str] | None:
     if arguments.algorithm is None and arguments.file is not None:
         return [*dict.fromkeys(_frame(arguments)["algorithm"])]
     return console.algorithm_names(arguments) or None
+
+
+def _cost_on_chains(arguments: argparse.Namespace) -> pd.DataFrame:
+    """Return the frame of a file, or one computed from the measurements that are in the file.
+
+    Without a file, from the reference measurements.
+    """
+    from pqchain import costs, results, study
+    from pqchain.bench import stored
+
+    frame = stored.load() if arguments.file is None else results.load(arguments.file)
+    if results.contract_of(frame).name == "cost-on-chains":
+        return _frame(arguments)
+    table = costs.from_frame(frame)
+    names = console.algorithm_names(arguments)
+    return study.cost_on_chains(table, names) if names else study.cost_on_chains(table)
 
 
 def _frame(arguments: argparse.Namespace) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pqchain import checks
-from pqchain.commands import console, values
+from pqchain.commands import console, options, values
 from pqchain.errors import UsageError
 from pqchain.figures import BYTES, SECONDS
 from pqchain.reencode import scenario
@@ -28,6 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = (values.canonical_case(name, choices) for name in arguments.streams or ())
     streams = list(dict.fromkeys(names))
     chosen = _scenario(arguments, streams)
+    cluster = values.cluster(arguments, chosen.mode)
     _make_folder("--store", arguments.store, chosen, needs=["virtual"])
     _make_folder("--log", arguments.log, chosen, needs=registry.names(writes_qlog=True))
     reason = replays.unavailable_reason(chosen)
@@ -47,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
             progress=console.is_interactive(),
             store=arguments.store,
             log=arguments.log,
+            scheduler=cluster,
         ).frame
     provenance = frame.attrs.get("provenance", {})
     console.save(frame, arguments.output)
@@ -66,6 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
     facts = {name: provenance.get(name) for name in ("run", "modelled")}
     remarks += [f"{name.capitalize()}: {fact}." for name, fact in facts.items() if fact]
+    remarks += values.cluster_remarks(provenance.get("cluster", {}))
     return console.show(arguments, data, *shown_tables, remarks=remarks)
 
 
@@ -73,7 +76,7 @@ def _make_folder(option: str, folder: Path | None, chosen: Scenario, *, needs: l
     """Create the folder up front (fail fast). Raises UsageError."""
     if folder is None:
         return
-    if not {chosen.mode, chosen.transport} & set(needs):
+    if not {chosen.mode, chosen.transport} & set(needs) or chosen.mode == "cluster":
         raise UsageError(
             f"{option} works with {' and '.join(needs)} only, this run is {chosen.mode} over "
             f"{chosen.transport}; leave it out"
@@ -82,7 +85,7 @@ def _make_folder(option: str, folder: Path | None, chosen: Scenario, *, needs: l
 
 
 def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
-    changes = console.changed_fields(arguments, Scenario)
+    changes = options.changed_fields(arguments, Scenario)
     if "transport" in changes and not registry.get(changes["transport"]).virtual:
         # A transport without virtual time needs sockets.
         changes.setdefault("mode", "loopback")
@@ -95,8 +98,8 @@ def _scenario(arguments: argparse.Namespace, streams: list[str]) -> Scenario:
     # Every kind of streams is validated before the first run.
     for kind in streams:
         replace(chosen, streams=kind)
-    link = console.changed_fields(arguments, Link)
-    compute = console.changed_fields(arguments, Compute)
+    link = options.changed_fields(arguments, Link)
+    compute = options.changed_fields(arguments, Compute)
     _check_mode(chosen, link, "virtual", "netns")
     _check_mode(chosen, compute, "virtual")
     return replace(

@@ -28,7 +28,9 @@ def run(arguments: argparse.Namespace) -> int:
         # Raises UnknownName for an unknown study, before the slower imports.
         text = ready(arguments.study)
         if arguments.show:
-            return console.show(arguments, {"study": arguments.study, "toml": text}, text)
+            return console.show(
+                arguments, {"study": arguments.study, "toml": text}, text, verbatim=True
+            )
     from pqchain import results
     from pqchain import study as studies
     from pqchain.study import page, sensitivity
@@ -62,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         draws=arguments.draws,
         preset=arguments.preset,
         progress=console.is_interactive(),
+        scheduler=arguments.scheduler,
     )
     costs = {"costs": findings.costs.source}
     if arguments.output is not None:
@@ -76,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         "figures": console.records(findings.frame),
     }
     # The page takes much longer, because its sensitivity evaluates the model many times.
-    console.show(arguments, data, *texts.parts(findings))
+    console.show(arguments, data, *texts.parts(findings, arguments.all))
     if arguments.page is not None:
         studies.write(studies.analyse(findings, output=figure), arguments.page)
         console.print_stderr(f"Saved: {arguments.page}")
@@ -117,7 +120,7 @@ def _with_schemes(plan: Plan, names: list[str]) -> Plan:
 
 
 def _changed(plan: Plan, changes: list[str]) -> Plan:
-    from pqchain.study.inputs import INPUTS, NAMES, check_name
+    from pqchain.study.inputs import BY_SCHEME, INPUTS, NAMES, check_name
 
     settings: dict[str, Any] = {}
     problems: list[str] = []
@@ -126,6 +129,8 @@ def _changed(plan: Plan, changes: list[str]) -> Plan:
         if not sign:
             problems.append(f"--set must be INPUT=VALUE, such as nodes=1024; got {change}")
             continue
+        # gas_prices.ML-DSA-44=4500 sets the value of one scheme.
+        name, _, scheme = name.partition(".")
         name = values.canonical_case(name, NAMES)
         try:
             check_name(name)
@@ -133,7 +138,10 @@ def _changed(plan: Plan, changes: list[str]) -> Plan:
             problems.append(str(error))
             continue
         types = INPUTS[name].types if name in INPUTS else ()
-        if types or name == "law":
+        if name in BY_SCHEME and scheme:
+            by_scheme = settings.get(name, getattr(plan, name))
+            settings[name] = {**by_scheme, scheme: _value(text, (float,))}
+        elif types or name == "law":
             settings[name] = _value(text, types) if types else text.casefold()
         elif name == "algorithms":
             settings[name] = tuple(filter(None, map(str.strip, text.split(","))))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import argparse
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from pqchain import checks
 from pqchain.errors import UsageError
+from pqchain.figures import SECONDS
+
+if TYPE_CHECKING:
+    from pqchain.wire.drivers.cluster import Cluster
 
 MAX_VALUES = 100_000  # maximum number of values of a list option
 
@@ -62,3 +67,41 @@ def field_values(cls: type, entries: Iterable[str], option: str) -> dict[str, An
             expected = "a whole number" if kind is int else "a number"
             raise UsageError(f"{option} {name} must be {expected}; got {text!r}") from None
     return values
+
+
+def cluster(arguments: argparse.Namespace, mode: str) -> Cluster | None:
+    """Return the cluster that --scheduler names; None in other modes than "cluster".
+
+    Raises UsageError for a missing option, and for options that need mode "cluster".
+    """
+    from pqchain.wire.drivers.cluster import Cluster
+
+    names = ("scheduler", "nodes_per_worker", "first_port")
+    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    if mode == "cluster":
+        return Cluster(**given) if "scheduler" in given else Cluster.of(None)
+    for name, value in given.items():
+        raise UsageError(
+            f"--{name.replace('_', '-')} {value} needs --mode cluster; got --mode {mode}"
+        )
+    return None
+
+
+def cluster_remarks(facts: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence on the machines of a run on a cluster, and on their clocks and links."""
+    if not facts:
+        return
+    workers, computers = (
+        f"{facts[name]} {name[: len(name) - (facts[name] == 1)]}"
+        for name in ("workers", "computers")
+    )
+    yield f"Nodes ran on {workers} of {computers}."
+    if facts["links"]:
+        trips = [link["round_trip_seconds"] for link in facts["links"]]
+        rates = [link["bits_per_second"] for link in facts["links"] if link["bits_per_second"]]
+        rate = f", 1 MiB over TCP at {min(rates) / 1e6:.0f} Mbit/s or more" if rates else ""
+        yield (
+            f"Between them: round trips of {SECONDS.text(min(trips))} to "
+            f"{SECONDS.text(max(trips))}{rate}; times of two machines are compared with an error "
+            f"of at most {SECONDS.text(facts['clock_error_seconds'])}."
+        )

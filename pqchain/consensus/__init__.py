@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 from pqchain.installation import lazy_exports
 
 if TYPE_CHECKING:
+    from pqchain.consensus.faults import Faults
     from pqchain.consensus.model import run
     from pqchain.consensus.network import Network, SerialLaw, named
     from pqchain.consensus.runs import Run, frame, over_seeds
-    from pqchain.consensus.scenario import Faults, Layout, Scenario
+    from pqchain.consensus.scenario import Layout, Scenario
     from pqchain.consensus.sweeps import grid, sweep
 
 __all__ = [
@@ -30,10 +31,11 @@ __all__ = [
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
+        "faults": "Faults",
         "model": "run",
         "network": "Network SerialLaw named",
         "runs": "Run frame over_seeds",
-        "scenario": "Faults Layout Scenario",
+        "scenario": "Layout Scenario",
         "sweeps": "grid sweep",
     },
 )

@@ -151,6 +151,9 @@ class ViewBuilder:
         self.region_of = self._regions(nodes)
         self.side_of: Flags = nodes < int(faults.partition_fraction * scenario.nodes)
         self.verify_ns = nanoseconds(scenario.cost.verify_seconds)
+        self.known_verify_ns = nanoseconds(scenario.cost.known_key_verify_seconds)
+        """Time to verify a signature of a delegate, whose public key every other one keeps
+        decoded."""
         self.sign_ns = nanoseconds(scenario.sign_seconds)
         law, costs = scenario.network.serial, scenario.cost
         size = costs.public_key_bytes + costs.signature_bytes
@@ -215,12 +218,16 @@ class ViewBuilder:
         willing = self.alive & ~self.equivocates & ((locks >= NEVER) | (locks == values))
         block_sign_ns = self.sign_ns if scenario.signed_blocks else 0
         # Threads verify signatures in parallel; the division is rounded up.
-        block_ns = -(-block.transactions * self.verify_ns // scenario.verification_threads)
-        block_ns += self.verify_ns if scenario.signed_blocks else 0
+        signatures_ns = block.transactions * self.verify_ns
+        carried_bytes = self.parent_certificate_bytes(block.height)
+        if carried_bytes and scenario.signed_votes:
+            signatures_ns += scenario.quorum * self.known_verify_ns
+        block_ns = -(-signatures_ns // scenario.verification_threads)
+        block_ns += self.known_verify_ns if scenario.signed_blocks else 0
         if scenario.proposal == "luck":
             block_ns += nanoseconds(scenario.attestation_verify_seconds)
         block_ns += block.transactions * self.transaction_ns
-        vote_ns, sign_ns = (self.verify_ns, self.sign_ns) if scenario.signed_votes else (0, 0)
+        vote_ns, sign_ns = (self.known_verify_ns, self.sign_ns) if scenario.signed_votes else (0, 0)
         # In all-to-all the messages are copies of the block, so the block's costs apply to them.
         if all_to_all:
             vote_ns, sign_ns = block_ns, block_sign_ns
@@ -237,7 +244,7 @@ class ViewBuilder:
             phases=scenario.phases,
             # All-to-all waits for the copies of all live delegates instead of two thirds.
             quorum=int(self.alive.sum()) if all_to_all else scenario.quorum,
-            link_times=self.link_times(block.size_bytes),
+            link_times=self.link_times(block.size_bytes + carried_bytes),
             disturbance=self.disturbance(block.height * scenario.max_views + attempt),
             # A block that does not verify is not forwarded: its verification never ends.
             overlay=self.overlay(block_ns if values[proposer] != NO_BLOCK else NEVER),
@@ -251,7 +258,22 @@ class ViewBuilder:
             vote_ns=vote_ns * self.slowness,
             sign_ns=sign_ns * self.slowness,
             side=self.side_of[self.nodes],
+            certificate_bits=self.certificate_bits,
         )
+
+    @property
+    def certificate_bits(self) -> int:
+        """Bits of the message with a quorum's signatures; 0 unless it is broadcast."""
+        scenario = self.scenario
+        if scenario.certificates != "broadcast":
+            return 0
+        return scenario.network.bits(lengths.VOTE_BYTES + scenario.certificate_bytes)
+
+    def parent_certificate_bytes(self, height: int) -> int:
+        """Return the bytes of the certificate that a block contains; 0 without one."""
+        # The first block has no parent for which delegates have voted.
+        is_carried = self.scenario.certificates == "next-block" and height > 0
+        return self.scenario.certificate_bytes if is_carried else 0
 
     def _values(self, attempt: int, proposer: int, locks: Array) -> Array:
         """Return the identifying number of the block that the proposer sends to each delegate."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypedDict
 
 if TYPE_CHECKING:
+    from pqchain.consensus.faults import Faults
     from pqchain.consensus.network import Network
-    from pqchain.consensus.scenario import Exchange, Faults, Layout, Proposal, Voting
+    from pqchain.consensus.scenario import Certificates, Exchange, Layout, Proposal, Voting
     from pqchain.costs import CostTable
 
 
@@ -31,6 +32,8 @@ class ScenarioChanges(TypedDict, total=False):
     signed_blocks: bool
     signed_votes: bool
     verification_threads: int
+    certificates: Certificates
+    pipelined: bool
     blocks: int
     view_timeout_seconds: float | None
     max_views: int

@@ -19,6 +19,16 @@ HASH_BYTES = 32
 VOTE_BYTES = MESSAGE_HEADER_BYTES + HASH_BYTES
 """Length of a vote without its signature."""
 
+
+def certificate_bytes(signature_bytes: int, count: int) -> int:
+    """Return the length of a certificate, a list of `count` votes without the block's hash.
+
+    It has the view (2 bytes) and the number of votes (2), then for each the rank of the voter (3),
+    the length of its signature (2) and a field of `signature_bytes`.
+    """
+    return 4 + count * (5 + signature_bytes)
+
+
 _FILE = installation.read_toml(installation.data("consensus") / "lengths.toml")
 
 LENGTHS = {name: dict(enumerate(row["counts"], row["first"])) for name, row in _FILE.items()}

@@ -3,19 +3,21 @@
 Views follow each other as in Tendermint without its gossip: a delegate that has received a quorum
 of votes for a block is locked on it. It votes for no other block until it receives a quorum for
 that one, and it proposes the locked block. With one phase of votes the vote itself locks; without
-phases there are no locks.
+phases there are no locks. In a pipeline heights overlap; it has no views and no locks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal, get_args
 
 import numpy as np
 from tqdm import tqdm
 
 from pqchain.consensus.builder import Block, Load, ViewBuilder
-from pqchain.consensus.engines import fast
-from pqchain.consensus.runs import Height, Run, modelled_height
+from pqchain.consensus.engines import fast, uplink
+from pqchain.consensus.engines.compiled import HAS_NUMBA
+from pqchain.consensus.runs import Height, Run, modelled_height, pipelined_height
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER, Array, Outcome, View
 from pqchain.errors import UnknownName
@@ -39,6 +41,8 @@ def run(
     if engine not in ENGINES:
         raise UnknownName("engine", engine, ENGINES, "pqchain.consensus.run.")
     builder, load = ViewBuilder(scenario), load or Load(scenario)
+    if scenario.pipelined:
+        return Run(scenario=scenario, heights=tuple(_pipeline(builder, load, engine)))
     now = 0
     heights: list[Height] = []
     for number in tqdm(range(scenario.blocks), disable=not progress, unit="block"):
@@ -92,6 +96,34 @@ def _height(builder: ViewBuilder, block: Block, engine: Engine) -> Height:
     return modelled_height(
         block, outcomes, final_ns=final, honest=builder.honest, blocks=blocks, rivals=rivals
     )
+
+
+def _pipeline(builder: ViewBuilder, load: Load, engine: Engine) -> Iterator[Height]:
+    """Simulate all heights, each of which starts at a quorum of votes for the one before."""
+    scenario = builder.scenario
+    locks = np.full(scenario.delegate_count, NEVER, dtype=np.int64)
+    blocks, views = [], []
+    for number in range(scenario.blocks):
+        block = load.take(number, now=0)
+        assert block is not None  # blocks are always full in a pipeline
+        blocks.append(block)
+        proposer = int(builder.order(number)[0])
+        views.append(builder.view(block, 0, proposer=proposer, now=0, locks=locks))
+    for block, view, (started_ns, outcome) in zip(
+        blocks, views, _chain(views, engine), strict=True
+    ):
+        values = {int(value) for value in np.unique(view.values)}
+        yield pipelined_height(
+            block, outcome, started_ns=started_ns, honest=builder.honest, blocks=values
+        )
+
+
+def _chain(views: list[View], engine: Engine) -> list[tuple[int, Outcome]]:
+    if engine == "simpy":
+        from pqchain.consensus.engines import simulate_uplink
+
+        return simulate_uplink.play(views)
+    return uplink.play(views, use_numba=HAS_NUMBA and engine == "fast")
 
 
 def _play(view: View, engine: Engine) -> Outcome:

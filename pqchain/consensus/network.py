@@ -5,6 +5,7 @@ csma          one shared channel, N * (N - 1) grants: latency ~ N^2, half as man
 star          a hub; the sender's uplink and the receiver's downlink are the bottleneck: ~ N
 mesh          a link for every pair: constant
 regions       six regions of the world, uplinks shared among receivers: a constant plus ~ N
+uplink        one rate per node each way, shared fairly by all messages under way: ~ N
 gossip        every node forwards the block to k peers, never to itself: ~ log N
 host          one computer runs all delegates, P processors do all their work: ~ N^2 / P
 
@@ -24,7 +25,7 @@ from pqchain import checks, installation
 from pqchain.checks import number, one_of
 from pqchain.errors import UnknownName, UsageError
 
-Law = Literal["paper-serial", "csma", "star", "mesh", "regions", "gossip", "host"]
+Law = Literal["paper-serial", "csma", "star", "mesh", "regions", "uplink", "gossip", "host"]
 Array = npt.NDArray[np.int64]
 
 NAMES: tuple[Law, ...] = get_args(Law)
@@ -120,7 +121,7 @@ class Network:
     )
     """gossip: number of peers to which a node forwards a block: its successor and others that are
     drawn independently, so one may be drawn twice; every other node once if there are no more."""
-    world: bool = checks.field(False, help="gossip: nodes are in six regions of the world")
+    world: bool = checks.field(False, help="gossip, uplink: nodes are in six regions of the world")
     region_table: Literal["2026", "2019"] = checks.field(
         "2026",
         choices=tuple(REGIONS),
@@ -149,7 +150,7 @@ class Network:
     @property
     def is_regional(self) -> bool:
         """Whether nodes are distributed over the regions of the world."""
-        return self.law == "regions" or (self.law == "gossip" and self.world)
+        return self.law == "regions" or (self.law in ("uplink", "gossip") and self.world)
 
     @property
     def regions(self) -> list[dict[str, Any]]:
@@ -162,15 +163,19 @@ class Network:
         links = {"rate_bits_per_second", "latency_seconds"}
         return _PARAMETERS[self.law] - (links if self.is_regional else {"region_table"})
 
+    def bits(self, payload_bytes: int) -> int:
+        """Return the bits of a message on a link, headers included."""
+        packet, header = self.packet_bytes, self.header_bytes
+        if self.transport == "tcp":
+            packet, header = TCP_SEGMENT_BYTES, header + TCP_HEADER_BYTES
+        return 8 * (payload_bytes + math.ceil(payload_bytes / packet) * header)
+
     def send_ns(self, payload_bytes: int, rate: float | None = None) -> int:
         """Return how many nanoseconds a message occupies a link or the channel, at least 1.
 
         `rate`, in bits per second, replaces that of the network.
         """
-        packet, header = self.packet_bytes, self.header_bytes
-        if self.transport == "tcp":
-            packet, header = TCP_SEGMENT_BYTES, header + TCP_HEADER_BYTES
-        bits = 8 * (payload_bytes + math.ceil(payload_bytes / packet) * header)
+        bits = self.bits(payload_bytes)
         frames = math.ceil(payload_bytes / self.packet_bytes)
         gaps = frames * nanoseconds(self.gap_seconds) if self.law == "csma" else 0
         return max(1, math.ceil(bits * SECOND / (rate or self.rate_bits_per_second)) + gaps)
@@ -238,6 +243,12 @@ class LinkTimes:
     """Law "host": number of processors that delegates share; 0: every delegate has its own."""
     handling_ns: tuple[int, int, int] = (0, 0, 0)
     """Law "host" only: time that a message takes on its receiver's processor, by kind."""
+    uploads: tuple[int, ...] = ()
+    """Law "uplink": bits per second that a node of each region can send; empty for other laws."""
+    downloads: tuple[int, ...] = ()
+    """Law "uplink": bits per second that a node of each region can receive."""
+    bits: tuple[int, int, int] = (0, 0, 0)
+    """Law "uplink": bits of a message on a link, by kind."""
 
 
 def link_times(network: Network, message_bytes: tuple[int, int, int]) -> LinkTimes:
@@ -245,6 +256,7 @@ def link_times(network: Network, message_bytes: tuple[int, int, int]) -> LinkTim
     latency = nanoseconds(network.latency_seconds)
     if network.law == "host":
         return _host_link_times(network, message_bytes, latency)
+    block, vote, commit = message_bytes
     latencies = np.full((1, 1), latency, dtype=np.int64)
     upload: tuple[float, ...] = (network.rate_bits_per_second,)
     download = upload
@@ -258,7 +270,8 @@ def link_times(network: Network, message_bytes: tuple[int, int, int]) -> LinkTim
         for rates in (upload, download)
     )
     # A downlink slower than the uplink adds the difference; a faster one saves nothing.
-    delays = np.maximum(receive[:, None, :] - send[:, :, None], 0) + latencies
+    is_shared = network.law == "uplink"
+    delays = np.maximum(receive[:, None, :] - send[:, :, None], 0) * (not is_shared) + latencies
     # Over TCP a handshake precedes blocks, which are kind 0, and no other message.
     for rate, from_region, block_delays in zip(upload, latencies.tolist(), delays[0], strict=True):
         block_delays += [network.handshake_ns(rate, latency_ns) for latency_ns in from_region]
@@ -279,6 +292,9 @@ def link_times(network: Network, message_bytes: tuple[int, int, int]) -> LinkTim
         max_jitter_ns=(latencies * network.jitter_fraction).astype(np.int64),
         downlink_ns=downlink,
         downlink_latency_ns=latency if network.law == "star" else 0,
+        uploads=tuple(map(int, upload)) if is_shared else (),
+        downloads=tuple(map(int, download)) if is_shared else (),
+        bits=(network.bits(block), network.bits(vote), network.bits(commit)),
     )
 
 

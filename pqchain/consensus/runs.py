@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import pandas as pd
@@ -19,7 +19,7 @@ from pqchain.figures import Kind
 from pqchain.results import Contract
 from pqchain.statistics import half_width
 
-Mode = Literal["model", "virtual", "loopback", "netns"]
+Mode = Literal["model", "virtual", "loopback", "netns", "cluster"]
 
 MODES: tuple[Mode, ...] = get_args(Mode)
 """model: computed by `model.run`; the others are executed by `pqchain.delegates.run`."""
@@ -29,6 +29,7 @@ KINDS = {
     "virtual": Kind.REPLAYED,
     "loopback": Kind.MEASURED,
     "netns": Kind.MEASURED,
+    "cluster": Kind.MEASURED,
 }
 """Kind of the numbers of a run, by mode."""
 
@@ -149,6 +150,20 @@ def modelled_height(
     )
 
 
+def pipelined_height(
+    block: Block, outcome: Outcome, *, started_ns: int, honest: Any, blocks: set[int]
+) -> Height:
+    """Return the result of a height in a pipeline, whose block appeared when it was proposed."""
+    return modelled_height(
+        replace(block, starts_ns=started_ns, appeared_ns=float(started_ns)),
+        [outcome],
+        final_ns=outcome.final_ns,
+        honest=honest,
+        blocks=blocks,
+        rivals=0,
+    )
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Run(ArrayEqMixin):
     """Results of one scenario in any mode; all engines of the model return equal runs."""
@@ -171,6 +186,8 @@ class Run(ArrayEqMixin):
     """Latency of the same over plain, for a run over a transport in virtual time."""
     datagram_sha256: str = ""
     """Digest of all datagrams and their times, over native in virtual time."""
+    cluster: Mapping[str, Any] = field(default_factory=dict)
+    """Machines, clocks and links of a cluster, see `wire.drivers.cluster.run`; else empty."""
 
     @property
     def final(self) -> list[Height]:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pqchain import checks
 from pqchain.chain import encoding
-from pqchain.checks import both_or_neither, field, integer, one_of
-from pqchain.consensus import lengths
+from pqchain.checks import field, integer, one_of
+from pqchain.consensus import identifiers, lengths
+from pqchain.consensus.faults import NO_FAULTS, RANKS, Faults
 from pqchain.consensus.network import Network, named
 from pqchain.errors import UsageError
 
@@ -36,20 +35,21 @@ MAX_NODES = 2**22
 MAX_MESSAGES = 2**30
 """Maximum messages per block: all-to-all over 32,768 delegates."""
 
-_SLOW_FACTOR = 10
-"""Default factor on the computing times of slow delegates."""
+MAX_SHARED = 256
+"""Maximum number of delegates on the law "uplink", which follows every flow between two of them."""
+
+MAX_BITS = 2**32
+"""Maximum length of a message on the law "uplink", so that its engine's integers have 64 bits."""
 
 MAX_HOSTED = 256
 """Maximum number of delegates that share the processors of one computer."""
 
 Exchange = Literal["broadcast", "all-to-all"]
 Proposal = Literal["votes", "luck", "dpos"]
+Certificates = Literal["none", "broadcast", "next-block"]
 Voting = Literal["plurality", "approval", "weighted"]
 
 _PAPER_SERIAL = named("paper-serial")
-
-_RANKS = ("crashed", "slow", "invalid", "equivocating")
-"""Names of the faults that list ranks of delegates."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,62 +90,6 @@ class Layout:
     def block_overhead_bytes(self) -> int:
         """Return the size in bytes of an empty block."""
         return encoding.header_bytes() if self.header_bytes is None else self.header_bytes
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Faults:
-    """Faults of delegates and of the network. Delegates are given by rank (0: the most votes)."""
-
-    crashed: tuple[int, ...] = field((), help="delegates that have crashed; 0 has most votes")
-    slow: tuple[int, ...] = field((), help="delegates that compute slowly")
-    slow_factor: int = field(
-        _SLOW_FACTOR, help="how many times longer slow delegates compute", least=1, most=10**6
-    )
-    loss_probability: float = field(0.0, help="probability that a message is lost", most=1.0)
-    """Probability that a message is lost; it is not sent again."""
-    delay_probability: float = field(0.0, help="probability that a message is delayed", most=1.0)
-    delay_seconds: float = field(0.0, help="delay of a delayed message", most=1e6)
-    partition_fraction: float = field(
-        0.0, help="share of the nodes in one part of a partition", most=1.0
-    )
-    """Share of all nodes, the first ones, that is partitioned from the rest."""
-    heal_seconds: float = field(0.0, help="when the partition ends", most=1e6)
-    """When the partition ends; messages across it arrive no earlier."""
-    invalid: tuple[int, ...] = field((), help="delegates that propose invalid blocks")
-    equivocating: tuple[int, ...] = field((), help="delegates that propose two blocks")
-    """Delegates that propose two blocks and vote for whichever block the receiver has."""
-
-    def __post_init__(self) -> None:
-        for name in _RANKS:
-            ranks = getattr(self, name)
-            if not isinstance(ranks, tuple):
-                raise UsageError(f"faults.{name} must be a tuple of ranks; got {ranks!r}.")
-            for rank in ranks:
-                integer(f"faults.{name}", rank, least=0)
-            if len(set(ranks)) != len(ranks):
-                raise UsageError(f"faults.{name} must contain a rank only once; got {ranks!r}.")
-        checks.check_declared(self, prefix="faults.")
-        # One of such a pair without the other would have no effect.
-        for first, second in (
-            ("delay_probability", "delay_seconds"),
-            ("partition_fraction", "heal_seconds"),
-        ):
-            both_or_neither(
-                f"faults.{first}", getattr(self, first), f"faults.{second}", getattr(self, second)
-            )
-        if self.slow and self.slow_factor == 1:
-            raise UsageError("faults.slow_factor must be above 1 with slow delegates; got 1.")
-        if not self.slow and self.slow_factor != _SLOW_FACTOR:
-            raise UsageError(
-                f"faults.slow must not be empty with faults.slow_factor={self.slow_factor}; "
-                "got (). Give ranks, such as (0,)."
-            )
-
-    @property
-    def any(self) -> bool:
-        """Whether there are faults other than slow delegates."""
-        # Slow delegates alone cannot prevent finality, so they need no timeout.
-        return self != Faults(slow=self.slow, slow_factor=self.slow_factor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,13 +137,21 @@ class Scenario:
     """Whether signing and verifying the block itself takes time."""
     signed_votes: bool = True
     """Whether signing and verifying votes takes time."""
+    certificates: Certificates = field(  # noqa: RUF009
+        "none", help="what is sent of a quorum of votes", choices=get_args(Certificates)
+    )
+    """broadcast: a delegate with a quorum sends its signatures to all others, before its next vote.
+    next-block: a block contains the quorum of its parent, which its receivers verify."""
+    pipelined: bool = field(False, help="propose the next block at a quorum of votes")
+    """Whether the next proposer proposes as soon as it has a quorum of votes for the block before,
+    while the delegates still commit; otherwise a height starts when the one before is final."""
     verification_threads: int = field(1, help="threads that verify a block", least=1, most=4096)
     blocks: int = field(1, help="number of consecutive heights", least=1, most=10**6)
     view_timeout_seconds: float | None = field(
         None, help="timeout of a view; required with faults", least=1e-9, most=1e7
     )
     max_views: int = field(8, help="maximum number of views of a height", least=1, most=10**4)
-    faults: Faults = Faults()
+    faults: Faults = NO_FAULTS
     seed: int = field(0, help="seed of all random draws", most=2**63)
 
     def __post_init__(self) -> None:
@@ -248,16 +200,48 @@ class Scenario:
         if self.signs:
             row.require("sign")
         self._check_faults()
+        self._check_certificates()
         self._check_messages()
 
     def _check_faults(self) -> None:
-        for name in _RANKS:
+        for name in RANKS:
             for rank in getattr(self.faults, name):
                 integer(f"faults.{name}", rank, least=0, most=self.delegate_count - 1)
         if self.view_timeout_seconds is None and self.faults.any:
             raise UsageError(
                 "view_timeout_seconds must be a number if there are faults; got None. "
                 "Give the time after which the next delegate proposes, such as 10.0."
+            )
+
+    def _check_certificates(self) -> None:
+        if self.certificates != "none" and not self.vote_phases:
+            raise UsageError(
+                f"certificates must be 'none' without votes; got {self.certificates!r} and "
+                "vote_phases=0. Give vote_phases=1 or 2."
+            )
+        law = self.network.law
+        if law != "uplink" and (self.certificates == "broadcast" or self.pipelined):
+            raise UsageError(
+                f"network must be 'uplink' with certificates='broadcast' or pipelined=True; got "
+                f"{law}. Give network=named('uplink') (--network uplink)."
+            )
+        if law == "uplink" and self.exchange == "all-to-all":
+            raise UsageError("exchange must not be 'all-to-all' on uplink. Leave it out.")
+        if not self.pipelined:
+            return
+        excluded = {
+            "vote_phases": self.vote_phases != 2,
+            "certificates": self.certificates == "next-block",
+            "proposal": self.proposal == "luck",
+            "arrivals_per_second": self.arrivals_per_second > 0,
+            "faults": self.faults.any,
+            "view_timeout_seconds": self.view_timeout_seconds is not None,
+        }
+        if given := [name for name, is_excluded in excluded.items() if is_excluded]:
+            raise UsageError(
+                "pipelined must be False unless vote_phases is 2, certificates is 'none' or "
+                "'broadcast', proposers take turns by votes or by name, blocks are full, and there "
+                f"are no timeouts and no faults but slow delegates; got another {given[0]}."
             )
 
     def _check_messages(self) -> None:
@@ -267,6 +251,17 @@ class Scenario:
                 f"delegates must be at most {MAX_HOSTED} on one computer; "
                 f"got {self.delegate_count}. "
                 f"Give delegates={MAX_HOSTED} (--delegates {MAX_HOSTED})."
+            )
+        if self.network.law == "uplink" and self.delegate_count > MAX_SHARED:
+            raise UsageError(
+                f"delegates must be at most {MAX_SHARED} on uplink; got {self.delegate_count}. "
+                f"Give delegates={MAX_SHARED} (--delegates {MAX_SHARED}), or network=named('star')."
+            )
+        longest = self.block_bytes + self.certificate_bytes + self.cost.signature_bytes + 1000
+        if self.network.law == "uplink" and (bits := self.network.bits(longest)) > MAX_BITS:
+            raise UsageError(
+                f"a message must have at most {MAX_BITS} bits with its headers on uplink; got "
+                f"{bits}. Give smaller blocks: block_bytes=100000000 (--block-bytes 100000000)."
             )
         messages = self.messages()
         if messages > MAX_MESSAGES:
@@ -325,6 +320,14 @@ class Scenario:
         """Number of votes that make a block final: the smallest above two thirds of delegates."""
         return 2 * self.delegate_count // 3 + 1
 
+    @property
+    def certificate_bytes(self) -> int:
+        """Length in bytes of a certificate, the list of a quorum's votes; 0 if none is sent."""
+        if self.certificates == "none":
+            return 0
+        field_bytes = self.cost.signature_bytes * self.signed_votes
+        return lengths.certificate_bytes(field_bytes, self.quorum)
+
     def messages(self) -> int:
         """Return the number of messages per block without faults."""
         count = self.delegate_count
@@ -335,7 +338,9 @@ class Scenario:
         if self.exchange == "all-to-all":
             return pairs + (count - 1) * self.sends_block
         spread = self.nodes * self.peers if self.network.law == "gossip" else count - 1
-        return spread + self.phases * pairs
+        # A certificate follows the quorum of each phase.
+        sent = self.phases * (2 if self.certificates == "broadcast" else 1)
+        return spread + sent * pairs
 
     def signature_lengths(self) -> Mapping[int, int]:
         """Return how many signatures of transactions were observed, by their length in bytes.
@@ -384,12 +389,4 @@ class Scenario:
             "costs_source": self.costs.source,
             "schema_version": SCHEMA_VERSION,
         }
-        text = json.dumps(values, sort_keys=True, default=_fields)
-        return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _fields(part: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass within a scenario, to be hashed for `identifier`."""
-    # Stored results are found by identifiers that were made with the former names of these fields.
-    former = {"service_times": "prices", "key_mode": "public_key"}
-    return {former.get(name, name): value for name, value in dataclasses.asdict(part).items()}
+        return identifiers.digest(values)

@@ -27,8 +27,9 @@ from pqchain.consensus.model import Engine
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import SCHEMA_VERSION, Scenario
 from pqchain.costs import CostTable
-from pqchain.errors import DataError, PqchainError, UnknownName, Unsupported, UsageError
+from pqchain.errors import DataError, PqchainError, UnknownName
 from pqchain.results import checksum
+from pqchain.scheduler import run_tasks
 
 BATCH = 50
 """Scenarios per task; schedulers handle some hundreds of tasks per second."""
@@ -38,9 +39,6 @@ ATTEMPTS = 5
 
 A Dask scheduler limits attempts by its setting `distributed.scheduler.allowed-failures`.
 """
-
-SCHEDULER_SECONDS = 5
-"""Timeout of the connection to a Dask scheduler."""
 
 Row = dict[str, Any]
 
@@ -115,8 +113,9 @@ def sweep(
     ]
     # For a single scenario the progress bar counts blocks instead.
     counts_blocks = len(pending) == 1 and scheduler is None
+    batches: Iterator[list[Row]]
     if scheduler is not None:
-        batches = _with_dask(tasks, scheduler)
+        batches = (rows for _, rows in run_tasks(run_batch, tasks, address=scheduler))
     elif len(tasks) < 2 or workers == 1:
         batches = (run_batch(*task, progress=progress and counts_blocks) for task in tasks)
     else:
@@ -172,42 +171,6 @@ def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:
                         "smaller scenarios if memory ran out; in a script, call sweep under "
                         "`if __name__ == '__main__':`."
                     ) from error
-
-
-def _with_dask(tasks: list[_Task], scheduler: str) -> Iterator[list[Row]]:
-    """Run tasks on a Dask scheduler, which reassigns the tasks of workers that die."""
-    try:
-        from dask.distributed import Client, KilledWorker, Security, as_completed, comm
-    except ImportError:
-        raise Unsupported(
-            f"Dask must be installed for --scheduler {scheduler}. "
-            "Run `pip install dask distributed`, or leave the scheduler out to use processes."
-        ) from None
-    try:
-        # Check the address first: a client that fails on a wrong one halfway cannot be closed and
-        # keeps the process from ending.
-        _, port = comm.get_address_host_port(scheduler)
-        if not 0 < port < 2**16:
-            raise ValueError(f"port must be from 1 to 65535; got {port}")
-        encrypted = Security().get_connection_args("client")["ssl_context"]
-        if scheduler.startswith("tls:") and encrypted is None:
-            raise ValueError("Dask's configuration has no certificates for TLS")
-        client = Client(scheduler, timeout=SCHEDULER_SECONDS, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise UsageError(
-            f"no Dask scheduler answers at {scheduler!r} within {SCHEDULER_SECONDS} s ({error}). "
-            "Start one with `dask scheduler` and give its address, such as tcp://127.0.0.1:8786."
-        ) from error
-    with client:
-        futures = [client.submit(run_batch, *task, pure=False) for task in tasks]
-        try:
-            for future in as_completed(futures, loop=client.loop):
-                yield future.result()
-        except KilledWorker as error:
-            raise PqchainError(
-                f"the workers of {scheduler} died repeatedly ({error}). "
-                "Use smaller scenarios or a smaller batch if memory ran out."
-            ) from error
 
 
 def _read_store(store: Path, wanted: Set[str]) -> dict[str, Row]:

@@ -175,6 +175,8 @@ class View:
     """Times to verify and to sign a vote; except on "host", signing does not delay verification."""
     side: Flags
     """Side of the partition."""
+    certificate_bits: int = 0
+    """uplink: bits of the certificate that follows each quorum; 0 if none is sent."""
 
     def arrivals(self, kind: int, senders: Any, receivers: Any, *, base: Any) -> Array:
         """Return when messages arrive at their receivers, or at the receivers' downlinks if any.

@@ -29,6 +29,11 @@ _SIGNERS = bls.SIGNERS | classical.SIGNERS | recovery.SIGNERS
 def _choose(algorithm_name: str, implementation: str | None) -> tuple[Algorithm, str]:
     algorithm = algorithms.get(algorithm_name)
     known = algorithm.implementations
+    if algorithm.family_facts.stateful:
+        raise Unsupported(
+            f"a key of {algorithm.name} changes with every signature; sign with "
+            "pqchain.crypto.stateful.StatefulSigner and verify with its function verifier()"
+        )
     if not known:
         raise Unsupported(
             f"{algorithm.name} is in the registry for its sizes and status only; this version of "

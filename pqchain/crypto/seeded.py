@@ -1,4 +1,4 @@
-"""Seeded randomness for liboqs, for reproducible simulations."""
+"""Seeded randomness for liboqs: reproducible simulations, and key pairs from seeds."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
+from pqchain.algorithms import Algorithm
 from pqchain.crypto import native
 from pqchain.crypto.builds import unavailable_reason
 
@@ -35,3 +36,14 @@ def seeded_randomness(*purpose: bytes) -> AbstractContextManager[None]:
     if unavailable_reason(_LIBRARY):
         return nullcontext()
     return native.library(_LIBRARY).randomness(stream(*purpose))
+
+
+def keypair_from_seed(algorithm: Algorithm, seed: bytes) -> tuple[bytes, bytes]:
+    """Return (public key, secret key) of an ML-DSA algorithm for the 32-byte seed xi (FIPS 204).
+
+    Raises Unsupported if liboqs is not installed.
+    """
+    signer = native.NativeSigner(algorithm, _LIBRARY)
+    # The seed is all randomness that ML-DSA.KeyGen draws.
+    with signer.library.randomness(lambda count: seed):
+        return signer.generate_keypair()

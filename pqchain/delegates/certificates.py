@@ -25,6 +25,28 @@ def encode(votes: Mapping[int, bytes]) -> bytes:
     return b"".join(parts)
 
 
+def encode_field(view: int, votes: Mapping[int, bytes], *, quorum: int, length: int) -> bytes:
+    """Return a certificate of fixed length: the view (2 bytes), a quorum of votes, and zeros."""
+    ranks = sorted(votes)[:quorum]
+    data = view.to_bytes(2, "big") + encode({rank: votes[rank] for rank in ranks})
+    return data.ljust(length, b"\0")
+
+
+def decode_field(data: bytes) -> tuple[int, dict[int, bytes]]:
+    """Return the view and the votes of a certificate; raise Malformed for another encoding."""
+    reader = Reader(data)
+    view, votes = reader.number(2, "a view"), decode(reader)
+    if any(reader.take(reader.remaining, "padding")):
+        raise Malformed("the padding of a certificate must be zero")
+    return view, votes
+
+
+def decode_final(proof: bytes) -> tuple[int, dict[int, bytes]]:
+    """Return the view and the votes of a stored final block."""
+    reader = Reader(proof)
+    return reader.number(2, "a view"), decode(reader)
+
+
 def longest_bytes(count: int, *, field_bytes: int) -> int:
     """Return the length of `count` encoded votes with signatures of `field_bytes` bytes."""
     return _COUNT_BYTES + count * (_RANK_BYTES + _LENGTH_BYTES + field_bytes)

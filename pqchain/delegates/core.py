@@ -11,13 +11,13 @@ from __future__ import annotations
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from pqchain.chain.block import Block, header_of
 from pqchain.chain.state import BlockRejected, State
 from pqchain.consensus.view import BLOCK, COMMIT, NEVER, VOTE
-from pqchain.delegates import messages
+from pqchain.delegates import certificates, messages
+from pqchain.delegates.actions import ReceivedBlock, Sending, Validated, Work
 from pqchain.delegates.fault_behaviour import HONEST, FaultBehaviour, conflicting_block
 from pqchain.delegates.messages import Kind, Message
 from pqchain.delegates.safety_store import Lock, Record, SafetyStore
@@ -27,55 +27,14 @@ from pqchain.errors import Malformed
 CLASSES = {Kind.PROPOSAL: BLOCK, Kind.COPY: VOTE, Kind.VOTE: VOTE, Kind.COMMIT: COMMIT}
 """Model message class of each wire message kind; the other kinds are not modelled."""
 
+QUORUMS = {VOTE: Kind.VOTE_QUORUM, COMMIT: Kind.COMMIT_QUORUM}
+"""Wire message kind of the certificate of each class of votes."""
+
 # Messages that the model does not have are handled after its messages that arrive simultaneously.
 _NOT_MODELLED = 3
 
 _MAX_BUFFERED_MESSAGES, _MIN_BUFFER_BYTES, _MESSAGE_BYTES = 8, 1 << 20, 256
 """Buffer limit per sender: the larger of eight longest messages and 1 MiB; each costs 256 more."""
-
-
-@dataclass(slots=True, eq=False)
-class Work:
-    """Verification or signing task of a delegate, which takes processor time."""
-
-    kind: str
-    """"block", "copy", "vote": verify one. "sign block", "sign vote": sign one."""
-    run: Callable[[], Any]
-    finish: Callable[[Any, int], None]
-    """Called with the result of `run` and the completion time in nanoseconds."""
-    transactions: int = 0
-    """Number of transactions in the block to verify."""
-    message_class: int = BLOCK
-    """Model message class of the message to sign."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sending:
-    """Outgoing message to one delegate or to all others; its bytes may differ by receiver."""
-
-    kind: Kind
-    data: bytes | tuple[bytes, ...]
-    """One encoding for all receivers, or one per rank."""
-    to: int | None = None
-    """Rank of the receiver; None for all others."""
-
-    def for_(self, rank: int) -> bytes:
-        """Return the encoded message for the delegate of this rank."""
-        return self.data if isinstance(self.data, bytes) else self.data[rank]
-
-
-@dataclass(slots=True, eq=False)
-class ReceivedBlock:
-    """Received block, and the chain state after it."""
-
-    data: bytes
-    digest: bytes
-    state: State | None
-    """State after the block; None if the block is invalid."""
-
-
-Validated = tuple[Message, ReceivedBlock | None] | str
-"""A valid message with its block, if it has one; or the reason for its rejection."""
 
 
 class Delegate:
@@ -144,6 +103,9 @@ class Delegate:
         if kind is None:
             self.rejected["malformed"] += 1
             return
+        # Its receiver counts the votes themselves, which arrive no later than a list of them.
+        if kind in QUORUMS.values():
+            return
         cost = len(data) + _MESSAGE_BYTES
         # A relayed message proves no sender: counted against the rank that it names, it would let
         # others use up that rank's quota.
@@ -200,7 +162,10 @@ class Delegate:
         if kind in (Kind.VOTE, Kind.COMMIT):
             digest, block = message.body, None
         elif kind in (Kind.PROPOSAL, Kind.COPY):
-            block = self._execute(message.body)
+            end = len(message.body) - self.setting.carried_bytes(message.height)
+            if not self._is_certified(message.height, message.body[end:]):
+                return "no quorum"
+            block = self._execute(message.body[:end])
             digest = block.digest
         else:
             return "unsolicited"
@@ -209,6 +174,19 @@ class Delegate:
         ):
             return "bad signature"
         return message, block
+
+    def _is_certified(self, height: int, data: bytes) -> bool:
+        """Return whether a proposal's certificate, if it must have one, is valid for the parent."""
+        if not data:
+            return True
+        view, votes = certificates.decode_field(data)
+        kind = Kind.COMMIT if self.phases == 2 else Kind.VOTE
+        if not self.setting.field_bytes(kind):
+            return len(votes) >= self.setting.quorum
+        return certificates.is_quorum(
+            votes, kind, height - 1, view, self.store.state.tip,
+            keys=self.setting.keys, quorum=self.setting.quorum,
+        )  # fmt: skip
 
     def _execute(self, data: bytes) -> ReceivedBlock:
         """Return a block and the state after it; raise Malformed if it cannot be decoded."""
@@ -299,6 +277,11 @@ class Delegate:
         field, block = self.setting.field_bytes(kind), self.block
         digest = block.digest if block and block.data is data else header_of(data).hash()
         body = data if kind in (Kind.PROPOSAL, Kind.COPY) else digest
+        if kind is Kind.PROPOSAL and self.setting.carried_bytes(self.height):
+            final = self.store.final(self.height - 1)
+            assert final is not None  # the parent is final at this delegate
+            view, votes = certificates.decode_final(final[1])
+            body += self.setting.certificate(view, votes)
         message = Message(kind, self.rank, self.height, self.view, body)
         if field:
             signature = self.setting.keys.sign(self.rank, message.statement(digest))
@@ -375,10 +358,28 @@ class Delegate:
         if not is_prepared and counts[view, VOTE, digest] >= quorum:
             self.prepared_ns = now
             self._lock(block, self._signatures(VOTE, view, digest))
+            self._send_certificate(VOTE, digest)
             self._vote(Kind.COMMIT, block)
         kind = COMMIT if self.phases == 2 else VOTE
         if self.final_ns == NEVER and counts[view, kind, digest] >= quorum:
+            self._send_certificate(kind, digest)
             self._finalize(now, self._signatures(kind, view, digest))
+
+    def _send_certificate(self, kind: int, digest: bytes) -> None:
+        """Send the signatures of a quorum to all others, if the scenario has it."""
+        if self.setting.scenario.certificates == "broadcast":
+            votes = self._signatures(kind, self.view, digest)
+            body = digest + self.setting.certificate(self.view, votes)
+            message = Message(QUORUMS[kind], self.rank, self.height, self.view, body)
+            self.out.append(Sending(message.kind, messages.encode(message)))
+
+    def final_proof(self) -> bytes:
+        """Return the view of the final block and its votes; b"" if there are no votes."""
+        kind = COMMIT if self.phases == 2 else VOTE
+        if self.block is None or not self.phases:
+            return b""
+        votes = self._signatures(kind, self.view, self.block.digest)
+        return self.view.to_bytes(2, "big") + certificates.encode(votes)
 
     def _lock(self, block: ReceivedBlock, votes: dict[int, bytes]) -> None:
         """Lock on a block with a prepare quorum."""

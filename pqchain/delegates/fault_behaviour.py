@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pqchain.chain.block import Block
-from pqchain.consensus.scenario import Faults
+from pqchain.consensus.faults import Faults
 
 
 @dataclass(frozen=True, slots=True)

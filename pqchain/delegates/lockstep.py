@@ -7,6 +7,7 @@ are modelled, with the scenario's costs. Times equal those of the model to the n
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,13 +18,15 @@ from pqchain.consensus.builder import Block, ViewBuilder
 from pqchain.consensus.network import nanoseconds
 from pqchain.consensus.runs import Height, Run, modelled_height
 from pqchain.consensus.scenario import Scenario
-from pqchain.consensus.view import BLOCK, NEVER, Outcome
-from pqchain.delegates.core import CLASSES, Delegate, Work
+from pqchain.consensus.view import BLOCK, NEVER, Array, Outcome
+from pqchain.delegates.actions import Work
+from pqchain.delegates.core import CLASSES, Delegate
 from pqchain.delegates.fault_behaviour import FaultBehaviour
 from pqchain.delegates.messages import HEADER_BYTES, Kind, kind_of
-from pqchain.delegates.plain_network import AFTER_ARRIVALS, PLAIN, Clock, PlainNetwork, Server
+from pqchain.delegates.plain_network import AFTER_ARRIVALS, PLAIN, Clock, Server
 from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting, transactions_of
+from pqchain.delegates.shared_network import network_of
 
 
 class WorkTimes:
@@ -32,6 +35,7 @@ class WorkTimes:
     def __init__(self, builder: ViewBuilder) -> None:
         scenario = builder.scenario
         self.verify_ns, self.sign_ns = builder.verify_ns, builder.sign_ns
+        self.known_verify_ns = builder.known_verify_ns
         self.attestation_ns = 0
         if scenario.proposal == "luck":
             self.attestation_ns = nanoseconds(scenario.attestation_verify_seconds)
@@ -39,30 +43,39 @@ class WorkTimes:
         self.transaction_ns, self.height_ns = builder.transaction_ns, builder.height_ns
         self.sends_block = scenario.sends_block
         votes = scenario.quorum if scenario.phases and scenario.signed_votes else 0
-        self.certificate_ns = votes * self.verify_ns
+        self.certificate_ns = votes * self.known_verify_ns
         self.signed_blocks, self.signed_votes = scenario.signed_blocks, scenario.signed_votes
 
-    def block_ns(self, transactions: int) -> int:
-        """Return the time to verify a block in nanoseconds."""
-        signatures = -(-transactions * self.verify_ns // self.threads)
+    def block_ns(self, transactions: int, *, has_certificate: bool = False) -> int:
+        """Return the time to verify a block, and a certificate that it contains, in ns."""
+        signatures_ns = transactions * self.verify_ns + has_certificate * self.certificate_ns
+        signatures = -(-signatures_ns // self.threads)
         others = transactions * self.transaction_ns + self.attestation_ns
-        return signatures + self.signed_blocks * self.verify_ns + others
+        return signatures + self.signed_blocks * self.known_verify_ns + others
 
-    def of(self, kind: str, transactions: int, message_class: int = BLOCK) -> int:
+    def of(
+        self,
+        kind: str,
+        transactions: int,
+        message_class: int = BLOCK,
+        *,
+        has_certificate: bool = False,
+    ) -> int:
         """Return how long a kind of work takes on a delegate that is not slow, in nanoseconds."""
         if kind == "block" and not self.sends_block:
             return 0  # in all-to-all the copies are verified and timed instead
         if kind in ("block", "copy"):
-            return self.block_ns(transactions) + self.height_ns * (kind == "block")
+            block_ns = self.block_ns(transactions, has_certificate=has_certificate)
+            return block_ns + self.height_ns * (kind == "block")
         if kind == "final block":  # an observer also verifies the quorum
             return self.block_ns(transactions) + self.certificate_ns
         if kind == "sign block":
             return self.signed_blocks * self.sign_ns + self.height_ns * (message_class == BLOCK)
-        return self.signed_votes * (self.sign_ns if kind == "sign vote" else self.verify_ns)
+        return self.signed_votes * (self.sign_ns if kind == "sign vote" else self.known_verify_ns)
 
 
 @dataclass(slots=True, eq=False)
-class _Job:
+class Job:
     """A task of a delegate on a processor of the shared computer."""
 
     delegate: Delegate
@@ -79,7 +92,7 @@ class LockstepSimulation:
         self.setting, self.scenario = setting, setting.scenario
         self.builder, self.clock = setting.builder, Clock()
         self.work_times = WorkTimes(setting.builder)
-        self.network = PlainNetwork(self.builder, self.clock, self._deliver)
+        self.network = network_of(self.builder, self.clock, self._deliver)
         self.delegates: list[Delegate | None] = [None] * setting.count
         for rank in np.flatnonzero(self.builder.alive).tolist():
             delegate = Delegate(
@@ -90,6 +103,8 @@ class LockstepSimulation:
             )
             delegate.is_echoed = setting.serial
             self.delegates[rank] = delegate
+        self._signs_in_queue = setting.hosted
+        """Whether signing waits for the processor; otherwise it runs in parallel."""
         self._processors = [
             Server(self.clock, self._start_job, self._finish_job)
             for _ in range(self.scenario.network.processors if setting.hosted else 0)
@@ -129,10 +144,7 @@ class LockstepSimulation:
         return self._outcome().before(deadline), deadline
 
     def _outcome(self) -> Outcome:
-        times = {
-            name: np.array([getattr(delegate, name, NEVER) for delegate in self.delegates])
-            for name in ("verified_ns", "prepared_ns", "final_ns")
-        }
+        times = times_of(self.delegates)
         if self.setting.serial:
             # The server of paper-serial reports verified copies, and the last one decides.
             times["verified_ns"] = times["final_ns"].copy()
@@ -146,30 +158,39 @@ class LockstepSimulation:
         delegate = self.delegates[receiver]
         assert delegate is not None
         if self._processors:
-            self._put(_Job(delegate, message=(sender, data)), _message_class(data), sender)
+            self._put(Job(delegate, message=(sender, data)), message_class(data), sender)
             return
         delegate.receive(sender, data, self.clock.now)
         self._schedule_work(delegate)
 
-    def _put(self, job: _Job, message_class: int, sender: int) -> None:
+    def _put(self, job: Job, message_class: int, sender: int) -> None:
         """Queue a job for the processor of its delegate, in order of arrival."""
         rank = job.delegate.rank
         processor = self._processors[rank % len(self._processors)]
         processor.put((self.clock.now, message_class, sender, rank), job)
 
-    def _start_job(self, job: _Job) -> int:
+    def _start_job(self, job: Job) -> int:
         """Start a job; return its duration in nanoseconds."""
         handling_ns = 0
         if job.message is not None:
             sender, data = job.message
-            handling_ns = self.network.handling_ns(_message_class(data), len(data))
+            handling_ns = self.network.handling_ns(message_class(data), len(data))
             job.delegate.receive(sender, data, self.clock.now)
             job.work = job.delegate.poll()
         assert job.work is not None
-        work_ns = self.work_times.of(job.work.kind, job.work.transactions, job.work.message_class)
-        return handling_ns + work_ns * self._slowness[job.delegate.rank]
+        return handling_ns + self._work_ns(job.delegate, job.work)
 
-    def _finish_job(self, job: _Job) -> None:
+    def _work_ns(self, delegate: Delegate, work: Work) -> int:
+        """Return how long a delegate takes for work in nanoseconds."""
+        work_ns = self.work_times.of(
+            work.kind,
+            work.transactions,
+            work.message_class,
+            has_certificate=self.setting.carried_bytes(delegate.height) > 0,
+        )
+        return work_ns * self._slowness[delegate.rank]
+
+    def _finish_job(self, job: Job) -> None:
         assert job.work is not None
         job.work.finish(job.work.run(), self.clock.now)
         self._flush(job.delegate)
@@ -188,8 +209,8 @@ class LockstepSimulation:
 
     def _start_work(self, delegate: Delegate, work: Work) -> None:
         # The times of paper-serial's server include signatures and verification.
-        work_ns = 0 if self.setting.serial else self.work_times.of(work.kind, work.transactions)
-        ends_ns = self.clock.now + work_ns * self._slowness[delegate.rank]
+        work_ns = 0 if self.setting.serial else self._work_ns(delegate, work)
+        ends_ns = self.clock.now + work_ns
         self.clock.at(ends_ns, self._finish_work, delegate, work)
 
     def _finish_work(self, delegate: Delegate, work: Work) -> None:
@@ -202,8 +223,8 @@ class LockstepSimulation:
         while delegate.has_to_sign:
             work = delegate.poll()
             assert work is not None
-            if self._processors:
-                self._put(_Job(delegate, work), work.message_class, delegate.rank)
+            if self._signs_in_queue:
+                self._put(Job(delegate, work), work.message_class, delegate.rank)
             else:
                 self._start_work(delegate, work)
         queued, delegate.out = delegate.out, []
@@ -228,12 +249,14 @@ class LockstepSimulation:
             return 0
         if rank is not None:
             self._deliver(rank, -1, data)
-        block = data[HEADER_BYTES : len(data) - self.setting.field_bytes(Kind.PROPOSAL)]
+        carried_bytes = self.setting.carried_bytes(self.live_delegates[0].height)
+        suffix_bytes = self.setting.field_bytes(Kind.PROPOSAL) + carried_bytes
+        block = data[HEADER_BYTES : len(data) - suffix_bytes]
         if not self.setting.is_valid(self.live_delegates[0].store.state, block):
             return None
-        return self.work_times.block_ns(transactions_of(block))
+        return self.work_times.block_ns(transactions_of(block), has_certificate=carried_bytes > 0)
 
-    def append_final_block(self, data: bytes | None) -> None:
+    def append_final_block(self, data: bytes | None, proof: bytes) -> None:
         """End a height: append its block at every delegate, even if it is not final there yet.
 
         If honest delegates have different blocks, one of them is used, because the model counts
@@ -242,8 +265,16 @@ class LockstepSimulation:
         if data is not None:
             for delegate in self.live_delegates:
                 store = delegate.store
-                # No proof is stored, because no delegate has to catch up here.
-                store.append(data, self.setting.after(store.state, data), b"")
+                store.append(data, self.setting.after(store.state, data), proof)
+
+
+def times_of(delegates: Iterable[Delegate | None]) -> dict[str, Array]:
+    """Return the times of an outcome by name; NEVER for delegates that have crashed."""
+    delegates = list(delegates)
+    return {
+        name: np.array([getattr(delegate, name, NEVER) for delegate in delegates], dtype=np.int64)
+        for name in ("verified_ns", "prepared_ns", "final_ns")
+    }
 
 
 def run(scenario: Scenario, *, progress: bool = False) -> Run:
@@ -253,17 +284,22 @@ def run(scenario: Scenario, *, progress: bool = False) -> Run:
     available here.
     """
     setting = Setting(scenario)
+    if scenario.pipelined:
+        from pqchain.delegates import pipeline  # late: it extends this module
+
+        heights = pipeline.run(setting)
+        return Run(scenario=scenario, heights=heights, mode="virtual", transport=PLAIN)
     simulation, now = LockstepSimulation(setting), 0
-    heights: list[Height] = []
+    finished: list[Height] = []
     for number in tqdm(range(scenario.blocks), disable=not progress, unit="block"):
         block = setting.load.take(number, now=now)
         if block is None:
             break
-        heights.append(_height(simulation, block))
-        now = heights[-1].ended_ns
-        if not heights[-1].is_final:
+        finished.append(_height(simulation, block))
+        now = finished[-1].ended_ns
+        if not finished[-1].is_final:
             break
-    return Run(scenario=scenario, heights=tuple(heights), mode="virtual", transport=PLAIN)
+    return Run(scenario=scenario, heights=tuple(finished), mode="virtual", transport=PLAIN)
 
 
 def _height(simulation: LockstepSimulation, block: Block) -> Height:
@@ -273,7 +309,7 @@ def _height(simulation: LockstepSimulation, block: Block) -> Height:
     final = np.full(scenario.delegate_count, NEVER, dtype=np.int64)
     values: set[int] = set()
     outcomes: list[Outcome] = []
-    now, rivals, data = block.starts_ns, 0, None
+    now, rivals, data, proof = block.starts_ns, 0, None, b""
     for attempt in range(scenario.max_views):
         outcome, deadline = simulation.view(block, attempt, now=now)
         outcomes.append(outcome)
@@ -284,26 +320,28 @@ def _height(simulation: LockstepSimulation, block: Block) -> Height:
         for rank in np.flatnonzero(ended & honest).tolist():
             delegate = simulation.delegates[rank]
             assert delegate is not None and delegate.block is not None
-            data = data or delegate.block.data
-            values.add(_value(delegate))
+            if data is None:
+                data, proof = delegate.block.data, delegate.final_proof()
+            values.add(value_of(delegate))
         # A delegate keeps the time of the first view in which its block became final.
         final = np.where(ended & (final >= NEVER), outcome.final_ns, final)
         now = deadline
         if (final[honest] < NEVER).all() or now == NEVER:
             break
-    simulation.append_final_block(data)
+    simulation.append_final_block(data, proof)
     return modelled_height(
         block, outcomes, final_ns=final, honest=honest, blocks=values, rivals=rivals
     )
 
 
-def _value(delegate: Delegate) -> int:
+def value_of(delegate: Delegate) -> int:
     """Return the number by which the model identifies a delegate's block of the view."""
     assert delegate.block is not None
     return header_of(delegate.block.data).timestamp - delegate.store.state.timestamp - 2
 
 
-def _message_class(data: bytes) -> int:
+def message_class(data: bytes) -> int:
+    """Return the model's class of an encoded message."""
     kind = kind_of(data)
     assert kind is not None
     return CLASSES[kind]

@@ -62,6 +62,10 @@ class Kind(IntEnum):
     """Final block and its quorum of votes."""
     HELLO = 8
     """Opens a channel and names the sender; empty body."""
+    VOTE_QUORUM = 9
+    """Hash of a block and a certificate of votes; see `certificates.encode_field`."""
+    COMMIT_QUORUM = 10
+    """Hash of a block and a certificate of commits."""
 
 
 _BLOCKS = (Kind.PROPOSAL, Kind.COPY)
@@ -135,6 +139,11 @@ _KINDS = {int(kind): kind for kind in Kind}
 def kind_of(data: bytes) -> Kind | None:
     """Return the kind of a message from its header, or None if it is unknown."""
     return _KINDS.get(data[_LENGTH_BYTES]) if len(data) > _LENGTH_BYTES else None
+
+
+def height_of(data: bytes) -> int:
+    """Return the height of an encoded message."""
+    return int.from_bytes(data[8:12], "big")
 
 
 class Frames:

@@ -1,13 +1,14 @@
-"""Execution modes of a scenario: model, virtual time, loopback and network namespaces.
+"""Execution modes of a scenario: model, virtual time, loopback, network namespaces, cluster.
 
 - model: computed by an engine (`consensus.model`), without delegates
 - virtual: all delegates in this process on a modelled clock, work timed by the scenario's costs,
   over plain, which carries the bytes of messages by the scenario's law, or over QUIC
 - loopback: one process per node, on this machine's sockets and clock
 - netns: the same between network namespaces with shaped links
+- cluster: the same on the workers of a Dask cluster, with its machines and network
 
-Virtual runs are "replayed": bytes, signatures and protocol are real, times are modelled. The other
-two are measured and ignore the scenario's network law, except that law "host" sets the number of
+Virtual runs are "replayed": bytes, signatures and protocol are real, times are modelled. The others
+are measured and ignore the scenario's network law, except that law "host" sets the number of
 processors that the nodes share. Measured runs start with a warm-up height that is not counted, in
 which caches fill, unless the order of proposers matters. Nodes that are not delegates are
 observers, except over plain, whose model has none.
@@ -18,16 +19,19 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
 from pqchain import algorithms
 from pqchain.consensus import model
+from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.runs import MODES, Height, Mode, Run
-from pqchain.consensus.scenario import Faults, Scenario
+from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
 from pqchain.delegates import host, lockstep, setting, timed_delegate
 from pqchain.delegates.node import DelegateTask
@@ -36,7 +40,9 @@ from pqchain.delegates.pool import PoolLoad
 from pqchain.delegates.setting import Setting
 from pqchain.errors import UnknownName, Unsupported, UsageError
 from pqchain.results import scratch
+from pqchain.wire.drivers import cluster as cluster_driver
 from pqchain.wire.drivers import namespaces, processes, virtual
+from pqchain.wire.drivers.cluster import Cluster
 from pqchain.wire.drivers.fork_server import ForkServer
 from pqchain.wire.drivers.job import Job, NodeResult, Progress, Result
 from pqchain.wire.drivers.link import Link
@@ -55,33 +61,38 @@ def run(
     limit_seconds: float = 600.0,
     progress: bool = False,
     fork_server: ForkServer | None = None,
+    scheduler: str | Cluster | None = None,
 ) -> Run:
-    """Run the delegates of a scenario in mode "virtual", "loopback" or "netns".
+    """Run the delegates of a scenario in mode "virtual", "loopback", "netns" or "cluster".
 
     `transport` is one of `wire.transports`; in virtual time "plain" is allowed, too, and the
     default. `log` is a folder for qlog files. `fork_server` is an entered `open_fork_server(...)`.
+    Mode "cluster" needs the address of a Dask `scheduler`, or a `Cluster` with further settings.
     Raises UnknownName for a mode; UsageError for options that the mode does not support;
     Unsupported for what is not available here; PqchainError for a run beyond `limit_seconds`.
     """
     if mode not in MODES[1:]:
         raise UnknownName("mode", mode, MODES, "pqchain.delegates.run(scenario, mode=...).")
     check_mode(scenario, mode, transport, log)
+    cluster = Cluster.of(scheduler) if mode == "cluster" else None
     if mode == "virtual" and transport in (None, PLAIN):
         return lockstep.run(scenario, progress=progress)
     chosen = transport or registry.default()
     warm = _warm(scenario, mode)
     ran = replace(scenario, blocks=scenario.blocks + warm)
     shared = Setting(ran, modelled_clock=mode == "virtual")
+    # On a cluster each node makes the transactions itself, from the keys and the seed.
+    inputs = shared.shared_inputs(keys_only=cluster is not None)
     job = Job(
         nodes=scenario.nodes,
         factory=_FACTORY,
-        parameters={"scenario": ran, "inputs": shared.shared_inputs()},
+        parameters={"scenario": ran, "inputs": inputs},
         transport=chosen,
         begin=True,
         steps=True,
         limit_seconds=limit_seconds,
         processors=_bound(scenario, mode),
-        link=link(scenario) if mode != "loopback" else Link(),
+        link=link(scenario) if mode in ("virtual", "netns") else Link(),
         log=log is not None,
     )
     bar = tqdm(total=ran.blocks * scenario.nodes, disable=not progress, unit="block")
@@ -89,9 +100,11 @@ def run(
         folder = temporary if log is None else log
         folder.mkdir(parents=True, exist_ok=True)
         with bar:
-            result = _driven(
-                job, folder, shared, mode, lambda count: _advance(bar, count), fork_server
-            )
+            advance = partial(_advance, bar)
+            if cluster is not None:
+                result = cluster_driver.run(job, cluster, in_memory=True, progress=advance)
+            else:
+                result = _driven(job, folder, shared, mode, advance, fork_server)
     run = _of_result(result, shared, scenario, mode, chosen)
     if mode != "virtual" or scenario.delegate_count < scenario.nodes:
         return run
@@ -140,9 +153,25 @@ def check_mode(
                 "as well, such as native."
             )
         return
+    if scenario.certificates != "none" or scenario.pipelined:
+        raise UsageError(
+            f"certificates must be 'none' and pipelined False over a transport; got "
+            f"{scenario.certificates!r} and {scenario.pipelined}. Use mode='virtual' and "
+            f"transport={PLAIN!r}."
+        )
     if transport == PLAIN:
         raise UsageError(f"transport {PLAIN!r} must be used in mode 'virtual'; got mode {mode!r}.")
-    if transport is not None and (reason := registry.get(transport).unavailable_reason()):
+    if mode == "cluster" and log is not None:
+        raise UsageError(
+            f"log must be None in mode 'cluster', where files are on the workers; got {log}. Leave "
+            "it out, or use another mode."
+        )
+    # The workers of a cluster are checked by its driver.
+    if (
+        transport is not None
+        and mode != "cluster"
+        and (reason := registry.get(transport).unavailable_reason())
+    ):
         raise Unsupported(f"transport {transport}: {reason}")
     law = scenario.network.law
     if mode in ("virtual", "netns") and law != "star":
@@ -162,7 +191,7 @@ def check_mode(
 def _warm(scenario: Scenario, mode: str) -> int:
     """Return the number of warm-up heights, which are not counted."""
     # An extra height shifts which delegate proposes when, which matters under faults or luck.
-    clocked = mode in ("loopback", "netns")
+    clocked = mode in ("loopback", "netns", "cluster")
     return int(clocked and scenario.faults == Faults() and scenario.proposal != "luck")
 
 
@@ -215,9 +244,13 @@ def _of_result(
     blocks, honest = shared.scenario.blocks, shared.builder.honest
     warm = blocks - scenario.blocks
     delegates = [node for node in result.nodes if node.node < shared.count]
-    by_rank = {node.node: node.report for node in delegates if node.report is not None}
+    # A delegate whose machine was lost counts as faulty: its blocks are not waited for.
+    lost = {node.node for node in delegates if node.state == "dead"}
+    honest = honest & ~np.isin(np.arange(shared.count), list(lost))
+    by_rank = {node.node: _synchronised(node) for node in delegates if node.report is not None}
     reports = [report for rank, report in by_rank.items() if honest[rank]]
-    observers = [node.report for node in result.nodes[shared.count :] if node.report is not None]
+    others = result.nodes[shared.count :]
+    observers = [_synchronised(node) for node in others if node.report is not None]
     # Only heights that all honest delegates and observers finished are final.
     complete = min((len(report["final_ns"]) for report in reports + observers), default=0)
     # The last blocks of nodes that are behind differ without a fork.
@@ -264,7 +297,19 @@ def _of_result(
         else sum(node.cpu_seconds for node in result.nodes),
         machine_busy=result.machine_busy,
         datagram_sha256=result.datagram_digest,
+        cluster=result.cluster,
     )
+
+
+def _synchronised(node: NodeResult) -> dict[str, Any]:
+    """Return a node's report with times of the driver's clock."""
+    offset_ns = round(node.clock_offset_seconds * SECOND)
+    times = {
+        name: [time - offset_ns for time in times]
+        for name, times in (node.report or {}).items()
+        if name.endswith("_ns")
+    }
+    return {**(node.report or {}), **times}
 
 
 def _sent(node: NodeResult, height: int) -> tuple[int, int]:

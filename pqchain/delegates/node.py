@@ -17,7 +17,8 @@ from typing import Any
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
-from pqchain.delegates.core import CLASSES, Sending, Work
+from pqchain.delegates.actions import Sending, Work
+from pqchain.delegates.core import CLASSES
 from pqchain.delegates.fault_behaviour import FaultBehaviour
 from pqchain.delegates.file_store import FileStore
 from pqchain.delegates.observer import ObserverNode, serving_delegate
@@ -252,7 +253,11 @@ def build(
     setting: Setting | None = None,
 ) -> Node:
     """Create a node for a driver; `setting` may be shared by nodes of one process."""
-    setting = setting or Setting(scenario, modelled_clock=False, inputs=inputs)
+    if setting is None:
+        setting = Setting(scenario, modelled_clock=False, inputs=inputs)
+        if not inputs.blocks:
+            # Before the clock starts, not when a proposer needs them.
+            setting.shared_inputs()
     store = FileStore(folder, setting.pool.genesis, verifier=setting.verifier)
     if index >= setting.count:
         return ObserverNode(index, transport, setting, store)

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from pqchain.consensus.builder import ViewBuilder
 from pqchain.consensus.network import link_times
 from pqchain.consensus.view import BLOCK, NEVER, VOTE, Disturbance, Overlay
-from pqchain.delegates.core import CLASSES, Sending
+from pqchain.delegates.actions import Sending
+from pqchain.delegates.core import CLASSES
 
 PLAIN = "plain"
 """Name of this network where a transport is expected."""
@@ -107,7 +108,7 @@ class _Times(NamedTuple):
     handling_ns: tuple[int, int, int]
 
 
-class _Transit(NamedTuple):
+class Transit(NamedTuple):
     """A message on its way to a receiver."""
 
     kind: int
@@ -131,6 +132,7 @@ class PlainNetwork:
         self._slowness = builder.slowness.tolist()
         self._alive = builder.alive.tolist()
         self._times_by_length: dict[int, _Times] = {}
+        self._disturbances: dict[int, Disturbance] = {}
 
     def begin(self, disturbance: Disturbance, overlay: Overlay | None) -> None:
         """Begin a view: drop all messages in transit; set its disturbance and gossip graph."""
@@ -144,6 +146,10 @@ class PlainNetwork:
             Server(self._clock, self._downlink_ns, self._leave_downlink) for _ in range(count)
         ]
         self.reached = [NEVER] * (0 if overlay is None else overlay.nodes)
+
+    def enter(self, height: int, disturbance: Disturbance) -> None:
+        """Use a disturbance for the messages of a height, where heights overlap."""
+        self._disturbances[height] = disturbance
 
     def _times(self, length: int) -> _Times:
         if length not in self._times_by_length:
@@ -171,7 +177,7 @@ class PlainNetwork:
             # On one computer messages queue at the receiver's processor, not at a link.
             starts_ns = now if law == "host" else max(now, free[link])
             free[link] = starts_ns + self._times(len(data)).send_ns[kind][region]
-            self._travel(_Transit(kind, sender, receiver, data), free[link])
+            self._travel(Transit(kind, sender, receiver, data), free[link])
 
     def _others(self, sender: int) -> list[int]:
         """Return all other ranks, starting with the next one."""
@@ -189,16 +195,16 @@ class PlainNetwork:
                 if self._alive[receiver]:
                     now += self._builder.serial_pair_ns * self._slowness[receiver]
                     # The model draws the disturbances of this law as those of votes.
-                    transit = _Transit(VOTE, sender, receiver, sending.for_(receiver))
+                    transit = Transit(VOTE, sender, receiver, sending.for_(receiver))
                     self._schedule(transit, now, 0)
         else:
             for receiver in self._others(sender):
                 data = sending.for_(receiver)
                 now += self._times(len(data)).send_ns[kind][0]
-                self._travel(_Transit(kind, sender, receiver, data), now)
+                self._travel(Transit(kind, sender, receiver, data), now)
         return now - self._clock.now
 
-    def _travel(self, transit: _Transit, sent_ns: int) -> None:
+    def _travel(self, transit: Transit, sent_ns: int) -> None:
         kind, sender, receiver, data = transit
         times = self._times(len(data))
         sender_region, receiver_region = self._regions[sender], self._regions[receiver]
@@ -206,7 +212,7 @@ class PlainNetwork:
         max_jitter_ns = times.max_jitter_ns[sender_region][receiver_region]
         self._schedule(transit, sent_ns + latency_ns, max_jitter_ns)
 
-    def _schedule(self, transit: _Transit, at: int, max_jitter_ns: int) -> None:
+    def _schedule(self, transit: Transit, at: int, max_jitter_ns: int) -> None:
         """Schedule an arrival, which the network may delay or drop."""
         kind, sender, receiver, _ = transit
         if not self._alive[receiver]:
@@ -220,17 +226,17 @@ class PlainNetwork:
         if at < NEVER:
             self._clock.at(at, self._arrive, transit)
 
-    def _arrive(self, transit: _Transit) -> None:
+    def _arrive(self, transit: Transit) -> None:
         kind, sender, receiver, data = transit
         if self._times(len(data)).downlink_ns[kind]:
             self._downlinks[receiver].put((self._clock.now, kind, sender), transit)
         else:
             self._deliver(receiver, sender, data)
 
-    def _downlink_ns(self, transit: _Transit) -> int:
+    def _downlink_ns(self, transit: Transit) -> int:
         return self._times(len(transit.data)).downlink_ns[transit.kind]
 
-    def _leave_downlink(self, transit: _Transit) -> None:
+    def _leave_downlink(self, transit: Transit) -> None:
         at = self._clock.now + self._times(len(transit.data)).downlink_latency_ns
         self._clock.at(at, self._deliver, transit.receiver, transit.sender, transit.data)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -72,7 +73,7 @@ class SharedInputs:
     delegates: tuple[Keypair, ...]
     wallets: tuple[Keypair, ...]
     blocks: tuple[tuple[bytes, ...], ...]
-    """Encoded transactions of each height."""
+    """Encoded transactions of each height; if empty, each process signs them."""
 
 
 class Setting:
@@ -138,8 +139,13 @@ class Setting:
         name, nodes = self.scenario.algorithm, self.builder.nodes.tolist()
         return self._delegates or tuple(keypairs(name, "delegate", nodes))
 
-    def shared_inputs(self) -> SharedInputs:
-        """Sign all transactions; return the inputs for the same setting in another process."""
+    def shared_inputs(self, *, keys_only: bool = False) -> SharedInputs:
+        """Sign all transactions; return the inputs for the same setting in another process.
+
+        With `keys_only` that process signs the same transactions itself.
+        """
+        if keys_only:
+            return SharedInputs(self.delegates, self._wallets, ())
         blocks = tuple(
             tuple(transaction.encoded for transaction in self.transactions(height))
             for height in range(self.scenario.blocks)
@@ -160,6 +166,15 @@ class Setting:
         """Addresses of the delegates by rank, which identify proposers in blocks."""
         kind, keys = algorithm_identifier(self.scenario.algorithm), self.keys
         return [address_of([(kind, keys.public_key(rank))]) for rank in range(self.count)]
+
+    def certificate(self, view: int, votes: Mapping[int, bytes]) -> bytes:
+        """Return the certificate of a quorum of votes, padded to the length of the scenario's."""
+        length = self.scenario.certificate_bytes
+        return certificates.encode_field(view, votes, quorum=self.quorum, length=length)
+
+    def carried_bytes(self, height: int) -> int:
+        """Return the length of the certificate after the block of a proposal; 0 without one."""
+        return self.builder.parent_certificate_bytes(height)
 
     def field_bytes(self, kind: Kind) -> int:
         """Return the length of the signature field of a kind of message."""

@@ -26,7 +26,8 @@ from pqchain.consensus.network import nanoseconds
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import COMMIT, NEVER, VOTE
 from pqchain.delegates import certificates, messages
-from pqchain.delegates.core import CLASSES, Delegate, ReceivedBlock, Sending, Validated
+from pqchain.delegates.actions import ReceivedBlock, Sending, Validated
+from pqchain.delegates.core import CLASSES, Delegate
 from pqchain.delegates.fault_behaviour import HONEST, FaultBehaviour
 from pqchain.delegates.messages import Kind, Message
 from pqchain.delegates.safety_store import Lock, SafetyStore
@@ -188,7 +189,7 @@ class TimedDelegate(Delegate):
         if len(data) < messages.HEADER_BYTES or kind is None:
             self.rejected["malformed"] += 1
             return
-        height = int.from_bytes(data[8:12], "big")
+        height = messages.height_of(data)
         if kind is Kind.DECIDED:
             if height == self.height and not self.is_complete:
                 super().receive(link, data, now)

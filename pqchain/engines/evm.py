@@ -30,7 +30,7 @@ PRECOMPILES = Contract.of(
 Columns: engine, version, precompile, algorithm (or "ecrecover"), gas (price of a call, in force or
 of a draft, see source; empty without one), calls (per transaction), repeats (transactions),
 input_bytes, call_seconds (processor seconds of one call: median over the transactions, without the
-loop), low_seconds and high_seconds (95 % interval of the median), loop_seconds (of a call of the loop
+loop), low_seconds and high_seconds (95 % interval of the median), loop_seconds (of the loop
 itself), mgas_per_second (million gas per second at the price), block_gas (price at which a block of
 such calls takes as long as a block of ecrecover at 3000 gas), block_low_gas and block_high_gas (its
 interval), status and reason.

@@ -22,9 +22,9 @@ IMPLEMENTATION = "falcon/kernel"
 NONCE_BYTES, SEED_BYTES = 40, 48
 """Random bytes that a signature draws, in this order, as liboqs does."""
 
-SIGNED, RETRY, REFUSED, BUS_FAILED = 1, 2, 3, 4
-"""Status of the heavy step: short vector found; vector too long, try again; request rejected; bus
-error (engine in RTL only)."""
+SIGNED, RETRY, REFUSED, BUS_FAILED, ABORTED = 1, 2, 3, 4, 5
+"""Status of the heavy step: short vector found; vector too long, try again; request rejected; and
+of the engine in RTL only: bus error; ended by the register abort."""
 
 MAX_ATTEMPTS = 100
 """Maximum attempts to sign: with a valid key about one attempt in 10^5 or fewer is too long."""

@@ -19,7 +19,8 @@ from pqchain.falcon import kernel
 LIBRARY = Path("hls_kernels") / "build" / "rtl" / "libfalcon_rtl.so"
 """Path of the library that `make rtl` builds, relative to the checkout."""
 
-CTRL, REQUEST, RESPONSE, LOGN, STATUS, VERSION, CYCLES = 0x00, 0x10, 0x1C, 0x28, 0x30, 0x40, 0x50
+CTRL, REQUEST, RESPONSE, LOGN, STATUS, VERSION = 0x00, 0x10, 0x1C, 0x28, 0x30, 0x40
+CYCLES, ABORT = 0x50, 0x58
 """Offsets of the registers; hls_kernels/rtl/README.md has the complete map."""
 
 START, DONE = 1, 2
@@ -108,6 +109,14 @@ class Netlist:
         """Run the clock until the attempt ends, at most `most_cycles`; return the cycles."""
         return int(self._library.falcon_rtl_run(self._chip, most_cycles))
 
+    def reset(self, cycles: int = 4) -> None:
+        """Reset the engine and its bus, and run the clock until the engine's memory is wiped."""
+        self._library.falcon_rtl_reset(self._chip, cycles)
+
+    def nonzero_words(self) -> int:
+        """Return the number of words of memory, registers and buffers that are not zero."""
+        return int(self._library.falcon_rtl_nonzero_words(self._chip))
+
     def violations(self) -> int:
         """Return the number of violations of the bus protocol by the engine."""
         return int(self._library.falcon_rtl_violations(self._chip))
@@ -163,6 +172,8 @@ def _declare(library: ctypes.CDLL) -> ctypes.CDLL:
         "write": (None, [chip, word, word]),
         "read": (word, [chip, word]),
         "run": (long, [chip, long]),
+        "reset": (None, [chip, word]),
+        "nonzero_words": (long, [chip]),
         "violations": (word, [chip]),
         "spent": (ctypes.c_char_p, [chip, word, counter, counter]),
     }

@@ -27,14 +27,17 @@ VERSION = 0x46530001
 _IDENTIFY = 0
 """A log2 of a degree that no core signs with: it only sets its version register."""
 
-_START, _DONE = 1, 2
+_START, _DONE, _IDLE = 1, 2, 4
 
 _REGISTERS = (
     "CTRL", "request_1", "request_2", "response_1", "response_2", "logn", "status", "version",
 )  # fmt: skip
 
-_COUNTER = "cycles"
-"""Register that only the core in RTL has, not the one of Vitis HLS."""
+_COUNTER, _ABORT = "cycles", "abort"
+"""Registers that only the core in RTL has, not the one of Vitis HLS."""
+
+_ABORT_SECONDS = 0.1
+"""Maximum time that an aborted core needs to wipe its memory: a thousand times the usual one."""
 
 
 class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
@@ -47,8 +50,9 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
         registers = description["registers"]
         try:
             self._at = {name: int(registers[name]["address_offset"]) for name in _REGISTERS}
-            if _COUNTER in registers:
-                self._at[_COUNTER] = int(registers[_COUNTER]["address_offset"])
+            for name in (_COUNTER, _ABORT):
+                if name in registers:
+                    self._at[name] = int(registers[name]["address_offset"])
         except KeyError as error:
             raise WrongBitstream(
                 f"the core {VLNV} lacks the register {error}; build the bitstream again from this "
@@ -63,6 +67,20 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
     def cycles(self) -> int | None:
         """Return the clock cycles of the last attempt; None if the core does not count them."""
         return int(self.read(self._at[_COUNTER])) if _COUNTER in self._at else None
+
+    def running(self) -> bool:
+        """Return whether an attempt has begun and not ended."""
+        return not int(self.read(self._at["CTRL"])) & (_DONE | _IDLE)
+
+    def abort(self) -> bool:
+        """End the attempt; return whether the core has stopped and accesses no memory any more."""
+        if _ABORT in self._at:
+            self.write(self._at[_ABORT], 1)
+        deadline = time.monotonic() + _ABORT_SECONDS
+        while self.running():
+            if time.monotonic() > deadline:
+                return False
+        return True
 
     def attempt(self, request: int, response: int, logn: int, timeout_seconds: float) -> int:
         """Run an attempt on buffers at device addresses; return its status. Raises BoardTimeout."""
@@ -85,7 +103,7 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
 class Board:
     """Loaded overlay with one core, whose version has been checked."""
 
-    __slots__ = ("_core", "_device", "_overlay", "_timeout_seconds", "cycles")
+    __slots__ = ("_buffers_in_use", "_core", "_device", "_overlay", "_timeout_seconds", "cycles")
 
     def __init__(self, bitstream: Path, *, device: Any, timeout_seconds: float) -> None:
         """Load the bitstream and check its core. Raises BitstreamMissing and BoardFailure."""
@@ -108,6 +126,7 @@ class Board:
             )
         self._core = getattr(self._overlay, names[0])
         self.cycles: int | None = None
+        self._buffers_in_use: list[Any] = []
         # A key is sent only to a core of the expected name and version.
         version = self._core.identify(timeout_seconds)
         if version != VERSION:
@@ -132,7 +151,13 @@ class Board:
             request_buffer.flush()
             response.flush()
             addresses = int(request_buffer.device_address), int(response.device_address)
-            status = self._core.attempt(*addresses, logn, self._timeout_seconds)
+            try:
+                status = self._core.attempt(*addresses, logn, self._timeout_seconds)
+            except BoardTimeout:
+                # pynq would give freed memory to others, into which a running core might write.
+                if not self._core.abort():
+                    self._buffers_in_use += [request_buffer, response]
+                raise
             response.invalidate()
             self.cycles = self._core.cycles()
             return status, bytes(response)

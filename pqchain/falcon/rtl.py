@@ -29,10 +29,11 @@ STANDARD = "standard"
 "512 only", without degree 1024."""
 
 CELL_COLUMNS = [
-    "configuration", "family", "module", "lut", "lutram", "shift_register", "flip_flop", "dsp",
-    "block_ram_36k", "block_ram_18k",
+    "configuration", "family", "module", "lut", "lutram", "shift_register", "lut_total",
+    "flip_flop", "dsp", "block_ram_36k", "block_ram_18k",
 ]  # fmt: skip
-"""Columns of the frame of cells; LUTs used as RAM or shift registers are counted separately."""
+"""Columns of the frame of cells; `lut_total` is the sum of the LUTs used as logic, as RAM and as
+shift registers, which is the number that Vivado reports as slice LUTs."""
 
 LIMITS = (
     "cycles: of the netlist in Verilator, with 12 cycles from an address on the bus to its first "
@@ -86,7 +87,9 @@ def cells() -> pd.DataFrame:
     Columns: `CELL_COLUMNS`; configuration, family (xc7, ecp5, gowin), module ("design_hierarchy"
     for the whole design), and counts, missing if not counted. Raises DataError.
     """
-    return pd.DataFrame(figures()["cells"], columns=CELL_COLUMNS)
+    frame = pd.DataFrame(figures()["cells"], columns=CELL_COLUMNS)
+    total = frame[["lut", "lutram", "shift_register"]].sum(axis=1)
+    return frame.assign(lut_total=total.astype(int))
 
 
 def times() -> pd.DataFrame:

@@ -35,8 +35,8 @@ REGISTERS = {
 CORES = ("kernel", "rtl")
 """Cores of a board: the C++ kernel, or the netlist that `make rtl` builds."""
 
-_CYCLES = 0x50
-"""Offset of the register that only the engine in RTL has."""
+_RTL_REGISTERS = {"cycles": 0x50, "abort": 0x58}
+"""Offsets of the registers that only the engine in RTL has."""
 
 _CTRL = BASE + REGISTERS["CTRL"]
 _MEMORY = 0x10000000
@@ -86,7 +86,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
     def get_bitfile_metadata(self, bitfile_name: str, partial: bool = False) -> Any:
         """Return the hardware description that pynq would read from the files of an overlay."""
         about = {"access": "read-write", "size": 32, "fields": {}}
-        offsets = REGISTERS if self._netlist is None else REGISTERS | {"cycles": _CYCLES}
+        offsets = REGISTERS if self._netlist is None else REGISTERS | _RTL_REGISTERS
         registers = {
             name: {"address_offset": offset, "description": name, **about}
             for name, offset in offsets.items()

@@ -55,6 +55,8 @@ __getattr__, __dir__ = lazy_exports(
 
 def find(kind: str) -> Callable[..., Any]:
     """Return the function that draws a kind of plot. Raises UnknownName."""
+    # A command line may use hyphens.
+    kind = kind.replace("-", "_")
     if kind not in KINDS:
         raise UnknownName("plot", kind, KINDS, "`pqchain plot`.")
     draw: Callable[..., Any] = getattr(sys.modules[__name__], f"plot_{kind}")

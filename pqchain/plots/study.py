@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +27,9 @@ from pqchain.plots.marks import (
     props,
     with_prefix,
 )
+
+_LOSS = "#D55E00"
+"""Colour of lost capacity; the more is lost, the stronger."""
 
 _HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "oo", "**")
 """Hatching in addition to colour, so that fields differ in grey."""
@@ -123,6 +128,54 @@ def plot_capacity(
         axes.set_xlabel("transactions per second in full blocks; labels: the limit")
         grid(axes, "x")
     return axes
+
+
+def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw a matrix of the share of its capacity that each chain loses with each scheme.
+
+    Takes a frame of `pqchain.study.cost_on_chains`; chains that lose most are at the bottom, and
+    an asterisk marks those whose plan no observation tests. Raises DataError, UsageError.
+    """
+    require(frame, "title algorithm lost_share calibrated")
+    schemes = list(dict.fromkeys(frame["algorithm"]))
+    by_chain = frame.groupby("title", sort=False)["lost_share"].mean().sort_values(kind="stable")
+    titles = list(by_chain.index)
+    with canvas(ax, 0.9 + (0.38 if paper.narrow() else 0.27) * len(titles)) as axes:
+        for row in frame.to_dict("records"):
+            x, y = schemes.index(row["algorithm"]), titles.index(row["title"])
+            # Translucent, so that the text is readable on light and on dark pages.
+            strength = 0.8 * min(max(row["lost_share"], 0.0), 1.0)
+            style = props(color=_LOSS, alpha=strength, linewidth=0)
+            axes.fill_between([x - 0.48, x + 0.48], y - 0.46, y + 0.46, **style)
+            text = figures.percent(100 * row["lost_share"], 0, sign=False)
+            axes.text(x, y, text, ha="center", va="center", size=paper.scaled(8), color=INK)
+        tested = dict(zip(frame["title"], frame["calibrated"], strict=True))
+        axes.set(xlim=(-0.5, len(schemes) - 0.5), ylim=(len(titles) - 0.5, -0.5))
+        scheme_width, title_width = (7, 16) if paper.narrow() else (11, 40)
+        # As texts and not as tick labels, of which a narrow figure would leave out some.
+        for x, name in enumerate(schemes):
+            style = props(ha="center", va="bottom", size=paper.scaled(8), color=INK)
+            axes.text(x, -0.55, _at_hyphens(name, scheme_width), **style)
+        axes.set_xticks([])
+        marked = (
+            f"{title}{'' if tested[title] else figures.NARROW_SPACE + '*'}" for title in titles
+        )
+        axes.set_yticks(range(len(titles)), [textwrap.fill(name, title_width) for name in marked])
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+        note = "capacity that is lost with the key in each transaction"
+        axes.set_xlabel(note if all(tested.values()) else f"{note}; *: uncalibrated")
+    return axes
+
+
+def _at_hyphens(name: str, width: int) -> str:
+    """Return a name in lines of at most `width` letters, broken after hyphens only."""
+    lines = [""]
+    for part in re.findall(r"[^-]+-?", name):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:

@@ -23,6 +23,7 @@ from pqchain.reencode.scenario import MAX_REPEATS, SCHEMA_VERSION, STREAMS, Scen
 from pqchain.results import Contract, checksum, scratch
 from pqchain.statistics import half_width
 from pqchain.wire.drivers import namespaces
+from pqchain.wire.drivers.cluster import Cluster
 from pqchain.wire.drivers.job import Progress
 from pqchain.wire.transports import registry
 
@@ -84,6 +85,8 @@ def unavailable_reason(scenario: Scenario) -> str:
     """Return the reason why the scenario cannot run here; "" if it can."""
     if scenario.mode == "netns" and (reason := namespaces.unavailable_reason()):
         return reason
+    if scenario.mode == "cluster":
+        return ""  # its workers are checked when they are known
     return registry.get(scenario.transport).unavailable_reason()
 
 
@@ -105,6 +108,7 @@ def replay(
     progress: bool = False,
     store: Path | None = None,
     log: Path | None = None,
+    scheduler: str | Cluster | None = None,
 ) -> Replay:
     """Run a scenario `repeats` times for each kind of `streams`.
 
@@ -113,6 +117,8 @@ def replay(
     those of phases are means over the working nodes. On the virtual clock, sequential blocks have
     one row each.
 
+    Mode "cluster" needs the address of a Dask `scheduler`, or a `Cluster` with further settings;
+    the provenance then has the machines and links of the last run (`wire.drivers.cluster.run`).
     Finished virtual runs are kept in the folder `store` and not run again. Each node's qlog is
     written to the folder `log`. Raises UsageError, Unsupported, ChunksLost with the missing chunks,
     and PqchainError if a run does not end.
@@ -125,6 +131,10 @@ def replay(
             f"the transport must be {' or '.join(registry.names(writes_qlog=True))} to write qlog; "
             f"got {scenario.transport}."
         )
+    if log is not None and scenario.mode == "cluster":
+        raise UsageError(
+            f"log must be None in mode 'cluster', where files are on the workers; got {log}."
+        )
     kinds = list(streams) or [scenario.streams]
     plans = [
         (repeat, block, part)
@@ -132,6 +142,7 @@ def replay(
         for kind in (kinds if repeat % 2 == 0 else kinds[::-1])
         for block, part in _parts(replace(scenario, streams=kind, seed=scenario.seed + repeat))
     ]
+    cluster: dict[str, Any] = {}
     rows: list[dict[str, Any]] = []
     nodes: list[dict[str, Any]] = []
     total = sum(part.transfer_bytes for _, _, part in plans)
@@ -148,7 +159,13 @@ def replay(
             if stored is not None:
                 bar.update(part.transfer_bytes)
             else:
-                outcome = _run(part, _prepare(part, block, origins), bar.update, log)
+                if part.mode == "cluster":
+                    outcome = _checked(
+                        runs.run(part, origins, progress=bar.update, scheduler=scheduler)
+                    )
+                    cluster = {"cluster": outcome.result.cluster}
+                else:
+                    outcome = _run(part, _prepare(part, block, origins), bar.update, log)
                 stored = {
                     "schema_version": SCHEMA_VERSION,
                     "row": outcome.run_row(),
@@ -164,12 +181,13 @@ def replay(
     frame = RUN.frame(rows)
     # A virtual run does not depend on the machine.
     provenance = {} if scenario.mode == "virtual" else machine.provenance()
-    run, modelled = f"everything, one process per node, on {scenario.mode}", "nothing"
+    where = "the workers of a cluster" if cluster else scenario.mode
+    run, modelled = f"everything, one process per node, on {where}", "nothing"
     if scenario.mode == "virtual":
         run = "every byte of QUIC, TLS and the codec; proofs of identity; files; hashes"
         modelled = "the clock; the link; how long decoding, encoding, hashing and files take"
     about = {"scenario_id": scenario.id, "repeats": repeats, "run": run, "modelled": modelled}
-    frame.attrs["provenance"] = provenance | about
+    frame.attrs["provenance"] = provenance | about | cluster
     return Replay(frame=frame, nodes=NODE.frame(nodes))
 
 
@@ -199,6 +217,10 @@ def _run(scenario: Scenario, origin: Path, progress: Progress, log: Path | None)
             log.mkdir(parents=True, exist_ok=True)
             for path in folder.rglob("*.qlog"):
                 results.write_atomically(log / f"{scenario.id}-{path.name}", path.read_bytes())
+    return _checked(outcome)
+
+
+def _checked(outcome: Outcome) -> Outcome:
     if outcome.result.failure is not None:
         raise outcome.result.failure
     # Nodes and transports form reference cycles, and the next run needs their memory.

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from pqchain.reencode.protocol.work import PHASES, Record
-from pqchain.reencode.scenario import BYZANTINE_FAULTS, Scenario
+from pqchain.reencode.scenario import BYZANTINE_FAULTS, Scenario, from_plain
 from pqchain.reencode.storage import erasure, store
 from pqchain.reencode.storage.store import ChunkStore
-from pqchain.wire.drivers import processes, virtual
+from pqchain.wire.drivers import cluster, processes, virtual
+from pqchain.wire.drivers.cluster import Cluster
 from pqchain.wire.drivers.job import Job, NodeFailure, NodeResult, Progress, Result
 
 _SHARED_FIELDS = "nodes transport datagram_bytes congestion identity limit_seconds link"
@@ -82,10 +83,20 @@ class Outcome:
     @property
     def cpu_share(self) -> float:
         """Processor seconds of the working nodes relative to those available to them, or NaN."""
-        processors = 0 if self.scenario.mode == "virtual" else os.cpu_count() or 1
         # At most one processor per node is counted.
-        available = min(processors, len(self.working)) * self.span_seconds
+        available = min(self._processors, len(self.working)) * self.span_seconds
         return self.cpu_seconds / available if available else math.nan
+
+    @property
+    def _processors(self) -> int:
+        """Processors of all computers; 0 in virtual time."""
+        if self.scenario.mode == "virtual":
+            return 0
+        if not self.result.cluster:
+            return os.cpu_count() or 1
+        # Several workers may run on one computer.
+        counts = {row["computer"]: row["cpu_count"] for row in self.result.cluster["machines"]}
+        return sum(counts.values())
 
     @property
     def verdict(self) -> str:
@@ -169,16 +180,28 @@ def _mean(values: Sequence[float]) -> float:
 
 def prepare(scenario: Scenario, folder: Path, *, blocks: range | None = None) -> None:
     """Store one chunk of every block on each node; `blocks` limits this to those block numbers."""
+    _prepare(scenario, {node: folder / str(node) for node in range(scenario.nodes)}, blocks)
+
+
+def prepare_node(
+    index: int, folder: Path, *, scenario: Mapping[str, Any], faults: Mapping[str, str]
+) -> None:
+    """Store one node's chunk of every block in its folder; parameters are those of the job."""
+    _prepare(from_plain(scenario), {index: folder}, None)
+
+
+def _prepare(scenario: Scenario, folders: Mapping[int, Path], blocks: range | None) -> None:
     code = _code(scenario)
     members = tuple(range(scenario.nodes))
-    stores = [
-        ChunkStore(folder / str(member), synchronise=scenario.synchronise) for member in members
-    ]
+    stores = {
+        node: ChunkStore(folder, synchronise=scenario.synchronise)
+        for node, folder in folders.items()
+    }
     for number in blocks if blocks is not None else range(scenario.blocks):
         block = scenario.block(number)
         manifest, chunks = store.encode_block(block, code, epoch=1, members=members)
-        for index, chunk in enumerate(chunks):
-            stores[index].put(manifest, index, chunk)
+        for node, chunk_store in stores.items():
+            chunk_store.put(manifest, node, chunks[node])
 
 
 def job(scenario: Scenario, *, log: bool = False) -> Job:
@@ -194,6 +217,7 @@ def job(scenario: Scenario, *, log: bool = False) -> Job:
     kinds = {str(fault.node): fault.kind for fault in scenario.faults}
     return Job(
         factory="pqchain.reencode.protocol.node:build",
+        prepare="pqchain.reencode.runs:prepare_node",
         parameters={"scenario": asdict(scenario), "faults": kinds},
         begin=scenario.experiment == "exchange",
         failures=tuple(failures),
@@ -203,12 +227,18 @@ def job(scenario: Scenario, *, log: bool = False) -> Job:
 
 
 def run(
-    scenario: Scenario, folder: Path, *, progress: Progress = lambda count: None, log: bool = False
+    scenario: Scenario,
+    folder: Path,
+    *,
+    progress: Progress = lambda count: None,
+    log: bool = False,
+    scheduler: str | Cluster | None = None,
 ) -> Outcome:
     """Replay a scenario once, in a folder that `prepare` has filled.
 
-    A node's error is part of the outcome. With `log` each node's qlog is written below the folder,
-    where the transport supports it. Raises Unsupported and UsageError as the drivers do, and
+    In mode "cluster" the workers of the Dask `scheduler` fill folders of their own. A node's error
+    is part of the outcome. With `log` each node's qlog is written below the folder, where the
+    transport supports it. Raises Unsupported and UsageError as the drivers do, and
     PqchainError if the run does not end.
     """
     driver_job = job(scenario, log=log)
@@ -220,6 +250,8 @@ def run(
             seed=scenario.seed,
         )
         result = virtual.run(driver_job, folder, model, progress=progress)
+    elif scenario.mode == "cluster":
+        result = cluster.run(driver_job, Cluster.of(scheduler), progress=progress)
     else:
         shaped = scenario.mode == "netns"
         result = processes.run(driver_job, folder, shaped=shaped, progress=progress)
@@ -227,7 +259,7 @@ def run(
 
 
 def _outcome(scenario: Scenario, result: Result) -> Outcome:
-    records = [Record(**(node.report or {})) for node in result.nodes]
+    records = [_synchronised(node) for node in result.nodes]
     pairs = list(zip(result.nodes, records, strict=True))
     living = [record for node, record in pairs if node.state != "dead"]
     first = min([record.begun for record in living if record.begun is not None], default=math.nan)
@@ -247,6 +279,15 @@ def _outcome(scenario: Scenario, result: Result) -> Outcome:
         for node, record in pairs
     )
     return Outcome(scenario=scenario, result=result, nodes=nodes, span_seconds=last - first)
+
+
+def _synchronised(node: NodeResult) -> Record:
+    """Return a node's record with times of the driver's clock."""
+    record = Record(**(node.report or {}))
+    for name in ("noticed", "begun", "ended"):
+        if (time := getattr(record, name)) is not None:
+            setattr(record, name, time - node.clock_offset_seconds)
+    return record
 
 
 def _since(time: float | None, origin: float) -> float:

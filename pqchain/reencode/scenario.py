@@ -27,7 +27,7 @@ SCHEMA_VERSION = 2
 timers separately.
 """
 
-MODES = ("virtual", "loopback", "netns")
+MODES = ("virtual", "loopback", "netns", "cluster")
 STREAMS = ("single", "multiplexed")
 SOURCES = ("nearest", "least-loaded", "all")
 SESSIONS = ("kept", "full", "0-rtt")
@@ -210,7 +210,7 @@ class Scenario:
             virtual = " or ".join(registry.names(virtual=True))
             raise UsageError(
                 f"the transport must be {virtual} in virtual mode; got {info.name}, which "
-                "needs sockets. Choose loopback or netns."
+                "needs sockets. Choose loopback, netns or cluster."
             )
         if self.sessions != "kept" and not info.resumes:
             resuming = " or ".join(registry.names(resumes=True))

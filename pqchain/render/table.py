@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -13,7 +12,7 @@ from unicodedata import east_asian_width
 
 from pqchain import algorithms, figures
 from pqchain.figures import SECONDS, Unit
-from pqchain.render import html, latex
+from pqchain.render import html, latex, terminal
 from pqchain.render.html import Markup, element
 
 if TYPE_CHECKING:
@@ -131,18 +130,28 @@ class Table:
             more["remarks"] = [str(row[remark]) for row in records]
         return cls(columns=made, rows=rows, **more)
 
-    def text(self, width: int | None = None) -> str:
-        """Return the table as text; rows wider than `width` take several lines."""
+    def text(self, width: int | None = None, *, colour: bool = False) -> str:
+        """Return the table as text, on a terminal of `width` columns with wrapped cells.
+
+        Without a width a row is a line, however long, because a file or a pipe has no width.
+        """
         cells = self._cells(_text)
         firsts = zip(cells, self._spans(cells, [""] * len(cells)), strict=True)
         # Text has no merged cells, so repeated first cells are left blank.
         cells = [[row[0] if span else "", *row[1:]] for row, span in firsts]
-        layout = "\n".join(_layout(self.columns, cells, width))
+        layout = "\n".join(_layout(self.columns, cells))
+        if (width is not None and max(map(_display_width, layout.splitlines())) > width) or colour:
+            layout = terminal.layout(
+                self.columns, cells, width or _display_width(layout), row_headers=self.row_headers,
+                colour=colour,
+            )  # fmt: skip
         pairs = zip(self.rows, self._remarks, strict=True)
         remarks = [f"{row[0]}: {remark}" for row, remark in pairs if remark]
         below = "\n".join(f"- {line}" for line in dict.fromkeys([*remarks, *self.notes]))
         label = f"[{', '.join(self.source)}]" if self.source else ""
         title = " ".join(part for part in (self.caption, label if self.caption else "") if part)
+        if width is not None:
+            title, below = (terminal.wrapped(part, width) for part in (title, below))
         return "\n".join(part for part in (title, layout, below) if part)
 
     def markdown(self) -> str:
@@ -243,51 +252,24 @@ def _value(column: Column, cell: Any) -> str:
     return f"{value:.6g}" if is_number else ""
 
 
-def _layout(
-    columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int | None
-) -> Iterator[str]:
+def _layout(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Iterator[str]:
     rows = [[column.title for column in columns], *cells]
     widths = [max(map(_display_width, texts)) for texts in zip(*rows, strict=True)]
-    parts = _parts(widths, width)
     right = [column.numeric for column in columns]
+    if any(column.group for column in columns):
+        yield _groups(columns, widths).rstrip()
     for number, row in enumerate(rows):
-        for at, part in enumerate(parts):
-            indent = _INDENT * (at > 0)
-            if number == 0 and any(column.group for column in columns):
-                yield f"{indent}{_groups(columns, widths, part)}".rstrip()
-            line = "  ".join(_padded(row[place], widths[place], right[place]) for place in part)
-            yield from _wrapped(f"{indent}{line}".rstrip(), width)
+        padded = zip(row, widths, right, strict=True)
+        yield "  ".join(_padded(*cell) for cell in padded).rstrip()
         if number == 0:
-            yield "  ".join("─" * widths[place] for place in parts[0])[:width]
+            yield "  ".join("─" * width for width in widths)
 
 
-def _groups(columns: Sequence[Column], widths: Sequence[int], part: Sequence[int]) -> str:
-    shared = groupby(part, key=lambda place: columns[place].group)
+def _groups(columns: Sequence[Column], widths: Sequence[int]) -> str:
+    shared = groupby(range(len(columns)), key=lambda place: columns[place].group)
     spans = [(name, sum(widths[at] + 2 for at in members) - 2) for name, members in shared]
     # Titles and cells decide the width of columns; a longer group title is cut.
     return "  ".join(_padded(name[:span], span) for name, span in spans)
-
-
-def _wrapped(line: str, width: int | None) -> list[str]:
-    if width is None or _display_width(line) <= width:
-        return [line]
-    return textwrap.wrap(line, max(width, 20), subsequent_indent=_INDENT, break_on_hyphens=False)
-
-
-# The indent of the continuation of a row.
-_INDENT = "    "
-
-
-def _parts(widths: Sequence[int], width: int | None) -> list[list[int]]:
-    parts: list[list[int]] = [[]]
-    taken = 0
-    for place, column_width in enumerate(widths):
-        if width is not None and parts[-1] and taken + column_width > width:
-            parts.append([])
-            taken = len(_INDENT)
-        parts[-1].append(place)
-        taken += column_width + 2
-    return parts
 
 
 def _padded(text: str, width: int, right: bool = False) -> str:

@@ -23,6 +23,8 @@ from pqchain.installation import lazy_exports
 
 if TYPE_CHECKING:
     from pqchain.study.analysis import Analysis, analyse
+    from pqchain.study.answer import Answer, whatif
+    from pqchain.study.comparison import cost_on_chains
     from pqchain.study.explorer import Explorer, explore
     from pqchain.study.figures import QUANTITIES, evaluate
     from pqchain.study.inputs import Plan
@@ -36,11 +38,13 @@ __all__ = [
     "QUANTITIES",
     "READY",
     "Analysis",
+    "Answer",
     "Explorer",
     "Findings",
     "Plan",
     "analyse",
     "conclusions",
+    "cost_on_chains",
     "evaluate",
     "explore",
     "load",
@@ -49,6 +53,7 @@ __all__ = [
     "run",
     "titles",
     "tornado",
+    "whatif",
     "write",
 ]
 
@@ -60,7 +65,7 @@ def ready(name: str) -> str:
     """Return the TOML text of a study that pqchain includes. Raises UnknownName."""
     folded = name.casefold() if isinstance(name, str) else name
     if folded not in READY:
-        raise UnknownName("ready study", name, READY, "`pqchain study --list`.")
+        raise UnknownName("ready study", name, READY, f"the ready studies {', '.join(READY)}.")
     return (installation.data("chains") / f"{folded}.toml").read_text(encoding="utf-8")
 
 
@@ -73,6 +78,8 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         "analysis": "Analysis analyse",
+        "answer": "Answer whatif",
+        "comparison": "cost_on_chains",
         "explorer": "Explorer explore",
         "figures": "QUANTITIES evaluate",
         "inputs": "Plan",

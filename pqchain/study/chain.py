@@ -152,13 +152,13 @@ def gas(plan: Plan, row: Costs, witness_bytes: float, baseline: Costs | None) ->
 
     The baseline's signature is not calldata, and its verification is part of the intrinsic gas.
     Any other scheme carries keys and signatures as calldata, and a verification costs
-    `verification_gas` times its time relative to the baseline's.
+    its price in `gas_prices`, else `verification_gas` times its time relative to the baseline's.
     """
     data, verification = float(plan.data_bytes), 0.0
     if baseline is not None and row.algorithm != baseline.algorithm:
         data += witness_bytes
-        ratio = row.verify_seconds / baseline.verify_seconds
-        verification = plan.signatures * plan.verification_gas * ratio
+        by_time = plan.verification_gas * row.verify_seconds / baseline.verify_seconds
+        verification = plan.signatures * plan.gas_prices.get(row.algorithm, by_time)
     execution = plan.execution_gas + plan.calldata_gas * data + verification
     # EIP-7623: transactions that consist mostly of data pay at least the floor price per byte.
     return plan.intrinsic_gas + max(execution, plan.floor_gas * data)
@@ -194,6 +194,8 @@ def per_block(
     if plan.upload_copies:
         sent = uplink_bits_per_second(plan) * plan.block_seconds / 8 / plan.upload_copies
         allowed["spread"] = _fitting(plan, sent - taken, transaction.bytes, bundle)
+    if plan.most_transactions:
+        allowed["count"] = math.floor(plan.most_transactions)
     if plan.packet_bytes:
         # A packet bounds a single transaction and not their number.
         allowed["packet"] = math.inf if transaction.most_bytes <= plan.packet_bytes else 0.0

@@ -94,6 +94,22 @@ class ImpossiblePlan(UsageError):
         return "\n".join(problem.message for problem in self.problems)
 
 
+class Observation(NamedTuple):
+    """A value measured on an existing chain, for comparison with the model."""
+
+    quantity: str
+    """Name of a figure."""
+    algorithm: str
+    """The scheme of the figure; "" for the baseline."""
+    value: float
+    source: str
+    date: str
+    settings: Mapping[str, Any]
+    """Inputs that had other values at the time."""
+    dependence: str
+    """What the observation shares with the inputs, so that it tests nothing; "" if independent."""
+
+
 @cache
 def cost_sources() -> tuple[str, ...]:
     """Return the possible sources of costs: "measured", and the works with published times."""
@@ -173,10 +189,13 @@ def _wrong_schemes(values: Mapping[str, Any]) -> Iterator[Problem]:
         names = ()
     migration = values.get("migration")
     migration = migration if isinstance(migration, Mapping) else {}
+    prices = values.get("gas_prices")
+    prices = prices if isinstance(prices, Mapping) else {}
     names_of = {
         "algorithms": names,
         "baseline": (baseline,) if baseline and isinstance(baseline, str) else (),
         "migration": migration,
+        "gas_prices": prices,
     }
     own_schemes = values.get("own_schemes", ())
     for field, name in ((field, name) for field, listed in names_of.items() for name in listed):
@@ -185,6 +204,11 @@ def _wrong_schemes(values: Mapping[str, Any]) -> Iterator[Problem]:
                 yield Problem(field, f"{field} must name signature schemes; got {short_repr(name)}")
         except PqchainError as error:
             yield Problem(field, f"{field}: {error}")
+    for name, price in prices.items():
+        is_number = isinstance(price, (int, float)) and not isinstance(price, bool)
+        if not is_number or not 0 <= price <= 1e18:
+            message = f"gas_prices of {name} must be 0 to 1e+18 gas; got {short_repr(price)}"
+            yield Problem("gas_prices", message)
     shares = list(migration.values())
     if any(isinstance(s, bool) or not isinstance(s, (int, float)) or s < 0 for s in shares):
         message = f"shares of migration must be numbers of at least 0; got {short_repr(shares)}"
@@ -229,6 +253,9 @@ def wrong_combinations(plan: Plan) -> list[Problem]:
         (plan.verification_gas > 0 and not plan.baseline, "verification_gas",
          "verification_gas must be 0 without a baseline, whose time prices a verification; got "
          f"{plan.verification_gas:g}."),
+        (bool(plan.gas_prices) and not plan.block_gas, "gas_prices",
+         "gas_prices must be left out without block_gas, the limit that they count towards; got "
+         f"prices of {', '.join(plan.gas_prices)}."),
         (plan.witness_rule == "p2mr" and not (plan.envelope_bytes and plan.key_mode == "inline"),
          "witness_rule",
          'witness_rule must be "fixed" unless key_mode is inline and envelope_bytes is given, '

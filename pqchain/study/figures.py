@@ -96,7 +96,7 @@ def transaction_weight(model: Model) -> float:
 
 @_basic(
     "transaction_bytes verify_seconds block_gas intrinsic_gas execution_gas calldata_gas floor_gas "
-    "verification_gas"
+    "verification_gas gas_prices"
 )
 def transaction_gas(model: Model) -> float:
     """Gas, or compute units, of a transaction."""
@@ -143,7 +143,7 @@ def vote_verify_seconds(model: Model) -> float | Evidence:
 
 
 @_basic(
-    "transaction_weight transaction_gas block_bytes block_seconds packet_bytes "
+    "transaction_weight transaction_gas block_bytes block_seconds packet_bytes most_transactions "
     "vote_bytes_per_block votes_in_block voting_gas upload_copies rate_bits_per_second"
 )
 def transactions_per_block(model: Model) -> float | Evidence:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from datetime import date
 from types import MappingProxyType, UnionType
-from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from pqchain import schemes
 from pqchain.algorithms import Algorithm
+from pqchain.bench.gas_units import UNITS
 from pqchain.chain import encoding, p2mr
 from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
@@ -26,28 +27,13 @@ from pqchain.study.checking import (
     SIGNERS,
     ImpossiblePlan,
     Input,
+    Observation,
     network_of,
     unused_parameters,
     wrong_combinations,
     wrong_values,
 )
 from pqchain.study.provers import PROVERS
-
-
-class Observation(NamedTuple):
-    """A value measured on an existing chain, for comparison with the model."""
-
-    quantity: str
-    """Name of a figure."""
-    algorithm: str
-    """The scheme of the figure; "" for the baseline."""
-    value: float
-    source: str
-    date: str
-    settings: Mapping[str, Any]
-    """Inputs that had other values at the time."""
-    dependence: str
-    """What the observation shares with the inputs, so that it tests nothing; "" if independent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +143,20 @@ class Plan:
         float,
         Input("limits", "gas of a verification of the baseline; others are priced by their time"),
     ] = 0.0
+    gas_unit: Annotated[
+        str,
+        Input("limits", "unit of data/gas in which drafts price verifications of this chain; empty "
+              "for none", choices=("", *UNITS)),
+    ] = ""  # fmt: skip
+    gas_prices: Annotated[
+        Mapping[str, float],
+        Input("limits.gas_prices", "gas of a verification of each scheme that is named; others are "
+              "priced by their time", "gas"),
+    ] = field(default_factory=dict)  # fmt: skip
     packet_bytes: Annotated[int, Input("limits", "longest transaction; 0: no limit")] = 0
+    most_transactions: Annotated[
+        float, Input("limits", "most transactions of a block; 0: no limit")
+    ] = 0.0
     votes_per_block: Annotated[float, Input("votes", "votes that the chain counts for a block")] = (
         0.0
     )
@@ -258,14 +257,19 @@ class Plan:
         if problems:
             raise ImpossiblePlan(problems)
         network, _ = network_of(values)
-        shares = {self.algorithm(name).name: share for name, share in self.migration.items()}
+        by_scheme = {
+            field: MappingProxyType(
+                {self.algorithm(name).name: value for name, value in getattr(self, field).items()}
+            )
+            for field in BY_SCHEME
+        }
         names = dict.fromkeys(self.algorithm(name).name for name in self.algorithms)
         # Equal plans must compare equal however they were written: names as in the registry, no
         # duplicates, mappings that cannot change.
         canonical: dict[str, Any] = {
             "algorithms": tuple(names),
             "baseline": self.baseline and self.algorithm(self.baseline).name,
-            "migration": MappingProxyType(shares),
+            **by_scheme,
             "sources": MappingProxyType(dict(self.sources)),
             "network": network,
             "law": network.law,
@@ -381,6 +385,9 @@ def _default(declared: Field[Any]) -> Any:
 
 INPUTS: Mapping[str, Input] = dict(_declared())
 """Every input, in the order of `pqchain study --inputs`."""
+
+BY_SCHEME = tuple(name for name, row in INPUTS.items() if row.default == {})
+"""Names of the inputs that have a value for each scheme, in a table of their own."""
 
 NAMES = tuple(declared.name for declared in fields(Plan) if declared.init)
 """Names of the inputs that `Plan.with_` accepts."""

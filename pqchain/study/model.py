@@ -24,7 +24,7 @@ from pqchain.study.checking import SIGNERS
 from pqchain.study.inputs import Plan
 from pqchain.study.provers import CITED, PROVERS
 
-MIX = "as migrated"
+MIX = "mix of schemes"
 """Name of the row in which several schemes are in use."""
 
 

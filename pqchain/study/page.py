@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,14 @@ from pqchain.study.sampling import Findings
 QUESTION = "How many transactions does the chain carry with each scheme, and which limit binds?"
 
 
-def write(analysis: Analysis, path: str | Path) -> Path:
-    """Write the page atomically; return its path. Raises UsageError as `check_page` does."""
+def write(analysis: Analysis, path: str | Path, *, opening: Sequence[str] = ()) -> Path:
+    """Write the page atomically; return its path. Raises UsageError as `check_page` does.
+
+    `opening` are sentences that come before those of the study.
+    """
     place = check_page(path)
     # Whole or not at all: a reader may reload while the page is written.
-    results.write_atomically(place, markup(analysis))
+    results.write_atomically(place, markup(analysis, opening))
     return place
 
 
@@ -38,8 +42,8 @@ def check_page(path: str | Path) -> Path:
     return place
 
 
-def markup(analysis: Analysis) -> str:
-    """Return the page of a study as HTML."""
+def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
+    """Return the page of a study as HTML, with further sentences at its beginning."""
     findings, tornado = analysis.findings, analysis.tornado
     plan = findings.plan
     parts: dict[str, tuple[str, ...]] = {
@@ -67,13 +71,21 @@ def markup(analysis: Analysis) -> str:
         parts["plane"] = ("Best scheme by two inputs", _plane(analysis.plane), table.html())
     parts["inputs"] = ("Inputs", text.inputs_table(plan).html())
     parts["sources"] = ("Sources", text.sources_table(findings).html())
-    answer = [*text.warnings(findings), *text.conclusions(findings)]
+    # Apart from the results, in the colour of a failure: a reader must not take them for one.
+    warnings = text.warnings(findings)
+    caution = html.element("div", html.bullets(warnings), class_="verdict bad", role="alert")
     times = f"times: {findings.costs.source}; {text.spread(findings)}"
     head = html.element(
         "section",
         html.element("h1", plan.title),
         html.element("p", QUESTION, class_="byline"),
-        html.element("div", html.bullets(answer), class_="verdict", role="status"),
+        *([caution] if warnings else []),
+        html.element(
+            "div",
+            html.bullets([*opening, *text.conclusions(findings)]),
+            class_="verdict",
+            role="status",
+        ),
         html.element("p", times, class_="byline"),
         html.element("p", text.status(plan), class_="byline"),
     )

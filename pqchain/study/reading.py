@@ -12,9 +12,9 @@ from pqchain import algorithms, installation, schemes
 from pqchain.errors import PqchainError, UnknownName, UsageError, short_repr
 from pqchain.installation import parse_toml
 from pqchain.study import ready
-from pqchain.study.checking import REQUIRED, ImpossiblePlan, wrong_values
+from pqchain.study.checking import REQUIRED, ImpossiblePlan, Observation, wrong_values
 from pqchain.study.figures import QUANTITIES
-from pqchain.study.inputs import INPUTS, Observation, Plan, check_name
+from pqchain.study.inputs import BY_SCHEME, INPUTS, Plan, check_name
 
 
 def load(source: str | Path) -> Plan:
@@ -58,6 +58,7 @@ def parse(text: str, name: str) -> Plan:
     for table, message in misspelt.items():
         report(table, "", message)
     values: dict[str, Any] = {"sources": {}}
+    by_scheme = {INPUTS[name].table: name for name in BY_SCHEME}
     for table, entries in by_table.items():
         section = tables.get(table)
         if section is None:
@@ -67,8 +68,8 @@ def parse(text: str, name: str) -> Plan:
                 values["sources"][key] = value
             elif section == "sources":
                 report(section, key, f"the source of {key} must be a text; got {short_repr(value)}")
-            elif section == "chain.migration":
-                values.setdefault("migration", {})[key] = value
+            elif section in by_scheme:
+                values.setdefault(by_scheme[section], {})[key] = value
             elif key not in INPUTS or INPUTS[key].table != section:
                 report(section, key, _unknown(section, key))
             else:

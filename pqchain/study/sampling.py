@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
 from pqchain import algorithms, crypto, machine
 from pqchain import costs as costing
@@ -20,9 +19,10 @@ from pqchain.checks import integer
 from pqchain.costs import PREFERRED_IMPLEMENTATION, AggregateCosts, Costs, CostTable
 from pqchain.errors import Unsupported, UsageError
 from pqchain.figures import Figure
+from pqchain.study import draws as drawing
 from pqchain.study import validation
 from pqchain.study.checking import BLS
-from pqchain.study.figures import QUANTITIES, framed, models
+from pqchain.study.figures import QUANTITIES, framed
 from pqchain.study.inputs import Plan
 from pqchain.study.migration import DAY_SECONDS, Migration
 from pqchain.works import papers
@@ -297,13 +297,32 @@ def run(
     draws: int = DRAWS,
     preset: PresetName | None = None,
     progress: bool = False,
+    scheduler: str | None = None,
 ) -> Findings:
     """Compute all figures over several draws; measure first if the plan needs it.
 
-    The value of a figure is the median of its draws; its interval contains 90 % of them. Raises
-    UsageError, and MissingCosts for schemes without costs.
+    The value of a figure is the median of its draws; its interval contains 90 % of them. The
+    workers of a Dask `scheduler`, given by its address, compute the draws; measurements are of this
+    machine. Raises UsageError, and MissingCosts for schemes without costs.
     """
     integer("draws", draws, least=1, most=10_000)
+    times, warnings = times_of(plan, measurements, preset=preset, progress=progress)
+    return sample(
+        plan, times, draws=draws, warnings=warnings, progress=progress, scheduler=scheduler
+    )
+
+
+def times_of(
+    plan: Plan,
+    measurements: pd.DataFrame | None = None,
+    *,
+    preset: PresetName | None = None,
+    progress: bool = False,
+) -> tuple[Times, tuple[str, ...]]:
+    """Return a plan's times, known or measured now, with warnings about the measurement.
+
+    Raises as `run` does.
+    """
     # Reported here and not by the plan: sliders pass through such plans on the way to others.
     if plan.bundled and plan.bundled not in plan.names:
         raise UsageError(
@@ -321,7 +340,7 @@ def run(
             )
         times = measured(plan, preset=preset, progress=progress)
         warnings += times.unsteady()
-    return sample(plan, times, draws=draws, warnings=tuple(warnings), progress=progress)
+    return times, tuple(warnings)
 
 
 def sample(
@@ -331,14 +350,15 @@ def sample(
     draws: int = DRAWS,
     warnings: tuple[str, ...] = (),
     progress: bool = False,
+    scheduler: str | None = None,
 ) -> Findings:
     """Compute all figures over several draws from times that are known."""
     # The number of a draw seeds its network and picks its pass, so that equal runs are equal.
-    numbers = tqdm(range(draws), disable=not progress, unit="draw")
-    drawn = [models(plan, times.drawn(number), seed=number) for number in numbers]
+    tables = map(times.drawn, range(draws))
+    drawn = drawing.draws(plan, tables, scheduler=scheduler, progress=progress)
     figures = {
         algorithm: {
-            name: _over([draw[algorithm].figure(name) for draw in drawn]) for name in QUANTITIES
+            name: _over([draw[algorithm].figures[name] for draw in drawn]) for name in QUANTITIES
         }
         for algorithm in drawn[0]
     }

@@ -33,7 +33,7 @@ SLIDERS = 3
 # The input that sets each limit.
 _INPUT_OF = {
     "bytes": "block_bytes", "weight": "block_weight", "gas": "block_gas", "packet": "packet_bytes",
-    "spread": "rate_bits_per_second",
+    "spread": "rate_bits_per_second", "count": "most_transactions",
 }  # fmt: skip
 
 # The change of a figure that appears or vanishes, and the upper bound of any change.

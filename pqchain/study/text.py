@@ -8,10 +8,10 @@ from pqchain import algorithms, figures, schemes
 from pqchain.figures import Figure, Kind, Unit, humanize, percent
 from pqchain.render import html
 from pqchain.render.table import Column, Shown, Table
-from pqchain.study import aggregation, chain, validation
+from pqchain.study import aggregation, chain, validation, wording
 from pqchain.study.checking import NETWORK, REQUIRED
 from pqchain.study.figures import QUANTITIES
-from pqchain.study.inputs import INPUTS, Plan
+from pqchain.study.inputs import BY_SCHEME, INPUTS, Plan
 from pqchain.study.provers import CITED, PROVERS
 from pqchain.study.sampling import Findings
 
@@ -129,25 +129,62 @@ def _from_baseline(findings: Findings, best: str) -> str:
     return f"From {baseline} to {best}: transactions {size.text()} the bytes, {verification}."
 
 
-def text(findings: Findings) -> str:
+def text(findings: Findings, *, complete: bool = False) -> str:
     """Return the conclusions and tables for a terminal, warnings first."""
-    return "\n\n".join(p if isinstance(p, str) else p.text() for p in parts(findings))
+    return "\n\n".join(p if isinstance(p, str) else p.text() for p in parts(findings, complete))
 
 
-def parts(findings: Findings) -> list[str | Table]:
-    """Return the conclusions as text, followed by the tables."""
+def parts(findings: Findings, complete: bool = False) -> list[str | Table]:
+    """Return the conclusions as text, and the main figures; `complete` adds the other tables."""
     head = (
         f"{findings.plan.title}\n{status(findings.plan)}\n"
         f"times: {findings.costs.source}; {spread(findings)}\n"
     )
+    said = [head, *warnings(findings), *conclusions(findings), fit(findings.calibration)]
+    first: list[str | Table] = ["\n".join(filter(None, said)), main_table(findings)]
+    if not complete:
+        return first
     trees = trees_table(findings.plan)
     return [
-        "\n".join([head, *warnings(findings), *conclusions(findings)]),
+        *first,
         calibration_table(findings.calibration),
         limits_table(findings),
         figures_table(findings),
         *([trees] if trees else []),
     ]
+
+
+def fit(calibration: pd.DataFrame) -> str:
+    """Return a sentence with the errors of the model's tests; "" without one."""
+    compared = [
+        f"{validation.EXPECTED_OF.get(row['quantity'], row['quantity'])} "
+        f"{percent(100 * row['error'], 0)} ({row['date']})"
+        for row in validation.tests(calibration).to_dict("records")
+    ]
+    return f"Compared with this chain: {', '.join(compared)}." if compared else ""
+
+
+def main_table(findings: Findings) -> Table:
+    """Return a table of the eight main figures in words, with a column for each scheme."""
+    rows: list[list[object]] = []
+    for name, words in wording.MAIN.items():
+        if name == "binding_limit":
+            cells = [wording.limit(findings.limits[it]) for it in findings.figures]
+            rows.append([words, *cells])
+        else:
+            figures_of = (by_name[name] for by_name in findings.figures.values())
+            rows.append([words, *(Shown(it.value, wording.brief(it)) for it in figures_of)])
+    used = {it[name].kind for it in findings.figures.values() for name in wording.MAIN}
+    return Table(
+        columns=[
+            Column("figure"),
+            *(Column(algorithm, numeric=True) for algorithm in findings.figures),
+        ],
+        rows=rows,
+        caption="Main figures by scheme, with intervals above 5 %. A dash: none.",
+        source=[kind for kind in _KINDS if kind in used],
+        style="figures",
+    )
 
 
 def calibration_table(frame: pd.DataFrame) -> Table:
@@ -306,7 +343,7 @@ def input_help() -> list[tuple[str, str, str, str, str]]:
             default = "needed" if row.default is REQUIRED else "none"
         if name in NETWORK and row.default is None:
             default = "the law's"
-        key = "SCHEME" if name == "migration" else name
+        key = "SCHEME" if name in BY_SCHEME else name
         rows.append((row.table, key, row.unit, row.about, default))
     rows += [("[scheme]", *field, "none") for field in schemes.TABLE]
     return [*rows, ("sources", "INPUT", "", "source of each input", "none")]

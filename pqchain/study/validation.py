@@ -29,12 +29,16 @@ FAR = 0.25
 EXPECTED = ("throughput", "block bytes", "vote bytes", "time to final")
 """Quantities that every chain should be calibrated with."""
 
-_EXPECTED_OF = {
+EXPECTED_OF = {
     "capacity_per_second": "throughput", "sustained_per_second": "throughput",
     "transactions_per_block": "throughput", "full_block_bytes": "block bytes",
     "vote_bytes_per_block": "vote bytes", "consensus_bytes_per_block": "vote bytes",
     "rule_seconds": "time to final", "final_seconds": "time to final",
 }  # fmt: skip
+"""The expected quantity that each figure stands for."""
+
+NOT_CALIBRATED = "Not calibrated: no independent observation of such a chain is cited."
+"""Warning of a plan that no observation tests."""
 
 
 def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
@@ -57,7 +61,7 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
         text = ", ".join(f"{name}={setting:g}" for name, setting in observed.settings.items())
         origin = (text, observed.date, observed.source, observed.dependence)
         rows.append((observed.quantity, algorithm, unit, value, observed.value, error, *origin))
-    present = {_EXPECTED_OF.get(observed.quantity) for observed in plan.observed}
+    present = {EXPECTED_OF.get(observed.quantity) for observed in plan.observed}
     # A missing observation gets a row, to show what was not compared.
     for name in EXPECTED:
         if name not in present:
@@ -66,11 +70,16 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
     return CALIBRATION.frame(rows)
 
 
+def tests(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of `calibrate` that test the model: independent observations."""
+    return frame[frame["observed"].notna() & (frame["dependence"] == "")]
+
+
 def large_errors(frame: pd.DataFrame) -> list[str]:
     """Return a warning for each large error of a test, or one for a plan without any test."""
-    observed = frame[frame["observed"].notna() & (frame["dependence"] == "")]
+    observed = tests(frame)
     if observed.empty:
-        return ["Not calibrated: no independent observation of such a chain is cited."]
+        return [NOT_CALIBRATED]
     return [
         f"Calibration: the model's {row['quantity'].replace('_', ' ')} with {row['algorithm']} is "
         f"{row['error']:+.0%} from the observed value ({row['date']})."

@@ -223,10 +223,10 @@ def described(command):
     return {flags: about for options in groups for flags, about in options.items()}
 
 
-@pytest.mark.parametrize(("module", "number"), [(reencode, 13), (consensus, 15)])
+@pytest.mark.parametrize(("module", "number"), [(reencode, 13), (consensus, 17)])
 def test_help_shows_the_defaults_and_bounds_of_the_dataclass(module, number, capsys):
     command = module.__name__.rpartition(".")[2]
-    assert main([command, "--help"]) == 0
+    assert main([command, "--help-all"]) == 0
     shown = capsys.readouterr().out
     mirrors = {option: about for option, about in described(command).items() if "field" in about}
     assert len(mirrors) == number

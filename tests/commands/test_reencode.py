@@ -155,7 +155,7 @@ def test_runs_are_saved_with_their_provenance(fake, tmp_path, capsys):
 
 
 def test_help_explains_modes_and_phases(capsys):
-    assert main(["reencode", "--help"]) == 0
+    assert main(["reencode", "--help-all"]) == 0
     text = capsys.readouterr().out
     for word in ("virtual", "loopback", "netns", "phases:", "--log logs", "(7,3)", "qvis"):
         assert word in text

@@ -11,6 +11,7 @@ from pqchain import results
 from pqchain.commands import main as cli
 from pqchain.study import READY, load, ready
 from pqchain.study.figures import OUTPUTS
+from tests import frames
 
 
 def test_studies_are_listed(capsys) -> None:
@@ -31,7 +32,7 @@ def test_preset_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> None:
     (tmp_path / "my.toml").write_text(shown.replace("nodes = 32", "nodes = 16"), encoding="utf-8")
     page, figures = tmp_path / "my.html", tmp_path / "my.csv"
     files = ["--page", str(page), "--output", str(figures)]
-    chosen = ["--set", "algorithms=Falcon-512,Dilithium2,mine"]
+    chosen = ["--all", "--set", "algorithms=Falcon-512,Dilithium2,mine"]
     chosen += ["--scheme", "Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms"]
     assert cli.main(["study", str(tmp_path / "my.toml"), "--draws", "2", *chosen, *files]) == 0
     out = capsys.readouterr()
@@ -59,7 +60,7 @@ def test_inputs_are_listed_with_units_and_help_names_every_figure(capsys) -> Non
     assert cli.main(["study", "--inputs", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert {row["input"]: row["unit"] for row in rows}["block_bytes"] == "B"
-    assert cli.main(["study", "--help"]) == 0
+    assert cli.main(["study", "--help-all"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert all(output in told for output in OUTPUTS)
 
@@ -87,6 +88,34 @@ def test_inputs_can_be_set(capsys) -> None:
         found = {(row["algorithm"], row["quantity"]): row["value"] for row in figures}
         values.append(found["Falcon-512", "final_seconds"])
     assert values[0] == pytest.approx(4 * values[1], rel=0.05)
+
+
+def test_eight_figures_in_words_unless_all_are_asked_for(capsys) -> None:
+    assert cli.main(["study", "pqdpol", "--draws", "1"]) == 0
+    short = capsys.readouterr().out
+    table = short[short.index("Main figures") :].splitlines()[3:]
+    assert len(table) == 8
+    assert "_" not in "\n".join(table)
+    assert cli.main(["study", "pqdpol", "--draws", "1", "--all"]) == 0
+    whole = capsys.readouterr().out
+    assert whole.startswith(short.rstrip()) and "final_seconds" in whole
+
+
+def test_price_of_one_scheme_can_be_set(capsys, tmp_path) -> None:
+    file = tmp_path / "mine.csv"
+    results.save(frames.measurements(["ECDSA-secp256k1", "ML-DSA-44", "Falcon-512"]), file)
+    changes = ["--set", "algorithms=ML-DSA-44,Falcon-512", "--set", "floor_gas=0"]
+    words = ["study", "bnb", "--draws", "1", "--json", "--measurements", str(file), *changes]
+    gas = []
+    for more in ([], ["--set", "gas_prices.ml-dsa-44=1000000", "--set", "gas_prices.Falcon-512=0"]):
+        assert cli.main([*words, *more]) == 0
+        rows = json.loads(capsys.readouterr().out)["figures"]
+        gas.append({r["algorithm"]: r["value"] for r in rows if r["quantity"] == "transaction_gas"})
+    by_time, stated = gas
+    assert stated["ML-DSA-44"] > by_time["ML-DSA-44"] > stated["ML-DSA-44"] - 1_000_000
+    assert stated["Falcon-512"] < by_time["Falcon-512"]
+    assert cli.main([*words, "--set", "gas_prices.ML-DSA-44=dear"]) == 2
+    assert "gas_prices of ML-DSA-44 must be 0 to" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

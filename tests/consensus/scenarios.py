@@ -7,8 +7,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from pqchain.consensus.network import NAMES, REGIONS, Network, SerialLaw, ServiceTimes
-from pqchain.consensus.scenario import Faults, Layout, Scenario
+from pqchain.consensus.faults import Faults
+from pqchain.consensus.network import NAMES, REGIONS, Law, Network, SerialLaw, ServiceTimes
+from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.costs import Costs, CostTable
 
 _FREE = ServiceTimes(
@@ -23,6 +24,7 @@ def table(
     *,
     sign: float = 163e-6,
     verify: float = 47e-6,
+    decode_key: float = 0.0,
     signature: int = 2420,
     key: int = 1312,
     algorithm: str = "Dilithium2",
@@ -36,6 +38,7 @@ def table(
         sign_seconds=sign,
         verify_seconds=verify,
         source="test",
+        decode_key_seconds=decode_key,
     )
     return CostTable(rows=(row,), source="test")
 
@@ -53,10 +56,10 @@ _SECONDS = st.one_of(
 
 
 @st.composite
-def networks(draw: st.DrawFn) -> Network:
+def networks(draw: st.DrawFn, laws: tuple[Law, ...] = NAMES) -> Network:
     """Any network, downlink_ns to one bit per nanosecond and no latency at all."""
     return Network(
-        law=draw(st.sampled_from(NAMES)),
+        law=draw(st.sampled_from(laws)),
         rate_bits_per_second=draw(st.sampled_from([1e5, 5e6, 1e8, 1e9, 1e18])),
         latency_seconds=draw(st.sampled_from([0.0, 1e-9, 1e-6, 2e-3, 0.1])),
         jitter_fraction=draw(st.sampled_from([0.0, 0.1, 2.0])),
@@ -116,13 +119,19 @@ SCHEMES = {
 def _contents(draw: st.DrawFn, runs: bool) -> dict[str, Any]:
     """A scheme with any costs, and blocks of any sizes, or of executable sizes."""
     sign, verify = draw(_SECONDS), draw(_SECONDS)
+    decode_key = verify * draw(st.sampled_from([0.0, 0.0, 0.4, 1.0]))
     if not runs:
-        costs = table(sign=sign, verify=verify, signature=draw(st.integers(1, 20_000)))
+        costs = table(
+            sign=sign, verify=verify, decode_key=decode_key, signature=draw(st.integers(1, 20_000))
+        )
         return {"algorithm": "Dilithium2", "costs": costs, "layout": SIZES}
     name = draw(st.sampled_from(list(SCHEMES)))
     signature, key = SCHEMES[name]
     layout = Layout(data_bytes=draw(st.sampled_from([0, 12, 2000])))
-    costs = table(sign=sign, verify=verify, signature=signature, key=key, algorithm=name)
+    costs = table(
+        sign=sign, verify=verify, decode_key=decode_key, signature=signature, key=key,
+        algorithm=name,
+    )  # fmt: skip
     least = layout.block_overhead_bytes() + layout.transaction_bytes(costs[name], signature)
     return {
         "algorithm": name,
@@ -133,15 +142,50 @@ def _contents(draw: st.DrawFn, runs: bool) -> dict[str, Any]:
 
 
 @st.composite
-def scenarios(draw: st.DrawFn, max_nodes: int = 64, *, runs: bool = False) -> Scenario:
+def pipelines(draw: st.DrawFn, *, runs: bool = False) -> Scenario:
+    """Any scenario in which heights overlap."""
+    nodes = draw(st.integers(1, 10))
+    delegates = draw(st.one_of(st.integers(1, nodes), st.just(nodes)))
+    network = dataclasses.replace(draw(networks()), law="uplink")
+    slow = draw(st.lists(st.integers(0, delegates - 1), max_size=2, unique=True).map(tuple))
+    return Scenario(
+        **draw(_contents(runs)),
+        nodes=nodes,
+        delegates=delegates,
+        network=network,
+        vote_phases=2,
+        certificates=draw(st.sampled_from(["none", "broadcast"])),
+        pipelined=True,
+        proposal=draw(st.sampled_from(["votes", "dpos"])),
+        signed_blocks=draw(st.booleans()),
+        signed_votes=draw(st.booleans()),
+        verification_threads=draw(st.integers(1, 4)),
+        blocks=draw(st.integers(1, 4)),
+        faults=Faults(slow=slow, slow_factor=draw(st.sampled_from([2, 1000])) if slow else 10),
+        seed=draw(st.integers(0, 2**63)),
+    )
+
+
+@st.composite
+def scenarios(
+    draw: st.DrawFn, max_nodes: int = 64, *, runs: bool = False, laws: tuple[Law, ...] = NAMES
+) -> Scenario:
     """Any scenario of up to `max_nodes` nodes, or any that executed delegates support."""
     few = st.integers(1, 8)
-    nodes = draw(st.one_of(few, few, st.integers(1, max_nodes)))
+    network = draw(networks(laws))
+    # The reference divides the links anew for every message of that law.
+    most = min(max_nodes, 10) if network.law == "uplink" else max_nodes
+    nodes = draw(st.one_of(few, few, st.integers(1, most)))
     some = st.integers(1, nodes)
     delegates = draw(st.one_of(some, some, st.just(nodes)))
-    network = draw(networks())
-    exchanges = {"paper-serial": ["all-to-all"], "gossip": ["broadcast"]}
+    exchanges = {
+        "paper-serial": ["all-to-all"], "gossip": ["broadcast"], "uplink": ["broadcast"]
+    }  # fmt: skip
     exchange = draw(st.sampled_from(exchanges.get(network.law, ["all-to-all", "broadcast"])))
+    phases = 0 if exchange == "all-to-all" else draw(st.integers(0, 2))
+    certificates = ["none", "next-block"] if phases else ["none"]
+    if phases and network.law == "uplink":
+        certificates.append("broadcast")
     wrong = draw(faults(delegates))
     if runs and network.law == "gossip":
         wrong = dataclasses.replace(wrong, equivocating=())  # rejected, as gossip cannot do it
@@ -151,7 +195,8 @@ def scenarios(draw: st.DrawFn, max_nodes: int = 64, *, runs: bool = False) -> Sc
         delegates=delegates,
         network=network,
         exchange=exchange,
-        vote_phases=0 if exchange == "all-to-all" else draw(st.integers(0, 2)),
+        vote_phases=phases,
+        certificates=draw(st.sampled_from(certificates)),
         proposal=draw(st.sampled_from(["votes", "luck", "dpos"])),
         round_seconds=draw(st.sampled_from([0.0, 10.0])),
         attestation_seconds=draw(st.sampled_from([0.0, 0.005])),

@@ -10,11 +10,12 @@ from hypothesis import HealthCheck, given, seed, settings
 
 from pqchain.consensus import model
 from pqchain.consensus.engines import compiled, fast, rows, simulate
+from pqchain.consensus.faults import Faults
 from pqchain.consensus.model import single_view
 from pqchain.consensus.network import NAMES, named
-from pqchain.consensus.scenario import Faults, Scenario
+from pqchain.consensus.scenario import Scenario
 from pqchain.errors import PqchainError, UnknownName, UsageError
-from tests.consensus.scenarios import SIZES, scenario, scenarios, table
+from tests.consensus.scenarios import SIZES, pipelines, scenario, scenarios, table
 
 QUIET = settings(suppress_health_check=list(HealthCheck))
 
@@ -45,7 +46,16 @@ def test_reference_and_fast_engine_agree_to_the_nanosecond(part: int) -> None:
     }  # fmt: skip
     for field in Faults.__slots__:
         assert any(getattr(case.faults, field) for case in cases)
+    assert {case.certificates for case in cases} == {"none", "broadcast", "next-block"}
     assert max(case.delegate_count for case in cases) >= 32
+
+
+@settings(parent=QUIET, max_examples=60)
+@given(case=pipelines())
+def test_engines_agree_where_heights_overlap(case: Scenario) -> None:
+    reference = model.run(case, engine="simpy")
+    assert reference.is_live
+    assert reference == model.run(case, engine="fast") == model.run(case, engine="numpy")
 
 
 @settings(parent=QUIET, max_examples=150)

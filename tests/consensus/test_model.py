@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pqchain.consensus import model
+from pqchain.consensus.faults import Faults
 from pqchain.consensus.model import Run
 from pqchain.consensus.network import NAMES, named
-from pqchain.consensus.scenario import Faults
 from pqchain.consensus.view import NEVER
 from tests.consensus.scenarios import scenario, table
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from pqchain.consensus import model
 from pqchain.consensus.builder import MIN_DELAY_SECONDS, luck_value, release_delay_seconds
+from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import SECOND
-from pqchain.consensus.scenario import Faults
 from tests.consensus.test_network import block
 
 ROUND_SECONDS = 10.0

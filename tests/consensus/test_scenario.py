@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from pqchain.consensus import model
+from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import NAMES, named
-from pqchain.consensus.scenario import Faults, Layout, Scenario
+from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.errors import PqchainError, UsageError
 from pqchain.works import papers
 from tests.consensus.scenarios import scenario, table

@@ -18,6 +18,7 @@ from pqchain.consensus import Faults, Scenario, grid, model, named, sweep
 from pqchain.consensus.network import NAMES
 from pqchain.errors import DataError, PqchainError, Unsupported, UsageError
 from pqchain.results import checksum
+from pqchain.scheduler import run_tasks
 from pqchain.works import papers
 from tests.consensus.scenarios import scenario
 
@@ -206,7 +207,7 @@ def test_exception_is_not_retried(
     for runs, batches in enumerate(
         (
             MODULE._with_processes([(log,)], 1),
-            MODULE._with_dask([(log,)], cluster.scheduler_address),
+            run_tasks(_fails, [(log,)], address=cluster.scheduler_address),
         ),
         start=1,
     ):
@@ -215,12 +216,9 @@ def test_exception_is_not_retried(
         assert log.read_text().count("run") == runs
 
 
-def test_dask_workers_that_always_die_raise_an_error(
-    cluster: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(MODULE, "run_batch", _dies)
+def test_dask_workers_that_always_die_raise_an_error(cluster: Any) -> None:
     with pytest.raises(PqchainError, match=r"the workers of .* died repeatedly"):
-        list(MODULE._with_dask([("",)], cluster.scheduler_address))
+        list(run_tasks(_dies, [("",)], address=cluster.scheduler_address))
 
 
 def test_repeatedly_crashing_workers_are_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:

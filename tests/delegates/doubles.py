@@ -9,7 +9,7 @@ from pqchain.chain.verification import Verifier
 from pqchain.consensus.network import named
 from pqchain.consensus.scenario import Layout, Scenario
 from pqchain.delegates import certificates, messages
-from pqchain.delegates.core import Sending
+from pqchain.delegates.actions import Sending
 from pqchain.delegates.messages import Kind, Message
 from pqchain.delegates.safety_store import Record
 from pqchain.delegates.setting import Setting

@@ -1,17 +1,18 @@
 """Planted mistakes of a delegate, and after how many seeds of random faults they are found.
 
-python tests/delegates/mistakes.py
+python tests/delegates/mistakes.py [--scheduler tcp://host:8786]
 """
 
 from __future__ import annotations
 
+import argparse
 import copy
 import sys
 from dataclasses import replace
 
 from pqchain.delegates.timed_delegate import TimedDelegate
 from tests.delegates.doubles import COUNT, make_setting
-from tests.delegates.trials import Trial, write
+from tests.delegates.trials import Trial, results_in_order, write
 
 MAX_SEEDS = 2000
 """Number of seeds within which a mistake has to be found."""
@@ -75,10 +76,17 @@ def seeds_until_failure(mistake, setting):
     return None, ""
 
 
+def search(mistake):
+    """Return the mistake, the number of seeds until it causes a failure, and the failure."""
+    return mistake, *seeds_until_failure(mistake, make_setting())
+
+
 def main():
-    setting, missed = make_setting(), 0
-    for mistake in MISTAKES:
-        seeds, failure = seeds_until_failure(mistake, setting)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scheduler", help="address of a Dask scheduler whose workers search")
+    address, missed = parser.parse_args().scheduler, 0
+    tasks = [(mistake,) for mistake in MISTAKES]
+    for mistake, seeds, failure in results_in_order(search, tasks, address):
         missed += seeds is None
         write(f"{mistake}: " + (f"found after {seeds} seeds: {failure}" if seeds else "not found"))
     return int(missed > 0)

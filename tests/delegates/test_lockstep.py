@@ -9,14 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
 from pqchain.consensus import model
+from pqchain.consensus.faults import Faults
 from pqchain.consensus.model import Height, Run
 from pqchain.consensus.network import NAMES, named
-from pqchain.consensus.scenario import Faults, Scenario
+from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER, Outcome
 from pqchain.delegates import core, lockstep, plain_network
 from pqchain.delegates.messages import Kind
 from pqchain.delegates.setting import Setting
-from tests.consensus.scenarios import SCHEMES, scenario, scenarios, table
+from tests.consensus.scenarios import SCHEMES, pipelines, scenario, scenarios, table
 
 QUIET = settings(suppress_health_check=list(HealthCheck))
 
@@ -75,12 +76,25 @@ def check_part(part: int, examples: int) -> None:
         ("all-to-all", 0), ("broadcast", 0), ("broadcast", 1), ("broadcast", 2),
     }  # fmt: skip
     assert {case.algorithm for case in cases} == set(SCHEMES)
+    assert {"none", "next-block"} <= {case.certificates for case in cases}
     for field in Faults.__slots__:
         assert any(getattr(case.faults, field) for case in cases)
 
 
 def test_delegates_and_model_agree_to_the_nanosecond() -> None:
     check_part(0, 100)
+
+
+@settings(parent=QUIET, max_examples=60)
+@given(case=pipelines(runs=True))
+def test_delegates_and_model_agree_where_heights_overlap(case: Scenario) -> None:
+    compare(case)
+
+
+@settings(parent=QUIET, max_examples=60)
+@given(case=scenarios(runs=True, laws=("uplink",)))
+def test_delegates_and_model_agree_on_shared_links(case: Scenario) -> None:
+    compare(case)
 
 
 @pytest.mark.long
@@ -128,7 +142,7 @@ class _Mistake:
 
     @staticmethod
     def votes_not_verified_by_the_slow(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(lockstep.WorkTimes, "of", lambda self, kind, count: self.verify_ns)
+        patch.setattr(lockstep.WorkTimes, "of", lambda self, kind, count, *_, **__: self.verify_ns)
 
     @staticmethod
     def votes_for_whatever_comes(patch: pytest.MonkeyPatch) -> None:

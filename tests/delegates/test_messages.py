@@ -60,7 +60,7 @@ def test_flipped_bit_changes_or_invalidates_a_message(message: Message, bit: int
     [
         (b"short", "at least 16 bytes; got 5"),
         (messages.encode(VOTE, field_bytes=8)[:-1], "length field must be"),
-        (b"\0\0\0\x0c\x09" + bytes(11), "kind must be one of .*; got 9"),
+        (b"\0\0\0\x0c\x0b" + bytes(11), "kind must be one of .*; got 11"),
         (
             messages.encode(VOTE, field_bytes=6)[:-6][:14] + b"\0\x09" + bytes(32),
             "length field must be",
@@ -95,7 +95,7 @@ def test_messages_decode_from_any_fragmentation(cuts: list[int]) -> None:
         ((997).to_bytes(4, "big"), "16 to 1000 bytes; got 1001"),
         (b"\xff" * 4, "got 4294967299"),
         ((11).to_bytes(4, "big"), "16 to 1000 bytes; got 15"),
-        ((12).to_bytes(4, "big") + b"\x09", "unknown kind 9"),
+        ((12).to_bytes(4, "big") + b"\x0b", "unknown kind 11"),
     ],
 )
 def test_oversized_messages_are_not_buffered(begin: bytes, why: str) -> None:

@@ -10,8 +10,8 @@ import pytest
 from pqchain import consensus, delegates
 from pqchain.chain.block import Block
 from pqchain.chain.wallet import Wallet
+from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import named
-from pqchain.consensus.scenario import Faults
 from pqchain.delegates import certificates, keys, modes
 from pqchain.delegates.messages import Kind, Message, encode, statement
 from pqchain.delegates.observer import ObserverNode

@@ -8,8 +8,8 @@ import pytest
 
 from pqchain import consensus
 from pqchain.consensus import model
+from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import ServiceTimes, named
-from pqchain.consensus.scenario import Faults
 from pqchain.delegates import host, modes, service_times
 from pqchain.errors import UsageError
 from tests.consensus.scenarios import scenario, table

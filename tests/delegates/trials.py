@@ -2,6 +2,7 @@
 
     python tests/delegates/trials.py 10000            seeds 0 to 9999
     python tests/delegates/trials.py --seed 42        one seed, with its events
+    python tests/delegates/trials.py 10000 --scheduler tcp://host:8786     on a Dask cluster
 
 Seven delegates, up to two of which are faulty, run six heights. Messages are lost, duplicated and
 delayed; delegates are partitioned, crash and resume from their stores; their clocks differ. Some
@@ -15,10 +16,12 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import random
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.view import NEVER
@@ -26,11 +29,15 @@ from pqchain.delegates.fault_behaviour import HONEST, FaultBehaviour
 from pqchain.delegates.plain_network import Clock
 from pqchain.delegates.setting import Setting
 from pqchain.delegates.timed_delegate import TimedDelegate
+from pqchain.scheduler import run_tasks
 from tests.delegates.doubles import COUNT, DiskStore, FaultyDelegate, make_setting
 
 MAX_FAULTY, HEIGHTS = 2, 6
 HEAL_SECONDS, LIMIT_SECONDS = 12.0, 200.0
 MS = SECOND // 1000
+
+SEEDS_PER_TASK = 50
+"""Seeds of one task on a Dask cluster."""
 
 
 def write(line):
@@ -245,29 +252,60 @@ class Trial:
                 self.clock.at(now, self.crash, other, rng.randrange(1, 300 * MS))
 
 
+def run_seeds(first, end, signatures):
+    """Return the failures of seeds by seed, the messages, and the rejected ones by reason."""
+    setting, failures, sent, rejected = make_setting(signatures=signatures), {}, 0, Counter()
+    for seed in range(first, end):
+        trial = Trial(seed, setting)
+        if failure := trial.run():
+            failures[seed] = failure
+        sent += trial.messages
+        for delegate in trial.delegates:
+            rejected.update(delegate.rejected if delegate else ())
+    return failures, sent, rejected
+
+
+def results_in_order(function, tasks, address):
+    """Yield the results of tasks in their order, computed by a Dask cluster if there is one."""
+    if address is None:
+        yield from (function(*task) for task in tasks)
+        return
+    # Workers import the function: one of the main program would be sent with all its globals.
+    module = importlib.import_module(f"tests.delegates.{Path(sys.argv[0]).stem}")
+    function, waiting, number = getattr(module, function.__name__), {}, 0
+    for position, result in run_tasks(function, tasks, address=address):
+        waiting[position] = result
+        while number in waiting:
+            yield waiting.pop(number)
+            number += 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("count", nargs="?", type=int, default=1000)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--seed", type=int)
     parser.add_argument("--signatures", action="store_true", help="make real signatures")
+    parser.add_argument("--scheduler", help="address of a Dask scheduler whose workers run seeds")
     arguments = parser.parse_args()
-    setting = make_setting(signatures=arguments.signatures)
     if arguments.seed is not None:
+        setting = make_setting(signatures=arguments.signatures)
         trial = Trial(arguments.seed, setting, verbose=True)
         write(str(trial.faults))
         failure = trial.run()
         write(f"{failure or 'no failure'} after {trial.messages} messages")
         return int(bool(failure))
+    end = arguments.first + arguments.count
+    tasks = [
+        (first, min(first + SEEDS_PER_TASK, end), arguments.signatures)
+        for first in range(arguments.first, end, SEEDS_PER_TASK)
+    ]
     failed, sent, rejected = 0, 0, Counter()
-    for seed in range(arguments.first, arguments.first + arguments.count):
-        trial = Trial(seed, setting)
-        if failure := trial.run():
-            failed += 1
+    for failures, messages, reasons in results_in_order(run_seeds, tasks, arguments.scheduler):
+        for seed, failure in failures.items():
             write(f"seed {seed}: {failure}; repeat: make simulate-delegates SEED={seed}")
-        sent += trial.messages
-        for delegate in trial.delegates:
-            rejected.update(delegate.rejected if delegate else ())
+        failed, sent = failed + len(failures), sent + messages
+        rejected.update(reasons)
     write(f"{arguments.count} seeds, {failed} failed, {sent} messages; rejected: {dict(rejected)}")
     return int(failed > 0)
 

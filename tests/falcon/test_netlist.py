@@ -50,6 +50,7 @@ def test_netlist_testbenches_pass() -> None:
         "sampler: 47 of 47 ways of a verdict",
         "samplerz_512.txt: 512 of 512",
         "sign: all equal to the C++ kernel",
+        "resets: all right",
     ):
         assert line in said, said
 
@@ -93,13 +94,55 @@ def test_request_without_a_key_fails_as_in_the_kernel(filled: int, chip: netlist
     assert attempt.cycles < NO_KEY_CYCLES
 
 
+def begin(chip: netlist.Netlist, request: bytearray, cycles: int) -> bytearray:
+    """Start an attempt of degree 512 and run it for some cycles; return its response memory."""
+    response = bytearray(kernel.response_bytes(9))
+    chip.map(0, request)
+    chip.map(0x10000, response)
+    for register, value in ((netlist.REQUEST, 0), (netlist.RESPONSE, 0x10000), (netlist.LOGN, 9)):
+        chip.write(register, value)
+        chip.write(netlist.REQUEST + 4, 0)
+        chip.write(netlist.RESPONSE + 4, 0)
+    chip.write(netlist.CTRL, netlist.START)
+    assert chip.run(cycles) == cycles
+    assert chip.nonzero_words() > 100
+    return response
+
+
+@pytest.mark.parametrize("cycles", [9_000, 300_123])
+def test_reset_in_a_run_wipes_and_the_next_attempt_is_right(
+    cycles: int, chip: netlist.Netlist
+) -> None:
+    begin(chip, request_of(512), cycles)
+    chip.reset(1)
+    assert chip.nonzero_words() == 0
+    request = request_of(512, 2)
+    attempt = chip.attempt(request, 9)
+    assert (attempt.status, attempt.response) == kernel.run_request(request, 9)[::2]
+    assert chip.nonzero_words() == 0
+
+
+@pytest.mark.parametrize("cycles", [500, 200_001])
+def test_aborted_attempt_is_wiped_and_writes_nothing(cycles: int, chip: netlist.Netlist) -> None:
+    response = begin(chip, request_of(512), cycles)
+    chip.write(netlist.ABORT, 1)
+    assert chip.run(netlist.MAX_CYCLES) < 2_000
+    assert chip.read(netlist.CTRL) & netlist.DONE
+    assert chip.read(netlist.STATUS) == kernel.ABORTED
+    assert chip.nonzero_words() == 0
+    assert not any(response)
+    request = request_of(512, 2)
+    attempt = chip.attempt(request, 9)
+    assert (attempt.status, attempt.response) == kernel.run_request(request, 9)[::2]
+
+
 def test_cycles_are_counted_per_phase(chip: netlist.Netlist) -> None:
     chip.spent()
     cycles = chip.attempt(request_of(512), 9).cycles
     spent = chip.spent()
     assert abs(sum(each for each, _ in spent.values()) - cycles) < 5
     assert spent["decompose"][1] == 255
-    assert spent["open_leaf"] == (256 * 186, 256)
+    assert spent["open_leaf"] == (256 * 187, 256)
     assert 512 < spent["attempt"][1] < 1024, "two samples a round, and some rounds again"
     assert not any(each for each, _ in chip.spent().values())
 

@@ -9,6 +9,7 @@ from hls_kernels.rtl.assembler.__main__ import write
 
 BROKEN = {
     "control": [
+        ("wstrb[0] & busy) abort", "wstrb[0]) abort"),
         ("wdata[0] & wstrb[0] & ~busy", "wdata[0] & wstrb[0]"),
         ("end else if (rready) rvalid <= 1'b0;", "end else rvalid <= 1'b0;"),
     ],
@@ -20,7 +21,8 @@ BROKEN = {
     "mover": [
         ("beats_left == '0 ? ASK : TAKE;", "beats_left == '0 ? ASK : ASK;"),
         ("room  = 4'd15 - (state", "room  = 4'd14 - (state"),
-        ("words_left == '0 | bresp != '0 ? WIPE", "words_left == '0 ? WIPE"),
+        ("words_left == '0 | bresp != '0 | abort ? WIPE", "words_left == '0 | abort ? WIPE"),
+        ("state  <= abort ? SETTLE : ASK;", "state  <= ASK;"),
     ],
 }
 """Faults that the properties have to notice."""

@@ -167,6 +167,27 @@ def test_hung_core_times_out(core: str) -> None:
         board_signer(simboard.Faults(hangs=True), core=core, timeout_seconds=0.05)
 
 
+def test_buffers_of_a_running_core_are_kept() -> None:
+    signer, device = board_signer(timeout_seconds=0.05)
+    _, secret_key = signer.generate_keypair()
+    device.faults = simboard.Faults(hangs=True)
+    device.events.clear()
+    with pytest.raises(BoardTimeout):
+        signer.sign(b"message", secret_key)
+    assert not [event for event in device.events if event[0] == "free"]
+    assert len(signer._board._buffers_in_use) == 2
+    assert not any(any(buffer) for buffer in signer._board._buffers_in_use)
+
+
+def test_stopped_core_gives_its_buffers_back() -> None:
+    signer, device = board_signer(core="rtl", timeout_seconds=0.05)
+    _, secret_key = signer.generate_keypair()
+    device.faults = simboard.Faults(hangs=True)  # writes are lost, so the core never starts
+    with pytest.raises(BoardTimeout):
+        signer.sign(b"message", secret_key)
+    assert signer._board._buffers_in_use == []
+
+
 def test_another_version_is_rejected_before_a_key_is_sent() -> None:
     device = simboard.SimulatedDevice(simboard.Faults(version=7))
     with pytest.raises(WrongBitstream, match="0x00000007"):
@@ -227,7 +248,7 @@ def test_pynq_reads_the_description_of_the_engine_in_rtl(tmp_path: Path) -> None
     assert core["type"] == overlay.VLNV
     assert core["phys_addr"] == simboard.BASE
     offsets = {name: about["address_offset"] for name, about in core["registers"].items()}
-    assert offsets == simboard.REGISTERS | {"cycles": netlist.CYCLES}
+    assert offsets == simboard.REGISTERS | {"cycles": netlist.CYCLES, "abort": netlist.ABORT}
 
 
 @CORES

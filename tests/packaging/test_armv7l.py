@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = ROOT / "build" / "armhf"
 """Where `make build/armhf/.unpacked` puts that Python."""
 
-PURE = ("oqs", "reedsolo.py", "simpy", "tqdm")
+PURE = ("argcomplete", "markdown_it", "mnemonic", "oqs", "reedsolo.py", "rich", "simpy", "tqdm")
 """What pip installs there: packages without compiled parts."""
 
 LIMIT_SECONDS = 800

@@ -50,7 +50,18 @@ def migration_frame() -> pd.DataFrame:
     )  # fmt: skip
 
 
+def cost_frame() -> pd.DataFrame:
+    chains = ("Ethereum until Glamsterdam", "Bitcoin", "TRON")
+    return pd.DataFrame(
+        {"title": chain, "algorithm": name, "lost_share": (row + column) / 5,
+         "calibrated": chain != "TRON"}
+        for row, chain in enumerate(chains)
+        for column, name in enumerate(SCHEMES)
+    )  # fmt: skip
+
+
 SAMPLES = {
+    "cost_on_chains": lambda: plots.plot_cost_on_chains(cost_frame()),
     "capacity": lambda: plots.plot_capacity(
         capacity_frame(),
         dict.fromkeys(SCHEMES, "bandwidth of a node"),
@@ -84,3 +95,25 @@ def test_migration_shows_percent_and_growth() -> None:
     assert list(axes.lines[0].get_ydata()) == [10.0, 50.0, 100.0]
     assert axes.get_ylabel() == "percent of the accounts"
     assert {"moved", "growth of the chain"} <= {t.get_text() for t in axes.get_legend().texts}
+
+
+def test_matrix_has_the_loss_of_each_scheme_on_each_chain() -> None:
+    frame = cost_frame().sample(frac=1, random_state=1)
+    axes = plots.plot_cost_on_chains(frame)
+    rows = [label.get_text() for label in axes.get_yticklabels()]
+    # Those that lose most are at the bottom, and what no observation tests is marked.
+    assert rows == ["Ethereum until Glamsterdam", "Bitcoin", "TRON\N{NARROW NO-BREAK SPACE}*"]
+    columns = list(dict.fromkeys(frame["algorithm"]))
+    shown = {
+        (rows[round(text.get_position()[1])].removesuffix("\N{NARROW NO-BREAK SPACE}*"),
+         columns[round(text.get_position()[0])]): text.get_text()
+        for text in axes.texts
+        if text.get_position()[1] >= 0
+    }  # fmt: skip
+    assert len(shown) == len(frame)
+    for row in frame.to_dict("records"):
+        value = shown[row["title"], row["algorithm"]]
+        assert float(value.split("\N{NARROW NO-BREAK SPACE}")[0]) == round(100 * row["lost_share"])
+    assert "uncalibrated" in axes.get_xlabel()
+    tested = plots.plot_cost_on_chains(frame[frame["calibrated"]])
+    assert "uncalibrated" not in tested.get_xlabel()

@@ -102,6 +102,32 @@ def test_several_signatures_need_an_envelope_and_gas_needs_a_baseline():
         plan(final_blocks=2.0, block_seconds=0.0)
 
 
+def test_stated_price_of_a_scheme_replaces_the_measured_ratio():
+    one = load("ethereum").with_(floor_gas=0.0)
+    at_draft = one.with_(gas_prices={"falcon-512": 3000})
+    assert dict(at_draft.gas_prices) == {"Falcon-512": 3000}
+    ratio = COSTS["Falcon-512"].verify_seconds / ECDSA.verify_seconds
+    difference = used(one, "Falcon-512").gas - used(at_draft, "Falcon-512").gas
+    assert difference == pytest.approx(one.verification_gas * ratio - 3000)
+    # Other schemes are priced by their time, and the baseline's verification is intrinsic.
+    for other in ("ML-DSA-44", "ECDSA-secp256k1"):
+        assert used(one, other) == used(at_draft, other)
+    with pytest.raises(UsageError, match="gas_prices must be left out without block_gas"):
+        plan(gas_prices={"Falcon-512": 3000})
+    with pytest.raises(UsageError, match="gas_prices of Falcon-512 must be 0 to"):
+        one.with_(gas_prices={"Falcon-512": -1})
+    with pytest.raises(UsageError, match="gas_prices: unknown algorithm"):
+        one.with_(gas_prices={"Falcon-511": 1})
+
+
+def test_number_of_transactions_limits_a_block():
+    one = plan(most_transactions=3.0)
+    assert chain.per_block(one, used(one, "ML-DSA-44"), 0.0)["count"] == 3
+    found_limits = found(one).limits
+    assert set(found_limits.values()) == {"count"}
+    assert "count" not in chain.per_block(plan(), used(one, "ML-DSA-44"), 0.0)
+
+
 def test_slower_verification_costs_gas_in_proportion():
     one = load("ethereum")
     row = COSTS["Falcon-512"]

@@ -101,6 +101,7 @@ CHANGES = {
     "envelope_bytes": 300, "framing_bytes": 7, "signatures": 3.0, "witness_discount": 2.0,
     "block_weight": 60_000.0, "block_gas": 1e6, "sustained_share": 0.5, "intrinsic_gas": 1e5,
     "execution_gas": 1e5, "calldata_gas": 20.0, "floor_gas": 60.0, "verification_gas": 1e5,
+    "gas_prices": {"Falcon-512": 9e5}, "most_transactions": 2.0,
     "state_gas": 1000.0, "separate_state_gas": True, "consensus_bytes": 500.0,
     "votes_per_block": 40.0, "vote_bytes": 50.0,
     "vote_signature_bytes": 9.0, "vote_aggregation": "bls", "vote_aggregates": 2.0,

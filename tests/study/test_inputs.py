@@ -8,7 +8,7 @@ from pqchain.consensus import named
 from pqchain.errors import UnknownName, UsageError
 from pqchain.study import READY, Plan, load, ready
 from pqchain.study.checking import NETWORK, REQUIRED, ImpossiblePlan
-from pqchain.study.inputs import INPUTS, NAMES
+from pqchain.study.inputs import BY_SCHEME, INPUTS, NAMES
 from pqchain.study.reading import parse
 from pqchain.study.text import input_help, status
 from tests.study.plans import GOOD
@@ -47,7 +47,7 @@ def test_every_input_is_described():
     rows = {name: (table, unit, default) for table, name, unit, _, default in input_help()}
     assert rows["block_bytes"] == ("chain", "B", "needed")
     assert rows["peers"] == ("network", "", "the law's")
-    assert {key for key, *_ in load("ethereum").input_rows()} <= {*rows, "migration"}
+    assert {key for key, *_ in load("ethereum").input_rows()} <= {*rows, *BY_SCHEME}
 
 
 def test_signer_needs_its_scheme_and_excludes_a_factor():

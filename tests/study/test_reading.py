@@ -22,7 +22,8 @@ def test_misspelt_table_is_reported_once():
     assert refused(text) == [
         "my.toml, line 8: unknown table [netwrk]; did you mean [network]?",
         "my.toml, line 12: unknown table [weather]; expected [chain], [chain.migration], [costs], "
-        "[limits], [network], [signer], [sources], [storage], [transaction], [votes]",
+        "[limits], [limits.gas_prices], [network], [signer], [sources], [storage], "
+        "[transaction], [votes]",
         "my.toml, line 14: unknown table [cost]; did you mean [costs]?",
     ]
     wrong = refused(text.replace("nodes = 16", "nodes = 0"))

@@ -184,11 +184,11 @@ def write(folder: Path, dividers: int = 1, logn: int = 10) -> str:
     (folder / "falcon_program.svh").write_text(header(built, microcode_depth, dividers, logn))
     names = ", ".join(f"KERNEL_{kernel.name.upper()}" for kernel in built)
     (folder / "kernel_numbers.h").write_text(
-        "// Made by hls_kernels/rtl/assembler; do not edit.\n"
+        "// Made by hls_kernels/rtl/assembler; do not edit.\n#pragma once\n"
         f"enum Kernel {{ {names}, KERNELS }};\n"
         "static const char *const kernel_names[] = {"
         + ", ".join(f'"{kernel.name}"' for kernel in built)
-        + "};\n"
+        + f"}};\n#define BANK_COUNT {-(-(program.POLYNOMIALS << logn) // 1024)}\n"
     )
     return "\n".join(listing) + (
         f"\n{used} microwords of {width(MICROWORD)} bits, {len(instructions)} instructions of "

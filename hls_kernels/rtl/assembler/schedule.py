@@ -18,7 +18,7 @@ BANKS = {"L": 0, "M": 1, "A": 2, "X": 3}
 REGISTERS = 32
 
 LATENCY = {
-    "load": 4, "multiply": 8, "add": 8, "divide": 32, "root": 58, "convert": 5, "horner": 5,
+    "load": 5, "multiply": 8, "add": 8, "divide": 32, "root": 58, "convert": 5, "horner": 5,
     "store": 1, "pinned": 0,
 }  # fmt: skip
 """Cycles from the issue of an operation until its result can be read: the pipeline lengths of the

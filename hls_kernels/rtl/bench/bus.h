@@ -37,6 +37,12 @@ class Bus {
         failed = false;
     }
 
+    // A reset of the master lets it withdraw what it offers; one of the memory ends its transfers.
+    void reset(bool memory_too) {
+        ar = aw = w = Offer();
+        if (memory_too) reading = read_shown = writing = answer_shown = failed = false;
+    }
+
     // Before the rising edge: outputs of the memory. `Model` has the core's ports.
     template <class Model> void offer(Model &u) {
         u.m_axi_gmem_ARREADY = !reading && chance();
@@ -154,6 +160,7 @@ class Bus {
         last.what = what;
     }
     template <class Model> void watch(Model &u) {
+        if (!u.ap_rst_n) return;
         held(ar, u.m_axi_gmem_ARVALID, u.m_axi_gmem_ARREADY,
              u.m_axi_gmem_ARADDR ^ (uint64_t)u.m_axi_gmem_ARLEN << 48, "AR");
         held(aw, u.m_axi_gmem_AWVALID, u.m_axi_gmem_AWREADY,

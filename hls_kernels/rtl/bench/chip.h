@@ -9,7 +9,7 @@
 
 enum Register {
     CTRL = 0x00, REQUEST = 0x10, RESPONSE = 0x1c, LOGN = 0x28, STATUS = 0x30, VERSION = 0x40,
-    CYCLES = 0x50,
+    CYCLES = 0x50, ABORT = 0x58,
 };
 enum Place { VERDICTS = KERNELS, RANDOM_BITS, TRANSFERS, WIPING, SEQUENCING, PLACES };
 
@@ -26,13 +26,23 @@ class Chip {
     // Names of the sequencer's and the top's states, in their order in the source.
     enum { SEQ_STOPPED, SEQ_FETCH, SEQ_READ, SEQ_DECODE, SEQ_PREPARE, SEQ_ISSUE, SEQ_LOADING,
            SEQ_DRAW, SEQ_WEIGH, SEQ_JUDGE, SEQ_ASK, SEQ_HEAR, SEQ_COMPARE };
-    enum { TOP_REST, TOP_SEED, TOP_WALK, TOP_GIVE };
+    enum { TOP_CLEAR, TOP_REST, TOP_SEED, TOP_WALK, TOP_GIVE };
+
+    static const unsigned WIPE_CYCLES = 1024 + 16;  // after a reset, until every word is zero
 
     Chip() {
+        reset(8);
+        for (unsigned k = 0; k < WIPE_CYCLES; k++) tick();
+    }
+
+    // Reset the core for some cycles; `bus_too`: and the memory on its bus.
+    void reset(unsigned length, bool bus_too = true) {
+        bus.reset(bus_too);
         u.ap_rst_n = 0;
-        for (int k = 0; k < 8; k++) tick();
+        for (unsigned k = 0; k < length; k++) tick();
         u.ap_rst_n = 1;
-        for (int k = 0; k < 4; k++) tick();
+        tick();
+        bus.reset(bus_too);
     }
 
     void tick() {
@@ -96,7 +106,7 @@ class Chip {
   private:
     void account() {
         const int top = INSIDE(state), step = INSIDE(u_sequencer__DOT__state);
-        if (top == TOP_REST) return;
+        if (top == TOP_CLEAR || top == TOP_REST) return;
         if (top != TOP_WALK) {
             spent[INSIDE(wipe) ? WIPING : TRANSFERS]++;
         } else if (step == SEQ_LOADING) {

@@ -1,5 +1,5 @@
 // The netlist as a shared library: its registers, the memory that its bus sees, and its clock.
-#include "chip.h"
+#include "stores.h"
 
 extern "C" {
 
@@ -32,6 +32,16 @@ uint32_t falcon_rtl_read(void *chip, uint32_t at) { return static_cast<Chip *>(c
 
 // Run until the attempt has ended or the maximum is reached; return the number of cycles.
 uint64_t falcon_rtl_run(void *chip, uint64_t most) { return static_cast<Chip *>(chip)->run(most); }
+
+// Reset the core and its bus for some cycles, and run until the core has wiped its memory.
+void falcon_rtl_reset(void *chip, uint32_t cycles) {
+    Chip *const c = static_cast<Chip *>(chip);
+    c->reset(cycles);
+    for (unsigned k = 0; k < Chip::WIPE_CYCLES; k++) c->tick();
+}
+
+// Number of words of memory, registers and buffers that are not zero.
+uint64_t falcon_rtl_nonzero_words(void *chip) { return nonzero_words(static_cast<Chip *>(chip)->u); }
 
 // Number of violations of the bus protocol so far.
 uint32_t falcon_rtl_violations(void *chip) {

@@ -11,6 +11,7 @@
 #include "chip.h"
 #include "falcon_sign.h"
 #include "sign_kernel.h"
+#include "stores.h"
 #include "verilated_save.h"
 
 using namespace falcon;
@@ -38,48 +39,20 @@ static std::vector<uint8_t> first(const char *path, unsigned logn) {
     return request;
 }
 
-// Every memory and register file that contains values derived from a key or a seed.
-template <class Use> static void stores(Use use) {
-    const Vfalcon_sign &u = chip.u;
-    use("memory", INSIDE(u_datapath__DOT__memory));
-#define PORT(bank, port) \
-    use("bank_" #bank, INSIDE(u_datapath__DOT__bank_##bank##__DOT__ports__BRA__##port##__KET____DOT__words));
-#define BANK(bank) PORT(bank, 0) PORT(bank, 1) PORT(bank, 2) PORT(bank, 3) PORT(bank, 4)
-    BANK(l) BANK(m) BANK(a)
-    use("thresholds", INSIDE(u_datapath__DOT__thresholds));
-    use("halvings", INSIDE(u_datapath__DOT__halvings));
-    use("integers", INSIDE(u_datapath__DOT__integers));
-    use("buffers", INSIDE(u_draws__DOT__buffers));
-    use("candidates", INSIDE(u_draws__DOT__candidates));
-    use("bases", INSIDE(u_draws__DOT__bases));
-    use("randoms", INSIDE(u_draws__DOT__randoms));
-    use("behind", INSIDE(u_draws__DOT__behind));
-    use("key1", INSIDE(u_draws__DOT__generator__DOT__key1));
-    use("key2", INSIDE(u_draws__DOT__generator__DOT__key2));
-    use("key3", INSIDE(u_draws__DOT__generator__DOT__key3));
-    use("row0", INSIDE(u_draws__DOT__generator__DOT__row0));
-    use("row1", INSIDE(u_draws__DOT__generator__DOT__row1));
-    use("row2", INSIDE(u_draws__DOT__generator__DOT__row2));
-    use("row3", INSIDE(u_draws__DOT__generator__DOT__row3));
-}
-
 // Run to the end of an attempt, when all storage must be zero. `fill`: when wiping begins, set every
-// word that the degree uses to ones, so that none is zero without wiping.
-static void finish(unsigned logn, bool fill) {
-    const Vfalcon_sign &u = chip.u;
+// word to ones, so that none is zero without wiping.
+static void finish(bool fill) {
+    Vfalcon_sign &u = chip.u;
     for (uint64_t k = 0; k < MOST && chip.running() && !INSIDE(wipe); k++) chip.tick();
     if (chip.running() && !INSIDE(wipe))
         std::exit((std::printf("  no end after %lu cycles\n", (unsigned long)MOST), 1));
     if (fill && INSIDE(wipe))
-        stores([&](const char *, auto &array) {
-            auto &words = array.m_storage;      // degree 512 uses half of the memory
-            std::fill_n(words, std::size(words) > 256 ? std::size(words) >> 10 << logn : std::size(words), 1);
+        stores(u, [&](const char *, auto &array) {
+            std::fill(std::begin(array.m_storage), std::end(array.m_storage), 1);
         });
     chip.run(MOST);
-    stores([&](const char *name, auto &array) {
-        const auto &words = array.m_storage;
-        const long held = std::size(words) - std::count(std::begin(words), std::end(words), 0);
-        expect(held == 0, name, held);
+    stores(u, [&](const char *name, const auto &array) {
+        expect(nonzero_in(array) == 0, name, nonzero_in(array));
     });
 }
 
@@ -123,7 +96,7 @@ static Result attempt(const std::vector<uint8_t> &request, unsigned logn, const 
     chip.start(ORIGIN + ask, ORIGIN + answer, logn);
     Result out{};
     const uint64_t begin = chip.cycles;
-    finish(logn, fill);
+    finish(fill);
     out.cycles = chip.cycles - begin;
     out.ended = chip.read(CTRL) & 2;
     if (!fill) out.left = state();
@@ -148,6 +121,8 @@ static void registers() {
         chip.write(at, 0);
         expect(chip.read(at) == 0, "read back", at);
     }
+    chip.write(ABORT, 1);
+    expect(chip.read(ABORT) == 0, "nothing to abort");
     chip.write(0x04, 1);
     chip.write(0x08, 3);
     for (uint32_t logn : {0u, 1u, 8u, 11u, 265u, 0xffffffffu}) {
@@ -324,6 +299,18 @@ int main(int argc, char **argv) {
         expect(seen > 1000, "a run in its middle differs", seen);
         chip.run(MOST);
         chip.read(CTRL);
+        // nor after a reset in the middle of a run, before the sampler makes the times differ
+        std::string after_reset[2];
+        for (int key = 0; key < 2; key++) {
+            const auto &request = key ? other : requests[logn - 9];
+            std::memcpy(device.data(), request.data(), request.size());
+            chip.start(ORIGIN, ORIGIN + 0x8000, logn);
+            chip.run(40000);
+            chip.reset(4);
+            for (unsigned k = 0; k < Chip::WIPE_CYCLES; k++) chip.tick();
+            after_reset[key] = state();
+        }
+        expect(after_reset[0] == after_reset[1], "state after a reset depends on the key", logn);
     }
     for (const std::string &what : chip.bus.violations) expect(false, what.c_str());
     std::printf("protocol: %u checks, %s; longest refusal or retry %lu cycles\n", checks,

@@ -11,14 +11,24 @@
 #include "Vdatapath___024root.h"
 #include "engine.h"
 #include "kernel_numbers.h"
+#include "memory.h"
 
 using namespace falcon;
 static Vdatapath u;
-static double want[MEMORY_WORDS];
+static_assert(MEMORY_WORDS == BANKS * BANK_SIZE, "the memory of the C++ and of the engine");
+static double want[MEMORY_WORDS], got[MEMORY_WORDS];
 static std::mt19937_64 rng(5);
 static unsigned failed;
 
-static double *memory() { return reinterpret_cast<double *>(&u.rootp->datapath__DOT__memory[0]); }
+// Copy the engine's memory from or to `values`.
+static void copy_memory(double *values, bool to_engine) {
+    const auto copy = [&](auto &bank) {
+        if (to_engine) std::memcpy(&bank[0], values, sizeof(double) * BANK_SIZE);
+        else std::memcpy(values, &bank[0], sizeof(double) * BANK_SIZE);
+        values += BANK_SIZE;
+    };
+    USE_BANKS(u.rootp, datapath__DOT__, copy)
+}
 static void tick() { u.clk = 0; u.eval(); u.clk = 1; u.eval(); }
 
 struct Places { unsigned a = 0, b = 0, c = 0, d = 0, e = 0, f = 0; };
@@ -54,7 +64,7 @@ static void fill(bool zeros) {
         if (x == 0) x = 1.5;
         if (zeros && rng() % 64 == 0) x = (rng() & 1) ? 0.0 : -0.0;
     }
-    std::memcpy(memory(), want, sizeof want);
+    copy_memory(want, true);
 }
 
 static void check(const char *name, unsigned level, int runs, bool zeros,
@@ -65,8 +75,9 @@ static void check(const char *name, unsigned level, int runs, bool zeros,
         cpp();
         netlist();
         drain();
+        copy_memory(got, false);
         for (unsigned at = 0; at < MEMORY_WORDS; at++)
-            words += std::memcmp(want + at, memory() + at, sizeof(double)) != 0;
+            words += std::memcmp(want + at, got + at, sizeof(double)) != 0;
     }
     if (words) std::printf("  %s, 2^%u: %u words differ in %d runs\n", name, level, words, runs);
     failed += words != 0;

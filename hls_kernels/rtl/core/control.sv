@@ -29,7 +29,8 @@ module control #(
     input  logic [31:0] status_in,
     output logic [63:0] request,
     output logic [63:0] response,
-    output logic [31:0] logn
+    output logic [31:0] logn,
+    output logic        abort           // end the attempt
 );
     logic        running, finished, status_new, version_new, interrupt_on;
     logic [1:0]  enabled, pending;      // done, ready
@@ -67,6 +68,7 @@ module control #(
                 7'h1c: if (~busy) response[31:0]  <= merged(response[31:0], wdata, mask);
                 7'h20: if (~busy) response[63:32] <= merged(response[63:32], wdata, mask);
                 7'h28: if (~busy) logn            <= merged(logn, wdata, mask);
+                7'h58: if (wdata[0] & wstrb[0] & busy) abort <= 1'b1;
                 default: ;
             endcase
         end else if (bready) bvalid <= 1'b0;
@@ -87,6 +89,7 @@ module control #(
                 7'h40:   rdata <= VERSION;
                 7'h44:   rdata <= {31'b0, version_new};
                 7'h50:   rdata <= cycles;
+                7'h58:   rdata <= {31'b0, abort};
                 default: rdata <= '0;
             endcase
             // reading these clears them
@@ -100,6 +103,7 @@ module control #(
         end else if (running) cycles <= cycles + 32'd1;
         if (done) begin
             running <= 1'b0;
+            abort   <= 1'b0;
             status  <= status_in;
             {finished, status_new, version_new} <= '1;
             if (enabled[0]) pending[0] <= 1'b1;
@@ -107,7 +111,7 @@ module control #(
         end
         if (rst) begin
             {bvalid, rvalid, running, finished, status_new, version_new, interrupt_on, enabled, pending,
-             go, status, cycles, request, response, logn, rdata} <= '0;
+             go, abort, status, cycles, request, response, logn, rdata} <= '0;
         end
     end
 endmodule

@@ -35,9 +35,10 @@ module datapath #(
     input  logic [5:0]  accept_candidate,
     // memory from outside, while idle
     input  logic        outer_write,
+    input  logic        outer_wipe,     // write to this word of every bank
     input  logic [13:0] outer_place,
     input  logic [63:0] outer_value,
-    output logic [63:0] outer_read      // three cycles after its address
+    output logic [63:0] outer_read      // four cycles after its address
 );
     `include "falcon_program.svh"
     localparam logic [2:0] PRODUCT = 0, HORNER = 1, RECIPROCAL = 2, SQUARE_ROOT = 3, FRACTION = 6,
@@ -117,7 +118,7 @@ module datapath #(
     logic [DIVIDERS-1:0] divided;
     logic [4:0]          divide_to [0:DIVIDERS-1];
     logic [63:0]         quotients [0:DIVIDERS-1];
-    genvar d;
+    genvar d, b;
     generate
         for (d = 0; d < DIVIDERS; d++) begin : dividers
             logic       begins;
@@ -205,15 +206,30 @@ module datapath #(
 
     // ---------------------------------------------------------------------------------------- memory
     localparam int WORDS = POLYNOMIALS << MAX_LOGN;
-    logic [63:0] memory [0:WORDS-1] /* verilator public_flat_rw */;
-    logic        store1;
+    localparam int BANKS = (WORDS + 1023) / 1024;
+    logic        store1, wipe1;
     logic [13:0] store_to1;
     logic [63:0] store_value1;
     always_ff @(posedge clk) begin
+        wipe1        <= outer_wipe;
         store1       <= store_on | outer_write;
         store_to1    <= outer_write ? outer_place : store_place;
         store_value1 <= outer_write ? outer_value : {store_value[63] ^ w.st_negate, store_value[62:0]};
-        if (store1) memory[store_to1] <= store_value1;
+    end
+    logic [63:0] bank_words [0:BANKS-1];    // two cycles after the address
+    logic [63:0] any_bank;
+    logic [3:0]  bank2;
+    generate
+        for (b = 0; b < BANKS; b++) begin : banks
+            memory_bank bank (
+                .clk, .write(wipe1 | (store1 & store_to1[13:10] == b)), .to(store_to1[9:0]),
+                .value(store_value1), .from(load_from1[9:0]), .selected(bank2 == b),
+                .read(bank_words[b]));
+        end
+    endgenerate
+    always_comb begin
+        any_bank = '0;
+        for (int i = 0; i < BANKS; i++) any_bank = any_bank | bank_words[i];
     end
 
     logic [63:0] rom [0:(1 << MAX_LOGN) + 255];
@@ -229,31 +245,32 @@ module datapath #(
         endcase
     logic [13:0] load_from1;
     logic [10:0] rom_from1;
-    logic        from_rom [0:2];
-    logic [63:0] memory2, memory3, rom2, rom3;
-    logic [5:0]  loading [0:2];         // on, register
+    logic        from_rom [0:3];
+    logic [63:0] memory4, rom2, rom3, rom4;
+    logic [5:0]  loading [0:3];         // on, register
     always_ff @(posedge clk) begin
         load_from1 <= idle ? outer_place : load_place;
         rom_from1  <= w.ld_kind[1] ? (11'd1 << MAX_LOGN) + {3'b0, tail}
                                    : {load_root, w.ld_arg[0]};
-        memory2    <= memory[load_from1];
-        memory3    <= memory2;
+        bank2      <= load_from1[13:10];
+        memory4    <= any_bank;
         rom2       <= rom[rom_from1];
         rom3       <= rom2;
+        rom4       <= rom3;
         loading[0]  <= {load_on, w.ld_to};
         from_rom[0] <= |w.ld_kind;
-        for (int i = 1; i < 3; i++) {loading[i], from_rom[i]} <= {loading[i-1], from_rom[i-1]};
+        for (int i = 1; i < 4; i++) {loading[i], from_rom[i]} <= {loading[i-1], from_rom[i-1]};
     end
-    assign outer_read = memory3;
-    assign write_l = fraction_now | loading[2][5];
-    assign to_l    = fraction_now ? convert_to[3] : loading[2][4:0];
-    assign value_l = fraction_now ? converted : from_rom[2] ? rom3 : memory3;
+    assign outer_read = memory4;
+    assign write_l = fraction_now | loading[3][5];
+    assign to_l    = fraction_now ? convert_to[3] : loading[3][4:0];
+    assign value_l = fraction_now ? converted : from_rom[3] ? rom4 : memory4;
 
 `ifndef SYNTHESIS
     // properties of the schedules
     always_ff @(posedge clk)
         if (~rst) begin
-            assert (~(fraction_now & loading[2][5])) else $error("two values for bank L");
+            assert (~(fraction_now & loading[3][5])) else $error("two values for bank L");
             assert ($onehot0({divided, multiplying[6][5]})) else $error("two values for bank M");
             assert (~(outer_write & store_on)) else $error("two stores");
             assert (~(new_floor & accept)) else $error("a floor while a sample is accepted");

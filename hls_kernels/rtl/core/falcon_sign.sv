@@ -67,7 +67,7 @@ module falcon_sign #(
     output logic        m_axi_gmem_BREADY
 );
     `include "falcon_program.svh"
-    localparam logic [31:0] SIGNED = 1, RETRY = 2, REFUSED = 3, BUS = 4;
+    localparam logic [31:0] SIGNED = 1, RETRY = 2, REFUSED = 3, BUS = 4, ABORTED = 5;
     logic clk, rst;
     assign clk = ap_clk;
     always_ff @(posedge clk) rst <= ~ap_rst_n;
@@ -84,24 +84,39 @@ module falcon_sign #(
     assign {m_axi_gmem_AWLOCK, m_axi_gmem_AWPROT, m_axi_gmem_AWQOS, m_axi_gmem_AWREGION} = '0;
     assign m_axi_gmem_WSTRB    = 4'hf;
 
+    // AXI requires that nothing is offered during a reset
+    logic awake, arvalid, awvalid, wvalid, bvalid, rvalid;
+    assign awake = ap_rst_n & ~rst;
+    assign m_axi_gmem_ARVALID   = awake & arvalid;
+    assign m_axi_gmem_AWVALID   = awake & awvalid;
+    assign m_axi_gmem_WVALID    = awake & wvalid;
+    assign s_axi_control_BVALID = awake & bvalid;
+    assign s_axi_control_RVALID = awake & rvalid;
+
     // ------------------------------------------------------------------------------ order of business
     logic        go, done, seed, give, walk, walked, refused, mover_done, short_enough, bus_failed;
-    logic        is_1024, can;
+    logic        is_1024, can, waiting, abort, halt, mover_idle;
     logic [31:0] logn, status;
     logic [63:0] request, response;
-    typedef enum logic [1:0] {REST, SEED, WALK, GIVE} state_t;
+    typedef enum logic [2:0] {CLEAR, REST, SEED, WALK, GIVE} state_t;
     state_t      state;
     assign is_1024 = logn[1];
     assign can = (logn == 32'd9 | (logn == 32'd10 & MAX_LOGN == 10))
                & request[1:0] == '0 & response[1:0] == '0;
+    assign halt = state == WALK & abort & mover_idle;
     always_ff @(posedge clk) begin
         {seed, give, walk, done} <= '0;
         case (state)
+            CLEAR: begin                // a reset wipes; a start waits for the end
+                if (go) waiting <= 1'b1;
+                if (mover_done) state <= REST;
+            end
             REST:
-                if (go) begin
-                    status <= REFUSED;
-                    seed   <= can;
-                    done   <= ~can;
+                if (go | waiting) begin
+                    waiting <= 1'b0;
+                    status  <= REFUSED;
+                    seed    <= can;
+                    done    <= ~can;
                     if (can) state <= SEED;
                 end
             SEED:
@@ -111,22 +126,26 @@ module falcon_sign #(
                     state <= bus_failed ? GIVE : WALK;
                 end
             WALK:
-                if (walked) begin
+                if (walked | halt) begin
                     give  <= 1'b1;
                     state <= GIVE;
                 end
             default:
                 if (mover_done) begin
-                    status <= bus_failed ? BUS : refused ? REFUSED : short_enough ? SIGNED : RETRY;
+                    status <= abort ? ABORTED : bus_failed ? BUS : refused ? REFUSED
+                            : short_enough ? SIGNED : RETRY;
                     done   <= 1'b1;
                     state  <= REST;
                 end
         endcase
-        if (rst) state <= REST;
+        if (rst) begin
+            state <= CLEAR;
+            {seed, give, walk, done, waiting} <= '0;
+        end
     end
 
     // ------------------------------------------------------------------------------------------ parts
-    logic        start, ready, idle, load, wipe, seed_write, outer_write;
+    logic        start, ready, idle, load, wipe, seed_write, outer_write, outer_wipe;
     logic        second_only, weighed, accept, accept_second, draws_ready, consume, more, more_first,
                  more_valid;
     logic [1:0]  table_draw, weigh_draw, judge_draw;
@@ -135,35 +154,36 @@ module falcon_sign #(
     logic [4:0]  kernel, less, equal, table_base;
     logic [5:0]  table_candidate, judge_candidate, accept_candidate;
     logic [7:0]  weigh_random, more_byte;
-    logic [9:0]  root;
-    logic [13:0] load_place, outer_place, wipe_at;
+    logic [9:0]  root, wipe_at;
+    logic [13:0] load_place, outer_place;
     logic [31:0] seed_value;
     logic [63:0] outer_value, outer_read, threshold;
     logic [83:0] places;
 
     control u_control (
-        .clk, .rst, .interrupt, .go, .done, .status_in(status), .request, .response, .logn,
+        .clk, .rst, .interrupt, .go, .done, .status_in(status), .request, .response, .logn, .abort,
         .awaddr(s_axi_control_AWADDR), .awvalid(s_axi_control_AWVALID),
         .awready(s_axi_control_AWREADY), .wdata(s_axi_control_WDATA), .wstrb(s_axi_control_WSTRB),
         .wvalid(s_axi_control_WVALID), .wready(s_axi_control_WREADY), .bresp(s_axi_control_BRESP),
-        .bvalid(s_axi_control_BVALID), .bready(s_axi_control_BREADY), .araddr(s_axi_control_ARADDR),
+        .bvalid, .bready(s_axi_control_BREADY), .araddr(s_axi_control_ARADDR),
         .arvalid(s_axi_control_ARVALID), .arready(s_axi_control_ARREADY),
-        .rdata(s_axi_control_RDATA), .rresp(s_axi_control_RRESP), .rvalid(s_axi_control_RVALID),
+        .rdata(s_axi_control_RDATA), .rresp(s_axi_control_RRESP), .rvalid,
         .rready(s_axi_control_RREADY));
     mover u_mover (
-        .clk, .rst, .is_1024, .request, .response, .seed, .load, .load_part, .load_place, .give,
-        .refused, .done(mover_done), .short_enough, .failed(bus_failed), .wipe, .wipe_at,
-        .write(outer_write), .place(outer_place), .value(outer_value), .read(outer_read), .seed_write,
-        .seed_at, .seed_value, .araddr(m_axi_gmem_ARADDR), .arlen(m_axi_gmem_ARLEN),
-        .arvalid(m_axi_gmem_ARVALID), .arready(m_axi_gmem_ARREADY), .rdata(m_axi_gmem_RDATA),
+        .clk, .rst, .is_1024, .abort, .request, .response, .seed, .load, .load_part, .load_place, .give,
+        .refused, .done(mover_done), .short_enough, .failed(bus_failed), .idle(mover_idle),
+        .wipe, .wipe_at, .write(outer_write), .write_banks(outer_wipe), .place(outer_place),
+        .value(outer_value), .read(outer_read), .seed_write, .seed_at, .seed_value,
+        .araddr(m_axi_gmem_ARADDR), .arlen(m_axi_gmem_ARLEN),
+        .arvalid, .arready(m_axi_gmem_ARREADY), .rdata(m_axi_gmem_RDATA),
         .rresp(m_axi_gmem_RRESP), .rlast(m_axi_gmem_RLAST), .rvalid(m_axi_gmem_RVALID),
         .rready(m_axi_gmem_RREADY), .awaddr(m_axi_gmem_AWADDR), .awlen(m_axi_gmem_AWLEN),
-        .awvalid(m_axi_gmem_AWVALID), .awready(m_axi_gmem_AWREADY), .wdata(m_axi_gmem_WDATA),
-        .wlast(m_axi_gmem_WLAST), .wvalid(m_axi_gmem_WVALID), .wready(m_axi_gmem_WREADY),
+        .awvalid, .awready(m_axi_gmem_AWREADY), .wdata(m_axi_gmem_WDATA),
+        .wlast(m_axi_gmem_WLAST), .wvalid, .wready(m_axi_gmem_WREADY),
         .bresp(m_axi_gmem_BRESP), .bvalid(m_axi_gmem_BVALID), .bready(m_axi_gmem_BREADY));
     sequencer #(.ROM(ROM)) u_sequencer (
-        .clk, .rst, .wipe, .is_1024, .go(walk), .done(walked), .failed(refused), .start, .ready, .idle,
-        .kernel, .level, .pair_bit, .root, .places, .load, .load_part, .load_place,
+        .clk, .rst(rst | halt), .wipe, .is_1024, .go(walk), .done(walked), .failed(refused), .start,
+        .ready, .idle, .kernel, .level, .pair_bit, .root, .places, .load, .load_part, .load_place,
         .load_done(mover_done), .load_failed(bus_failed), .second_only, .weighed, .less, .equal, .lane,
         .threshold, .accept, .accept_second, .accept_candidate, .draws_ready, .judge_draw,
         .judge_candidate, .consume, .consume_count, .more, .more_first, .more_valid, .more_byte);
@@ -173,8 +193,9 @@ module falcon_sign #(
         .judge_draw, .judge_candidate, .consume, .consume_count, .more, .more_first, .more_valid,
         .more_byte);
     datapath #(.ROM(ROM)) u_datapath (
-        .clk, .rst, .wipe, .wipe_at(wipe_at[4:0]), .is_1024, .start, .ready, .idle, .kernel, .level,
-        .pair_bit, .root, .places, .table_draw, .table_candidate, .table_base, .weigh_draw,
+        .clk, .rst(rst | halt), .wipe, .wipe_at(wipe_at[4:0]), .is_1024, .start, .ready, .idle,
+        .kernel, .level, .pair_bit, .root, .places, .table_draw, .table_candidate, .table_base, .weigh_draw,
         .weigh_random, .second_only, .weighed, .less, .equal, .lane, .threshold, .accept,
-        .accept_second, .accept_candidate, .outer_write, .outer_place, .outer_value, .outer_read);
+        .accept_second, .accept_candidate, .outer_write, .outer_wipe, .outer_place, .outer_value,
+        .outer_read);
 endmodule

@@ -4,10 +4,14 @@
 // bytes, so it has at most 16 beats (what the AXI3 ports of a Zynq-7000 take) and crosses no 4 KiB page.
 // A response other than OKAY, or an early or late last beat, ends all traffic: nothing more is read or
 // written, and the attempt ends with the status "bus".
+//
+// `abort` ends all traffic after the burst that is under way. A reset wipes, too, and beats of a read
+// burst that it cut off are taken and ignored meanwhile.
 module mover (
     input  logic        clk,
     input  logic        rst,
     input  logic        is_1024,
+    input  logic        abort,          // no further burst
     input  logic [63:0] request,
     input  logic [63:0] response,
     // commands: pulses
@@ -20,10 +24,12 @@ module mover (
     output logic        done,           // pulse
     output logic        short_enough,
     output logic        failed,         // the bus
+    output logic        idle,           // no command is in progress or just beginning
     output logic        wipe,
-    output logic [13:0] wipe_at,
-    // memory of the engine; `read` is valid three cycles after its address
+    output logic [9:0]  wipe_at,
+    // memory of the engine; `read` is valid four cycles after its address
     output logic        write,
+    output logic        write_banks,    // to this word of every bank
     output logic [13:0] place,
     output logic [63:0] value,
     input  logic [63:0] read,
@@ -58,7 +64,7 @@ module mover (
         IDLE, AIM, ASK, TAKE, UNPACK, SETTLE, DRAIN, NORM, JUDGE, OFFER, FETCH, SEND, ANSWER, WIPE
     } state_t;
     state_t      state;
-    logic        is_seed, is_target, as_integers;
+    logic        is_seed, is_target, as_integers, second_turn;
     logic [13:0] n, to, index, behind;  // behind: offset in the request
     logic [9:0]  words_left;            // of 32 bits
     logic [3:0]  beats_left;            // of the burst, but one
@@ -79,8 +85,8 @@ module mover (
     assign awlen = {4'b0, burst};
     assign arvalid = state == ASK;
     assign awvalid = state == OFFER;
-    assign rready  = state == TAKE | state == DRAIN;
-    assign bready  = state == ANSWER;
+    assign rready  = state == TAKE | state == DRAIN | state == IDLE | state == WIPE;
+    assign bready  = state == ANSWER | state == IDLE | state == WIPE;
     assign wvalid  = state == SEND;
     assign wlast   = beats_left == '0;
     assign seed_value = rdata;
@@ -107,21 +113,22 @@ module mover (
             value <= as_integers ? {48'b0, magnitude}
                    : {minus1, ~|magnitude ? 63'b0 : {11'd1038 - {7'b0, zeros}, aligned[14:0], 37'b0}};
         if (wipe) {write, value} <= {1'b1, 64'b0};
-        if (rst) {on1, write} <= '0;
+        write_banks <= wipe;
+        if (rst) {on1, write, write_banks} <= '0;
     end
     logic [13:0] to2;
-    always_ff @(posedge clk) to2 <= wipe ? wipe_at : to1;
+    always_ff @(posedge clk) to2 <= wipe ? {4'b0, wipe_at} : to1;
 
     // ----------------------------------------------------------------------------- length of the vector
-    logic       on_d [0:2];
-    logic [1:0] which_d [0:2];
+    logic       on_d [0:3];
+    logic [1:0] which_d [0:3];
     logic       fits;
     always_ff @(posedge clk) begin
         {on_d[0], which_d[0]} <= {state == NORM, turn};
-        for (int i = 1; i < 3; i++) {on_d[i], which_d[i]} <= {on_d[i-1], which_d[i-1]};
+        for (int i = 1; i < 4; i++) {on_d[i], which_d[i]} <= {on_d[i-1], which_d[i-1]};
     end
     norm u_norm (
-        .clk, .clear(wipe | state == IDLE), .is_1024, .on(on_d[2]), .which(which_d[2]), .value(read),
+        .clk, .clear(wipe | state == IDLE), .is_1024, .on(on_d[3]), .which(which_d[3]), .value(read),
         .short_enough(fits));
     logic [13:0] polynomial;
     always_comb begin
@@ -155,13 +162,13 @@ module mover (
                     awaddr       <= response;
                     words_left   <= n[10:1];
                     short_enough <= 1'b0;
-                    state        <= failed ? WIPE : refused ? OFFER : NORM;
+                    state        <= failed | abort ? WIPE : refused ? OFFER : NORM;
                 end
             end
             // ------------------------------------------------------------------------------- reading
             AIM: begin
                 araddr <= request + {50'b0, behind};
-                state  <= ASK;
+                state  <= abort ? SETTLE : ASK;
             end
             ASK:
                 if (arready) begin
@@ -181,14 +188,15 @@ module mover (
                     if (rresp != '0 | rlast != (beats_left == '0)) begin
                         failed <= 1'b1;
                         state  <= rlast ? SETTLE : DRAIN;
-                    end
+                    end else if (abort) state <= rlast ? SETTLE : DRAIN;
                 end
             UNPACK: begin
                 to   <= to + 14'd1;
                 part <= part + 2'd1;
                 word <= is_target ? word >> 16 : word >> 8;
                 if (part == (is_target ? 2'd1 : 2'd3))
-                    state <= words_left == '0 ? SETTLE : beats_left == 4'd15 ? ASK : TAKE;
+                    state <= words_left == '0 | (beats_left == 4'd15 & abort) ? SETTLE
+                           : beats_left == 4'd15 ? ASK : TAKE;
             end
             DRAIN: if (rvalid & rlast) state <= SETTLE;
             SETTLE: begin               // the last values are being written to memory
@@ -213,7 +221,7 @@ module mover (
                 wait_ <= wait_ + 3'd1;
                 if (wait_ == 3'd7) begin
                     short_enough <= fits;
-                    state        <= OFFER;
+                    state        <= abort ? WIPE : OFFER;
                 end
             end
             OFFER: begin
@@ -224,11 +232,11 @@ module mover (
                     state      <= FETCH;
                 end
             end
-            FETCH: begin                // two coefficients, each three cycles after its address
+            FETCH: begin                // two coefficients, each four cycles after its address
                 wait_ <= wait_ + 3'd1;
                 if (wait_ == 3'd0 | wait_ == 3'd1) index <= index + 14'd1;
-                if (wait_ == 3'd3) low <= read[15:0];
-                if (wait_ == 3'd4) begin
+                if (wait_ == 3'd4) low <= read[15:0];
+                if (wait_ == 3'd5) begin
                     wdata <= short_enough ? {read[15:0], low} : 32'b0;
                     state <= SEND;
                 end
@@ -243,22 +251,25 @@ module mover (
             ANSWER:
                 if (bvalid) begin
                     failed <= bresp != '0;
-                    state  <= words_left == '0 | bresp != '0 ? WIPE : OFFER;
+                    state  <= words_left == '0 | bresp != '0 | abort ? WIPE : OFFER;
                 end
             default: begin              // WIPE
-                wipe_at <= wipe_at + 14'd1;
-                if (wipe_at == polynomials(POLYNOMIALS[3:0]) - 14'd1) begin
+                // eight words twice, so that nothing that was read before remains in a register
+                wipe_at <= wipe_at + 10'd1;
+                second_turn <= second_turn | wipe_at == 10'd1023;
+                if (second_turn & wipe_at == 10'd7) begin
                     done  <= 1'b1;
                     state <= IDLE;
                 end
             end
         endcase
-        if (state != WIPE) wipe_at <= '0;
+        if (state != WIPE) {wipe_at, second_turn} <= '0;
         if (wipe) {word, low, wdata} <= '0;
         if (rst) begin
-            state <= IDLE;
-            {done, failed} <= '0;
+            state <= WIPE;
+            {done, failed, wipe_at, second_turn} <= '0;
         end
     end
     assign wipe = state == WIPE;
+    assign idle = state == IDLE & ~(seed | load | give);
 endmodule

@@ -250,7 +250,8 @@ module sequencer #(
         end
         if (rst) begin
             state <= STOPPED;
-            {done, load, consume, accept, sampling} <= '0;
+            // second_only changes every kernel's operands, so no attempt may begin with it
+            {done, failed, load, consume, accept, sampling, second, second_only} <= '0;
         end
     end
     assign load_part  = instruction.argument[2:0];

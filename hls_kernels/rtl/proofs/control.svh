@@ -18,6 +18,9 @@ always_ff @(posedge clk) if (settled) begin
     if ($past(finished) & ~finished) assert ($past(reading & araddr[6:2] == 5'd0));
     if ($past(running & ~done)) assert (running);
     if ($past(running & ~go)) assert (cycles == $past(cycles) + 32'd1);
+    // an abort needs a run, and lasts until its end
+    if (abort) assert (running);
+    if ($past(abort & ~done)) assert (abort);
     // an interrupt requires done, and interrupts enabled
     if (pending[0] & $past(~pending[0] & ~(taken & awaddr[6:2] == 5'd3)))
         assert ($past(done & enabled[0]));

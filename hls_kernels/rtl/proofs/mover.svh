@@ -17,7 +17,12 @@ always_ff @(posedge clk) if (settled) begin
     if ($past(arvalid & ~arready)) assert (arvalid & $stable(araddr) & $stable(arlen));
     if ($past(awvalid & ~awready)) assert (awvalid & $stable(awaddr) & $stable(awlen));
     if ($past(wvalid & ~wready)) assert (wvalid & $stable(wdata) & $stable(wlast));
-    assert ($onehot0({arvalid, rready, awvalid, wvalid, bready}));
+    assert ($onehot0({arvalid, awvalid, wvalid, state == TAKE | state == DRAIN, state == ANSWER}));
+    // leftovers of a burst that a reset cut off are taken only while nothing is requested
+    if (arvalid | awvalid | wvalid) assert (~rready & ~bready);
+    // an abort lets the offered burst end and requests no other
+    if ($past(abort & ~arvalid)) assert (~arvalid);
+    if ($past(abort & ~awvalid)) assert (~awvalid);
     // bursts end in their block of 64 bytes: at most 16 words, and within a page
     if (arvalid) assert ({1'b0, araddr[5:2]} + {1'b0, arlen[3:0]} <= 5'd15 & arlen[7:4] == '0);
     if (awvalid) assert ({1'b0, awaddr[5:2]} + {1'b0, awlen[3:0]} <= 5'd15 & awlen[7:4] == '0);
@@ -43,4 +48,4 @@ always_ff @(posedge clk) if (settled) begin
     if (state == ASK | state == TAKE | state == UNPACK) assert (araddr[1:0] == '0);
     if (state == AIM | state == ASK | state == TAKE | state == UNPACK) assert (~failed);
 end
-always_ff @(posedge clk) if (reset_once & ~settled) assert (state == IDLE & ~failed);
+always_ff @(posedge clk) if (reset_once & ~settled) assert (state == WIPE & ~failed & wipe_at == '0);

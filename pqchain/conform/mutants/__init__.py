@@ -14,6 +14,7 @@ from pqchain.conform.oracles import model
 from pqchain.conform.vector import Vector, scheme
 from pqchain.render.table import Column, Table
 from pqchain.results import Contract
+from pqchain.scheduler import run_tasks
 
 __all__ = ["CAUGHT", "caught", "detection_table", "mutants", "survives", "survivors"]
 
@@ -36,18 +37,39 @@ def mutants(algorithm: str) -> dict[str, Model]:
     return mutants
 
 
-def caught(sources: Mapping[str, Sequence[Vector]], *, progress: bool = False) -> pd.DataFrame:
-    """Return a CAUGHT frame for vectors by source, as {"ours": vectors}; 10 s per algorithm."""
-    rows = []
+_Row = tuple[str, str, str, str, int, int]
+"""Row of a CAUGHT frame."""
+
+
+def caught(
+    sources: Mapping[str, Sequence[Vector]],
+    *,
+    progress: bool = False,
+    scheduler: str | None = None,
+) -> pd.DataFrame:
+    """Return a CAUGHT frame for vectors by source, as {"ours": vectors}; 10 s per algorithm.
+
+    With the address of a Dask `scheduler` its workers run the mutants.
+    """
     names = dict.fromkeys(v.algorithm for vectors in sources.values() for v in vectors)
-    for algorithm in names:
-        verifiers = mutants(algorithm).items()
-        for mutant, verifier in tqdm(verifiers, desc=algorithm, disable=not progress):
-            for source, vectors in sources.items():
-                selected = [vector for vector in vectors if vector.algorithm == algorithm]
-                counts = _counts_by_family(verifier, selected)
-                rows += [(algorithm, mutant, source, *row) for row in counts]
-    return CAUGHT.frame(rows)
+    tasks = [(algorithm, mutant) for algorithm in names for mutant in mutants(algorithm)]
+    results: Iterable[tuple[int, list[_Row]]]
+    if scheduler is None:
+        results = ((number, _rows(sources, *task)) for number, task in enumerate(tasks))
+    else:
+        results = run_tasks(_rows, tasks, address=scheduler, shared=(sources,))
+    by_number = dict(tqdm(results, total=len(tasks), unit="mutant", disable=not progress))
+    return CAUGHT.frame(row for number in range(len(tasks)) for row in by_number[number])
+
+
+def _rows(sources: Mapping[str, Sequence[Vector]], algorithm: str, mutant: str) -> list[_Row]:
+    """Return the rows of one mutant; workers call this function."""
+    verifier = mutants(algorithm)[mutant]
+    return [
+        (algorithm, mutant, source, *row)
+        for source, vectors in sources.items()
+        for row in _counts_by_family(verifier, [v for v in vectors if v.algorithm == algorithm])
+    ]
 
 
 def _counts_by_family(verifier: Model, vectors: Iterable[Vector]) -> list[tuple[str, int, int]]:

@@ -6,9 +6,9 @@ message takes at least one nanosecond, there is one fixed point only, and it is 
 engine computes event by event. Without numba the same is computed with numpy, row by row and more
 slowly.
 
-The law "host" is simulated by `hosted`, job by job. Gossip is a shortest-path problem from the
-proposer, because the time of a message does not depend on other messages. The servers of the
-delegates are in `rows`; `compiled` wraps numba.
+The laws "host" and "uplink" are simulated by `hosted` and `uplink`, event by event. Gossip is a
+shortest-path problem from the proposer, because the time of a message does not depend on other
+messages. The servers of the delegates are in `rows`; `compiled` wraps numba.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from pqchain.consensus import draws
-from pqchain.consensus.engines import hosted
+from pqchain.consensus.engines import hosted, uplink
 from pqchain.consensus.engines.compiled import HAS_NUMBA, arrival, compiled, integers_below
 from pqchain.consensus.engines.rows import Rows, queue
 from pqchain.consensus.view import (
@@ -50,7 +50,9 @@ def play(view: View, *, compiled: bool | None = None) -> Outcome:
             "compiled must be False if numba is not installed; got True. "
             "Run `pip install numba`, or leave `compiled` out."
         )
-    if view.link_times.processors:
+    if view.link_times.uploads:
+        outcome = uplink.play([view], use_numba=use)[0][1]
+    elif view.link_times.processors:
         outcome = hosted.play(view)
     else:
         outcome = _serial(view) if view.serial_pair_ns else _quorums(view, use)

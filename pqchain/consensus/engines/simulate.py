@@ -22,12 +22,12 @@ from pqchain.errors import UsageError
 MAX_MESSAGES = 2_000_000
 """Maximum number of messages of a view; at 10^5 per second they take 20 seconds."""
 
-_ARRIVAL, _AFTER_ARRIVALS, _AFTER_REQUESTS = map(EventPriority, (1, 2, 3))
+_ARRIVAL, _AFTER_ARRIVALS, AFTER_REQUESTS = map(EventPriority, (1, 2, 3))
 """Priorities within a nanosecond: messages (SimPy's normal priority); servers, which start after
 all messages have arrived; the shared channel, which starts after all requests have been made."""
 
 
-def _call_at(
+def call_at(
     env: simpy.Environment, at: int, call: Callable[..., None], priority: EventPriority = _ARRIVAL
 ) -> None:
     """Schedule a callback at an absolute time with a priority; SimPy's Timeout supports neither."""
@@ -41,32 +41,34 @@ def _call_at(
 class _Server:
     """Queue that serves one message at a time, in order of (arrival, kind, sender, receiver).
 
+    With several heights under way a message is (height, kind, sender, receiver).
+
     A message is queued when it is sent; the server wakes up when the first message arrives.
     """
 
     def __init__(
         self,
         env: simpy.Environment,
-        service: Callable[[int, int, int], int],
-        on_end: Callable[[int, int, int], None],
+        service: Callable[..., int],
+        on_end: Callable[..., None],
         priority: EventPriority = _AFTER_ARRIVALS,
     ) -> None:
         self.env, self.service, self.on_end, self.priority = env, service, on_end, priority
-        # Heap of (arrival, kind, sender, receiver), which is the order of service.
-        self.queue: list[tuple[int, int, int, int]] = []
-        self.served: tuple[int, int, int] | None = None
+        # Heap of (arrival, *message), which is the order of service.
+        self.queue: list[tuple[int, ...]] = []
+        self.served: tuple[int, ...] | None = None
         self.wakes_at = NEVER
 
-    def put(self, at: int, kind: int, sender: int, receiver: int) -> None:
+    def put(self, at: int, *message: int) -> None:
         """Queue a message that arrives at time `at`, now or later."""
-        heapq.heappush(self.queue, (at, kind, sender, receiver))
+        heapq.heappush(self.queue, (at, *message))
         if self.served is None and at < self.wakes_at:
             self._wake(at)
 
     def _wake(self, at: int) -> None:
         """Schedule the start of service at time `at`, after all arrivals of that nanosecond."""
         self.wakes_at = at
-        _call_at(self.env, at, self._start, self.priority)
+        call_at(self.env, at, self._start, self.priority)
 
     def _start(self, _: simpy.Event) -> None:
         # An earlier message may have moved the wake-up; this event is then stale.
@@ -75,9 +77,8 @@ class _Server:
 
     def _serve(self) -> None:
         _, *message = heapq.heappop(self.queue)
-        kind, sender, receiver = message
-        self.served, self.wakes_at = (kind, sender, receiver), NEVER
-        _call_at(self.env, int(self.env.now) + self.service(kind, sender, receiver), self._finish)
+        self.served, self.wakes_at = tuple(message), NEVER
+        call_at(self.env, int(self.env.now) + self.service(*message), self._finish)
 
     def _finish(self, _: simpy.Event) -> None:
         assert self.served is not None
@@ -106,15 +107,21 @@ def check(view: View) -> None:
 def play(view: View) -> Outcome:
     """Simulate one view. Raises UsageError if it has too many messages for this engine."""
     check(view)
-    outcome = _play_serial(view) if view.serial_pair_ns else _Simulation(view).run()
+    if view.link_times.uploads:
+        from pqchain.consensus.engines import simulate_uplink  # late: it is a subclass of this one
+
+        return simulate_uplink.play([view])[0][1].before(view.deadline_ns)
+    outcome = _play_serial(view) if view.serial_pair_ns else Simulation(view).run()
     return outcome.before(view.deadline_ns)
 
 
-class _Simulation:
-    def __init__(self, view: View) -> None:
+class Simulation:
+    """Simulation of one view."""
+
+    def __init__(self, view: View, env: simpy.Environment | None = None) -> None:
         self.view = view
         # Times are absolute; the clock starts when the proposer's block is ready.
-        self.env = simpy.Environment(initial_time=view.ready_ns)
+        self.env = env or simpy.Environment(initial_time=view.ready_ns)
         count = view.count
         # Plain lists: reading an element takes a tenth of the time that an array needs.
         self.regions, self.side = view.regions.tolist(), view.side.tolist()
@@ -132,7 +139,7 @@ class _Simulation:
         self.has_quorum = [self.env.event() for _ in range(count)]
         # [sender][link]: when the link is free; one uplink, or one link per receiver.
         self.uplink_free = [[0] * (count if links.link_per_pair else 1) for _ in range(count)]
-        self.channel = _Server(self.env, self._use_channel, lambda *_: None, _AFTER_REQUESTS)
+        self.channel = _Server(self.env, self._use_channel, lambda *_: None, AFTER_REQUESTS)
         # On "host" rank r computes on processor r modulo their number; else each has its processor.
         number = links.processors or count
         servers = [self._processor() for _ in range(min(number, count))]
@@ -147,6 +154,7 @@ class _Simulation:
         return int(self.env.now)
 
     def run(self) -> Outcome:
+        """Simulate the view up to its deadline."""
         view = self.view
         for rank in range(view.count):
             if self.alive[rank]:
@@ -159,7 +167,11 @@ class _Simulation:
                 self._send(BLOCK, view.proposer)
             else:
                 self._receive_gossip(int(view.overlay.delegates[view.proposer]))
-        _run(self.env, view.deadline_ns)
+        run_until(self.env, view.deadline_ns)
+        return self.outcome()
+
+    def outcome(self) -> Outcome:
+        """Return the times of the view so far."""
         times = (self.verified, self.prepared, self.final, self.reached)
         return Outcome(*(np.array(values, dtype=np.int64) for values in times))
 
@@ -177,6 +189,7 @@ class _Simulation:
         if view.phases == 2:
             yield self.has_quorum[rank]
             self.prepared[rank] = self.now
+            self._on_quorum(VOTE, rank)
             env.process(self._vote(COMMIT, rank))
 
     def _vote(self, kind: int, rank: int) -> Generator[simpy.Event, Any, None]:
@@ -206,6 +219,10 @@ class _Simulation:
             self.has_quorum[rank].succeed()
         if (has_commits if view.phases == 2 else has_votes) and self.final[rank] == NEVER:
             self.final[rank] = self.now
+            self._on_quorum(COMMIT if view.phases == 2 else VOTE, rank)
+
+    def _on_quorum(self, kind: int, rank: int) -> None:
+        """Act on a quorum of votes or commits; only the law "uplink" has certificates to send."""
 
     def _send(self, kind: int, sender: int) -> None:
         """Send a message to every other delegate, starting with the next rank."""
@@ -245,8 +262,11 @@ class _Simulation:
             partitioned=self.side[sender] != self.side[receiver],
         )
         if at < NEVER:
-            server = self.downlinks[receiver] or self.processors[receiver]
-            server.put(at, kind, sender, receiver)
+            self._arrive(at, kind, sender, receiver)
+
+    def _arrive(self, at: int, kind: int, sender: int, receiver: int) -> None:
+        server = self.downlinks[receiver] or self.processors[receiver]
+        server.put(at, kind, sender, receiver)
 
     def _processor(self) -> _Server:
         view = self.view
@@ -305,10 +325,11 @@ class _Simulation:
                 partitioned=bool(overlay.side[node] != overlay.side[peer]),
             )
             if at < NEVER:
-                _call_at(self.env, at, partial(self._receive_gossip, peer))
+                call_at(self.env, at, partial(self._receive_gossip, peer))
 
 
-def _run(env: simpy.Environment, deadline_ns: int) -> None:
+def run_until(env: simpy.Environment, deadline_ns: int) -> None:
+    """Run all events before the deadline."""
     # SimPy rejects an end that is not in the future: the proposer may be ready after the deadline.
     if deadline_ns > env.now:
         env.run(until=None if deadline_ns == NEVER else deadline_ns)
@@ -337,7 +358,7 @@ def _play_serial(view: View) -> Outcome:
 
     if view.alive[view.proposer] and view.values[view.proposer] != NO_BLOCK:
         env.process(serve())
-    _run(env, view.deadline_ns)
+    run_until(env, view.deadline_ns)
     final = [max(times) if times and len(times) >= needed else NEVER for times in copies]
     never = np.full(view.count, NEVER, dtype=np.int64)
     verified = np.array(final, dtype=np.int64)

@@ -43,6 +43,9 @@ class Job:
     factory: str
     """Factory of a node: "module:function", called as (index, transport, folder, **parameters)."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    prepare: str = ""
+    """Function "module:function" that fills a node's folder, called as (index, folder,
+    **parameters) by drivers whose nodes have their files on other machines; empty: nothing."""
     transport: str = field(default_factory=registry.default)
     node_transports: Mapping[int, str] = field(default_factory=dict)
     """Transports of nodes that do not use `transport`: same protocol, on sockets only."""
@@ -138,6 +141,8 @@ class NodeResult:
     """Processor seconds of the node's process while it worked; NaN on a modelled clock."""
     cpu_steps: tuple[float, ...] = ()
     """Processor seconds used at each step of the node's progress; empty unless requested."""
+    clock_offset_seconds: float = 0.0
+    """Offset of the node's clock: its times minus this are times of the driver's clock."""
 
     @classmethod
     def of(cls, index: int, node: Node, **cpu: Any) -> NodeResult:
@@ -161,7 +166,10 @@ class Result:
     datagram_digest: str = ""
     """SHA-256 of all datagrams of a modelled network in hex; empty unless requested."""
     machine_busy: float = math.nan
-    """Utilization (0 to 1) of all processors, including by other programs; NaN if unknown."""
+    """Utilization (0 to 1) of all processors, including by other programs; NaN if unknown. Of
+    several machines that of the busiest."""
+    cluster: Mapping[str, Any] = field(default_factory=dict)
+    """Machines, clocks and links of a cluster, see `cluster.run`; empty on one machine."""
 
     @property
     def failure(self) -> PqchainError | None:

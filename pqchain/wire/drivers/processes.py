@@ -1,194 +1,72 @@
 """Driver with one process per node, on loopback or in network namespaces.
 
-On loopback a fork server forks the processes; it can serve several jobs. Every wait has a timeout.
+On loopback a fork server forks the processes; it can serve several jobs.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 import resource
 import sys
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from time import monotonic
 from typing import IO, Any
 
-from pqchain.errors import PqchainError, UsageError
+from pqchain.errors import UsageError
 from pqchain.wire.drivers.child import MAX_LINE_BYTES
 from pqchain.wire.drivers.fork_server import ForkServer, Process
-from pqchain.wire.drivers.job import Job, NodeFailure, NodeResult, Progress, Result, decode, encode
+from pqchain.wire.drivers.job import Job, Progress, Result, encode
+from pqchain.wire.drivers.mesh import Mesh, Ticks
 from pqchain.wire.drivers.namespaces import Namespaces
-from pqchain.wire.identity import Identity
 from pqchain.wire.transports import registry
-
-_START_SECONDS = 60.0
-"""Timeout in seconds for all processes to start, and again to connect."""
 
 _QUIT_SECONDS = 10.0
 _FILES_PER_NODE = 8
 
-_REPORTS = {"listening": "did not start", "connected": "did not connect", "done": "did not end"}
-"""Reports that every process must send, with the error text if one is late."""
-
 
 @dataclass(eq=False)
-class _Child:
-    index: int
+class LocalProcess:
+    """Process of a node on this machine, a `mesh.NodeProcess`."""
+
     process: Process
-    reports: dict[str, asyncio.Future[Any]]
-    """Report of each kind in `_REPORTS`; an error if the process ended early, None if killed."""
-    reading: asyncio.Task[None] = field(init=False)
-    dead: bool = False
+    log: Path
+    lost: bool = False
 
-    def request(self, kind: str, value: Any = None) -> None:
-        self.process.stdin.write(encode(kind, value))
+    def write(self, line: bytes) -> None:
+        """Send a request to the node."""
+        self.process.stdin.write(line)
 
-    @property
-    def result(self) -> NodeResult:
-        result: NodeResult = self.reports["done"].result()
-        return NodeResult(node=self.index) if self.dead else result
+    async def readline(self) -> bytes:
+        """Return the node's next report, or b"" after the end of the process."""
+        return await self.process.stdout.readline()
 
-    async def quit(self) -> None:
+    async def kill(self) -> float:
+        """Kill the process, which has not ended; return the time of the monotonic clock."""
+        time = monotonic()
+        if not self.process.stdout.at_eof():
+            self.process.kill()
+        return time
+
+    async def stop(self, reading: asyncio.Task[None]) -> None:
+        """End the process; kill it if it does not end in time."""
         self.process.stdin.close()
-        await asyncio.wait([self.reading], timeout=_QUIT_SECONDS)
-        self.kill()
-        await asyncio.wait([self.reading], timeout=1)
+        await asyncio.wait([reading], timeout=_QUIT_SECONDS)
+        if not reading.done():
+            self.process.kill()
+        await asyncio.wait([reading], timeout=1)
         await self.process.wait()
 
-    def kill(self) -> None:
-        if not self.reading.done():
-            self.process.kill()
+    async def last_log_line(self) -> str:
+        """Return the last line that the process wrote to stderr; "" if there is none."""
+        return next(reversed(self.log.read_text(errors="replace").splitlines()), "")
 
 
-@dataclass(eq=False)
-class _Mesh:
-    job: Job
-    identities: list[Identity]
-    folder: Path
-    namespaces: Namespaces | None
-    fork_server: ForkServer | None
-    """Set if and only if there are no namespaces."""
-    progress: Progress
-    children: dict[int, _Child] = field(default_factory=dict)
-    begun: asyncio.Event = field(default_factory=asyncio.Event)
-    failure_times: dict[int, float] = field(default_factory=dict)
-
-    async def run(self) -> Result:
-        job, loop = self.job, asyncio.get_running_loop()
-        failures: list[asyncio.Task[None]] = []
-        try:
-            for index in range(job.nodes):
-                await self._spawn(index)
-            await self._wait_for_all("listening", _START_SECONDS)
-            self._start(*self.children.values())
-            await self._wait_for_all("connected", _START_SECONDS)
-            connected, ticks = monotonic(), _ticks()
-            if job.begin:
-                for child in self.children.values():
-                    child.request("begin")
-            failures = [loop.create_task(self._fail_node(failure)) for failure in job.failures]
-            # Awaited again, because nodes restarted after the first wait have new reports.
-            await self._wait_for_all("done", job.limit_seconds)
-            await asyncio.gather(*failures)
-            await self._wait_for_all("done", job.limit_seconds)
-            idle, total = (now - then for now, then in zip(_ticks(), ticks, strict=True))
-        finally:
-            for task in failures:
-                task.cancel()
-            await asyncio.gather(*(child.quit() for child in self.children.values()))
-        return Result(
-            nodes=tuple(self.children[index].result for index in range(job.nodes)),
-            connected=connected,
-            failure_times=self.failure_times,
-            identity=self.identities[0].public.algorithm,
-            machine_busy=1 - idle / total if total else math.nan,
-        )
-
-    async def _wait_for_all(self, kind: str, seconds: float) -> None:
-        reports = {child.index: child.reports[kind] for child in self.children.values()}
-        await asyncio.wait(reports.values(), timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
-        late = [index for index, report in reports.items() if not report.done()]
-        for report in reports.values():
-            if report.done():
-                report.result()
-        if late:
-            raise PqchainError(
-                f"nodes {late} {_REPORTS[kind]} within {seconds:g} s. Use smaller blocks or fewer "
-                "nodes, or stop other programs that keep the processors busy."
-            )
-
-    async def _spawn(self, index: int, port: int = 0) -> _Child:
-        folder = self.folder / str(index)
-        folder.mkdir(parents=True, exist_ok=True)
-        host = "127.0.0.1"
-        with (folder / "log").open("ab") as log:
-            if self.fork_server is not None:
-                process = await self.fork_server.start(log, MAX_LINE_BYTES)
-            else:
-                assert self.namespaces is not None
-                host = self.namespaces.host(index)
-                process = await _execute(self.namespaces.prefix(index), log)
-        reports = {kind: asyncio.get_running_loop().create_future() for kind in _REPORTS}
-        child = self.children[index] = _Child(index, process, reports)
-        child.reading = asyncio.create_task(self._read(child, folder / "log"))
-        directory = [identity.public for identity in self.identities]
-        child.request("setup", (self.job, folder, self.identities[index], directory, (host, port)))
-        return child
-
-    def _start(self, *children: _Child) -> None:
-        addresses = {
-            index: child.reports["listening"].result() for index, child in self.children.items()
-        }
-        for child in children:
-            child.request("start", addresses)
-
-    async def _read(self, child: _Child, log: Path) -> None:
-        error = ""
-        while line := await child.process.stdout.readline():
-            kind, value = decode(line)
-            if kind == "begun":
-                self.begun.set()
-            elif kind == "progress":
-                self.progress(value)
-            elif kind == "error":
-                error = value
-            else:
-                child.reports[kind].set_result(value)
-        log_lines = log.read_text(errors="replace").splitlines()
-        why = error or (log_lines[-1] if log_lines else "its log is empty")
-        for report in child.reports.values():
-            if report.done():
-                continue
-            if child.dead:
-                report.set_result(None)
-            else:
-                text = f"the process of node {child.index} ended early: {why}"
-                report.set_exception(PqchainError(text))
-                report.exception()  # mark as retrieved, else asyncio logs a warning
-
-    async def _fail_node(self, failure: NodeFailure) -> None:
-        if failure.trigger == "begun":
-            await self.begun.wait()
-        await asyncio.sleep(failure.after_seconds)
-        child = self.children[failure.node]
-        self.failure_times[failure.node] = monotonic()
-        child.dead = True
-        child.kill()
-        if failure.down_seconds is None:
-            return
-        await asyncio.sleep(failure.down_seconds)
-        # The same port, because the other nodes keep the address.
-        restarted = await self._spawn(failure.node, child.reports["listening"].result()[1])
-        await asyncio.wait_for(restarted.reports["listening"], _START_SECONDS)
-        self._start(restarted)
-        if self.job.begin:
-            restarted.request("begin")
-
-
-async def _execute(prefix: list[str], log: IO[bytes]) -> Process:
+async def execute(prefix: list[str], log: IO[bytes]) -> Process:
+    """Start a node's process as a new program; `prefix` is a command that runs it, or empty."""
     process = await asyncio.create_subprocess_exec(
         *(*prefix, sys.executable, "-m", "pqchain.wire.drivers.child"),
         stdin=asyncio.subprocess.PIPE,
@@ -217,14 +95,25 @@ def open_fork_server(*jobs: Job) -> ForkServer:
     return ForkServer(tuple(sorted(modules)))
 
 
-def _ticks() -> tuple[int, int]:
+def ticks() -> tuple[int, int]:
     """Return idle and total clock ticks of all processors; zeros where they are unavailable."""
     try:
         first = Path("/proc/stat").read_text(encoding="ascii").partition("\n")[0]
     except OSError:
         return 0, 0
-    ticks = [int(text) for text in first.split()[1:9]]
-    return ticks[3] + ticks[4], sum(ticks)
+    numbers = [int(text) for text in first.split()[1:9]]
+    return numbers[3] + numbers[4], sum(numbers)
+
+
+def run_until_complete(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine on an event loop of its own, also where this thread already runs one."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    # A notebook's thread already runs an event loop, which cannot wait for another one.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
 
 
 def run(
@@ -254,11 +143,26 @@ def run(
             fork_server = None
         elif fork_server is None:
             fork_server = stack.enter_context(open_fork_server(job))
-        mesh = _Mesh(job, job.identities(), folder, namespaces, fork_server, progress)
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return asyncio.run(mesh.run())
-        # A notebook's thread already runs an event loop, which cannot wait for another one.
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(asyncio.run, mesh.run()).result()
+        identities = job.identities()
+        directory = [identity.public for identity in identities]
+
+        async def launch(index: int, port: int) -> LocalProcess:
+            node_folder = folder / str(index)
+            node_folder.mkdir(parents=True, exist_ok=True)
+            path, host = node_folder / "log", "127.0.0.1"
+            with path.open("ab") as log:
+                if namespaces is not None:
+                    host = namespaces.host(index)
+                    process = await execute(namespaces.prefix(index), log)
+                else:
+                    assert fork_server is not None
+                    process = await fork_server.start(log, MAX_LINE_BYTES)
+            setup = (job, node_folder, identities[index], directory, (host, port))
+            process.stdin.write(encode("setup", setup))
+            return LocalProcess(process, path)
+
+        async def read_ticks() -> Ticks:
+            return [ticks()]
+
+        mesh = Mesh(job, launch, read_ticks, identities[0].public.algorithm, progress)
+        return run_until_complete(mesh.run())

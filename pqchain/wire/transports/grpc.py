@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Coroutine
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,7 +95,7 @@ class _Channel:
                 self.queued.remove(item[0])
         self.queue.put_nowait(None)
 
-    async def messages(self) -> AsyncIterator[bytes]:
+    async def messages(self) -> AsyncGenerator[bytes, None]:
         while (item := await self.queue.get()) is not None:
             view, end = item
             self.queued.remove(view)
@@ -202,8 +203,9 @@ class Grpc(SocketTransport[_Session]):
         number, channel = session.add_channel()
         reading = self.loop.create_task(self._read(session, number, requests))
         try:
-            async for message in channel.messages():
-                yield message
+            async with aclosing(channel.messages()) as messages:
+                async for message in messages:
+                    yield message
         finally:
             reading.cancel()
             session.channels.pop(number, None)
@@ -254,8 +256,9 @@ class Grpc(SocketTransport[_Session]):
 
     async def _call(self, session: _Session, number: int, channel: _Channel) -> None:
         assert session.connection is not None
-        call = session.connection.stream_stream(f"/{_SERVICE}/{_METHOD}")(channel.messages())
+        call = session.connection.stream_stream(f"/{_SERVICE}/{_METHOD}")()
         channel.call = call
+        writing = self.loop.create_task(_write(call, channel))
         try:
             await self._read(session, number, call)
         except grpc.RpcError as error:
@@ -265,6 +268,7 @@ class Grpc(SocketTransport[_Session]):
         except asyncio.CancelledError:
             return
         finally:
+            writing.cancel()
             session.channels.pop(number, None)
 
     def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
@@ -288,6 +292,18 @@ class Grpc(SocketTransport[_Session]):
             stopped.abandon()
             if stopped.call is not None:
                 stopped.call.cancel()
+
+
+async def _write(call: Any, channel: _Channel) -> None:
+    # The library could iterate over the messages itself, but its task would wait for the next one
+    # for ever after the peer has ended the call.
+    try:
+        async with aclosing(channel.messages()) as messages:
+            async for message in messages:
+                await call.write(message)
+        await call.done_writing()
+    except (grpc.RpcError, asyncio.InvalidStateError):
+        pass  # the call has ended, which its reader reports
 
 
 def _run_in_background(tasks: set[asyncio.Task[None]], running: Coroutine[Any, Any, None]) -> None:

@@ -82,6 +82,63 @@ def test_known_nodes_talk_and_unknown_ones_get_nothing():
     assert json.loads(done.stdout) == {"unknown_peer": [], "peer": 0, "answer": "thanks"}
 
 
+ENDED_BY_PEER = """
+import asyncio, gc, sys
+from pathlib import Path
+from pqchain.wire.identity import generate
+from pqchain.wire.transports.grpc import Grpc
+from pqchain.wire.transports.registry import TransportSettings
+from pqchain.wire.session import Received
+
+async def until(condition):
+    for _ in range(1000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("not within 10 s")
+
+async def main():
+    errors = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: errors.append(context))
+    known = generate(2, algorithm="Ed25519", certificate_key="p256")
+    directory, addresses, told, events = [each.public for each in known], {}, [], []
+    client, server = [Grpc(TransportSettings(
+        identity=identity, directory=directory, addresses=addresses, folder=Path()
+    )) for identity in known]
+    addresses[1] = await server.listen("127.0.0.1", 0, told.append)
+    await client.listen("127.0.0.1", 0, events.append)
+    session = client.dial(1, early=False, now=0.0)
+    await until(lambda: events)
+    for channel in [client.open(session) for _ in range(5)]:
+        client.send(session, channel, b"the first half of a message")
+    await until(lambda: len(told) == 6)
+    if sys.argv[1] == "session":
+        server.close(told[0].session, "done", now=0.0)
+    else:
+        await server.shutdown()
+    await until(lambda: sum(event.end for event in events if isinstance(event, Received)) == 5)
+    await client.shutdown()
+    await server.shutdown()
+    del client, server
+    for _ in range(5):
+        gc.collect()
+        await asyncio.sleep(0.01)
+    assert not errors, errors
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize("ended", ["session", "node"])
+def test_calls_that_the_peer_ends_leave_no_task_waiting(ended):
+    # Such a task was collected as garbage later, which ended the node's process with an error.
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED_BY_PEER, ended],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+
+
 def test_floods_and_headers_are_bounded():
     done = subprocess.run(
         [sys.executable, "-m", "tests.wire.transports.grpc_flood"],

@@ -1,0 +1,67 @@
+"""The capacity that each signature scheme costs each chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from pqchain import algorithms as registry
+from pqchain.costs import CostTable
+from pqchain.results import Contract
+from pqchain.study import READY, validation, wording
+from pqchain.study.figures import models
+from pqchain.study.inputs import Plan
+from pqchain.study.reading import load
+
+COST_ON_CHAINS = Contract.of(
+    "cost-on-chains",
+    ("str", "chain title algorithm baseline"),
+    ("float64", "lost_share"),
+    ("str", "limit"),
+    ("bool", "calibrated"),
+)
+
+ALGORITHMS = (
+    "Falcon-512", "Falcon-1024", "ML-DSA-44", "ML-DSA-65", "SPHINCS+-SHA2-128s-simple",
+)  # fmt: skip
+"""Schemes that are compared unless others are named, from short to long."""
+
+
+def chains() -> tuple[str, ...]:
+    """Return the ready studies of chains under their present or next rules."""
+    return tuple(name for name in READY if _is_present(load(name)))
+
+
+def _is_present(plan: Plan) -> bool:
+    is_past = bool(plan.valid_until and plan.checked and plan.valid_until < plan.checked)
+    # A study with printed times has none of other schemes.
+    return bool(plan.baseline) and plan.costs == "measured" and not is_past
+
+
+def cost_on_chains(costs: CostTable, algorithms: Sequence[str] = ALGORITHMS) -> pd.DataFrame:
+    """Return the share of its capacity that each chain loses with each scheme.
+
+    The key is in each transaction, unless the signature gives it. `costs` has the times of the
+    schemes and of today's schemes (ECDSA-secp256k1, Ed25519, Schnorr-secp256k1). Columns: chain (a
+    ready study), title, algorithm, baseline, lost_share (0 to 1; 1 if no transaction fits;
+    negative for a gain), limit (the binding limit), calibrated (whether an independent observation
+    tests the plan). Raises MissingCosts.
+    """
+    names = tuple(dict.fromkeys(registry.get(name).name for name in algorithms))
+    rows = []
+    for chain in chains():
+        plan = load(chain).with_(algorithms=names, migration={})
+        tested = len(validation.tests(validation.calibrate(plan, costs))) > 0
+        # Today's keys are where they are today; those of the schemes are in each transaction.
+        today = models(plan, costs)
+        new = today if plan.key_mode != "registered" else models(
+            plan.with_(key_mode="inline"), costs
+        )  # fmt: skip
+        before = today[plan.baseline]["capacity_per_second"]
+        rows += [
+            [chain, wording.chain_name(plan), name, plan.baseline,
+             1 - new[name]["capacity_per_second"] / before, new[name].limit, tested]
+            for name in names
+        ]  # fmt: skip
+    return COST_ON_CHAINS.frame(rows)

@@ -1,0 +1,267 @@
+"""XMSS and LMS: known answers, rejected keys and signatures, and no leaf used twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pqchain import algorithms, open_signer
+from pqchain.crypto.native import NativeSigner
+from pqchain.crypto.stateful import StatefulSigner, verifier
+from pqchain.errors import BadLength, CryptoFailure, DataError, Unsupported, UsageError
+from tests.crypto.stateful_keys import STEPS, signatures_before_kill
+
+pytestmark = pytest.mark.native
+
+ANSWERS = json.loads(
+    (Path(__file__).parent.parent / "vectors" / "stateful.json").read_text(encoding="utf-8")
+)
+"""Vectors of liboqs 0.13.0, tests/KATs/sig_stfl."""
+
+XMSS, LMS = "XMSS-SHA2_10_256", "LMS_SHA256_H5_W8"
+
+
+def fields(name: str) -> tuple[bytes, bytes, bytes]:
+    """Return message, signature and public key of a vector."""
+    row = ANSWERS[name]
+    return tuple(bytes.fromhex(row[field]) for field in ("message", "signature", "public_key"))
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> Iterator[StatefulSigner]:
+    with StatefulSigner.create(LMS, tmp_path / "lms.key") as signer:
+        yield signer
+
+
+def new_xmss(path: Path, first_leaf: int = 0) -> None:
+    """Store the key of the known answer, whose generation takes seconds, at a leaf."""
+    from pqchain.crypto import stateful
+
+    scheme, row = verifier(XMSS), ANSWERS[XMSS]
+    secret_key = bytearray.fromhex(row["secret_key"])
+    scheme.call("skip", secret_key, first_leaf)
+    public_key = bytes.fromhex(row["public_key"])
+    stateful._store_new(scheme, path, public_key, secret_key, scheme.leaves)
+
+
+def leaf(signature: bytes, name: str = XMSS) -> int:
+    """Return the leaf that a signature used."""
+    return int.from_bytes(signature[0:4] if name == XMSS else signature[4:8], "big")
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_known_signatures_verify(name: str) -> None:
+    message, signature, public_key = fields(name)
+    assert verifier(name).verify(message, signature, public_key)
+    assert not verifier(name).verify(message + b"x", signature, public_key)
+    for place in (0, 4, 40, len(signature) // 2, len(signature) - 1):
+        damaged = bytearray(signature)
+        damaged[place] ^= 1
+        assert not verifier(name).verify(message, damaged, public_key)
+
+
+def test_xmss_signs_as_the_known_answer() -> None:
+    message, signature, _ = fields(XMSS)
+    key, ours = bytearray.fromhex(ANSWERS[XMSS]["secret_key"]), bytearray(2500)
+    verifier(XMSS).call("sign", key, ours, message, len(message))
+    assert ours == signature
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_sizes_are_those_of_the_registry(name: str) -> None:
+    row, sizes = algorithms.get(name), verifier(name).library.sizes(name)
+    assert sizes["public_key_bytes"] == row.public_key_bytes == len(fields(name)[2])
+    assert sizes["secret_key_bytes"] == row.secret_key_bytes
+    assert sizes["signature_max_bytes"] == row.signature_bytes == len(fields(name)[1])
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_other_lengths_and_parameter_sets_do_not_reach_liboqs(name: str) -> None:
+    # liboqs 0.13.0 reads past such a signature, and takes the parameter set from the key.
+    message, signature, public_key = fields(name)
+    scheme = verifier(name)
+    for count in (0, 4, 12, 44, len(signature) - 1):
+        assert not scheme.verify(message, signature[:count], public_key)
+        assert not NativeSigner._verify(scheme, message, signature[:count], public_key, b"")
+    assert not scheme.verify(message, signature + b"\0", public_key)
+    same_length = [other for other in ANSWERS if len(fields(other)[2]) == len(public_key)]
+    for other in set(same_length) - {name}:
+        assert not scheme.verify(message, signature, fields(other)[2])
+    with pytest.raises(BadLength):
+        scheme.verify(message, signature, public_key[:-1])
+
+
+def test_a_key_of_another_parameter_set_does_not_sign() -> None:
+    key = bytearray.fromhex(ANSWERS[XMSS]["secret_key"])
+    key[3] = 2  # XMSS-SHA2_16_256, whose state is longer
+    with pytest.raises(CryptoFailure, match="key generation cannot produce"):
+        verifier(XMSS).call("sign", key, bytearray(2500), b"", 0)
+
+
+def test_each_signature_uses_the_next_leaf_and_the_last_one_is_the_last(
+    key: StatefulSigner,
+) -> None:
+    signatures = [key.sign(b"%d" % i) for i in range(31)]
+    assert [leaf(signature, LMS) for signature in signatures] == list(range(31))
+    for i, signature in enumerate(signatures):
+        assert verifier(LMS).verify(b"%d" % i, signature, key.public_key)
+    assert key.remaining == 0
+    with pytest.raises(UsageError, match="0 leaves left; got 1"):
+        key.sign(b"")
+
+
+def test_an_opened_key_continues(key: StatefulSigner) -> None:
+    key.sign(b"a")
+    key.close()
+    with StatefulSigner(key.path) as again:
+        assert (again.next_leaf, again.remaining, again.algorithm) == (1, 30, LMS)
+        assert leaf(again.sign(b"b"), LMS) == 1
+    assert key.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_closed_signer_does_not_sign(key: StatefulSigner) -> None:
+    key.close()
+    with pytest.raises(UsageError, match="must be open"):
+        key.sign(b"")
+
+
+def test_a_second_process_is_refused(key: StatefulSigner) -> None:
+    code = "import sys; from pqchain.crypto.stateful import *; StatefulSigner(sys.argv[1])"
+    child = subprocess.run(
+        [sys.executable, "-c", code, str(key.path)], capture_output=True, text=True, timeout=60
+    )
+    assert child.returncode == 1
+    assert "is open in another signer" in child.stderr
+    with pytest.raises(UsageError, match="open in another signer"):
+        StatefulSigner(key.path)
+
+
+def test_a_fork_does_not_sign_with_the_same_leaf(key: StatefulSigner) -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            key.sign(b"")
+        except UsageError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_a_restored_key_is_refused(key: StatefulSigner) -> None:
+    backup = key.path.read_bytes()
+    key.sign(b"a")
+    key.close()
+    key.path.write_bytes(backup)
+    with pytest.raises(DataError, match="next leaf is 0, but 1 were used"):
+        StatefulSigner(key.path)
+
+
+def test_a_copied_key_is_refused(key: StatefulSigner, tmp_path: Path) -> None:
+    shutil.copy(key.path, tmp_path / "copy.key")
+    with pytest.raises(DataError, match=r"must have a file copy\.key\.lock"):
+        StatefulSigner(tmp_path / "copy.key")
+
+
+def test_a_damaged_key_is_refused(key: StatefulSigner) -> None:
+    key.close()
+    text = key.path.read_text()
+    for changed in (text.replace('"end": 31', '"end": 32'), text[:-20], "{}", ""):
+        key.path.write_text(changed)
+        with pytest.raises(DataError, match=r"lms\.key"):
+            StatefulSigner(key.path)
+
+
+def test_an_existing_file_is_not_replaced(key: StatefulSigner) -> None:
+    with pytest.raises(UsageError, match="must not exist"):
+        StatefulSigner.create(LMS, key.path)
+    with pytest.raises(UsageError, match="must not exist"):
+        key.reserve(1, key.path)
+
+
+def test_a_failed_write_releases_no_signature(
+    key: StatefulSigner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path, target: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", fail)
+        with pytest.raises(OSError, match="No space left"):
+            key.sign(b"a")
+    with pytest.raises(UsageError, match="must be open"):
+        key.sign(b"b")
+    with StatefulSigner(key.path) as again:
+        assert leaf(again.sign(b"c"), LMS) == 0  # no signature of leaf 0 was released
+
+
+@pytest.mark.parametrize("name", [LMS, XMSS])
+def test_reserved_ranges_are_disjoint(name: str, tmp_path: Path) -> None:
+    first, second = tmp_path / "first.key", tmp_path / "second.key"
+    if name == XMSS:
+        new_xmss(first)
+    else:
+        StatefulSigner.create(LMS, first).close()
+    with StatefulSigner(first) as one:
+        one.sign(b"0")
+        one.reserve(3, second)
+        with StatefulSigner(second) as two:
+            assert (two.next_leaf, two.end, two.remaining) == (1, 4, 3)
+            leaves = [leaf(two.sign(b"x"), name) for _ in range(3)]
+            with pytest.raises(UsageError, match="0 leaves left"):
+                two.sign(b"")
+            signature = one.sign(b"y")
+            assert verifier(name).verify(b"y", signature, two.public_key)
+        assert [*leaves, leaf(signature, name)] == [1, 2, 3, 4]
+        with pytest.raises(UsageError, match="leaves left"):
+            one.reserve(one.remaining + 1, tmp_path / "third.key")
+        with pytest.raises(UsageError, match="count must be"):
+            one.reserve(0, tmp_path / "third.key")
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_kill_at_each_step_reuses_no_leaf(step: str, tmp_path: Path) -> None:
+    path = tmp_path / "xmss.key"
+    new_xmss(path)
+    left = signatures_before_kill(path, b"first", random.Random(0), step)
+    left += signatures_before_kill(path, b"second", random.Random(0), step)
+    assert len(left) == 2
+    assert len({leaf(signature) for signature in left}) == 2
+    for message, signature in zip((b"first\0", b"second\0"), left, strict=True):
+        assert verifier(XMSS).verify(message, signature, fields(XMSS)[2])
+
+
+@pytest.mark.parametrize("kills", [20, pytest.param(1000, marks=pytest.mark.long)])
+def test_kills_at_random_moments_reuse_no_leaf(kills: int, tmp_path: Path) -> None:
+    draw = random.Random(kills)
+    path, leaves, released = tmp_path / "0.key", set[int](), 0
+    new_xmss(path)
+    for number in range(kills):
+        if number and number % 300 == 0:
+            # Three leaves a process: a tree of 1,023 would end.
+            leaves.clear()
+            path = tmp_path / f"{number}.key"
+            new_xmss(path)
+        left = signatures_before_kill(path, b"%d" % number, draw)
+        used = [leaf(signature) for signature in left]
+        assert not leaves.intersection(used)
+        assert len(set(used)) == len(used)
+        leaves.update(used)
+        released += len(left)
+    assert released > kills  # 1.5 a process, and those of the last milliseconds
+
+
+def test_other_schemes_and_open_signer_say_what_to_use() -> None:
+    with pytest.raises(UsageError, match=r"is not stateful; use pqchain\.open_signer"):
+        verifier("Falcon-512")
+    with pytest.raises(Unsupported, match="StatefulSigner"):
+        open_signer(XMSS)
+    with pytest.raises(CryptoFailure, match="no such operation"):
+        verifier(XMSS).sign(b"", bytes(1377))

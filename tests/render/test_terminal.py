@@ -1,0 +1,81 @@
+"""Tables and texts in a terminal: every word whole, nothing wider than the terminal, colours."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from pqchain.figures import NARROW_SPACE
+from pqchain.render import terminal
+from pqchain.render.table import Column, Table
+
+WORDS = (
+    "alpha", "be", f"1.23{NARROW_SPACE}ms", "Falcon-512", "(0.000878", "SPHINCS+-SHA2-128f-simple",
+    "x", "한국어",
+)  # fmt: skip
+LONGEST = max(map(cell_len, WORDS))
+
+cells = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[Column], list[list[str]], int]:
+    """Return columns, rows and the width of a terminal that a row header and a word fit in."""
+    count = draw(st.integers(1, 8))
+    columns = [
+        Column(
+            draw(st.sampled_from(WORDS)),
+            group=draw(st.sampled_from(["", "", "time of a run"])),
+            numeric=draw(st.booleans()),
+        )
+        for _ in range(count)
+    ]
+    rows = draw(st.lists(st.lists(cells, min_size=count, max_size=count), min_size=1, max_size=4))
+    return columns, rows, draw(st.integers(2 * LONGEST + terminal.GAP, 130))
+
+
+@given(tables())
+def test_no_word_is_cut_and_no_line_is_wider_than_the_terminal(drawn) -> None:
+    columns, rows, width = drawn
+    text = terminal.layout(columns, rows, width)
+    assert max(map(cell_len, text.splitlines())) <= width
+    written = set(text.replace("\n", " ").split(" "))
+    assert {word for row in rows for cell in row for word in cell.split(" ") if word} <= written
+
+
+def test_space_that_is_left_goes_to_the_long_columns() -> None:
+    columns = [Column("a"), Column("remark")]
+    text = terminal.layout(columns, [["x", "one two three four five"]], 18)
+    assert text.splitlines() == ["a  remark", "─  " + 15 * "─", "x  one two three", "   four five"]
+
+
+def test_headings_break_after_hyphens_and_groups_stand_once() -> None:
+    columns = [Column("f"), *(Column("SPHINCS+-SHA2-128s-simple", "g", True) for _ in range(4))]
+    lines = terminal.layout(columns, [["x", *"1234"]], 70).splitlines()
+    assert max(map(len, lines)) <= 70
+    assert [line.split() for line in lines[:4]] == [
+        ["f", "g", *3 * ["SPHINCS+-"]],
+        ["SPHINCS+-", *3 * ["SHA2-128s-"]],
+        ["SHA2-128s-", *3 * ["simple"]],
+        ["simple"],
+    ]
+
+
+def test_colours_are_for_people_only() -> None:
+    table = Table(columns=[Column("name"), Column("status")], rows=[["a", "ok"], ["b", "failed"]])
+    assert "\x1b" not in table.text() and "\x1b" not in table.text(80)
+    coloured = table.text(80, colour=True)
+    assert "\x1b[32mok" in coloured and "\x1b[31mfailed" in coloured
+    assert "\x1b[1mname" in coloured
+
+
+def test_texts_wrap_between_words_under_their_column() -> None:
+    line = "  ok  liboqs-0.13/avx2      30 algorithms, GNU 12.2.0; ML-DSA-44 signs and verifies"
+    wrapped = terminal.wrapped(line, 60).splitlines()
+    assert max(map(len, wrapped)) <= 60
+    assert wrapped[1].startswith(28 * " ") and not wrapped[1].startswith(29 * " ")
+    assert " ".join(" ".join(wrapped).split()) == " ".join(line.split())
+    assert terminal.wrapped("- a b c d e f g h i j k l m", 20).splitlines()[1].startswith("  j")
+    assert terminal.wrapped("Warning: busy", 80, colour=True) == "\x1b[33mWarning: busy\x1b[0m"
+    assert terminal.wrapped("\nx\n", 80) == "\nx"

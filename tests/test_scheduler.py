@@ -1,0 +1,104 @@
+"""Independent tasks give the same results on a Dask cluster as without it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from pqchain import study
+from pqchain.commands.main import main
+from pqchain.conform import mutants, suite
+from pqchain.errors import PqchainError
+from pqchain.scheduler import run_tasks
+from pqchain.study.sampling import Times, sample
+from tests.study.plans import COSTS, plan
+
+pytest.importorskip("dask.distributed")
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def address():
+    """Scheduler of a cluster whose workers are threads of this process."""
+    from dask.distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp",
+        dashboard_address="127.0.0.1:0", silence_logs=50,
+    ) as made:  # fmt: skip
+        yield made.scheduler_address
+
+
+def _sum(base: list[int], number: int) -> int:
+    return sum(base) + number
+
+
+def _lacks_a_module() -> None:
+    raise ModuleNotFoundError("No module named 'numpy'")
+
+
+def test_tasks_return_their_positions_and_share_a_value(address):
+    tasks = [(number,) for number in range(20)]
+    results = dict(run_tasks(_sum, tasks, address=address, shared=([1, 2],)))
+    assert results == {number: number + 3 for number in range(20)}
+
+
+def test_missing_module_of_a_worker_is_reported(address):
+    with pytest.raises(PqchainError, match=r"lacks a module: No module named 'numpy'.*Install"):
+        list(run_tasks(_lacks_a_module, [()], address=address))
+
+
+def test_study_draws_equal_those_of_this_process(address):
+    arguments = plan(law="regions"), Times((COSTS,))
+    here = sample(*arguments, draws=3)
+    there = sample(*arguments, draws=3, scheduler=address)
+    pd.testing.assert_frame_equal(here.frame, there.frame)
+    assert here.limits == there.limits
+
+
+def test_mutants_equal_those_of_this_process(address, monkeypatch):
+    algorithm = "ML-DSA-44"
+    known = mutants.mutants(algorithm)
+    few = dict(list(known.items())[:2])
+    monkeypatch.setattr(mutants, "mutants", lambda name: few)
+    vectors = suite.vectors([algorithm])[::40]
+    here = mutants.caught({"ours": vectors})
+    there = mutants.caught({"ours": vectors}, scheduler=address)
+    pd.testing.assert_frame_equal(here, there)
+    assert here["mutant"].nunique() == 2
+
+
+@pytest.mark.parametrize(
+    "command", [["study", "ethereum"], ["conform", "mutants", "--algorithm", "ML-DSA-44"]]
+)
+def test_commands_report_a_scheduler_that_does_not_answer(command, capsys, monkeypatch):
+    monkeypatch.setattr(suite, "vectors", lambda *names, **options: ())
+    if command[0] == "conform":
+        monkeypatch.setattr(mutants, "caught", _refused)
+    else:
+        monkeypatch.setattr(study, "run", _refused)
+    assert main([*command, "--scheduler", "nonsense"]) == 2
+    assert "no Dask scheduler answers at 'nonsense'" in capsys.readouterr().err
+
+
+def _refused(*positional, scheduler, **options):
+    list(run_tasks(_sum, [], address=scheduler))
+
+
+@pytest.mark.long
+def test_simulated_seeds_equal_those_of_one_process(address):
+    command = [sys.executable, "tests/delegates/trials.py", "60"]
+    here, there = (
+        subprocess.run(
+            [*command, *options], cwd=ROOT, env={"PYTHONPATH": str(ROOT)},
+            capture_output=True, text=True, check=True,
+        ).stdout
+        for options in ([], ["--scheduler", address])
+    )  # fmt: skip
+    assert here == there
+    assert here.startswith("60 seeds, 0 failed")

@@ -1,0 +1,170 @@
+"""Nodes on the workers of a local Dask cluster; tests/cluster has machines of their own."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from pqchain import delegates, machine, reencode
+from pqchain.consensus.network import named
+from pqchain.errors import PqchainError, UsageError
+from pqchain.installation import VERSION
+from pqchain.reencode import runs
+from pqchain.wire.drivers import cluster
+from pqchain.wire.drivers.cluster import Cluster
+from pqchain.wire.drivers.job import Job
+from tests.consensus.scenarios import scenario
+from tests.reencode.mesh import small
+
+pytest.importorskip("dask.distributed")
+
+ECHO = {"nodes": 3, "count": 2, "waits": False, "refuses": -1}
+
+
+@pytest.fixture(scope="module")
+def address():
+    """Scheduler of a local cluster with two workers."""
+    from dask.distributed import LocalCluster
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True,
+        dashboard_address="127.0.0.1:0", silence_logs=50,
+    ) as made:  # fmt: skip
+        yield made.scheduler_address
+
+
+def node_processes() -> list[int]:
+    """Return the processes of nodes that workers of this test have started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            command = path.read_bytes().split(b"\0")
+            environment = path.with_name("environ").read_bytes()
+        except OSError:
+            continue
+        if b"pqchain.wire.drivers.child" in command and b"DASK" in environment:
+            found.append(int(path.parent.name))
+    return found
+
+
+def echo(transport: str, **changes) -> Job:
+    return Job(nodes=3, factory="tests.wire.echo:build", parameters=ECHO, transport=transport,
+               identity="Ed25519", **changes)  # fmt: skip
+
+
+@pytest.mark.parametrize("transport", ["tcp-tls", "aioquic"])
+def test_nodes_share_workers_and_see_one_clock(address, transport):
+    result = cluster.run(echo(transport), Cluster(scheduler=address, nodes_per_worker=2))
+    assert [node.state for node in result.nodes] == ["done"] * 3
+    facts = result.cluster
+    assert (facts["workers"], facts["computers"]) == (2, 1)
+    assert [row["nodes"] for row in facts["machines"]] == [[0, 2], [1]]
+    here = machine.provenance()["machine_id"]
+    assert {row["machine_id"] for row in facts["machines"]} == {here}
+    # Both workers have the clock of this computer, so the true offset is 0.
+    (_, other) = facts["machines"]
+    assert abs(other["clock_offset_seconds"]) <= other["clock_error_seconds"] < 1.0
+    assert result.nodes[1].clock_offset_seconds == other["clock_offset_seconds"]
+    assert facts["clock_error_seconds"] == other["clock_error_seconds"]
+    assert [(link["from"], link["to"]) for link in facts["links"]] == [(0, 1), (1, 0)]
+    for link in facts["links"]:
+        assert link["round_trip_seconds"] > 0 and link["bits_per_second"] > 1e6
+
+
+def test_blocks_are_made_on_the_workers(address, monkeypatch):
+    # The client must not make a block: only the workers' processes may.
+    monkeypatch.setattr(reencode.Scenario, "block", None)
+    one = small(mode="cluster", nodes=3, before=(2, 1), after=(1, 1), failed_node=2,
+                timeout_seconds=2.0, give_up_seconds=10.0)  # fmt: skip
+    replay = reencode.replay(one, scheduler=Cluster(scheduler=address, nodes_per_worker=2))
+    assert replay.frame["status"].tolist() == ["ok"]
+    assert replay.nodes["state"].tolist() == ["done", "done", "dead"]
+    assert replay.nodes["verified_blocks"].tolist() == [1, 1, 0]
+    assert replay.frame.attrs["provenance"]["cluster"]["workers"] == 2
+    (noticed, _, _) = replay.nodes["noticed_seconds"]
+    assert noticed > 1
+
+
+@pytest.mark.native
+def test_delegates_agree_on_a_cluster(address):
+    case = scenario(nodes=2, blocks=2, block_bytes=8000, network=named("star"))
+    run = delegates.run(case, mode="cluster", scheduler=address)
+    assert run.is_live and run.is_safe and run.kind == "measured"
+    here = delegates.run(case, mode="loopback")
+    assert (run.sent_messages, run.transactions) == (here.sent_messages, here.transactions)
+    assert 0 < run.latency_seconds < 60
+
+
+def test_failing_node_is_named_and_its_processes_end(address):
+    job = Job(nodes=2, factory="tests.wire.echo:build", parameters={**ECHO, "nodes": 2, "none": 1},
+              transport="tcp-tls", identity="Ed25519")  # fmt: skip
+    with pytest.raises(PqchainError, match=r"process of node \d ended early: .*'none'"):
+        cluster.run(job, Cluster(scheduler=address))
+    assert node_processes() == []
+
+
+def test_too_few_workers_are_reported(address):
+    with pytest.raises(UsageError, match=r"3 nodes with at most 1 per worker need 3 workers; .* 2"):
+        cluster.run(echo("tcp-tls"), Cluster(scheduler=address))
+
+
+def test_port_in_use_is_reported_with_its_worker(address):
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        first = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=rf"listen on 127.0.0.1 port {first}: .*--first"):
+            cluster.run(
+                echo("tcp-tls"),
+                Cluster(scheduler=address, nodes_per_worker=2, first_port=first),
+            )
+
+
+def test_cluster_needs_a_scheduler(tmp_path):
+    with pytest.raises(UsageError, match=r"needs a scheduler; got None.*--scheduler tcp://"):
+        runs.run(small(mode="cluster"), tmp_path)
+    with pytest.raises(UsageError, match=r"no Dask scheduler answers at 'tcp://127\.0"):
+        runs.run(small(mode="cluster"), tmp_path, scheduler="tcp://127.0.0.1:1")
+    with pytest.raises(UsageError, match="log must be None in mode 'cluster'"):
+        reencode.replay(
+            small(mode="cluster", transport="aioquic"), scheduler="tcp://127.0.0.1:1", log=tmp_path
+        )
+    with pytest.raises(UsageError, match="first_port"):
+        Cluster(scheduler="tcp://127.0.0.1:1", first_port=70_000)
+
+
+def described(**changes):
+    """Return the description of a worker like this client."""
+    now = time.time()
+    return {
+        "version": VERSION, "python": cluster.platform.python_version_tuple()[:2],
+        "libraries": ["quic"], "transports": {}, "seconds": now, **changes,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("description", "problem"),
+    [
+        (described(version="0.0.9"), r"has pqchain 0\.0\.9, the client .*; install pqchain"),
+        (described(python=("3", "9")), r"has Python 3\.9, the client .*; use 3\."),
+        (described(libraries=[]), r"lacks the native library quic; run `make` there"),
+        (described(transports={"grpc": "needs grpcio"}), r"transport grpc: needs grpcio"),
+        (described(seconds=time.time() + 3600), r"clock is 3\d\d\d s ahead; synchronize it"),
+        (described(seconds=time.time() - 7200), r"clock is 7\d\d\d s behind"),
+        (ModuleNotFoundError("No module named 'pqchain'"), r"'pqchain'\); install pqchain"),
+        (RuntimeError("odd"), r"check failed \(RuntimeError: odd\)"),
+    ],
+)
+def test_unsuitable_worker_is_described_with_a_remedy(description, problem):
+    import re
+
+    now = time.time()
+    (text,) = cluster._problems(description, {"quic"}, now, now)
+    assert re.search(problem, text)
+
+
+def test_suitable_worker_has_no_problems():
+    now = time.time()
+    assert cluster._problems(described(), {"quic"}, now - 1, now + 1) == []
