@@ -93,3 +93,16 @@ def show_prices(arguments: argparse.Namespace) -> int:
     table = Table.of(frame, columns, remark="reason", source=[Kind.MEASURED])
     data = {"provenance": frame.attrs["provenance"], "prices": console.records(frame)}
     return console.show(arguments, data, table, ok=console.all_ran(frame))
+
+
+def show_comparison(arguments: argparse.Namespace) -> int:
+    """Compare the consensus model with runs of an engine."""
+    from pqchain.engines import compare, tables
+
+    runs = compare.stored() if arguments.file is None else compare.load(arguments.file)
+    frame = compare.compare(runs)
+    console.save(frame, arguments.output, provenance=runs.attrs["provenance"])
+    data = {"provenance": runs.attrs["provenance"], "comparison": console.records(frame)}
+    outside = int((~frame["within"]).sum())
+    remarks = [f"{len(frame) - outside} of {len(frame)} rows are within the goal"]
+    return console.show(arguments, data, tables.comparison(frame), remarks=remarks)

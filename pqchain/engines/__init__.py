@@ -12,17 +12,30 @@ from pqchain.installation import lazy_exports
 
 if TYPE_CHECKING:
     from pqchain.engines import evm, prices
+    from pqchain.engines.compare import COMPARED, compare
     from pqchain.engines.frames import HEIGHTS, summarize
     from pqchain.engines.registry import build, engines
     from pqchain.engines.runner import run
     from pqchain.engines.setup import Setup
 
-__all__ = ["HEIGHTS", "Setup", "build", "engines", "evm", "prices", "run", "summarize"]
+__all__ = [
+    "COMPARED",
+    "HEIGHTS",
+    "Setup",
+    "build",
+    "compare",
+    "engines",
+    "evm",
+    "prices",
+    "run",
+    "summarize",
+]
 
 __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         **dict.fromkeys(("evm", "prices"), ""),
+        "compare": "COMPARED compare",
         "frames": "HEIGHTS summarize",
         "registry": "build engines",
         "runner": "run",

@@ -57,3 +57,16 @@ def precompiles(frame: pd.DataFrame) -> Table:
         "calls takes as long as a block of ecrecover."
     )
     return Table.of(frame, columns, remark="reason", caption=caption, source=[Kind.MEASURED])
+
+
+def comparison(frame: pd.DataFrame) -> Table:
+    """Return a table of the model and an engine; `frame` is COMPARED."""
+    columns: list[Column | str] = [
+        *("algorithm", "nodes", "rate_bits_per_second", "block_bytes", "quantity"),
+        Column("engine", key="engine_value", numeric=True),
+        Column("model", key="model_value", numeric=True),
+        "error_percent",
+    ]
+    caption = "The consensus model and runs of the engine with the same setup and prices."
+    sources = [Kind.REPLAYED, Kind.MODELLED]
+    return Table.of(frame, columns, remark="cause", caption=caption, source=sources)
