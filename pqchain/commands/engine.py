@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from itertools import product
 
-from pqchain.commands import console, values
+from pqchain.commands import console, options, values
 from pqchain.engines.setup import Setup
 from pqchain.errors import UsageError
 
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     engine = registry.get(arguments.engine)
     if arguments.timeout <= 0:
         raise UsageError(f"--timeout must be at least 1; got {arguments.timeout}")
-    changed = console.changed_fields(arguments, Setup)
+    changed = options.changed_fields(arguments, Setup)
     if not engine.modes:
         if changed:
             raise UsageError(
