@@ -17,7 +17,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-consensus
 .PHONY: sweep-consensus findings conform engines fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
-.PHONY: docs simulate-delegates fuzz-delegates bench-delegates
+.PHONY: test-cluster bench-cluster docs simulate-delegates fuzz-delegates bench-delegates
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -41,6 +41,9 @@ test: install ## run the tests
 
 test-long: install ## run the long tests: more known answers, signatures and scenarios (1 to 2 minutes)
 	$(BIN)/python -m pytest -n auto -m long
+
+test-cluster: install ## run nodes on ten workers in network namespaces, with faults of all parts (root; 7 minutes)
+	$(BIN)/python -m pytest -n 0 -m cluster --timeout 900 tests/cluster
 
 # The debug allocator overwrites freed memory, so that a use after free is detected.
 test-memory: install ## run all tests with Python's debug allocator, then a thread stress test (10 minutes)
@@ -193,6 +196,9 @@ bench-consensus: install ## measure votes of 1024 and 16384 delegates, gossip to
 
 sweep-consensus: install ## run 1000 scenarios by pool and by Dask: same bytes, also after killed workers
 	$(BIN)/python benchmarks/sweep.py
+
+bench-cluster: install ## compare a cluster with namespaces, and one worker with four (root; 10 minutes)
+	PYTHONPATH=. $(BIN)/python benchmarks/cluster.py
 
 bench-delegates: install ## measure executed delegates: message rate, 32 on loopback, cost of QUIC (2 minutes)
 	$(BIN)/python benchmarks/delegates.py

@@ -142,6 +142,44 @@ def operation_table(measurements: pd.DataFrame) -> Table:
     return Table.of(measurements.assign(remark=remarks), columns, remark="remark")
 
 
+def proof_table(proofs: pd.DataFrame) -> Table:
+    """Return a table of a frame of `measure_proofs`."""
+    columns = [
+        "signatures", "children", "prove_seconds", "prove_cpu_seconds", "proof_bytes",
+        "claims_bytes", "verify_seconds", "setup_seconds", "peak_bytes",
+    ]  # fmt: skip
+    first = proofs.to_dict("records")[0]
+    if first["status"] == "unsupported":
+        return Table.of(proofs, ["algorithm", "status", "reason"])
+    note = (
+        f"{first['algorithm']} by py-lean-pq {first['version']}, {first['cores']} processors. One "
+        f"signature: {BYTES.text(first['signature_bytes'], exact=True)}, signed in "
+        f"{SECONDS.text(first['sign_seconds'])}, verified in "
+        f"{SECONDS.text(first['verify_signature_seconds'])}. A row with children merges that many "
+        "proofs; the time is that of merging."
+    )
+    return Table.of(proofs, columns, remark="reason", notes=(note,))
+
+
+def witness_table(witness: pd.DataFrame) -> Table:
+    """Return a table of a frame of `measure_witness`."""
+    ratio = Column("per byte", "relative to Schnorr", numeric=True, key="byte_ratio")
+    columns: list[Column | str] = [
+        "algorithm", _IMPLEMENTATION, Column("instructions", key="cpu_flags"), "witness_bytes",
+        "verify_seconds", "byte_seconds", ratio, Column("95 %"), "block_seconds",
+    ]  # fmt: skip
+    intervals = [
+        f"{figures.significant(low)} to {figures.significant(high)}" if low == low else ""
+        for low, high in witness[["low_ratio", "high_ratio"]].itertuples(index=False)
+    ]
+    note = (
+        "Slowest of several signatures, by Python. Witness: a Pay-to-Merkle-Root input (BIP-360, "
+        "draft) with a leaf at depth 1. block seconds: a block of 4,000,000 bytes of such "
+        "witnesses on one processor."
+    )
+    return Table.of(witness.assign(**{"95 %": intervals}), columns, remark="reason", notes=(note,))
+
+
 def quartile_table(quartiles: pd.DataFrame) -> Table:
     """Return a table of a frame of `quartiles`, in cycles and in SUPERCOP's column order."""
     columns = [

@@ -9,7 +9,9 @@ from pqchain.errors import UsageError
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure operations and show the results."""
+    """Measure operations, or proofs, and show the results."""
+    if arguments.proofs:
+        return _run_proofs(arguments)
     names = console.algorithm_names(arguments) or None
     # Imported after the names are checked, so that a wrong name is rejected quickly.
     from pqchain.bench import operations, presets, runs, tables
@@ -45,3 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
         return console.show(arguments, data, tables.quartile_table(quartiles))
     table = tables.operation_table(measurements)
     return console.show_measurements(arguments, "measurements", measurements, table)
+
+
+def _run_proofs(arguments: argparse.Namespace) -> int:
+    from pqchain.bench import proofs, tables
+
+    others = ("algorithm", "operation", "implementation", "scheme", "append", "cycles", "samples")
+    if named := [f"--{name}" for name in others if getattr(arguments, name)]:
+        raise UsageError(f"--proofs cannot be combined with {', '.join(named)}; leave those out")
+    frame = proofs.measure_proofs(proofs.parse_sizes(arguments.proofs))
+    console.save(frame, arguments.output)
+    return console.show_measurements(arguments, "proofs", frame, tables.proof_table(frame))

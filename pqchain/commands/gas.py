@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqchain import figures
 from pqchain.commands import console
+from pqchain.errors import UsageError
 from pqchain.figures import BYTES, COUNT, SECONDS, Figure, Kind, Unit
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 def run(arguments: argparse.Namespace) -> int:
     """Measure verifications and convert them to gas."""
     names = console.algorithm_names(arguments)
+    if arguments.witness:
+        return _run_witness(arguments, names)
     # Imported after the names are checked, so that a wrong name is rejected quickly.
     from pqchain.bench import gas, gas_units
     from pqchain.conform import timing
@@ -58,6 +61,20 @@ def _measure_in_revm(frame: pd.DataFrame) -> tuple[pd.DataFrame | None, str]:
     timed = frame.loc[frame["verify_seconds"].notna(), "algorithm"]
     note = f"In revm: as a precompile of revm {engine.version}; see `pqchain engine run revm`."
     return evm.measure(sorted(set(timed) - {""})), note
+
+
+def _run_witness(arguments: argparse.Namespace, names: list[str]) -> int:
+    from pqchain.bench import tables, witness
+
+    if arguments.verifier or arguments.anchor_gas is not None:
+        raise UsageError("--witness cannot be combined with --verifier or --anchor-gas")
+    frame = witness.measure_witness(
+        names if arguments.algorithm else [*witness.ALGORITHMS, *names],
+        rounds=arguments.rounds,
+        progress=console.is_interactive(),
+    )
+    console.save(frame, arguments.output)
+    return console.show_measurements(arguments, "witness", frame, tables.witness_table(frame))
 
 
 def _by_verifier(frame: pd.DataFrame) -> list[dict[str, dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""Conformance tests of signature verifiers: boundary vectors, adapters and result tables.
+"""Conformance tests of signature verifiers and KEMs: boundary vectors, adapters, result tables.
 
 vectors = pqchain.conform.vectors(["ML-DSA-44"])    # probe every rule of verification
 pqchain.conform.write(vectors, Path("vectors"))     # files in Wycheproof's and ACVP's formats

@@ -10,8 +10,6 @@ from pqchain.conform.models.checks import expected
 from pqchain.conform.vector import Vector, families, scheme
 from pqchain.render.table import Column, Shown, Table, verdict
 
-_BYTE_FIELDS = ("public_key", "message", "context", "signature")
-
 
 def plain(vector: Vector) -> dict[str, Any]:
     """Return the fields of a vector, and the result of each rule, as JSON values."""
@@ -26,23 +24,26 @@ def plain(vector: Vector) -> dict[str, Any]:
         "expected": vector.expected,
         "model": expected(checks),
         "checks": [asdict(check) for check in checks],
-        **{name: getattr(vector, name).hex() for name in _BYTE_FIELDS},
+        "operation": vector.operation,
+        **{name: getattr(vector, name).hex() for name in vector.byte_fields},
     }
 
 
 def text(vector: Vector) -> str:
     """Return a description of the vector as plain text, with long byte strings shortened."""
+    family = families(scheme(vector.algorithm))[vector.family]
     paragraphs = [
         f"{vector.ident}: {vector.probe}",
-        f"expected    {vector.expected}",
-        f"family      {vector.family}: {families(scheme(vector.algorithm))[vector.family].probes}",
-        f"rule        {vector.rule}",
+        f"expected          {vector.expected}",
+        f"family            {vector.family}: {family.probes}",
+        f"rule              {vector.rule}",
+        f"operation         {vector.operation}",
     ]
-    for name in _BYTE_FIELDS:
+    for name in vector.byte_fields:
         data: bytes = getattr(vector, name)
         digits = data.hex()
         short = digits if len(digits) <= 48 else f"{digits[:32]}...{digits[-16:]}"
-        paragraphs.append(f"{name:<12}{len(data)} bytes {short}")
+        paragraphs.append(f"{name:<18}{len(data)} bytes {short}")
     return "\n".join(paragraphs)
 
 

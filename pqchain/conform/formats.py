@@ -12,7 +12,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from pqchain.conform.vector import Family, Vector, families, scheme
+from pqchain.conform import kem_formats
+from pqchain.conform.vector import Family, SignatureVector, Vector, families, scheme
 from pqchain.errors import DataError, UsageError
 from pqchain.installation import MAX_JSON_BYTES, read_bytes
 
@@ -34,32 +35,26 @@ _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionErro
 
 def stem(algorithm: str) -> str:
     """Return the name of an algorithm's files without extension, such as ml_dsa_44_verify."""
-    return f"{algorithm.lower().replace('-', '_')}_verify"
+    suffix = "encap_decap" if scheme(algorithm) == "ml-kem" else "verify"
+    return f"{algorithm.lower().replace('-', '_')}_{suffix}"
 
 
 def wycheproof(vectors: Sequence[Vector]) -> dict[str, Any]:
     """Return the vectors, all of one algorithm, as a document in Project Wycheproof's format."""
     algorithm = vectors[0].algorithm
     known = families(scheme(algorithm))
-    kind, schema = _WYCHEPROOF[scheme(algorithm)]
-    groups = []
-    # Vectors of one key follow each other: see `Collector.vectors`.
-    for (public_key, key), members in groupby(
-        vectors, key=lambda vector: (vector.public_key, vector.key)
-    ):
-        group: dict[str, Any] = {"type": kind, "publicKey": public_key.hex()}
-        if algorithm in _OBJECT_IDENTIFIERS:
-            group["publicKeyDer"] = _public_key_info(algorithm, public_key).hex()
-        group["source"] = {"name": "pqchain/conform", "version": VERSION}
-        group["tests"] = [_wycheproof_test(vector, known, key) for vector in members]
-        groups.append(group)
+    if scheme(algorithm) == "ml-kem":
+        groups = list(kem_formats.wycheproof_groups(vectors, known, VERSION))
+    else:
+        groups = list(_signature_groups(_signatures(vectors), known))
+    purpose = "decapsulation" if scheme(algorithm) == "ml-kem" else "verification"
     used = {vector.family for vector in vectors}
     return {
         "algorithm": algorithm,
-        "schema": schema,
+        "schema": _SCHEMAS[scheme(algorithm)],
         "numberOfTests": len(vectors),
         "header": [
-            f"Boundary vectors for verification with {algorithm}, made by pqchain.",
+            f"Boundary vectors for {purpose} with {algorithm}, made by pqchain.",
             'A result "acceptable" is left to the verifier by the specification.',
         ],
         "notes": {row.flag: _note(row) for name, row in known.items() if name in used},
@@ -67,11 +62,35 @@ def wycheproof(vectors: Sequence[Vector]) -> dict[str, Any]:
     }
 
 
-# Test group type and schema name; Project Wycheproof has no schema for Falcon.
-_WYCHEPROOF = {
-    "ml-dsa": ("MlDsaVerify", "mldsa_verify_schema.json"),
-    "falcon": ("FalconVerify", "falcon_verify_schema.json"),
+# Project Wycheproof has no schema for Falcon, and one each for the two operations of ML-KEM.
+_SCHEMAS = {
+    "ml-dsa": "mldsa_verify_schema.json",
+    "falcon": "falcon_verify_schema.json",
+    "ml-kem": "mlkem_schema.json",
 }
+
+_SIGNATURE_TYPES = {"ml-dsa": "MlDsaVerify", "falcon": "FalconVerify"}
+
+
+def _signatures(vectors: Iterable[Vector]) -> list[SignatureVector]:
+    return [vector for vector in vectors if isinstance(vector, SignatureVector)]
+
+
+def _signature_groups(
+    vectors: Sequence[SignatureVector], known: Mapping[str, Family]
+) -> Iterator[dict[str, Any]]:
+    algorithm = vectors[0].algorithm
+    # Vectors of one key follow each other: see `Collector.vectors`.
+    for (public_key, key), members in groupby(
+        vectors, key=lambda vector: (vector.public_key, vector.key)
+    ):
+        kind = _SIGNATURE_TYPES[scheme(algorithm)]
+        group: dict[str, Any] = {"type": kind, "publicKey": public_key.hex()}
+        if algorithm in _OBJECT_IDENTIFIERS:
+            group["publicKeyDer"] = _public_key_info(algorithm, public_key).hex()
+        group["source"] = {"name": "pqchain/conform", "version": VERSION}
+        group["tests"] = [_wycheproof_test(vector, known, key) for vector in members]
+        yield group
 
 
 def _note(family: Family) -> dict[str, Any]:
@@ -82,7 +101,9 @@ def _note(family: Family) -> dict[str, Any]:
     }
 
 
-def _wycheproof_test(vector: Vector, known: Mapping[str, Family], key: str) -> dict[str, Any]:
+def _wycheproof_test(
+    vector: SignatureVector, known: Mapping[str, Family], key: str
+) -> dict[str, Any]:
     flags = [known[vector.family].flag]
     test: dict[str, Any] = {
         "tcId": vector.number,
@@ -109,14 +130,18 @@ def _der(tag: int, content: bytes) -> bytes:
 
 
 def acvp(vectors: Sequence[Vector]) -> dict[str, Any]:
-    """Return the vectors as a document in ACVP's signature verification format, with results."""
+    """Return the vectors as a document in ACVP's format of their mode, with results."""
     algorithm = vectors[0].algorithm
+    if scheme(algorithm) == "ml-kem":
+        return kem_formats.acvp(vectors)
     standard = scheme(algorithm) == "ml-dsa"
     group: dict[str, Any] = {"tgId": 1, "testType": "AFT", "parameterSet": algorithm}
     # ML-DSA has several interfaces, of which the vectors probe one.
     if standard:
         group |= {"signatureInterface": "external", "preHash": "pure", "externalMu": False}
-    group["tests"] = [_acvp_test(test) for test in vectors if test.expected != "acceptable"]
+    group["tests"] = [
+        _acvp_test(test) for test in _signatures(vectors) if test.expected != "acceptable"
+    ]
     return {
         "vsId": 0,
         "algorithm": "ML-DSA" if standard else "Falcon",
@@ -127,7 +152,7 @@ def acvp(vectors: Sequence[Vector]) -> dict[str, Any]:
     }
 
 
-def _acvp_test(vector: Vector) -> dict[str, Any]:
+def _acvp_test(vector: SignatureVector) -> dict[str, Any]:
     return {
         "tcId": vector.number,
         "testPassed": vector.expected == "valid",
@@ -149,7 +174,8 @@ def text(content: Mapping[str, Any]) -> str:
 def read(path: Path) -> tuple[Vector, ...]:
     """Return the vectors of a file in either format.
 
-    Tests that do not use ML-DSA's external, pure interface are skipped. Raises DataError for a file
+    Tests that do not use ML-DSA's external, pure interface are skipped. An ACVP file must have the
+    results, as internalProjection.json has. Raises DataError for a file
     that cannot be read or parsed, and UsageError for a path that is not a regular file.
     """
     try:
@@ -161,19 +187,23 @@ def read(path: Path) -> tuple[Vector, ...]:
         return tuple((_from_acvp if "mode" in content else _from_wycheproof)(content))
     except (*_UNREADABLE, UsageError) as error:
         raise DataError(
-            f"{path} is not a file of verification vectors ({type(error).__name__}: {error}). "
+            f"{path} is not a file of vectors ({type(error).__name__}: {error}). "
             "Give JSON in the format of Project Wycheproof or of ACVP."
         ) from error
 
 
 def _from_wycheproof(content: Mapping[str, Any]) -> Iterator[Vector]:
     algorithm = content["algorithm"]
+    if algorithm.startswith("ML-KEM"):
+        flags = {family.flag: name for name, family in families("ml-kem").items()}
+        yield from kem_formats.from_wycheproof(content, flags)
+        return
     names = {family.flag: name for name, family in families(scheme(algorithm)).items()}
     for group in content["testGroups"]:
         for test in group["tests"]:
             # A flag that pqchain does not define becomes the name of the family.
             flag = test["flags"][0] if test["flags"] else ""
-            yield Vector(
+            yield SignatureVector(
                 algorithm=algorithm,
                 family=names.get(flag, flag),
                 key="",
@@ -188,8 +218,11 @@ def _from_wycheproof(content: Mapping[str, Any]) -> Iterator[Vector]:
 
 
 def _from_acvp(content: Mapping[str, Any]) -> Iterator[Vector]:
+    if content["algorithm"] == "ML-KEM" and content["mode"] == "encapDecap":
+        yield from kem_formats.from_acvp(content)
+        return
     if content["mode"] != "sigVer":
-        raise ValueError(f"mode must be 'sigVer'; got {content['mode']!r}")
+        raise ValueError(f"mode must be 'sigVer' or 'encapDecap'; got {content['mode']!r}")
     for group in content["testGroups"]:
         if group.get("preHash", "pure") != "pure" or group.get("externalMu"):
             continue
@@ -198,7 +231,7 @@ def _from_acvp(content: Mapping[str, Any]) -> Iterator[Vector]:
         for test in group["tests"]:
             # pqchain writes "family: probe"; the reasons of other sources become the family.
             family, _, probe = test["reason"].partition(": ")
-            yield Vector(
+            yield SignatureVector(
                 algorithm=group["parameterSet"],
                 family=family,
                 key="",

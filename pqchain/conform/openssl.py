@@ -1,11 +1,47 @@
-"""ML-DSA verification with OpenSSL, through the package cryptography."""
+"""ML-DSA verification and ML-KEM encapsulation with OpenSSL, through the package cryptography."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 Verify = Callable[[bytes, bytes, bytes, bytes], bool]
+
+Oracle = Callable[..., bool]
+"""Function of `Vector.case`; raises NotImplementedError for an operation that OpenSSL lacks."""
+
+
+def oracle(algorithm: str) -> Oracle | None:
+    """Return OpenSSL's verifier or KEM, or None if it lacks the algorithm."""
+    if algorithm.startswith("ML-DSA"):
+        return verifier(algorithm)
+    kem = encapsulator(algorithm) if algorithm.startswith("ML-KEM") else None
+
+    def accepts(operation: str, key: bytes, *rest: bytes) -> bool:
+        if operation != "encapsulate" or kem is None:
+            raise NotImplementedError(operation)
+        return bool(kem.encapsulate(key))
+
+    return accepts if kem else None
+
+
+class Encapsulator:
+    """ML-KEM of OpenSSL, without decapsulation: the package takes those keys only as seeds."""
+
+    def __init__(self, key_class: Any) -> None:
+        self._key_class = key_class
+
+    def encapsulate(self, public_key: bytes) -> tuple[bytes, bytes]:
+        """Return (ciphertext, shared secret). Raises ValueError for a key that it refuses."""
+        secret, ciphertext = self._key_class.from_public_bytes(public_key).encapsulate()
+        return ciphertext, secret
+
+
+def encapsulator(algorithm: str) -> Encapsulator | None:
+    """Return ML-KEM, or None if the package or its OpenSSL lacks the parameter set."""
+    key_class = _public_key_class("mlkem", algorithm.replace("-", ""))
+    return None if key_class is None else Encapsulator(key_class)
 
 
 def verifier(algorithm: str) -> Verify | None:
@@ -14,18 +50,11 @@ def verifier(algorithm: str) -> Verify | None:
     The verifier takes message, signature, public key and context. It raises ValueError for a key or
     context of a wrong length.
     """
-    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+    from cryptography.exceptions import InvalidSignature
 
-    # Old versions lack the module or the class. Others have both but an OpenSSL without ML-DSA,
-    # which shows only when a key is loaded: hence the trial with an invalid key of one byte.
-    try:
-        module = import_module("cryptography.hazmat.primitives.asymmetric.mldsa")
-        key_class = getattr(module, f"MLDSA{algorithm.removeprefix('ML-DSA-')}PublicKey")
-        key_class.from_public_bytes(bytes(1))
-    except (ImportError, AttributeError, UnsupportedAlgorithm):
+    key_class = _public_key_class("mldsa", algorithm.replace("-", ""))
+    if key_class is None:
         return None
-    except ValueError:
-        pass  # the invalid key was parsed and rejected, so ML-DSA is available
 
     def verify(message: bytes, signature: bytes, public_key: bytes, context: bytes) -> bool:
         key = key_class.from_public_bytes(public_key)
@@ -36,6 +65,23 @@ def verifier(algorithm: str) -> Verify | None:
         return True
 
     return verify
+
+
+def _public_key_class(module: str, name: str) -> Any:
+    """Return the class of public keys of an algorithm such as MLDSA44, or None if it is missing."""
+    from cryptography.exceptions import UnsupportedAlgorithm
+
+    # Old versions lack the module or the class. Others have both but an OpenSSL without the
+    # algorithm, which shows only when a key is loaded: hence the trial with a key of one byte.
+    try:
+        package = import_module(f"cryptography.hazmat.primitives.asymmetric.{module}")
+        key_class = getattr(package, f"{name}PublicKey")
+        key_class.from_public_bytes(bytes(1))
+    except (ImportError, AttributeError, UnsupportedAlgorithm):
+        return None
+    except ValueError:
+        pass  # the key was parsed and rejected, so the algorithm is available
+    return key_class
 
 
 def version() -> str:

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from functools import cache
 
 from pqchain.conform import openssl
-from pqchain.conform.models import falcon_verifier, ml_dsa_verifier
+from pqchain.conform.models import falcon_verifier, ml_dsa_verifier, ml_kem_decapsulator
 from pqchain.conform.models.checks import Check, Model, expected
-from pqchain.conform.vector import Case, Vector, families, scheme
-from pqchain.crypto import open_signer
-from pqchain.errors import BadLength, DataError
+from pqchain.conform.vector import Vector, families, scheme
+from pqchain.crypto import open_kem, open_signer
+from pqchain.errors import BadLength, CryptoFailure, DataError
 
 PORTABLE = "liboqs-0.13/ref"
 """Implementation name of the portable C build."""
 
-Verify = Callable[[bytes, bytes, bytes, bytes], bool]
-"""Function of (message, signature, public key, context): whether the signature is valid."""
+Oracle = Callable[..., bool]
+"""Function of `Vector.case`: whether the answer is the expected one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class Verdicts:
     """Verdicts of the oracles on one vector."""
 
     model: str
-    portable: bool
+    portable: bool | None
     openssl: bool | None
-    """None if OpenSSL lacks the scheme."""
+    """None if OpenSSL lacks the scheme or the operation."""
     unexpected_failures: tuple[str, ...]
     """Rules that fail in the model but do not belong to the vector's family."""
 
@@ -49,9 +49,30 @@ class Verdicts:
 @cache
 def model(algorithm: str) -> Model:
     """Return the model verifier of an algorithm."""
-    if scheme(algorithm) == "ml-dsa":
-        return ml_dsa_verifier.MLDSAVerifier(algorithm)
-    return falcon_verifier.FalconVerifier(algorithm)
+    return _MODELS[scheme(algorithm)](algorithm)
+
+
+_MODELS: dict[str, type[Model]] = {
+    "ml-dsa": ml_dsa_verifier.MLDSAVerifier,
+    "falcon": falcon_verifier.FalconVerifier,
+    "ml-kem": ml_kem_decapsulator.MLKEMDecapsulator,
+}
+
+
+def portable(algorithm: str) -> Oracle:
+    """Return the portable C build as an oracle. Raises Unsupported if it is missing."""
+    if scheme(algorithm) != "ml-kem":
+        return open_signer(algorithm, PORTABLE).verify
+    kem = open_kem(algorithm, PORTABLE)
+
+    def accepts(
+        operation: str, key: bytes, ciphertext: bytes = b"", shared_secret: bytes = b""
+    ) -> bool:
+        if operation == "encapsulate":
+            return bool(kem.encapsulate(key))
+        return kem.decapsulate(ciphertext, key) == shared_secret or not shared_secret
+
+    return accepts
 
 
 def checks(vector: Vector) -> list[Check]:
@@ -61,15 +82,15 @@ def checks(vector: Vector) -> list[Check]:
 
 def judge(vectors: Iterable[Vector], algorithm: str) -> Iterator[tuple[Vector, Verdicts]]:
     """Yield each vector with the oracles' verdicts; all vectors must be of `algorithm`."""
-    portable, by_openssl = open_signer(algorithm, PORTABLE).verify, openssl.verifier(algorithm)
+    by_portable, by_openssl = portable(algorithm), openssl.oracle(algorithm)
     known = families(scheme(algorithm))
     for vector in vectors:
         results = checks(vector)
         failed = (check.name for check in results if not check.holds)
         verdicts = Verdicts(
             model=expected(results),
-            portable=_accepts(portable, vector.case),
-            openssl=_accepts(by_openssl, vector.case) if by_openssl else None,
+            portable=_accepts(by_portable, vector),
+            openssl=_accepts(by_openssl, vector) if by_openssl else None,
             unexpected_failures=tuple(
                 name for name in failed if name not in known[vector.family].checks
             ),
@@ -77,11 +98,13 @@ def judge(vectors: Iterable[Vector], algorithm: str) -> Iterator[tuple[Vector, V
         yield vector, verdicts
 
 
-def _accepts(verify: Verify, case: Case) -> bool:
+def _accepts(oracle: Oracle, vector: Vector) -> bool | None:
     try:
-        return verify(*case)
-    # An error for a wrong length counts as a rejection.
-    except (BadLength, ValueError):
+        return oracle(*vector.case)
+    except NotImplementedError:
+        return None
+    # An error instead of an answer, as for a wrong length, counts as a rejection.
+    except (BadLength, CryptoFailure, ValueError):
         return False
 
 

@@ -1,24 +1,32 @@
 """JSON-lines protocol between pqchain and a verifier in any language, over stdin and stdout.
 
-A request has id, algorithm and repeat, and public_key, message, context and signature in
-hexadecimal digits. The answer has the same id, a verdict, and nanoseconds: the durations of the
-`repeat` verifications. It may have parts, which maps names of PARTS to as many durations.
+A request has id, operation, algorithm and repeat, and the byte strings of the operation in
+hexadecimal digits (OPERATIONS). The answer has the same id, a verdict, and nanoseconds: the
+durations of the `repeat` operations. It may have parts, which maps names of PARTS to as many
+durations. The answer "accept" to "decapsulate" has shared_secret, in hexadecimal digits.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from pqchain.conform.vector import Vector
+from pqchain.conform.vector import DecapsulationVector, EncapsulationVector, SignatureVector, Vector
 from pqchain.crypto.isolation import Child, exit_reason
 from pqchain.errors import UsageError
 
+OPERATIONS = {
+    "verify": SignatureVector.byte_fields,
+    "encapsulate": EncapsulationVector.byte_fields,
+    "decapsulate": DecapsulationVector.byte_fields,
+}
+"""Operations, and the byte strings that a request for each has."""
+
 VERDICTS = {
-    "accept": "the signature is valid",
+    "accept": "the signature is valid, or the KEM has made a shared secret",
     "reject": "the signature is invalid",
     "refuse": "an error was raised instead of a verdict, as for a key of a wrong length",
     "unsupported": "the verifier lacks the algorithm or contexts",
@@ -35,6 +43,9 @@ _QUOTED_CHARACTERS = 80
 
 _MAX_NANOSECONDS = 1 << 62
 
+DIFFERENT_SECRET = "different secret"
+"""Verdict on a decapsulation that returned another shared secret than the expected one."""
+
 FAILURES = ("panic", "crash", "timeout", "malformed")
 """Failures without a verdict. An adapter reports "panic" itself; the others are observed here."""
 
@@ -48,12 +59,13 @@ class Answer:
     """The result of one request."""
 
     verdict: str
-    """One of VERDICTS, or of FAILURES."""
+    """One of VERDICTS, or of FAILURES, or DIFFERENT_SECRET."""
     nanoseconds: tuple[int, ...] = ()
     reason: str = ""
     """Details of a failure; empty otherwise."""
     parts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Durations in nanoseconds by PARTS, where the library's interface has these parts."""
+    shared_secret: bytes = b""
 
 
 class Adapter:
@@ -78,10 +90,15 @@ class Adapter:
 
     def ask(self, vector: Vector, *, repeat: int = 1) -> Answer:
         """Request a verdict on a vector. Raises UsageError if the command cannot start."""
-        return self.verify(
-            vector.algorithm, vector.message, vector.signature, vector.public_key,
-            context=vector.context, repeat=repeat,
-        )  # fmt: skip
+        case = {name: getattr(vector, name) for name in vector.byte_fields}
+        answer = self._request(vector.operation, vector.algorithm, case, repeat)
+        # Without a shared secret in the vector, any is accepted.
+        expected = getattr(vector, "shared_secret", b"") or answer.shared_secret
+        if answer.verdict == "accept" and answer.shared_secret != expected:
+            got = answer.shared_secret.hex() or "none"
+            reason = f"shared secret {got}; expected {expected.hex()}"
+            return replace(answer, verdict=DIFFERENT_SECRET, reason=reason)
+        return answer
 
     def verify(
         self,
@@ -94,15 +111,22 @@ class Adapter:
         repeat: int = 1,
     ) -> Answer:
         """Request `repeat` verifications of a signature. Raises UsageError as `ask` does."""
+        case = {
+            "public_key": public_key, "message": message, "context": context,
+            "signature": signature,
+        }  # fmt: skip
+        return self._request("verify", algorithm, case, repeat)
+
+    def _request(
+        self, operation: str, algorithm: str, case: Mapping[str, bytes], repeat: int
+    ) -> Answer:
         # Each answer must repeat this number, which detects answers to earlier requests.
         self._requests += 1
         request = {
             "id": self._requests,
+            "operation": operation,
             "algorithm": algorithm,
-            "public_key": public_key.hex(),
-            "message": message.hex(),
-            "context": context.hex(),
-            "signature": signature.hex(),
+            **{name: value.hex() for name, value in case.items()},
             "repeat": repeat,
         }
         child = self._child = self._child or self._start()
@@ -154,7 +178,8 @@ def _parse(line: bytes, request_id: int) -> Answer:
                 return _malformed(name, f"; expected numbers from 0 to {_MAX_NANOSECONDS}")
             if len(values) != len(durations["nanoseconds"]):
                 return _malformed(f"{len(values)} durations of {name}", "; expected one for each")
-        return Answer(verdict, durations["nanoseconds"], parts=parts)
+        secret = bytes.fromhex(answer.get("shared_secret", ""))
+        return Answer(verdict, durations["nanoseconds"], parts=parts, shared_secret=secret)
     # Oversized numbers, brackets nested too deeply, and answers that do not fit into memory.
     except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError, MemoryError) as error:
         quoted = line[:_QUOTED_CHARACTERS].decode(errors="replace").rstrip()

@@ -35,7 +35,7 @@ class VerifierSpec:
     language: str = ""
     package: str = ""
     version: str = ""
-    schemes: tuple[str, ...] = ("ml-dsa", "falcon")
+    schemes: tuple[str, ...] = ("ml-dsa", "falcon", "ml-kem")
     """Schemes with boundary vectors that it is asked for."""
     anchors: tuple[str, ...] = ()
     """Algorithms without vectors, which only `pqchain gas` times: "Ed25519", "ecrecover"."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain.conform.protocol import FAILURES
+from pqchain.conform.protocol import DIFFERENT_SECRET, FAILURES
 from pqchain.conform.registry import VerifierSpec
 from pqchain.conform.vector import Vector
 from pqchain.errors import Unsupported
@@ -53,6 +53,9 @@ def outcome(expected: str, verdict: str) -> str:
         return verdict
     if verdict in FAILURES:
         return "crash"
+    # The specification may leave open whether to return a secret, never which one.
+    if verdict == DIFFERENT_SECRET:
+        return "wrong"
     # A verifier that raises an error does not accept the signature either.
     accepted = verdict == "accept"
     if expected == "acceptable":

@@ -1,4 +1,4 @@
-"""Adapter of pqchain's own verifiers: `python -m pqchain.conform.serve NAME`.
+"""Adapter of pqchain's own implementations: `python -m pqchain.conform.serve NAME`.
 
 NAME is an implementation in pqchain's registry, or `openssl`. The module is also a short example
 of an adapter.
@@ -14,8 +14,9 @@ from time import perf_counter_ns
 
 from pqchain import algorithms
 from pqchain.conform import openssl
-from pqchain.crypto import open_signer
-from pqchain.errors import BadLength, UnknownName, Unsupported, UsageError
+from pqchain.conform.protocol import OPERATIONS
+from pqchain.crypto import Kem, open_kem, open_signer
+from pqchain.errors import BadLength, CryptoFailure, UnknownName, Unsupported, UsageError
 
 
 @cache
@@ -28,18 +29,45 @@ def _verifier(name: str, algorithm: str) -> openssl.Verify | None:
         return None
 
 
-def verdict(
-    name: str, algorithm: str, message: bytes, signature: bytes, public_key: bytes, context: bytes
-) -> str:
-    """Return an implementation's verdict on a signature, a key of `protocol.VERDICTS`."""
+@cache
+def _kem(name: str, algorithm: str) -> Kem | openssl.Encapsulator | None:
+    if name == "openssl":
+        return openssl.encapsulator(algorithm) if algorithm.startswith("ML-KEM") else None
     try:
-        verify = _verifier(name, algorithm)
-        if verify is None:
-            return "unsupported"
-        return "accept" if verify(message, signature, public_key, context) else "reject"
-    except (BadLength, ValueError):
+        return open_kem(algorithm, name)
+    except (Unsupported, UsageError):
+        return None
+
+
+def answer(name: str, operation: str, algorithm: str, *case: bytes) -> tuple[str, bytes]:
+    """Return an implementation's verdict, a key of `protocol.VERDICTS`, and a shared secret.
+
+    `case` has the byte strings of `protocol.OPERATIONS`. Only decapsulations give a secret.
+    """
+    try:
+        if operation == "verify":
+            return verdict(name, algorithm, *case), b""
+        kem = _kem(name, algorithm)
+        if operation == "encapsulate" and kem:
+            kem.encapsulate(*case)
+            return "accept", b""
+        if operation == "decapsulate" and isinstance(kem, Kem):
+            key, ciphertext = case
+            return "accept", kem.decapsulate(ciphertext, key)
+        return "unsupported", b""
+    except (BadLength, CryptoFailure, ValueError):
         # An error instead of a verdict, as for a key of a wrong length.
-        return "refuse"
+        return "refuse", b""
+
+
+def verdict(
+    name: str, algorithm: str, public_key: bytes, message: bytes, context: bytes, signature: bytes
+) -> str:
+    """Return an implementation's verdict on a signature. Raises BadLength and ValueError."""
+    verify = _verifier(name, algorithm)
+    if verify is None:
+        return "unsupported"
+    return "accept" if verify(message, signature, public_key, context) else "reject"
 
 
 def main() -> None:
@@ -54,17 +82,19 @@ def main() -> None:
             algorithms.implementation(name)
     except UnknownName as error:
         parser.error(str(error))
-    fields = ("message", "signature", "public_key", "context")
     for line in sys.stdin:
         request = json.loads(line)
-        case = [bytes.fromhex(request[field]) for field in fields]
-        # The clock is read around each verification only: neither JSON nor the pipe counts.
+        operation, algorithm = request["operation"], request["algorithm"]
+        case = [bytes.fromhex(request[field]) for field in OPERATIONS[operation]]
+        # The clock is read around each operation only: neither JSON nor the pipe counts.
         nanoseconds = []
         for _ in range(max(1, request["repeat"])):
             start = perf_counter_ns()
-            answer = verdict(name, request["algorithm"], *case)
+            result, secret = answer(name, operation, algorithm, *case)
             nanoseconds.append(perf_counter_ns() - start)
-        response = {"id": request["id"], "verdict": answer, "nanoseconds": nanoseconds}
+        response = {"id": request["id"], "verdict": result, "nanoseconds": nanoseconds}
+        if secret:
+            response["shared_secret"] = secret.hex()
         sys.stdout.write(f"{json.dumps(response)}\n")
         # The client waits for this line before it sends the next request.
         sys.stdout.flush()

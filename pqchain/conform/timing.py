@@ -18,7 +18,7 @@ from pqchain.bench.verification import Case
 from pqchain.conform import registry
 from pqchain.conform.protocol import Adapter
 from pqchain.conform.registry import VerifierSpec
-from pqchain.conform.vector import ALGORITHMS, Vector
+from pqchain.conform.vector import ALGORITHMS, SignatureVector, Vector
 from pqchain.errors import CryptoFailure, Unsupported
 from pqchain.results import Contract
 
@@ -60,10 +60,11 @@ def measure(
     return frame
 
 
-def _honest(vectors: Sequence[Vector]) -> Iterator[Vector]:
-    """Yield a valid vector with an honest key and a short message for each algorithm."""
-    for algorithm in dict.fromkeys(vector.algorithm for vector in vectors):
-        for vector in vectors:
+def _honest(vectors: Sequence[Vector]) -> Iterator[SignatureVector]:
+    """Yield a valid vector with an honest key and a short message for each signature algorithm."""
+    signatures = [vector for vector in vectors if isinstance(vector, SignatureVector)]
+    for algorithm in dict.fromkeys(vector.algorithm for vector in signatures):
+        for vector in signatures:
             valid = vector.algorithm == algorithm and vector.expected == "valid"
             if valid and vector.key in HONEST and not vector.context and len(vector.message) < 64:
                 yield vector
@@ -71,7 +72,12 @@ def _honest(vectors: Sequence[Vector]) -> Iterator[Vector]:
 
 
 def _times(
-    verifiers: Sequence[VerifierSpec], vector: Vector, *, rounds: int, repeat: int, progress: bool
+    verifiers: Sequence[VerifierSpec],
+    vector: SignatureVector,
+    *,
+    rounds: int,
+    repeat: int,
+    progress: bool,
 ) -> list[dict[str, object]]:
     with ExitStack() as stack:
         adapters: dict[str, Adapter] = {}

@@ -1,10 +1,12 @@
-"""Boundary vectors: verification cases with the probed rule and the expected result."""
+"""Boundary vectors: cases of verification or of a KEM, with the rule and the expected result."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Any, ClassVar
 
 from pqchain import installation
 from pqchain.errors import UnknownName, UsageError
@@ -20,12 +22,13 @@ ALGORITHMS = (
     "Falcon-1024",
     "Falcon-padded-512",
     "Falcon-padded-1024",
+    "ML-KEM-512",
+    "ML-KEM-768",
+    "ML-KEM-1024",
 )
 """Algorithms that have vectors, in display order."""
 
-
-Case = tuple[bytes, bytes, bytes, bytes]
-"""Message, signature, public key and context: the arguments of a verifier."""
+_SCHEMES = {"ML-DSA": "ml-dsa", "Dilithium": "ml-dsa", "Falcon": "falcon", "ML-KEM": "ml-kem"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,11 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vector:
-    """One verification case with its expected result; an unknown result raises UsageError."""
+class Vector(ABC):
+    """One case with its expected result; an unknown result raises UsageError."""
+
+    byte_fields: ClassVar[tuple[str, ...]]
+    """Names of the fields that an adapter gets."""
 
     algorithm: str
     family: str
@@ -54,10 +60,6 @@ class Vector:
     """The kind of key, such as "t1 = 0" or "honest"."""
     probe: str
     expected: str
-    public_key: bytes
-    message: bytes
-    context: bytes = b""
-    signature: bytes
     number: int = 0
     """Number within the algorithm, from 1; 0 before the vectors are numbered."""
 
@@ -66,9 +68,19 @@ class Vector:
             raise UsageError(f"expected must be one of {EXPECTED}; got {self.expected!r}")
 
     @property
-    def case(self) -> Case:
-        """Arguments of a verifier: message, signature, public key and context."""
-        return self.message, self.signature, self.public_key, self.context
+    @abstractmethod
+    def case(self) -> tuple[Any, ...]:
+        """Arguments of `Model.checks`."""
+
+    @property
+    @abstractmethod
+    def group(self) -> Hashable:
+        """What the vectors of one group of a file have in common."""
+
+    @property
+    @abstractmethod
+    def operation(self) -> str:
+        """The operation that the vector asks for, one of `protocol.OPERATIONS`."""
 
     @property
     def ident(self) -> str:
@@ -80,6 +92,84 @@ class Vector:
         """Section of the specification of the probed rule; "" for vectors of other sources."""
         family = families(scheme(self.algorithm)).get(self.family)
         return family.rule if family else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignatureVector(Vector):
+    """A signature to verify."""
+
+    byte_fields = ("public_key", "message", "context", "signature")
+
+    public_key: bytes
+    message: bytes
+    context: bytes = b""
+    signature: bytes
+
+    @property
+    def case(self) -> tuple[bytes, bytes, bytes, bytes]:
+        """Arguments of a verifier: message, signature, public key and context."""
+        return self.message, self.signature, self.public_key, self.context
+
+    @property
+    def group(self) -> bytes:
+        """Public key, by which Project Wycheproof's files group tests."""
+        return self.public_key
+
+    @property
+    def operation(self) -> str:
+        """The operation, "verify"."""
+        return "verify"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncapsulationVector(Vector):
+    """An encapsulation key that a KEM has to accept or to refuse."""
+
+    byte_fields = ("encapsulation_key",)
+
+    encapsulation_key: bytes
+
+    @property
+    def case(self) -> tuple[str, bytes]:
+        """Operation and key."""
+        return self.operation, self.encapsulation_key
+
+    @property
+    def group(self) -> str:
+        """Operation."""
+        return self.operation
+
+    @property
+    def operation(self) -> str:
+        """The operation, "encapsulate"."""
+        return "encapsulate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecapsulationVector(Vector):
+    """A ciphertext to decapsulate; a KEM has to return the shared secret or to refuse."""
+
+    byte_fields = ("decapsulation_key", "ciphertext")
+
+    decapsulation_key: bytes
+    ciphertext: bytes
+    shared_secret: bytes = b""
+    """Expected secret, if one may be returned; empty in vectors of others that do not name it."""
+
+    @property
+    def case(self) -> tuple[str, bytes, bytes, bytes]:
+        """Operation, key, ciphertext, and the expected secret."""
+        return self.operation, self.decapsulation_key, self.ciphertext, self.shared_secret
+
+    @property
+    def group(self) -> str:
+        """Operation."""
+        return self.operation
+
+    @property
+    def operation(self) -> str:
+        """The operation, "decapsulate"."""
+        return "decapsulate"
 
 
 @dataclass(slots=True)
@@ -100,35 +190,32 @@ class Collector:
         message: bytes,
         signature: bytes,
         context: bytes = b"",
-    ) -> None:
-        """Add a vector; `expected` is one of EXPECTED, or True for valid and False for invalid."""
+    ) -> SignatureVector:
+        """Add a signature; `expected` is one of EXPECTED, or whether the signature is valid."""
         if isinstance(expected, bool):
             expected = "valid" if expected else "invalid"
-        self.collected.append(
-            Vector(
-                algorithm=self.algorithm, family=family, key=key, probe=probe, expected=expected,
-                public_key=public_key, message=message, signature=signature, context=context,
-            )
+        vector = SignatureVector(
+            algorithm=self.algorithm, family=family, key=key, probe=probe, expected=expected,
+            public_key=public_key, message=message, signature=signature, context=context,
         )  # fmt: skip
+        self.collected.append(vector)
+        return vector
 
     def vectors(self) -> tuple[Vector, ...]:
-        """Return the distinct vectors, grouped by public key and numbered in that order."""
-        # Project Wycheproof's files group tests by key. Different probes may produce the same
-        # bytes; only the first is kept.
-        groups: dict[bytes, dict[tuple[bytes, ...], Vector]] = {}
+        """Return the distinct vectors, by group and numbered in that order."""
+        # Different probes may produce the same bytes; only the first is kept.
+        groups: dict[Hashable, dict[tuple[Any, ...], Vector]] = {}
         for vector in self.collected:
-            case = (vector.message, vector.context, vector.signature)
-            groups.setdefault(vector.public_key, {}).setdefault(case, vector)
+            groups.setdefault(vector.group, {}).setdefault(vector.case, vector)
         ordered = [vector for group in groups.values() for vector in group.values()]
         return tuple(replace(vector, number=i) for i, vector in enumerate(ordered, 1))
 
 
 def scheme(algorithm: str) -> str:
-    """Return "ml-dsa", also for Dilithium, or "falcon". Raises UnknownName for others."""
-    if algorithm.startswith(("ML-DSA", "Dilithium")):
-        return "ml-dsa"
-    if algorithm.startswith("Falcon"):
-        return "falcon"
+    """Return the scheme of an algorithm, "ml-dsa" also for Dilithium. Raises UnknownName."""
+    for prefix, scheme in _SCHEMES.items():
+        if algorithm.startswith(prefix):
+            return scheme
     raise UnknownName("algorithm with boundary vectors", algorithm, ALGORITHMS)
 
 

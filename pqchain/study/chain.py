@@ -85,6 +85,8 @@ class Use:
     gas: float
     most_bytes: float
     """Bytes with the longest possible signature."""
+    sigops: float = 1.0
+    """Signature checks, counted in verifications of the baseline's signature, at least one each."""
 
 
 def key_mode(plan: Plan, algorithm: str) -> str:
@@ -144,7 +146,14 @@ def use(
         weight=plan.witness_discount * rest + witness,
         gas=gas(plan, row, witness, baseline),
         most_bytes=rest + most,
+        sigops=plan.signatures * max(1.0, _verification_ratio(plan, row, baseline)),
     )
+
+
+def _verification_ratio(plan: Plan, row: Costs, baseline: Costs | None) -> float:
+    if baseline is None or not plan.block_sigops:
+        return 1.0
+    return row.verify_seconds / baseline.verify_seconds
 
 
 def gas(plan: Plan, row: Costs, witness_bytes: float, baseline: Costs | None) -> float:
@@ -185,6 +194,8 @@ def per_block(
         left = plan.block_weight - plan.witness_discount * taken
         fits = left >= transaction.weight
         allowed["weight"] = _fitting(plan, left, transaction.weight, bundle) if fits else 0.0
+    if plan.block_sigops:
+        allowed["sigops"] = math.floor(plan.block_sigops / transaction.sigops)
     if plan.block_gas:
         # Ethereum would verify a proof once per block, so that its gas is paid once.
         left = plan.block_gas - plan.votes_per_block * plan.voting_gas

@@ -17,7 +17,7 @@ from pqchain.study import chain, queueing
 from pqchain.study.checking import BLS
 from pqchain.study.inputs import Plan
 from pqchain.study.model import MIX, QUANTITIES, Evidence, Model, blocks, figure, models
-from pqchain.study.provers import PROVERS
+from pqchain.study.provers import CITED, PROVERS
 
 __all__ = [
     "MIX", "QUANTITIES", "Model", "blocks", "evaluate", "framed", "framed_models", "models",
@@ -144,6 +144,7 @@ def vote_verify_seconds(model: Model) -> float | Evidence:
 
 @_basic(
     "transaction_weight transaction_gas block_bytes block_seconds packet_bytes most_transactions "
+    "block_sigops "
     "vote_bytes_per_block votes_in_block voting_gas upload_copies rate_bits_per_second"
 )
 def transactions_per_block(model: Model) -> float | Evidence:
@@ -352,8 +353,10 @@ def migration_seconds(model: Model) -> float:
 
 
 def _prover(model: Model) -> str:
-    how = model.plan.vote_aggregation
-    return f"data/provers/{how}.toml" if how in PROVERS else ""
+    prover = PROVERS.get(model.plan.vote_aggregation)
+    if prover is None:
+        return ""
+    return f"data/provers/{prover.name}.toml" if prover.evidence == CITED else prover.evidence
 
 
 def _cycle(model: Model) -> float:

@@ -122,6 +122,11 @@ class Plan:
     block_weight: Annotated[
         float, Input("limits", "largest weight of a block; 0: no limit", "WU")
     ] = 0.0
+    block_sigops: Annotated[
+        float,
+        Input("limits", "most signature checks in a block, where a scheme counts as many as its "
+              "verification takes longer than the baseline's, and at least one; 0: no limit"),
+    ] = 0.0  # fmt: skip
     block_gas: Annotated[
         float, Input("limits", "largest gas, or compute units, of a block; 0: no limit")
     ] = 0.0

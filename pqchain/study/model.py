@@ -22,7 +22,7 @@ from pqchain.figures import Figure, Kind, Unit
 from pqchain.study import chain, queueing
 from pqchain.study.checking import SIGNERS
 from pqchain.study.inputs import Plan
-from pqchain.study.provers import CITED, PROVERS
+from pqchain.study.provers import PROVERS
 
 MIX = "mix of schemes"
 """Name of the row in which several schemes are in use."""
@@ -120,7 +120,7 @@ class Model:
             prover = PROVERS.get(getattr(self.plan, how))
             concerned = how == "vote_aggregation" or self.algorithm in (self.plan.bundled, MIX)
             if prover and concerned and how in needs:
-                text += f"; {prover.source}, {prover.date}: {CITED}"
+                text += f"; {prover.source}, {prover.date}: {prover.evidence}"
         return text
 
     @cached_property

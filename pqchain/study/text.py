@@ -12,7 +12,7 @@ from pqchain.study import aggregation, chain, validation, wording
 from pqchain.study.checking import NETWORK, REQUIRED
 from pqchain.study.figures import QUANTITIES
 from pqchain.study.inputs import BY_SCHEME, INPUTS, Plan
-from pqchain.study.provers import CITED, PROVERS
+from pqchain.study.provers import PROVERS
 from pqchain.study.sampling import Findings
 
 
@@ -113,7 +113,8 @@ def _proof_price(findings: Findings) -> list[str]:
     return [
         f"Verification of the proof of a full block: "
         f"{known if seconds == seconds else 'not published, counted as 0'}. "
-        f"At {figures.SECONDS.text(block_seconds)} it would use all gas of the block ({CITED})."
+        f"At {figures.SECONDS.text(block_seconds)} it would use all gas of the block "
+        f"({bundle.prover.evidence})."
     ]
 
 
@@ -318,7 +319,7 @@ def trees_table(plan: Plan) -> Table | None:
         rows=rows,
         caption=f"Trees of aggregators for {plan.votes_per_block:g} votes in "
         f"{plan.vote_aggregates:g} groups with links of {links}, proven by {prover.title} "
-        f"({prover.source}, {prover.machine}): {CITED}.",
+        f"({prover.source}, {prover.machine}): {prover.evidence}.",
         source=[Kind.MODELLED, Kind.CITED],
     )  # fmt: skip
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from pqchain import results
 from pqchain.conform import formats
-from pqchain.conform.vector import Vector, families
+from pqchain.conform.vector import SignatureVector, families
 from pqchain.consensus import sweep
 from pqchain.costs import CostTable
 from pqchain.crypto import open_signer
@@ -197,7 +197,7 @@ def _vectors(form: str) -> Callable[[Path], tuple[Path, Reads]]:
     def prepare(folder: Path) -> tuple[Path, Reads]:
         family, rng = next(iter(families("ml-dsa"))), random.Random(1)
         vectors = [
-            Vector(
+            SignatureVector(
                 algorithm="ML-DSA-44",
                 family=family,
                 key="honest",

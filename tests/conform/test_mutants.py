@@ -8,11 +8,13 @@ import pytest
 
 from pqchain.conform import mutants
 from pqchain.conform.generators import generate
-from pqchain.conform.mutants import falcon, ml_dsa
+from pqchain.conform.mutants import falcon, ml_dsa, ml_kem
 
 pytestmark = pytest.mark.native
 
-QUICK = ("ML-DSA-44", "Falcon-512", "Falcon-padded-512")
+QUICK = (
+    "ML-DSA-44", "Falcon-512", "Falcon-padded-512", "ML-KEM-512", "ML-KEM-768", "ML-KEM-1024"
+)  # fmt: skip
 """`pqchain conform mutants` runs all."""
 
 PROBED_BY = {
@@ -22,12 +24,19 @@ PROBED_BY = {
     "challenge": {"challenge"},
     "context": {"context"},
     "length": {"length"},
+    "modulus": {"modulus"},
+    "comparison": {"rejection"},
+    "rejection": {"rejection"},
+    "secret": {"message"},
+    "bits": {"bits"},
+    "compression": {"compression"},
+    "sampling": {"sampling"},
     "key": {"key", "z-bound"},
     "norm": {"norm"},
     "s2": {"coefficient", "minus-zero", "unused-bits", "truncated"},
     "padding": {"padding", "form"},
     "header": {"header"},
-    "hash": {"hash-to-point", "salt", "message"},
+    "hash": {"hash-to-point", "salt", "message", "key-hash"},
 }
 """The word that a mutant's name begins with, and the families that probe that rule."""
 
@@ -45,6 +54,7 @@ def test_every_mutant_is_caught_by_the_families_of_its_rule(name):
 def test_mutant_counts_are_pinned():
     assert len(ml_dsa.MUTANTS) >= 25
     assert len(falcon.MUTANTS) >= 15
+    assert len(ml_kem.MUTANTS) >= 60
 
 
 def test_correct_verifier_passes():
@@ -52,6 +62,7 @@ def test_correct_verifier_passes():
 
     assert mutants.survives(model("ML-DSA-44"), generate("ML-DSA-44"))
     assert mutants.survives(model("Falcon-512"), generate("Falcon-512"))
+    assert mutants.survives(model("ML-KEM-512"), generate("ML-KEM-512"))
 
 
 def test_counts_name_the_catching_family():

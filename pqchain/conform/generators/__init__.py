@@ -9,7 +9,7 @@ from pqchain.conform.vector import Vector, scheme
 
 @cache
 def generate(algorithm: str) -> tuple[Vector, ...]:
-    """Return all vectors of an algorithm; takes a few seconds for ML-DSA, about 10 s for Falcon.
+    """Return all vectors of an algorithm; takes some seconds, about 10 s for Falcon.
 
     Falcon's vectors under honest keys need the portable build of liboqs. Raises UnknownName for an
     algorithm without vectors, and Unsupported if that build is missing.
@@ -18,6 +18,10 @@ def generate(algorithm: str) -> tuple[Vector, ...]:
         from pqchain.conform.generators import ml_dsa, ml_dsa_honest
 
         return ml_dsa.collect(algorithm, ml_dsa_honest.extend)
+    if scheme(algorithm) == "ml-kem":
+        from pqchain.conform.generators import ml_kem
+
+        return ml_kem.collect(algorithm)
     from pqchain.conform.generators import falcon
 
     return falcon.collect(algorithm)

@@ -14,7 +14,7 @@ import numpy as np
 
 from pqchain.conform.models import ml_dsa as model
 from pqchain.conform.models.ml_dsa import PARAMETER_SETS, Integers, N, ParameterSet
-from pqchain.conform.vector import Collector, Vector
+from pqchain.conform.vector import Collector, SignatureVector, Vector
 
 MESSAGE = b"boundary"
 LANES = ((0, 7), (0, 8), (1, 8), (2, 131), (-1, 248))
@@ -272,8 +272,7 @@ class Forger:
                     family = "key" if abs(value) < p.bound else "z-bound"
                     probe = f"{kind}, z[{column}][{n}] = {value}"
                     self._signed(family, probe, abs(value) < p.bound, kind, t1, z)
-            self._signed("key", f"{kind}, z = 0", True, kind, t1, 0 * self.short_z())
-            good = self.collector.collected[-1]
+            good = self._signed("key", f"{kind}, z = 0", True, kind, t1, 0 * self.short_z())
             changed = bytes([good.signature[0] ^ 1]) + good.signature[1:]
             self.collector.add(
                 "key", f"{kind}, z = 0, challenge changed", False, key=kind,
@@ -282,7 +281,7 @@ class Forger:
 
     def _signed(
         self, family: str, probe: str, valid: bool, kind: str, t1: Integers, z: Integers
-    ) -> None:
+    ) -> SignatureVector:
         """Add a vector with this z: commit to the high parts of A z, correct w' with hints."""
         p = self.p
         public_key = RHO + model.pack(t1, 10)
@@ -301,7 +300,7 @@ class Forger:
             raise AssertionError(f"{probe}: none of 500 messages gives a signature; use another z")
         packed = model.pack(p.gamma1 - z, p.gamma1_bits + 1)
         signature = seed + packed + model.encode_hints(p, hints)
-        self.collector.add(
+        return self.collector.add(
             family, probe, valid, key=kind, public_key=public_key, message=message,
             signature=signature,
         )  # fmt: skip

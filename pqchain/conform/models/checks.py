@@ -1,15 +1,16 @@
-"""Results of verification rules, and the base class of the verifier models."""
+"""Results of rules of a specification, and the base class of its models."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """The result of one verification rule for one case."""
+    """The result of one rule for one case."""
 
     name: str
     """A short name of the rule, such as "bound on z"."""
@@ -22,22 +23,21 @@ class Check:
 
 
 class Model(ABC):
-    """Model of the verifier in a specification, for one parameter set."""
+    """Model of a verifier, or of the receiver of a KEM, for one parameter set."""
 
     @abstractmethod
     def __init__(self, name: str) -> None: ...
 
     @abstractmethod
-    def checks(
-        self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
-    ) -> Iterator[Check]:
-        """Yield the result of each rule; stop at a failure that makes the others inapplicable."""
+    def checks(self, *case: Any) -> Iterator[Check]:
+        """Yield the result of each rule; stop at a failure that makes the others inapplicable.
 
-    def verify(
-        self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
-    ) -> bool:
+        The arguments are `Vector.case`: of a verifier message, signature, public key and context.
+        """
+
+    def verify(self, *case: Any) -> bool:
         """Return whether every rule holds, including those left to the verifier."""
-        return all(check.holds for check in self.checks(message, signature, public_key, context))
+        return all(check.holds for check in self.checks(*case))
 
 
 def expected(checks: Iterable[Check]) -> str:

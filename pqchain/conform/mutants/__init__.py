@@ -9,7 +9,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pqchain.conform.models.checks import Model
-from pqchain.conform.mutants import falcon, ml_dsa
+from pqchain.conform.mutants import falcon, ml_dsa, ml_kem
 from pqchain.conform.oracles import model
 from pqchain.conform.vector import Vector, scheme
 from pqchain.render.table import Column, Table
@@ -25,12 +25,14 @@ CAUGHT = Contract.of(
 the mutant's verdict is wrong. Vectors whose expected result is "acceptable" do not count."""
 
 
+_MUTANTS = {"ml-dsa": ml_dsa.MUTANTS, "falcon": falcon.MUTANTS, "ml-kem": ml_kem.MUTANTS}
+
+
 def mutants(algorithm: str) -> dict[str, Model]:
     """Return the mutants of an algorithm, keyed by the name of the defect."""
     correct = type(model(algorithm))
     mutants: dict[str, Model] = {}
-    known = ml_dsa.MUTANTS if scheme(algorithm) == "ml-dsa" else falcon.MUTANTS
-    for name, overrides in known.items():
+    for name, overrides in _MUTANTS[scheme(algorithm)].items():
         if algorithm in overrides.get("only", (algorithm,)):
             methods = {key: value for key, value in overrides.items() if key != "only"}
             mutants[name] = type("Mutant", (correct,), methods)(algorithm)

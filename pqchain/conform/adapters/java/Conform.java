@@ -4,6 +4,7 @@ import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.math.BigInteger;
+import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Map;
@@ -13,8 +14,13 @@ import java.util.regex.Pattern;
 import org.bouncycastle.asn1.sec.SECNamedCurves;
 import org.bouncycastle.asn1.x9.X9ECParameters;
 import org.bouncycastle.crypto.DataLengthException;
+import org.bouncycastle.crypto.kems.MLKEMExtractor;
+import org.bouncycastle.crypto.kems.MLKEMGenerator;
 import org.bouncycastle.crypto.params.MLDSAParameters;
 import org.bouncycastle.crypto.params.MLDSAPublicKeyParameters;
+import org.bouncycastle.crypto.params.MLKEMParameters;
+import org.bouncycastle.crypto.params.MLKEMPrivateKeyParameters;
+import org.bouncycastle.crypto.params.MLKEMPublicKeyParameters;
 import org.bouncycastle.crypto.params.ParametersWithContext;
 import org.bouncycastle.crypto.signers.MLDSASigner;
 import org.bouncycastle.math.ec.ECAlgorithms;
@@ -31,12 +37,21 @@ public final class Conform {
         "Falcon-512", FalconParameters.falcon_512,
         "Falcon-1024", FalconParameters.falcon_1024);
 
+    private static final Map<String, MLKEMParameters> ML_KEM = Map.of(
+        "ML-KEM-512", MLKEMParameters.ml_kem_512,
+        "ML-KEM-768", MLKEMParameters.ml_kem_768,
+        "ML-KEM-1024", MLKEMParameters.ml_kem_1024);
+
+    private static final SecureRandom RANDOM = new SecureRandom();
+
     private static final X9ECParameters SECP256K1 = SECNamedCurves.getByName("secp256k1");
 
     private static final Pattern FIELD =
         Pattern.compile("\"(\\w+)\"\\s*:\\s*(?:\"([^\"\\\\]*)\"|(\\d+))");
 
     private final Map<String, String> fields = new java.util.HashMap<>();
+
+    private String sharedSecret = "";
 
     /** Parses a flat object of strings without escapes and of integers, the form of all requests. */
     private Conform(String line) {
@@ -46,8 +61,9 @@ public final class Conform {
         }
     }
 
+    /** Byte strings of the other operations are empty. */
     private byte[] bytes(String name) {
-        return HexFormat.of().parseHex(fields.get(name));
+        return HexFormat.of().parseHex(fields.getOrDefault(name, ""));
     }
 
     private static String judge(boolean valid) {
@@ -110,6 +126,28 @@ public final class Conform {
         }
     }
 
+    /** Encapsulates to a key, or decapsulates and sets the shared secret; returns a verdict. */
+    private String exchange(String algorithm, byte[] encapsulationKey, byte[] decapsulationKey, byte[] ciphertext) {
+        var parameters = ML_KEM.get(algorithm);
+        if (parameters == null) {
+            return "unsupported";
+        }
+        try {
+            if (fields.get("operation").equals("encapsulate")) {
+                var key = new MLKEMPublicKeyParameters(parameters, encapsulationKey);
+                new MLKEMGenerator(RANDOM).generateEncapsulated(key);
+                return "accept";
+            }
+            var key = new MLKEMPrivateKeyParameters(parameters, decapsulationKey);
+            sharedSecret = HexFormat.of().formatHex(new MLKEMExtractor(key).extractSecret(ciphertext));
+            return "accept";
+        } catch (IllegalArgumentException | IllegalStateException | DataLengthException error) {
+            return "refuse";
+        } catch (RuntimeException error) {
+            return "panic";
+        }
+    }
+
     public static void main(String[] arguments) throws IOException {
         var in = new BufferedReader(new InputStreamReader(System.in));
         for (String line; (line = in.readLine()) != null; ) {
@@ -118,17 +156,24 @@ public final class Conform {
             byte[] message = request.bytes("message");
             byte[] context = request.bytes("context");
             byte[] signature = request.bytes("signature");
+            byte[] encapsulationKey = request.bytes("encapsulation_key");
+            byte[] decapsulationKey = request.bytes("decapsulation_key");
+            byte[] ciphertext = request.bytes("ciphertext");
+            String algorithm = request.fields.get("algorithm");
+            boolean isSignature = request.fields.get("operation").equals("verify");
             var nanoseconds = new StringJoiner(",");
             String verdict = "";
             int repeat = Math.max(1, Integer.parseInt(request.fields.get("repeat")));
             for (int i = 0; i < repeat; i++) {
                 long start = System.nanoTime();
-                verdict = verify(request.fields.get("algorithm"), key, message, context, signature);
+                verdict = isSignature
+                    ? verify(algorithm, key, message, context, signature)
+                    : request.exchange(algorithm, encapsulationKey, decapsulationKey, ciphertext);
                 nanoseconds.add(Long.toString(System.nanoTime() - start));
             }
             System.out.printf(
-                "{\"id\":%s,\"verdict\":\"%s\",\"nanoseconds\":[%s]}%n",
-                request.fields.get("id"), verdict, nanoseconds);
+                "{\"id\":%s,\"verdict\":\"%s\",\"nanoseconds\":[%s],\"shared_secret\":\"%s\"}%n",
+                request.fields.get("id"), verdict, nanoseconds, request.sharedSecret);
             System.out.flush();
         }
     }

@@ -1,6 +1,7 @@
 // Adapter of @noble/post-quantum, with requests and answers as JSON lines.
 import { createInterface } from 'node:readline';
 import { falcon1024, falcon1024padded, falcon512, falcon512padded } from '@noble/post-quantum/falcon.js';
+import { ml_kem1024, ml_kem512, ml_kem768 } from '@noble/post-quantum/ml-kem.js';
 import { ml_dsa44, ml_dsa65, ml_dsa87 } from '@noble/post-quantum/ml-dsa.js';
 
 const SCHEMES = {
@@ -13,29 +14,56 @@ const SCHEMES = {
   'Falcon-padded-1024': falcon1024padded,
 };
 
+const KEMS = { 'ML-KEM-512': ml_kem512, 'ML-KEM-768': ml_kem768, 'ML-KEM-1024': ml_kem1024 };
+
 const bytes = (text) => Uint8Array.from(Buffer.from(text, 'hex'));
 
 function verify(algorithm, key, message, context, signature) {
   const scheme = SCHEMES[algorithm];
   const falcon = algorithm.startsWith('Falcon');
-  if (!scheme || (falcon && context.length)) return 'unsupported';
+  if (!scheme || (falcon && context.length)) return ['unsupported'];
+  const options = falcon ? {} : { context };
+  return [scheme.verify(signature, message, key, options) ? 'accept' : 'reject'];
+}
+
+function encapsulate(algorithm, key) {
+  const kem = KEMS[algorithm];
+  if (!kem) return ['unsupported'];
+  kem.encapsulate(key);
+  return ['accept'];
+}
+
+function decapsulate(algorithm, key, ciphertext) {
+  const kem = KEMS[algorithm];
+  return kem ? ['accept', kem.decapsulate(ciphertext, key)] : ['unsupported'];
+}
+
+// Operations, with the names of their byte strings.
+const OPERATIONS = {
+  verify: [verify, 'public_key', 'message', 'context', 'signature'],
+  encapsulate: [encapsulate, 'encapsulation_key'],
+  decapsulate: [decapsulate, 'decapsulation_key', 'ciphertext'],
+};
+
+function answer(operation, ...values) {
   try {
-    const options = falcon ? {} : { context };
-    return scheme.verify(signature, message, key, options) ? 'accept' : 'reject';
+    return operation(...values);
   } catch (error) {
-    return /stack|memory/i.test(error.message) ? 'panic' : 'refuse';
+    return [/stack|memory/i.test(error.message) ? 'panic' : 'refuse'];
   }
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
   const request = JSON.parse(line);
-  const given = ['public_key', 'message', 'context', 'signature'].map((name) => bytes(request[name]));
+  const [operation, ...names] = OPERATIONS[request.operation];
+  const values = names.map((name) => bytes(request[name]));
   const nanoseconds = [];
-  let verdict;
+  let verdict, secret;
   for (let i = 0; i < Math.max(1, request.repeat); i++) {
     const start = process.hrtime.bigint();
-    verdict = verify(request.algorithm, ...given);
+    [verdict, secret] = answer(operation, request.algorithm, ...values);
     nanoseconds.push(Number(process.hrtime.bigint() - start));
   }
-  process.stdout.write(`${JSON.stringify({ id: request.id, verdict, nanoseconds })}\n`);
+  const shared_secret = secret && Buffer.from(secret).toString('hex');
+  process.stdout.write(`${JSON.stringify({ id: request.id, verdict, nanoseconds, shared_secret })}\n`);
 }

@@ -9,15 +9,23 @@ import (
 	"time"
 )
 
-// Case is one verification; bytes are in hexadecimal digits.
+// Case is a signature to verify, a key to encapsulate to, or a ciphertext to decapsulate. The byte
+// strings of the other operations are empty.
 type Case struct {
-	ID        uint64 `json:"id"`
-	Algorithm string `json:"algorithm"`
-	PublicKey Bytes  `json:"public_key"`
-	Message   Bytes  `json:"message"`
-	Context   Bytes  `json:"context"`
-	Signature Bytes  `json:"signature"`
-	Repeat    int    `json:"repeat"`
+	ID               uint64 `json:"id"`
+	Operation        string `json:"operation"`
+	Algorithm        string `json:"algorithm"`
+	PublicKey        Bytes  `json:"public_key"`
+	Message          Bytes  `json:"message"`
+	Context          Bytes  `json:"context"`
+	Signature        Bytes  `json:"signature"`
+	EncapsulationKey Bytes  `json:"encapsulation_key"`
+	DecapsulationKey Bytes  `json:"decapsulation_key"`
+	Ciphertext       Bytes  `json:"ciphertext"`
+	Repeat           int    `json:"repeat"`
+
+	// SharedSecret is the result of a decapsulation.
+	SharedSecret Bytes `json:"-"`
 
 	last  time.Time
 	parts map[string][]int64
@@ -35,6 +43,7 @@ type answer struct {
 	Verdict     string             `json:"verdict"`
 	Nanoseconds []int64            `json:"nanoseconds"`
 	Parts       map[string][]int64 `json:"parts"`
+	Secret      Bytes              `json:"shared_secret,omitempty"`
 }
 
 // Bytes are written as hexadecimal digits.
@@ -46,6 +55,9 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	*b = decoded
 	return err
 }
+
+// MarshalText writes hexadecimal digits.
+func (b Bytes) MarshalText() ([]byte, error) { return []byte(hex.EncodeToString(b)), nil }
 
 // Judge returns the name of a verdict.
 func Judge(valid bool) string {
@@ -82,6 +94,7 @@ func Serve(verify func(*Case) string) {
 			a.Verdict = guarded(verify, &c)
 			a.Nanoseconds = append(a.Nanoseconds, time.Since(start).Nanoseconds())
 		}
+		a.Secret = c.SharedSecret
 		if err := out.Encode(a); err != nil {
 			panic(err)
 		}

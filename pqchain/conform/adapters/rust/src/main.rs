@@ -1,13 +1,14 @@
 //! `conform-rust NAME` is the adapter of one crate; NAME is its name in `adapters.toml`.
 
+mod kem;
 mod protocol;
 
 use std::sync::OnceLock;
 
-use protocol::{judge, serve, Case, Verdict, Watch};
+use protocol::{judge, serve, Case, Verdict, Output};
 use Verdict::{Reject, Refuse, Unsupported};
 
-fn rustcrypto<P: ml_dsa::MlDsaParams>(case: &Case, watch: &mut Watch) -> Verdict {
+fn rustcrypto<P: ml_dsa::MlDsaParams>(case: &Case, out: &mut Output) -> Verdict {
     let Ok(key) = ml_dsa::EncodedVerifyingKey::<P>::try_from(&case.public_key[..]) else {
         return Refuse;
     };
@@ -15,14 +16,14 @@ fn rustcrypto<P: ml_dsa::MlDsaParams>(case: &Case, watch: &mut Watch) -> Verdict
         return Refuse;
     };
     let Some(signature) = ml_dsa::Signature::<P>::decode(&bytes) else { return Reject };
-    watch.lap("decode_signature");
+    out.lap("decode_signature");
     let key = ml_dsa::VerifyingKey::<P>::decode(&key);
-    watch.lap("decode_key");
+    out.lap("decode_key");
     judge(key.verify_with_context(&case.message, &case.context, &signature))
 }
 
 macro_rules! fips204 {
-    ($set:ident, $case:expr, $watch:expr) => {{
+    ($set:ident, $case:expr, $out:expr) => {{
         use fips204::traits::{SerDes, Verifier};
         let Ok(key) = <[u8; fips204::$set::PK_LEN]>::try_from(&$case.public_key[..]) else {
             return Refuse;
@@ -31,7 +32,7 @@ macro_rules! fips204 {
             return Refuse;
         };
         let Ok(key) = fips204::$set::PublicKey::try_from_bytes(key) else { return Refuse };
-        $watch.lap("decode_key");
+        $out.lap("decode_key");
         judge(key.verify(&$case.message, &signature, &$case.context))
     }};
 }
@@ -81,7 +82,7 @@ macro_rules! pqclean_portable {
 fn aws_lc(
     set: &'static aws_lc_rs::signature::PqdsaVerificationAlgorithm,
     case: &Case,
-    watch: &mut Watch,
+    out: &mut Output,
 ) -> Verdict {
     if !case.context.is_empty() {
         return Unsupported; // the interface of the crate has no context
@@ -89,22 +90,22 @@ fn aws_lc(
     let Ok(key) = aws_lc_rs::signature::ParsedPublicKey::new(set, &case.public_key) else {
         return Refuse;
     };
-    watch.lap("decode_key");
+    out.lap("decode_key");
     judge(key.verify_sig(&case.message, &case.signature).is_ok())
 }
 
-fn fn_dsa(case: &Case, watch: &mut Watch) -> Verdict {
+fn fn_dsa(case: &Case, out: &mut Output) -> Verdict {
     use fn_dsa::{VerifyingKey, VerifyingKeyStandard, DOMAIN_NONE, HASH_ID_ORIGINAL_FALCON};
     let Some(key) = VerifyingKeyStandard::decode(&case.public_key) else { return Refuse };
-    watch.lap("decode_key");
+    out.lap("decode_key");
     judge(key.verify(&case.signature, &DOMAIN_NONE, &HASH_ID_ORIGINAL_FALCON, &case.message))
 }
 
-fn ed25519(case: &Case, watch: &mut Watch) -> Verdict {
+fn ed25519(case: &Case, out: &mut Output) -> Verdict {
     use ed25519_dalek::{Signature, Verifier, VerifyingKey};
     let Ok(key) = case.public_key[..].try_into() else { return Refuse };
     let Ok(key) = VerifyingKey::from_bytes(key) else { return Refuse };
-    watch.lap("decode_key");
+    out.lap("decode_key");
     let Ok(signature) = Signature::from_slice(&case.signature) else { return Refuse };
     judge(key.verify(&case.message, &signature).is_ok())
 }
@@ -128,23 +129,26 @@ fn ecrecover(case: &Case) -> Verdict {
     }
 }
 
-fn verify(name: &str, c: &Case, w: &mut Watch) -> Verdict {
+fn verify(name: &str, c: &Case, out: &mut Output) -> Verdict {
+    if c.operation != "verify" {
+        return kem::answer(name, c, out);
+    }
     match (name, c.algorithm.as_str()) {
-        ("rustcrypto", "ML-DSA-44") => rustcrypto::<ml_dsa::MlDsa44>(c, w),
-        ("rustcrypto", "ML-DSA-65") => rustcrypto::<ml_dsa::MlDsa65>(c, w),
-        ("rustcrypto", "ML-DSA-87") => rustcrypto::<ml_dsa::MlDsa87>(c, w),
-        ("fips204", "ML-DSA-44") => fips204!(ml_dsa_44, c, w),
-        ("fips204", "ML-DSA-65") => fips204!(ml_dsa_65, c, w),
-        ("fips204", "ML-DSA-87") => fips204!(ml_dsa_87, c, w),
+        ("rustcrypto", "ML-DSA-44") => rustcrypto::<ml_dsa::MlDsa44>(c, out),
+        ("rustcrypto", "ML-DSA-65") => rustcrypto::<ml_dsa::MlDsa65>(c, out),
+        ("rustcrypto", "ML-DSA-87") => rustcrypto::<ml_dsa::MlDsa87>(c, out),
+        ("fips204", "ML-DSA-44") => fips204!(ml_dsa_44, c, out),
+        ("fips204", "ML-DSA-65") => fips204!(ml_dsa_65, c, out),
+        ("fips204", "ML-DSA-87") => fips204!(ml_dsa_87, c, out),
         ("libcrux/portable", "ML-DSA-44") => libcrux!(ml_dsa_44::portable, MLDSA44VerificationKey, MLDSA44Signature, c),
         ("libcrux/portable", "ML-DSA-65") => libcrux!(ml_dsa_65::portable, MLDSA65VerificationKey, MLDSA65Signature, c),
         ("libcrux/portable", "ML-DSA-87") => libcrux!(ml_dsa_87::portable, MLDSA87VerificationKey, MLDSA87Signature, c),
         ("libcrux/avx2", "ML-DSA-44") => libcrux!(ml_dsa_44::avx2, MLDSA44VerificationKey, MLDSA44Signature, c),
         ("libcrux/avx2", "ML-DSA-65") => libcrux!(ml_dsa_65::avx2, MLDSA65VerificationKey, MLDSA65Signature, c),
         ("libcrux/avx2", "ML-DSA-87") => libcrux!(ml_dsa_87::avx2, MLDSA87VerificationKey, MLDSA87Signature, c),
-        ("aws-lc", "ML-DSA-44") => aws_lc(&aws_lc_rs::signature::ML_DSA_44, c, w),
-        ("aws-lc", "ML-DSA-65") => aws_lc(&aws_lc_rs::signature::ML_DSA_65, c, w),
-        ("aws-lc", "ML-DSA-87") => aws_lc(&aws_lc_rs::signature::ML_DSA_87, c, w),
+        ("aws-lc", "ML-DSA-44") => aws_lc(&aws_lc_rs::signature::ML_DSA_44, c, out),
+        ("aws-lc", "ML-DSA-65") => aws_lc(&aws_lc_rs::signature::ML_DSA_65, c, out),
+        ("aws-lc", "ML-DSA-87") => aws_lc(&aws_lc_rs::signature::ML_DSA_87, c, out),
         ("pqclean/avx2", "ML-DSA-44") => pqclean!(pqcrypto_mldsa::mldsa44, verify_detached_signature_ctx(&c.context), c),
         ("pqclean/avx2", "ML-DSA-65") => pqclean!(pqcrypto_mldsa::mldsa65, verify_detached_signature_ctx(&c.context), c),
         ("pqclean/avx2", "ML-DSA-87") => pqclean!(pqcrypto_mldsa::mldsa87, verify_detached_signature_ctx(&c.context), c),
@@ -155,8 +159,8 @@ fn verify(name: &str, c: &Case, w: &mut Watch) -> Verdict {
         ("pqclean/avx2", "Falcon-1024") => pqclean!(pqcrypto_falcon::falcon1024, verify_detached_signature(), c),
         ("pqclean/avx2", "Falcon-padded-512") => pqclean!(pqcrypto_falcon::falconpadded512, verify_detached_signature(), c),
         ("pqclean/avx2", "Falcon-padded-1024") => pqclean!(pqcrypto_falcon::falconpadded1024, verify_detached_signature(), c),
-        ("fn-dsa", "Falcon-padded-512" | "Falcon-padded-1024") => fn_dsa(c, w),
-        ("ed25519-dalek", "Ed25519") => ed25519(c, w),
+        ("fn-dsa", "Falcon-padded-512" | "Falcon-padded-1024") => fn_dsa(c, out),
+        ("ed25519-dalek", "Ed25519") => ed25519(c, out),
         ("libsecp256k1", "ecrecover") => ecrecover(c),
         _ => Unsupported,
     }

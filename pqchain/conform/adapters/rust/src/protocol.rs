@@ -18,23 +18,29 @@ pub enum Verdict {
     Panic,
 }
 
+/// A signature to verify, a key to encapsulate to, or a ciphertext to decapsulate; the byte strings
+/// of the other operations are empty.
 pub struct Case {
+    pub operation: String,
     pub algorithm: String,
     pub public_key: Vec<u8>,
     pub message: Vec<u8>,
     pub context: Vec<u8>,
     pub signature: Vec<u8>,
+    pub encapsulation_key: Vec<u8>,
+    pub decapsulation_key: Vec<u8>,
+    pub ciphertext: Vec<u8>,
 }
 
 #[derive(Deserialize)]
 struct Request {
     id: u64,
+    operation: String,
     algorithm: String,
-    public_key: String,
-    message: String,
-    context: String,
-    signature: String,
     repeat: usize,
+    /// Byte strings, in hexadecimal digits.
+    #[serde(flatten)]
+    bytes: BTreeMap<String, String>,
 }
 
 #[derive(Serialize)]
@@ -43,20 +49,28 @@ struct Answer {
     verdict: Verdict,
     nanoseconds: Vec<u64>,
     parts: BTreeMap<&'static str, Vec<u64>>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    shared_secret: String,
 }
 
-/// Clock of one verification, in parts.
-pub struct Watch {
+/// Durations of the parts of one operation, and the shared secret of a decapsulation.
+pub struct Output {
     last: Instant,
     parts: Vec<(&'static str, u64)>,
+    shared_secret: Vec<u8>,
 }
 
-impl Watch {
+impl Output {
     /// End a part: "decode_key" or "decode_signature". The rest is verification.
     pub fn lap(&mut self, part: &'static str) {
         let now = Instant::now();
         self.parts.push((part, (now - self.last).as_nanos() as u64));
         self.last = now;
+    }
+
+    pub fn secret(&mut self, secret: &[u8]) -> Verdict {
+        self.shared_secret = secret.to_vec();
+        Verdict::Accept
     }
 }
 
@@ -69,34 +83,44 @@ pub fn judge(valid: bool) -> Verdict {
 }
 
 /// Answer requests until stdin ends.
-pub fn serve(verify: fn(&str, &Case, &mut Watch) -> Verdict) {
+pub fn serve(verify: fn(&str, &Case, &mut Output) -> Verdict) {
     let name = std::env::args().nth(1).expect("expected the name of an implementation");
     std::panic::set_hook(Box::new(|_| {}));
     let mut out = std::io::stdout().lock();
     for line in std::io::stdin().lock().lines() {
         let request: Request = serde_json::from_str(&line.expect("stdin")).expect("a request");
-        let bytes = |text: &str| hex::decode(text).expect("hexadecimal digits");
+        let bytes = |name: &str| {
+            let digits = request.bytes.get(name).map_or("", String::as_str);
+            hex::decode(digits).expect("hexadecimal digits")
+        };
         let case = Case {
-            public_key: bytes(&request.public_key),
-            message: bytes(&request.message),
-            context: bytes(&request.context),
-            signature: bytes(&request.signature),
+            public_key: bytes("public_key"),
+            message: bytes("message"),
+            context: bytes("context"),
+            signature: bytes("signature"),
+            encapsulation_key: bytes("encapsulation_key"),
+            decapsulation_key: bytes("decapsulation_key"),
+            ciphertext: bytes("ciphertext"),
+            operation: request.operation,
             algorithm: request.algorithm,
         };
         let mut verdict = Verdict::Unsupported;
+        let mut shared_secret = Vec::new();
         let mut nanoseconds = Vec::with_capacity(request.repeat);
         let mut parts = BTreeMap::<_, Vec<u64>>::new();
         for _ in 0..request.repeat.max(1) {
             let start = Instant::now();
-            let mut watch = Watch { last: start, parts: Vec::new() };
-            let said = catch_unwind(AssertUnwindSafe(|| verify(&name, &case, &mut watch)));
+            let mut output = Output { last: start, parts: Vec::new(), shared_secret: Vec::new() };
+            let result = catch_unwind(AssertUnwindSafe(|| verify(&name, &case, &mut output)));
             nanoseconds.push(start.elapsed().as_nanos() as u64);
-            verdict = said.unwrap_or(Verdict::Panic);
-            for (part, duration) in watch.parts {
+            verdict = result.unwrap_or(Verdict::Panic);
+            for (part, duration) in output.parts {
                 parts.entry(part).or_default().push(duration);
             }
+            shared_secret = output.shared_secret;
         }
-        let answer = Answer { id: request.id, verdict, nanoseconds, parts };
+        let shared_secret = hex::encode(shared_secret);
+        let answer = Answer { id: request.id, verdict, nanoseconds, parts, shared_secret };
         writeln!(out, "{}", serde_json::to_string(&answer).expect("an answer")).expect("stdout");
         out.flush().expect("stdout");
     }

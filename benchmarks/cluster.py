@@ -1,0 +1,141 @@
+"""Compare runs on a Dask cluster with runs between namespaces, and one worker with four.
+
+Ten workers have a network namespace each, and the scheduler an eleventh (tests/cluster). Both modes
+share this computer's processors and unshaped links, so that their results should agree. Prints a
+mean with its 95 % interval for re-encoding of 64 MB and for six cells of delegates, the time that
+each mode takes per run beyond the run itself, and the speed-up of a sweep and of the simulation of
+delegates. Exit code 1 if two intervals do not overlap, or if results differ that must be equal.
+Needs root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from harness import table
+
+from pqchain.statistics import half_width
+from tests.cluster.machines import Machines
+
+PQCHAIN = [sys.executable, "-m", "pqchain"]
+
+
+def timed(machines: Machines, mode: str, options: list[str]) -> tuple[Any, float]:
+    """Run a command in a mode; return its JSON and its duration in seconds."""
+    command = [*PQCHAIN, *options, "--json", "--mode", mode]
+    if mode == "cluster":
+        command = ["ip", "netns", "exec", machines.hub, *command, "--scheduler", machines.address]
+    start = time.perf_counter()
+    text = machines.run_here(command)
+    return json.loads(text), time.perf_counter() - start
+
+
+def interval(values: list[float]) -> tuple[float, float]:
+    """Return mean and half-width of the 95 % interval."""
+    return sum(values) / len(values), half_width(values)
+
+
+def overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
+    """Return whether two intervals overlap."""
+    return abs(first[0] - second[0]) <= first[1] + second[1]
+
+
+def compare_reencoding(machines: Machines, repeats: int, block_bytes: int) -> bool:
+    """Print totals of re-encoding and the overhead of each mode; return whether they agree."""
+    rows, intervals = [], []
+    for mode in ("netns", "cluster"):
+        options = ["reencode", "--block-bytes", str(block_bytes)]
+        # An unshaped link, as that between the workers.
+        options += ["--bits-per-second", "1e10"] if mode == "netns" else []
+        _, first_seconds = timed(machines, mode, options)
+        data, seconds = timed(machines, mode, [*options, "--repeats", str(repeats)])
+        totals = [run["total_seconds"] for run in data["runs"]]
+        intervals.append(interval(totals))
+        each = (seconds - first_seconds) / (repeats - 1)
+        span = sum(run["span_seconds"] for run in data["runs"]) / repeats
+        mean, half = intervals[-1]
+        rows.append([mode, f"{mean:.3f} +- {half:.3f}", f"{each:.2f}", f"{each - span:.2f}"])
+    head = [f"{block_bytes} B, {repeats} runs", "total s", "s per run", "beyond the run s"]
+    print(table(head, rows))
+    return overlap(*intervals)
+
+
+def compare_delegates(machines: Machines, blocks: int) -> bool:
+    """Print latencies of six cells of delegates; return whether they agree."""
+    options = ["consensus", "--algorithm", "Falcon-512,Dilithium2", "--nodes", "2,4,8"]
+    options += ["--blocks", str(blocks), "--network", "star", "--delay-seconds", "0"]
+    options += ["--bits-per-second", "1e10"]
+    runs = {mode: timed(machines, mode, options)[0]["runs"] for mode in ("netns", "cluster")}
+    rows, agree = [], True
+    for cells in zip(*runs.values(), strict=True):
+        latencies = [
+            (cell["latency_seconds"], cell["latency_half_width_seconds"]) for cell in cells
+        ]
+        agree &= overlap(*latencies)
+        texts = [f"{1e3 * mean:.1f} +- {1e3 * half:.1f}" for mean, half in latencies]
+        rows.append([cells[0]["algorithm"], cells[0]["nodes"], *texts, overlap(*latencies)])
+    print(table(["scheme", "nodes", "netns ms", "cluster ms", "intervals overlap"], rows))
+    return agree
+
+
+def speed_up(machines: Machines, seeds: int) -> bool:
+    """Print times on one and on four workers; return whether all results are equal."""
+    sweep = [
+        *PQCHAIN, "consensus", "--algorithm", "Dilithium2,Dilithium5,Falcon-512,Falcon-1024",
+        "--exponents", "2..6", "--network", "csma,star,mesh,regions,gossip", "--seeds", "0..9",
+        "--faults", "crashed=1", "--faults", "loss_probability=0.01", "--timeout", "30",
+        "--engine", "simpy",
+    ]  # fmt: skip
+    trials = [sys.executable, "tests/delegates/trials.py", str(seeds)]
+    rows, digests = [], {"sweep": set(), "simulation": set()}
+    for workers in (0, 1, 4):
+        if workers:
+            machines.keep_workers(workers)
+        where = ["ip", "netns", "exec", machines.hub] if workers else []
+        scheduler = ["--scheduler", machines.address] if workers else []
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "sweep.csv"
+            alone = [] if workers else ["--workers", "1"]
+            start = time.perf_counter()
+            machines.run_here([*where, *sweep, *scheduler, *alone, "--output", str(path)])
+            between = time.perf_counter()
+            text = machines.run_here([*where, *trials, *scheduler])
+            end = time.perf_counter()
+            digests["sweep"].add(hashlib.sha256(path.read_bytes()).hexdigest())
+            count = len(pd.read_csv(path))
+        digests["simulation"].add(text)
+        label = f"{workers} workers" if workers else "without Dask"
+        rows.append([label, f"{between - start:.1f}", f"{end - between:.1f}"])
+    print(table(["", f"{count} scenarios, s", f"{seeds} simulated seeds, s"], rows))
+    return all(len(results) == 1 for results in digests.values())
+
+
+def main() -> int:
+    """Run all comparisons; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--block-bytes", type=int, default=64_000_000)
+    parser.add_argument("--blocks", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=1000)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, Machines(10, Path(folder)) as machines:
+        agree = compare_reencoding(machines, arguments.repeats, arguments.block_bytes)
+        agree &= compare_delegates(machines, arguments.blocks)
+        same = speed_up(machines, arguments.seeds)
+    print("\nintervals overlap" if agree else "\nintervals do not overlap")
+    print(
+        "equal results on one worker, four workers and without Dask" if same else "results differ"
+    )
+    return 0 if agree and same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

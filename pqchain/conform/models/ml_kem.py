@@ -1,0 +1,236 @@
+"""Parameter sets, arithmetic and encodings of ML-KEM (FIPS 203).
+
+Written from the standard, independent of the tested C code, with exact integers: polynomials are
+evaluated through a matrix of powers of zeta instead of butterflies. The code is slow and not
+constant-time, because its keys are public test data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha3_256, sha3_512, shake_128, shake_256
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+Q = 3329
+N = 256
+SECRET_BYTES = 32
+"""Length of a shared secret, of a message of K-PKE, and of each seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterSet:
+    """One row of FIPS 203, table 2."""
+
+    name: str
+    k: int
+    eta1: int
+    du: int
+    dv: int
+    eta2: int = 2
+
+    @property
+    def encapsulation_key_bytes(self) -> int:
+        """Length of an encapsulation key: t in 12 bits per coefficient, and rho."""
+        return 384 * self.k + 32
+
+    @property
+    def decapsulation_key_bytes(self) -> int:
+        """Length of a decapsulation key: s, the encapsulation key, its hash, and z."""
+        return 768 * self.k + 96
+
+    @property
+    def u_bytes(self) -> int:
+        """Length of the first part of a ciphertext, c1."""
+        return 32 * self.du * self.k
+
+    @property
+    def ciphertext_bytes(self) -> int:
+        """Length of a ciphertext: c1 and c2."""
+        return 32 * (self.du * self.k + self.dv)
+
+
+PARAMETER_SETS = {
+    parameters.name: parameters
+    for parameters in (
+        ParameterSet("ML-KEM-512", 2, 3, 10, 4),
+        ParameterSet("ML-KEM-768", 3, 2, 10, 4),
+        ParameterSet("ML-KEM-1024", 4, 2, 11, 5),
+    )
+}
+
+
+def _transform() -> tuple[Integers, Integers, Integers]:
+    """Return the matrix of the NTT, its inverse, and zeta^(2 brv(i) + 1) for each pair.
+
+    Rows 2i and 2i + 1 give the two coefficients of f modulo X^2 - zeta^(2 brv(i) + 1), where zeta =
+    17 has order 256 and brv reverses 7 bits (FIPS 203, equation 4.12).
+    """
+    gammas = [pow(17, 2 * int(f"{i:07b}"[::-1], 2) + 1, Q) for i in range(N // 2)]
+    forward = np.zeros((N, N), dtype=np.int64)
+    inverse = np.zeros((N, N), dtype=np.int64)
+    for i, gamma in enumerate(gammas):
+        for j in range(N // 2):
+            forward[2 * i, 2 * j] = forward[2 * i + 1, 2 * j + 1] = pow(gamma, j, Q)
+            value = pow(gamma, -j, Q) * pow(N // 2, -1, Q) % Q
+            inverse[2 * j, 2 * i] = inverse[2 * j + 1, 2 * i + 1] = value
+    return forward, inverse, np.array(gammas, dtype=np.int64)
+
+
+FORWARD, INVERSE, GAMMAS = _transform()
+
+
+def transform(polynomials: Integers) -> Integers:
+    """Return the NTT of polynomials, one per row (rows x 256)."""
+    values: Integers = polynomials % Q @ FORWARD.T % Q
+    return values
+
+
+def inverse(values: Integers) -> Integers:
+    """Return the polynomials with this NTT; coefficients are in [0, q)."""
+    polynomials: Integers = values % Q @ INVERSE.T % Q
+    return polynomials
+
+
+def multiply(a: Integers, b: Integers) -> Integers:
+    """Multiply in the NTT domain, pair by pair (FIPS 203, algorithms 11 and 12)."""
+    a0, a1, b0, b1 = a[..., ::2], a[..., 1::2], b[..., ::2], b[..., 1::2]
+    product = np.empty(np.broadcast_shapes(a.shape, b.shape), dtype=np.int64)
+    product[..., ::2] = (a0 * b0 + a1 * b1 % Q * GAMMAS) % Q
+    product[..., 1::2] = (a0 * b1 + a1 * b0) % Q
+    return product
+
+
+def encode(values: Integers, bits: int) -> bytes:
+    """Encode values with `bits` bits each, the lowest bit first (FIPS 203, algorithm 5)."""
+    digits = (values.reshape(-1, 1) >> np.arange(bits)) & 1
+    return np.packbits(digits.astype(np.uint8), bitorder="little").tobytes()
+
+
+def decode(data: bytes, bits: int) -> Integers:
+    """Decode rows of 256 values with `bits` bits each, without reduction modulo q."""
+    digits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little").reshape(-1, bits)
+    values: Integers = digits @ (np.int64(1) << np.arange(bits, dtype=np.int64))
+    return values.reshape(-1, N)
+
+
+def compress(values: Integers, bits: int) -> Integers:
+    """Return values in [0, q) rounded to `bits` bits (FIPS 203, equation 4.7)."""
+    # q is odd, so that no quotient lies between two integers.
+    rounded: Integers = ((values << bits) + Q // 2) // Q % (1 << bits)
+    return rounded
+
+
+def decompress(values: Integers, bits: int) -> Integers:
+    """Return the value in [0, q) that a compressed value stands for (FIPS 203, equation 4.8)."""
+    expanded: Integers = (values * Q + (1 << (bits - 1))) >> bits
+    return expanded
+
+
+def candidates(rho: bytes, row: int, column: int) -> Integers:
+    """Return the 12-bit candidates for an entry of the matrix A (FIPS 203, algorithm 7)."""
+    # 560 candidates: each of 256 coefficients takes one with a probability of q / 4096.
+    stream = np.frombuffer(shake_128(rho + bytes([column, row])).digest(840), np.uint8)
+    low, middle, high = stream.reshape(-1, 3).astype(np.int64).T
+    return np.stack([low + ((middle & 15) << 8), (middle >> 4) + (high << 4)], axis=1).ravel()
+
+
+@lru_cache(maxsize=256)
+def expand_a(k: int, rho: bytes) -> Integers:
+    """Return the NTT of the matrix A, as k x k x 256."""
+    matrix = np.empty((k, k, N), dtype=np.int64)
+    for row in range(k):
+        for column in range(k):
+            values = candidates(rho, row, column)
+            matrix[row, column] = values[values < Q][:N]
+    return matrix
+
+
+def sample_cbd(seed: bytes, first_nonce: int, count: int, eta: int) -> Integers:
+    """Return `count` polynomials of the centred binomial distribution (FIPS 203, algorithm 8)."""
+    rows = []
+    for nonce in range(first_nonce, first_nonce + count):
+        stream = shake_256(seed + bytes([nonce])).digest(64 * eta)
+        bits = np.unpackbits(np.frombuffer(stream, np.uint8), bitorder="little").astype(np.int64)
+        x, y = bits.reshape(N, 2, eta).sum(axis=2).T
+        rows.append(x - y)
+    return np.array(rows)
+
+
+def hash_h(data: bytes) -> bytes:
+    """Return H of FIPS 203, equation 4.4."""
+    return sha3_256(data).digest()
+
+
+def hash_g(data: bytes) -> tuple[bytes, bytes]:
+    """Return the halves of G of FIPS 203, equation 4.5."""
+    digest = sha3_512(data).digest()
+    return digest[:32], digest[32:]
+
+
+def hash_j(data: bytes) -> bytes:
+    """Return J of FIPS 203, equation 4.4."""
+    return shake_256(data).digest(32)
+
+
+def generate(p: ParameterSet, d: bytes, z: bytes) -> tuple[bytes, bytes]:
+    """Return encapsulation and decapsulation key of the two seeds (FIPS 203, algorithm 16)."""
+    rho, sigma = hash_g(d + bytes([p.k]))
+    s = transform(sample_cbd(sigma, 0, p.k, p.eta1))
+    e = transform(sample_cbd(sigma, p.k, p.k, p.eta1))
+    t = (multiply(expand_a(p.k, rho), s[None]).sum(axis=1) + e) % Q
+    key = encode(t, 12) + rho
+    return key, encode(s, 12) + key + hash_h(key) + z
+
+
+def noise(p: ParameterSet, r: bytes) -> tuple[Integers, Integers, Integers]:
+    """Return y, e1 and e2 of an encryption, drawn from r (FIPS 203, algorithm 14)."""
+    y, e1 = sample_cbd(r, 0, p.k, p.eta1), sample_cbd(r, p.k, p.k, p.eta2)
+    return y, e1, sample_cbd(r, 2 * p.k, 1, p.eta2)[0]
+
+
+@lru_cache(maxsize=1024)
+def encrypt_parts(
+    p: ParameterSet, key: bytes, message: bytes, r: bytes
+) -> tuple[Integers, Integers]:
+    """Return u (k x 256) and v (256) of an encryption, before compression."""
+    return encrypt_with(p, expand_a(p.k, key[384 * p.k :]), key, message, r)
+
+
+def encrypt_with(
+    p: ParameterSet, a: Integers, key: bytes, message: bytes, r: bytes
+) -> tuple[Integers, Integers]:
+    """Return u and v of an encryption with this matrix A (NTT, k x k x 256)."""
+    t = decode(key[: 384 * p.k], 12) % Q
+    y, e1, e2 = noise(p, r)
+    y_values = transform(y)
+    u = (inverse(multiply(a.transpose(1, 0, 2), y_values[None]).sum(axis=1)) + e1) % Q
+    bits = decompress(decode(message, 1)[0], 1)
+    v = (inverse(multiply(t, y_values).sum(axis=0)) + e2 + bits) % Q
+    return u, v
+
+
+def encrypt(p: ParameterSet, key: bytes, message: bytes, r: bytes) -> bytes:
+    """Return the ciphertext of a 32-byte message (FIPS 203, algorithm 14)."""
+    u, v = encrypt_parts(p, key, message, r)
+    return encode(compress(u, p.du), p.du) + encode(compress(v, p.dv), p.dv)
+
+
+def encapsulate(p: ParameterSet, key: bytes, message: bytes) -> tuple[bytes, bytes]:
+    """Return ciphertext and shared secret for 32 random bytes (FIPS 203, algorithm 17)."""
+    secret, r = hash_g(message + hash_h(key))
+    return encrypt(p, key, message, r), secret
+
+
+@lru_cache(maxsize=1024)
+def decoded(p: ParameterSet, s: bytes, ciphertext: bytes) -> Integers:
+    """Return w = v' - s u', the coefficients of the encrypted bits (FIPS 203, algorithm 15)."""
+    u = decompress(decode(ciphertext[: p.u_bytes], p.du), p.du)
+    v = decompress(decode(ciphertext[p.u_bytes :], p.dv), p.dv)[0]
+    product = multiply(decode(s, 12) % Q, transform(u)).sum(axis=0)
+    w: Integers = (v - inverse(product)) % Q
+    return w

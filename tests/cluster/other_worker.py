@@ -1,0 +1,45 @@
+"""Changes to a Dask worker, which imports this module first: what $PQCHAIN_TEST_WORKER says."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from importlib.abc import MetaPathFinder
+from pathlib import Path
+from typing import Any
+
+KIND = os.environ.get("PQCHAIN_TEST_WORKER", "")
+
+
+class _Missing(MetaPathFinder):
+    """Import nothing of one package, as if it were not installed."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def find_spec(self, fullname: str, *_: Any) -> None:
+        if fullname.partition(".")[0] == self._name:
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+
+
+if KIND.startswith("without:"):
+    sys.meta_path.insert(0, _Missing(KIND.partition(":")[2]))
+elif KIND == "version":
+    from pqchain.wire.drivers import cluster_worker
+
+    cluster_worker.VERSION = "0.0.9"
+elif KIND == "libraries":
+    from pqchain import installation, machine
+    from pqchain.wire.transports import native_library, registry
+
+    nowhere = (Path("/nonexistent"),)
+    for module in (installation, machine, native_library, registry):
+        module.folders = lambda: nowhere  # type: ignore[attr-defined]
+elif KIND == "clock":
+    # The whole worker's clock would break Dask's own timers.
+    from types import SimpleNamespace
+
+    from pqchain.wire.drivers import cluster_worker
+
+    cluster_worker.time = SimpleNamespace(time=lambda: time.time() + 300)  # type: ignore[assignment]
