@@ -97,10 +97,10 @@ def show_prices(arguments: argparse.Namespace) -> int:
 
 def show_comparison(arguments: argparse.Namespace) -> int:
     """Compare the consensus model with runs of an engine."""
-    from pqchain.engines import compare, tables
+    from pqchain.engines import comparison, tables
 
-    runs = compare.stored() if arguments.file is None else compare.load(arguments.file)
-    frame = compare.compare(runs)
+    runs = comparison.stored() if arguments.file is None else comparison.load(arguments.file)
+    frame = comparison.compare(runs)
     console.save(frame, arguments.output, provenance=runs.attrs["provenance"])
     data = {"provenance": runs.attrs["provenance"], "comparison": console.records(frame)}
     outside = int((~frame["within"]).sum())

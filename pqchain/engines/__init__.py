@@ -12,7 +12,7 @@ from pqchain.installation import lazy_exports
 
 if TYPE_CHECKING:
     from pqchain.engines import evm, prices
-    from pqchain.engines.compare import COMPARED, compare
+    from pqchain.engines.comparison import COMPARED, compare
     from pqchain.engines.frames import HEIGHTS, summarize
     from pqchain.engines.registry import build, engines
     from pqchain.engines.runner import run
@@ -35,7 +35,7 @@ __getattr__, __dir__ = lazy_exports(
     __name__,
     {
         **dict.fromkeys(("evm", "prices"), ""),
-        "compare": "COMPARED compare",
+        "comparison": "COMPARED compare",
         "frames": "HEIGHTS summarize",
         "registry": "build engines",
         "runner": "run",

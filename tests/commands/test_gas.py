@@ -15,6 +15,7 @@ from pqchain.conform import registry
 def nothing_built(monkeypatch, tmp_path):
     """Make every adapter unavailable that needs a build."""
     monkeypatch.setattr(registry, "build_folder", lambda folder: tmp_path / folder)
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
 
 
 @pytest.mark.native

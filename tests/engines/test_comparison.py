@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pqchain import results
-from pqchain.engines import compare, frames, tables
+from pqchain.engines import comparison, frames, tables
 from pqchain.errors import DataError
 
 PRICES = {"Ed25519": (11e-6, 26e-6), "ML-DSA-65": (97e-6, 38e-6)}
@@ -31,7 +31,7 @@ def runs(**latencies):
 
 def test_the_model_agrees_with_runs_of_the_engine(tmp_path):
     # Latencies that simplex 2026.10.0 gave for this setup.
-    frame = compare.compare(runs(**{"Ed25519": 0.155686, "ML-DSA-65": 0.179155}))
+    frame = comparison.compare(runs(**{"Ed25519": 0.155686, "ML-DSA-65": 0.179155}))
     assert frame["quantity"].tolist() == ["latency_seconds", "latency_seconds", "ratio"]
     assert frame["error_percent"].abs().max() < 0.3
     assert frame["within"].all()
@@ -41,7 +41,7 @@ def test_the_model_agrees_with_runs_of_the_engine(tmp_path):
 
 
 def test_a_row_outside_the_goal_has_a_cause():
-    frame = compare.compare(runs(**{"Ed25519": 0.155686, "ML-DSA-65": 0.5}))
+    frame = comparison.compare(runs(**{"Ed25519": 0.155686, "ML-DSA-65": 0.5}))
     assert frame["within"].tolist() == [True, False, False]
     assert frame["cause"].tolist()[1:] == ["not known"] * 2
     assert frame["error_percent"].iloc[1] == pytest.approx(-64, abs=1)
@@ -50,17 +50,17 @@ def test_a_row_outside_the_goal_has_a_cause():
 def test_what_cannot_be_compared_is_rejected(tmp_path):
     failed = runs(Ed25519=0.1).assign(status="failed")
     with pytest.raises(DataError, match="no run to compare"):
-        compare.compare(failed)
+        comparison.compare(failed)
     path = tmp_path / "heights.csv"
     results.save(frames.HEIGHTS.frame(), path, provenance={"machine_id": "x"})
     with pytest.raises(DataError, match="engine_runs"):
-        compare.load(path)
+        comparison.load(path)
     with pytest.raises(DataError, match="are stored"):
-        compare.stored("revm")
+        comparison.stored("revm")
 
 
 def test_no_stored_run_is_far_from_the_model():
-    frame = compare.compare(compare.stored())
+    frame = comparison.compare(comparison.stored())
     assert len(frame[frame["quantity"] == "latency_seconds"]) >= 60
     assert frame["error_percent"].abs().max() < 10
     # Every row outside the goal states why.

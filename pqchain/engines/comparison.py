@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -94,12 +95,12 @@ def compare(runs: pd.DataFrame) -> pd.DataFrame:
     return COMPARED.frame(sorted(rows, key=lambda row: row["run"]))
 
 
-def _setup(run: dict[str, Any]) -> tuple[object, ...]:
+def _setup(run: Mapping[Any, Any]) -> tuple[object, ...]:
     names = ("nodes", "block_bytes", "transactions", "link_latency_seconds", "rate_bits_per_second")
     return tuple(run[name] for name in (*names, "seed"))
 
 
-def _row(run: dict[str, Any], quantity: str, engine: float, modelled: float) -> dict[str, Any]:
+def _row(run: Mapping[Any, Any], quantity: str, engine: float, modelled: float) -> dict[str, Any]:
     error, goal = 100 * (modelled / engine - 1), GOALS[quantity]
     within = not math.isnan(error) and abs(error) <= goal
     return {name: run[name] for name in COMPARED.columns if name in run} | {
@@ -113,7 +114,7 @@ def _row(run: dict[str, Any], quantity: str, engine: float, modelled: float) -> 
     }
 
 
-def _cause(run: dict[str, Any]) -> str:
+def _cause(run: Mapping[Any, Any]) -> str:
     """Return the term that the model lacks in a setup outside the goal."""
     seconds = (
         8 * run["block_bytes"] * (run["nodes"] - 1) / (run["rate_bits_per_second"] or math.inf)
@@ -123,7 +124,7 @@ def _cause(run: dict[str, Any]) -> str:
     return "not known"
 
 
-def scenario(run: dict[str, Any]) -> Scenario:
+def scenario(run: Mapping[Any, Any]) -> Scenario:
     """Return the model's scenario of a run of simplex; `run` is a row of RUNS.
 
     Two phases of votes, certificates broadcast, the next proposal at the first quorum, proposals
