@@ -59,9 +59,7 @@ def test_what_cannot_be_compared_is_rejected(tmp_path):
         comparison.stored("revm")
 
 
-def test_no_stored_run_is_far_from_the_model():
+def test_every_stored_run_is_within_the_goal_of_the_model():
     frame = comparison.compare(comparison.stored())
     assert len(frame[frame["quantity"] == "latency_seconds"]) >= 60
-    assert frame["error_percent"].abs().max() < 10
-    # Every row outside the goal states why.
-    assert (frame.loc[~frame["within"], "cause"] != "").all()
+    assert frame["within"].all()
