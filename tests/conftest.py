@@ -20,6 +20,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "jupyter: runs notebooks in JupyterLab (make test-jupyter)")
     config.addinivalue_line("markers", "long: seconds each on one core (make test-long)")
     config.addinivalue_line("markers", "cluster: workers in network namespaces (make test-cluster)")
+    config.addinivalue_line("markers", "acvp: all ACVP vectors of SLH-DSA (make test-acvp)")
     config.addinivalue_line("markers", "wheel: looks into dist/ (make test-wheel)")
 
 

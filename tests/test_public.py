@@ -136,3 +136,8 @@ def test_version_is_consistent() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.findall(r'^version = "(.*)"$', project, re.MULTILINE) == [pq.__version__]
     assert re.findall(r'^version: "?([^"\n]*)"?$', citation, re.MULTILINE) == [pq.__version__]
+
+
+def test_misspelt_name_gets_a_suggestion() -> None:
+    with pytest.raises(AttributeError, match="did you mean measure"):
+        pq.measures  # noqa: B018

@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.witness:
         return _run_witness(arguments, names)
     # Imported after the names are checked, so that a wrong name is rejected quickly.
-    from pqchain.bench import gas, gas_units
+    from pqchain.bench import gas, gas_units, variation
     from pqchain.conform import timing
 
     frame = gas.measure_gas(
@@ -38,15 +38,19 @@ def run(arguments: argparse.Namespace) -> int:
     console.save(frame, arguments.output)
     in_revm, revm_note = _measure_in_revm(frame)
     check = gas.check_anchor(frame)
+    warnings = variation.warnings(frame)
     data = {
         "provenance": frame.attrs["provenance"],
+        "warnings": warnings,
         "gas": console.records(frame),
         "revm": [] if in_revm is None else console.records(in_revm),
         "units": [asdict(unit) for unit in gas_units.UNITS.values()],
         "statements": gas_units.STATEMENTS,
         "anchor": check,
     }
-    tables = [_prices(frame, in_revm, revm_note), _parts(frame), _statements(frame)]
+    first = ["\n".join(warnings)] if warnings else []
+    tables: list[str | Table] = [*first, _prices(frame, in_revm, revm_note)]
+    tables += [_parts(frame), _statements(frame)]
     ok = console.all_ran(frame)
     return console.show(arguments, data, *tables, remarks=[check], ok=ok)
 

@@ -121,10 +121,13 @@ def select(names: Iterable[str] | None) -> list[VerifierSpec]:
     return [folded[name.casefold()] for name in names]
 
 
-def from_command(command: Iterable[str]) -> VerifierSpec:
-    """Return a verifier that runs the user's command line."""
+def from_command(command: Iterable[str], name: str = "") -> VerifierSpec:
+    """Return a verifier that runs the user's command line, by default named after its program."""
     parts = tuple(command)
-    return VerifierSpec(name=Path(parts[0]).name, folder="", command=parts, language="given")
+    # The script of an interpreter, and not the interpreter: `python mine.py` is named mine.
+    scripts = [part for part in parts[1:] if Path(part).suffix and Path(part).is_file()]
+    name = name or (Path(scripts[0]).stem if scripts else Path(parts[0]).name)
+    return VerifierSpec(name=name, folder="", command=parts, language="given")
 
 
 def folders() -> list[str]:
