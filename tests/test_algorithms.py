@@ -195,7 +195,7 @@ def test_status_of_broken_families() -> None:
     assert bad["Rainbow"] == "broken"
     assert bad["Hawk"] == "withdrawn"
     assert {name for name, status in bad.items() if status == "standardised"} == {
-        "ML-DSA", "ML-KEM", "XMSS", "LMS", "secp256k1", "P-256", "Ed25519",
+        "ML-DSA", "ML-KEM", "SLH-DSA", "XMSS", "LMS", "secp256k1", "P-256", "Ed25519",
     }  # fmt: skip
 
 
@@ -204,10 +204,10 @@ def test_avx2_verifier_correction_is_noted_for_both_families() -> None:
     assert corrected == {"Dilithium", "ML-DSA"}
 
 
-def test_only_ml_dsa_takes_a_context() -> None:
+def test_nist_signature_standards_take_a_context() -> None:
     assert {name: f.context_bytes for name, f in FAMILIES.items() if f.context_bytes} == {
-        "ML-DSA": 255
-    }
+        "ML-DSA": 255, "SLH-DSA": 255,
+    }  # fmt: skip
 
 
 def test_every_implementation_is_used_and_described() -> None:
@@ -342,3 +342,11 @@ def test_unknown_implementation_suggests_the_nearest() -> None:
 def test_registry_rows_are_immutable() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         algorithms.get("Falcon-512").nist_level = 5  # type: ignore[misc]
+
+
+def test_unpublished_standard_names_its_submission() -> None:
+    with pytest.raises(UnknownAlgorithm, match="is not published; its submission is Falcon"):
+        algorithms.get("FN-DSA-512")
+    with pytest.raises(UnknownAlgorithm) as caught:
+        algorithms.get("Falcon-511")
+    assert "FIPS 206" not in str(caught.value)

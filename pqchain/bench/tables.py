@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms, figures
+from pqchain.bench import variation
 from pqchain.bench.comparing import FLOOR, RESOLUTION
 from pqchain.costs import algorithms_of
 from pqchain.figures import BYTES, COUNT, RATIO, SECONDS, Kind, Unit
@@ -136,10 +137,70 @@ def block_table(frame: pd.DataFrame, *, part: str = "") -> Table:
 
 def operation_table(measurements: pd.DataFrame) -> Table:
     """Return a table that shows every row of a measurement frame."""
-    times = ("median_seconds", "mad_seconds", "min_seconds", "p95_seconds")
-    columns: list[Column | str] = ["algorithm", _IMPLEMENTATION, "operation", *times, "samples"]
-    remarks = list(map(_remark, measurements.to_dict("records")))
-    return Table.of(measurements.assign(remark=remarks), columns, remark="remark")
+    spread = Column("spread", numeric=True, show=str)
+    columns: list[Column | str] = [
+        "algorithm", _IMPLEMENTATION, "operation", "median_seconds", spread, "min_seconds",
+        "p95_seconds", "samples",
+    ]  # fmt: skip
+    records = measurements.to_dict("records")
+    shown = measurements.assign(
+        remark=list(map(_remark, records)), spread=list(map(_deviation, records))
+    )
+    notes = [_UNSTEADY] if any("!" in text for text in shown["spread"]) else []
+    return Table.of(shown, columns, remark="remark", notes=notes)
+
+
+_UNSTEADY = (
+    "spread: median absolute deviation over the median; !: above "
+    f"{100 * variation.MAX_DEVIATION:g} %, or the 95th percentile above "
+    f"{variation.MAX_P95_OVER_MEDIAN:g} medians. Signing by rejection sampling varies by itself."
+)
+
+
+def _deviation(row: Record) -> str:
+    deviation = variation.deviation(row)
+    if math.isnan(deviation):
+        return figures.MISSING
+    text = figures.percent(100 * deviation, sign=False)
+    return f"!{figures.NARROW_SPACE}{text}" if variation.is_unsteady(row) else text
+
+
+def proof_table(proofs: pd.DataFrame) -> Table:
+    """Return a table of a frame of `measure_proofs`."""
+    columns = [
+        "signatures", "children", "prove_seconds", "prove_cpu_seconds", "proof_bytes",
+        "claims_bytes", "verify_seconds", "setup_seconds", "peak_bytes",
+    ]  # fmt: skip
+    first = proofs.to_dict("records")[0]
+    if first["status"] == "unsupported":
+        return Table.of(proofs, ["algorithm", "status", "reason"])
+    note = (
+        f"{first['algorithm']} by py-lean-pq {first['version']}, {first['cores']} processors. One "
+        f"signature: {BYTES.text(first['signature_bytes'], exact=True)}, signed in "
+        f"{SECONDS.text(first['sign_seconds'])}, verified in "
+        f"{SECONDS.text(first['verify_signature_seconds'])}. A row with children merges that many "
+        "proofs; the time is that of merging."
+    )
+    return Table.of(proofs, columns, remark="reason", notes=(note,))
+
+
+def witness_table(witness: pd.DataFrame) -> Table:
+    """Return a table of a frame of `measure_witness`."""
+    ratio = Column("per byte", "relative to Schnorr", numeric=True, key="byte_ratio")
+    columns: list[Column | str] = [
+        "algorithm", _IMPLEMENTATION, Column("instructions", key="cpu_flags"), "witness_bytes",
+        "verify_seconds", "byte_seconds", ratio, Column("95 %"), "block_seconds",
+    ]  # fmt: skip
+    intervals = [
+        f"{figures.significant(low)} to {figures.significant(high)}" if low == low else ""
+        for low, high in witness[["low_ratio", "high_ratio"]].itertuples(index=False)
+    ]
+    note = (
+        "Slowest of several signatures, by Python. Witness: a Pay-to-Merkle-Root input (BIP-360, "
+        "draft) with a leaf at depth 1. block seconds: a block of 4,000,000 bytes of such "
+        "witnesses on one processor."
+    )
+    return Table.of(witness.assign(**{"95 %": intervals}), columns, remark="reason", notes=(note,))
 
 
 def quartile_table(quartiles: pd.DataFrame) -> Table:
@@ -182,7 +243,13 @@ def compared_table(compared: pd.DataFrame) -> Table:
     pairs = zip(compared["verdict"], compared["reason"], strict=True)
     verdicts = [": ".join(filter(None, pair)) for pair in pairs]
     rows = compared.assign(verdict=verdicts, **{"95 %": intervals})
-    return Table.of(rows, columns, notes=_compared_notes(compared))
+    # Rows of one side only would bury the others; failed ones say why they have no ratio.
+    one_sided = (compared["base_runs"].fillna(0) == 0) | (compared["runs"].fillna(0) == 0)
+    notes = _compared_notes(compared)
+    if one_sided.any() and not one_sided.all():
+        rows = rows[~one_sided]
+        notes.append(f"{one_sided.sum()} rows are of one side only and left out; --json has them.")
+    return Table.of(rows, columns, notes=notes)
 
 
 def _compared_notes(compared: pd.DataFrame) -> list[str]:

@@ -9,10 +9,12 @@ from pqchain.errors import UsageError
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure operations and show the results."""
+    """Measure operations, or proofs, and show the results."""
+    if arguments.proofs:
+        return _run_proofs(arguments)
     names = console.algorithm_names(arguments) or None
     # Imported after the names are checked, so that a wrong name is rejected quickly.
-    from pqchain.bench import operations, presets, runs, tables
+    from pqchain.bench import operations, presets, runs, tables, variation
 
     output = samples_output = arguments.output
     if arguments.samples:
@@ -22,6 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
             )
         # Output files are checked before the measurement, which may take minutes.
         samples_output = options.table_path(output.with_name(f"{output.stem}-samples.csv"))
+    if output is not None and runs.is_history(output):
+        raise UsageError(f"{output} is a history; use --append, or name a new file")
     measurements = operations.measure(
         names,
         arguments.operation,
@@ -41,7 +45,21 @@ def run(arguments: argparse.Namespace) -> int:
         console.print_stderr(f"Added to: {arguments.append}")
     if arguments.cycles and samples is not None:
         quartiles = operations.quartiles(samples)
-        data = {"provenance": provenance, "quartiles": console.records(quartiles)}
-        return console.show(arguments, data, tables.quartile_table(quartiles))
+        warnings = variation.warnings(measurements)
+        data = {"provenance": provenance, "warnings": warnings}
+        data["quartiles"] = console.records(quartiles)
+        first = ["\n".join(warnings)] if warnings else []
+        return console.show(arguments, data, *first, tables.quartile_table(quartiles))
     table = tables.operation_table(measurements)
     return console.show_measurements(arguments, "measurements", measurements, table)
+
+
+def _run_proofs(arguments: argparse.Namespace) -> int:
+    from pqchain.bench import proofs, tables
+
+    others = ("algorithm", "operation", "implementation", "scheme", "append", "cycles", "samples")
+    if named := [f"--{name}" for name in others if getattr(arguments, name)]:
+        raise UsageError(f"--proofs cannot be combined with {', '.join(named)}; leave those out")
+    frame = proofs.measure_proofs(proofs.parse_sizes(arguments.proofs))
+    console.save(frame, arguments.output)
+    return console.show_measurements(arguments, "proofs", frame, tables.proof_table(frame))

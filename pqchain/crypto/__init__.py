@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
-from pqchain.crypto import bls, classical, recovery
+from pqchain.crypto import bls, classical, recovery, slhdsa
 from pqchain.crypto.builds import Obstacle, obstacle, unavailable_reason
 from pqchain.crypto.interface import AggregateSigner, CheckedKeys, Kem, RecoverableSigner, Signer
 from pqchain.crypto.isolated import IsolatedKem, IsolatedSigner
@@ -22,7 +22,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-_SIGNERS = bls.SIGNERS | classical.SIGNERS | recovery.SIGNERS
+_SIGNERS = bls.SIGNERS | classical.SIGNERS | recovery.SIGNERS | slhdsa.SIGNERS
 """Classes for schemes with special requirements, by (algorithm, implementation)."""
 
 

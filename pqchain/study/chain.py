@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from pqchain.chain import encoding, p2mr
-from pqchain.consensus import Layout, Scenario
+from pqchain.consensus import Layout, Network, Scenario
 from pqchain.consensus import run as run_consensus
 from pqchain.consensus.lengths import mean
 from pqchain.costs import Costs, CostTable
@@ -85,6 +85,8 @@ class Use:
     gas: float
     most_bytes: float
     """Bytes with the longest possible signature."""
+    sigops: float = 1.0
+    """Signature checks, counted in verifications of the baseline's signature, at least one each."""
 
 
 def key_mode(plan: Plan, algorithm: str) -> str:
@@ -144,7 +146,14 @@ def use(
         weight=plan.witness_discount * rest + witness,
         gas=gas(plan, row, witness, baseline),
         most_bytes=rest + most,
+        sigops=plan.signatures * max(1.0, _verification_ratio(plan, row, baseline)),
     )
+
+
+def _verification_ratio(plan: Plan, row: Costs, baseline: Costs | None) -> float:
+    if baseline is None or not plan.block_sigops:
+        return 1.0
+    return row.verify_seconds / baseline.verify_seconds
 
 
 def gas(plan: Plan, row: Costs, witness_bytes: float, baseline: Costs | None) -> float:
@@ -185,6 +194,8 @@ def per_block(
         left = plan.block_weight - plan.witness_discount * taken
         fits = left >= transaction.weight
         allowed["weight"] = _fitting(plan, left, transaction.weight, bundle) if fits else 0.0
+    if plan.block_sigops:
+        allowed["sigops"] = math.floor(plan.block_sigops / transaction.sigops)
     if plan.block_gas:
         # Ethereum would verify a proof once per block, so that its gas is paid once.
         left = plan.block_gas - plan.votes_per_block * plan.voting_gas
@@ -307,4 +318,24 @@ def final_seconds(scenario: Scenario, signatures: float) -> float:
 @lru_cache(maxsize=4096)
 def _run(scenario: Scenario) -> float:
     """Return the consensus latency; cached, because a sensitivity repeats most scenarios."""
-    return run_consensus(scenario).latency_seconds
+    if scenario.certificates != "next-block" and not scenario.pipelined:
+        return run_consensus(scenario).latency_seconds
+    # The first block has no parent with a certificate, and the last one no successor beside it.
+    heights = run_consensus(scenario.with_(blocks=4)).heights[1:3]
+    return math.fsum(height.latency_seconds for height in heights) / len(heights)
+
+
+def waiting_network(plan: Plan) -> Network:
+    """Return the plan's network with the mean wait at each hop as latency."""
+    if not plan.hop_wait_seconds:
+        return plan.network
+    return replace(
+        plan.network, latency_seconds=plan.network.latency_seconds + plan.hop_wait_seconds
+    )
+
+
+def extra_seconds(plan: Plan) -> float:
+    """Return the time of the hops of a round that precede the block."""
+    if not plan.extra_hops:
+        return 0.0
+    return plan.extra_hops * waiting_network(plan).latency_seconds

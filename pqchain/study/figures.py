@@ -17,7 +17,7 @@ from pqchain.study import chain, queueing
 from pqchain.study.checking import BLS
 from pqchain.study.inputs import Plan
 from pqchain.study.model import MIX, QUANTITIES, Evidence, Model, blocks, figure, models
-from pqchain.study.provers import PROVERS
+from pqchain.study.provers import CITED, PROVERS
 
 __all__ = [
     "MIX", "QUANTITIES", "Model", "blocks", "evaluate", "framed", "framed_models", "models",
@@ -39,6 +39,12 @@ OUTPUTS = (
 YEAR_SECONDS = 365.25 * 86_400
 DAY_SECONDS = 86_400
 
+
+_CONSENSUS = (
+    "nodes delegates law rate_bits_per_second link_latency_seconds peers world region_table "
+    "vote_phases verification_threads certificates pipelined extra_hops hop_wait_seconds"
+)
+"""Inputs of the consensus scenario, besides its block and its costs."""
 
 # Figures of keys, transactions and votes exist even if no transaction fits in a block, and a mix of
 # schemes has their mean.
@@ -144,6 +150,7 @@ def vote_verify_seconds(model: Model) -> float | Evidence:
 
 @_basic(
     "transaction_weight transaction_gas block_bytes block_seconds packet_bytes most_transactions "
+    "block_sigops "
     "vote_bytes_per_block votes_in_block voting_gas upload_copies rate_bits_per_second"
 )
 def transactions_per_block(model: Model) -> float | Evidence:
@@ -164,9 +171,7 @@ def block_verify_seconds(model: Model) -> float:
 
 
 @figure(
-    "transactions_per_block sign_seconds verify_seconds vote_verify_seconds nodes delegates law "
-    "rate_bits_per_second link_latency_seconds peers world region_table vote_phases "
-    "verification_threads",
+    "transactions_per_block sign_seconds verify_seconds vote_verify_seconds " + _CONSENSUS,
     averaged=True,
 )
 def final_seconds(model: Model) -> Evidence:
@@ -178,8 +183,7 @@ def final_seconds(model: Model) -> Evidence:
 @figure(
     "public_key_bytes signature_bytes sign_seconds verify_seconds data_bytes key_mode "
     "envelope_bytes framing_bytes signatures witness_rule merkle_depth transaction_aggregation "
-    "block_bytes vote_verify_seconds nodes delegates law rate_bits_per_second "
-    "link_latency_seconds peers world region_table vote_phases verification_threads",
+    "block_bytes vote_verify_seconds " + _CONSENSUS,
     averaged=True,
 )
 def single_final_seconds(model: Model) -> float:
@@ -352,8 +356,10 @@ def migration_seconds(model: Model) -> float:
 
 
 def _prover(model: Model) -> str:
-    how = model.plan.vote_aggregation
-    return f"data/provers/{how}.toml" if how in PROVERS else ""
+    prover = PROVERS.get(model.plan.vote_aggregation)
+    if prover is None:
+        return ""
+    return f"data/provers/{prover.name}.toml" if prover.evidence == CITED else prover.evidence
 
 
 def _cycle(model: Model) -> float:

@@ -1,10 +1,13 @@
-"""Published rates, proof sizes and verification times of provers that aggregate signatures.
+"""Rates, proof sizes and verification times of provers that aggregate signatures.
 
-pqchain measured none of these values; the source of every figure that depends on them says so.
+Those in data/provers are published and not measured here, which the source of every figure that
+depends on them says. `pqchain bench --proofs` measured those of data/measurements.
 """
 
 from __future__ import annotations
 
+import csv
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -19,10 +22,13 @@ from pqchain.errors import DataError, UsageError
 CITED = "cited, not measured here"
 """Remark of every figure that depends on a published prover."""
 
+MEASURED = "measured by `pqchain bench --proofs`"
+"""Remark of every figure that depends on a measured prover."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prover:
-    """Published performance of one prover on one machine."""
+    """Performance of one prover on one machine."""
 
     name: str
     title: str
@@ -45,6 +51,8 @@ class Prover:
     date: str
     source: str
     note: str
+    evidence: str = CITED
+    """Whether the values are published or measured: `CITED` or `MEASURED`."""
 
     def rate_per_second(self, cores: float) -> float:
         """Return the signatures aggregated per second, interpolated between published cores.
@@ -102,7 +110,7 @@ def read(path: Path) -> Prover:
     return Prover(**facts)
 
 
-_FIELDS = {declared.name for declared in fields(Prover)}
+_FIELDS = {declared.name for declared in fields(Prover)} - {"evidence"}
 _PAIRS = ("rates", "proofs", "verifications")
 _MEASURED = ("merge_seconds", "signature_bytes", "memory_bytes")
 
@@ -114,6 +122,49 @@ def _pair(first: float, second: float) -> tuple[float, float]:
     return pair
 
 
-PROVERS: Mapping[str, Prover] = {
-    path.stem: read(path) for path in sorted(installation.data("provers").glob("*.toml"))
-}
+def read_measured(path: Path) -> Prover:
+    """Return the prover of a file that `pqchain bench --proofs SIZES --output FILE.csv` wrote.
+
+    The rate is that of the largest proof of signatures, the time of merging that of most of them.
+    Raises DataError.
+    """
+    # Without pandas: a plan is read before anything is computed.
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["status"] == "ok"]
+    provenance = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["provenance"]
+    try:
+        ordered = sorted(rows, key=lambda row: int(row["signatures"]))
+        proven = [row for row in ordered if row["children"] == "0"]
+        merged = [row for row in ordered if row["children"] != "0"]
+        largest = proven[-1]
+        count, seconds = int(largest["signatures"]), float(largest["prove_seconds"])
+        return Prover(
+            name="py-lean-pq",
+            title=f"py-lean-pq {largest['version']}: leanXMSS signatures into one proof",
+            algorithm=largest["algorithm"],
+            rates=((float(largest["cores"]), count / seconds),),
+            proofs=tuple((float(row["signatures"]), float(row["proof_bytes"])) for row in proven),
+            merge_seconds=float(merged[-1]["prove_seconds"]) if merged else None,
+            verifications=((float(count), float(largest["verify_seconds"])),),
+            signature_bytes=float(largest["signature_bytes"]),
+            memory_bytes=max(float(row["peak_bytes"]) for row in ordered),
+            machine=f"{provenance['cpu_model']}, {largest['cores']} processors",
+            commit=f"py-lean-pq {largest['version']}",
+            date=provenance["date"][:10],
+            source="pqchain bench --proofs",
+            note=f"load average {provenance['load_average']:.1f}",
+            evidence=MEASURED,
+        )
+    except (IndexError, KeyError, ValueError) as error:
+        raise DataError(f"{path} must have a proof of signatures: {error!r}") from error
+
+
+def _provers() -> dict[str, Prover]:
+    published = sorted(installation.data("provers").glob("*.toml"))
+    measured = sorted((installation.data("papers").parent / "measurements").glob("*/proofs.csv"))
+    return {path.stem: read(path) for path in published} | {
+        prover.name: prover for prover in map(read_measured, measured)
+    }
+
+
+PROVERS: Mapping[str, Prover] = _provers()

@@ -45,7 +45,15 @@ VARIED = (
     *("transactions_per_second", "block_bytes", "block_seconds", "data_bytes", "nodes"),
     *("delegates", "verification_threads", "rate_bits_per_second", "link_latency_seconds"),
     *("retained_days", "repair_bits_per_second", "data_chunks"),
-    *("block_weight", "block_gas", "intrinsic_gas", "execution_gas", "calldata_gas", "floor_gas"),
+    *(
+        "block_weight",
+        "block_sigops",
+        "block_gas",
+        "intrinsic_gas",
+        "execution_gas",
+        "calldata_gas",
+        "floor_gas",
+    ),
     *("envelope_bytes", "packet_bytes"),
     *("verify_seconds", "sign_seconds", "public_key_bytes"),
 )

@@ -33,6 +33,7 @@ SLIDERS = 3
 # The input that sets each limit.
 _INPUT_OF = {
     "bytes": "block_bytes", "weight": "block_weight", "gas": "block_gas", "packet": "packet_bytes",
+    "sigops": "block_sigops",
     "spread": "rate_bits_per_second", "count": "most_transactions",
 }  # fmt: skip
 

@@ -11,8 +11,9 @@ from pqchain.render.table import Column, Shown, Table
 from pqchain.study import aggregation, chain, validation, wording
 from pqchain.study.checking import NETWORK, REQUIRED
 from pqchain.study.figures import QUANTITIES
+from pqchain.study.input_rows import input_rows
 from pqchain.study.inputs import BY_SCHEME, INPUTS, Plan
-from pqchain.study.provers import CITED, PROVERS
+from pqchain.study.provers import PROVERS
 from pqchain.study.sampling import Findings
 
 
@@ -113,7 +114,8 @@ def _proof_price(findings: Findings) -> list[str]:
     return [
         f"Verification of the proof of a full block: "
         f"{known if seconds == seconds else 'not published, counted as 0'}. "
-        f"At {figures.SECONDS.text(block_seconds)} it would use all gas of the block ({CITED})."
+        f"At {figures.SECONDS.text(block_seconds)} it would use all gas of the block "
+        f"({bundle.prover.evidence})."
     ]
 
 
@@ -141,6 +143,7 @@ def parts(findings: Findings, complete: bool = False) -> list[str | Table]:
         f"times: {findings.costs.source}; {spread(findings)}\n"
     )
     said = [head, *warnings(findings), *conclusions(findings), fit(findings.calibration)]
+    said.append(validation.engines(findings.plan))
     first: list[str | Table] = ["\n".join(filter(None, said)), main_table(findings)]
     if not complete:
         return first
@@ -318,14 +321,14 @@ def trees_table(plan: Plan) -> Table | None:
         rows=rows,
         caption=f"Trees of aggregators for {plan.votes_per_block:g} votes in "
         f"{plan.vote_aggregates:g} groups with links of {links}, proven by {prover.title} "
-        f"({prover.source}, {prover.machine}): {CITED}.",
+        f"({prover.source}, {prover.machine}): {prover.evidence}.",
         source=[Kind.MODELLED, Kind.CITED],
     )  # fmt: skip
 
 
 def inputs_table(plan: Plan) -> Table:
     """Return a table of the inputs of a study and their sources."""
-    rows = [[about, value, unit, source] for _, value, unit, about, source in plan.input_rows()]
+    rows = [[about, value, unit, source] for _, value, unit, about, source in input_rows(plan)]
     return Table(
         columns=[Column("input"), Column("value", show=_plain), Column("unit"), Column("source")],
         rows=rows,

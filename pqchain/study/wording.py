@@ -22,6 +22,7 @@ MAIN: Mapping[str, str] = {
 _LIMITS = {
     "bytes": "bytes of a block",
     "weight": "weight of a block",
+    "sigops": "signature checks in a block",
     "gas": "gas of a block",
     "packet": "longest transaction",
     "spread": "uplink of a proposer",

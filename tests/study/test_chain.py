@@ -394,3 +394,18 @@ def test_chain_with_one_proof_per_block_can_be_studied():
     assert len(tornado(one, COSTS, algorithm="ML-DSA-44"))
     winners = plane(one, COSTS, across_factors=(1.0,), upwards_factors=(1.0,))
     assert winners["winner"].tolist() == ["Falcon-512"]
+
+
+def test_signature_checks_of_a_block_count_by_their_time():
+    one = plan(
+        envelope_bytes=200, signatures=2.0, block_sigops=1000.0, block_bytes=10**9,
+        baseline="ECDSA-secp256k1",
+    )  # fmt: skip
+    for name, ratio in (("ECDSA-secp256k1", 1.0), ("SPHINCS+-SHA2-128s-simple", None)):
+        row = COSTS[name]
+        ratio = ratio or max(1.0, row.verify_seconds / ECDSA.verify_seconds)
+        allowed = chain.per_block(one, used(one, name), 0.0, None, ECDSA)
+        assert used(one, name).sigops == pytest.approx(2 * ratio)
+        assert allowed["sigops"] == math.floor(1000 / (2 * ratio))
+    faster = replace(COSTS["ML-DSA-44"], verify_seconds=ECDSA.verify_seconds / 10)
+    assert chain.use(one, faster, {2420: 1}, ECDSA).sigops == 2.0  # at least one each

@@ -1,0 +1,161 @@
+/* The SHAKE256 kernels, with compiler vectors. All inputs but those of T_l fit into one block. */
+#include "../hawk/shake.h"
+#include "lanes.h"
+
+typedef slh_vector64 vec;
+
+enum { WIDTH = SLH_LANES_64, RATE = HAWK_SHAKE_RATE };
+
+#define ROTATE(x, by) SLH_ROTATE_RIGHT(x, 64 - (by))
+
+/* One row of chi from the five lanes that rho and pi bring together. */
+#define CHI(row, b0, b1, b2, b3, b4) \
+    do { \
+        const vec c0 = (b0), c1 = (b1), c2 = (b2), c3 = (b3), c4 = (b4); \
+        to[5 * (row)] = c0 ^ (~c1 & c2); \
+        to[5 * (row) + 1] = c1 ^ (~c2 & c3); \
+        to[5 * (row) + 2] = c2 ^ (~c3 & c4); \
+        to[5 * (row) + 3] = c3 ^ (~c4 & c0); \
+        to[5 * (row) + 4] = c4 ^ (~c0 & c1); \
+    } while (0)
+
+SLH_INLINE void keccak_round(vec *to, const vec *a, uint64_t constant) {
+    vec c[5], d[5];
+    for (int x = 0; x < 5; x++) {
+        c[x] = a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20];
+    }
+    d[0] = c[4] ^ ROTATE(c[1], 1);
+    d[1] = c[0] ^ ROTATE(c[2], 1);
+    d[2] = c[1] ^ ROTATE(c[3], 1);
+    d[3] = c[2] ^ ROTATE(c[4], 1);
+    d[4] = c[3] ^ ROTATE(c[0], 1);
+    CHI(0, a[0] ^ d[0], ROTATE(a[6] ^ d[1], 44), ROTATE(a[12] ^ d[2], 43),
+        ROTATE(a[18] ^ d[3], 21), ROTATE(a[24] ^ d[4], 14));
+    CHI(1, ROTATE(a[3] ^ d[3], 28), ROTATE(a[9] ^ d[4], 20), ROTATE(a[10] ^ d[0], 3),
+        ROTATE(a[16] ^ d[1], 45), ROTATE(a[22] ^ d[2], 61));
+    CHI(2, ROTATE(a[1] ^ d[1], 1), ROTATE(a[7] ^ d[2], 6), ROTATE(a[13] ^ d[3], 25),
+        ROTATE(a[19] ^ d[4], 8), ROTATE(a[20] ^ d[0], 18));
+    CHI(3, ROTATE(a[4] ^ d[4], 27), ROTATE(a[5] ^ d[0], 36), ROTATE(a[11] ^ d[1], 10),
+        ROTATE(a[17] ^ d[2], 15), ROTATE(a[23] ^ d[3], 56));
+    CHI(4, ROTATE(a[2] ^ d[2], 62), ROTATE(a[8] ^ d[3], 55), ROTATE(a[14] ^ d[4], 39),
+        ROTATE(a[15] ^ d[0], 41), ROTATE(a[21] ^ d[1], 2));
+    to[0] ^= constant;
+}
+
+static void permute(vec state[25]) {
+    vec other[25];
+    for (int round = 0; round < 24; round += 2) {
+        keccak_round(other, state, hawk_keccak_constants[round]);
+        keccak_round(state, other, hawk_keccak_constants[round + 1]);
+    }
+}
+
+static uint64_t load_le64(const uint8_t *from) {
+    uint64_t word = 0;
+    for (int i = 0; i < 8; i++) {
+        word |= (uint64_t)from[i] << (8 * i);
+    }
+    return word;
+}
+
+static void store_le64(uint8_t *to, uint64_t word) {
+    for (int i = 0; i < 8; i++) {
+        to[i] = (uint8_t)(word >> (8 * i));
+    }
+}
+
+/* The address of FIPS 205, section 4.2, as four lanes of Keccak. */
+static void address_lanes(uint64_t to[4], const slh_address *from) {
+    uint8_t bytes[SLH_SHAKE_ADDRESS_BYTES] = {0};
+    slh_store_be32(bytes, from->layer);
+    slh_store_be64(bytes + 8, from->tree);
+    slh_store_be32(bytes + 16, from->type);
+    slh_store_be32(bytes + 20, from->key_pair);
+    slh_store_be32(bytes + 24, from->chain_or_height);
+    slh_store_be32(bytes + 28, from->hash_or_index);
+    for (int i = 0; i < 4; i++) {
+        to[i] = load_le64(bytes + 8 * i);
+    }
+}
+
+/* Absorb lane by lane of Keccak: PK.seed, address, input (all of whole lanes) and padding. */
+void slh_keccak_thash(const slh_context *context, size_t count, uint8_t *const outputs[],
+                      const slh_address addresses[], const uint8_t *const inputs[],
+                      size_t input_bytes) {
+    const size_t seed_lanes = context->set->n / 8, input_lanes = input_bytes / 8;
+    const size_t total = seed_lanes + 4 + input_lanes;
+    for (size_t first = 0; first < count; first += WIDTH) {
+        vec state[25] = {{0}};
+        uint64_t address[WIDTH][4];
+        for (size_t lane = 0; lane < WIDTH; lane++) {
+            address_lanes(address[lane], &addresses[first + lane < count ? first + lane : first]);
+        }
+        size_t at = 0; /* in the block */
+        for (size_t i = 0; i < total; i++) {
+            vec next;
+            for (size_t lane = 0; lane < WIDTH; lane++) {
+                const size_t from = first + lane < count ? first + lane : first;
+                next[lane] = i < seed_lanes ? load_le64(context->public_seed + 8 * i)
+                             : i < seed_lanes + 4
+                                 ? address[lane][i - seed_lanes]
+                                 : load_le64(inputs[from] + 8 * (i - seed_lanes - 4));
+            }
+            state[at] ^= next;
+            if (++at == RATE / 8) {
+                permute(state);
+                at = 0;
+            }
+        }
+        state[at] ^= 0x1f;
+        state[RATE / 8 - 1] ^= (uint64_t)1 << 63;
+        permute(state);
+        for (size_t lane = 0; lane < WIDTH && first + lane < count; lane++) {
+            for (size_t i = 0; i < seed_lanes; i++) {
+                store_le64(outputs[first + lane] + 8 * i, state[i][lane]);
+            }
+        }
+    }
+}
+
+void slh_keccak_chain(const slh_context *context, size_t count, uint8_t *const nodes[],
+                      slh_address addresses[], uint32_t steps) {
+    const size_t node_lanes = context->set->n / 8;
+    for (size_t first = 0; first < count; first += WIDTH) {
+        vec fixed[4], node[4], state[25];
+        for (size_t lane = 0; lane < WIDTH; lane++) {
+            const size_t from = first + lane < count ? first + lane : first;
+            uint64_t address[4];
+            address_lanes(address, &addresses[from]);
+            for (int i = 0; i < 4; i++) {
+                fixed[i][lane] = address[i];
+            }
+            for (size_t i = 0; i < node_lanes; i++) {
+                node[i][lane] = load_le64(nodes[from] + 8 * i);
+            }
+        }
+        for (uint32_t step = 0; step < steps; step++) {
+            memset(state, 0, sizeof state);
+            for (size_t i = 0; i < node_lanes; i++) {
+                state[i] = (vec){0} + load_le64(context->public_seed + 8 * i);
+                state[node_lanes + 4 + i] = node[i];
+            }
+            for (size_t i = 0; i < 4; i++) {
+                state[node_lanes + i] = fixed[i];
+            }
+            state[2 * node_lanes + 4] = (vec){0} + 0x1f;
+            state[RATE / 8 - 1] ^= (uint64_t)1 << 63;
+            permute(state);
+            memcpy(node, state, sizeof node);
+            /* The hash address, below 2^8, is the last byte of the address. */
+            fixed[3] += (uint64_t)1 << 56;
+        }
+        for (size_t lane = 0; lane < WIDTH && first + lane < count; lane++) {
+            for (size_t i = 0; i < node_lanes; i++) {
+                store_le64(nodes[first + lane] + 8 * i, node[i][lane]);
+            }
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        addresses[i].hash_or_index += steps;
+    }
+}

@@ -1,0 +1,121 @@
+/* pq_native.h, implemented with pqchain's SLH-DSA. */
+#include "../pq_native.h"
+#include "hash.h"
+
+#include <stdlib.h>
+
+struct pq_scheme {
+    const slh_set *set;
+};
+
+PQ_API const char *pq_source(void) { return "FIPS 205"; }
+
+PQ_API size_t pq_count(void) { return SLH_SETS; }
+
+PQ_API const char *pq_name(size_t index) { return index < SLH_SETS ? slh_sets[index].name : NULL; }
+
+PQ_API pq_scheme *pq_open(const char *name) {
+    for (size_t i = 0; i < SLH_SETS; i++) {
+        if (strcmp(name, slh_sets[i].name) == 0) {
+            pq_scheme *scheme = malloc(sizeof *scheme);
+            if (scheme != NULL) {
+                scheme->set = &slh_sets[i];
+            }
+            return scheme;
+        }
+    }
+    return NULL;
+}
+
+PQ_API void pq_close(pq_scheme *scheme) { free(scheme); }
+
+PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
+    memset(sizes, 0, sizeof *sizes);
+    sizes->kind = PQ_SIGNATURE;
+    sizes->nist_level = scheme->set->nist_level;
+    sizes->public_key_bytes = slh_public_key_bytes(scheme->set);
+    sizes->secret_key_bytes = slh_secret_key_bytes(scheme->set);
+    sizes->signature_max_bytes = scheme->set->signature_bytes;
+    sizes->context = 1;
+}
+
+PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
+    uint8_t seeds[3 * SLH_MAX_N];
+    pq_randombytes(seeds, 3 * scheme->set->n);
+    slh_keypair(scheme->set, public_key, secret_key, seeds);
+    slh_wipe(seeds, sizeof seeds);
+    return PQ_OK;
+}
+
+/* What precedes the message in pure signing, algorithm 22: 0, the context and its length. */
+enum { MAX_CONTEXT = 255 };
+
+static size_t pure_prefix(uint8_t prefix[2 + MAX_CONTEXT], const uint8_t *context,
+                          size_t context_bytes) {
+    prefix[0] = 0;
+    prefix[1] = (uint8_t)context_bytes;
+    if (context_bytes > 0) {
+        memcpy(prefix + 2, context, context_bytes);
+    }
+    return 2 + context_bytes;
+}
+
+static int sign(const slh_set *set, uint8_t *signature, const slh_message *message,
+                const uint8_t *secret_key) {
+    slh_node randomness;
+    pq_randombytes(randomness, set->n);
+    return slh_sign(set, signature, message, secret_key, randomness) ? PQ_OK : PQ_OUT_OF_RANGE;
+}
+
+PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signature_bytes,
+                   const uint8_t *message, size_t message_bytes, const uint8_t *context,
+                   size_t context_bytes, const uint8_t *secret_key) {
+    uint8_t prefix[2 + MAX_CONTEXT];
+    if (context_bytes > MAX_CONTEXT) {
+        return PQ_NO_SUCH_OPERATION;
+    }
+    const slh_message formatted = {prefix, pure_prefix(prefix, context, context_bytes), message,
+                                   message_bytes};
+    *signature_bytes = scheme->set->signature_bytes;
+    return sign(scheme->set, signature, &formatted, secret_key);
+}
+
+PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,
+                     const uint8_t *signature, size_t signature_bytes, const uint8_t *context,
+                     size_t context_bytes, const uint8_t *public_key) {
+    uint8_t prefix[2 + MAX_CONTEXT];
+    if (context_bytes > MAX_CONTEXT) {
+        return PQ_NO_SUCH_OPERATION;
+    }
+    const slh_message formatted = {prefix, pure_prefix(prefix, context, context_bytes), message,
+                                   message_bytes};
+    return signature_bytes == scheme->set->signature_bytes &&
+                   slh_verify(scheme->set, &formatted, signature, public_key)
+               ? PQ_OK
+               : PQ_REJECTED;
+}
+
+/* In addition to pq_native.h: the functions on formatted messages M', algorithms 19 and 20, which
+ * pre-hash signing and ACVP use. The set is a number of pq_name(). */
+PQ_API int64_t slhdsa_sign_internal(int64_t set, uint8_t *signature, const uint8_t *message,
+                                    int64_t message_bytes, const uint8_t *secret_key);
+PQ_API int64_t slhdsa_verify_internal(int64_t set, const uint8_t *message, int64_t message_bytes,
+                                      const uint8_t *signature, const uint8_t *public_key);
+
+static int is_set(int64_t set) { return set >= 0 && set < SLH_SETS; }
+
+PQ_API int64_t slhdsa_sign_internal(int64_t set, uint8_t *signature, const uint8_t *message,
+                                    int64_t message_bytes, const uint8_t *secret_key) {
+    const slh_message formatted = {NULL, 0, message, (size_t)message_bytes};
+    return is_set(set) ? sign(&slh_sets[set], signature, &formatted, secret_key)
+                       : PQ_NO_SUCH_OPERATION;
+}
+
+PQ_API int64_t slhdsa_verify_internal(int64_t set, const uint8_t *message, int64_t message_bytes,
+                                      const uint8_t *signature, const uint8_t *public_key) {
+    const slh_message formatted = {NULL, 0, message, (size_t)message_bytes};
+    if (!is_set(set)) {
+        return PQ_NO_SUCH_OPERATION;
+    }
+    return slh_verify(&slh_sets[set], &formatted, signature, public_key) ? PQ_OK : PQ_REJECTED;
+}

@@ -1,0 +1,135 @@
+"""The benchmark of leanXMSS proofs: sizes, rows, reasons, and a real run where it is installed."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from pqchain import results
+from pqchain.bench import proofs
+from pqchain.commands.main import main
+from pqchain.errors import CryptoFailure, DataError, UsageError
+from pqchain.study import provers
+from tests import frames
+
+SIGNED = {"sign_seconds": 0.35, "verify_signature_seconds": 7e-5, "signature_bytes": 2404.0}
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
+    """Replace the child processes by closed forms; return their arguments."""
+    calls: list[tuple[object, ...]] = []
+
+    def child(step: str, *arguments: object) -> dict[str, float]:
+        calls.append((step, *arguments[:-1]))
+        if step == "sign":
+            return SIGNED
+        children, count = (int(str(argument)) for argument in arguments[:2])
+        signatures = children * count
+        if signatures > 1000:
+            raise CryptoFailure("py-lean-pq could not prove: exit code -9")
+        return {
+            "prove_seconds": signatures / 20, "prove_cpu_seconds": signatures / 10,
+            "proof_bytes": 190_000 + 100.0 * signatures, "claims_bytes": 64.0 * signatures,
+            "verify_seconds": 0.015, "setup_seconds": 2.8, "setup_peak_bytes": 4e8,
+            "peak_bytes": 5e8 + 7e6 * signatures,
+        }  # fmt: skip
+
+    monkeypatch.setattr(proofs, "_child", child)
+    monkeypatch.setattr(proofs, "unavailable_reason", lambda: "")
+    monkeypatch.setattr(proofs, "version", lambda package: "0.7.0")
+    monkeypatch.setattr(proofs.machine, "provenance", lambda: dict(frames.PROVENANCE))
+    return calls
+
+
+def test_sizes_are_signatures_or_merged_proofs() -> None:
+    assert proofs.parse_sizes(["16", "1024", "2x64"]) == [(1, 16), (1, 1024), (2, 64)]
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "1x64", "x64", "2x", "2x0", "99x1000", "64.0", "٣"])
+def test_other_sizes_are_rejected(size: str) -> None:
+    with pytest.raises(UsageError, match="a size must be"):
+        proofs.parse_sizes([size])
+
+
+def test_each_size_is_a_row_and_is_signed_for_once(
+    installed: list[tuple[object, ...]],
+) -> None:
+    frame = proofs.measure_proofs([(1, 16), (2, 64), (1, 2000)])
+    assert installed == [("sign", 2000), ("prove", 1, 16), ("prove", 2, 64), ("prove", 1, 2000)]
+    assert list(frame["signatures"]) == [16, 128, 2000]
+    assert list(frame["children"]) == [0, 2, 0]
+    assert list(frame["status"]) == ["ok", "ok", "failed"]
+    assert frame["reason"][2] == "py-lean-pq could not prove: exit code -9"
+    assert math.isnan(frame["prove_seconds"][2])
+
+
+def test_without_the_package_a_row_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(package: str) -> str:
+        raise proofs.PackageNotFoundError(package)
+
+    monkeypatch.setattr(proofs, "version", missing)
+    assert main(["bench", "--proofs", "16"]) == 1
+    assert "py-lean-pq is not installed: pip install py-lean-pq" in capsys.readouterr().out
+
+
+def test_a_processor_without_its_instructions_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proofs, "version", lambda package: "0.7.0")
+    monkeypatch.setattr(proofs.machine, "cpu_flags", lambda: frozenset({"avx2"}))
+    assert proofs.unavailable_reason() == ("this processor lacks pclmulqdq, which py-lean-pq needs")
+
+
+def test_the_command_shows_and_saves_proofs(
+    installed: list[tuple[object, ...]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "proofs.csv"
+    assert main(["bench", "--proofs", "16,2x64", "--output", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "leanXMSS by py-lean-pq 0.7.0" in shown
+    assert "2404" in shown.replace(",", "")
+    assert main(["bench", "--proofs", "16", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["proofs"][0]["proof_bytes"] == 191_600
+    assert len(results.load(file)) == 2
+    assert main(["bench", "--proofs", "16", "--algorithm", "Falcon-512"]) == 2
+    assert "--proofs cannot be combined with --algorithm" in capsys.readouterr().err
+
+
+def test_a_measured_prover_has_the_values_of_its_file(
+    installed: list[tuple[object, ...]], tmp_path: Path
+) -> None:
+    file = tmp_path / "proofs.csv"
+    results.save(proofs.measure_proofs([(1, 16), (2, 64), (1, 100)]), file)
+    prover = provers.read_measured(file)
+    assert prover.evidence == provers.MEASURED
+    assert prover.rate_per_second(8) == 20
+    assert prover.proof_bytes(58) == pytest.approx(195_800)
+    assert prover.merge_seconds == 6.4
+    assert prover.verify_seconds(4096) == 0.015
+    assert prover.memory_bytes == pytest.approx(5e8 + 7e6 * 128)
+    assert (prover.algorithm, prover.signature_bytes) == ("leanXMSS", 2404)
+
+
+def test_a_file_without_a_proof_is_no_prover(
+    installed: list[tuple[object, ...]], tmp_path: Path
+) -> None:
+    file = tmp_path / "proofs.csv"
+    results.save(proofs.measure_proofs([(2, 64)]), file)
+    with pytest.raises(DataError, match="must have a proof of signatures"):
+        provers.read_measured(file)
+
+
+@pytest.mark.long
+def test_a_real_proof_covers_its_signatures() -> None:
+    pytest.importorskip("py_lean_pq", reason="extra lean: pip install py-lean-pq")
+    if reason := proofs.unavailable_reason():
+        pytest.skip(reason)
+    frame = proofs.measure_proofs([(1, 2)])
+    row = frame.to_dict("records")[0]
+    assert (row["status"], row["claims_bytes"], row["signature_bytes"]) == ("ok", 128, 2404)
+    assert 1e5 < row["proof_bytes"] < 1e6
+    assert row["peak_bytes"] > row["setup_peak_bytes"] > 1e8

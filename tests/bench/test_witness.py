@@ -1,0 +1,113 @@
+"""Verification time per byte of witness, with verifiers of known times."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pqchain import results
+from pqchain.bench import verification, witness
+from pqchain.commands.main import main
+from pqchain.errors import UnknownAlgorithm, UsageError
+from tests import frames
+
+MICROSECONDS = {"coincurve/libsecp256k1": 40.0, "liboqs-0.13/avx2": 20.0, "liboqs-0.13/ref": 80.0}
+
+
+class Known:
+    """A verifier whose times grow from round to round, as on a machine whose clock slows down."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.rounds = 0
+
+    def round(self) -> verification.Times:
+        self.rounds += 1
+        return verification.Times(self.seconds * (1 + self.rounds))
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        witness, "_verifier", lambda algorithm, name: Known(MICROSECONDS[name] * 1e-6)
+    )
+    monkeypatch.setattr(
+        witness.crypto,
+        "unavailable_reason",
+        lambda name: "" if name in MICROSECONDS else f"{name} is not built",
+    )
+    monkeypatch.setattr(witness.machine, "provenance", lambda: dict(frames.PROVENANCE))
+
+
+def test_witness_of_schnorr_is_that_of_bip_360() -> None:
+    assert witness.witness_bytes("Schnorr-secp256k1") == 103 + 32
+    assert witness.witness_bytes("ML-DSA-44") > 1312 + 2420 + 33
+
+
+def test_a_ratio_compares_times_of_one_round(known: None) -> None:
+    frame = witness.measure_witness(["ML-DSA-44"], rounds=4)
+    rows = {row["implementation"]: row for row in frame.to_dict("records")}
+    assert rows["coincurve/libsecp256k1"]["byte_ratio"] == 1
+    fast = rows["liboqs-0.13/avx2"]
+    # 20 and 40 microseconds, whatever the round multiplies them by.
+    ratio = 0.5 * 135 / fast["witness_bytes"]
+    assert fast["byte_ratio"] == pytest.approx(ratio)
+    assert fast["low_ratio"] == pytest.approx(ratio)
+    assert fast["high_ratio"] == pytest.approx(ratio)
+    assert fast["verify_seconds"] == pytest.approx(20e-6 * 3.5)
+    assert fast["block_seconds"] == pytest.approx(20e-6 * 3.5 / fast["witness_bytes"] * 4e6)
+    assert rows["liboqs-0.13/ref"]["byte_ratio"] == pytest.approx(4 * ratio)
+    assert fast["cpu_flags"] == "avx2 bmi2 popcnt"
+
+
+def test_what_cannot_run_is_a_row_with_the_reason(known: None) -> None:
+    frame = witness.measure_witness(["ML-DSA-44", "leanXMSS"], rounds=2)
+    reasons = {
+        (row["algorithm"], row["implementation"]): row["reason"]
+        for row in frame.to_dict("records")
+        if row["status"] == "unsupported"
+    }
+    assert reasons["ML-DSA-44", "liboqs-0.13/dispatch"] == "liboqs-0.13/dispatch is not built"
+    assert "sizes and status only" in reasons["leanXMSS", ""]
+
+
+def test_without_schnorr_no_ratio_is_given(known: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(MICROSECONDS, "coincurve/libsecp256k1")
+    frame = witness.measure_witness(["ML-DSA-44"], rounds=2)
+    assert set(frame["status"]) == {"unsupported"}
+    assert frame["reason"].str.contains("coincurve/libsecp256k1 is not built").any()
+
+
+@pytest.mark.parametrize("rounds", [1, 1001, 2.5])
+def test_wrong_use_is_rejected(rounds: float) -> None:
+    with pytest.raises(UsageError, match="rounds must be"):
+        witness.measure_witness(["ML-DSA-44"], rounds=rounds)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="must be a signature scheme; got ML-KEM-768"):
+        witness.measure_witness(["ML-KEM-768"])
+    with pytest.raises(UnknownAlgorithm):
+        witness.measure_witness(["ML-DSA-45"])
+
+
+def test_the_command_shows_and_saves(
+    known: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "witness.csv"
+    command = ["gas", "--witness", "--algorithm", "ML-DSA-44", "--rounds", "2"]
+    assert main([*command, "--output", str(file)]) == 0
+    assert "relative" in capsys.readouterr().out
+    assert len(results.load(file)) == 4
+    assert main([*command, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["witness"]) == 4
+    assert main([*command, "--verifier", "circl"]) == 2
+    assert "--witness cannot be combined" in capsys.readouterr().err
+
+
+@pytest.mark.native
+def test_a_real_verifier_accepts_its_signatures() -> None:
+    frame = witness.measure_witness(["Falcon-512"], rounds=2)
+    timed = frame[frame["status"] == "ok"]
+    assert "coincurve/libsecp256k1" in set(timed["implementation"])
+    assert (timed["verify_seconds"] > 1e-7).all()
+    assert (timed["low_ratio"] <= timed["high_ratio"]).all()

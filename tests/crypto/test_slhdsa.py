@@ -1,0 +1,201 @@
+"""SLH-DSA: known answers of ACVP, equal builds, wrong signatures, damaged keys, pre-hash."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hls_kernels.tools.nist_drbg import NistDrbg
+from pqchain import algorithms
+from pqchain.crypto import native, open_signer, slhdsa
+from pqchain.errors import BadLength, CryptoFailure, UsageError
+from tests.crypto.builds import need
+
+pytestmark = pytest.mark.native
+
+VECTORS = json.loads(
+    (Path(__file__).parent.parent / "vectors" / "slhdsa_acvp.json").read_text(encoding="utf-8")
+)
+NAMES = algorithms.names(family="SLH-DSA")
+FAST = [name for name in NAMES if name.endswith("f")]
+BUILDS = [(name, build) for name in NAMES for build in algorithms.get(name).implementations]
+
+
+def signer(name: str, build: str) -> slhdsa.SlhDsaSigner:
+    """Return the signer of a build, or skip what this processor cannot run."""
+    need(build, name)
+    opened = open_signer(name, build)
+    assert isinstance(opened, slhdsa.SlhDsaSigner)
+    return opened
+
+
+def is_slow(name: str, build: str) -> bool:
+    """Whether a signature takes more than a few tenths of a second."""
+    return name.endswith("s") and (build.endswith("/ref") or "SHAKE" in name)
+
+
+def marked(name: str, build: str, *values: Any, identifier: str = "") -> Any:
+    """Return a parameter set of a test, marked as long if it is slow."""
+    marks = [pytest.mark.long] if is_slow(name, build) else []
+    return pytest.param(name, build, *values, marks=marks, id=f"{name}-{build}{identifier}")
+
+
+@cache
+def signed(name: str) -> tuple[bytes, bytes, bytes, bytes]:
+    """Return a fixed message with its signature, public key and secret key."""
+    opened = open_signer(name, "slhdsa/ref")
+    with native.library("slhdsa/ref").randomness(NistDrbg(name.encode().ljust(48))):
+        public_key, secret_key = opened.generate_keypair()
+        return b"message", opened.sign(b"message", secret_key), public_key, secret_key
+
+
+@pytest.mark.parametrize(("name", "build"), BUILDS)
+def test_acvp_key_is_reproduced_from_its_seeds(name: str, build: str) -> None:
+    vector = VECTORS["keys"][name]
+    opened = signer(name, build)
+    with opened.library.randomness(lambda _: bytes.fromhex(vector["seeds"])):
+        public_key, secret_key = opened.generate_keypair()
+    assert sha256(public_key + secret_key).hexdigest() == vector["sha256"]
+
+
+SIGNATURES = [
+    marked(row["set"], build, row, identifier=f"-{row['kind']}")
+    for row in VECTORS["signatures"]
+    for build in algorithms.get(row["set"]).implementations
+]
+
+
+@pytest.mark.parametrize(("name", "build", "vector"), SIGNATURES)
+def test_acvp_signature_is_reproduced(name: str, build: str, vector: dict[str, str]) -> None:
+    opened = signer(name, build)
+    values = {key: bytes.fromhex(vector[key]) for key in ("message", "sk")}
+    message, secret_key = values["message"], values["sk"]
+    n = len(secret_key) // 4
+    public_key = secret_key[2 * n :]
+    context = bytes.fromhex(vector.get("context", ""))
+    randomness = bytes.fromhex(vector.get("randomness", "")) or public_key[:n]
+    with opened.library.randomness(lambda _: randomness):
+        if vector["kind"] == "internal":
+            signature = opened.sign_internal(message, secret_key)
+            assert opened.verify_internal(message, signature, public_key)
+        elif vector["kind"] == "pure":
+            signature = opened.sign(message, secret_key, context)
+            assert opened.verify(message, signature, public_key, context)
+        else:
+            hashed = {"hash_name": vector["hash"], "context": context}
+            signature = opened.sign_prehash(message, secret_key, **hashed)
+            assert opened.verify_prehash(message, signature, public_key, **hashed)
+    assert sha256(signature).hexdigest() == vector["sha256"]
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_builds_give_equal_bytes(name: str) -> None:
+    outputs = []
+    for build in algorithms.get(name).implementations:
+        opened = signer(name, build)
+        with opened.library.randomness(NistDrbg(bytes(48))):
+            public_key, secret_key = opened.generate_keypair()
+            outputs.append((public_key, secret_key, opened.sign(b"equal", secret_key, b"context")))
+    assert len(set(outputs)) == 1
+
+
+@pytest.mark.parametrize(("name", "build"), BUILDS)
+def test_changed_byte_of_each_part_is_rejected(name: str, build: str) -> None:
+    """Every part of a signature is read: one byte of each node is changed in turn."""
+    if is_slow(name, "slhdsa/ref"):
+        name = name[:-1] + "f"
+    opened = signer(name, build)
+    message, signature, public_key, _ = signed(name)
+    assert opened.verify(message, signature, public_key)
+    n = len(public_key) // 2
+    for at in range(0, len(signature), n * (17 if "SHA2" in name else 53)):
+        changed = bytearray(signature)
+        changed[at + at // n % n] ^= 1 << (at % 8)
+        assert not opened.verify(message, bytes(changed), public_key), at
+    for at in range(len(public_key)):
+        changed = bytearray(public_key)
+        changed[at] ^= 0x80
+        assert not opened.verify(message, signature, bytes(changed)), at
+    assert not opened.verify(message + b"\0", signature, public_key)
+    assert not opened.verify(message, signature, public_key, b"context")
+
+
+DAMAGED = ("SLH-DSA-SHA2-128f", "SLH-DSA-SHA2-192f", "SLH-DSA-SHAKE-128f")
+"""Sets with each of the three hash functions of a node: SHA-256, SHA-512 and SHAKE256."""
+
+
+@pytest.mark.parametrize(
+    ("name", "build"), [(name, build) for name, build in BUILDS if name in DAMAGED]
+)
+def test_damaged_secret_key_does_not_sign(name: str, build: str) -> None:
+    """All seeds but SK.prf, whose damage harms nothing, lead to PK.root."""
+    opened = signer(name, build)
+    message, _, public_key, secret_key = signed(name)
+    n = len(secret_key) // 4
+    for at in (0, n - 1, 2 * n, 3 * n, 4 * n - 1):
+        damaged = bytearray(secret_key)
+        damaged[at] ^= 1
+        with pytest.raises(CryptoFailure, match="secret key"):
+            opened.sign(message, bytes(damaged))
+    other_prf = secret_key[:n] + bytes(n) + secret_key[2 * n :]
+    assert opened.verify(message, opened.sign(message, other_prf), public_key)
+
+
+@pytest.mark.parametrize("build", algorithms.get("SLH-DSA-SHA2-128f").implementations)
+def test_kinds_of_signing_are_separate(build: str) -> None:
+    opened = signer("SLH-DSA-SHA2-128f", build)
+    public_key, secret_key = opened.generate_keypair()
+    pure = opened.sign(b"m", secret_key, b"c")
+    hashed = opened.sign_prehash(b"m", secret_key, hash_name="SHA2-256", context=b"c")
+    assert opened.verify(b"m", pure, public_key, b"c")
+    assert opened.verify_prehash(b"m", hashed, public_key, hash_name="SHA2-256", context=b"c")
+    assert not opened.verify(b"m", hashed, public_key, b"c")
+    assert not opened.verify_prehash(b"m", pure, public_key, hash_name="SHA2-256", context=b"c")
+    assert not opened.verify_prehash(b"m", hashed, public_key, hash_name="SHA3-256", context=b"c")
+    assert not opened.verify_prehash(b"m", hashed, public_key, hash_name="SHA2-256")
+    # The bytes that pure signing puts before the message, through the internal interface.
+    assert opened.verify_internal(b"\x00\x01cm", pure, public_key)
+
+
+@pytest.mark.parametrize("build", algorithms.get("SLH-DSA-SHA2-128f").implementations)
+@settings(max_examples=10, deadline=None)
+@given(message=st.binary(max_size=300), context=st.binary(max_size=255))
+def test_any_message_and_context_sign(build: str, message: bytes, context: bytes) -> None:
+    opened = signer("SLH-DSA-SHA2-128f", build)
+    _, _, public_key, secret_key = signed("SLH-DSA-SHA2-128f")
+    signature = opened.sign(message, secret_key, context)
+    assert opened.verify(message, signature, public_key, context)
+    other = context[:-1] if context else b"\0"
+    assert not opened.verify(message, signature, public_key, other)
+
+
+def test_randomness_makes_signatures_differ() -> None:
+    opened = signer("SLH-DSA-SHA2-128f", "slhdsa/ref")
+    message, signature, public_key, secret_key = signed("SLH-DSA-SHA2-128f")
+    again = opened.sign(message, secret_key)
+    assert again != signature
+    assert opened.verify(message, again, public_key)
+
+
+def test_invalid_arguments_raise() -> None:
+    opened = signer("SLH-DSA-SHA2-128f", "slhdsa/ref")
+    message, signature, public_key, secret_key = signed("SLH-DSA-SHA2-128f")
+    with pytest.raises(UsageError, match=r"hash_name must be one of SHA2-256, .*; got 'MD5'"):
+        opened.sign_prehash(message, secret_key, hash_name="MD5")
+    with pytest.raises(BadLength, match="at most 255 bytes; got 256"):
+        opened.sign(message, secret_key, bytes(256))
+    with pytest.raises(BadLength, match="at most 255 bytes; got 256"):
+        opened.verify_prehash(
+            message, signature, public_key, hash_name="SHA2-256", context=bytes(256)
+        )
+    with pytest.raises(BadLength, match="must have 64 bytes"):
+        opened.sign_prehash(message, secret_key[:-1], hash_name="SHA2-256")
+    assert not opened.verify_prehash(message, signature[:-1], public_key, hash_name="SHA2-256")
+    assert not opened.verify(message, signature[:-1], public_key)
