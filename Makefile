@@ -12,11 +12,11 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 	$(wildcard pqchain/native/* pqchain/native/*/* pqchain/native/*/*/*)
 
 .DEFAULT_GOAL := install
-.PHONY: install reproduce test check notebooks wheel sdist wheel-aarch64 wheel-armv7l clean help
+.PHONY: install reproduce test check lab notebooks wheel sdist wheel-aarch64 wheel-armv7l clean help
 .PHONY: test-long test-memory test-wheel test-aarch64 test-armv7l test-jupyter rtl
 .PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-slhdsa fuzz-slhdsa test-acvp bench-consensus
-.PHONY: sweep-consensus findings conform fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
+.PHONY: sweep-consensus findings conform engines fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
 .PHONY: test-cluster bench-cluster docs simulate-delegates fuzz-delegates bench-delegates
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
@@ -31,6 +31,7 @@ $(VENV)/.installed: $(NATIVE_INPUTS)
 		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -c "$(COMPILED)"
 	@touch $@
+	@echo "pqchain: ready; next: . $(BIN)/activate; pqchain doctor"
 
 reproduce: install ## measure, compare with the papers, write results/index.html
 	$(BIN)/pqchain reproduce --preset $(PRESET) --output results
@@ -82,10 +83,13 @@ check: install ## check style, types, dependency rules and spelling
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-notebooks: $(VENV)/.notebooks ## run every notebook in place, from top to bottom
-	$(BIN)/python -m nbconvert --to notebook --execute --inplace \
+lab: $(VENV)/.notebooks ## open the notebooks in JupyterLab
+	$(BIN)/python -m jupyterlab notebooks
+
+notebooks: $(VENV)/.notebooks ## run every notebook in place (N=04: one; OUT=folder: leave the checkout as it is)
+	$(BIN)/python -m nbconvert --to notebook --execute $(if $(OUT),--output-dir $(OUT),--inplace) \
 		--ExecutePreprocessor.record_timing=False --ExecutePreprocessor.store_widget_state=False \
-		--ExecutePreprocessor.timeout=600 notebooks/*.ipynb
+		--ExecutePreprocessor.timeout=600 notebooks/$(N)*.ipynb
 
 $(VENV)/.notebooks: $(VENV)/.installed
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
@@ -280,6 +284,16 @@ conform: install ## test verifiers on boundary vectors, into results/conform (15
 	$(BIN)/pqchain conform vectors --output results/conform/vectors
 	$(BIN)/pqchain conform build
 	$(BIN)/pqchain conform run --times --output results/conform
+
+engines: install ## build and run the engines, into results/engines (20 minutes, then 5)
+	mkdir -p results/engines
+	$(BIN)/pqchain engine build
+	$(BIN)/pqchain engine run simplex --nodes 4,7,16 --bits-per-second 1e8 \
+		--algorithm Ed25519,BLS12-381,Falcon-padded-512,ML-DSA-44,ML-DSA-65 \
+		--output results/engines/simplex.csv
+	$(BIN)/pqchain engine run simplex --mode loopback --nodes 4 \
+		--output results/engines/simplex-loopback.csv
+	$(BIN)/pqchain engine run revm --output results/engines/revm.csv
 
 FUZZ_NATIVE := cmake -S pqchain/native -B build/fuzz/native -DPQCHAIN_LATTICE=ON
 fuzz-conform: install ## fuzz verifiers: a million mutated vectors with sanitizers, all builds agree (15 minutes)

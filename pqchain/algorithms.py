@@ -290,7 +290,10 @@ def get(name: str | Algorithm) -> Algorithm:
         return name
     canonical = _BY_ANY_NAME.get(name.casefold()) if isinstance(name, str) else None
     if canonical is None:
-        raise UnknownAlgorithm("algorithm", name, ALGORITHMS, "`pqchain algorithms`.")
+        see = "`pqchain algorithms`."
+        if isinstance(name, str) and name.casefold().startswith(("fn-dsa", "fndsa")):
+            see += " FIPS 206 (FN-DSA) is not published; its submission is Falcon."
+        raise UnknownAlgorithm("algorithm", name, ALGORITHMS, see)
     return ALGORITHMS[canonical]
 
 

@@ -391,7 +391,10 @@ def require_columns(frame: pd.DataFrame, columns: Collection[str], name: str) ->
     """Raise DataError unless the frame has all these columns."""
     missing = [column for column in columns if column not in frame.columns]
     if missing:
-        raise DataError(f"{name} must have the columns {missing}; got {list(frame.columns)}")
+        raise DataError(
+            f"{name} must have the columns {', '.join(columns)}; got a table without "
+            f"{', '.join(missing)}"
+        )
 
 
 def _why(chosen: dict[str, dict[str, Any]], lacking: list[str], implementation: str | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
 import platform
@@ -163,6 +164,8 @@ def lazy_exports(
                 # From now on a plain attribute: __getattr__ is not called again.
                 setattr(sys.modules[package], name, value)
                 return value
-        raise AttributeError(f"module {package!r} has no attribute {name!r}; see its __all__")
+        near = difflib.get_close_matches(name, sys.modules[package].__all__, n=1)
+        hint = f"did you mean {near[0]}?" if near else "see its __all__"
+        raise AttributeError(f"module {package!r} has no attribute {name!r}; {hint}")
 
     return get, lambda: list(sys.modules[package].__all__)

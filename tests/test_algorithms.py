@@ -342,3 +342,11 @@ def test_unknown_implementation_suggests_the_nearest() -> None:
 def test_registry_rows_are_immutable() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         algorithms.get("Falcon-512").nist_level = 5  # type: ignore[misc]
+
+
+def test_unpublished_standard_names_its_submission() -> None:
+    with pytest.raises(UnknownAlgorithm, match="is not published; its submission is Falcon"):
+        algorithms.get("FN-DSA-512")
+    with pytest.raises(UnknownAlgorithm) as caught:
+        algorithms.get("Falcon-511")
+    assert "FIPS 206" not in str(caught.value)

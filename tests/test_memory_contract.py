@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "pqchain"
 PAGE = ROOT / "docs/design/memory-contract.md"
 
-CALLED = re.compile(r"(pq|pqb|pqq|bls|falcon|falcon_rtl|ec|slhdsa)_[a-z0-9_]+")
+CALLED = re.compile(r"(pq|pqb|pqq|bls|falcon|falcon_rtl|ec|slhdsa|shrincs)_[a-z0-9_]+")
 """Names of native functions; a new library's prefix belongs here."""
 
 PREFIXES = ("pqq_", "falcon_")

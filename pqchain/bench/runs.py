@@ -66,6 +66,11 @@ def facts(frame: pd.DataFrame) -> dict[str, Any]:
     return {name: provenance.get(name, "") for name in FACTS}
 
 
+def is_history(path: Path) -> bool:
+    """Return whether a file exists and is a history of runs."""
+    return path.is_file() and results.contract_of(results.load(path)).name == HISTORY.name
+
+
 def append(measurements: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Append a run with its date, commit and machine to a history file; return the whole history.
 

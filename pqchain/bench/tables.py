@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from pqchain import algorithms, figures
+from pqchain.bench import variation
 from pqchain.bench.comparing import FLOOR, RESOLUTION
 from pqchain.costs import algorithms_of
 from pqchain.figures import BYTES, COUNT, RATIO, SECONDS, Kind, Unit
@@ -136,10 +137,32 @@ def block_table(frame: pd.DataFrame, *, part: str = "") -> Table:
 
 def operation_table(measurements: pd.DataFrame) -> Table:
     """Return a table that shows every row of a measurement frame."""
-    times = ("median_seconds", "mad_seconds", "min_seconds", "p95_seconds")
-    columns: list[Column | str] = ["algorithm", _IMPLEMENTATION, "operation", *times, "samples"]
-    remarks = list(map(_remark, measurements.to_dict("records")))
-    return Table.of(measurements.assign(remark=remarks), columns, remark="remark")
+    spread = Column("spread", numeric=True, show=str)
+    columns: list[Column | str] = [
+        "algorithm", _IMPLEMENTATION, "operation", "median_seconds", spread, "min_seconds",
+        "p95_seconds", "samples",
+    ]  # fmt: skip
+    records = measurements.to_dict("records")
+    shown = measurements.assign(
+        remark=list(map(_remark, records)), spread=list(map(_deviation, records))
+    )
+    notes = [_UNSTEADY] if any("!" in text for text in shown["spread"]) else []
+    return Table.of(shown, columns, remark="remark", notes=notes)
+
+
+_UNSTEADY = (
+    "spread: median absolute deviation over the median; !: above "
+    f"{100 * variation.MAX_DEVIATION:g} %, or the 95th percentile above "
+    f"{variation.MAX_P95_OVER_MEDIAN:g} medians. Signing by rejection sampling varies by itself."
+)
+
+
+def _deviation(row: Record) -> str:
+    deviation = variation.deviation(row)
+    if math.isnan(deviation):
+        return figures.MISSING
+    text = figures.percent(100 * deviation, sign=False)
+    return f"!{figures.NARROW_SPACE}{text}" if variation.is_unsteady(row) else text
 
 
 def proof_table(proofs: pd.DataFrame) -> Table:
@@ -220,7 +243,13 @@ def compared_table(compared: pd.DataFrame) -> Table:
     pairs = zip(compared["verdict"], compared["reason"], strict=True)
     verdicts = [": ".join(filter(None, pair)) for pair in pairs]
     rows = compared.assign(verdict=verdicts, **{"95 %": intervals})
-    return Table.of(rows, columns, notes=_compared_notes(compared))
+    # Rows of one side only would bury the others; failed ones say why they have no ratio.
+    one_sided = (compared["base_runs"].fillna(0) == 0) | (compared["runs"].fillna(0) == 0)
+    notes = _compared_notes(compared)
+    if one_sided.any() and not one_sided.all():
+        rows = rows[~one_sided]
+        notes.append(f"{one_sided.sum()} rows are of one side only and left out; --json has them.")
+    return Table.of(rows, columns, notes=notes)
 
 
 def _compared_notes(compared: pd.DataFrame) -> list[str]:

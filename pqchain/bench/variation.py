@@ -51,6 +51,73 @@ def quality(measurements: pd.DataFrame) -> str:
     return text
 
 
+MAX_DEVIATION = 0.05
+"""Bound of the median absolute deviation over the median, above which a time is unsteady."""
+
+MAX_P95_OVER_MEDIAN = 3.0
+"""Bound of the 95th percentile over the median, above which a time is unsteady."""
+
+RUN_LOAD = 1.1
+"""The load of an idle machine at the end of a run: the run itself is a load of one."""
+
+_CONSTANT_WORK = ("verify", "encapsulate", "decapsulate")
+
+
+def busy(provenance: Mapping[str, Any]) -> str:
+    """Return a warning if other programs loaded the machine during a run, else ""."""
+    load, count = provenance.get("load_average"), provenance.get("cpu_count")
+    # Not every provenance has these facts.
+    if not (isinstance(load, (int, float)) and isinstance(count, int)):
+        return ""
+    # On two processors the load of the run itself is more than half of them.
+    if load <= max(count / 2, RUN_LOAD):
+        return ""
+    return (
+        f"The machine was busy: a load of {load:.1f} on {count} processors at the end of the run. "
+        "Times may be too long; close other programs and run again before quoting them."
+    )
+
+
+def deviation(row: Mapping[Any, Any]) -> float:
+    """Return the median absolute deviation over the median of a measurement row; NaN if unknown."""
+    middle = row["median_seconds"]
+    return row["mad_seconds"] / middle if middle else math.nan
+
+
+def is_unsteady(row: Mapping[Any, Any]) -> bool:
+    """Return whether the samples of a measurement row vary by more than the bounds.
+
+    Signing by rejection sampling and the generation of some keys do so on any machine.
+    """
+    is_wide = deviation(row) > MAX_DEVIATION
+    return bool(is_wide or row["p95_seconds"] > MAX_P95_OVER_MEDIAN * row["median_seconds"])
+
+
+def warnings(measurements: pd.DataFrame) -> list[str]:
+    """Return warnings about a run: a busy machine, and unsteady times of constant work.
+
+    Takes a frame with provenance; without sample statistics only the load is judged.
+    """
+    lines = [busy(measurements.attrs.get("provenance", {}))]
+    if "mad_seconds" in measurements.columns:
+        rows = measurements[measurements["operation"].isin(_CONSTANT_WORK)].to_dict("records")
+        unsteady = [
+            f"{row['operation']} of {row['algorithm']} by {row['implementation']} "
+            f"(deviation {deviation(row):.0%}, 95th percentile "
+            f"{row['p95_seconds'] / row['median_seconds']:.1f} medians)"
+            for row in rows
+            if is_unsteady(row)
+        ]
+        if unsteady:
+            listed = ", ".join(unsteady[:3])
+            more = f" and {len(unsteady) - 3} more" if len(unsteady) > 3 else ""
+            lines.append(
+                f"Times vary although the work does not, in {len(unsteady)} of {len(rows)} rows: "
+                f"{listed}{more}."
+            )
+    return [f"Warning: {line}" for line in lines if line]
+
+
 def drift(table: CostTable, measurements: list[pd.DataFrame]) -> float:
     """Return the machine's slowdown: the median verification time over the fastest sample.
 

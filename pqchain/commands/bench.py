@@ -14,7 +14,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_proofs(arguments)
     names = console.algorithm_names(arguments) or None
     # Imported after the names are checked, so that a wrong name is rejected quickly.
-    from pqchain.bench import operations, presets, runs, tables
+    from pqchain.bench import operations, presets, runs, tables, variation
 
     output = samples_output = arguments.output
     if arguments.samples:
@@ -24,6 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
             )
         # Output files are checked before the measurement, which may take minutes.
         samples_output = options.table_path(output.with_name(f"{output.stem}-samples.csv"))
+    if output is not None and runs.is_history(output):
+        raise UsageError(f"{output} is a history; use --append, or name a new file")
     measurements = operations.measure(
         names,
         arguments.operation,
@@ -43,8 +45,11 @@ def run(arguments: argparse.Namespace) -> int:
         console.print_stderr(f"Added to: {arguments.append}")
     if arguments.cycles and samples is not None:
         quartiles = operations.quartiles(samples)
-        data = {"provenance": provenance, "quartiles": console.records(quartiles)}
-        return console.show(arguments, data, tables.quartile_table(quartiles))
+        warnings = variation.warnings(measurements)
+        data = {"provenance": provenance, "warnings": warnings}
+        data["quartiles"] = console.records(quartiles)
+        first = ["\n".join(warnings)] if warnings else []
+        return console.show(arguments, data, *first, tables.quartile_table(quartiles))
     table = tables.operation_table(measurements)
     return console.show_measurements(arguments, "measurements", measurements, table)
 

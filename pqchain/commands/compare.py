@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,44 @@ def run(arguments: argparse.Namespace) -> int:
             axes = plots.plot_history(runs.concat_runs(files))
         console.save_plot(axes, arguments.plot)
     data = {"runs": provenance, "compared": console.records(comparison)}
-    summary = "\n".join(f"{name}: {_side(facts)}" for name, facts in provenance.items())
+    summary = _summary(provenance)
     return console.show(arguments, data, summary, tables.compared_table(comparison))
 
 
-def _side(facts: Mapping[str, Any]) -> str:
+_LABELS = {
+    "machine_id": "machine", "cpu_model": "processor", "cpu_count": "processors",
+    "pqchain": "pqchain", "commit": "commit", "python": "Python", "preset": "preset",
+    "date": "date",
+}  # fmt: skip
+
+
+def _summary(sides: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return a line for each side with the facts in which the sides differ, and one of the rest."""
+    differing = [
+        name for name in _LABELS if len({str(facts.get(name)) for facts in sides.values()}) > 1
+    ]
+    lines = [f"{name}: {_side(facts, differing)}" for name, facts in sides.items()]
+    first = next(iter(sides.values()))
+    shared = [
+        f"{_LABELS[name]} {_short(name, first[name])}"
+        for name in _LABELS
+        if name not in differing and first.get(name)
+    ]
+    return "\n".join([*lines, f"all sides: {', '.join(shared)}"])
+
+
+def _side(facts: Mapping[str, Any], names: Sequence[str]) -> str:
     count, ratio = facts["runs"], facts["median_over_min"]
-    values = [value for name, value in facts.items() if name not in ("runs", "median_over_min")]
+    values = [f"{_LABELS[name]} {_short(name, facts[name])}" for name in names if facts.get(name)]
     noise = f"median/min of verifications {ratio:.2f}" if ratio else ""
-    return ", ".join(map(str, filter(None, [*values, f"{count} run{'s'[: count > 1]}", noise])))
+    return ", ".join(filter(None, [*values, f"{count} run{'s'[: count > 1]}", noise]))
+
+
+def _short(name: str, value: Any) -> str:
+    """Return a fact of provenance: seven digits of a commit, a date without its time zone."""
+    text = str(value)
+    if name == "commit":
+        return text[:7] + "-dirty" * text.endswith("-dirty")
+    if name == "date":
+        return " to ".join(date[:16].replace("T", " ") for date in text.split(" to "))
+    return text

@@ -74,10 +74,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Run verifiers on vectors, show their verdicts, and save them."""
     from pqchain.conform import formats, registry, runner, suite, tables, timing
 
+    if arguments.name and not arguments.command:
+        raise UsageError("--name names the verifier of a command after --; give the command")
     if arguments.command and arguments.verifier:
         raise UsageError("--verifier and a command after -- exclude each other; leave one out")
     if arguments.command:
-        verifiers = [registry.from_command(arguments.command)]
+        verifiers = [registry.from_command(arguments.command, arguments.name or "")]
     else:
         verifiers = registry.select(arguments.verifier)
     if arguments.timeout <= 0:
@@ -93,8 +95,9 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         chosen = suite.vectors(arguments.algorithm, progress=progress)
     verdicts, summary = runner.run(
-        verifiers, chosen, limit_seconds=arguments.timeout, progress=progress
-    )
+        verifiers, chosen, limit_seconds=arguments.timeout, progress=progress,
+        stop_at_malformed=bool(arguments.command),
+    )  # fmt: skip
     times = timing.measure(verifiers, chosen, progress=progress) if arguments.times else None
     known = {row.name: row.public_defect for row in verifiers if row.public_defect}
     wrong = tables.wrong_verdicts(verdicts)

@@ -119,15 +119,17 @@ def show(
 def show_measurements(
     arguments: argparse.Namespace, name: str, frame: pd.DataFrame, output: Table | str
 ) -> int:
-    """Show measurements; return the exit code, 1 if a row failed or none succeeded."""
+    """Show measurements, warnings first; return the exit code, 1 if a row failed or none ran."""
+    from pqchain.bench import variation
+
+    warnings = variation.warnings(frame)
     provenance = frame.attrs["provenance"]
     machine = f"Machine: {provenance['machine_id']}, preset {provenance['preset']}"
     if "min_seconds" in frame.columns:
-        from pqchain.bench import variation
-
         machine = f"Machine: {provenance['machine_id']}, {variation.quality(frame)}"
-    data = {"provenance": provenance, name: records(frame)}
-    return show(arguments, data, output, remarks=[machine], ok=all_ran(frame))
+    data = {"provenance": provenance, "warnings": warnings, name: records(frame)}
+    first = ["\n".join(warnings)] if warnings else []
+    return show(arguments, data, *first, output, remarks=[machine], ok=all_ran(frame))
 
 
 def all_ran(frame: pd.DataFrame) -> bool:

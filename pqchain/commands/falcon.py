@@ -76,7 +76,7 @@ def sign_file(arguments: argparse.Namespace) -> int:
     inputs = {"MESSAGE": message, "--secret-key": key, "--bitstream": bitstream}
     _check_output("--output", arguments.output, inputs)
     degree, secret_key = _read_key(key, "secret_key_bytes")
-    signer = FalconSigner(degree, arguments.backend, bitstream=bitstream)
+    signer = FalconSigner(degree, arguments.backend, bitstream=bitstream, device=arguments.device)
     signature = signer.sign(read_bytes(message, _MAX_MESSAGE_BYTES), secret_key)
     write_atomically(arguments.output, signature)
     if arguments.json:
@@ -107,7 +107,8 @@ def verify_file(arguments: argparse.Namespace) -> int:
 
 def show_profile(arguments: argparse.Namespace) -> int:
     """Sign once with a fresh key and show the time of each step."""
-    signer = FalconSigner(arguments.degree, arguments.backend, bitstream=arguments.bitstream)
+    board = {"bitstream": arguments.bitstream, "device": arguments.device}
+    signer = FalconSigner(arguments.degree, arguments.backend, **board)
     _, secret_key = signer.generate_keypair()
     frame = signer.profile(b"pqchain", secret_key)
     data = {"backend": signer.backend, "reason": signer.reason, "steps": console.records(frame)}
@@ -247,13 +248,25 @@ def _leak_table(frame: pd.DataFrame) -> Table:
     return Table.of(frame.assign(cycles_outside_the_sampler=outside), columns)
 
 
+def _serial_device(named: str | None) -> str | None:
+    """Return the serial device to examine: the named one, or that of a board found by its name."""
+    if named is not None:
+        return named
+    try:
+        from pqchain.falcon import serial
+    except ImportError:  # not Linux
+        return None
+    return next(map(str, serial.find_boards()), None)
+
+
 def examine(arguments: argparse.Namespace) -> int:
     """Check which back ends work on this machine."""
     backends = []
     for name in BACKENDS:
         reason = ""
+        device = _serial_device(arguments.device) if name == "serial" else None
         try:
-            FalconSigner(512, name)
+            FalconSigner(512, name, device=device).close()
         except (PqchainError, RuntimeError, OSError) as error:
             reason = str(error)
         backends.append({"backend": name, "works": not reason, "reason": reason})

@@ -57,5 +57,5 @@ def _check(arguments: argparse.Namespace) -> int:
         for finding in findings
     ]
     ok = all(finding.passed for finding in findings)
-    data = {"fine": ok, "findings": list(map(asdict, findings))}
+    data = {"ok": ok, "findings": list(map(asdict, findings))}
     return console.show(arguments, data, Table(columns=columns, rows=rows), ok=ok)

@@ -99,10 +99,14 @@ def _frame(arguments: argparse.Namespace) -> pd.DataFrame:
     frame = results.load(arguments.file)
     if results.contract_of(frame).name == runs.HISTORY.name:
         frame = runs.concat_runs([arguments.file])
-    if arguments.user_schemes:
+    if arguments.kind == "history" and "run" not in frame:
+        raise UsageError(f"history needs a file of `pqchain bench --append`; got {arguments.file}")
+    # A file of `bench --scheme` has the user's schemes already.
+    added = [name for name in arguments.user_schemes if name not in set(frame.get("algorithm", ()))]
+    if added:
         if results.contract_of(frame).name != MEASUREMENT.name:
             raise UsageError(f"--scheme needs a file of measurements; got {arguments.file}")
-        frame = runs.with_schemes(frame, measure(arguments.user_schemes))
+        frame = runs.with_schemes(frame, measure(added))
     if arguments.algorithm is None:
         return frame
     if "algorithm" not in frame:

@@ -10,7 +10,7 @@ from tqdm import tqdm
 from pqchain.conform.protocol import DIFFERENT_SECRET, FAILURES
 from pqchain.conform.registry import VerifierSpec
 from pqchain.conform.vector import Vector
-from pqchain.errors import Unsupported
+from pqchain.errors import Unsupported, UsageError
 from pqchain.results import Contract
 
 VERDICTS = Contract.of(
@@ -69,13 +69,16 @@ def run(
     *,
     limit_seconds: float = 60.0,
     progress: bool = False,
+    stop_at_malformed: bool = False,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Request verdicts on the vectors; return frames of verdicts (VERDICTS) and counts (SUMMARY).
 
     `limit_seconds` is the timeout of each request. A verifier that cannot run here, or answers
     "unsupported" to every vector, is one row of the summary with the reason. A timeout counts only
     if the repeated request times out too. After MAX_TIMEOUTS timeouts, or MAX_CRASHES crashes or
-    malformed answers before the first verdict, all remaining vectors fail without a request.
+    malformed answers before the first verdict, all remaining vectors fail without a request. With
+    `stop_at_malformed` the first malformed answer raises UsageError: a program that does not follow
+    the protocol says nothing about signatures.
     """
     verdicts, summary = [], []
     for verifier in verifiers:
@@ -84,7 +87,10 @@ def run(
         if not requests:
             continue
         try:
-            rows = _ask(verifier, requests, limit_seconds=limit_seconds, progress=progress)
+            rows = _ask(
+                verifier, requests, limit_seconds=limit_seconds, progress=progress,
+                stop_at_malformed=stop_at_malformed,
+            )  # fmt: skip
         except Unsupported as error:
             summary.append(_summary_row(verifier, "", "", "unsupported", str(error), ()))
             continue
@@ -94,7 +100,12 @@ def run(
 
 
 def _ask(
-    verifier: VerifierSpec, vectors: Sequence[Vector], *, limit_seconds: float, progress: bool
+    verifier: VerifierSpec,
+    vectors: Sequence[Vector],
+    *,
+    limit_seconds: float,
+    progress: bool,
+    stop_at_malformed: bool,
 ) -> list[dict[str, str]]:
     rows: list[dict[str, str]] = []
     counts = dict.fromkeys(("answered", "timeout", "crash"), 0)
@@ -110,6 +121,11 @@ def _ask(
                     # A busy machine may delay one answer, so a single timeout is retried.
                     answer = adapter.ask(vector)
                 verdict, reason = answer.verdict, answer.reason
+                if verdict == "malformed" and stop_at_malformed:
+                    raise UsageError(
+                        f"{verifier.name} must answer in the protocol of `pqchain conform run "
+                        f"--help`; got, for {vector.ident}, {reason}"
+                    )
                 kind = {"malformed": "crash"}.get(verdict, verdict)
                 counts[kind if kind in counts else "answered"] += 1
             rows.append(

@@ -55,7 +55,10 @@ class Library:
                 function.restype, function.argtypes = result, arguments
             abi = self._handle.pq_abi()
         except AttributeError as error:
-            message = f"{path.name} is not a library of pqchain: {INSTALL_HINT}"
+            message = (
+                f"{path.name} lacks the interface of pqchain: see `pqchain native` if it is "
+                f"yours; if it is pqchain's, {INSTALL_HINT}"
+            )
             raise NativeLibraryMissing(message) from error
         if abi != ABI:
             message = f"the interface of {path} must be {ABI}; got {abi}: {INSTALL_HINT}"

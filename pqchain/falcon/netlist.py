@@ -15,12 +15,15 @@ from pathlib import Path
 from pqchain import installation
 from pqchain.errors import BoardTimeout, Unsupported, UsageError
 from pqchain.falcon import kernel
+from pqchain.falcon.registers import OFFSETS, RTL_OFFSETS
 
 LIBRARY = Path("hls_kernels") / "build" / "rtl" / "libfalcon_rtl.so"
 """Path of the library that `make rtl` builds, relative to the checkout."""
 
-CTRL, REQUEST, RESPONSE, LOGN, STATUS, VERSION = 0x00, 0x10, 0x1C, 0x28, 0x30, 0x40
-CYCLES, ABORT = 0x50, 0x58
+CTRL, REQUEST, RESPONSE, LOGN, STATUS, VERSION = (
+    OFFSETS[name] for name in ("CTRL", "request_1", "response_1", "logn", "status", "version")
+)
+CYCLES, ABORT = RTL_OFFSETS["cycles"], RTL_OFFSETS["abort"]
 """Offsets of the registers; hls_kernels/rtl/README.md has the complete map."""
 
 START, DONE = 1, 2

@@ -135,6 +135,9 @@ class Board:
                 f"{version:#010x}. Use the bitstream of this release, or build it again"
             )
 
+    def close(self) -> None:
+        """Keep the overlay loaded, as pynq does; there is nothing to close."""
+
     def attempt(self, request: bytearray, logn: int) -> tuple[int, bytes]:
         """Run one signing attempt on a request; return its status and the response.
 

@@ -30,10 +30,11 @@ from pqchain.results import scratch
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pqchain.falcon.overlay import Board
+    from pqchain.falcon import overlay, serial
 
-BACKENDS = ("reference", "kernel", "simboard", "overlay")
-"""Back ends of the heavy step: liboqs, pqchain's C++, a simulated board, a board."""
+BACKENDS = ("reference", "kernel", "simboard", "overlay", "serial")
+"""Back ends of the heavy step: liboqs, pqchain's C++, a simulated board, a PYNQ board, a board on a
+serial line."""
 
 BITSTREAM = Path(__file__).with_name("falcon_sign.bit")
 
@@ -47,8 +48,9 @@ class FalconSigner:
     """Falcon of round 3 with a selectable back end; signatures are bit-identical to liboqs's.
 
     `backend` is the back end in use, `reason` the reason for the choice. "auto" selects the first
-    of "overlay", "kernel" and "reference" that works, so it does not fail without a board;
-    "overlay" never falls back to another one.
+    of "overlay", "kernel" and "reference" that works, so it does not fail without a board. With the
+    path of a serial device it tries "serial" instead of "overlay". "overlay" and "serial" never
+    fall back to another one.
     """
 
     __slots__ = (
@@ -71,7 +73,8 @@ class FalconSigner:
         """Open a signer of degree 512 or 1024.
 
         `padded` selects signatures of fixed length. `bitstream` and `device` are for boards: the
-        file to load, and a pynq device instead of the one that pynq finds (PYNQ.remote's too).
+        file to load, and a pynq device instead of the one that pynq finds (PYNQ.remote's too), or
+        the path of a serial device, such as /dev/ttyUSB0, whose board has its bitstream already.
         `core` is the core of a simulated board: "kernel", or "rtl" for the netlist that `make rtl`
         builds. `random_bytes(count)` replaces the system's randomness, for tests.
 
@@ -91,7 +94,7 @@ class FalconSigner:
         self.degree = degree
         self.algorithm = algorithms.get(f"Falcon-{'padded-' if padded else ''}{degree}")
         self._random = random_bytes
-        self._board: Board | None = None
+        self._board: overlay.Board | serial.Board | None = None
         self._reference = self._open_reference()
         if backend == "auto":
             self.backend, self.reason = self._choose(bitstream, device, timeout_seconds)
@@ -106,6 +109,11 @@ class FalconSigner:
     def cycles(self) -> int | None:
         """Clock cycles of the last attempt on a board; None if its core does not count them."""
         return None if self._board is None else self._board.cycles
+
+    def close(self) -> None:
+        """Close the device of a board with a serial line; other back ends keep nothing open."""
+        if self._board is not None:
+            self._board.close()
 
     def _open_reference(self) -> Signer:
         """Open the fastest liboqs that runs here; it verifies the signatures of all back ends."""
@@ -123,6 +131,9 @@ class FalconSigner:
             raise Unsupported(f"the backend {backend!r} needs pqchain's C++ kernels: {reason}")
         if backend == "kernel":
             return
+        if backend == "serial":
+            self._board = _import_serial().Board(device, timeout_seconds=timeout_seconds)
+            return
         overlay = _import_for_boards("overlay")
         with scratch.folder() as folder:
             if backend == "simboard":
@@ -133,13 +144,17 @@ class FalconSigner:
             path = Path(BITSTREAM if bitstream is None else bitstream)
             self._board = overlay.Board(path, device=device, timeout_seconds=timeout_seconds)
 
-    def _choose(self, *board: Any) -> tuple[str, str]:
+    def _choose(
+        self, bitstream: Path | str | None, device: Any, timeout_seconds: float
+    ) -> tuple[str, str]:
         """Open the first back end that works; return its name and why earlier ones failed."""
         # pynq raises RuntimeError and OSError too, and no failure of a board may stop "auto".
         failures = []
-        for backend in ("overlay", "kernel"):
+        # A serial device is opened only when it is named: writing to another one may disturb it.
+        board = "serial" if isinstance(device, (str, Path)) else "overlay"
+        for backend in (board, "kernel"):
             try:
-                self._open(backend, *board)
+                self._open(backend, bitstream, device, timeout_seconds)
             except (PqchainError, RuntimeError, OSError) as error:
                 failures.append(f"{backend}: {error}")
                 _log.info("cannot use %s: %s", backend, error)
@@ -244,7 +259,7 @@ class FalconSigner:
                 if encoded is None or not self.verify(message, encoded, public_key):
                     raise BadBoardSignature(
                         "the board returned an invalid signature, which was discarded. Load the "
-                        "overlay again, or use the backend 'kernel'"
+                        "bitstream again, or use the backend 'kernel'"
                     )
                 on_step("verify the signature", "software")
                 return encoded
@@ -252,6 +267,15 @@ class FalconSigner:
             f"none of {kernel.MAX_ATTEMPTS} attempts on the board gave a short signature: the "
             "secret key is damaged"
         )
+
+
+def _import_serial() -> Any:
+    try:
+        return importlib.import_module("pqchain.falcon.serial")
+    except ImportError as error:
+        raise Unsupported(
+            f"the backend 'serial' needs Linux ({error}); use the backend 'kernel'"
+        ) from error
 
 
 def _import_for_boards(name: str) -> Any:

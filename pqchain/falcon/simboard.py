@@ -21,24 +21,15 @@ from pqchain.checks import one_of
 from pqchain.falcon import kernel
 from pqchain.falcon.netlist import MAX_CYCLES, Netlist
 from pqchain.falcon.overlay import VLNV
+from pqchain.falcon.registers import OFFSETS, RTL_OFFSETS
 
 BASE = 0x43C00000
 """Address of the core's registers, as Vivado would assign it on a Zynq-7000."""
 
-REGISTERS = {
-    "CTRL": 0x00, "GIER": 0x04, "IP_IER": 0x08, "IP_ISR": 0x0C,
-    "request_1": 0x10, "request_2": 0x14, "response_1": 0x1C, "response_2": 0x20,
-    "logn": 0x28, "status": 0x30, "status_ctrl": 0x34, "version": 0x40, "version_ctrl": 0x44,
-}  # fmt: skip
-"""Offsets of the core's registers, as Vitis HLS assigns them for such a function."""
-
 CORES = ("kernel", "rtl")
 """Cores of a board: the C++ kernel, or the netlist that `make rtl` builds."""
 
-_RTL_REGISTERS = {"cycles": 0x50, "abort": 0x58}
-"""Offsets of the registers that only the engine in RTL has."""
-
-_CTRL = BASE + REGISTERS["CTRL"]
+_CTRL = BASE + OFFSETS["CTRL"]
 _MEMORY = 0x10000000
 _PAGE = 0x4000
 _START, _DONE, _IDLE, _READY = 1, 2, 4, 8
@@ -78,7 +69,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         self.capabilities = {"REGISTER_RW": True}
         self.faults = faults
         self.events: list[tuple[Any, ...]] = []
-        self._registers = {BASE + offset: 0 for offset in REGISTERS.values()}
+        self._registers = {BASE + offset: 0 for offset in OFFSETS.values()}
         self._registers[_CTRL] = _IDLE
         self._memory: dict[int, bytearray] = {}
         self._next = _MEMORY
@@ -86,7 +77,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
     def get_bitfile_metadata(self, bitfile_name: str, partial: bool = False) -> Any:
         """Return the hardware description that pynq would read from the files of an overlay."""
         about = {"access": "read-write", "size": 32, "fields": {}}
-        offsets = REGISTERS if self._netlist is None else REGISTERS | _RTL_REGISTERS
+        offsets = OFFSETS if self._netlist is None else OFFSETS | RTL_OFFSETS
         registers = {
             name: {"address_offset": offset, "description": name, **about}
             for name, offset in offsets.items()
@@ -152,7 +143,7 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         value = int.from_bytes(bytes(data), "little")
         if self._netlist is not None:
             if address == _CTRL and value & _START:
-                self.events.append(("start", self._netlist.read(REGISTERS["logn"])))
+                self.events.append(("start", self._netlist.read(OFFSETS["logn"])))
             if not self.faults.hangs:
                 self._netlist.write(address - BASE, value)
         elif address == _CTRL:
@@ -163,20 +154,20 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
 
     def _read_netlist(self, netlist: Netlist, offset: int) -> int:
         # Reading CTRL runs the clock to the end of the attempt, so that polling takes one turn.
-        if offset == REGISTERS["CTRL"]:
+        if offset == OFFSETS["CTRL"]:
             netlist.run(MAX_CYCLES)
         value = netlist.read(offset)
-        if offset == REGISTERS["CTRL"] and value & _DONE and self.faults.flips:
-            low, high = (netlist.read(REGISTERS[f"response_{half}"]) for half in (1, 2))
+        if offset == OFFSETS["CTRL"] and value & _DONE and self.faults.flips:
+            low, high = (netlist.read(OFFSETS[f"response_{half}"]) for half in (1, 2))
             # Nothing is mapped at the address when only the version was asked for.
             if response := self._memory.get(low | high << 32):
                 response[0] ^= 1
-        if offset == REGISTERS["version"] and self.faults.version is not None:
+        if offset == OFFSETS["version"] and self.faults.version is not None:
             return self.faults.version
         return value
 
     def _start(self) -> None:
-        registers = {name: self._registers[BASE + offset] for name, offset in REGISTERS.items()}
+        registers = {name: self._registers[BASE + offset] for name, offset in OFFSETS.items()}
         logn = registers["logn"]
         self.events.append(("start", logn))
         if self.faults.hangs:  # started, and never done or idle again
@@ -191,9 +182,9 @@ class SimulatedDevice(pynq.Device):  # type: ignore[misc]
         if response:
             self._memory[response_address][: len(response)] = response
             self._memory[response_address][0] ^= self.faults.flips
-        self._registers[BASE + REGISTERS["status"]] = status
+        self._registers[BASE + OFFSETS["status"]] = status
         reported = version if self.faults.version is None else self.faults.version
-        self._registers[BASE + REGISTERS["version"]] = reported
+        self._registers[BASE + OFFSETS["version"]] = reported
         self._registers[_CTRL] = _DONE | _IDLE | _READY
 
 

@@ -219,20 +219,11 @@ def reading() -> Markup:
     return html.section("reading", "How to read these pages", *parts)
 
 
-# The load of an idle machine at the end of a run: the run itself is a load of one.
-_RUN_LOAD = 1.1
-
-
 def busy(facts: Mapping[str, Any]) -> Markup:
     """Return a warning if other programs loaded the machine during the run, else ""."""
-    load, count = facts.get("load_average"), facts.get("cpu_count")
-    # Not every provenance has these facts.
-    if not (isinstance(load, (int, float)) and isinstance(count, int)):
+    if not (text := variation.busy(facts)):
         return Markup()
-    # On two processors the load of the run itself is more than half of them.
-    if load <= max(count / 2, _RUN_LOAD):
-        return Markup()
-    warning = html.element("p", PROSE["busy"].format(load=load, count=count))
+    warning = html.element("p", text)
     return html.element("div", warning, class_="verdict bad", role="alert")
 
 

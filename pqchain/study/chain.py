@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any
 
 from pqchain.chain import encoding, p2mr
-from pqchain.consensus import Layout, Scenario
+from pqchain.consensus import Layout, Network, Scenario
 from pqchain.consensus import run as run_consensus
 from pqchain.consensus.lengths import mean
 from pqchain.costs import Costs, CostTable
@@ -318,4 +318,24 @@ def final_seconds(scenario: Scenario, signatures: float) -> float:
 @lru_cache(maxsize=4096)
 def _run(scenario: Scenario) -> float:
     """Return the consensus latency; cached, because a sensitivity repeats most scenarios."""
-    return run_consensus(scenario).latency_seconds
+    if scenario.certificates != "next-block" and not scenario.pipelined:
+        return run_consensus(scenario).latency_seconds
+    # The first block has no parent with a certificate, and the last one no successor beside it.
+    heights = run_consensus(scenario.with_(blocks=4)).heights[1:3]
+    return math.fsum(height.latency_seconds for height in heights) / len(heights)
+
+
+def waiting_network(plan: Plan) -> Network:
+    """Return the plan's network with the mean wait at each hop as latency."""
+    if not plan.hop_wait_seconds:
+        return plan.network
+    return replace(
+        plan.network, latency_seconds=plan.network.latency_seconds + plan.hop_wait_seconds
+    )
+
+
+def extra_seconds(plan: Plan) -> float:
+    """Return the time of the hops of a round that precede the block."""
+    if not plan.extra_hops:
+        return 0.0
+    return plan.extra_hops * waiting_network(plan).latency_seconds

@@ -108,6 +108,8 @@ class Observation(NamedTuple):
     """Inputs that had other values at the time."""
     dependence: str
     """What the observation shares with the inputs, so that it tests nothing; "" if independent."""
+    engine: str = ""
+    """Consensus engine that was run, with its version; "" for an observation of a chain."""
 
 
 @cache
@@ -241,6 +243,17 @@ def wrong_combinations(plan: Plan) -> list[Problem]:
          f"one chunk; got {data + parity}."),
         (plan.vote_phases > 0 and plan.law == "paper-serial", "vote_phases",
          f"vote_phases must be 0 with paper-serial, which has no votes; got {plan.vote_phases}."),
+        (plan.certificates != "none" and not plan.vote_phases, "certificates",
+         f'certificates must be "none" without vote_phases; got {plan.certificates!r}.'),
+        ((plan.certificates == "broadcast" or plan.pipelined) and plan.law != "uplink", "law",
+         'law must be "uplink" with certificates = "broadcast" or pipelined; got '
+         f"{plan.law!r}."),
+        (plan.pipelined and (plan.vote_phases != 2 or plan.certificates == "next-block"),
+         "pipelined", 'pipelined must be false unless vote_phases is 2 and certificates is "none" '
+         'or "broadcast"; got true.'),
+        (network.is_regional and (plan.hop_wait_seconds > 0 or plan.extra_hops > 0),
+         "hop_wait_seconds", "hop_wait_seconds and extra_hops must be 0 with regions, which have "
+         f"no single latency; got {plan.hop_wait_seconds:g} and {plan.extra_hops}."),
         (0 < plan.phase_b_days < plan.phase_a_days, "phase_b_days",
          f"phase_b_days must be at least phase_a_days, {plan.phase_a_days:g}; got "
          f"{plan.phase_b_days:g}."),

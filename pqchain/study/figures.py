@@ -40,6 +40,12 @@ YEAR_SECONDS = 365.25 * 86_400
 DAY_SECONDS = 86_400
 
 
+_CONSENSUS = (
+    "nodes delegates law rate_bits_per_second link_latency_seconds peers world region_table "
+    "vote_phases verification_threads certificates pipelined extra_hops hop_wait_seconds"
+)
+"""Inputs of the consensus scenario, besides its block and its costs."""
+
 # Figures of keys, transactions and votes exist even if no transaction fits in a block, and a mix of
 # schemes has their mean.
 _basic = partial(figure, unconditional=True, averaged=True)
@@ -165,9 +171,7 @@ def block_verify_seconds(model: Model) -> float:
 
 
 @figure(
-    "transactions_per_block sign_seconds verify_seconds vote_verify_seconds nodes delegates law "
-    "rate_bits_per_second link_latency_seconds peers world region_table vote_phases "
-    "verification_threads",
+    "transactions_per_block sign_seconds verify_seconds vote_verify_seconds " + _CONSENSUS,
     averaged=True,
 )
 def final_seconds(model: Model) -> Evidence:
@@ -179,8 +183,7 @@ def final_seconds(model: Model) -> Evidence:
 @figure(
     "public_key_bytes signature_bytes sign_seconds verify_seconds data_bytes key_mode "
     "envelope_bytes framing_bytes signatures witness_rule merkle_depth transaction_aggregation "
-    "block_bytes vote_verify_seconds nodes delegates law rate_bits_per_second "
-    "link_latency_seconds peers world region_table vote_phases verification_threads",
+    "block_bytes vote_verify_seconds " + _CONSENSUS,
     averaged=True,
 )
 def single_final_seconds(model: Model) -> float:

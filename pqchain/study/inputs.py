@@ -15,6 +15,7 @@ from pqchain.chain import encoding, p2mr
 from pqchain.consensus import Network, named
 from pqchain.consensus import network as networks
 from pqchain.consensus.network import Law
+from pqchain.consensus.scenario import Certificates
 from pqchain.costs import Costs
 from pqchain.errors import UnknownName
 from pqchain.figures import Unit
@@ -225,6 +226,16 @@ class Plan:
     vote_phases: Annotated[
         int, Input("network", "rounds of votes after a block: 0, 1 or 2", most=2)
     ] = 0
+    certificates: Annotated[
+        Certificates,
+        Input("network", "signatures of a quorum, sent to all others or in the next block",
+              choices=get_args(Certificates)),
+    ] = "none"  # fmt: skip
+    pipelined: Annotated[bool, Input("network", "propose after one round of votes")] = False
+    extra_hops: Annotated[int, Input("network", "hops of a round before the block", most=8)] = 0
+    hop_wait_seconds: Annotated[
+        float, Input("network", "mean wait of a message at its sender, at each hop", most=1e3)
+    ] = 0.0
     verification_threads: Annotated[
         int, Input("network", "verification threads of a node", least=1, most=4096)
     ] = 1
@@ -313,21 +324,6 @@ class Plan:
         """Names of the inputs that have no effect for this kind of network."""
         serial = {"vote_phases", "verification_threads"} if self.law == "paper-serial" else set()
         return frozenset(serial | {name for name in NETWORK if getattr(self, name) is None})
-
-    def input_rows(self) -> list[tuple[str, Any, str, str, str]]:
-        """Return name, value, unit, meaning and source of every input with an effect."""
-        rows: list[tuple[str, Any, str, str, str]] = []
-        for name, row in INPUTS.items():
-            value, source = getattr(self, name), self.source(name)
-            idle = name in self.unused and (value is None or source == "default")
-            if name in ("title", "checked") or (name == "valid_until" and value is None) or idle:
-                continue
-            if isinstance(value, Mapping):
-                value = [f"{algorithm} {share:g}" for algorithm, share in value.items()]
-            if isinstance(value, (tuple, list)):
-                value = ", ".join(value)
-            rows.append((name, "none" if value == "" else value, row.unit, row.about, source))
-        return rows
 
     def with_(self, **changes: Any) -> Plan:
         """Return a copy with some inputs changed; a changed input loses its source.

@@ -241,9 +241,11 @@ class Model:
             costs=CostTable((self.checked,), self.checked.source),
             nodes=plan.nodes,
             delegates=plan.delegates or None,
-            network=plan.network,
+            network=chain.waiting_network(plan),
             exchange="broadcast" if plan.vote_phases else None,
             vote_phases=plan.vote_phases,
+            certificates=plan.certificates,
+            pipelined=plan.pipelined,
             block_bytes=plan.block_bytes,
             layout=chain.layout_of(plan, self.algorithm),
             signed_blocks=plan.law != "paper-serial",
@@ -264,7 +266,7 @@ class Model:
 
     def final(self, signatures: float) -> float:
         """Return the time from proposal to finality of a block with this many signatures."""
-        seconds = chain.final_seconds(self.scenario, signatures)
+        seconds = chain.final_seconds(self.scenario, signatures) + chain.extra_seconds(self.plan)
         seconds += self.bundle.seconds(signatures) if self.bundle else 0.0
         votes = chain.vote_verify_seconds(self.plan, self.row, self.costs)
         # Plain votes are part of the consensus run; aggregates delay the block by themselves.

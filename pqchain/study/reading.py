@@ -31,8 +31,10 @@ def load(source: str | Path) -> Plan:
         return parse(ready(str(source)), str(source))
     try:
         text = installation.read_bytes(path, installation.MAX_TEXT_BYTES).decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read the study {path}: {error}") from error
+    except OSError as error:
+        raise UsageError(f"cannot read the study {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the study {path} must be UTF-8: {error.reason}") from error
     return parse(text, str(path))
 
 
@@ -111,8 +113,8 @@ def parse(text: str, name: str) -> Plan:
 
 def observation(row: Mapping[str, Any]) -> Observation:
     """Return the observation that a TOML table [[observed]] describes. Raises UsageError."""
-    values = {"set": {}, "algorithm": "", "dependence": "", **row}
-    texts = ("quantity", "algorithm", "source", "date", "dependence")
+    values = {"set": {}, "algorithm": "", "dependence": "", "engine": "", **row}
+    texts = ("quantity", "algorithm", "source", "date", "dependence", "engine")
     expected: dict[str, Any] = dict.fromkeys(texts, str)
     expected |= {"value": (int, float), "set": Mapping}
     if wrong := sorted(set(values) ^ set(expected)):
@@ -135,7 +137,8 @@ def observation(row: Mapping[str, Any]) -> Observation:
     algorithm = values["algorithm"] and algorithms.get(values["algorithm"]).name
     for name in values["set"]:
         check_name(name)
-    origin = (values["source"], values["date"], values["set"], values["dependence"])
+    names = ("source", "date", "set", "dependence", "engine")
+    origin = (values[name] for name in names)
     return Observation(values["quantity"], algorithm, float(values["value"]), *origin)
 
 
@@ -182,7 +185,8 @@ def _line_numbers(text: str) -> dict[tuple[str, str], int]:
 
 def _unknown(section: str, key: str) -> str:
     if key in INPUTS:
-        return f"{key} belongs in [{INPUTS[key].table}], not in [{section}]"
+        where = f"in [{section}]" if section else "at the top of the file"
+        return f"{key} belongs in [{INPUTS[key].table}], not {where}"
     return f"unknown input {key!r}{_near(key, section)}"
 
 

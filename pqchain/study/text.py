@@ -11,6 +11,7 @@ from pqchain.render.table import Column, Shown, Table
 from pqchain.study import aggregation, chain, validation, wording
 from pqchain.study.checking import NETWORK, REQUIRED
 from pqchain.study.figures import QUANTITIES
+from pqchain.study.input_rows import input_rows
 from pqchain.study.inputs import BY_SCHEME, INPUTS, Plan
 from pqchain.study.provers import PROVERS
 from pqchain.study.sampling import Findings
@@ -142,6 +143,7 @@ def parts(findings: Findings, complete: bool = False) -> list[str | Table]:
         f"times: {findings.costs.source}; {spread(findings)}\n"
     )
     said = [head, *warnings(findings), *conclusions(findings), fit(findings.calibration)]
+    said.append(validation.engines(findings.plan))
     first: list[str | Table] = ["\n".join(filter(None, said)), main_table(findings)]
     if not complete:
         return first
@@ -326,7 +328,7 @@ def trees_table(plan: Plan) -> Table | None:
 
 def inputs_table(plan: Plan) -> Table:
     """Return a table of the inputs of a study and their sources."""
-    rows = [[about, value, unit, source] for _, value, unit, about, source in plan.input_rows()]
+    rows = [[about, value, unit, source] for _, value, unit, about, source in input_rows(plan)]
     return Table(
         columns=[Column("input"), Column("value", show=_plain), Column("unit"), Column("source")],
         rows=rows,

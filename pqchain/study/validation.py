@@ -58,7 +58,10 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
         value = models(then, costs)[algorithm][observed.quantity]
         unit = str(QUANTITIES[observed.quantity].unit)
         error = value / observed.value - 1
-        text = ", ".join(f"{name}={setting:g}" for name, setting in observed.settings.items())
+        text = ", ".join(
+            f"{name}={setting if isinstance(setting, str) else format(setting, 'g')}"
+            for name, setting in observed.settings.items()
+        )
         origin = (text, observed.date, observed.source, observed.dependence)
         rows.append((observed.quantity, algorithm, unit, value, observed.value, error, *origin))
     present = {EXPECTED_OF.get(observed.quantity) for observed in plan.observed}
@@ -86,3 +89,11 @@ def large_errors(frame: pd.DataFrame) -> list[str]:
         for row in observed.to_dict("records")
         if abs(row["error"]) > FAR
     ]
+
+
+def engines(plan: Plan) -> str:
+    """Return which consensus engine the plan's observations are runs of, if any."""
+    names = sorted({observed.engine for observed in plan.observed if observed.engine})
+    if not names:
+        return "Not checked against an engine."
+    return f"Checked against an engine: {', '.join(names)}."

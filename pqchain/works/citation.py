@@ -60,23 +60,29 @@ def bibtex(entry: dict[str, Any]) -> str:
     >>> print(bibtex(SOFTWARE).splitlines()[0])
     @misc{pqchain,
     """
+    # In the proceedings of a conference pages are numbered.
+    kind, venue = ("inproceedings", "booktitle") if entry["pages"] else ("misc", "howpublished")
+    years = re.findall(r"\b\d{4}\b", entry["year"])
+    if len(years) > 1:
+        entry = entry | {"note": f"{entry['year']}. {entry['note']}".strip()}
     fields = {
-        "author": " and ".join(_names(entry["authors"])),
+        # An unknown author is left out, because a style would print the remark as a name.
+        "author": " and ".join(_names([n for n in entry["authors"] if n != _UNNAMED])),
         "title": f"{{{_latin(entry['title'])}}}",
-        "howpublished": _latin(entry["venue"]),
-        "year": entry["year"],
-        "pages": entry["pages"],
+        venue: _latin(entry["venue"]),
+        "year": years[0] if years else "",
+        "pages": entry["pages"].rstrip("-\N{EN DASH}"),
         "doi": entry["doi"],
         "url": entry["url"],
         "note": _latin(entry["note"]),
     }
     written = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-    return "\n".join([f"@misc{{{entry['key']},", *written, "}"])
+    return "\n".join([f"@{kind}{{{entry['key']},", *written, "}"])
 
 
 def _names(authors: Sequence[str]) -> list[str]:
     # BibTeX takes the last word of an unbraced name for the family name.
-    collective = {_UNNAMED, *SOFTWARE["authors"]}
+    collective = set(SOFTWARE["authors"])
     return [f"{{{name}}}" if name in collective else _latin(name).strip("()") for name in authors]
 
 

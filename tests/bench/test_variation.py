@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pqchain.bench import variation
+from pqchain.bench import tables, variation
 from tests import frames
 
 
@@ -37,3 +37,28 @@ def test_caption_states_the_ratio_and_what_follows() -> None:
     busy = frame.assign(min_seconds=frame["median_seconds"] / 1.4)
     assert "median/min of verifications 1.40, which is above 1.1" in variation.quality(busy)
     assert "not ranked" in variation.quality(busy)
+
+
+def test_warnings_name_a_busy_machine_and_unsteady_times_of_constant_work() -> None:
+    frame = frames.measurements(["ML-DSA-44", "Ed25519"])
+    frame[["mad_seconds", "p95_seconds"]] = 0.0
+    assert variation.warnings(frame) == []
+    frame.attrs["provenance"] = {"load_average": 3.0, "cpu_count": 4}
+    (busy,) = variation.warnings(frame)
+    assert busy.startswith("Warning: The machine was busy: a load of 3.0 on 4 processors")
+    # A run is a load of one by itself, and unknown facts are no warning.
+    for facts in ({"load_average": 1.05, "cpu_count": 2}, {}, {"load_average": 9.0}):
+        assert not variation.busy(facts)
+    frame.attrs["provenance"] = {}
+    verify = frame["operation"] == "verify"
+    frame.loc[verify, "mad_seconds"] = 0.06 * frame.loc[verify, "median_seconds"]
+    (unsteady,) = variation.warnings(frame)
+    assert f"in {verify.sum()} of {verify.sum()} rows: verify of ML-DSA-44 by" in unsteady
+    # Rejection sampling varies on any machine: such rows are marked, without a warning.
+    frame["mad_seconds"] = 0.0
+    sign = frame["operation"] == "sign"
+    frame.loc[sign, "p95_seconds"] = 3.1 * frame.loc[sign, "median_seconds"]
+    assert variation.warnings(frame) == []
+    assert [variation.is_unsteady(row) for row in frame.to_dict("records")] == sign.tolist()
+    text = tables.operation_table(frame).text()
+    assert text.count("!\N{NARROW NO-BREAK SPACE}0.0") == sign.sum() and "spread: median" in text

@@ -77,3 +77,25 @@ def test_samples_path_is_checked(measured, tmp_path, capsys):
 )
 def test_usage_errors_of_bench_exit_2(arguments, message, refused):
     refused(arguments, message)
+
+
+def test_warnings_come_first_and_are_in_json(measured, monkeypatch, capsys) -> None:
+    monkeypatch.setitem(frames.PROVENANCE, "load_average", 7.5)
+    assert main(["bench", "--algorithm", "Falcon-512"]) == 0
+    assert capsys.readouterr().out.startswith("Warning: The machine was busy: a load of 7.5 on 4")
+    assert main(["bench", "--algorithm", "Falcon-512", "--json"]) == 0
+    assert "busy" in json.loads(capsys.readouterr().out)["warnings"][0]
+
+
+def test_history_is_not_overwritten(measured, tmp_path, capsys) -> None:
+    history = tmp_path / "history.csv"
+    assert main(["bench", "--append", str(history)]) == 0
+    before = history.read_bytes()
+    capsys.readouterr()
+    assert main(["bench", "--output", str(history)]) == 2
+    assert "is a history; use --append" in capsys.readouterr().err
+    assert history.read_bytes() == before
+    plain = tmp_path / "plain.csv"
+    assert main(["bench", "--output", str(plain)]) == 0
+    assert main(["plot", "history", str(plain), "--output", str(tmp_path / "x.svg")]) == 2
+    assert "history needs a file of `pqchain bench --append`" in capsys.readouterr().err

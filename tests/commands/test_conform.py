@@ -56,7 +56,7 @@ def test_user_verifier_is_judged(tmp_path, capsys):
     assert main(run_fake("accept", "--vectors", str(file), "--json")) == 1
     answer = json.loads(capsys.readouterr().out)
     assert answer["wrong"][0]["verdict"] == "accept"
-    assert answer["summary"][0]["implementation"].startswith("python")
+    assert answer["summary"][0]["implementation"] == "fakes"
     output = tmp_path / "result"
     assert main(run_fake("accept", "--vectors", str(file), "--output", str(output))) == 1
     assert (output / "index.html").is_file()
@@ -116,3 +116,18 @@ def test_mutants_are_compared_with_other_vector_sets(tmp_path, capsys, monkeypat
     assert all(row["ours"] for row in answer["mutants"])
     assert any(row["theirs"] == 0 for row in answer["mutants"])
     assert output.is_file()
+
+
+def test_protocol_mistake_of_a_user_ends_at_the_first_answer(tmp_path, capsys) -> None:
+    script = tmp_path / "mine.py"
+    answer = '{"id": 1, "verdict": "yes", "nanoseconds": [1]}'
+    script.write_text(f"import sys\nfor line in sys.stdin:\n    print({answer!r}, flush=True)\n")
+    words = ["conform", "run", "--algorithm", "Falcon-512"]
+    assert main([*words, "--", sys.executable, str(script)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("pqchain: mine must answer in the protocol of `pqchain conform run")
+    assert "'yes'" in error
+    assert main([*words, "--name", "theirs", "--", sys.executable, str(script)]) == 2
+    assert "theirs must answer" in capsys.readouterr().err
+    assert main([*words, "--name", "theirs"]) == 2
+    assert "--name names the verifier of a command" in capsys.readouterr().err

@@ -134,7 +134,9 @@ def test_model_labels_every_row(capsys) -> None:
 def test_doctor_tries_every_backend(capsys) -> None:
     assert cli.main(["falcon", "doctor", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["backends"]
-    assert [row["backend"] for row in rows] == ["reference", "kernel", "simboard", "overlay"]
+    assert [row["backend"] for row in rows] == [
+        "reference", "kernel", "simboard", "overlay", "serial",
+    ]  # fmt: skip
     assert all(row["works"] or row["reason"] for row in rows)
     assert cli.main(["falcon", "doctor"]) == 0
     assert "ok  kernel" in capsys.readouterr().out

@@ -13,7 +13,7 @@ import pytest
 from pqchain import study
 from pqchain.study import sampling, validation
 from tests.docs.values import VALUES, Values
-from tests.study.plans import COSTS
+from tests.study.plans import ALL_COSTS
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -116,7 +116,7 @@ def test_calibration_table_has_the_errors_of_the_model() -> None:
     for name, errors in shown.items():
         plan = study.load(name)
         frame = validation.calibrate(
-            plan, (sampling.known(plan) or sampling.Times((COSTS,))).middle
+            plan, (sampling.known(plan) or sampling.Times((ALL_COSTS,))).middle
         )
         found = 100 * frame.loc[frame["observed"].notna(), "error"]
         # The model of pqdpol is fitted, so its observations are no calibration.

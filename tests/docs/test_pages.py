@@ -216,3 +216,12 @@ def test_page_of_works_lists_every_work() -> None:
         assert f"\n{key} <papers/{key}>" in page
     numbers = [int(count) for count in re.findall(r"\| (\d+) \|$", page, re.MULTILINE)]
     assert f"of {sum(numbers)} printed numbers" in page
+
+
+def test_studies_in_toml_can_be_run() -> None:
+    from pqchain.study.reading import parse
+
+    fences = [text for page in PAGES for text in blocks(page, "toml") if "[chain]" in text]
+    assert fences
+    for text in fences:
+        assert parse(text, "the page").algorithms

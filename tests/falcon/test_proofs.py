@@ -32,7 +32,7 @@ BROKEN = {
 def yosys() -> str:
     found = proofs.find_yosys()
     if found is None:
-        pytest.skip("no yosys: pip install -r hls_kernels/rtl/synthesis/requirements.txt")
+        pytest.skip("no yosys: pip install '.[fpga]'")
     if not proofs.ROM.is_dir():
         write(proofs.ROM)
     return found

@@ -23,7 +23,7 @@ from pqchain.errors import (
     UsageError,
     WrongBitstream,
 )
-from pqchain.falcon import FalconSigner, kernel, netlist
+from pqchain.falcon import FalconSigner, kernel, registers
 from tests.falcon.rtl import need_netlist
 
 with warnings.catch_warnings():
@@ -104,14 +104,14 @@ def test_driver_is_bound_by_core_name(tmp_path: Path) -> None:
     core = loaded.falcon_sign_0
     assert isinstance(core, overlay.FalconSign)
     core.register_map.logn = 3
-    assert core.read(simboard.REGISTERS["logn"]) == 3
+    assert core.read(registers.OFFSETS["logn"]) == 3
     assert core.identify(1.0) == overlay.VERSION
 
 
 @CORES
 def test_handshake_follows_vitis_hls(core: str) -> None:
     device = board(core=core)
-    control = simboard.BASE + simboard.REGISTERS["CTRL"]
+    control = simboard.BASE + registers.OFFSETS["CTRL"]
     assert device.read_registers(control, 4)[0] == 0b0100
     device.write_registers(control, b"\x01\0\0\0")
     assert device.read_registers(control, 4)[0] == 0b1110
@@ -248,7 +248,7 @@ def test_pynq_reads_the_description_of_the_engine_in_rtl(tmp_path: Path) -> None
     assert core["type"] == overlay.VLNV
     assert core["phys_addr"] == simboard.BASE
     offsets = {name: about["address_offset"] for name, about in core["registers"].items()}
-    assert offsets == simboard.REGISTERS | {"cycles": netlist.CYCLES, "abort": netlist.ABORT}
+    assert offsets == registers.OFFSETS | registers.RTL_OFFSETS
 
 
 @CORES

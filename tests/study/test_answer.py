@@ -12,7 +12,7 @@ from pqchain.errors import UnknownName, UsageError
 from pqchain.study import answer, wording
 from pqchain.study.figures import models
 from pqchain.study.sampling import Times
-from tests.study.plans import COSTS
+from tests.study.plans import ALL_COSTS as COSTS
 
 SUBJECTS = [
     "transaction", "capacity", "limit", "latency", "storage", "gas", "model", "read next",

@@ -106,7 +106,8 @@ CHANGES = {
     "votes_per_block": 40.0, "vote_bytes": 50.0,
     "vote_signature_bytes": 9.0, "vote_aggregation": "bls", "vote_aggregates": 2.0,
     "votes_in_block": True, "most_votes": 3.0, "vote_deadline_seconds": 4.0,
-    "final_blocks": 2.0,
+    "final_blocks": 2.0, "certificates": "next-block", "pipelined": True, "extra_hops": 1,
+    "hop_wait_seconds": 0.1,
 }  # fmt: skip
 
 
@@ -114,6 +115,7 @@ BEFORE = {
     "vote_aggregates": {"vote_aggregation": "bls"},
     "final_blocks": {"block_seconds": 0.5},
     "peers": {"law": "gossip"},
+    "pipelined": {"law": "uplink", "vote_phases": 2},
     "world": {"law": "gossip"},
     "region_table": {"law": "gossip", "world": True},
     "separate_state_gas": {"state_gas": 40.0},

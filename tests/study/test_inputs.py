@@ -8,6 +8,7 @@ from pqchain.consensus import named
 from pqchain.errors import UnknownName, UsageError
 from pqchain.study import READY, Plan, load, ready
 from pqchain.study.checking import NETWORK, REQUIRED, ImpossiblePlan
+from pqchain.study.input_rows import input_rows
 from pqchain.study.inputs import BY_SCHEME, INPUTS, NAMES
 from pqchain.study.reading import parse
 from pqchain.study.text import input_help, status
@@ -17,7 +18,7 @@ from tests.study.plans import GOOD
 @pytest.mark.parametrize("name", READY)
 def test_presets_cite_every_input(name):
     plan = load(name)
-    told = {key: source for key, _, _, _, source in plan.input_rows()}
+    told = {key: source for key, _, _, _, source in input_rows(plan)}
     unsaid = [key for key, source in told.items() if source == "set for this study"]
     assert unsaid in ([], ["algorithms"])
     unset = [key for key, source in told.items() if source == "default"]
@@ -40,14 +41,14 @@ def test_changed_input_loses_its_source():
 def test_schemes_may_be_a_list_and_baseline_may_be_empty():
     plan = load("pqdpol").with_(algorithms=["Falcon-512"])
     assert plan.algorithms == ("Falcon-512",)
-    assert {key: value for key, value, *_ in plan.input_rows()}["baseline"] == "none"
+    assert {key: value for key, value, *_ in input_rows(plan)}["baseline"] == "none"
 
 
 def test_every_input_is_described():
     rows = {name: (table, unit, default) for table, name, unit, _, default in input_help()}
     assert rows["block_bytes"] == ("chain", "B", "needed")
     assert rows["peers"] == ("network", "", "the law's")
-    assert {key for key, *_ in load("ethereum").input_rows()} <= {*rows, *BY_SCHEME}
+    assert {key for key, *_ in input_rows(load("ethereum"))} <= {*rows, *BY_SCHEME}
 
 
 def test_signer_needs_its_scheme_and_excludes_a_factor():

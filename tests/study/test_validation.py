@@ -1,15 +1,18 @@
 """The model compared with the chains of today."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
+from pqchain.errors import UsageError
 from pqchain.study import READY, load, ready
 from pqchain.study.checking import Observation
+from pqchain.study.figures import models
 from pqchain.study.sampling import Times, known
 from pqchain.study.text import calibration_table, text
-from pqchain.study.validation import EXPECTED, FAR, calibrate, large_errors
-from tests.study.plans import COSTS, found, plan
+from pqchain.study.validation import EXPECTED, FAR, calibrate, engines, large_errors
+from tests.study.plans import ALL_COSTS, COSTS, found, plan
 
 ERRORS = {
     "pqdpol": [("final_seconds", -0.029), ("capacity_per_second", 0.031)],
@@ -29,6 +32,21 @@ ERRORS = {
     "near": [],
     "sui": [],
     "aptos": [("capacity_per_second", -0.063)],
+    "simplex": [
+        *(("single_final_seconds", error) for error in (
+            0.002, 0.000, 0.001, 0.002, 0.004, 0.001, 0.004, 0.004, 0.012, 0.005, 0.011,
+            0.012, 0.013, 0.000, 0.003, 0.002, 0.004, 0.002, -0.157,
+        )),
+    ],
+    "cometbft": [
+        *(("single_final_seconds", error) for error in (
+            0.014, 0.016, -0.036, -0.055, -0.060, -0.062, -0.020, -0.057, -0.041,
+            -0.066, -0.070, -0.114, -0.097, -0.226,
+        )),
+        *(("final_seconds", error) for error in (
+            -0.161, -0.235, -0.204, -0.275, -0.503,
+        )),
+    ],
 }  # fmt: skip
 """Model over observation, less 1: what docs/chains.md states."""
 
@@ -44,7 +62,7 @@ DEPENDENT = {
 @pytest.mark.parametrize("name", READY)
 def test_validation_rows_equal_the_page(name):
     base = load(name)
-    frame = calibrate(base, (known(base) or Times((COSTS,))).middle)
+    frame = calibrate(base, (known(base) or Times((ALL_COSTS,))).middle)
     seen = frame[frame["observed"].notna()]
     got = list(zip(seen["quantity"], seen["error"].round(3), strict=True))
     assert [quantity for quantity, _ in got] == [quantity for quantity, _ in ERRORS[name]]
@@ -71,7 +89,7 @@ def test_validation_rows_equal_the_page(name):
 @pytest.mark.parametrize("name", ["bitcoin", "bnb", "ethereum", "solana-v0"])
 def test_every_test_row_is_within_fifteen_per_cent(name):
     base = load(name)
-    frame = calibrate(base, (known(base) or Times((COSTS,))).middle)
+    frame = calibrate(base, (known(base) or Times((ALL_COSTS,))).middle)
     tests = frame[frame["observed"].notna() & (frame["dependence"] == "")]
     assert len(tests) and (tests["error"].abs() < 0.15).all()
 
@@ -103,3 +121,49 @@ def test_observations_use_the_chain_of_their_date():
     assert frame["model"][1] == pytest.approx(10 * frame["model"][0])
     assert frame["settings"].tolist()[:2] == ["block_seconds=50", ""]
     assert math.isnan(frame["error"][2])
+
+
+def test_study_says_whether_an_engine_checked_its_plan():
+    assert engines(load("bitcoin")) == "Not checked against an engine."
+    assert engines(load("simplex")) == "Checked against an engine: commonware simplex 2026.10.0."
+    assert "Not checked against an engine." in text(found(plan()))
+
+
+@pytest.mark.parametrize("name", ["simplex", "cometbft"])
+def test_certificates_explain_the_engines(name):
+    base = load(name)
+    tested = [row for row in base.observed if row.engine]
+    costs = Times((ALL_COSTS,)).middle
+    errors = calibrate(replace(base, observed=tuple(tested)), costs)["error"].abs()
+    plain = {"certificates": "none", "pipelined": False, "extra_hops": 0, "hop_wait_seconds": 0.0}
+    without = tuple(row._replace(settings={**row.settings, **plain}) for row in tested)
+    errors_without = calibrate(replace(base, observed=without), costs)["error"].abs()
+    assert errors.mean() < errors_without.mean() / 3
+    if name == "simplex":
+        assert errors.max() < 0.015
+    else:
+        # What CometBFT floods is not modelled.
+        assert errors.max() < 0.28
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"certificates": "next-block"}, "certificates must be .* without vote_phases"),
+        ({"certificates": "broadcast", "vote_phases": 1}, "law must be .uplink. with certificates"),
+        ({"law": "uplink", "pipelined": True}, "pipelined must be false unless vote_phases is 2"),
+        ({"law": "regions", "extra_hops": 1}, "must be 0 with regions"),
+    ],
+)
+def test_combinations_without_a_model_are_rejected(changes, why):
+    with pytest.raises(UsageError, match=why):
+        plan(**changes)
+
+
+def test_hops_and_waits_add_to_the_time_to_finality():
+    base = plan(law="mesh", vote_phases=2)
+    before = models(base, COSTS)["Falcon-512"]["final_seconds"]
+    slower = base.with_(extra_hops=1, hop_wait_seconds=0.05)
+    after = models(slower, COSTS)["Falcon-512"]["final_seconds"]
+    latency = base.network.latency_seconds
+    assert after - before == pytest.approx(3 * 0.05 + latency + 0.05, rel=1e-6)

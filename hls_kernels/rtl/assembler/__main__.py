@@ -12,6 +12,7 @@ import struct
 import sys
 from pathlib import Path
 
+from hls_kernels.rtl import registers
 from hls_kernels.rtl.assembler import kernels, program
 
 HLS = Path(__file__).parents[2]
@@ -132,6 +133,7 @@ def header(built: list[kernels.Kernel], microwords: int, dividers: int, logn: in
     }  # fmt: skip
     text = ["// Made by hls_kernels/rtl/assembler; do not edit."]
     text += [f"localparam int {name} = {value};" for name, value in numbers.items()]
+    text.append(registers.systemverilog().rstrip("\n"))
     lanes = "".join(f"{draw:02b}" for _, draw in reversed(kernels.LANES))
     text.append(
         f"localparam logic [{2 * len(kernels.LANES) - 1}:0] LANE_DRAW = {len(lanes)}'b{lanes};"
@@ -189,6 +191,7 @@ def write(folder: Path, dividers: int = 1, logn: int = 10) -> str:
         "static const char *const kernel_names[] = {"
         + ", ".join(f'"{kernel.name}"' for kernel in built)
         + f"}};\n#define BANK_COUNT {-(-(program.POLYNOMIALS << logn) // 1024)}\n"
+        + registers.c_header()
     )
     return "\n".join(listing) + (
         f"\n{used} microwords of {width(MICROWORD)} bits, {len(instructions)} instructions of "

@@ -7,10 +7,10 @@
 #include "bus.h"
 #include "kernel_numbers.h"
 
-enum Register {
-    CTRL = 0x00, REQUEST = 0x10, RESPONSE = 0x1c, LOGN = 0x28, STATUS = 0x30, VERSION = 0x40,
-    CYCLES = 0x50, ABORT = 0x58,
-};
+static const unsigned CTRL = REGISTER_CTRL, REQUEST = REGISTER_REQUEST_1,
+                      RESPONSE = REGISTER_RESPONSE_1, LOGN = REGISTER_LOGN,
+                      STATUS = REGISTER_STATUS, VERSION = REGISTER_VERSION,
+                      CYCLES = REGISTER_CYCLES, ABORT = REGISTER_ABORT;
 enum Place { VERDICTS = KERNELS, RANDOM_BITS, TRANSFERS, WIPING, SEQUENCING, PLACES };
 
 #define INSIDE(name) (u.rootp->falcon_sign__DOT__##name)

@@ -32,6 +32,7 @@ module control #(
     output logic [31:0] logn,
     output logic        abort           // end the attempt
 );
+    `include "falcon_program.svh"
     logic        running, finished, status_new, version_new, interrupt_on;
     logic [1:0]  enabled, pending;      // done, ready
     logic [31:0] status, cycles;
@@ -59,43 +60,43 @@ module control #(
         if (taken) begin
             bvalid <= 1'b1;
             case ({awaddr[6:2], 2'b0})
-                7'h00: go <= wdata[0] & wstrb[0] & ~busy;
-                7'h04: if (wstrb[0]) interrupt_on <= wdata[0];
-                7'h08: if (wstrb[0]) enabled <= wdata[1:0];
-                7'h0c: if (wstrb[0]) pending <= pending ^ wdata[1:0];
-                7'h10: if (~busy) request[31:0]   <= merged(request[31:0], wdata, mask);
-                7'h14: if (~busy) request[63:32]  <= merged(request[63:32], wdata, mask);
-                7'h1c: if (~busy) response[31:0]  <= merged(response[31:0], wdata, mask);
-                7'h20: if (~busy) response[63:32] <= merged(response[63:32], wdata, mask);
-                7'h28: if (~busy) logn            <= merged(logn, wdata, mask);
-                7'h58: if (wdata[0] & wstrb[0] & busy) abort <= 1'b1;
+                REGISTER_CTRL: go <= wdata[0] & wstrb[0] & ~busy;
+                REGISTER_GIER: if (wstrb[0]) interrupt_on <= wdata[0];
+                REGISTER_IP_IER: if (wstrb[0]) enabled <= wdata[1:0];
+                REGISTER_IP_ISR: if (wstrb[0]) pending <= pending ^ wdata[1:0];
+                REGISTER_REQUEST_1: if (~busy) request[31:0]   <= merged(request[31:0], wdata, mask);
+                REGISTER_REQUEST_2: if (~busy) request[63:32]  <= merged(request[63:32], wdata, mask);
+                REGISTER_RESPONSE_1: if (~busy) response[31:0]  <= merged(response[31:0], wdata, mask);
+                REGISTER_RESPONSE_2: if (~busy) response[63:32] <= merged(response[63:32], wdata, mask);
+                REGISTER_LOGN: if (~busy) logn            <= merged(logn, wdata, mask);
+                REGISTER_ABORT: if (wdata[0] & wstrb[0] & busy) abort <= 1'b1;
                 default: ;
             endcase
         end else if (bready) bvalid <= 1'b0;
         if (reading) begin
             rvalid <= 1'b1;
             case ({araddr[6:2], 2'b0})
-                7'h00:   rdata <= {28'b0, finished, ~busy, finished, busy};
-                7'h04:   rdata <= {31'b0, interrupt_on};
-                7'h08:   rdata <= {30'b0, enabled};
-                7'h0c:   rdata <= {30'b0, pending};
-                7'h10:   rdata <= request[31:0];
-                7'h14:   rdata <= request[63:32];
-                7'h1c:   rdata <= response[31:0];
-                7'h20:   rdata <= response[63:32];
-                7'h28:   rdata <= logn;
-                7'h30:   rdata <= status;
-                7'h34:   rdata <= {31'b0, status_new};
-                7'h40:   rdata <= VERSION;
-                7'h44:   rdata <= {31'b0, version_new};
-                7'h50:   rdata <= cycles;
-                7'h58:   rdata <= {31'b0, abort};
+                REGISTER_CTRL:   rdata <= {28'b0, finished, ~busy, finished, busy};
+                REGISTER_GIER:   rdata <= {31'b0, interrupt_on};
+                REGISTER_IP_IER:   rdata <= {30'b0, enabled};
+                REGISTER_IP_ISR:   rdata <= {30'b0, pending};
+                REGISTER_REQUEST_1:   rdata <= request[31:0];
+                REGISTER_REQUEST_2:   rdata <= request[63:32];
+                REGISTER_RESPONSE_1:   rdata <= response[31:0];
+                REGISTER_RESPONSE_2:   rdata <= response[63:32];
+                REGISTER_LOGN:   rdata <= logn;
+                REGISTER_STATUS:   rdata <= status;
+                REGISTER_STATUS_CTRL:   rdata <= {31'b0, status_new};
+                REGISTER_VERSION:   rdata <= VERSION;
+                REGISTER_VERSION_CTRL:   rdata <= {31'b0, version_new};
+                REGISTER_CYCLES:   rdata <= cycles;
+                REGISTER_ABORT:   rdata <= {31'b0, abort};
                 default: rdata <= '0;
             endcase
             // reading these clears them
-            if ({araddr[6:2], 2'b0} == 7'h00) finished <= 1'b0;
-            if ({araddr[6:2], 2'b0} == 7'h34) status_new <= 1'b0;
-            if ({araddr[6:2], 2'b0} == 7'h44) version_new <= 1'b0;
+            if ({araddr[6:2], 2'b0} == REGISTER_CTRL) finished <= 1'b0;
+            if ({araddr[6:2], 2'b0} == REGISTER_STATUS_CTRL) status_new <= 1'b0;
+            if ({araddr[6:2], 2'b0} == REGISTER_VERSION_CTRL) version_new <= 1'b0;
         end else if (rready) rvalid <= 1'b0;
         if (go) begin
             running <= 1'b1;

@@ -27,6 +27,7 @@ MASKED_LEAF = _sets(lambda p: p.tree_height % 8 != 0)
 TREE_OF_64_BITS = _sets(lambda p: p.h - p.tree_height == 64)
 LEAF_OF_9_BITS = _sets(lambda p: p.tree_height == 9)
 PARTIAL_INDICES = _sets(lambda p: p.k * p.a % 8 != 0)
+SPLIT_BYTES = _sets(lambda p: p.a != 8)
 SHA2 = _sets(lambda p: p.sha2)
 LONG_SHA2 = _sets(lambda p: p.sha2 and p.n > 16)
 
@@ -151,7 +152,10 @@ MUTANTS: dict[str, dict[str, Any]] = {
     "index: leaf 0 moved": {
         "leaf_index": lambda self, value: SLHDSAVerifier.leaf_index(self, value) or 1
     },
-    "FORS: lowest bits first, as in SPHINCS+": {"fors_indices": _low_digits},
+    "FORS: lowest bits first, as in SPHINCS+": {
+        "fors_indices": _low_digits,
+        "only": SPLIT_BYTES,
+    },
     "FORS: indices at the end of the digest": {
         "fors_indices": _right_aligned,
         "only": PARTIAL_INDICES,

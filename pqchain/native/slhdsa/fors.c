@@ -55,7 +55,7 @@ void slh_fors_sign(const slh_context *context, uint64_t tree, uint32_t key_pair,
         const uint32_t first_leaf = i << set->fors_height;
         fors_leaves leaves = {address, first_leaf, opened[i], signature};
         const slh_tree_plan plan = {address, set->fors_height, first_leaf, opened[i],
-                                    signature + set->n};
+                                    signature + set->n, 0};
         slh_tree_root(context, &plan, make_fors_leaves, &leaves, roots + i * set->n);
         signature += (set->fors_height + 1) * set->n;
     }

@@ -58,6 +58,10 @@ void slh_thash(const slh_context *context, size_t count, uint8_t *const outputs[
 void slh_chain(const slh_context *context, size_t count, uint8_t *const nodes[],
                slh_address addresses[], uint32_t steps);
 
+/* HMAC (FIPS 198-1) of first and message, with SHA-512 if wide, truncated; the key fits a block. */
+void slh_hmac(int wide, uint8_t *out, size_t out_bytes, const uint8_t *key, size_t key_bytes,
+              const uint8_t *first, size_t first_bytes, const slh_message *message);
+
 /* PRF_msg and H_msg of FIPS 205, section 11. */
 void slh_message_randomizer(const slh_context *context, uint8_t *randomizer,
                             const uint8_t *secret_prf, const uint8_t *randomness,

@@ -47,21 +47,18 @@ static void absorb_message(slh_sha2 *hash, const slh_message *message) {
     slh_sha2_absorb(hash, message->message, message->message_bytes);
 }
 
-/* HMAC of FIPS 198-1 with a key of n bytes, truncated to n bytes. */
-static void hmac(const slh_context *context, uint8_t *out, const uint8_t *key,
-                 const uint8_t *randomness, const slh_message *message) {
-    const uint32_t n = context->set->n;
-    const int wide = n > 16;
+void slh_hmac(int wide, uint8_t *out, size_t out_bytes, const uint8_t *key, size_t key_bytes,
+              const uint8_t *first, size_t first_bytes, const slh_message *message) {
     const size_t block_bytes = wide ? 128 : 64;
     uint8_t block[MAX_BLOCK] = {0}, digest[MAX_HASH];
     slh_sha2 hash;
-    memcpy(block, key, n);
+    memcpy(block, key, key_bytes);
     for (size_t i = 0; i < block_bytes; i++) {
         block[i] ^= 0x36;
     }
     slh_sha2_start(&hash, wide);
     slh_sha2_absorb(&hash, block, block_bytes);
-    slh_sha2_absorb(&hash, randomness, n);
+    slh_sha2_absorb(&hash, first, first_bytes);
     absorb_message(&hash, message);
     slh_sha2_finish(&hash, digest);
     for (size_t i = 0; i < block_bytes; i++) {
@@ -71,7 +68,7 @@ static void hmac(const slh_context *context, uint8_t *out, const uint8_t *key,
     slh_sha2_absorb(&hash, block, block_bytes);
     slh_sha2_absorb(&hash, digest, wide ? 64 : 32);
     slh_sha2_finish(&hash, digest);
-    memcpy(out, digest, n);
+    memcpy(out, digest, out_bytes);
     slh_wipe(block, sizeof block);
     slh_wipe(&hash, sizeof hash);
 }
@@ -81,7 +78,7 @@ void slh_message_randomizer(const slh_context *context, uint8_t *randomizer,
                             const slh_message *message) {
     const uint32_t n = context->set->n;
     if (context->set->hash == SLH_SHA2) {
-        hmac(context, randomizer, secret_prf, randomness, message);
+        slh_hmac(n > 16, randomizer, n, secret_prf, n, randomness, n, message);
         return;
     }
     hawk_shake shake;

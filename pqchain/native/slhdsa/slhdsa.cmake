@@ -1,7 +1,7 @@
 # pqchain's SLH-DSA: the same C with vectors of 16 bytes (SSE2, NEON or none), with AVX2, and with AVX2
 # and the SHA instructions of x86.
-set(slhdsa_files fors.c keccak_lanes.c message.c sets.c sha2.c sha512_lanes.c sign.c slhdsa_glue.c
-  tree.c xmss.c)
+set(slhdsa_files fors.c keccak_lanes.c message.c sets.c sha2.c sha512_lanes.c shrincs.c
+  shrincs_glue.c sign.c slhdsa_glue.c tree.c xmss.c)
 set(slhdsa_variants ${variants})
 if("avx2" IN_LIST variants)
   list(APPEND slhdsa_variants sha-ni)

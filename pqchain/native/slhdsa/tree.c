@@ -22,6 +22,11 @@ typedef uint8_t sibling_pair[2 * SLH_MAX_N];
 static void set_node(slh_address *address, const slh_tree_plan *plan, uint32_t height,
                      uint32_t index) {
     *address = plan->address;
+    if (plan->in_prefix) {
+        address->layer += height;
+        address->tree = index;
+        return;
+    }
     address->chain_or_height = height;
     address->hash_or_index = (plan->first_leaf >> height) + index;
 }

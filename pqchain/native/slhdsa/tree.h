@@ -18,6 +18,7 @@ typedef struct {
     uint32_t first_leaf;
     uint32_t target;
     uint8_t *path;
+    int in_prefix; /* SHRINCS: layer and tree of the address are height and index of the node */
 } slh_tree_plan;
 
 /* Computes count leaves with the given indices, counted from leaf 0 of the tree. */
@@ -32,6 +33,21 @@ void slh_tree_root(const slh_context *context, const slh_tree_plan *plan,
 void slh_tree_climb(const slh_context *context, size_t count, uint8_t *const nodes[],
                     slh_address addresses[], uint32_t indices[], const uint8_t *const paths[],
                     uint32_t height);
+
+/* A kind of WOTS+ key: the number of its chains, and the types of its addresses. */
+typedef struct {
+    uint32_t chains, prf_type, hash_type, key_type;
+    uint32_t prf_key_pair; /* SHRINCS: replaces the key pair in the address of PRF, if not 0 */
+} slh_wots;
+
+/* Up to SLH_LANES public keys. addresses have layer, tree and key pair. The lane `signer`, if below
+ * count, also signs: its nodes at the digits go to the signature. */
+void slh_wots_keys(const slh_context *context, const slh_wots *wots, size_t count,
+                   slh_address addresses[], uint8_t *const keys[], size_t signer,
+                   const uint32_t digits[], uint8_t *signature);
+/* The public key of a signature of these digits. */
+void slh_wots_key_of(const slh_context *context, const slh_wots *wots, slh_address address,
+                     const uint32_t digits[], const uint8_t *signature, uint8_t *key);
 
 /* The XMSS tree of a layer (algorithms 9 and 10). Writes the root; if signature is not NULL, also
  * the WOTS+ signature of the n-byte message with the leaf's key, and the leaf's path. */

@@ -18,7 +18,49 @@ static void wots_digits(const slh_set *set, const uint8_t *message,
     slh_split_bits(digits + message_digits, checksum_digits, bytes, set->log_w);
 }
 
-/* WOTS+ public keys of the leaves of one tree; one leaf signs, if signature is not NULL. */
+static slh_wots wots_of(const slh_set *set) {
+    return (slh_wots){set->chains, SLH_WOTS_PRF, SLH_WOTS_HASH, SLH_WOTS_PK, 0};
+}
+
+void slh_wots_keys(const slh_context *context, const slh_wots *wots, size_t count,
+                   slh_address addresses[], uint8_t *const keys[], size_t signer,
+                   const uint32_t digits[], uint8_t *signature) {
+    const uint32_t n = context->set->n, last = (1u << context->set->log_w) - 1;
+    uint8_t ends[SLH_LANES][SLH_MAX_CHAINS * SLH_MAX_N];
+    uint8_t *nodes[SLH_LANES];
+    const uint8_t *inputs[SLH_LANES];
+    for (uint32_t chain = 0; chain < wots->chains; chain++) {
+        slh_address secrets[SLH_LANES];
+        for (size_t lane = 0; lane < count; lane++) {
+            nodes[lane] = ends[lane] + chain * n;
+            inputs[lane] = context->secret_seed;
+            addresses[lane].type = wots->hash_type;
+            addresses[lane].chain_or_height = chain;
+            addresses[lane].hash_or_index = 0;
+            secrets[lane] = addresses[lane];
+            secrets[lane].type = wots->prf_type;
+            if (wots->prf_key_pair != 0) {
+                secrets[lane].key_pair = wots->prf_key_pair;
+            }
+        }
+        slh_thash(context, count, nodes, secrets, inputs, n);
+        if (signer < count) {
+            slh_chain(context, count, nodes, addresses, digits[chain]);
+            memcpy(signature + chain * n, nodes[signer], n);
+            slh_chain(context, count, nodes, addresses, last - digits[chain]);
+        } else {
+            slh_chain(context, count, nodes, addresses, last);
+        }
+    }
+    for (size_t lane = 0; lane < count; lane++) {
+        inputs[lane] = ends[lane];
+        addresses[lane].type = wots->key_type;
+        addresses[lane].chain_or_height = addresses[lane].hash_or_index = 0;
+    }
+    slh_thash(context, count, keys, addresses, inputs, wots->chains * n);
+}
+
+/* The leaves of one tree; one of them signs, if signature is not NULL. */
 typedef struct {
     slh_address address; /* layer and tree */
     uint32_t signer;
@@ -28,67 +70,38 @@ typedef struct {
 
 static void make_wots_leaves(const slh_context *context, void *argument, size_t count,
                              const uint32_t indices[], uint8_t *const leaves[]) {
-    const wots_leaves *wots = argument;
-    const slh_set *set = context->set;
-    const uint32_t n = set->n, last = (1u << set->log_w) - 1;
-    uint8_t ends[SLH_LANES][SLH_MAX_CHAINS * SLH_MAX_N];
-    uint8_t *nodes[SLH_LANES];
-    const uint8_t *inputs[SLH_LANES];
+    const wots_leaves *tree = argument;
+    const slh_wots wots = wots_of(context->set);
     slh_address addresses[SLH_LANES];
     size_t signer = SLH_LANES; /* the lane that signs */
     for (size_t lane = 0; lane < count; lane++) {
-        addresses[lane] = wots->address;
+        addresses[lane] = tree->address;
         addresses[lane].key_pair = indices[lane];
-        if (wots->signature != NULL && indices[lane] == wots->signer) {
+        if (tree->signature != NULL && indices[lane] == tree->signer) {
             signer = lane;
         }
     }
-    for (uint32_t chain = 0; chain < set->chains; chain++) {
-        for (size_t lane = 0; lane < count; lane++) {
-            nodes[lane] = ends[lane] + chain * n;
-            inputs[lane] = context->secret_seed;
-            addresses[lane].type = SLH_WOTS_PRF;
-            addresses[lane].chain_or_height = chain;
-            addresses[lane].hash_or_index = 0;
-        }
-        slh_thash(context, count, nodes, addresses, inputs, n);
-        for (size_t lane = 0; lane < count; lane++) {
-            addresses[lane].type = SLH_WOTS_HASH;
-        }
-        if (signer < SLH_LANES) {
-            slh_chain(context, count, nodes, addresses, wots->digits[chain]);
-            memcpy(wots->signature + chain * n, nodes[signer], n);
-            slh_chain(context, count, nodes, addresses, last - wots->digits[chain]);
-        } else {
-            slh_chain(context, count, nodes, addresses, last);
-        }
-    }
-    for (size_t lane = 0; lane < count; lane++) {
-        inputs[lane] = ends[lane];
-        addresses[lane].type = SLH_WOTS_PK;
-        addresses[lane].chain_or_height = addresses[lane].hash_or_index = 0;
-    }
-    slh_thash(context, count, leaves, addresses, inputs, set->chains * n);
+    slh_wots_keys(context, &wots, count, addresses, leaves, signer, tree->digits, tree->signature);
 }
 
 void slh_xmss(const slh_context *context, uint32_t layer, uint64_t tree, uint8_t *root,
               uint32_t leaf, const uint8_t *message, uint8_t *signature) {
     const slh_set *set = context->set;
     uint32_t digits[SLH_MAX_CHAINS];
-    wots_leaves wots = {{.layer = layer, .tree = tree}, leaf, digits, signature};
+    wots_leaves leaves = {{.layer = layer, .tree = tree}, leaf, digits, signature};
     slh_tree_plan plan = {.address = {.layer = layer, .tree = tree, .type = SLH_TREE},
                           .height = set->height, .target = leaf};
     if (signature != NULL) {
         wots_digits(set, message, digits);
         plan.path = signature + set->chains * set->n;
     }
-    slh_tree_root(context, &plan, make_wots_leaves, &wots, root);
+    slh_tree_root(context, &plan, make_wots_leaves, &leaves, root);
 }
 
 /* Complete the chains of a signature. The lanes always hold the next unfinished chains; all advance
  * by what the shortest of them lacks. */
-static void complete_chains(const slh_context *context, const slh_address *address,
-                            const uint32_t digits[], uint8_t *ends) {
+static void complete_chains(const slh_context *context, uint32_t wots_chains,
+                            const slh_address *address, const uint32_t digits[], uint8_t *ends) {
     const slh_set *set = context->set;
     const uint32_t last = (1u << set->log_w) - 1;
     uint8_t *nodes[SLH_LANES];
@@ -96,7 +109,7 @@ static void complete_chains(const slh_context *context, const slh_address *addre
     uint32_t missing[SLH_LANES], order[SLH_MAX_CHAINS], next = 0, chains = 0;
     /* Longest first, so that at the end no lane is left with a long chain. */
     for (uint32_t digit = 0; digit < last; digit++) {
-        for (uint32_t chain = 0; chain < set->chains; chain++) {
+        for (uint32_t chain = 0; chain < wots_chains; chain++) {
             if (digits[chain] == digit) {
                 order[chains++] = chain;
             }
@@ -132,21 +145,30 @@ static void complete_chains(const slh_context *context, const slh_address *addre
     }
 }
 
+void slh_wots_key_of(const slh_context *context, const slh_wots *wots, slh_address address,
+                     const uint32_t digits[], const uint8_t *signature, uint8_t *key) {
+    const size_t bytes = wots->chains * context->set->n;
+    uint8_t ends[SLH_MAX_CHAINS * SLH_MAX_N];
+    const uint8_t *const inputs[] = {ends};
+    uint8_t *const keys[] = {key};
+    memcpy(ends, signature, bytes);
+    address.type = wots->hash_type;
+    complete_chains(context, wots->chains, &address, digits, ends);
+    address.type = wots->key_type;
+    slh_thash(context, 1, keys, &address, inputs, bytes);
+}
+
 void slh_xmss_root(const slh_context *context, uint32_t layer, uint64_t tree, uint8_t *root,
                    uint32_t leaf, const uint8_t *message, const uint8_t *signature) {
     const slh_set *set = context->set;
-    const size_t wots_bytes = set->chains * set->n;
+    const slh_wots wots = wots_of(set);
     uint32_t digits[SLH_MAX_CHAINS];
-    uint8_t ends[SLH_MAX_CHAINS * SLH_MAX_N];
-    slh_address address = {.layer = layer, .tree = tree, .type = SLH_WOTS_HASH, .key_pair = leaf};
+    slh_address address = {.layer = layer, .tree = tree, .key_pair = leaf};
     wots_digits(set, message, digits);
-    memcpy(ends, signature, wots_bytes);
-    complete_chains(context, &address, digits, ends);
+    slh_wots_key_of(context, &wots, address, digits, signature, root);
 
-    const uint8_t *const inputs[] = {ends}, *const paths[] = {signature + wots_bytes};
+    const uint8_t *const paths[] = {signature + set->chains * set->n};
     uint8_t *const nodes[] = {root};
-    address.type = SLH_WOTS_PK;
-    slh_thash(context, 1, nodes, &address, inputs, wots_bytes);
     address.type = SLH_TREE;
     address.key_pair = 0;
     slh_tree_climb(context, 1, nodes, &address, &leaf, paths, set->height);

@@ -1,0 +1,244 @@
+"""The serial back end on a simulated board: the netlist behind a pseudo-terminal; line faults."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+import threading
+import time
+import tty
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hls_kernels.tools.nist_drbg import NistDrbg
+from pqchain.errors import BoardFailure, BoardTimeout, CryptoFailure, UsageError, WrongBitstream
+from pqchain.falcon import FalconSigner, serial
+from tests.falcon.rtl import ROOT, need_netlist
+
+pytestmark = [pytest.mark.native, pytest.mark.timeout(600)]
+
+SEED = bytes(range(48))
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[Path]:
+    """Return the terminal of a simulated board."""
+    need_netlist("rtl-serial")
+    program = ROOT / "hls_kernels" / "build" / "rtl" / "serial_board"
+    with subprocess.Popen([program], stdout=subprocess.PIPE, text=True) as board:
+        assert board.stdout is not None
+        yield Path(board.stdout.readline().strip())
+        board.kill()
+
+
+@pytest.fixture(autouse=True)
+def _slow_board(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A simulated board needs longer to drop an incomplete frame."""
+    monkeypatch.setattr(serial, "_RECOVERY_SECONDS", 0.8)
+
+
+class Proxy:
+    """Relay between a driver and a board, with a fault at a byte of one direction."""
+
+    def __init__(self, device: Path, fault: Callable[[bytes], bytes], at: int, *, up: bool) -> None:
+        self._board = os.open(device, os.O_RDWR | os.O_NOCTTY)
+        self._driver, self._other = os.openpty()
+        for file in (self._other, self._board):
+            tty.setraw(file)
+        self.device = Path(os.ttyname(self._other))
+        self._fault, self._at, self._up = fault, at, up
+        self._passed = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._relay, daemon=True)
+        self._thread.start()
+
+    def _relay(self) -> None:
+        while not self._ended.is_set():
+            for file in select.select([self._driver, self._board], [], [], 0.05)[0]:
+                up = file == self._board
+                data = os.read(file, 4096)
+                if up == self._up:
+                    first, self._passed = self._passed, self._passed + len(data)
+                    if first <= self._at < self._passed:
+                        at = self._at - first
+                        data = data[:at] + self._fault(data[at : at + 1]) + data[at + 1 :]
+                if self._ended.is_set():
+                    return
+                os.write(self._driver if up else self._board, data)
+
+    def unplug(self) -> None:
+        """Close the terminal of the driver, as if the cable were pulled."""
+        self._ended.set()
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+        os.close(self._other)
+        os.close(self._driver)
+        os.close(self._board)
+
+
+def sign_both(device: Path, degree: int) -> None:
+    """Sign one message on the board and by liboqs, from the same randomness."""
+    signatures = []
+    for backend, at in (("serial", device), ("reference", None)):
+        signer = FalconSigner(degree, backend, device=at, random_bytes=NistDrbg(SEED))
+        public_key, secret_key = signer.generate_keypair()
+        signatures.append(signer.sign(b"message", secret_key))
+        assert signer.verify(b"message", signatures[-1], public_key)
+        if backend == "serial":
+            assert 500 * degree < signer.cycles < 1000 * degree
+            signer.close()
+    assert signatures[0] == signatures[1]
+
+
+@pytest.mark.parametrize("degree", [512, 1024])
+def test_board_signatures_equal_liboqs(device: Path, degree: int) -> None:
+    sign_both(device, degree)
+
+
+def test_auto_opens_a_serial_device_only_when_it_is_named(device: Path) -> None:
+    with closing(FalconSigner(512, device=str(device))) as signer:
+        assert signer.backend == "serial"
+    assert FalconSigner(512).backend != "serial"
+    signer = FalconSigner(512, device="/dev/none")
+    assert signer.backend == "kernel"
+    assert "cannot open the serial device /dev/none" in signer.reason
+
+
+def test_damaged_key_is_an_error(device: Path) -> None:
+    with closing(FalconSigner(512, "serial", device=device)) as signer:
+        _, secret_key = signer.generate_keypair()
+        with pytest.raises(CryptoFailure):
+            signer.sign(b"message", secret_key[:1] + bytes(len(secret_key) - 1))
+
+
+def drop(byte: bytes) -> bytes:
+    return b""
+
+
+def repeat(byte: bytes) -> bytes:
+    return byte * 2
+
+
+def change(byte: bytes) -> bytes:
+    return bytes([byte[0] ^ 0x10])
+
+
+@pytest.mark.parametrize("up", [False, True], ids=["to the board", "from the board"])
+@pytest.mark.parametrize("fault", [drop, repeat, change], ids=lambda fault: fault.__name__)
+@pytest.mark.parametrize("later", [2, pytest.param(600, marks=pytest.mark.long)])
+def test_damaged_line_gives_an_error_and_no_signature(
+    device: Path, fault: Callable[[bytes], bytes], up: bool, later: int
+) -> None:
+    """Clearing and reading the version take 11 and 15 bytes down, 9 and 13 up."""
+    # Up, an attempt has 10 short answers before the 1,024 bytes of the response.
+    at = (22 if up else 26) + later
+    proxy = Proxy(device, fault, at, up=up)
+    signer = FalconSigner(512, "serial", device=proxy.device, timeout_seconds=1.5)
+    _, secret_key = signer.generate_keypair()
+    with pytest.raises(BoardFailure):
+        signer.sign(b"message", secret_key)
+    signer.close()
+    proxy.unplug()
+    FalconSigner(512, "serial", device=device).close()  # the board answers again
+
+
+def test_signer_recovers_after_a_damaged_frame(device: Path) -> None:
+    proxy = Proxy(device, change, 500, up=False)
+    with closing(FalconSigner(512, "serial", device=proxy.device, timeout_seconds=5)) as signer:
+        public_key, secret_key = signer.generate_keypair()
+        with pytest.raises(BoardFailure, match=r"checksum|rejected"):
+            signer.sign(b"message", secret_key)
+        signature = signer.sign(b"message", secret_key)
+        assert signer.verify(b"message", signature, public_key)
+    proxy.unplug()
+
+
+def test_unplugged_board_gives_an_error(device: Path) -> None:
+    proxy = Proxy(device, change, 1 << 40, up=False)
+    with closing(FalconSigner(512, "serial", device=proxy.device, timeout_seconds=2)) as signer:
+        _, secret_key = signer.generate_keypair()
+        proxy.unplug()
+        with pytest.raises(BoardFailure, match=r"unplugged|failed"):
+            signer.sign(b"message", secret_key)
+
+
+def test_silent_device_times_out() -> None:
+    driver, other = os.openpty()
+    with pytest.raises(BoardTimeout, match=r"did not answer within 0.2 s"):
+        FalconSigner(512, "serial", device=os.ttyname(other), timeout_seconds=0.2)
+    os.close(driver)
+    os.close(other)
+
+
+def test_another_version_is_rejected(device: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serial, "VERSION", 7)
+    with pytest.raises(WrongBitstream, match="0x46530001"):
+        FalconSigner(512, "serial", device=device)
+
+
+def test_second_program_is_rejected(device: Path) -> None:
+    rejected = pytest.raises(BoardFailure, match="no other")
+    with closing(FalconSigner(512, "serial", device=device)), rejected:
+        FalconSigner(512, "serial", device=device)
+
+
+READ, WRITE, READ_REGISTER, CLEAR = 0, 1, 2, 4
+
+
+@pytest.mark.parametrize(
+    "command", [(READ, 4095, 2), (READ_REGISTER, 32, 1), (READ_REGISTER, 0, 2), (6, 0, 0)]
+)
+def test_impossible_command_is_rejected(device: Path, command: tuple[int, int, int]) -> None:
+    line = serial.Line(device, 10)
+    with pytest.raises(BoardFailure, match="no such command or address"):
+        line.exchange(*command)
+    line.exchange(CLEAR)
+    line.close()
+
+
+def test_memory_is_cleared_on_command_and_when_the_host_disappears(device: Path) -> None:
+    line = serial.Line(device, 60)
+    secret = b"a secret"
+    for how in ("command", "silence"):
+        line.exchange(WRITE, 4094, 2, secret)
+        assert line.exchange(READ, 4094, 2) == secret
+        for _ in range(20):
+            if how == "command":
+                line.exchange(CLEAR)
+            else:
+                time.sleep(1.5)  # each frame makes the board wait again
+            if (left := line.exchange(READ, 4094, 2)) == bytes(8):
+                break
+        assert left == bytes(8)
+    line.close()
+
+
+@pytest.mark.parametrize("value", [None, "", 3])
+def test_device_must_be_a_path(value: object) -> None:
+    with pytest.raises(UsageError, match="device must be the path"):
+        FalconSigner(512, "serial", device=value)
+
+
+@pytest.mark.parametrize("path", ["/dev/none", "a\0b", "/", "x" * 5000])
+def test_device_that_cannot_be_opened_is_named(path: str) -> None:
+    with pytest.raises(BoardFailure, match="cannot open the serial device"):
+        FalconSigner(512, "serial", device=path)
+
+
+def test_file_is_not_a_device(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(BoardFailure, match="must be a serial device"):
+        FalconSigner(512, "serial", device=tmp_path / "file")
+
+
+def test_boards_are_found_by_their_usb_name(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(serial, "_BY_NAME", tmp_path / "none")
+    assert serial.find_boards() == []
+    for name in ("usb-FER-RADIONA_ULX3S_FPGA_85K_v3.0.8-if00-port0", "usb-other-if00"):
+        (tmp_path / name).write_text("")
+    monkeypatch.setattr(serial, "_BY_NAME", tmp_path)
+    assert [path.name[-6:] for path in serial.find_boards()] == ["-port0"]
