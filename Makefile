@@ -16,7 +16,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: test-long test-memory test-wheel test-aarch64 test-armv7l test-jupyter rtl
 .PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-slhdsa fuzz-slhdsa test-acvp bench-consensus
-.PHONY: sweep-consensus findings conform fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
+.PHONY: sweep-consensus findings conform engines fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
 .PHONY: test-cluster bench-cluster docs simulate-delegates fuzz-delegates bench-delegates
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
@@ -280,10 +280,20 @@ findings: install ## write docs/papers: the verdicts on each work, without measu
 		$(BIN)/pqchain papers $$key --findings > docs/papers/$$key.tmp || exit 1; \
 		mv docs/papers/$$key.tmp docs/papers/$$key.md; done
 
-conform: install ## test verifiers on boundary vectors, into results/conform (10 minutes, then 3)
+conform: install ## test verifiers on boundary vectors, into results/conform (15 minutes, then 6)
 	$(BIN)/pqchain conform vectors --output results/conform/vectors
 	$(BIN)/pqchain conform build
 	$(BIN)/pqchain conform run --times --output results/conform
+
+engines: install ## build and run the engines, into results/engines (20 minutes, then 5)
+	mkdir -p results/engines
+	$(BIN)/pqchain engine build
+	$(BIN)/pqchain engine run simplex --nodes 4,7,16 --bits-per-second 1e8 \
+		--algorithm Ed25519,BLS12-381,Falcon-padded-512,ML-DSA-44,ML-DSA-65 \
+		--output results/engines/simplex.csv
+	$(BIN)/pqchain engine run simplex --mode loopback --nodes 4 \
+		--output results/engines/simplex-loopback.csv
+	$(BIN)/pqchain engine run revm --output results/engines/revm.csv
 
 FUZZ_NATIVE := cmake -S pqchain/native -B build/fuzz/native -DPQCHAIN_LATTICE=ON
 fuzz-conform: install ## fuzz verifiers: a million mutated vectors with sanitizers, all builds agree (15 minutes)

@@ -81,7 +81,8 @@ def compare_delegates(machines: Machines, blocks: int) -> bool:
         ]
         agree &= overlap(*latencies)
         texts = [f"{1e3 * mean:.1f} +- {1e3 * half:.1f}" for mean, half in latencies]
-        rows.append([cells[0]["algorithm"], cells[0]["nodes"], *texts, overlap(*latencies)])
+        name, nodes = cells[0]["algorithm"], str(cells[0]["nodes"])
+        rows.append([name, nodes, *texts, "yes" if overlap(*latencies) else "no"])
     print(table(["scheme", "nodes", "netns ms", "cluster ms", "intervals overlap"], rows))
     return agree
 
@@ -91,7 +92,6 @@ def speed_up(machines: Machines, seeds: int) -> bool:
     sweep = [
         *PQCHAIN, "consensus", "--algorithm", "Dilithium2,Dilithium5,Falcon-512,Falcon-1024",
         "--exponents", "2..6", "--network", "csma,star,mesh,regions,gossip", "--seeds", "0..9",
-        "--faults", "crashed=1", "--faults", "loss_probability=0.01", "--timeout", "30",
         "--engine", "simpy",
     ]  # fmt: skip
     trials = [sys.executable, "tests/delegates/trials.py", str(seeds)]
@@ -112,7 +112,7 @@ def speed_up(machines: Machines, seeds: int) -> bool:
             digests["sweep"].add(hashlib.sha256(path.read_bytes()).hexdigest())
             count = len(pd.read_csv(path))
         digests["simulation"].add(text)
-        label = f"{workers} workers" if workers else "without Dask"
+        label = f"{workers} worker{'s'[: workers > 1]}" if workers else "without Dask"
         rows.append([label, f"{between - start:.1f}", f"{end - between:.1f}"])
     print(table(["", f"{count} scenarios, s", f"{seeds} simulated seeds, s"], rows))
     return all(len(results) == 1 for results in digests.values())

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         costs,
         crypto,
         delegates,
+        engines,
         errors,
         falcon,
         machine,
@@ -44,13 +45,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
-    "consensus", "costs", "crypto", "delegates", "errors", "falcon", "machine", "measure",
-    "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
+    "consensus", "costs", "crypto", "delegates", "engines", "errors", "falcon", "machine",
+    "measure", "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
     "register", "report", "results", "schemes", "sentence", "show", "study", "whatif", "works",
 ]  # fmt: skip
 
 _MODULES = (
-    "algorithms chain conform consensus delegates falcon machine plots reencode report results"
+    "algorithms chain conform consensus delegates engines falcon machine plots reencode report "
+    "results"
 )
 
 __getattr__, __dir__ = installation.lazy_exports(

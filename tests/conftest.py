@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -30,3 +32,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("native"):
             item.add_marker(skip)
+
+
+@pytest.fixture
+def fake_engine(tmp_path, monkeypatch):
+    """Return a function that makes every engine a program of fakes.py."""
+
+    from pqchain.engines import registry
+
+    fakes = Path(__file__).parent / "engines" / "fakes.py"
+
+    def use(kind: str, *arguments: str) -> None:
+        program = tmp_path / f"engine-{kind}"
+        words = " ".join(map(repr, [sys.executable, str(fakes), kind, *arguments]))
+        program.write_text(f"#!/bin/sh\nexec {words}\n")
+        program.chmod(0o755)
+        monkeypatch.setattr(registry.Engine, "unavailable_reason", lambda self: "")
+        monkeypatch.setattr(registry.Engine, "executable", lambda self: program)
+
+    return use

@@ -17,16 +17,16 @@ from pqchain import algorithms, errors
 
 PUBLIC = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
-    "consensus", "costs", "crypto", "delegates", "errors", "falcon", "machine", "measure",
-    "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
+    "consensus", "costs", "crypto", "delegates", "engines", "errors", "falcon", "machine",
+    "measure", "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
     "register", "report", "results", "schemes", "sentence", "show", "study", "whatif", "works",
 ]  # fmt: skip
 """Changing this list changes what other people's scripts may rely on: say so in the changelog."""
 
 MODULES = [
     "algorithms", "bench", "chain", "conform", "consensus", "costs", "crypto", "delegates",
-    "errors", "falcon", "machine", "plots", "reencode", "report", "results", "schemes", "study",
-    "works",
+    "engines", "errors", "falcon", "machine", "plots", "reencode", "report", "results", "schemes",
+    "study", "works",
 ]  # fmt: skip
 
 ROOT = Path(__file__).parent.parent

@@ -13,18 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from pqchain.conform import kem_formats
-from pqchain.conform.vector import Family, SignatureVector, Vector, families, scheme
+from pqchain.conform.vector import ALGORITHMS, Family, SignatureVector, Vector, families, scheme
 from pqchain.errors import DataError, UsageError
 from pqchain.installation import MAX_JSON_BYTES, read_bytes
 
 VERSION = "1"
 """Version of the vectors, incremented when the bytes of a file change."""
 
-# Object identifiers 2.16.840.1.101.3.4.3.17 to 19, DER-encoded.
+# Object identifiers 2.16.840.1.101.3.4.3.17 to 31, DER-encoded.
 _OBJECT_IDENTIFIERS = {
-    "ML-DSA-44": "608648016503040311",
-    "ML-DSA-65": "608648016503040312",
-    "ML-DSA-87": "608648016503040313",
+    name: f"6086480165030403{number:02x}"
+    for number, name in enumerate(
+        [name for name in ALGORITHMS if scheme(name) in ("ml-dsa", "slh-dsa")], 17
+    )
 }
 
 
@@ -62,14 +63,22 @@ def wycheproof(vectors: Sequence[Vector]) -> dict[str, Any]:
     }
 
 
-# Project Wycheproof has no schema for Falcon, and one each for the two operations of ML-KEM.
+# Project Wycheproof has no schema for Falcon and SLH-DSA, and one for each operation of ML-KEM.
 _SCHEMAS = {
     "ml-dsa": "mldsa_verify_schema.json",
     "falcon": "falcon_verify_schema.json",
+    "slh-dsa": "slhdsa_verify_schema.json",
     "ml-kem": "mlkem_schema.json",
 }
 
-_SIGNATURE_TYPES = {"ml-dsa": "MlDsaVerify", "falcon": "FalconVerify"}
+_SIGNATURE_TYPES = {"ml-dsa": "MlDsaVerify", "falcon": "FalconVerify", "slh-dsa": "SlhDsaVerify"}
+
+# Algorithm and revision in ACVP's files, which have no Falcon.
+_ACVP_NAMES = {
+    "ml-dsa": ("ML-DSA", "FIPS204"),
+    "falcon": ("Falcon", "1.2"),
+    "slh-dsa": ("SLH-DSA", "FIPS205"),
+}
 
 
 def _signatures(vectors: Iterable[Vector]) -> list[SignatureVector]:
@@ -134,19 +143,21 @@ def acvp(vectors: Sequence[Vector]) -> dict[str, Any]:
     algorithm = vectors[0].algorithm
     if scheme(algorithm) == "ml-kem":
         return kem_formats.acvp(vectors)
-    standard = scheme(algorithm) == "ml-dsa"
+    name, revision = _ACVP_NAMES[scheme(algorithm)]
     group: dict[str, Any] = {"tgId": 1, "testType": "AFT", "parameterSet": algorithm}
-    # ML-DSA has several interfaces, of which the vectors probe one.
-    if standard:
-        group |= {"signatureInterface": "external", "preHash": "pure", "externalMu": False}
+    # The standards have several interfaces, of which the vectors probe one.
+    if name != "Falcon":
+        group |= {"signatureInterface": "external", "preHash": "pure"}
+    if name == "ML-DSA":
+        group |= {"externalMu": False}
     group["tests"] = [
         _acvp_test(test) for test in _signatures(vectors) if test.expected != "acceptable"
     ]
     return {
         "vsId": 0,
-        "algorithm": "ML-DSA" if standard else "Falcon",
+        "algorithm": name,
         "mode": "sigVer",
-        "revision": "FIPS204" if standard else "1.2",
+        "revision": revision,
         "isSample": False,
         "testGroups": [group],
     }
@@ -174,7 +185,7 @@ def text(content: Mapping[str, Any]) -> str:
 def read(path: Path) -> tuple[Vector, ...]:
     """Return the vectors of a file in either format.
 
-    Tests that do not use ML-DSA's external, pure interface are skipped. An ACVP file must have the
+    Tests that do not use the external, pure interface are skipped. An ACVP file must have the
     results, as internalProjection.json has. Raises DataError for a file
     that cannot be read or parsed, and UsageError for a path that is not a regular file.
     """

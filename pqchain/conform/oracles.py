@@ -10,14 +10,21 @@ from dataclasses import dataclass
 from functools import cache
 
 from pqchain.conform import openssl
-from pqchain.conform.models import falcon_verifier, ml_dsa_verifier, ml_kem_decapsulator
+from pqchain.conform.models import (
+    falcon_verifier,
+    ml_dsa_verifier,
+    ml_kem_decapsulator,
+    slh_dsa_verifier,
+)
 from pqchain.conform.models.checks import Check, Model, expected
 from pqchain.conform.vector import Vector, families, scheme
 from pqchain.crypto import open_kem, open_signer
 from pqchain.errors import BadLength, CryptoFailure, DataError
 
-PORTABLE = "liboqs-0.13/ref"
-"""Implementation name of the portable C build."""
+PORTABLE = {"ml-dsa": "liboqs-0.13/ref", "falcon": "liboqs-0.13/ref", "slh-dsa": "slhdsa/ref"}
+"""Implementation name of the portable C build, by signature scheme."""
+
+PORTABLE_KEM = "liboqs-0.13/ref"
 
 Oracle = Callable[..., bool]
 """Function of `Vector.case`: whether the answer is the expected one."""
@@ -55,6 +62,7 @@ def model(algorithm: str) -> Model:
 _MODELS: dict[str, type[Model]] = {
     "ml-dsa": ml_dsa_verifier.MLDSAVerifier,
     "falcon": falcon_verifier.FalconVerifier,
+    "slh-dsa": slh_dsa_verifier.SLHDSAVerifier,
     "ml-kem": ml_kem_decapsulator.MLKEMDecapsulator,
 }
 
@@ -62,8 +70,8 @@ _MODELS: dict[str, type[Model]] = {
 def portable(algorithm: str) -> Oracle:
     """Return the portable C build as an oracle. Raises Unsupported if it is missing."""
     if scheme(algorithm) != "ml-kem":
-        return open_signer(algorithm, PORTABLE).verify
-    kem = open_kem(algorithm, PORTABLE)
+        return open_signer(algorithm, PORTABLE[scheme(algorithm)]).verify
+    kem = open_kem(algorithm, PORTABLE_KEM)
 
     def accepts(
         operation: str, key: bytes, ciphertext: bytes = b"", shared_secret: bytes = b""

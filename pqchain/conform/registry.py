@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shutil
-import signal
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from pqchain import installation, machine
+from pqchain import installation, machine, source_builds
 from pqchain.algorithms import Implementation
 from pqchain.conform import openssl
 from pqchain.conform.protocol import Adapter
 from pqchain.conform.vector import scheme
 from pqchain.crypto import obstacle
 from pqchain.errors import UnknownName, Unsupported
+from pqchain.source_builds import BUILT, SourceBuild
 
 SOURCES = installation.HOME / "conform" / "adapters"
 
@@ -40,7 +35,7 @@ class VerifierSpec:
     language: str = ""
     package: str = ""
     version: str = ""
-    schemes: tuple[str, ...] = ("ml-dsa", "falcon", "ml-kem")
+    schemes: tuple[str, ...] = ("ml-dsa", "falcon", "slh-dsa", "ml-kem")
     """Schemes with boundary vectors that it is asked for."""
     anchors: tuple[str, ...] = ()
     """Algorithms without vectors, which only `pqchain gas` times: "Ed25519", "ecrecover"."""
@@ -87,10 +82,6 @@ class VerifierSpec:
         if "/" in self.command[0] and not program.is_file():
             return "the standard library of this toolchain has no ML-DSA"
         return ""
-
-
-BUILT = ".built"
-"""Name of the marker file of a complete build."""
 
 
 @cache
@@ -154,25 +145,17 @@ def lock_file(folder: str) -> Path:
     return SOURCES / folder / str(_tables()["folders"][folder]["locks"])
 
 
+def _source(folder: str) -> SourceBuild:
+    return SourceBuild(SOURCES / folder, "conform")
+
+
 @cache
 def build_folder(folder: str) -> Path:
     """Return the build directory of a folder, in the user's cache and named by the sources' digest.
 
     PQCHAIN_CACHE, else XDG_CACHE_HOME, else ~/.cache sets the location.
     """
-    digest = hashlib.sha256()
-    for path in _sources(folder):
-        # Changed sources get a new directory, so a stale build is never used.
-        digest.update(f"{path.relative_to(SOURCES)}\0".encode() + path.read_bytes() + b"\0")
-    cache_home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    home = os.environ.get("PQCHAIN_CACHE") or f"{cache_home}/pqchain"
-    return Path(home).expanduser() / "conform" / f"{folder}-{digest.hexdigest()[:16]}"
-
-
-def _sources(folder: str) -> list[Path]:
-    paths = (path for path in sorted((SOURCES / folder).rglob("*")) if path.is_file())
-    products = {"target", "node_modules", "lib", "classes"}
-    return [path for path in paths if not products & set(path.relative_to(SOURCES).parts)]
+    return _source(folder).folder()
 
 
 def build(names: Iterable[str], *, limit_seconds: float = 3600.0) -> dict[str, tuple[str, str]]:
@@ -182,51 +165,12 @@ def build(names: Iterable[str], *, limit_seconds: float = 3600.0) -> dict[str, t
     the build's output as reason. Takes from seconds (go, java, javascript) to minutes (rust). An
     interrupted build resumes in its directory.
     """
-    results: dict[str, tuple[str, str]] = {}
-    running: dict[str, tuple[subprocess.Popen[str], IO[str]]] = {}
-    with ExitStack() as stack:
-        for folder in names:
-            if missing := tools_missing(folder):
-                results[folder] = "unsupported", f"no {', '.join(missing)} on the path"
-            elif (build_folder(folder) / BUILT).is_file():
-                results[folder] = "cached", ""
-            else:
-                # The status if the timeout below expires; otherwise it is overwritten.
-                results[folder] = "failed", f"not finished in {limit_seconds:g} s; run it again"
-                running[folder] = stack.enter_context(_script(folder))
-        for folder, (process, output) in running.items():
-            try:
-                code = process.wait(timeout=limit_seconds)
-            except subprocess.TimeoutExpired:
-                continue
-            if code == 0:
-                (build_folder(folder) / BUILT).touch()
-                results[folder] = "built", ""
-            else:
-                output.seek(0)
-                last = " ".join(output.read().strip().splitlines()[-5:])
-                results[folder] = "failed", last or f"exit code {code}"
-    return results
-
-
-@contextmanager
-def _script(folder: str) -> Iterator[tuple[subprocess.Popen[str], IO[str]]]:
-    """Copy a folder to its build directory and run build.sh; kill its process group on exit."""
-    target = build_folder(folder)
-    for path in _sources(folder):
-        copy = target / path.relative_to(SOURCES / folder)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, copy)
-    # A file, because the output is read only after the build; a full pipe would block it.
-    with tempfile.TemporaryFile("w+", errors="replace") as output:
-        process = subprocess.Popen(
-            ["sh", "-e", "build.sh"], cwd=target, stdin=subprocess.DEVNULL, stdout=output,
-            stderr=subprocess.STDOUT, text=True, start_new_session=True,
-        )  # fmt: skip
-        try:
-            yield process, output
-        finally:
-            # The whole process group, because the shell has started compilers.
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+    names = list(names)
+    missing = {name: tools for name in names if (tools := tools_missing(name))}
+    results = {
+        name: ("unsupported", f"no {', '.join(tools)} on the path")
+        for name, tools in missing.items()
+    }
+    buildable = [_source(name) for name in names if name not in missing]
+    results |= source_builds.build(buildable, limit_seconds=limit_seconds)
+    return {name: results[name] for name in names}

@@ -36,7 +36,7 @@ def vectors(
 ) -> tuple[Vector, ...]:
     """Return the vectors of these algorithms, or of all for None, checked against the oracles.
 
-    Takes half a minute for all. Raises UnknownName for an algorithm without vectors, Unsupported
+    Takes a minute or two for all. Raises UnknownName for an algorithm without vectors, Unsupported
     without the portable build, and DataError if the oracles disagree.
     """
     names = tqdm(known(algorithms), desc="vectors", disable=not progress)

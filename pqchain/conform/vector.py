@@ -22,13 +22,31 @@ ALGORITHMS = (
     "Falcon-1024",
     "Falcon-padded-512",
     "Falcon-padded-1024",
+    "SLH-DSA-SHA2-128s",
+    "SLH-DSA-SHA2-128f",
+    "SLH-DSA-SHA2-192s",
+    "SLH-DSA-SHA2-192f",
+    "SLH-DSA-SHA2-256s",
+    "SLH-DSA-SHA2-256f",
+    "SLH-DSA-SHAKE-128s",
+    "SLH-DSA-SHAKE-128f",
+    "SLH-DSA-SHAKE-192s",
+    "SLH-DSA-SHAKE-192f",
+    "SLH-DSA-SHAKE-256s",
+    "SLH-DSA-SHAKE-256f",
     "ML-KEM-512",
     "ML-KEM-768",
     "ML-KEM-1024",
 )
 """Algorithms that have vectors, in display order."""
 
-_SCHEMES = {"ML-DSA": "ml-dsa", "Dilithium": "ml-dsa", "Falcon": "falcon", "ML-KEM": "ml-kem"}
+_SCHEMES = {
+    "ML-DSA": "ml-dsa",
+    "Dilithium": "ml-dsa",
+    "Falcon": "falcon",
+    "SLH-DSA": "slh-dsa",
+    "ML-KEM": "ml-kem",
+}
 
 
 @dataclass(frozen=True, slots=True)

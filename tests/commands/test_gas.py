@@ -15,6 +15,7 @@ from pqchain.conform import registry
 def nothing_built(monkeypatch, tmp_path):
     """Make every adapter unavailable that needs a build."""
     monkeypatch.setattr(registry, "build_folder", lambda folder: tmp_path / folder)
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))
 
 
 @pytest.mark.native
@@ -27,6 +28,8 @@ def test_gas_prices_are_compared_with_statements(capsys, tmp_path, nothing_built
     assert "3814gas" in text
     assert "EIP-7904, analysis of 2026-06-10" in text
     assert "if ecrecover were 841" in text
+    assert "EVM gas in revm" in text
+    assert "run `pqchain engine build revm`" in text or "install Rust" in text
     assert "P-256 (cryptography/openssl) over ecrecover (coincurve/libsecp256k1)" in out.err
     assert saved.exists()
     assert cli.main([*words, "--json"]) == 0

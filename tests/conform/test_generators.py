@@ -16,12 +16,18 @@ from pqchain.errors import DataError, UnknownName, UsageError
 
 pytestmark = pytest.mark.native
 
-QUICK = ("ML-DSA-44", "Falcon-512", "Falcon-padded-512", "ML-KEM-512", "ML-KEM-768")
+QUICK = (
+    "ML-DSA-44", "Falcon-512", "Falcon-padded-512", "SLH-DSA-SHA2-128s", "ML-KEM-512", "ML-KEM-768"
+)  # fmt: skip
 """Generated in some seconds; `make conform` generates all."""
 
 COUNTS = {
     "ML-DSA-44": 505, "ML-DSA-65": 541, "ML-DSA-87": 595,
     "Falcon-512": 271, "Falcon-1024": 269, "Falcon-padded-512": 271, "Falcon-padded-1024": 269,
+    "SLH-DSA-SHA2-128s": 99, "SLH-DSA-SHA2-128f": 112, "SLH-DSA-SHA2-192s": 102,
+    "SLH-DSA-SHA2-192f": 117, "SLH-DSA-SHA2-256s": 103, "SLH-DSA-SHA2-256f": 112,
+    "SLH-DSA-SHAKE-128s": 99, "SLH-DSA-SHAKE-128f": 110, "SLH-DSA-SHAKE-192s": 102,
+    "SLH-DSA-SHAKE-192f": 115, "SLH-DSA-SHAKE-256s": 103, "SLH-DSA-SHAKE-256f": 112,
     "ML-KEM-512": 296, "ML-KEM-768": 318, "ML-KEM-1024": 353,
 }  # fmt: skip
 """Numbers of vectors, which the documentation adds up."""
@@ -51,7 +57,7 @@ def test_every_family_has_vectors_and_every_rule_both_verdicts(vectors):
     assert {v.family for v in vectors} == set(families(scheme(vectors[0].algorithm)))
     both = {
         "z-bound", "rounding", "hint-order", "hint-counters", "norm", "key", "context", "salt",
-        "modulus", "key-hash", "length",
+        "modulus", "key-hash", "length", "root", "index", "pre-hash",
     }  # fmt: skip
     for name in both & {v.family for v in vectors}:
         assert counts[name, "valid"], name

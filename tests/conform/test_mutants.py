@@ -8,12 +8,14 @@ import pytest
 
 from pqchain.conform import mutants
 from pqchain.conform.generators import generate
-from pqchain.conform.mutants import falcon, ml_dsa, ml_kem
+from pqchain.conform.mutants import falcon, ml_dsa, ml_kem, slh_dsa
+from pqchain.conform.vector import ALGORITHMS
 
 pytestmark = pytest.mark.native
 
 QUICK = (
-    "ML-DSA-44", "Falcon-512", "Falcon-padded-512", "ML-KEM-512", "ML-KEM-768", "ML-KEM-1024"
+    "ML-DSA-44", "Falcon-512", "Falcon-padded-512", "SLH-DSA-SHA2-128s",
+    "ML-KEM-512", "ML-KEM-768", "ML-KEM-1024",
 )  # fmt: skip
 """`pqchain conform mutants` runs all."""
 
@@ -31,6 +33,13 @@ PROBED_BY = {
     "bits": {"bits"},
     "compression": {"compression"},
     "sampling": {"sampling"},
+    "root": {"root"},
+    "digest": {"message"},
+    "index": {"index"},
+    "FORS": {"message", "index"},
+    "chains": {"message", "index"},
+    "paths": {"message"},
+    "address": {"message"},
     "key": {"key", "z-bound"},
     "norm": {"norm"},
     "s2": {"coefficient", "minus-zero", "unused-bits", "truncated"},
@@ -55,6 +64,7 @@ def test_mutant_counts_are_pinned():
     assert len(ml_dsa.MUTANTS) >= 25
     assert len(falcon.MUTANTS) >= 15
     assert len(ml_kem.MUTANTS) >= 60
+    assert len(slh_dsa.MUTANTS) >= 40
 
 
 def test_correct_verifier_passes():
@@ -63,6 +73,14 @@ def test_correct_verifier_passes():
     assert mutants.survives(model("ML-DSA-44"), generate("ML-DSA-44"))
     assert mutants.survives(model("Falcon-512"), generate("Falcon-512"))
     assert mutants.survives(model("ML-KEM-512"), generate("ML-KEM-512"))
+    assert mutants.survives(model("SLH-DSA-SHA2-128s"), generate("SLH-DSA-SHA2-128s"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name.startswith("SLH-DSA")])
+def test_every_mutant_of_slh_dsa_is_caught(name):
+    defects = mutants.mutants(name).items()
+    assert [defect for defect, m in defects if mutants.survives(m, generate(name))] == []
 
 
 def test_counts_name_the_catching_family():

@@ -18,6 +18,10 @@ def generate(algorithm: str) -> tuple[Vector, ...]:
         from pqchain.conform.generators import ml_dsa, ml_dsa_honest
 
         return ml_dsa.collect(algorithm, ml_dsa_honest.extend)
+    if scheme(algorithm) == "slh-dsa":
+        from pqchain.conform.generators import slh_dsa
+
+        return slh_dsa.collect(algorithm)
     if scheme(algorithm) == "ml-kem":
         from pqchain.conform.generators import ml_kem
 

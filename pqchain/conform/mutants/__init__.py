@@ -9,7 +9,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pqchain.conform.models.checks import Model
-from pqchain.conform.mutants import falcon, ml_dsa, ml_kem
+from pqchain.conform.mutants import falcon, ml_dsa, ml_kem, slh_dsa
 from pqchain.conform.oracles import model
 from pqchain.conform.vector import Vector, scheme
 from pqchain.render.table import Column, Table
@@ -25,7 +25,12 @@ CAUGHT = Contract.of(
 the mutant's verdict is wrong. Vectors whose expected result is "acceptable" do not count."""
 
 
-_MUTANTS = {"ml-dsa": ml_dsa.MUTANTS, "falcon": falcon.MUTANTS, "ml-kem": ml_kem.MUTANTS}
+_MUTANTS = {
+    "ml-dsa": ml_dsa.MUTANTS,
+    "falcon": falcon.MUTANTS,
+    "slh-dsa": slh_dsa.MUTANTS,
+    "ml-kem": ml_kem.MUTANTS,
+}
 
 
 def mutants(algorithm: str) -> dict[str, Model]:

@@ -42,7 +42,8 @@ func verify(c *protocol.Case) string {
 		return "unsupported"
 	}
 	scheme := schemes.ByName(c.Algorithm)
-	if scheme == nil || !strings.HasPrefix(c.Algorithm, "ML-DSA") {
+	standard := strings.HasPrefix(c.Algorithm, "ML-DSA") || strings.HasPrefix(c.Algorithm, "SLH-DSA")
+	if scheme == nil || !standard {
 		return "unsupported"
 	}
 	key, err := scheme.UnmarshalBinaryPublicKey(c.PublicKey)

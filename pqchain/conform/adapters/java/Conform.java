@@ -22,7 +22,10 @@ import org.bouncycastle.crypto.params.MLKEMParameters;
 import org.bouncycastle.crypto.params.MLKEMPrivateKeyParameters;
 import org.bouncycastle.crypto.params.MLKEMPublicKeyParameters;
 import org.bouncycastle.crypto.params.ParametersWithContext;
+import org.bouncycastle.crypto.params.SLHDSAParameters;
+import org.bouncycastle.crypto.params.SLHDSAPublicKeyParameters;
 import org.bouncycastle.crypto.signers.MLDSASigner;
+import org.bouncycastle.crypto.signers.SLHDSASigner;
 import org.bouncycastle.math.ec.ECAlgorithms;
 import org.bouncycastle.pqc.crypto.falcon.FalconParameters;
 import org.bouncycastle.pqc.crypto.falcon.FalconPublicKeyParameters;
@@ -33,6 +36,19 @@ public final class Conform {
         "ML-DSA-44", MLDSAParameters.ml_dsa_44,
         "ML-DSA-65", MLDSAParameters.ml_dsa_65,
         "ML-DSA-87", MLDSAParameters.ml_dsa_87);
+    private static final Map<String, SLHDSAParameters> SLH_DSA = Map.ofEntries(
+        Map.entry("SLH-DSA-SHA2-128s", SLHDSAParameters.sha2_128s),
+        Map.entry("SLH-DSA-SHA2-128f", SLHDSAParameters.sha2_128f),
+        Map.entry("SLH-DSA-SHA2-192s", SLHDSAParameters.sha2_192s),
+        Map.entry("SLH-DSA-SHA2-192f", SLHDSAParameters.sha2_192f),
+        Map.entry("SLH-DSA-SHA2-256s", SLHDSAParameters.sha2_256s),
+        Map.entry("SLH-DSA-SHA2-256f", SLHDSAParameters.sha2_256f),
+        Map.entry("SLH-DSA-SHAKE-128s", SLHDSAParameters.shake_128s),
+        Map.entry("SLH-DSA-SHAKE-128f", SLHDSAParameters.shake_128f),
+        Map.entry("SLH-DSA-SHAKE-192s", SLHDSAParameters.shake_192s),
+        Map.entry("SLH-DSA-SHAKE-192f", SLHDSAParameters.shake_192f),
+        Map.entry("SLH-DSA-SHAKE-256s", SLHDSAParameters.shake_256s),
+        Map.entry("SLH-DSA-SHAKE-256f", SLHDSAParameters.shake_256f));
     private static final Map<String, FalconParameters> FALCON = Map.of(
         "Falcon-512", FalconParameters.falcon_512,
         "Falcon-1024", FalconParameters.falcon_1024);
@@ -99,6 +115,12 @@ public final class Conform {
                 signer.init(false, new ParametersWithContext(parameters, context));
                 signer.update(message, 0, message.length);
                 return judge(signer.verifySignature(signature));
+            }
+            if (SLH_DSA.containsKey(algorithm)) {
+                var signer = new SLHDSASigner();
+                var parameters = new SLHDSAPublicKeyParameters(SLH_DSA.get(algorithm), key);
+                signer.init(false, new ParametersWithContext(parameters, context));
+                return judge(signer.verifySignature(message, signature));
             }
             if (FALCON.containsKey(algorithm) && context.length == 0) {
                 var parameters = FALCON.get(algorithm);

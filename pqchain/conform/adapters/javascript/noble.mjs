@@ -3,6 +3,20 @@ import { createInterface } from 'node:readline';
 import { falcon1024, falcon1024padded, falcon512, falcon512padded } from '@noble/post-quantum/falcon.js';
 import { ml_kem1024, ml_kem512, ml_kem768 } from '@noble/post-quantum/ml-kem.js';
 import { ml_dsa44, ml_dsa65, ml_dsa87 } from '@noble/post-quantum/ml-dsa.js';
+import {
+  slh_dsa_sha2_128s,
+  slh_dsa_sha2_128f,
+  slh_dsa_sha2_192s,
+  slh_dsa_sha2_192f,
+  slh_dsa_sha2_256s,
+  slh_dsa_sha2_256f,
+  slh_dsa_shake_128s,
+  slh_dsa_shake_128f,
+  slh_dsa_shake_192s,
+  slh_dsa_shake_192f,
+  slh_dsa_shake_256s,
+  slh_dsa_shake_256f,
+} from '@noble/post-quantum/slh-dsa.js';
 
 const SCHEMES = {
   'ML-DSA-44': ml_dsa44,
@@ -12,6 +26,18 @@ const SCHEMES = {
   'Falcon-padded-512': falcon512padded,
   'Falcon-1024': falcon1024,
   'Falcon-padded-1024': falcon1024padded,
+  'SLH-DSA-SHA2-128s': slh_dsa_sha2_128s,
+  'SLH-DSA-SHA2-128f': slh_dsa_sha2_128f,
+  'SLH-DSA-SHA2-192s': slh_dsa_sha2_192s,
+  'SLH-DSA-SHA2-192f': slh_dsa_sha2_192f,
+  'SLH-DSA-SHA2-256s': slh_dsa_sha2_256s,
+  'SLH-DSA-SHA2-256f': slh_dsa_sha2_256f,
+  'SLH-DSA-SHAKE-128s': slh_dsa_shake_128s,
+  'SLH-DSA-SHAKE-128f': slh_dsa_shake_128f,
+  'SLH-DSA-SHAKE-192s': slh_dsa_shake_192s,
+  'SLH-DSA-SHAKE-192f': slh_dsa_shake_192f,
+  'SLH-DSA-SHAKE-256s': slh_dsa_shake_256s,
+  'SLH-DSA-SHAKE-256f': slh_dsa_shake_256f,
 };
 
 const KEMS = { 'ML-KEM-512': ml_kem512, 'ML-KEM-768': ml_kem768, 'ML-KEM-1024': ml_kem1024 };

@@ -2,6 +2,7 @@
 
 mod kem;
 mod protocol;
+mod slh;
 
 use std::sync::OnceLock;
 
@@ -132,6 +133,9 @@ fn ecrecover(case: &Case) -> Verdict {
 fn verify(name: &str, c: &Case, out: &mut Output) -> Verdict {
     if c.operation != "verify" {
         return kem::answer(name, c, out);
+    }
+    if c.algorithm.starts_with("SLH-DSA") {
+        return slh::verify(name, c, out);
     }
     match (name, c.algorithm.as_str()) {
         ("rustcrypto", "ML-DSA-44") => rustcrypto::<ml_dsa::MlDsa44>(c, out),

@@ -1,0 +1,85 @@
+"""Run an engine for several setups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+
+import pandas as pd
+
+from pqchain import algorithms, machine
+from pqchain.crypto import native
+from pqchain.crypto.builds import built_library, obstacle
+from pqchain.engines import frames, protocol, registry
+from pqchain.engines.protocol import EngineFailure
+from pqchain.engines.registry import Engine
+from pqchain.engines.setup import Setup
+from pqchain.errors import UnknownName, Unsupported, UsageError
+
+OWN_SCHEMES = ("Ed25519", "BLS12-381")
+"""Schemes of the engine's own libraries; the others come from pqchain's native libraries."""
+
+_IMPLEMENTATIONS = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
+
+
+def run(name: str, setups: Iterable[Setup], *, limit_seconds: float = 600.0) -> pd.DataFrame:
+    """Run an engine once per setup, each in a process of its own; return HEIGHTS.
+
+    A run that crashes or takes longer than `limit_seconds` (of this computer's clock) is one row
+    with the status "failed" and the reason. Raises UnknownName for an engine, UsageError for a
+    setup that the engine does not support, and Unsupported if the engine is not built.
+    """
+    engine = registry.get(name)
+    setups = list(setups)
+    for setup in setups:
+        check(engine, setup)
+    program = engine.executable()
+    rows = []
+    for number, setup in enumerate(setups, 1):
+        columns = frames.setup_columns(number, engine, setup)
+        try:
+            scenario = setup.scenario(number, library(setup.algorithm))
+            records, last = protocol.ask([str(program)], scenario, limit_seconds=limit_seconds)
+        except (EngineFailure, Unsupported) as error:
+            rows.append(frames.failed_row(columns, str(error)))
+            continue
+        digest = str(last.get("audit") or "")
+        rows += [frames.height_row(columns, record, digest) for record in records]
+    frame = frames.HEIGHTS.frame(rows)
+    frame.attrs["provenance"] = machine.provenance() | {"preset": f"{engine.name} {engine.version}"}
+    return frame
+
+
+def check(engine: Engine, setup: Setup) -> None:
+    """Raise UsageError if the engine does not support the setup, UnknownName for its scheme."""
+    if not engine.modes:
+        raise UsageError(f"{engine.name} must be a consensus engine; it is an EVM")
+    if setup.algorithm not in engine.algorithms:
+        raise UnknownName(f"scheme of {engine.name}", setup.algorithm, engine.algorithms)
+    if setup.mode not in engine.modes:
+        modes = ", ".join(engine.modes)
+        raise UsageError(f"mode of {engine.name} must be one of {modes}; got {setup.mode}")
+    if setup.nodes > engine.max_nodes:
+        raise UsageError(
+            f"nodes of {engine.name} must be at most {engine.max_nodes}; got {setup.nodes}"
+        )
+
+
+@cache
+def library(algorithm: str) -> str:
+    """Return the path of a native library with a scheme; "" if the engine has the scheme itself.
+
+    Raises Unsupported, with the reason, if no library with the scheme runs here.
+    """
+    if algorithm in OWN_SCHEMES:
+        return ""
+    reasons = []
+    for name in _IMPLEMENTATIONS:
+        if missing := obstacle(name):
+            reasons.append(f"{name}: {missing}")
+            continue
+        path = built_library(algorithms.implementation(name))
+        if path is not None and algorithm in native.load(path).names():
+            return str(path)
+        reasons.append(f"{name} does not have it")
+    raise Unsupported(f"no native library has {algorithm} here: {'; '.join(reasons)}")

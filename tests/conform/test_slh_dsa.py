@@ -1,0 +1,118 @@
+"""The model of SLH-DSA compared with NIST's vectors and the definitions; all builds likewise."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from pqchain import algorithms
+from pqchain.conform.generators import generate
+from pqchain.conform.models import slh_dsa as model
+from pqchain.conform.models.slh_dsa_verifier import SLHDSAVerifier
+from pqchain.crypto import open_signer
+from tests.conform.acvp import acvp
+from tests.crypto.builds import need
+
+NAMES = tuple(model.PARAMETER_SETS)
+QUICK = ("SLH-DSA-SHA2-128s", "SLH-DSA-SHAKE-128f")
+LONG = pytest.mark.long
+
+
+def sets(*quick: str):
+    """Return all parameter sets; those that are not quick are marked as long."""
+    return [pytest.param(name, marks=[] if name in quick else LONG) for name in NAMES]
+
+
+class Internal(SLHDSAVerifier):
+    """Verifier of the internal interface, which has no prefix."""
+
+    def prefix(self, context: bytes) -> bytes:
+        return b""
+
+
+@pytest.mark.acvp
+def test_model_gives_the_verdicts_of_nist():
+    counts: Counter[tuple[str, bool]] = Counter()
+    folder = "sign/slhdsa/testdata/verify_"
+    for test in acvp(f"{folder}prompt.json.gz", f"{folder}results.json.gz"):
+        interface = test.get("preHash") or "internal"
+        # The vectors of pqchain are for the pure interface.
+        if interface != "preHash":
+            verifier = (SLHDSAVerifier if interface == "pure" else Internal)(test["parameterSet"])
+            names = ("message", "signature", "pk", "context")
+            case = [bytes.fromhex(test.get(name, "")) for name in names]
+            assert verifier.verify(*case) == test["testPassed"], test["tcId"]
+        counts[interface, test["testPassed"]] += 1
+    interfaces = ("pure", "preHash", "internal")
+    assert counts == {(name, True): 24 for name in interfaces} | {
+        (name, False): 144 for name in interfaces
+    }
+
+
+@pytest.mark.parametrize("name", sets("SLH-DSA-SHA2-128s", "SLH-DSA-SHAKE-128f"))
+def test_model_gives_the_expected_verdicts(name):
+    verifier = SLHDSAVerifier(name)
+    vectors = generate(name)
+    wrong = [v.probe for v in vectors if verifier.verify(*v.case) != (v.expected == "valid")]
+    assert wrong == []
+    assert {v.expected for v in vectors} == {"valid", "invalid"}
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", sets("SLH-DSA-SHA2-128s", "SLH-DSA-SHAKE-128f"))
+@pytest.mark.parametrize("build", ["sha-ni", "avx2", "ref"])
+def test_builds_are_exact_at_every_boundary(name, build):
+    implementation = f"slhdsa/{build}"
+    if implementation not in algorithms.get(name).implementations:
+        pytest.skip("SHA-NI is for SHA2")
+    need(implementation, name)
+    verify = open_signer(name, implementation).verify
+    p = model.PARAMETER_SETS[name]
+    wrong = [
+        vector.probe
+        for vector in generate(name)
+        # Other lengths raise an error; the runner counts it as a rejection.
+        if len(vector.public_key) == p.public_key_bytes and len(vector.context) <= 255
+        if verify(*vector.case) != (vector.expected == "valid")
+    ]
+    assert wrong == []
+
+
+def test_lengths_equal_the_registry():
+    for name, p in model.PARAMETER_SETS.items():
+        row = algorithms.get(name)
+        assert p.public_key_bytes == row.public_key_bytes
+        assert p.signature_bytes == row.signature_max_bytes
+
+
+def test_digits_are_those_of_the_standard():
+    assert model.digits(bytes([0x12, 0x34, 0xAB]), 4, 6) == [1, 2, 3, 4, 10, 11]
+    assert model.digits(bytes([0b10110011, 0b01000000]), 3, 4) == [5, 4, 6, 4]
+    p = model.PARAMETER_SETS["SLH-DSA-SHA2-128s"]
+    # 32 digits of 15 have the checksum 0, 32 digits of 0 the checksum 480 = 0x1e0.
+    assert model.chain_digits(p, b"\xff" * 16) == [15] * 32 + [0, 0, 0]
+    assert model.chain_digits(p, bytes(16)) == [0] * 32 + [1, 14, 0]
+
+
+def test_addresses_have_the_fields_of_the_standard():
+    address = model.Address(1, 0x0203, 4, (5, 6, 7))
+    words = [1, 0, 0, 0x0203, 4, 5, 6, 7]
+    assert address.encoded() == b"".join(word.to_bytes(4, "big") for word in words)
+    compressed = bytes([1]) + (0x0203).to_bytes(8, "big") + bytes([4])
+    assert address.compressed() == compressed + address.encoded()[20:]
+
+
+def test_indices_reach_both_ends():
+    p, verifier = model.PARAMETER_SETS["SLH-DSA-SHA2-128s"], SLHDSAVerifier("SLH-DSA-SHA2-128s")
+    leaves, fors = set(), set()
+    for vector in generate(p.name):
+        if vector.family == "index" and vector.expected == "valid":
+            digest = model.message_digest(
+                p, vector.signature[: p.n], vector.public_key, b"\0\0" + vector.message
+            )
+            indices, _, leaf = verifier.split(digest)
+            leaves.add(leaf)
+            fors |= set(indices)
+    assert {0, 511} <= leaves
+    assert {0, 4095} <= fors

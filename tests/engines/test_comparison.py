@@ -1,0 +1,65 @@
+"""The consensus model and simplex: rows, goals, causes."""
+
+from __future__ import annotations
+
+import pytest
+
+from pqchain import results
+from pqchain.engines import comparison, frames, tables
+from pqchain.errors import DataError
+
+PRICES = {"Ed25519": (11e-6, 26e-6), "ML-DSA-65": (97e-6, 38e-6)}
+
+
+def runs(**latencies):
+    """Return runs of 7 validators on 100 Mbit/s, with these latencies in seconds by scheme."""
+    rows = [
+        {
+            "run": number, "engine": "simplex", "version": "2026.10.0", "algorithm": name,
+            "mode": "virtual", "kind": "replayed", "nodes": 7, "quorum": 5, "block_bytes": 10_000,
+            "transactions": 0, "seed": 0, "link_latency_seconds": 0.05,
+            "rate_bits_per_second": 1e8, "sign_seconds": PRICES[name][0],
+            "verify_seconds": PRICES[name][1], "heights": 3, "final_heights": 3,
+            "latency_seconds": seconds, "digest": "1", "status": "ok", "reason": "",
+        }
+        for number, (name, seconds) in enumerate(latencies.items(), 1)
+    ]  # fmt: skip
+    names = frames.RUNS.columns
+    empty = {name: float("nan") if kind == "float64" else None for name, kind in names.items()}
+    return frames.RUNS.frame(empty | row for row in rows)
+
+
+def test_the_model_agrees_with_runs_of_the_engine(tmp_path):
+    # Latencies that simplex 2026.10.0 gave for this setup.
+    frame = comparison.compare(runs(**{"Ed25519": 0.155686, "ML-DSA-65": 0.179155}))
+    assert frame["quantity"].tolist() == ["latency_seconds", "latency_seconds", "ratio"]
+    assert frame["error_percent"].abs().max() < 0.3
+    assert frame["within"].all()
+    assert set(frame["cause"]) == {""}
+    assert "ML-DSA-65" in tables.comparison(frame).text(150)
+    results.save(frame, tmp_path / "comparison.csv")
+
+
+def test_a_row_outside_the_goal_has_a_cause():
+    frame = comparison.compare(runs(**{"Ed25519": 0.155686, "ML-DSA-65": 0.5}))
+    assert frame["within"].tolist() == [True, False, False]
+    assert frame["cause"].tolist()[1:] == ["not known"] * 2
+    assert frame["error_percent"].iloc[1] == pytest.approx(-64, abs=1)
+
+
+def test_what_cannot_be_compared_is_rejected(tmp_path):
+    failed = runs(Ed25519=0.1).assign(status="failed")
+    with pytest.raises(DataError, match="no run to compare"):
+        comparison.compare(failed)
+    path = tmp_path / "heights.csv"
+    results.save(frames.HEIGHTS.frame(), path, provenance={"machine_id": "x"})
+    with pytest.raises(DataError, match="engine_runs"):
+        comparison.load(path)
+    with pytest.raises(DataError, match="are stored"):
+        comparison.stored("revm")
+
+
+def test_every_stored_run_is_within_the_goal_of_the_model():
+    frame = comparison.compare(comparison.stored())
+    assert len(frame[frame["quantity"] == "latency_seconds"]) >= 60
+    assert frame["within"].all()
