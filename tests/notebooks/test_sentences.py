@@ -14,6 +14,8 @@ nbformat = pytest.importorskip("nbformat")
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
+KINDS = ("text/plain", "text/html")
+
 # Words by which text states a result. Such text is an output of `pq.sentence`, unless its cell is
 # tagged "source": definitions, methods and what other works have published.
 RESULT = re.compile(
@@ -42,14 +44,11 @@ def statements(notebook: Any) -> list[str]:
 def contradictions(notebook: Any) -> list[str]:
     """Return the computed sentences whose text or values are not those of the outputs."""
     outputs = [out for cell in notebook.cells for out in cell.get("outputs", ())]
-    shown = [
-        "".join(out["data"].get("text/plain", ""))
-        if "data" in out
-        else "".join(out.get("text", ""))
-        for out in outputs
-        if "sentence" not in out.get("metadata", {})
-    ]
-    printed = "\n".join(shown)
+    tables = [out for out in outputs if "sentence" not in out.get("metadata", {})]
+    forms = [out.get("text", "") for out in tables]
+    # Wide tables are wrapped in their text, but not on the page.
+    forms += [out["data"].get(kind, "") for out in tables if "data" in out for kind in KINDS]
+    printed = html.unescape("\n".join(map("".join, forms)))
     found = []
     for out in outputs:
         about = out.get("metadata", {}).get("sentence")
