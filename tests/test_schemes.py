@@ -357,7 +357,7 @@ def test_invalid_library_is_rejected(tmp_path: Path) -> None:
     subprocess.run(
         ["cc", "-shared", "-fPIC", tmp_path / "none.c", "-o", tmp_path / "none.so"], check=True
     )
-    with pytest.raises(NativeLibraryMissing, match=r"none\.so is not a library of pqchain"):
+    with pytest.raises(NativeLibraryMissing, match=r"none\.so lacks the interface of pqchain"):
         schemes.register(tmp_path / "none.so")
     (tmp_path / "text.so").write_text("text")
     with pytest.raises(NativeLibraryMissing, match=r"text\.so cannot be loaded"):

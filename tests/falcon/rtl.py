@@ -22,7 +22,8 @@ def need_netlist(target: str = "rtl") -> tuple[Path, str]:
     build.mkdir(exist_ok=True)
     with (build / "rtl.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        command = ["make", "--silent", "-C", str(ROOT / "hls_kernels"), target]
+        targets = dict.fromkeys(["rtl", target])
+        command = ["make", "--silent", "-C", str(ROOT / "hls_kernels"), *targets]
         made = subprocess.run(command, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stdout[-3000:] + made.stderr[-3000:]
     return netlist.find_library(), made.stdout

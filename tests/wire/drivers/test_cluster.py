@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -135,12 +134,15 @@ def test_cluster_needs_a_scheduler(tmp_path):
         Cluster(scheduler="tcp://127.0.0.1:1", first_port=70_000)
 
 
+NOW = 1.8e9
+"""Time of day of the workers and the client, in seconds."""
+
+
 def described(**changes):
     """Return the description of a worker like this client."""
-    now = time.time()
     return {
         "version": VERSION, "python": cluster.platform.python_version_tuple()[:2],
-        "libraries": ["quic"], "transports": {}, "seconds": now, **changes,
+        "libraries": ["quic"], "transports": {}, "seconds": NOW, **changes,
     }  # fmt: skip
 
 
@@ -151,8 +153,8 @@ def described(**changes):
         (described(python=("3", "9")), r"has Python 3\.9, the client .*; use 3\."),
         (described(libraries=[]), r"lacks the native library quic; run `make` there"),
         (described(transports={"grpc": "needs grpcio"}), r"transport grpc: needs grpcio"),
-        (described(seconds=time.time() + 3600), r"clock is 3\d\d\d s ahead; synchronize it"),
-        (described(seconds=time.time() - 7200), r"clock is 7\d\d\d s behind"),
+        (described(seconds=NOW + 3600), r"clock is 3\d\d\d s ahead; synchronize it"),
+        (described(seconds=NOW - 7200), r"clock is 7\d\d\d s behind"),
         (ModuleNotFoundError("No module named 'pqchain'"), r"'pqchain'\); install pqchain"),
         (RuntimeError("odd"), r"check failed \(RuntimeError: odd\)"),
     ],
@@ -160,11 +162,9 @@ def described(**changes):
 def test_unsuitable_worker_is_described_with_a_remedy(description, problem):
     import re
 
-    now = time.time()
-    (text,) = cluster._problems(description, {"quic"}, now, now)
+    (text,) = cluster._problems(description, {"quic"}, NOW, NOW)
     assert re.search(problem, text)
 
 
 def test_suitable_worker_has_no_problems():
-    now = time.time()
-    assert cluster._problems(described(), {"quic"}, now - 1, now + 1) == []
+    assert cluster._problems(described(), {"quic"}, NOW - 1, NOW + 1) == []
