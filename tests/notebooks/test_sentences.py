@@ -19,7 +19,7 @@ KINDS = ("text/plain", "text/html")
 # Words by which text states a result. Such text is an output of `pq.sentence`, unless its cell is
 # tagged "source": definitions, methods and what other works have published.
 RESULT = re.compile(
-    r"\b(?:fast|slow|long|short|larg|small|high|low|cheap|few)(?:er|est)\b"
+    r"\b(?:fast|slow|long|short|large|small|high|low|cheap|few)e?(?:r|st)\b"
     r"|\b(?:most|least|dominat\w+|wins?|gains?|twice|half|double)\b"
     r"|\d[\d.,]*\s?(?:%|ms|µs|times)(?!\w)"
 )
