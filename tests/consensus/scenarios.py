@@ -182,7 +182,7 @@ def scenarios(
         "paper-serial": ["all-to-all"], "gossip": ["broadcast"], "uplink": ["broadcast"]
     }  # fmt: skip
     exchange = draw(st.sampled_from(exchanges.get(network.law, ["all-to-all", "broadcast"])))
-    phases = 0 if exchange == "all-to-all" else draw(st.sampled_from([2, 1, 0]))
+    phases = 0 if exchange == "all-to-all" else draw(st.integers(0, 2))
     certificates = ["none", "next-block"] if phases else ["none"]
     if phases and network.law == "uplink":
         # Only this law has them, so that they would be rare.
