@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
+from string import Formatter
 from typing import TYPE_CHECKING, Any
 
 from pqchain import figures
@@ -123,8 +124,6 @@ def sentence(template: str, /, **values: str | float | Figure) -> Output:
 
 
 def _fields(template: str) -> set[str]:
-    from string import Formatter
-
     return {name for _, name, _, _ in Formatter().parse(template) if name}
 
 
