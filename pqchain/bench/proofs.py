@@ -80,12 +80,13 @@ def measure_proofs(sizes: Sequence[tuple[int, int]]) -> pd.DataFrame:
 
     Returns a frame, one row per size: algorithm, version (of py-lean-pq), signatures, children
     (proofs that are merged; 0 if signatures are proven), cores; sign_seconds and
-    verify_signature_seconds (medians of the first 32 signatures), signature_bytes; prove_seconds (merging only
-    if there are children), prove_cpu_seconds (of all threads), proof_bytes, of which claims_bytes
-    are the keys and messages; verify_seconds (median of five); setup_seconds and setup_peak_bytes
-    (tables of the prover, once per process), peak_bytes (memory of the process that proves);
-    status ("ok", "unsupported", "failed") and reason. Without the package or a processor that it
-    needs, one row with the reason. Signing takes a third of a processor second per signature.
+    verify_signature_seconds (medians of the first 32 signatures), signature_bytes; prove_seconds
+    (merging only if there are children), prove_cpu_seconds (of all threads), proof_bytes, of which
+    claims_bytes are the keys and messages; verify_seconds (median of five); setup_seconds and
+    setup_peak_bytes (tables of the prover, once per process), peak_bytes (memory of the process
+    that proves); status ("ok", "unsupported", "failed") and reason. Without the package or a
+    processor that it needs, one row with the reason. Signing takes a third of a processor second
+    per signature.
     """
     if reason := unavailable_reason():
         frame = PROOFS.frame([_row(status="unsupported", reason=reason)])
