@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -58,8 +59,13 @@ def test_phases_of_a_run_fill_the_bar() -> None:
 def test_streams_have_a_line_each_and_a_kind_of_number() -> None:
     axes = plots.plot_streams(frames.replays()["figure1"])
     assert legend_texts(axes) == ["single", "multiplexed"]
-    assert "replayed, virtual" in axes.get_xlabel()
+    times, change = axes.figure.axes
+    assert times is axes
+    assert "replayed, virtual" in change.get_xlabel()
     assert axes.get_ylim()[0] == 0
+    single, other = (line for line in axes.get_lines() if len(line.get_xdata()) > 1)
+    percents = 100 * (np.array(other.get_ydata()) / np.array(single.get_ydata()) - 1)
+    assert change.get_lines()[0].get_ydata() == pytest.approx(percents)
 
 
 def test_transports_are_next_to_the_limit_of_the_link() -> None:

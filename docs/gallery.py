@@ -1,0 +1,211 @@
+"""The gallery: its pages, pictures, data and interactive charts, written before Sphinx reads."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import catalogue
+import interactive
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.util.docutils import SphinxDirective
+
+import pqchain
+from pqchain.figures import Kind
+from pqchain.render import palette
+
+DOCS = Path(__file__).parent
+PAGES = DOCS / "gallery"
+STATIC = DOCS / "_build" / "static"
+"""Files that the pages load: style sheet of figures, data, Vega."""
+
+KEPT = DOCS / "_build" / "figures"
+"""Figures by the checksum of their code and of the package, so that they are drawn once."""
+
+
+def write(app: Sphinx, config: Config) -> None:
+    """Write the page, picture and data of every figure."""
+    for folder in (PAGES, STATIC / "data", KEPT):
+        folder.mkdir(parents=True, exist_ok=True)
+    _write(STATIC / "figures.css", palette.style_sheet())
+    if not (STATIC / "vega.js").is_file():
+        _write(STATIC / "vega.js", interactive.script())
+    package = _checksum_of_package()
+    for entry in catalogue.entries():
+        facts = _figure(entry, package)
+        _write(PAGES / f"{entry.name}.md", _page(entry, facts))
+        if facts["csv"]:
+            _write(STATIC / "data" / f"{entry.name}.csv", facts["csv"])
+    known = {entry.name for entry in catalogue.entries()}
+    for page in PAGES.glob("*.md"):
+        if page.stem not in known:
+            page.unlink()
+
+
+def _write(path: Path, text: str) -> None:
+    # An unchanged file keeps its time, so that Sphinx does not read it again.
+    if not path.is_file() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def _checksum_of_package() -> str:
+    digest = hashlib.sha256()
+    folder = Path(pqchain.__file__).parent
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.read_bytes())
+    for path in ("catalogue.py", "interactive.py"):
+        digest.update((DOCS / path).read_bytes())
+    return digest.hexdigest()
+
+
+def _figure(entry: catalogue.Entry, package: str) -> dict[str, Any]:
+    notebook = DOCS.parent / "notebooks" / f"{entry.notebook}.ipynb"
+    shown = notebook.read_bytes() if entry.notebook else b""
+    key = hashlib.sha256(f"{entry}{package}".encode() + shown).hexdigest()[:24]
+    path = KEPT / f"{key}.json"
+    if path.is_file():
+        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return facts
+    print(f"gallery: {entry.name}", flush=True)
+    facts = {"pictures": entry.pictures(), "families": entry.families, "csv": "", "chart": None}
+    if not entry.notebook:
+        facts["csv"] = entry.data.to_csv(index=False)
+        if entry.interactive:
+            facts["chart"] = getattr(interactive, entry.interactive)(entry.data)
+    path.write_text(json.dumps(facts), encoding="utf-8")
+    return facts
+
+
+def _facts(entry: catalogue.Entry) -> dict[str, Any]:
+    return _figure(entry, _checksum_of_package())
+
+
+def inlined(svg: str, prefix: str) -> str:
+    """Return the svg element of a figure for a page: without its style, with identifiers of its own."""
+    drawing = (
+        re.sub(r"<style>.*?</style>", "", svg, count=1, flags=re.DOTALL) if "<svg" in svg else svg
+    )
+    drawing = drawing[drawing.find("<svg") :] if "<svg" in drawing else drawing
+    drawing = re.sub(r'\bid="', f'id="{prefix}-', drawing)
+    return re.sub(r'(href="|url\()#', rf"\g<1>#{prefix}-", drawing)
+
+
+def pictures(entry: catalogue.Entry, facts: dict[str, Any]) -> str:
+    """Return the picture for wide and narrow screens."""
+    return "".join(
+        f'<div class="figure {width}" role="img" aria-label="{html.escape(entry.about)}">'
+        f"{inlined(svg, f'{entry.name}-{width}')}</div>"
+        for width, svg in facts["pictures"].items()
+    )
+
+
+def _chart(entry: catalogue.Entry, facts: dict[str, Any]) -> str:
+    if not facts["chart"]:
+        return ""
+    # "</" would end the script element.
+    specification = json.dumps(facts["chart"]).replace("</", "<\\/")
+    return (
+        '<div class="chart"></div><script type="application/json" class="chart-specification">'
+        f"{specification}</script>"
+    )
+
+
+def _page(entry: catalogue.Entry, facts: dict[str, Any]) -> str:
+    labels = ", ".join(f"{kind} ({Kind(kind).meaning})" for kind in entry.kinds)
+    parts = [f"# {entry.title}", entry.about, _raw(pictures(entry, facts)), f"Numbers: {labels}."]
+    if facts["csv"]:
+        link = f'<a href="../_static/data/{entry.name}.csv" download>{entry.name}.csv</a>'
+        parts.append(_raw(f"<p>Data: {link}</p>"))
+    if entry.notebook:
+        parts.append(
+            f"The code takes minutes; the picture and its data are those of "
+            f"[notebook {entry.notebook[:2]}](../notebooks/{entry.notebook}.ipynb)."
+        )
+    if facts["chart"]:
+        script = '<script src="../_static/vega.js" defer></script>'
+        parts += ["## Interactive", _raw(script + _chart(entry, facts))]
+    parts += ["## Code", f"```python\n{entry.code.strip()}\n```"]
+    parts.append(f"`{entry.plot}` is described in the [API reference](../api/index.md).")
+    return "\n\n".join(parts) + "\n"
+
+
+def _raw(markup: str) -> str:
+    return f"```{{raw}} html\n{markup}\n```"
+
+
+class Gallery(SphinxDirective):
+    """Thumbnails of all figures with filters; each opens its page."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the filters and the thumbnails."""
+        self.env.note_reread()  # Sphinx does not know that the figures changed
+        shown = [(entry, _facts(entry)) for entry in catalogue.entries()]
+        filters = "".join(
+            _filter(
+                name, sorted({value for entry, facts in shown for value in values(entry, facts)})
+            )
+            for name, values in (
+                ("topic", lambda entry, facts: [entry.topic]),
+                ("family", lambda entry, facts: facts["families"]),
+                ("kind", lambda entry, facts: entry.kinds),
+            )
+        )
+        cards = "".join(_card(entry, facts) for entry, facts in shown)
+        markup = (
+            f'<form class="filters" aria-label="Filters">{filters}<output></output></form>'
+            f'<div class="thumbnails">{cards}</div>'
+        )
+        return [nodes.raw("", markup, format="html")]
+
+
+def _filter(name: str, values: list[str]) -> str:
+    options = "".join(f"<option>{html.escape(value)}</option>" for value in values)
+    return (
+        f'<label>{name} <select name="{name}"><option value="">all</option>{options}</select>'
+        "</label>"
+    )
+
+
+def _card(entry: catalogue.Entry, facts: dict[str, Any]) -> str:
+    picture = next(iter(facts["pictures"].values()))
+    lists = {"family": facts["families"], "kind": entry.kinds, "topic": [entry.topic]}
+    data = "".join(f' data-{key}="{html.escape("|".join(row))}"' for key, row in lists.items())
+    mark = '<span class="mark">interactive</span>' if facts["chart"] else ""
+    return (
+        f'<a class="thumbnail" href="gallery/{entry.name}.html"{data}>'
+        f'<span aria-hidden="true">{inlined(picture, f"thumbnail-{entry.name}")}</span>'
+        f"<b>{html.escape(entry.title)}</b>{mark}</a>"
+    )
+
+
+class GalleryFigure(SphinxDirective):
+    """The picture of a figure of the gallery, linked to its page."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the picture."""
+        self.env.note_reread()
+        (name,) = self.arguments
+        entry = next((row for row in catalogue.entries() if row.name == name), None)
+        if entry is None:
+            raise self.error(f"gallery.toml has no figure {name!r}")
+        depth = "../" * self.env.docname.count("/")
+        return [
+            nodes.raw("", f'<a href="{depth}gallery/{name}.html">{pictures(entry, _facts(entry))}</a>',
+                      format="html")
+        ]  # fmt: skip
+
+
+class GalleryMarks(SphinxDirective):
+    """The colours and marks of all families."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table as a figure."""
+        return [nodes.raw("", f'<div class="figure">{catalogue.marks()}</div>', format="html")]

@@ -1,0 +1,96 @@
+"""A plot of any column of a frame: a value with its interval for each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from pqchain import figures
+from pqchain.figures import Unit
+from pqchain.plots.canvas import INK, PAPER, canvas, headline, look, require
+from pqchain.plots.marks import annotate, grid, legend_above, log_ticks, mark_of, props
+
+
+def plot_values(
+    frame: pd.DataFrame,
+    value: str,
+    *,
+    row: str = "algorithm",
+    hue: str | None = None,
+    low: str | None = None,
+    high: str | None = None,
+    origin: float | None = None,
+    is_log: bool = False,
+    label: str = "",
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a column of a frame as dots: a row per value of the column `row`, with intervals.
+
+    `low` and `high` name columns with the ends of the interval, `hue` one whose values have a
+    colour and mark each; without it a column `algorithm` gives those of the families. `origin` draws a line and joins the
+    dots with it. The suffix of `value` states the unit of the numbers (`verify_seconds`), and its
+    words are the label of the axis. Raises DataError, UsageError.
+    """
+    require(frame, " ".join(filter(None, (row, value, hue, low, high))))
+    rows = list(dict.fromkeys(frame[row]))
+    hues = [] if hue is None else list(dict.fromkeys(frame[hue]))
+    unit = Unit.of(value)
+    fine = frame[np.isfinite(frame[value].astype(float))]
+    with canvas(ax, 1.25 + 0.3 * len(rows)) as axes:
+        if is_log:
+            axes.set_xscale("log")
+        if origin is not None:
+            axes.axvline(origin, color=INK, linewidth=0.9, zorder=1)
+        for cell in fine.to_dict("records"):
+            at = hues.index(cell[hue]) if hues else 0
+            level = rows.index(cell[row]) + (0.22 * (at - (len(hues) - 1) / 2) if hues else 0)
+            style = _style(cell, hue, at)
+            ends = [float(cell[name]) for name in (low, high) if name]
+            start = 0.0 if origin is None and not is_log else origin
+            if len(ends) == 2:
+                axes.hlines(level, *ends, color=style["color"], linewidth=1.6, zorder=2)
+            elif start is not None:
+                axes.hlines(level, start, cell[value], color=style["color"], linewidth=2.4,
+                            alpha=0.5, zorder=2)  # fmt: skip
+            axes.plot([cell[value]], [level], zorder=3, **style)
+            right = max([float(cell[value]), *ends])
+            annotate(axes, unit.text(float(cell[value])), (right, level), (8, 0))
+        axes.set_yticks(range(len(rows)), [str(name) for name in rows])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        left, right = axes.get_xlim()
+        if is_log:
+            axes.set_xlim(left, right * (right / left) ** 0.16)
+            log_ticks(axes, "x", lambda number: unit.text(number, 1))
+        else:
+            axes.set_xlim(
+                left if origin is not None or left < 0 else 0, right + 0.16 * (right - left)
+            )
+        grid(axes, "x")
+        axes.set_xlabel(label or figures.title(value))
+        if hues:
+            legend_above(axes, 3)
+        most, least = (fine.loc[fine[value].astype(float).agg(end)] for end in ("idxmax", "idxmin"))
+        text = f"{figures.title(value)}: most {_name(most, row, hue)}, "
+        text += f"{unit.text(float(most[value]))}; least {_name(least, row, hue)}, "
+        text += unit.text(float(least[value]))
+        headline(axes, title or text)
+    return axes
+
+
+def _style(cell: dict[str, Any], hue: str | None, at: int) -> dict[str, Any]:
+    name = str(cell[hue]) if hue else ""
+    if "algorithm" in cell and hue in (None, "algorithm"):
+        return mark_of(str(cell["algorithm"])).style() | props(linestyle="none", label=name)
+    colour, marker = look(at)
+    style = props(color=colour, marker=marker, markersize=6.5, markeredgecolor=PAPER)
+    return style | props(linestyle="none", label=name)
+
+
+def _name(cell: Any, row: str, hue: str | None) -> str:
+    return f"{cell[row]} ({cell[hue]})" if hue else str(cell[row])
