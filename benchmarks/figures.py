@@ -1,4 +1,4 @@
-"""Render every figure of the gallery: light and dark at 1280 pixels, and for a column of a paper."""
+"""Render every figure of the gallery: light, dark, narrow, and for a column of a paper."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def write(entry: catalogue.Entry, folder: Path, styles: list[str]) -> None:
 
 
 def _png(svg: str, column: int) -> bytes:
-    """Return the picture of an SVG in the colours of light (0) or dark (1) pages, twice its size."""
+    """Return the picture of an SVG of light (0) or dark (1) pages, twice its size."""
     colours = {name: row[column] for name, row in palette.COLOURS.items()}
     drawing = re.sub(r"var\(--figure-(\w+),#\w+\)", lambda match: colours[match[1]], svg)
     end = drawing.index(">") + 1

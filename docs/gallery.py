@@ -14,6 +14,7 @@ import interactive
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 import pqchain
@@ -72,7 +73,7 @@ def _figure(entry: catalogue.Entry, package: str) -> dict[str, Any]:
     if path.is_file():
         facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return facts
-    print(f"gallery: {entry.name}", flush=True)
+    logging.getLogger(__name__).info("gallery: %s", entry.name)
     facts = {"pictures": entry.pictures(), "families": entry.families, "csv": "", "chart": None}
     if not entry.notebook:
         facts["csv"] = entry.data.to_csv(index=False)
@@ -87,11 +88,8 @@ def _facts(entry: catalogue.Entry) -> dict[str, Any]:
 
 
 def inlined(svg: str, prefix: str) -> str:
-    """Return the svg element of a figure for a page: without its style, with identifiers of its own."""
-    drawing = (
-        re.sub(r"<style>.*?</style>", "", svg, count=1, flags=re.DOTALL) if "<svg" in svg else svg
-    )
-    drawing = drawing[drawing.find("<svg") :] if "<svg" in drawing else drawing
+    """Return a figure for a page: without its style sheet, with identifiers of its own."""
+    drawing = re.sub(r"<style>.*?</style>", "", svg, count=1, flags=re.DOTALL)
     drawing = re.sub(r'\bid="', f'id="{prefix}-', drawing)
     return re.sub(r'(href="|url\()#', rf"\g<1>#{prefix}-", drawing)
 
@@ -196,11 +194,10 @@ class GalleryFigure(SphinxDirective):
         entry = next((row for row in catalogue.entries() if row.name == name), None)
         if entry is None:
             raise self.error(f"gallery.toml has no figure {name!r}")
-        depth = "../" * self.env.docname.count("/")
+        page = f"{'../' * self.env.docname.count('/')}gallery/{name}.html"
         return [
-            nodes.raw("", f'<a href="{depth}gallery/{name}.html">{pictures(entry, _facts(entry))}</a>',
-                      format="html")
-        ]  # fmt: skip
+            nodes.raw("", f'<a href="{page}">{pictures(entry, _facts(entry))}</a>', format="html")
+        ]
 
 
 class GalleryMarks(SphinxDirective):

@@ -161,7 +161,7 @@ def cost_on_chains(frame: pd.DataFrame) -> dict[str, Any]:
     frame = frame.assign(lost=(100 * frame["lost_share"]).round(1))
     order = frame.groupby("title")["lost_share"].mean().sort_values().index.tolist()
     schemes = list(dict.fromkeys(frame["algorithm"]))
-    columns = [name for name in ("title", "algorithm", "baseline", "lost", "limit", "calibrated")]
+    columns = ["title", "algorithm", "baseline", "lost", "limit", "calibrated"]
     base = alt.Chart(frame[columns]).encode(
         x=alt.X("algorithm:N", sort=schemes, title=None, axis=alt.Axis(orient="top", labelAngle=0)),
         y=alt.Y("title:N", sort=order, title=None),

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from pqchain import figures
 from pqchain.errors import UsageError
 from pqchain.figures import SECONDS
-from pqchain.plots import paper
+from pqchain.plots import fields, paper
 from pqchain.plots.canvas import (
-    INK,
     PAPER,
     canvas,
     figure_of,
@@ -28,8 +25,6 @@ from pqchain.plots.canvas import (
     require,
 )
 from pqchain.plots.marks import (
-    HATCHES,
-    at_hyphens,
     brief,
     dashes,
     grid,
@@ -40,10 +35,6 @@ from pqchain.plots.marks import (
     props,
     with_prefix,
 )
-
-_TIE = 1.005  # ratios below this are ties: they would be written as 1.00
-
-_WIDE_LEAD = 2.0  # from this lead on a field has its full colour
 
 _LABELS = {
     "latency": ("latency_seconds", "latency of a transaction"),
@@ -238,19 +229,23 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
     down = -(-len(questions) // across)
     rates, nodes = (sorted(set(winners[name])) for name in ("rate_bits_per_second", "nodes"))
     counts = winners["winner"].value_counts()
-    hatches = _hatches(counts.index)
+    hatches = fields.hatches(counts.index)
     with panels(down, across, 1.3 + down * (0.6 + 0.36 * len(rates))) as squares:
         for axes, question in zip(squares, questions, strict=False):
+            rows = winners[winners["question"] == question].to_dict("records")
+            places = (
+                (nodes.index(row["nodes"]), rates.index(row["rate_bits_per_second"]))
+                for row in rows
+            )
             cells = {
-                (nodes.index(cell["nodes"]), rates.index(cell["rate_bits_per_second"])): cell
-                for cell in winners[winners["question"] == question].to_dict("records")
+                place: (row["winner"], row["lead"]) for place, row in zip(places, rows, strict=True)
             }
-            _map(axes, cells, hatches)
+            fields.draw(axes, cells, hatches)
             axes.set(xlim=(-0.5, len(nodes) - 0.5), ylim=(-0.5, len(rates) - 0.5))
             axes.set_xticks(range(len(nodes)), map(_power, nodes))
             axes.set_yticks(range(len(rates)), map(with_prefix("b/s"), rates))
             axes.tick_params(length=0)
-            first = next(iter(cells.values()))
+            first = rows[0]
             title = f"lowest latency, {figures.integer(first['amount'])} transactions a block"
             if first["ranked_by"] == "throughput_per_second":
                 title = f"highest throughput, blocks of {with_prefix('B')(first['amount'])}"
@@ -261,61 +256,13 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
         squares[-across].set_xlabel(note, loc="left")
         for axes in squares[::across]:
             axes.set_ylabel("uplink of a node")
-        handles = [
-            Patch(facecolor=mark_of(name).colour, hatch=hatch, edgecolor=PAPER, label=name)
-            for name, hatch in hatches.items()
-        ]
-        legend_above(squares[0], 3, handles)
+        legend_above(squares[0], 3, fields.handles(hatches))
         headline(
             squares[0],
             f"{counts.index[0]} is best in {counts.iloc[0]} of {len(winners)} networks"
             + (f", {counts.index[1]} in {counts.iloc[1]}" if len(counts) > 1 else ""),
         )
     return figure_of(squares[0])
-
-
-def _hatches(names: Sequence[str]) -> dict[str, str]:
-    """Return the hatching of each scheme, which tells sets of one colour apart."""
-    hatches: dict[str, str] = {}
-    for name in names:
-        same = [other for other in hatches if mark_of(other).colour == mark_of(name).colour]
-        hatches[name] = HATCHES[len(same) % len(HATCHES)]
-    return hatches
-
-
-def _map(axes: Axes, cells: dict[tuple[int, int], dict[Any, Any]], hatches: dict[str, str]) -> None:
-    """Draw a square per network; name a scheme once, and the lead where its neighbour differs."""
-    named = {name: _middle(cells, name) for name in {cell["winner"] for cell in cells.values()}}
-    text = props(ha="center", va="center", color=INK, size=paper.points())
-    for (x, y), cell in cells.items():
-        name, lead = cell["winner"], cell["lead"]
-        share = min(max((lead - 1) / (_WIDE_LEAD - 1), 0.0), 1.0) if lead == lead else 1.0
-        # Translucent, so that the text is readable on light and on dark pages.
-        style = props(color=mark_of(name).colour, alpha=0.16 + 0.5 * share, linewidth=0)
-        axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **style)
-        if hatches[name]:
-            style = props(facecolor="none", edgecolor=PAPER, hatch=hatches[name], linewidth=0)
-            axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **style)
-        beside = [cells.get(place) for place in ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1))]
-        if named[name] == (x, y):
-            axes.text(x, y, at_hyphens(short(name), 8), **text)
-        elif any(other is not None and other["winner"] != name for other in beside):
-            if lead >= _TIE:
-                axes.text(x, y, f"{figures.TIMES}{lead:.2f}", **text)
-            elif cell["runner_up"]:
-                axes.text(x, y, "\N{ALMOST EQUAL TO}", **text)
-
-
-def _middle(cells: dict[tuple[int, int], dict[Any, Any]], name: str) -> tuple[int, int]:
-    places = np.array([place for place, cell in cells.items() if cell["winner"] == name])
-    distance = np.abs(places - places.mean(axis=0)).sum(axis=1)
-    x, y = places[int(distance.argmin())]
-    return int(x), int(y)
-
-
-def short(name: str) -> str:
-    """Return the name of a scheme without its hash function."""
-    return name.partition("-SHA")[0]
 
 
 def _measured(axes: Axes, nodes: Any, seen: Any, half: Any, colour: str, marker: str) -> None:

@@ -56,11 +56,11 @@ def dots(
     """Draw a row of dots per value of `row`: colour by family, mark by operation.
 
     The frame has the columns algorithm and operation; defaults are the algorithm for row, "" for
-    implementation and "ok" for status; rows with a false `clear` are grey and have no number. `label` is the label of
-    the axis, `show` the format of its ticks. `origin` draws a reference line, with a band of the
-    factor `band` around it. `hue` names a column that decides the colour, `col` one with a panel
-    for each value; the axes of the first panel are returned. `numbers` writes each value.
-    Raises DataError, UsageError.
+    implementation and "ok" for status; rows with a false `clear` are grey and have no number.
+    `label` is the label of the axis, `show` the format of its ticks. `origin` draws a reference
+    line, with a band of the factor `band` around it. `hue` names a column that decides the colour,
+    `col` one with a panel for each value; the axes of the first panel are returned. `numbers`
+    writes each value. Raises DataError, UsageError.
     """
     require(frame, "algorithm operation")
     known: dict[str, Any] = {"row": frame["algorithm"], "implementation": "", "status": "ok"}

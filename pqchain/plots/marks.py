@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import (
     EngFormatter,
+    FixedLocator,
     FuncFormatter,
     Locator,
     LogLocator,
@@ -106,6 +107,13 @@ brief = partial(SECONDS.text, digits=1)
 """Tick labels of times with SI prefixes."""
 
 
+_LONG_TIMES = (
+    *(factor * 10.0**power for power in range(-9, 1) for factor in (1, 2, 5)), 10, 30,
+    *(60 * minutes for minutes in (2, 5, 10, 30)), *(3600 * hours for hours in (2, 6, 12)),
+    *(86_400 * days for days in (2, 10, 30, 100)),
+)  # fmt: skip
+
+
 def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str]) -> None:
     """Put ticks at the decades of a log axis, and also between them if it has few decades."""
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -118,7 +126,11 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
         locator = LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0), numticks=12)
     elif ratio < 500:
         locator = LogLocator(subs=(1.0, 2.0, 5.0), numticks=12)
-    if label is brief and ratio < 15:
+    if label is brief and high > 100 and ratio >= 4:
+        # Minutes and hours are not decimal.
+        at = [time for time in _LONG_TIMES if low <= time <= high]
+        locator, label = FixedLocator(at[:: 1 + len(at) // 9]), partial(SECONDS.text, digits=2)
+    elif label is brief and ratio < 15:
         label = partial(SECONDS.text, digits=2)
     axis.set_major_locator(locator)
     axis.set_minor_locator(LogLocator(subs=range(2, 10), numticks=12))
@@ -166,15 +178,19 @@ def label_ends(
     figure.draw_without_rendering()
     # In points, because labels have the same size on every axis.
     to_points = 72 / figure.dpi
-    heights = [float(axes.transData.transform(point)[1]) * to_points for _, point, _ in ends]
     box = axes.get_window_extent()
-    places = apart(heights, 1.3 * paper.points(), box.y0 * to_points, box.y1 * to_points)
-    for (name, point, colour), height, place in zip(ends, heights, places, strict=True):
-        right = (box.x1 - float(axes.transData.transform(point)[0])) * to_points + gap
+    heights = [
+        (float(axes.transData.transform(point)[1]) - box.y0) * to_points for _, point, _ in ends
+    ]
+    whole = box.height * to_points
+    places = apart(heights, 1.3 * paper.points(), 0.0, whole)
+    # From the edge of the axes, which the layout moves to make room for the names.
+    edge = axes.transAxes + ScaledTranslation(gap / 72, 0, figure.dpi_scale_trans)
+    for (name, point, colour), place in zip(ends, places, strict=True):
         stroke = props(arrowstyle="-", color=colour, linewidth=0.9, shrinkA=0, shrinkB=2)
-        look = props(textcoords="offset points", size=paper.points(), color=INK, va="center")
+        look = props(textcoords=edge, size=paper.points(), color=INK, va="center", ha="left")
         look |= props(annotation_clip=False, arrowprops=stroke)
-        axes.annotate(name, point, xytext=(right, place - height), ha="left", **look)
+        axes.annotate(name, point, xytext=(1.0, place / whole), **look)
 
 
 def apart(places: Sequence[float], least: float, low: float, high: float) -> list[float]:

@@ -15,8 +15,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
-from matplotlib.collections import Collection, QuadMesh
-from matplotlib.colors import ListedColormap, to_hex
+from matplotlib.collections import Collection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -214,11 +214,6 @@ def finish(figure: Figure) -> None:
 
 
 def _recolour(artist: Any) -> None:
-    if isinstance(artist, QuadMesh):
-        if isinstance(colours := artist.get_cmap(), ListedColormap):
-            listed: Any = colours.colors
-            artist.set_cmap(ListedColormap([_grey(colour) for colour in listed]))
-        return
     names: tuple[str, ...] = ()
     if isinstance(artist, Line2D):
         names = ("color", "markerfacecolor", "markeredgecolor")

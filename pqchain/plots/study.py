@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
 from pqchain import figures
 from pqchain.algorithms import ALGORITHMS
 from pqchain.figures import SECONDS, Unit
-from pqchain.plots import paper
+from pqchain.plots import fields, paper
 from pqchain.plots.canvas import INK, MUTED, PAPER, canvas, headline, look, panels, require
 from pqchain.plots.marks import (
     HATCHES,
@@ -70,11 +69,8 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             name = figures.humanize(str(first["input"]))
             factor = max(ends / base, key=lambda value: abs(np.log(max(value, 1e-9))))
             side = "halved" if factor == ends.get("low", np.nan) / base else "doubled"
-            headline(
-                axes,
-                f"{algorithm}, {unit.text(base)}: {name} matters most; {side}, it changes the "
-                f"{output} by {figures.factor(round(factor, 2))}",
-            )
+            text = f"{output} with {algorithm}, {unit.text(base)}, depends most on {name}: "
+            headline(axes, text + f"{side}, it is {figures.factor(round(factor, 2))}")
     return axes
 
 
@@ -82,48 +78,34 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the scheme with the highest capacity for each pair of factors of two inputs.
 
     Takes a frame of `plane`. No transaction fits in empty cells; a ring marks the unchanged study.
-    Each area is named once. Raises DataError, UsageError.
+    The colour is the stronger, the greater the margin over the second. Raises DataError,
+    UsageError.
     """
-    require(frame, "across upwards across_factor upwards_factor winner capacity_per_second")
-    names = [name for name in frame["winner"].unique() if name]
-    looks = []
-    for name in names:
-        colour = mark_of(name).colour
-        before = sum(colour == other for other, _ in looks)
-        looks.append((colour, HATCHES[before % len(HATCHES)]))
-    codes = frame["winner"].map({name: code for code, name in enumerate(names, start=1)}).fillna(0)
-    factors = ["upwards_factor", "across_factor"]
-    fields = codes.groupby([frame[name] for name in factors]).last().unstack(fill_value=0)
-    upwards: list[float] = fields.index.tolist()
-    across: list[Any] = fields.columns.tolist()
+    require(frame, "across upwards across_factor upwards_factor winner capacity_per_second margin")
+    fitting = frame[frame["winner"] != ""]
+    across, upwards = (sorted(set(frame[f"{name}_factor"])) for name in ("across", "upwards"))
+    hatching = fields.hatches(fitting["winner"].value_counts().index)
     with canvas(ax, 1.3 + 0.34 * len(upwards)) as axes:
-        corners = np.arange(len(across) + 1), np.arange(len(upwards) + 1)
-        colour_map = ListedColormap([PAPER, *(colour for colour, _ in looks)])
-        edges = props(edgecolors=PAPER, linewidth=0.8, vmin=-0.5, vmax=len(names) + 0.5)
-        axes.pcolormesh(*corners, fields, cmap=colour_map, alpha=0.55, **edges)
-        for code, (_, hatch) in enumerate(looks, start=1):
-            style = props(facecolor="none", edgecolor=PAPER, hatch=hatch, linewidth=0)
-            for up, right in np.argwhere(fields == code) if hatch else ():
-                axes.fill_between([right, right + 1], up, up + 1, **style)
-        axes.set_xticks(corners[0][:-1] + 0.5, map(figures.factor, across))
-        axes.set_yticks(corners[1][:-1] + 0.5, map(figures.factor, upwards))
+        places = zip(fitting["across_factor"], fitting["upwards_factor"], strict=True)
+        cells = {
+            (across.index(x), upwards.index(y)): (name, float(margin))
+            for (x, y), name, margin in zip(
+                places, fitting["winner"], fitting["margin"], strict=True
+            )
+        }
+        fields.draw(axes, cells, hatching)
+        axes.set(xlim=(-0.5, len(across) - 0.5), ylim=(-0.5, len(upwards) - 0.5))
+        axes.set_xticks(range(len(across)), map(figures.factor, across))
+        axes.set_yticks(range(len(upwards)), map(figures.factor, upwards))
         if 1.0 in upwards and 1.0 in across:
-            ring = props(marker="o", color=PAPER, markeredgecolor=INK, markersize=8)
-            axes.plot(across.index(1.0) + 0.5, upwards.index(1.0) + 0.5, **ring)
-        for code, name in enumerate(names, start=1):
-            places = np.argwhere(fields.to_numpy() == code)
-            middle = places[np.abs(places - places.mean(axis=0)).sum(axis=1).argmin()]
-            style = props(ha="center", va="center", color=INK, weight="bold", size=paper.points())
-            # Across the border of the cell, so that the ring of a middle cell stays visible.
-            axes.text(middle[1] + 0.5, middle[0] + 1.0, name.partition("-SHA")[0], **style)
+            ring = props(marker="o", color=PAPER, markeredgecolor=INK, markersize=22)
+            ring |= props(markerfacecolor="none", markeredgewidth=1.4)
+            axes.plot(across.index(1.0), upwards.index(1.0), **ring)
         axes.tick_params(length=0)
-        axes.set_xlabel(f"{figures.humanize(frame['across'].iloc[0])}   (ring: the study as it is)")
+        note = "ring: the study as it is; number: lead over the second"
+        axes.set_xlabel(f"{figures.humanize(frame['across'].iloc[0])}   ({note})")
         axes.set_ylabel(figures.humanize(frame["upwards"].iloc[0]))
-        handles = [
-            Patch(facecolor=colour, hatch=hatch, edgecolor=PAPER, label=name)
-            for name, (colour, hatch) in zip(names, looks, strict=True)
-        ]
-        legend_above(axes, 4, handles)
+        legend_above(axes, 4, fields.handles(hatching))
         axes.spines[:].set_color(MUTED)
         headline(axes, _areas(frame))
     return axes
@@ -151,10 +133,10 @@ def plot_capacity(
 ) -> Axes:
     """Draw the capacity of each scheme with its interval, the limit that binds, and the loss.
 
-    Takes a study's rows of one figure, and limits by scheme; `label` names another figure. `baseline` is the scheme of today, by
-    default the first classical one of the frame; others have the difference from it in percent.
-    The colour is the limit's, and a limit that binds all is named once. `before` has values that
-    are drawn as hollow bars. Raises DataError, UsageError.
+    Takes a study's rows of one figure, and limits by scheme; `label` names another figure.
+    `baseline` is the scheme of today, by default the first classical one of the frame; others have
+    the difference from it in percent. The colour is the limit's, and a limit that binds all is
+    named once. `before` has values that are drawn as hollow bars. Raises DataError, UsageError.
     """
     require(frame, "algorithm value low high")
     names = frame["algorithm"].tolist()

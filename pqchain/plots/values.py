@@ -31,9 +31,9 @@ def plot_values(
     """Draw a column of a frame as dots: a row per value of the column `row`, with intervals.
 
     `low` and `high` name columns with the ends of the interval, `hue` one whose values have a
-    colour and mark each; without it a column `algorithm` gives those of the families. `origin` draws a line and joins the
-    dots with it. The suffix of `value` states the unit of the numbers (`verify_seconds`), and its
-    words are the label of the axis. Raises DataError, UsageError.
+    colour and mark each; without it a column `algorithm` gives those of the families. `origin`
+    draws a line and joins the dots with it. The suffix of `value` states the unit of the numbers
+    (`verify_seconds`), and its words are the label of the axis. Raises DataError, UsageError.
     """
     require(frame, " ".join(filter(None, (row, value, hue, low, high))))
     rows = list(dict.fromkeys(frame[row]))
