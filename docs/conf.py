@@ -19,6 +19,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "myst_nb",
     "sphinx_copybutton",
+    "gallery",
     "site_checks",
 ]
 exclude_patterns = ["_build", "templates"]

@@ -1,4 +1,4 @@
-"""The gallery: its pages, pictures, data and interactive charts, written before Sphinx reads."""
+"""Sphinx extension: the gallery with pictures, data and interactive charts; figures in pages."""
 
 from __future__ import annotations
 
@@ -206,3 +206,25 @@ class GalleryMarks(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return the table as a figure."""
         return [nodes.raw("", f'<div class="figure">{catalogue.marks()}</div>', format="html")]
+
+
+def _inline_figures(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Put pqchain's SVG into the page, so that it follows the page's light and dark colours."""
+    for number, image in enumerate(list(doctree.findall(nodes.image))):
+        path = Path(app.srcdir) / image["uri"]
+        if path.suffix != ".svg" or not path.is_file():
+            continue
+        svg = path.read_text(encoding="utf-8")
+        if "--figure-ink" in svg:
+            markup = f'<div class="figure">{inlined(svg, f"figure-{number}")}</div>'
+            image.replace_self(nodes.raw("", markup, format="html"))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register directives and event handlers."""
+    app.add_directive("gallery", Gallery)
+    app.add_directive("gallery-figure", GalleryFigure)
+    app.add_directive("gallery-marks", GalleryMarks)
+    app.connect("config-inited", write)
+    app.connect("doctree-resolved", _inline_figures)
+    return {"parallel_read_safe": True}

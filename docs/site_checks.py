@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import gallery
 import pandas as pd
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -177,25 +176,8 @@ def _printed(*words: str) -> str:
     return text.getvalue()
 
 
-def _inline_figures(app: Sphinx, doctree: nodes.document, page: str) -> None:
-    """Put pqchain's SVG into the page, so that it follows the page's light and dark colours."""
-    for number, image in enumerate(list(doctree.findall(nodes.image))):
-        path = Path(app.srcdir) / image["uri"]
-        if path.suffix != ".svg" or not path.is_file():
-            continue
-        svg = path.read_text(encoding="utf-8")
-        if "--figure-ink" in svg:
-            markup = f'<div class="figure">{gallery.inlined(svg, f"figure-{number}")}</div>'
-            image.replace_self(nodes.raw("", markup, format="html"))
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register directives and event handlers."""
-    app.add_directive("gallery", gallery.Gallery)
-    app.add_directive("gallery-figure", gallery.GalleryFigure)
-    app.add_directive("gallery-marks", gallery.GalleryMarks)
-    app.connect("config-inited", gallery.write)
-    app.connect("doctree-resolved", _inline_figures)
     app.add_directive("frames", Frames)
     app.add_directive("works", Works)
     app.add_directive("commands", Commands)
