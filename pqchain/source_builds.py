@@ -54,9 +54,7 @@ class SourceBuild:
             # Changed sources get a new directory, so a stale build is never used.
             name = path.relative_to(self.sources.parent)
             digest.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
-        cache_home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-        home = os.environ.get("PQCHAIN_CACHE") or f"{cache_home}/pqchain"
-        return Path(home).expanduser() / self.cache / f"{self.name}-{digest.hexdigest()[:16]}"
+        return installation.cache() / self.cache / f"{self.name}-{digest.hexdigest()[:16]}"
 
 
 def build(

@@ -26,23 +26,26 @@ def run(arguments: argparse.Namespace) -> int:
         samples_output = options.table_path(output.with_name(f"{output.stem}-samples.csv"))
     if output is not None and runs.is_history(output):
         raise UsageError(f"{output} is a history; use --append, or name a new file")
-    measurements = operations.measure(
-        names,
-        arguments.operation,
-        arguments.implementation,
-        preset=arguments.preset or presets.preset(),
-        progress=console.is_interactive(),
-        # --cycles computes its quartiles from the samples.
-        keep_samples=arguments.samples or arguments.cycles,
-    )
-    provenance = measurements.attrs["provenance"]
-    samples = measurements.attrs.pop("samples", None)
-    console.save(measurements, output)
-    if samples is not None and arguments.samples:
-        console.save(samples, samples_output, provenance=provenance)
-    if arguments.append:
-        runs.append(measurements, arguments.append)
-        console.print_stderr(f"Added to: {arguments.append}")
+    wanted = ("algorithm", "operation", "implementation")
+    with console.resumable(arguments, "bench", wanted) as checkpoint:
+        measurements = operations.measure(
+            names,
+            arguments.operation,
+            arguments.implementation,
+            preset=arguments.preset or presets.preset(),
+            progress=console.is_interactive(),
+            # --cycles computes its quartiles from the samples.
+            keep_samples=arguments.samples or arguments.cycles,
+            checkpoint=checkpoint,
+        )
+        provenance = measurements.attrs["provenance"]
+        samples = measurements.attrs.pop("samples", None)
+        console.save(measurements, output)
+        if samples is not None and arguments.samples:
+            console.save(samples, samples_output, provenance=provenance)
+        if arguments.append:
+            runs.append(measurements, arguments.append)
+            console.print_stderr(f"Added to: {arguments.append}")
     if arguments.cycles and samples is not None:
         quartiles = operations.quartiles(samples)
         warnings = variation.warnings(measurements)
@@ -57,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _run_proofs(arguments: argparse.Namespace) -> int:
     from pqchain.bench import proofs, tables
 
-    others = ("algorithm", "operation", "implementation", "scheme", "append", "cycles", "samples")
+    others = ("algorithm", "operation", "implementation", "scheme", "append", "cycles", "samples", "resume")
     if named := [f"--{name}" for name in others if getattr(arguments, name)]:
         raise UsageError(f"--proofs cannot be combined with {', '.join(named)}; leave those out")
     frame = proofs.measure_proofs(proofs.parse_sizes(arguments.proofs))
