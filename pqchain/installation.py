@@ -99,12 +99,6 @@ def folders() -> list[Path]:
     return [Path(folder) for folder in spec.submodule_search_locations]
 
 
-def cache() -> Path:
-    """Return the user's cache folder: PQCHAIN_CACHE, else XDG_CACHE_HOME or ~/.cache, /pqchain."""
-    cache_home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(os.environ.get("PQCHAIN_CACHE") or f"{cache_home}/pqchain").expanduser()
-
-
 def data(name: str) -> Path:
     """Return the named data folder, of the package or else of the checkout. Raises DataError."""
     candidates = [root / "data" / name for root in (HOME, HOME.parent)]

@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-import time
 import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pqchain import installation
 from pqchain.errors import UsageError
+from pqchain.installation import VERSION
+from pqchain.source_builds import cache_folder
 
 _KEPT_SECONDS = 30 * 86_400
 """Age at which the values of a computation that nobody resumed are removed."""
@@ -35,9 +35,9 @@ class Checkpoint:
 
         Raises UsageError if there is nothing to resume.
         """
-        text = json.dumps({**settings, "pqchain": installation.VERSION}, sort_keys=True)
+        text = json.dumps({**settings, "pqchain": VERSION}, sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-        self.path = installation.cache() / "unfinished" / f"{digest}.sqlite"
+        self.path = cache_folder() / "unfinished" / f"{digest}.sqlite"
         if resume and not self.path.is_file():
             raise UsageError(
                 "no unfinished run of this command with these options, version and commit is "
@@ -54,16 +54,18 @@ class Checkpoint:
 
     def _open(self, resume: bool) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        for path in self.path.parent.glob("*.sqlite"):
-            is_old = time.time() - path.stat().st_mtime > _KEPT_SECONDS
-            if is_old or (path == self.path and not resume):
-                path.unlink(missing_ok=True)
+        if not resume:
+            self.path.unlink(missing_ok=True)
         # Every value is written at once; a value that was half written by a crash is rolled back.
         database = sqlite3.connect(self.path, isolation_level=None)
         # Flushing to the disk would slow down the measurement; a killed process loses nothing.
         database.execute("PRAGMA synchronous = OFF")
         database.execute("CREATE TABLE IF NOT EXISTS stored (key TEXT PRIMARY KEY, value BLOB)")
         self._database = database
+        newest = self.path.stat().st_mtime
+        for path in self.path.parent.glob("*.sqlite"):
+            if newest - path.stat().st_mtime > _KEPT_SECONDS:
+                path.unlink(missing_ok=True)
 
     def __len__(self) -> int:
         if self._database is None:
