@@ -21,6 +21,7 @@ extensions = [
     "sphinx_copybutton",
     "gallery",
     "site_checks",
+    "machines",
 ]
 exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]
@@ -41,6 +42,11 @@ listed = re.findall(r"^   (pqchain\.\S+)$", (DOCS / "api" / "index.md").read_tex
 for page in (DOCS / "api" / "generated").glob("*.rst"):
     if page.stem not in listed:
         page.unlink()
+# The files of the machines, to which their page links.
+html_extra_path = ["_build/extra"]
+_extra = DOCS / "_build" / "extra" / "tasks" / "machines"
+shutil.rmtree(_extra, ignore_errors=True)
+shutil.copytree(DOCS.parent / "data" / "measurements", _extra)
 nb_execution_mode = "cache"
 nb_execution_excludepatterns = ["notebooks/*"]
 nb_execution_cache_path = str(DOCS / "_build" / "executed")
