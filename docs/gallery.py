@@ -6,6 +6,9 @@ import hashlib
 import html
 import json
 import re
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +40,14 @@ def write(app: Sphinx, config: Config) -> None:
     _write(STATIC / "figures.css", palette.style_sheet())
     if not (STATIC / "vega.js").is_file():
         _write(STATIC / "vega.js", interactive.script())
-    package = _checksum_of_package()
-    for entry in catalogue.entries():
-        facts = _figure(entry, package)
+    entries, package = catalogue.entries(), _checksum_of_package()
+    with ProcessPoolExecutor() as pool:
+        drawn = list(pool.map(_figure, entries, repeat(package)))
+    for entry, facts in zip(entries, drawn, strict=True):
         _write(PAGES / f"{entry.name}.md", _page(entry, facts))
         if facts["csv"]:
             _write(STATIC / "data" / f"{entry.name}.csv", facts["csv"])
-    known = {entry.name for entry in catalogue.entries()}
+    known = {entry.name for entry in entries}
     for page in PAGES.glob("*.md"):
         if page.stem not in known:
             page.unlink()
@@ -55,6 +59,7 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+@cache
 def _checksum_of_package() -> str:
     digest = hashlib.sha256()
     folder = Path(pqchain.__file__).parent

@@ -232,7 +232,8 @@ def fastest(frame: pd.DataFrame) -> pd.DataFrame:
     times = np.log(frame["median_seconds"].where(frame["status"] == "ok"))
     mean = times.groupby([frame[name] for name in [*keys, "implementation"]]).transform("mean")
     best = mean.groupby([frame[name] for name in keys]).transform("min")
-    return frame[(mean == best) | best.isna()]
+    rows: pd.DataFrame = frame[(mean == best) | best.isna()]
+    return rows
 
 
 def ranked(frame: pd.DataFrame) -> pd.DataFrame:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -264,7 +266,7 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         fine = frame[frame["status"] == "ok"].groupby(conditions)["transfer_seconds"]
         spread = (fine.max() / fine.min()).dropna()
         if len(spread) and len(ways) > 1:
-            worst = spread.idxmax()
+            worst: Any = spread.idxmax()
             rows = frame.set_index(conditions).loc[[worst]].dropna(subset="transfer_seconds")
             fast, slow = rows["transfer_seconds"].agg(["argmin", "argmax"])
             names = rows["way"].tolist()

@@ -286,8 +286,9 @@ def plot_blocks(
     fine = frame[(frame["status"] == "ok") & frame["value"].notna()]
     fine = fine[fine["operation"] == order[0]] if quantity != "bytes" else fine
     if len(fine) > 1:
-        most, least = fine.loc[fine["value"].idxmax()], fine.loc[fine["value"].idxmin()]
-        ratio = figures.RATIO.text(most["value"] / least["value"], 2)
+        values = fine["value"]
+        most, least = (fine.iloc[int(at)] for at in (values.argmax(), values.argmin()))
+        ratio = figures.RATIO.text(float(values.max() / values.min()), 2)
         on = "" if quantity == "bytes" else f" on {order[0]}"
         headline(axes, f"{most['algorithm']} {verb}{on}: {ratio} {least['algorithm']}")
     return axes

@@ -131,7 +131,7 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         )
     label = "time of portable C / time with AVX2   (right of the line: AVX2 is faster)"
     axes = _around_one(frame, "speedup", label, ax)
-    best = frame.loc[frame["speedup"].idxmax()]
+    best = frame.iloc[int(frame["speedup"].argmax())]
     headline(
         axes,
         f"AVX2 gains most for {best['algorithm']}, {figures.humanize(best['operation'])}: "
@@ -232,8 +232,8 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     # Rows by kind, and the fastest of a kind first.
     order = table.groupby(["kind", "implementation"])["ours"].min().reset_index()
     order["place"] = order["kind"].map(list(_KIND_MARKS).index)
-    rows = order.sort_values(["place", "ours"], kind="stable")["implementation"]
-    rows = list(dict.fromkeys(rows))
+    ordered = order.sort_values(["place", "ours"], kind="stable")
+    rows = list(dict.fromkeys(ordered["implementation"]))
     width = 24 if paper.narrow() else 34
     labels = [textwrap.fill(row, width) for row in rows]
     tall = 1.3 + 0.15 * sum(label.count("\n") + 1 for label in labels) + 0.1 * len(labels)

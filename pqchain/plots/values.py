@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -56,7 +57,7 @@ def plot_values(
             ends = [float(cell[name]) for name in (low, high) if name]
             start = 0.0 if origin is None and not is_log else origin
             if len(ends) == 2:
-                axes.hlines(level, *ends, color=style["color"], linewidth=1.6, zorder=2)
+                axes.hlines(level, ends[0], ends[1], color=style["color"], linewidth=1.6, zorder=2)
             elif start is not None:
                 axes.hlines(level, start, cell[value], color=style["color"], linewidth=2.4,
                             alpha=0.5, zorder=2)  # fmt: skip
@@ -81,7 +82,8 @@ def plot_values(
         axes.set_xlabel(label or figures.title(value))
         if hues:
             legend_above(axes, 3)
-        most, least = (fine.loc[fine[value].astype(float).agg(end)] for end in ("idxmax", "idxmin"))
+        order = fine[value].astype(float).argsort()
+        least, most = (fine.iloc[int(order.iloc[at])].to_dict() for at in (0, -1))
         text = f"{figures.title(value)}: most {_name(most, row, hue)}, "
         text += f"{_number(unit, most[value])}; least {_name(least, row, hue)}, "
         text += _number(unit, least[value])
@@ -93,7 +95,7 @@ def _number(unit: Unit, value: float) -> str:
     return figures.integer(value) if not unit and abs(value) >= 1000 else unit.text(float(value))
 
 
-def _style(cell: dict[str, Any], hue: str | None, hues: list[Any]) -> dict[str, Any]:
+def _style(cell: Mapping[Any, Any], hue: str | None, hues: list[Any]) -> dict[str, Any]:
     name = str(cell[hue]) if hue else ""
     if name in ALGORITHMS:
         mark = mark_of(name)
