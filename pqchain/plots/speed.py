@@ -165,11 +165,15 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
     gains: dict[str, list[tuple[str, float]]] = {"printed": [], "ours": []}
     with canvas(ax, 1.2 + 0.42 * len(names)) as axes:
         axes.set_xscale("log")
-        for cell in rows.to_dict("records"):
-            if not np.isfinite(cell["ours"]) and cell["variant"] == rows["variant"].iloc[0]:
-                level = names.index(cell["algorithm"]) + 0.22
-                place = props(transform=axes.get_yaxis_transform(), va="center", color=MUTED)
-                axes.text(0.01, level, cell["verdict"], size=paper.points(), **place)
+        for level, name in enumerate(names):
+            lacking = rows[(rows["algorithm"] == name) & ~np.isfinite(rows["ours"])]
+            if lacking.empty:
+                continue
+            reasons = lacking["variant"] + ": " + lacking["verdict"]
+            if len(lacking) == (rows["algorithm"] == name).sum():
+                reasons = lacking["verdict"].drop_duplicates()
+            place = props(transform=axes.get_yaxis_transform(), va="center", color=MUTED)
+            axes.text(0.01, level + 0.22, ", ".join(reasons), size=paper.points(), **place)
         for level, name in enumerate(names):
             for side, offset in (("printed", -0.22), ("ours", 0.22)):
                 times = rows[rows["algorithm"] == name].groupby("variant")[side].first()
