@@ -105,8 +105,8 @@ def _capacity(findings: Findings) -> Markup:
     return _figure(
         "capacity",
         plots.plot_capacity(rows, dict(findings.limits), baseline=findings.plan.baseline),
-        description="A bar for each scheme: transactions per second of full blocks, with interval, loss "
-        "and binding limit; the tables hold the values.",
+        description="A bar for each scheme: transactions per second of full blocks, with interval, "
+        "loss and binding limit; the tables hold the values.",
         caption="Capacity by scheme, with the binding limit and the interval of nine draws of ten.",
     )
 
