@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pqchain import algorithms as registry
 from pqchain import crypto, machine, results
-from pqchain.algorithms import GIVEN, OPERATIONS, Algorithm
+from pqchain.algorithms import DECODE_KEY, GIVEN, OPERATIONS, Algorithm
 from pqchain.bench import presets
 from pqchain.bench.presets import Preset, PresetName
 from pqchain.bench.timing import median_and_mad, name_list, one_processor, timed, with_bar
@@ -45,6 +45,13 @@ QUARTILES = Contract.of(
 
 TIMED_IN_PYTHON = "timed through Python: each sample includes the call"
 """Note on rows whose library cannot be called from the C loop."""
+
+KEYS_PER_SAMPLE = 64
+"""Keys of the pool that one sample decodes in one call, because decoding one may take less than
+reading the clock."""
+
+DECODED_IN_BATCHES = f"mean of {KEYS_PER_SAMPLE} keys decoded in one call through Python"
+"""Note on rows of decode_key."""
 
 MESSAGE_BYTES = 100
 """Length of a signed message, about that of a transaction without its signature."""
@@ -98,7 +105,9 @@ def measure(
     algorithm, implementation, operation, samples (without warm-up), median_seconds, mean_seconds,
     mad_seconds (median absolute deviation), min_seconds, p95_seconds, median_cycles (time-stamp
     counter at its constant rate; NaN where unknown), status ("ok", "unsupported", "failed") and
-    reason (of the status, or a note). `attrs["provenance"]` describes machine and run; with
+    reason (of the status, or a note). The operation "decode_key", which is measured if it is named,
+    is the part of a verification that a verifier of known keys saves; its samples are means over
+    KEYS_PER_SAMPLE keys. `attrs["provenance"]` describes machine and run; with
     `keep_samples`, `attrs["samples"]` is the frame of all samples, warm-up labelled.
 
     Raises UnknownAlgorithm, UnknownImplementation, and UsageError for empty lists and for an
@@ -171,18 +180,19 @@ def _plan(
     implementations: Iterable[str] | str | None,
 ) -> list[_Cell]:
     names = name_list(algorithms, "algorithm")
+    known = (*OPERATIONS, DECODE_KEY)
     wanted = name_list(operations, "operation") or list(OPERATIONS)
     wanted = [name.casefold() if isinstance(name, str) else name for name in wanted]
     for operation in wanted:
-        if operation not in OPERATIONS:
-            raise UnknownName("operation", operation, OPERATIONS)
+        if operation not in known:
+            raise UnknownName("operation", operation, known)
     chosen = name_list(implementations, "implementation")
     if chosen is not None:
         chosen = [registry.implementation(name).name for name in chosen]
     rows = [registry.get(name) for name in (registry.names() if names is None else names)]
     for row in () if names is None else rows:
-        if not set(row.operations) & set(wanted):
-            *first, last = row.operations
+        if not set(_operations(row)) & set(wanted):
+            *first, last = _operations(row)
             raise UsageError(
                 f"operation of {row.name} must be {', '.join(first)} or {last}; got "
                 f"{', '.join(wanted)}"
@@ -193,9 +203,28 @@ def _plan(
         default = [name for name in row.implementations if _is_default(name)] or [""]
         for name in default if chosen is None else chosen:
             status, note = _status(row, name)
-            names_to_time = [operation for operation in row.operations if operation in wanted]
-            cells += [_Cell(row, name, operation, status, note) for operation in names_to_time]
+            for operation in (other for other in _operations(row) if other in wanted):
+                reason = _no_decoded_key(row, name) if operation == DECODE_KEY else ""
+                if status == "ok" and reason:
+                    cells.append(_Cell(row, name, operation, "unsupported", reason))
+                else:
+                    cells.append(_Cell(row, name, operation, status, note))
     return cells
+
+
+def _operations(row: Algorithm) -> tuple[str, ...]:
+    return (*row.operations, DECODE_KEY) if row.kind == "signature" else row.operations
+
+
+def _no_decoded_key(algorithm: Algorithm, implementation: str) -> str:
+    """Return why a verifier cannot keep keys decoded; "" if it can."""
+    if implementation == GIVEN or registry.implementation(implementation).location:
+        return "only native libraries of pqchain have decoded keys"
+    try:
+        native.KeyDecoder(crypto.open_signer(algorithm.name, implementation))
+    except PqchainError as error:
+        return str(error)
+    return ""
 
 
 def _is_default(implementation: str) -> bool:
@@ -245,9 +274,10 @@ def _run_round(
     except PqchainError as error:
         cell.status, cell.reason = "failed", str(error)
         return
-    if not row.timed_in_c:
+    timing = DECODED_IN_BATCHES if cell.operation == DECODE_KEY else TIMED_IN_PYTHON
+    if not row.timed_in_c or cell.operation == DECODE_KEY:
         note = cell.algorithm.note(cell.implementation)
-        cell.reason = f"{note}; {TIMED_IN_PYTHON}" if note else TIMED_IN_PYTHON
+        cell.reason = f"{note}; {timing}" if note else timing
     warmup = np.arange(len(seconds)) < chosen.warmup
     cell.rounds.append(pd.DataFrame({"seconds": seconds, "cycles": cycles, "warmup": warmup}))
     if index == 0 and cell.operation in ("generate_keypair", "sign", "encapsulate"):
@@ -262,7 +292,7 @@ def round_samples(
     Runs in the child process for user code. Raises PqchainError if an operation fails.
     """
     cell = _Cell(registry.get(algorithm), implementation, operation, "ok", "")
-    timed_in_c = registry.implementation(implementation).timed_in_c
+    timed_in_c = registry.implementation(implementation).timed_in_c and operation != DECODE_KEY
     measure_round = _in_c if timed_in_c else _in_python
     seconds, cycles = measure_round(cell, presets.named(preset), pool, index)
     return seconds.tolist(), cycles.tolist()
@@ -298,7 +328,8 @@ def _in_python(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Arra
             raise PqchainError(f"{cell.algorithm.name}: a valid signature did not verify")
         seconds.append(elapsed)
         spent += elapsed
-    return np.array(seconds), np.full(len(seconds), np.nan)
+    keys = KEYS_PER_SAMPLE if cell.operation == DECODE_KEY else 1
+    return np.array(seconds) / keys, np.full(len(seconds), np.nan)
 
 
 def _operation(
@@ -316,6 +347,14 @@ def _operation(
             return lambda i: (pairs[i % pool][0],), scheme.encapsulate
         sealed = [(scheme.encapsulate(public)[0], secret) for public, secret in pairs]
         return lambda i: sealed[i % pool], scheme.decapsulate
+    if cell.operation == DECODE_KEY:
+        message = rng.bytes(MESSAGE_BYTES)
+        decoder, keys = native.KeyDecoder(scheme), [public for public, _ in pairs]
+        signature = scheme.sign(message, pairs[0][1])
+        if not decoder.verify(message, signature, decoder.decode(keys[0])):
+            raise PqchainError(f"{cell.algorithm.name}: a decoded key rejects a valid signature")
+        joined = b"".join(keys[at % pool] for at in range(KEYS_PER_SAMPLE))
+        return lambda i: (joined,), decoder.decode
     if cell.operation == "sign":
         return lambda i: (rng.bytes(MESSAGE_BYTES), pairs[i % pool][1]), scheme.sign
     messages = [rng.bytes(MESSAGE_BYTES) for _ in range(pool)]
