@@ -133,9 +133,9 @@ def test_each_round_covers_every_cell(monkeypatch):
     turns = []
     run_round = bench._run_round
 
-    def record(cell, preset, index, preparing):
+    def record(cell, preset, index, *others):
         turns.append((index, cell.algorithm.name, cell.operation))
-        run_round(cell, preset, index, preparing)
+        return run_round(cell, preset, index, *others)
 
     monkeypatch.setattr(bench, "_run_round", record)
     bench.measure(["ML-DSA-44", "Falcon-512"], "verify", "liboqs-0.13/ref", rounds=2)
