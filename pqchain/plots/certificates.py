@@ -12,7 +12,6 @@ from pqchain.figures import Kind, Unit
 from pqchain.plots import paper
 from pqchain.plots.canvas import canvas, headline, require
 from pqchain.plots.marks import (
-    annotate,
     brief,
     dashes,
     grid,
@@ -41,7 +40,7 @@ def plot_certificates(
     with canvas(ax, 4.2) as axes:
         axes.set(xscale="log", yscale="log")
         names = list(dict.fromkeys(votes["algorithm"]))
-        lines, ends = dashes(names), []
+        lines, ends, handles = dashes(names), [], []
         for name, rows in votes.groupby("algorithm", sort=False):
             rows, mark = rows.sort_values("nodes"), mark_of(str(name))
             form = rows["form"].iloc[0]
@@ -50,15 +49,15 @@ def plot_certificates(
             axes.plot(rows["nodes"].astype(float), rows[column], label=label, **style)
             end = float(rows["nodes"].iloc[-1]), float(rows[column].iloc[-1])
             ends.append((label, end, mark.colour))
-        for source, rows in proofs.groupby("source", sort=False):
+        for index, (source, rows) in enumerate(proofs.groupby("source", sort=False)):
             mark = mark_of(str(rows["algorithm"].iloc[0]))
             is_cited = rows["kind"].iloc[0] == Kind.CITED.value
-            style = mark.style(9) | props(linestyle="none", markeredgecolor=mark.colour)
+            style = mark.style(6) | props(linestyle="none", markeredgecolor=mark.colour)
+            # Sources of one family differ by their marks.
+            style |= props(marker="*sD^vPXo"[index % 8], markeredgewidth=1.1)
             style |= props(fillstyle="none" if is_cited else "full")
             points = rows["nodes"].astype(float), rows[column]
-            axes.plot(*points, label=f"{source}, proof", **style)
-            for point in zip(*points, strict=True):
-                annotate(axes, f"{source}, proof", point, (0, 11))
+            handles += axes.plot(*points, label=f"{source}, proof", **style)
         axes.margins(0.05)
         log_ticks(axes, "x", "{:g}".format)
         log_ticks(axes, "y", with_prefix("B") if quantity == "bytes" else brief)
@@ -69,8 +68,10 @@ def plot_certificates(
         headline(axes, _extremes(votes, column, what))
         if paper.narrow():
             legend_above(axes, 2)
-        else:
-            label_ends(axes, ends)
+            return axes
+        if handles:
+            legend_above(axes, 4, handles)
+        label_ends(axes, ends)
     return axes
 
 
