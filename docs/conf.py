@@ -21,6 +21,7 @@ extensions = [
     "sphinx_copybutton",
     "site_checks",
     "machines",
+    "studies",
 ]
 exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]
