@@ -22,6 +22,7 @@ extensions = [
     "site_checks",
     "machines",
     "studies",
+    "search_text",
 ]
 exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]
