@@ -46,8 +46,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
     "consensus", "costs", "crypto", "delegates", "engines", "errors", "falcon", "header",
-    "machine", "measure", "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
-    "register", "report", "results", "schemes", "sentence", "show", "study", "whatif", "works",
+    "machine", "measure", "measure_blocks", "open_kem", "open_signer", "papers", "plots",
+    "preset", "reencode", "register", "report", "results", "schemes", "sentence", "show", "study",
+    "whatif", "works",
 ]  # fmt: skip
 
 _MODULES = (
