@@ -19,6 +19,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 @pytest.fixture
 def page(tmp_path, monkeypatch):
     """The HTML of two machines, of which the first has twelve runs and becomes faster."""
+    pytest.importorskip("sphinx", reason="`make docs` installs it")
     monkeypatch.setattr(stored, "folder", lambda: tmp_path)
     frame = frames.measurements(["Ed25519", "ML-DSA-44"])
     for name in ("first-00000000", "second-00000000"):
