@@ -22,6 +22,8 @@ extensions = [
     "gallery",
     "site_checks",
     "machines",
+    "studies",
+    "search_text",
 ]
 exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]

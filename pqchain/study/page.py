@@ -51,7 +51,7 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
             "The model compared with today", text.calibration_table(findings.calibration).html()
         ),
         "limits": ("Binding limits", _capacity(findings), text.limits_table(findings).html()),
-        "move": ("Change the inputs", *sliders.section(plan, analysis.grid)),
+        "move": ("Change the inputs", *sliders.section(analysis.panel)),
         "figures": ("Figures by scheme", text.figures_table(findings).html()),
     }  # fmt: skip
     if len(analysis.load):
