@@ -184,7 +184,7 @@ module datapath #(
         if (new_threshold | wipe) thresholds[wipe ? wipe_at[2:0] : convert_to[3][2:0]]
             <= wipe ? '0 : converted;
         random  <= weigh_random;
-        weighed <= new_threshold & convert_to[3][2:0] == LANES - 1;
+        weighed <= new_threshold & convert_to[3][2:0] == 3'(LANES - 1);
         if (new_threshold) begin
             less[convert_to[3][2:0]]  <= random < converted_top;
             equal[convert_to[3][2:0]] <= random == converted_top;
@@ -274,7 +274,7 @@ module datapath #(
             assert ($onehot0({divided, multiplying[6][5]})) else $error("two values for bank M");
             assert (~(outer_write & store_on)) else $error("two stores");
             assert (~(new_floor & accept)) else $error("a floor while a sample is accepted");
-            assert (~store1 | store_to1 < WORDS) else $error("a store behind the memory");
+            assert (~store1 | 32'(store_to1) < WORDS) else $error("a store behind the memory");
         end
 `endif
 endmodule
