@@ -39,7 +39,7 @@ def measure(name: str, *, samples: int = SAMPLES, limit_seconds: float = 300.0) 
     engine = registry.get(name)
     if not engine.modes:
         raise UsageError(f"{engine.name} must be a consensus engine; see `pqchain gas` for an EVM")
-    program = engine.executable()
+    engine.executable()
     rows = []
     for number, algorithm in enumerate(engine.algorithms, 1):
         row = {"engine": engine.name, "version": engine.version, "algorithm": algorithm}
@@ -53,7 +53,9 @@ def measure(name: str, *, samples: int = SAMPLES, limit_seconds: float = 300.0) 
                 "library": runner.library(algorithm),
                 "samples": samples,
             }
-            _, last = protocol.ask([str(program)], request, limit_seconds=limit_seconds)
+            _, last = protocol.ask(
+                [str(engine.executable(algorithm))], request, limit_seconds=limit_seconds
+            )
             times |= {key: float(last[key]) for key in times if last.get(key) is not None}
             rows.append(row | times | {"status": "ok", "reason": ""})
         except (EngineFailure, Unsupported) as error:
