@@ -23,10 +23,16 @@ LIBRARY = Path("hls_kernels") / "build" / "rtl" / "libfalcon_rtl.so"
 CTRL, REQUEST, RESPONSE, LOGN, STATUS, VERSION = (
     OFFSETS[name] for name in ("CTRL", "request_1", "response_1", "logn", "status", "version")
 )
-CYCLES, ABORT = RTL_OFFSETS["cycles"], RTL_OFFSETS["abort"]
+CYCLES, ABORT, KEY = (RTL_OFFSETS[name] for name in ("cycles", "abort", "key"))
 """Offsets of the registers; hls_kernels/rtl/README.md has the complete map."""
 
 START, DONE = 1, 2
+
+KEEP_KEY, USE_KEY = 1, 3
+"""Values of the register `key`: keep the expanded key of a request, or use the kept one."""
+
+KEY_KEPT = 4
+"""Bit of the register `key`: a key is kept."""
 
 MAX_CYCLES = 200_000_000
 """Upper bound of an attempt: even without a valid key, a sample ends after at most 1000 trials."""
@@ -119,6 +125,13 @@ class Netlist:
     def nonzero_words(self) -> int:
         """Return the number of words of memory, registers and buffers that are not zero."""
         return int(self._library.falcon_rtl_nonzero_words(self._chip))
+
+    def keeps_keys(self) -> bool:
+        """Return whether the engine has memory for an expanded key; a kept key is wiped."""
+        self.write(KEY, KEEP_KEY)
+        can_keep = self.read(KEY) == KEEP_KEY
+        self.write(KEY, 0)
+        return can_keep
 
     def violations(self) -> int:
         """Return the number of violations of the bus protocol by the engine."""
