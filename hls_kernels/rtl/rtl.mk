@@ -10,7 +10,7 @@
 #   make proofs      prove properties of queue, registers and bus with yosys (extra fpga)
 #   make figures     cycles, cells and a routed clock, into data/falcon/rtl.json
 #   make registers   every list of the registers, from rtl/registers.toml (CHECK=--check: compare)
-#   make rtl-lint    Verilator's lint warnings
+#   make rtl-lint    Verilator's lint: no warning but those waived in rtl/lint.vlt
 PYTHON     ?= $(or $(abspath $(wildcard ../.venv/bin/python)),python3)
 RTL        := $(abspath $(BUILD))/rtl
 RTL_EXTRA  ?=
@@ -102,9 +102,13 @@ $(foreach unit,$(RTL_UNITS),$(eval $(call RTL_UNIT,$(unit))))
 registers:
 	cd .. && $(PYTHON) -m hls_kernels.rtl.registers $(CHECK)
 
+# Every warning of Verilator; rtl/lint.vlt has the waivers and their reasons. The board's PLL is a stub.
+RTL_LINT = $(VERILATOR) --lint-only -Wall -I$(RTL_CORE) -I$(RTL_ROM) rtl/lint.vlt
 rtl-lint: $(RTL_ROM)/program.hex
-	$(VERILATOR) --lint-only -Wall -Wno-WIDTH -Wno-DECLFILENAME -Wno-UNUSED -Wno-SYMRSVDWORD \
-	  -I$(RTL_CORE) -I$(RTL_ROM) --top-module falcon_sign $(RTL_SOURCES)
+	$(RTL_LINT) --top-module falcon_sign $(RTL_SOURCES)
+	$(RTL_LINT) --top-module falcon_serial $(RTL_SERIAL) $(RTL_SOURCES)
+	$(RTL_LINT) --top-module few_pins rtl/synthesis/few_pins.sv $(RTL_SOURCES)
+	$(RTL_LINT) --top-module ulx3s boards/ulx3s/ulx3s.sv rtl/bench/pll.sv $(RTL_SERIAL) $(RTL_SOURCES)
 
 # Every check is a separate target, so that they run in parallel.
 RTL_RECORDED := $(VECTORS)/sign_512.bin $(VECTORS)/sign_1024.bin

@@ -75,7 +75,7 @@ module control #(
                 REGISTER_LOGN: if (~busy) logn            <= merged(logn, wdata, mask);
                 REGISTER_ABORT: if (wdata[0] & wstrb[0] & busy) abort <= 1'b1;
                 REGISTER_KEY:
-                    if (wstrb[0] & ~busy & KEEPS_KEY) begin
+                    if (wstrb[0] & ~busy & KEEPS_KEY[0]) begin
                         {use_key, keep_key} <= wdata[1:0];
                         forget_key <= ~wdata[0];
                     end

@@ -297,7 +297,7 @@ module datapath #(
             assert (~(dividing & |divide_left)) else $error("the divider is busy");
             assert (~(outer_write & store_on)) else $error("two stores");
             assert (~(new_floor & accept)) else $error("a floor while a sample is accepted");
-            assert (~store1 | store_to1 < WORDS) else $error("a store behind the memory");
+            assert (~store1 | 32'(store_to1) < WORDS) else $error("a store behind the memory");
         end
 `endif
 endmodule

@@ -87,7 +87,7 @@ module sequencer #(
             NODE_T0:  {polynomials, halves} = top ? {PLACE_T0[4:0], 4'd0} : {FRAMES, 4'(2 * Z)};
             NODE_T1:  {polynomials, halves} = top ? {PLACE_T1[4:0], 4'd0} : {FRAMES, 4'(2 * Z + 2)};
             NODE_Z:   {polynomials, halves} = {FRAMES, Z};
-            NODE_L10: if (KEEPS_KEY) {polynomials, in_tree} = {PLACE_TREE[4:0] + {1'b0, level}, 1'b1};
+            NODE_L10: if (KEEPS_KEY == 1) {polynomials, in_tree} = {PLACE_TREE[4:0] + {1'b0, level}, 1'b1};
                       else {polynomials, halves} = {FRAMES, 4'd4};
             NODE_DEVIATIONS: {polynomials, in_tree} = {PLACE_TREE[4:0], 1'b1};
             default: ;
