@@ -20,8 +20,8 @@ from typing import Any
 from tqdm import tqdm
 
 from pqchain.crypto import native
-from pqchain.falcon import FalconSigner, kernel
-from pqchain.falcon.netlist import KEEP_KEY, KEY, USE_KEY, Attempt, Netlist
+from pqchain.falcon import FalconSigner, kept_key, kernel
+from pqchain.falcon.netlist import KEY, Attempt, Netlist
 from tests.crypto.builds import BUILDS
 from tests.crypto.test_known_answers import ANSWERS, digest, signature_text
 
@@ -74,10 +74,10 @@ class Signer:
         """Run an attempt; with the kept key after one with the key in the request, if possible."""
         if not self.keeps_keys:
             return self.netlist.attempt(request, self.logn)
-        self.netlist.write(KEY, KEEP_KEY)
+        self.netlist.write(KEY, kept_key.KEEP)
         first = self.netlist.attempt(request, self.logn)
         self.new_key.append((first.cycles, self.netlist.spent()))
-        self.netlist.write(KEY, USE_KEY)
+        self.netlist.write(KEY, kept_key.USE)
         keyless = bytes(4 << self.logn) + request[4 << self.logn :]
         result = self.netlist.attempt(keyless, self.logn)
         if (result.status, result.response) != (first.status, first.response):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pqchain import installation
 from pqchain.errors import BoardTimeout, Unsupported, UsageError
-from pqchain.falcon import kernel
+from pqchain.falcon import kept_key, kernel
 from pqchain.falcon.registers import OFFSETS, RTL_OFFSETS
 
 LIBRARY = Path("hls_kernels") / "build" / "rtl" / "libfalcon_rtl.so"
@@ -28,11 +28,6 @@ CYCLES, ABORT, KEY = (RTL_OFFSETS[name] for name in ("cycles", "abort", "key"))
 
 START, DONE = 1, 2
 
-KEEP_KEY, USE_KEY = 1, 3
-"""Values of the register `key`: keep the expanded key of a request, or use the kept one."""
-
-KEY_KEPT = 4
-"""Bit of the register `key`: a key is kept."""
 
 MAX_CYCLES = 200_000_000
 """Upper bound of an attempt: even without a valid key, a sample ends after at most 1000 trials."""
@@ -128,9 +123,9 @@ class Netlist:
 
     def keeps_keys(self) -> bool:
         """Return whether the engine has memory for an expanded key; a kept key is wiped."""
-        self.write(KEY, KEEP_KEY)
-        can_keep = self.read(KEY) == KEEP_KEY
-        self.write(KEY, 0)
+        self.write(KEY, kept_key.KEEP)
+        can_keep = self.read(KEY) == kept_key.KEEP
+        self.write(KEY, kept_key.FORGET)
         return can_keep
 
     def violations(self) -> int:

@@ -210,7 +210,7 @@ def test_engine_area_is_bounded() -> None:
     whole = frame.loc["design_hierarchy"]
     assert whole["lut_total"] == whole[["lut", "lutram", "shift_register"]].sum() <= 8000
     assert whole["dsp"] <= 20
-    assert whole["block_ram_36k"] <= 35
+    assert whole["block_ram_36k"] <= 40
     modules = {path.stem for path in figures.HLS.glob("rtl/core/*.sv")}
     assert set(frame.index) == modules | {"design_hierarchy"}
 

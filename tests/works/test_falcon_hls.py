@@ -49,7 +49,7 @@ def test_times_are_at_the_median_of_the_placements(monkeypatch) -> None:
 
 def test_few_resources_are_judged_with_block_rams(monkeypatch) -> None:
     (verdict,) = WORK.judge("few-resources", {})
-    assert "28 block rams (7.671" in verdict.evidence
+    assert "34 block rams (9.315" in verdict.evidence
     assert "our choice" in verdict.evidence
     small = dict.fromkeys(falcon_hls._DEVICE, 10**6) | {"block_rams": 100}
     monkeypatch.setattr(falcon_hls, "_DEVICE", small)
