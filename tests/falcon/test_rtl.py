@@ -71,7 +71,8 @@ def test_model_and_the_netlist_agree_phase_by_phase() -> None:
     """Equal where the kernels match the model; the netlist fuses and speculates."""
     frame = rtl.compare_with_model().set_index(["degree", "phase"])["ratio"]
     for degree in (512, 1024):
-        assert 0.95 < frame[degree, "transforms"] < 1.05
+        # the netlist keeps the transformed basis: seven of the model's eleven transforms
+        assert 0.95 * 7 / 11 < frame[degree, "transforms"] < 1.05 * 7 / 11
         assert 0.5 < frame[degree, "nodes and polynomials"] < 1.0
         assert 0.2 < frame[degree, "leaves and sampler"] < 0.6
 
