@@ -19,13 +19,17 @@ extensions = [
     "sphinx.ext.autosummary",
     "myst_nb",
     "sphinx_copybutton",
+    "gallery",
     "site_checks",
+    "machines",
+    "studies",
+    "search_text",
 ]
 exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]
 autosummary_ignore_module_all = False
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(?!pqchain\.).*|pqchain\.(wire|render\.html)\..*")]
+nitpick_ignore_regex = [("py:.*", r"(?!pqchain\.).*|pqchain\.(wire|render\.(html|notebook))\..*")]
 """Every reference must resolve, except names of other libraries and of internal modules."""
 _ALIASES = ["chain.encoding.KeyForm", "crypto.interface.T"]
 nitpick_ignore = [("py:class", f"pqchain.{name}") for name in _ALIASES]
@@ -40,6 +44,11 @@ listed = re.findall(r"^   (pqchain\.\S+)$", (DOCS / "api" / "index.md").read_tex
 for page in (DOCS / "api" / "generated").glob("*.rst"):
     if page.stem not in listed:
         page.unlink()
+# The files of the machines, to which their page links.
+html_extra_path = ["_build/extra"]
+_extra = DOCS / "_build" / "extra" / "tasks" / "machines"
+shutil.rmtree(_extra, ignore_errors=True)
+shutil.copytree(DOCS.parent / "data" / "measurements", _extra)
 nb_execution_mode = "cache"
 nb_execution_excludepatterns = ["notebooks/*"]
 nb_execution_cache_path = str(DOCS / "_build" / "executed")
@@ -61,8 +70,9 @@ copybutton_line_continuation_character = "\\"
 
 html_theme = "furo"
 html_title = f"pqchain {version}"
-html_static_path = ["static"]
-html_css_files = ["site.css"]
+html_static_path = ["static", str(DOCS / "_build" / "static")]
+html_css_files = ["site.css", "figures.css"]
+html_js_files = ["gallery.js"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -3,21 +3,23 @@
 #   make rtl-serial  the engine behind a serial line, as a pseudo-terminal
 #   make rtl-test    every check of the netlist, 100 known answers of each degree (up to 12 minutes)
 #   make rtl-quick   a part of that, in a minute
+#   make equality    10^4 random keys and messages compared with the C++ kernel (an hour)
 #   make resets      1,000 resets at random cycles, aborts, random power-on state (12 minutes)
-#   make mutants     mutation tests: a bench must detect each of 70 changes of the netlist
+#   make mutants     mutation tests: a bench must detect each of 75 changes of the netlist
 #   make leaks       10^4 signatures with two keys: a t-test on the cycles (half an hour)
 #   make proofs      prove properties of queue, registers and bus with yosys (extra fpga)
 #   make figures     cycles, cells and a routed clock, into data/falcon/rtl.json
 #   make registers   every list of the registers, from rtl/registers.toml (CHECK=--check: compare)
-#   make rtl-lint    Verilator's lint warnings
+#   make rtl-lint    Verilator's lint: no warning but those waived in rtl/lint.vlt
 PYTHON     ?= $(or $(abspath $(wildcard ../.venv/bin/python)),python3)
 RTL        := $(abspath $(BUILD))/rtl
 RTL_EXTRA  ?=
 RTL_ROM    := $(RTL)/rom
 RTL_CORE   := $(abspath $(or $(RTL_SOURCE),rtl/core))
 RTL_UNITS  := fp_add fp_multiply fp_divide fp_convert norm
-# Configurations, each in a separate BUILD: two dividers for speed, 9 for a core without degree 1024.
-RTL_DIVIDERS ?= 1
+# Configurations, each in a separate BUILD: RTL_FAST=1 for memory that keeps an expanded key,
+# RTL_LOGN=9 for a core without degree 1024.
+RTL_FAST   ?=
 RTL_LOGN   ?= 10
 VERILATOR  ?= verilator
 VERILATED   = $(shell $(VERILATOR) --getenv VERILATOR_ROOT)/include
@@ -38,9 +40,10 @@ RTL_DIVIDES  ?= 1000000
 RTL_RUNS     ?= 20
 RTL_ATTEMPTS ?= 20
 RTL_RESETS   ?= 40
+RTL_KEYS     ?= 10000
 RTL_PROCESSES ?= 2
 
-.PHONY: registers rtl rtl-rom rtl-serial rtl-test rtl-quick rtl-lint resets mutants leaks proofs figures
+.PHONY: equality registers rtl rtl-rom rtl-serial rtl-test rtl-quick rtl-lint resets mutants leaks proofs figures
 rtl: $(RTL)/libfalcon_rtl.so
 rtl-rom: $(RTL_ROM)/program.hex
 rtl-serial: $(RTL)/serial_board
@@ -48,7 +51,7 @@ rtl-serial: $(RTL)/serial_board
 $(RTL_ROM)/program.hex: $(wildcard rtl/assembler/*.py) rtl/registers.py rtl/registers.toml src/tables.h src/sampler.h
 	@mkdir -p $(RTL)
 	cd .. && $(PYTHON) -m hls_kernels.rtl.assembler $(RTL_ROM) \
-	  --dividers $(RTL_DIVIDERS) --logn $(RTL_LOGN) > $(RTL).listing.tmp
+	  --logn $(RTL_LOGN) $(RTL_FAST:1=--fast) > $(RTL).listing.tmp
 	mv $(RTL).listing.tmp $(RTL_ROM)/listing.txt
 
 $(RTL)/core/Vfalcon_sign__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BENCH)
@@ -99,15 +102,19 @@ $(foreach unit,$(RTL_UNITS),$(eval $(call RTL_UNIT,$(unit))))
 registers:
 	cd .. && $(PYTHON) -m hls_kernels.rtl.registers $(CHECK)
 
+# Every warning of Verilator; rtl/lint.vlt has the waivers and their reasons. The board's PLL is a stub.
+RTL_LINT = $(VERILATOR) --lint-only -Wall -I$(RTL_CORE) -I$(RTL_ROM) rtl/lint.vlt
 rtl-lint: $(RTL_ROM)/program.hex
-	$(VERILATOR) --lint-only -Wall -Wno-WIDTH -Wno-DECLFILENAME -Wno-UNUSED -Wno-SYMRSVDWORD \
-	  -I$(RTL_CORE) -I$(RTL_ROM) --top-module falcon_sign $(RTL_SOURCES)
+	$(RTL_LINT) --top-module falcon_sign $(RTL_SOURCES)
+	$(RTL_LINT) --top-module falcon_serial $(RTL_SERIAL) $(RTL_SOURCES)
+	$(RTL_LINT) --top-module few_pins rtl/synthesis/few_pins.sv $(RTL_SOURCES)
+	$(RTL_LINT) --top-module ulx3s boards/ulx3s/ulx3s.sv rtl/bench/pll.sv $(RTL_SERIAL) $(RTL_SOURCES)
 
 # Every check is a separate target, so that they run in parallel.
 RTL_RECORDED := $(VECTORS)/sign_512.bin $(VECTORS)/sign_1024.bin
-RTL_CHECKS := check-answers-1024 check-answers-512 check-resets check-protocol check-steps check-sampler \
-	check-sign $(RTL_UNITS:%=check-%) rtl-lint
-.PHONY: $(RTL_CHECKS)
+RTL_CHECKS := check-answers-1024 check-fast check-answers-512 check-resets check-protocol check-steps \
+	check-sampler check-sign $(RTL_UNITS:%=check-%) rtl-lint
+.PHONY: $(RTL_CHECKS) check-key
 check-answers-1024 check-answers-512: check-answers-%: $(RTL)/libfalcon_rtl.so
 	cd .. && $(PYTHON) -m hls_kernels.rtl.known_answers $< --degree $*
 check-protocol: $(RTL)/protocol
@@ -120,6 +127,11 @@ check-sampler: $(RTL)/sampler
 	$< $(RTL_PAIRS) $(VECTORS)/samplerz_512.txt $(VECTORS)/samplerz_1024.txt
 check-sign: $(RTL)/sign
 	$< $(RTL_ATTEMPTS) $(RTL_RECORDED)
+check-key: $(RTL)/key
+	$< $(RTL_ATTEMPTS) $(RTL_RECORDED)
+check-fast:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fast RTL_FAST=1 RTL_ATTEMPTS=4 \
+	  check-key check-steps check-answers-512
 check-fp_divide: $(RTL)/units/fp_divide
 	$< $(RTL_DIVIDES)
 $(filter-out check-fp_divide,$(RTL_UNITS:%=check-%)): check-%: $(RTL)/units/%
@@ -127,6 +139,11 @@ $(filter-out check-fp_divide,$(RTL_UNITS:%=check-%)): check-%: $(RTL)/units/%
 
 rtl-test:
 	@$(MAKE) --no-print-directory -j$(RTL_PROCESSES) --output-sync=target $(RTL_CHECKS)
+
+# An hour for each configuration on two processors.
+equality: rtl
+	cd .. && $(PYTHON) -m hls_kernels.rtl.equality $(RTL)/libfalcon_rtl.so --count $(RTL_KEYS) \
+	  --processes $(RTL_PROCESSES)
 
 resets: $(RTL)/resets
 	$< 1000 $(RTL_RECORDED)
@@ -143,12 +160,13 @@ proofs: rtl-rom
 
 # Regenerate data/falcon/rtl.json; five placements of a configuration take about half an hour.
 figures: rtl
-	$(MAKE) BUILD=$(BUILD)/two_dividers RTL_DIVIDERS=2 rtl
-	$(MAKE) BUILD=$(BUILD)/only_512 RTL_LOGN=9 rtl
+	$(MAKE) BUILD=$(BUILD)/fast RTL_FAST=1 rtl
+	$(MAKE) BUILD=$(BUILD)/compact_512 RTL_LOGN=9 rtl
+	$(MAKE) BUILD=$(BUILD)/fast_512 RTL_FAST=1 RTL_LOGN=9 rtl
 	cd .. && $(PYTHON) -m hls_kernels.rtl.figures cycles cells clock
 
 rtl-quick: $(RTL)/steps $(RTL)/sampler $(RTL)/sign $(RTL)/resets rtl
 	$(RTL)/steps 1
-	$(RTL)/sampler 1000 $(VECTORS)/samplerz_512.txt
+	$(RTL)/sampler 4000 $(VECTORS)/samplerz_512.txt
 	$(RTL)/sign 1 $(RTL_RECORDED)
 	$(RTL)/resets 4 $(RTL_RECORDED)

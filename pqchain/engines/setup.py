@@ -14,6 +14,11 @@ INTERVALS = ("poll_seconds", "flush_seconds", "commit_timeout_seconds")
 """Fields of a setup that only some engines have. The defaults are those of CometBFT's release."""
 
 
+def quorum(nodes: int) -> int:
+    """Return the signatures of a quorum: nodes minus the largest f with 3 f < nodes."""
+    return nodes - (nodes - 1) // 3
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """One run of an engine. Seconds are virtual in the mode "virtual"."""
@@ -67,8 +72,8 @@ class Setup:
 
     @property
     def quorum(self) -> int:
-        """Number of signatures of a quorum: nodes minus the largest f with 3 f < nodes."""
-        return self.nodes - (self.nodes - 1) // 3
+        """Number of signatures of a quorum."""
+        return quorum(self.nodes)
 
     def scenario(self, run: int, library: str, options: Collection[str] = ()) -> dict[str, Any]:
         """Return the setup as the adapters read it, in SI units with bytes for bits.

@@ -5,11 +5,11 @@ module few_pins (
     input  logic in,
     output logic out
 );
-    logic [174:0] given;
+    logic [99:0] given;
     logic [319:0] taken, held;
     logic [8:0]   count;
     always_ff @(posedge clk) begin
-        given <= {given[173:0], in};
+        given <= {given[98:0], in};
         count <= count + 9'd1;
         held  <= count == '0 ? taken : {1'b0, held[319:1]};
         out   <= held[0];
