@@ -48,7 +48,7 @@ SEEDS = 5
 
 CONFIGURATIONS = {
     "standard": Configuration(1, 10, "build", ("xc7", "ecp5", "gowin"), routed=True),
-    "two dividers": Configuration(2, 10, "build/two_dividers", ("xc7",), routed=True),
+    "two dividers": Configuration(2, 10, "build/two_dividers", ("xc7",)),
     "512 only": Configuration(1, 9, "build/only_512", ("xc7",)),
 }
 """`two dividers` is faster and larger; `512 only` has no memory for degree 1024."""

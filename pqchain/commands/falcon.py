@@ -158,6 +158,7 @@ def show_rtl(arguments: argparse.Namespace) -> int:
         "cycles": rtl.cycles(),
         "cells": rtl.cells(),
         "model": rtl.compare_with_model(),
+        "area_time": rtl.area_time(),
         "leaks": rtl.timing_leakage(),
         "printed_table2": printed,
         "printed_table3": papers.table("falcon-hls", "table3"),
@@ -178,6 +179,7 @@ def show_rtl(arguments: argparse.Namespace) -> int:
         ),
         _cell_table(modules, "module"),
         _cell_table(pd.concat([engines, paper], ignore_index=True), "configuration", "family"),
+        _area_time_table(frames["area_time"]),
     )
     limits = list(rtl.LIMITS)
     remarks = [f"- {text}" for text in limits]
@@ -234,6 +236,14 @@ _ENGINE = "design_hierarchy"  # name of the module that contains the complete en
 def _cell_table(frame: pd.DataFrame, *names: str) -> Table:
     counts = [Column(humanize(name), key=name, numeric=True, exact=True) for name in _CELLS]
     return Table.of(frame, [*names, *counts])
+
+
+def _area_time_table(frame: pd.DataFrame) -> Table:
+    counts = [Column(name, numeric=True, show=integer) for name in ("lut", "dsp", "slices")]
+    return Table.of(frame, [
+        "core", "degree", *counts, Column("time", key="seconds", numeric=True, unit=SECONDS),
+        Column("slices x s", key="area_time", numeric=True, digits=3), "kind", "contains",
+    ])  # fmt: skip
 
 
 def _leak_table(frame: pd.DataFrame) -> Table:
