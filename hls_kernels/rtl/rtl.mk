@@ -7,10 +7,10 @@
 #   make rtl-quick   a part of that, in a minute
 #   make resets      1,000 resets at random cycles, aborts, random power-on state (12 minutes)
 #   make mutants     mutation tests: a bench must detect each of 70 changes of the netlist
-#   make leaks       10^4 signatures with two keys: a t-test on the cycles (half an hour)
+#   make leaks       10^4 signatures of each degree with two keys: a t-test on the cycles (hours)
 #   make rtl-coverage  lines and cover points that the benches reach, and those that they miss
 #   make proofs      prove properties of queue, registers and bus with yosys (extra fpga)
-#   make figures     cycles, cells and a routed clock, into data/falcon/rtl.json
+#   make figures     cycles, cells, clocks of five placements and the ULX3S, into data/falcon/rtl.json
 #   make registers   every list of the registers, from rtl/registers.toml (CHECK=--check: compare)
 #   make rtl-lint    Verilator's lint: no warning but those waived in rtl/lint.vlt
 PYTHON     ?= $(or $(abspath $(wildcard ../.venv/bin/python)),python3)
@@ -179,11 +179,12 @@ leaks: rtl
 proofs: rtl-rom
 	cd .. && $(PYTHON) -m hls_kernels.rtl.proofs
 
-# Regenerate data/falcon/rtl.json; five placements of a configuration take about half an hour.
+# Regenerate data/falcon/rtl.json; five placements of a netlist take about half an hour, and are not
+# repeated for the same netlist.
 figures: rtl
 	$(MAKE) BUILD=$(BUILD)/two_dividers RTL_DIVIDERS=2 rtl
 	$(MAKE) BUILD=$(BUILD)/only_512 RTL_LOGN=9 rtl
-	cd .. && $(PYTHON) -m hls_kernels.rtl.figures cycles cells clock
+	cd .. && $(PYTHON) -m hls_kernels.rtl.figures cycles cells clock board
 
 rtl-quick: $(RTL)/steps $(RTL)/sampler $(RTL)/sign $(RTL)/resets rtl
 	$(RTL)/steps 1

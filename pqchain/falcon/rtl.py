@@ -115,6 +115,24 @@ def times() -> pd.DataFrame:
     return frame.assign(seconds=frame["cycles"] / frame["clock_hertz"].astype(float))
 
 
+def boards() -> pd.DataFrame:
+    """Return the routed clock of the bitstreams for boards, a row for each board.
+
+    Columns: configuration, board, device, placements (their number; each has another seed),
+    clock_hertz (their median), low_clock_hertz, high_clock_hertz, cells and sha256 (those of the
+    first seed's bitstream). Empty if none is recorded. Raises DataError.
+    """
+    rows = figures().get("board", [])
+    columns = ["configuration", "board", "device", "mhz", "cells", "sha256"]
+    frame = pd.DataFrame(rows, columns=columns)
+    frame = frame.assign(hertz=frame["mhz"] * 1e6)
+    return frame.groupby(["configuration", "board", "device"], as_index=False).agg(
+        placements=("hertz", "count"), clock_hertz=("hertz", "median"),
+        low_clock_hertz=("hertz", "min"), high_clock_hertz=("hertz", "max"),
+        cells=("cells", "first"), sha256=("sha256", "first"),
+    )  # fmt: skip
+
+
 AREA_TIME_COLUMNS = [
     "core", "degree", "platform", "lut", "flip_flop", "dsp", "block_ram_36k", "seconds", "slices",
     "area_time", "kind", "contains", "source",
