@@ -133,7 +133,6 @@ VALUES: dict[str, Callable[[], Any]] = {
     "corrected": lambda: misprint().expected,
     "data_bytes": lambda: DATA_BYTES,
     "datagram_microseconds": lambda: replays.DATAGRAM_SECONDS * 1e6,
-    "dividers_clock": lambda: clocks("two dividers", "clock_hertz") / 1e6,
     "dividers_cycles_percent": lambda: two_dividers()[0],
     "dividers_lut": lambda: round(two_dividers()[1], -2),
     "ethereum_votes": lambda: study.load("ethereum").votes_per_block,
