@@ -1,9 +1,8 @@
 """Measure which lines and cover points of the engine the benches reach.
 
 `python -m hls_kernels.rtl.coverage <folder>` runs the benches that `make -C hls_kernels
-rtl-coverage` built, prints the covered lines of each module and the cover points of
-bench/checks.sv, and records both in data/falcon/rtl.json. Exit code 1 if a bench fails or a cover
-point is not reached.
+rtl-coverage` built, and prints the covered lines and branches of each module and the count of each
+cover point of bench/checks.sv. Exit code 1 if a bench fails or a cover point is not reached.
 """
 
 from __future__ import annotations
@@ -32,27 +31,31 @@ def commands(folder: Path) -> dict[str, list[str]]:
     }
 
 
-def read(path: Path) -> Counter[tuple[str, str, int]]:
-    """Return the counts of a file of Verilator by kind, module and line."""
-    counts: Counter[tuple[str, str, int]] = Counter()
+Counts = Counter[tuple[str, str, int, int]]
+"""Counts by kind of point, module, line and column."""
+
+
+def read(path: Path) -> Counts:
+    """Return the counts of a file of Verilator, summed over the instances of a module."""
+    counts: Counts = Counter()
     for point, count in re.findall(r"^C '(.*)' (\d+)$", path.read_text(encoding="utf-8"), re.M):
         fields = dict(field.split("\x02", 1) for field in point.split("\x01") if field)
         kind, module = fields["page"].split("/", 1)
-        counts[kind.removeprefix("v_"), module, int(fields["l"])] += int(count)
+        counts[kind.removeprefix("v_"), module, int(fields["l"]), int(fields["n"])] += int(count)
     return counts
 
 
 def cover_points() -> dict[int, str]:
     """Return the names of the cover points by their line in checks.sv."""
     lines = CHECKS.read_text(encoding="utf-8").splitlines()
-    found = ((at, re.match(r" *`COVER\((\w+),", line)) for at, line in enumerate(lines, 1))
-    return {at: match.group(1) for at, match in found if match}
+    matches = ((at, re.match(r" *`COVER\((\w+),", line)) for at, line in enumerate(lines, 1))
+    return {at: match.group(1) for at, match in matches if match}
 
 
-def summarize(counts: Counter[tuple[str, str, int]]) -> list[dict[str, Any]]:
+def summarize(counts: Counts) -> list[dict[str, Any]]:
     """Return a row for each module: covered and all points of lines and branches."""
     modules: defaultdict[str, list[int]] = defaultdict(list)
-    for (kind, module, _), count in counts.items():
+    for (kind, module, _, _), count in counts.items():
         if kind != "user" and not module.endswith("_checks"):
             modules[module.split("__")[0]].append(count)
     return [
@@ -63,24 +66,19 @@ def summarize(counts: Counter[tuple[str, str, int]]) -> list[dict[str, Any]]:
 
 def main(folder: Path) -> bool:
     """Run the benches; return whether they succeed and reach every cover point."""
-    from hls_kernels.rtl.figures import record
-
-    counts: Counter[tuple[str, str, int]] = Counter()
+    counts: Counts = Counter()
     for name, command in commands(folder).items():
         file = folder / f"{name}.dat"
         subprocess.run(command, env=os.environ | {"COVERAGE_FILE": str(file)}, check=True)
         counts.update(read(file))
-    rows = summarize(counts)
-    for row in rows:
+    for row in summarize(counts):
         sys.stdout.write("{module:15} {covered:5} of {points:5} lines and branches\n".format(**row))
     reached = dict.fromkeys(cover_points(), 0)
-    for (kind, _, line), count in counts.items():
+    for (kind, _, line, _), count in counts.items():
         if kind == "user" and line in reached:
             reached[line] += count
     for at, name in cover_points().items():
         sys.stdout.write(f"{name:35} {reached[at]:12}{'' if reached[at] else '  NOT REACHED'}\n")
-    record("coverage", rows)
-    record("cover_points", [{"name": cover_points()[at], "count": reached[at]} for at in reached])
     missed = sum(count == 0 for count in reached.values())
     sys.stdout.write(f"{len(reached)} cover points, {missed} not reached\n")
     return not missed

@@ -71,8 +71,8 @@ def test_every_board_has_an_overlay_build(board: str, how: tuple[str, ...]) -> N
     assert any(call.startswith("launch_runs impl_1") for call in calls)
     assert any(call.startswith("exec unzip") for call in calls) == (not how)
     assert any("falcon_sign.hwh" in call for call in calls)
-    (said,) = [call for call in calls if call.startswith("puts")]
-    assert "MHz: slack 1 ns" in said
+    (message,) = [call for call in calls if call.startswith("puts")]
+    assert "MHz: slack 1 ns" in message
 
 
 def test_package_holds_every_source_and_register() -> None:

@@ -12,23 +12,24 @@ from tests.falcon.rtl import ROOT
 def test_counts_are_summed_by_kind_module_and_line(tmp_path: Path) -> None:
     points = [("v_line/mover", 12, 3), ("v_line/mover", 12, 4), ("v_user/draws_checks", 9, 0)]
     lines = [
-        f"C '\x01f\x02a.sv\x01l\x02{line}\x01page\x02{page}\x01o\x02block\x01h\x02top.u' {count}"
+        f"C '\x01f\x02a.sv\x01l\x02{line}\x01n\x023\x01page\x02{page}\x01h\x02top.u' {count}"
         for page, line, count in points
     ]
     (tmp_path / "x.dat").write_text("# SystemC::Coverage-3\n" + "\n".join(lines) + "\n")
     counts = coverage.read(tmp_path / "x.dat")
-    assert counts["line", "mover", 12] == 7
-    assert counts["user", "draws_checks", 9] == 0
+    assert counts["line", "mover", 12, 3] == 7
+    assert counts["user", "draws_checks", 9, 3] == 0
     assert len(counts) == 2
 
 
 def test_lines_are_counted_by_module_without_the_checks() -> None:
-    counts = Counter({("line", "fp_add", 1): 5, ("branch", "fp_add", 2): 0})
-    counts |= Counter({("line", "bank__P5", 1): 1, ("line", "mover_checks", 1): 0})
-    counts["branch", "fp_add", 2] = 0
+    counts = Counter(
+        {("line", "fp_add", 1, 5): 5, ("branch", "fp_add", 2, 5): 3, ("branch", "fp_add", 2, 6): 0,
+         ("line", "bank__P5", 1, 5): 1, ("line", "mover_checks", 1, 5): 0}
+    )  # fmt: skip
     assert coverage.summarize(counts) == [
         {"module": "bank", "covered": 1, "points": 1},
-        {"module": "fp_add", "covered": 1, "points": 2},
+        {"module": "fp_add", "covered": 2, "points": 3},
     ]
 
 

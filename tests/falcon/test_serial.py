@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hls_kernels.boards import measure
-from hls_kernels.rtl.serial_line import FAULTS, Proxy, simulated_board
+from hls_kernels.rtl.serial_line import FAULTS, Proxy, Trials, simulated_board
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain.errors import BoardFailure, BoardTimeout, CryptoFailure, UsageError, WrongBitstream
 from pqchain.falcon import FalconSigner, serial
@@ -89,6 +89,15 @@ def test_damaged_line_gives_an_error_and_no_signature(
     signer.close()
     proxy.unplug()
     FalconSigner(512, "serial", device=device).close()  # the board answers again
+
+
+@pytest.mark.long
+def test_every_fault_ends_with_an_error_or_the_right_signature(device: Path) -> None:
+    trials = Trials(device, 1)
+    trials.run(512, 1)
+    assert trials.wrong == 0
+    assert trials.outcomes["next attempt", "right"] == 7
+    assert trials.outcomes["unplugged", "error"] == 1
 
 
 def test_signer_recovers_after_a_damaged_frame(device: Path) -> None:
