@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,13 @@ OUTPUT = ROOT / "data" / "falcon" / "rtl.json"
 class Configuration:
     """A build configuration of the engine."""
 
-    dividers: int
     logn: int
     build: str
     """Folder of the netlist, below hls_kernels."""
     families: tuple[str, ...]
     """FPGA families for synthesis."""
+    fast: bool = False
+    """Whether the memory holds the expanded key."""
     routed: bool = False
 
     @property
@@ -50,11 +52,15 @@ SEEDS = 5
 """Placements of a configuration: their clocks differ by a tenth, so one of them says little."""
 
 CONFIGURATIONS = {
-    "standard": Configuration(1, 10, "build", ("xc7", "ecp5", "gowin"), routed=True),
-    "two dividers": Configuration(2, 10, "build/two_dividers", ("xc7",)),
-    "512 only": Configuration(1, 9, "build/only_512", ("xc7",)),
+    "compact": Configuration(10, "build", ("xc7", "ecp5", "gowin"), routed=True),
+    "fast": Configuration(10, "build/fast", ("xc7",), fast=True, routed=True),
+    "compact, 512 only": Configuration(9, "build/compact_512", ("xc7",)),
+    "fast, 512 only": Configuration(9, "build/fast_512", ("xc7",), fast=True),
 }
-"""`two dividers` is faster and larger; `512 only` has no memory for degree 1024."""
+"""`fast` keeps the expanded key between signatures; `512 only` has no memory for degree 1024."""
+
+NEW_KEY = "fast, new key"
+"""Cycles of an attempt of the fast configuration that expands a key."""
 
 PHASES = {
     "transforms": ("forward", "inverse"),
@@ -62,10 +68,10 @@ PHASES = {
         "negate", "divide_by_q", "divide_by_minus_q", "norm", "gram", "combine", "round",
         "round_minus",
     ),
-    "LDL and splits": ("decompose",),
+    "LDL and splits": ("decompose", "split"),
     "merges and corrections": ("turn", "merge"),
-    "leaves": ("open_leaf", "turn_leaf", "close_leaf"),
-    "sampler": ("attempt", "verdicts"),
+    "leaves": ("expand_leaf", "open_leaf", "turn_leaf", "close_leaf"),
+    "sampler": ("attempt", "exact", "verdicts"),
     "random bits": ("random bits",),
     "transfers": ("transfers",),
     "wiping": ("wiping",),
@@ -105,28 +111,38 @@ CELLS = {
 """Weight of each cell in each kind of resource; a RAM32M takes four LUTs of a slice."""
 
 
-def cycles(name: str, count: int) -> list[dict[str, Any]]:
-    """Return a row for each degree and phase, and the total of each degree."""
+def cycles(name: str, count: int) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of a configuration, and of NEW_KEY: by degree each phase and the total."""
     from hls_kernels.rtl.known_answers import run
 
     configuration = CONFIGURATIONS[name]
     library = HLS / configuration.build / "rtl" / "libfalcon_rtl.so"
-    rows: list[dict[str, Any]] = []
+    rows: dict[str, list[dict[str, Any]]] = {name: []}
     for degree in configuration.degrees:
         answers = run(library, degree, count)
-        spent = {
-            phase: [sum(attempt[name][0] for name in names) for attempt in answers.spent]
-            for phase, names in PHASES.items()
-        }
-        for phase, values in {**spent, "total": answers.cycles}.items():
-            rows.append(
-                {
-                    "degree": degree, "phase": phase, "mean": round(statistics.fmean(values), 1),
-                    "least": min(values), "greatest": max(values), "attempts": len(values),
-                    "known_answers": count if answers.correct else 0,
-                }
-            )  # fmt: skip
+        right = count if answers.correct else 0
+        rows[name] += _by_phase(degree, answers.cycles, answers.spent, right)
+        if name == "fast":
+            total, spent = zip(*answers.new_key, strict=True)
+            rows.setdefault(NEW_KEY, []).extend(_by_phase(degree, total, spent, right))
     return rows
+
+
+def _by_phase(
+    degree: int, totals: Sequence[int], spent: Sequence[dict[str, tuple[int, int]]], right: int
+) -> list[dict[str, Any]]:
+    phases = {
+        phase: [sum(attempt.get(name, (0, 0))[0] for name in names) for attempt in spent]
+        for phase, names in PHASES.items()
+    }
+    return [
+        {
+            "degree": degree, "phase": phase, "mean": round(statistics.fmean(values), 1),
+            "least": min(values), "greatest": max(values), "attempts": len(values),
+            "known_answers": right,
+        }
+        for phase, values in {**phases, "total": list(totals)}.items()
+    ]  # fmt: skip
 
 
 def _sources(folder: Path, configuration: Configuration) -> None:
@@ -134,7 +150,7 @@ def _sources(folder: Path, configuration: Configuration) -> None:
     for path in [*(HLS / "rtl" / "core").glob("*.sv"), *(HLS / "rtl" / "synthesis").glob("*.sv")]:
         shutil.copy(path, folder)
     command = [sys.executable, "-m", "hls_kernels.rtl.assembler", str(folder / "rom")]
-    command += ["--dividers", str(configuration.dividers), "--logn", str(configuration.logn)]
+    command += ["--logn", str(configuration.logn), *["--fast"] * configuration.fast]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
 
 
@@ -232,20 +248,21 @@ def tools() -> dict[str, str]:
     return versions
 
 
-def recorded(part: str, configuration: str = "standard") -> list[dict[str, Any]]:
+def recorded(part: str, configuration: str = "compact") -> list[dict[str, Any]]:
     """Return the rows of a part and configuration in the file, without the configuration."""
     content = json.loads(OUTPUT.read_text(encoding="utf-8")) if OUTPUT.is_file() else {}
     rows = [row for row in content.get(part, []) if row["configuration"] == configuration]
     return [{name: row[name] for name in row if name != "configuration"} for row in rows]
 
 
-def record(part: str, rows: list[dict[str, Any]], configuration: str = "standard") -> None:
+def record(part: str, rows: list[dict[str, Any]], configuration: str = "compact") -> None:
     """Replace the rows of a part and configuration in the file."""
     old = json.loads(OUTPUT.read_text(encoding="utf-8")) if OUTPUT.is_file() else {}
     others = [row for row in old.get(part, []) if row["configuration"] != configuration]
     new = [{"configuration": configuration, **row} for row in rows]
-    order = list(CONFIGURATIONS)
-    joined = sorted(others + new, key=lambda row: order.index(row["configuration"]))
+    order = [*CONFIGURATIONS, NEW_KEY]
+    known = [row for row in others + new if row["configuration"] in order]
+    joined = sorted(known, key=lambda row: order.index(row["configuration"]))
     content = old | {part: joined, "tools": old.get("tools", {}) | tools()}
     OUTPUT.parent.mkdir(exist_ok=True)
     temporary = OUTPUT.with_suffix(".tmp")
@@ -264,12 +281,13 @@ def main() -> None:
     for name in options.configuration or CONFIGURATIONS:
         for part in options.parts:
             if part == "cycles":
-                record(part, cycles(name, options.count), name)
+                for label, rows in cycles(name, options.count).items():
+                    record(part, rows, label)
             elif part == "cells":
                 record(part, cells(name), name)
             elif part == "clock" and CONFIGURATIONS[name].routed:
                 record(part, clock(name, options.seeds), name)
-            elif part == "board" and name == "standard":
+            elif part == "board" and name == "compact":
                 record(part, board(name, options.seeds), name)
 
 

@@ -1,8 +1,9 @@
 """Run liboqs's known-answer tests on the netlist, and count its cycles.
 
 The digest of 100 vectors of a degree is liboqs's "all", that of 1 vector its "single". Keys come
-from liboqs, randomness from NIST's generator, and signatures from the netlist. Exit code 1 unless
-the digests are those of liboqs.
+from liboqs, randomness from NIST's generator, and signatures from the netlist. An engine that keeps
+expanded keys signs each vector twice, first with the key in the request and then without it. Exit
+code 1 unless the digests are those of liboqs.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from typing import Any, Protocol
 from tqdm import tqdm
 
 from pqchain.crypto import native
-from pqchain.falcon import FalconSigner, kernel
-from pqchain.falcon.netlist import Attempt, Netlist
+from pqchain.falcon import FalconSigner, kept_key, kernel
+from pqchain.falcon.netlist import KEY, Attempt, Netlist
 from tests.crypto.builds import BUILDS
 from tests.crypto.test_known_answers import ANSWERS, digest, signature_text
 
@@ -44,9 +45,12 @@ class Signer:
     def __init__(self, degree: int, engine: Engine, counts: int) -> None:
         self.signer = FalconSigner(degree, "kernel")
         self.engine, self.logn = engine, kernel.check_degree(degree)
+        self.keeps_keys = isinstance(engine, Netlist) and engine.keeps_keys()
         self.library = native.library(self.signer._reference.implementation)
         self.cycles: list[int] = []
         self.spent: list[dict[str, tuple[int, int]]] = []
+        self.new_key: list[tuple[int, dict[str, tuple[int, int]]]] = []
+        """Cycles, and those by kernel, of attempts that expand a key for the next one."""
         self._draw: Callable[[int], bytes] = bytes
         self.progress = tqdm(total=counts, desc=f"Falcon-{degree}", disable=None)
 
@@ -67,7 +71,7 @@ class Signer:
         with kernel.request_of(algorithm, **inputs) as request:
             for attempt in range(kernel.MAX_ATTEMPTS):
                 kernel.seed_request(request, seed, attempt, self.logn)
-                result = self.engine.attempt(request, self.logn)
+                result = self._attempt(request)
                 self.cycles.append(result.cycles)
                 self.spent.append(self.engine.spent())
                 if result.status == kernel.RETRY:
@@ -78,6 +82,21 @@ class Signer:
                 self.progress.update()
                 return signature
         raise RuntimeError("no attempt gave a short enough signature")
+
+    def _attempt(self, request: bytearray) -> Attempt:
+        """Run an attempt; with the kept key after one with the key in the request, if possible."""
+        netlist = self.engine
+        if not isinstance(netlist, Netlist) or not self.keeps_keys:
+            return netlist.attempt(request, self.logn)
+        netlist.write(KEY, kept_key.KEEP)
+        first = netlist.attempt(request, self.logn)
+        self.new_key.append((first.cycles, netlist.spent()))
+        netlist.write(KEY, kept_key.USE)
+        keyless = bytes(4 << self.logn) + request[4 << self.logn :]
+        result = netlist.attempt(keyless, self.logn)
+        if (result.status, result.response) != (first.status, first.response):
+            raise RuntimeError("the kept key must give the response of the request's key")
+        return result
 
     def verify(self, *arguments: bytes) -> bool:
         """Verify with liboqs."""
@@ -96,6 +115,8 @@ class Answers:
     """Cycles of every attempt."""
     spent: list[dict[str, tuple[int, int]]]
     """Cycles and starts of every attempt, by kernel and other counter."""
+    new_key: list[tuple[int, dict[str, tuple[int, int]]]]
+    """Both of the attempts before, with the key in the request, of an engine that keeps it."""
 
 
 def sign_vectors(engine: Engine, degree: int, counts: int) -> Answers:
@@ -106,7 +127,7 @@ def sign_vectors(engine: Engine, degree: int, counts: int) -> Answers:
     expected = ANSWERS[BUILDS]["signature"][f"Falcon-{degree}"]
     correct = digest(text) == expected["all" if counts == 100 else "single"]
     correct = correct and engine.violations() == 0
-    return Answers(degree, digest(text), correct, signer.cycles, signer.spent)
+    return Answers(degree, digest(text), correct, signer.cycles, signer.spent, signer.new_key)
 
 
 def run(library: Path, degree: int, counts: int) -> Answers:
@@ -132,6 +153,12 @@ def main() -> bool:
             f"least {min(answers.cycles)}, greatest "
             f"{max(answers.cycles)}\n"
         )
+        if answers.new_key:
+            new = [cycles for cycles, _ in answers.new_key]
+            sys.stdout.write(
+                f"  with a new key: mean {statistics.fmean(new):.0f}, least {min(new)}, "
+                f"greatest {max(new)}\n"
+            )
     return all_correct
 
 

@@ -34,7 +34,7 @@ KEYS = (1, 2)
 THRESHOLD = 4.5
 """Threshold of |t|, exceeded by chance about once in 150,000 tests."""
 
-SAMPLER = ("attempt", "verdicts", "random bits")
+SAMPLER = ("attempt", "exact", "verdicts", "random bits")
 """Counters of the cycles that rejections and further random bytes cost."""
 
 CHUNK = 100

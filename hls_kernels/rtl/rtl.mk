@@ -5,8 +5,9 @@
 #   make gate-test   known answers on the netlist of ECP5 cells after synthesis (extra fpga; 10 minutes)
 #   make rtl-test    every check of the netlist, 100 known answers of each degree (up to 12 minutes)
 #   make rtl-quick   a part of that, in a minute
+#   make equality    10^4 random keys and messages compared with the C++ kernel (an hour)
 #   make resets      1,000 resets at random cycles, aborts, random power-on state (12 minutes)
-#   make mutants     mutation tests: a bench must detect each of 70 changes of the netlist
+#   make mutants     mutation tests: a bench must detect each of 75 changes of the netlist
 #   make leaks       10^4 signatures of each degree with two keys: a t-test on the cycles (hours)
 #   make rtl-coverage  lines and cover points that the benches reach, and those that they miss
 #   make proofs      prove properties of queue, registers and bus with yosys (extra fpga)
@@ -19,8 +20,9 @@ RTL_EXTRA  ?=
 RTL_ROM    := $(RTL)/rom
 RTL_CORE   := $(abspath $(or $(RTL_SOURCE),rtl/core))
 RTL_UNITS  := fp_add fp_multiply fp_divide fp_convert norm
-# Configurations, each in a separate BUILD: two dividers for speed, 9 for a core without degree 1024.
-RTL_DIVIDERS ?= 1
+# Configurations, each in a separate BUILD: RTL_FAST=1 for memory that keeps an expanded key,
+# RTL_LOGN=9 for a core without degree 1024.
+RTL_FAST   ?=
 RTL_LOGN   ?= 10
 VERILATOR  ?= verilator
 VERILATED   = $(shell $(VERILATOR) --getenv VERILATOR_ROOT)/include
@@ -44,10 +46,11 @@ RTL_DIVIDES  ?= 1000000
 RTL_RUNS     ?= 20
 RTL_ATTEMPTS ?= 20
 RTL_RESETS   ?= 40
-SERIAL_FAULTS ?= 12
+SERIAL_FAULTS ?= 5
+RTL_KEYS     ?= 10000
 RTL_PROCESSES ?= 2
 
-.PHONY: registers rtl rtl-rom rtl-serial rtl-gate rtl-test rtl-quick rtl-lint serial-test gate-test rtl-coverage rtl-coverage-benches resets mutants leaks proofs figures
+.PHONY: equality registers rtl rtl-rom rtl-serial rtl-gate rtl-test rtl-quick rtl-lint serial-test gate-test rtl-coverage rtl-coverage-benches resets mutants leaks proofs figures
 rtl: $(RTL)/libfalcon_rtl.so
 rtl-rom: $(RTL_ROM)/program.hex
 rtl-serial: $(RTL)/serial_board
@@ -56,7 +59,7 @@ rtl-gate: $(RTL)/gate_board
 $(RTL_ROM)/program.hex: $(wildcard rtl/assembler/*.py) rtl/registers.py rtl/registers.toml src/tables.h src/sampler.h
 	@mkdir -p $(RTL)
 	cd .. && $(PYTHON) -m hls_kernels.rtl.assembler $(RTL_ROM) \
-	  --dividers $(RTL_DIVIDERS) --logn $(RTL_LOGN) > $(RTL).listing.tmp
+	  --logn $(RTL_LOGN) $(RTL_FAST:1=--fast) > $(RTL).listing.tmp
 	mv $(RTL).listing.tmp $(RTL_ROM)/listing.txt
 
 $(RTL)/core/Vfalcon_sign__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BENCH)
@@ -136,9 +139,9 @@ rtl-lint: $(RTL_ROM)/program.hex
 
 # Every check is a separate target, so that they run in parallel.
 RTL_RECORDED := $(VECTORS)/sign_512.bin $(VECTORS)/sign_1024.bin
-RTL_CHECKS := check-answers-1024 check-answers-512 check-resets check-protocol check-steps check-sampler \
-	check-sign $(RTL_UNITS:%=check-%) rtl-lint
-.PHONY: $(RTL_CHECKS)
+RTL_CHECKS := check-answers-1024 check-fast check-answers-512 check-resets check-protocol check-steps \
+	check-sampler check-sign $(RTL_UNITS:%=check-%) rtl-lint
+.PHONY: $(RTL_CHECKS) check-key
 check-answers-1024 check-answers-512: check-answers-%: $(RTL)/libfalcon_rtl.so
 	cd .. && $(PYTHON) -m hls_kernels.rtl.known_answers $< --degree $*
 check-protocol: $(RTL)/protocol
@@ -151,6 +154,11 @@ check-sampler: $(RTL)/sampler
 	$< $(RTL_PAIRS) $(VECTORS)/samplerz_512.txt $(VECTORS)/samplerz_1024.txt
 check-sign: $(RTL)/sign
 	$< $(RTL_ATTEMPTS) $(RTL_RECORDED)
+check-key: $(RTL)/key
+	$< $(RTL_ATTEMPTS) $(RTL_RECORDED)
+check-fast:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/fast RTL_FAST=1 RTL_ATTEMPTS=4 \
+	  check-key check-steps check-answers-512
 check-fp_divide: $(RTL)/units/fp_divide
 	$< $(RTL_DIVIDES)
 $(filter-out check-fp_divide,$(RTL_UNITS:%=check-%)): check-%: $(RTL)/units/%
@@ -158,6 +166,11 @@ $(filter-out check-fp_divide,$(RTL_UNITS:%=check-%)): check-%: $(RTL)/units/%
 
 rtl-test:
 	@$(MAKE) --no-print-directory -j$(RTL_PROCESSES) --output-sync=target $(RTL_CHECKS)
+
+# An hour for each configuration on two processors.
+equality: rtl
+	cd .. && $(PYTHON) -m hls_kernels.rtl.equality $(RTL)/libfalcon_rtl.so --count $(RTL_KEYS) \
+	  --processes $(RTL_PROCESSES)
 
 resets: $(RTL)/resets
 	$< 1000 $(RTL_RECORDED)
@@ -182,12 +195,13 @@ proofs: rtl-rom
 # Regenerate data/falcon/rtl.json; five placements of a netlist take about half an hour, and are not
 # repeated for the same netlist.
 figures: rtl
-	$(MAKE) BUILD=$(BUILD)/two_dividers RTL_DIVIDERS=2 rtl
-	$(MAKE) BUILD=$(BUILD)/only_512 RTL_LOGN=9 rtl
+	$(MAKE) BUILD=$(BUILD)/fast RTL_FAST=1 rtl
+	$(MAKE) BUILD=$(BUILD)/compact_512 RTL_LOGN=9 rtl
+	$(MAKE) BUILD=$(BUILD)/fast_512 RTL_FAST=1 RTL_LOGN=9 rtl
 	cd .. && $(PYTHON) -m hls_kernels.rtl.figures cycles cells clock board
 
 rtl-quick: $(RTL)/steps $(RTL)/sampler $(RTL)/sign $(RTL)/resets rtl
 	$(RTL)/steps 1
-	$(RTL)/sampler 1000 $(VECTORS)/samplerz_512.txt
+	$(RTL)/sampler 4000 $(VECTORS)/samplerz_512.txt
 	$(RTL)/sign 1 $(RTL_RECORDED)
 	$(RTL)/resets 4 $(RTL_RECORDED)

@@ -27,6 +27,7 @@ from pqchain.crypto import isolated, native
 from pqchain.crypto.abi import Plan
 from pqchain.errors import CryptoFailure, PqchainError, UnknownName, UsageError
 from pqchain.results import Contract
+from pqchain.results.checkpoint import Checkpoint
 
 SAMPLES = Contract.of(
     "samples",
@@ -86,13 +87,15 @@ def measure(
     rounds: int | None = None,
     progress: bool = False,
     keep_samples: bool = False,
+    checkpoint: Checkpoint | None = None,
 ) -> pd.DataFrame:
     """Measure operations of algorithms on one processor of this machine.
 
     By default every algorithm of the default build is measured in every implementation that can be
     timed directly. Each sample signs a fresh message, several key pairs are used, and results are
     checked outside the timed part. `preset` is by default that of PQCHAIN_PRESET, else "quick";
-    `rounds` overrides its number of rounds.
+    `rounds` overrides its number of rounds. `checkpoint` keeps each round, and rounds in it are not
+    measured again; their number is `resumed_rounds` of the provenance.
 
     Returns a frame, one row per algorithm, implementation and operation, with the columns
     algorithm, implementation, operation, samples (without warm-up), median_seconds, mean_seconds,
@@ -116,6 +119,7 @@ def measure(
     for cell in cells:
         groups.setdefault(f"{cell.algorithm.name} {cell.operation}", []).append(cell)
     preparing: dict[tuple[str, str], float] = {}
+    resumed = 0
     with one_processor() as processor:
         # Each round covers all cells, so that a busy minute spoils one round of many cells and not
         # all rounds of a few, whose medians it would shift.
@@ -123,7 +127,7 @@ def measure(
         for index, name in with_bar(turns, lambda turn: turn[1], unit="round", show=progress):
             for cell in groups[name]:
                 if cell.status == "ok" and cell.implementation != GIVEN:
-                    _run_round(cell, preset, index, preparing)
+                    resumed += _run_round(cell, preset, index, preparing, checkpoint)
     builds = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
     libraries = [native.library(name) for name in builds if not crypto.obstacle(name)]
     frame = MEASUREMENT.frame(map(_row, cells))
@@ -135,6 +139,7 @@ def measure(
         "pinned_processor": processor,
         # Overhead of the clock, contained in each sample.
         "empty_sample_seconds": libraries[0].empty_sample_seconds() if libraries else None,
+        **({"resumed_rounds": resumed} if resumed else {}),
         **user_scheme_provenance(cell.algorithm for cell in cells),
     }
     if keep_samples:
@@ -221,37 +226,58 @@ def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
 
 
 def _run_round(
-    cell: _Cell, preset: PresetName, index: int, preparing: dict[tuple[str, str], float]
-) -> None:
-    """Measure one round of `cell` and append its samples; if it fails, mark the cell as failed."""
+    cell: _Cell,
+    preset: PresetName,
+    index: int,
+    preparing: dict[tuple[str, str], float],
+    checkpoint: Checkpoint | None,
+) -> bool:
+    """Append the samples of one round of `cell`, measured now unless the checkpoint has them.
+
+    If the measurement fails, mark the cell as failed. Returns whether the checkpoint had the round.
+    """
     key = (cell.algorithm.name, cell.implementation)
-    chosen = presets.named(preset)
-    # Preparing inputs must not take longer than measuring: SPHINCS+ signs for seconds.
-    affordable = int(chosen.limit_seconds / (preparing.get(key, 0.0) + 1e-9))
-    pool = max(1, min(chosen.pool, affordable))
-    row = registry.implementation(cell.implementation)
-    arguments: dict[str, Any] = {**cell.names, "preset": preset, "pool": pool, "index": index}
-    try:
-        if row.location:
-            # Key pairs and inputs of the pool, then the samples that are made in any case.
-            operations = 2 * pool + chosen.warmup + chosen.minimum
-            use_seconds = isolated.first_use_seconds(*key)
-            seconds, cycles = isolated.call(
-                [row.location], "pqchain.bench.operations:round_samples",
-                expected_seconds=chosen.limit_seconds + operations * use_seconds, **arguments,
-            )  # fmt: skip
-        else:
-            seconds, cycles = round_samples(**arguments)
-    except PqchainError as error:
-        cell.status, cell.reason = "failed", str(error)
-        return
-    if not row.timed_in_c:
+    stored = f"{' '.join(cell.names.values())} {index}"
+    samples = checkpoint.get(stored) if checkpoint is not None else None
+    is_stored = samples is not None
+    if samples is None:
+        try:
+            samples = _measured_round(cell, preset, index, preparing.get(key, 0.0))
+        except PqchainError as error:
+            cell.status, cell.reason = "failed", str(error)
+            return False
+        if checkpoint is not None:
+            checkpoint.put(stored, samples)
+    seconds, cycles = samples
+    if not registry.implementation(cell.implementation).timed_in_c:
         note = cell.algorithm.note(cell.implementation)
         cell.reason = f"{note}; {TIMED_IN_PYTHON}" if note else TIMED_IN_PYTHON
-    warmup = np.arange(len(seconds)) < chosen.warmup
+    warmup = np.arange(len(seconds)) < presets.named(preset).warmup
     cell.rounds.append(pd.DataFrame({"seconds": seconds, "cycles": cycles, "warmup": warmup}))
     if index == 0 and cell.operation in ("generate_keypair", "sign", "encapsulate"):
         preparing[key] = preparing.get(key, 0.0) + float(np.median(seconds))
+    return is_stored
+
+
+def _measured_round(
+    cell: _Cell, preset: PresetName, index: int, prepare_seconds: float
+) -> tuple[list[float], list[float]]:
+    chosen = presets.named(preset)
+    # Preparing inputs must not take longer than measuring: SPHINCS+ signs for seconds.
+    affordable = int(chosen.limit_seconds / (prepare_seconds + 1e-9))
+    pool = max(1, min(chosen.pool, affordable))
+    row = registry.implementation(cell.implementation)
+    arguments: dict[str, Any] = {**cell.names, "preset": preset, "pool": pool, "index": index}
+    if not row.location:
+        return round_samples(**arguments)
+    # Key pairs and inputs of the pool, then the samples that are made in any case.
+    operations = 2 * pool + chosen.warmup + chosen.minimum
+    use_seconds = isolated.first_use_seconds(cell.algorithm.name, cell.implementation)
+    seconds, cycles = isolated.call(
+        [row.location], "pqchain.bench.operations:round_samples",
+        expected_seconds=chosen.limit_seconds + operations * use_seconds, **arguments,
+    )  # fmt: skip
+    return seconds, cycles
 
 
 def round_samples(

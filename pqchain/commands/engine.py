@@ -106,3 +106,14 @@ def show_comparison(arguments: argparse.Namespace) -> int:
     outside = int((~frame["within"]).sum())
     remarks = [f"{len(frame) - outside} of {len(frame)} rows are within the goal"]
     return console.show(arguments, data, tables.comparison(frame), remarks=remarks)
+
+
+def show_certificates(arguments: argparse.Namespace) -> int:
+    """Show bytes and verification times of certificates by number of validators."""
+    from pqchain.study import certificate
+
+    nodes = values.integers(arguments.nodes, "--nodes") if arguments.nodes else certificate.NODES
+    frame = certificate.certificates(nodes)
+    console.save(frame, arguments.output)
+    data = {"provenance": frame.attrs["provenance"], "certificates": console.records(frame)}
+    return console.show(arguments, data, *certificate.tables(frame))

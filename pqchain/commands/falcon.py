@@ -167,7 +167,7 @@ def show_rtl(arguments: argparse.Namespace) -> int:
     data = {name: console.records(frame) for name, frame in frames.items()}
     provenance = {name: rtl.figures()[name] for name in ("clock", "tools")}
     cycles, cells = (
-        frames[name][frames[name]["configuration"] == rtl.STANDARD] for name in ("cycles", "cells")
+        frames[name][frames[name]["configuration"] == rtl.COMPACT] for name in ("cycles", "cells")
     )
     modules = cells[cells["family"] == "xc7"]
     engines = frames["cells"][frames["cells"]["module"] == _ENGINE]

@@ -64,3 +64,13 @@ def test_a_failed_build_exits_1(monkeypatch, capsys):
     monkeypatch.setattr(registry, "build", lambda names: {"simplex": ("unsupported", "no cargo")})
     assert main(["engine", "build"]) == 0
     assert main(["engine", "build", "simplex"]) == 1
+
+
+def test_certificates_are_shown_and_saved(tmp_path, capsys, refused):
+    path = tmp_path / "certificates.csv"
+    arguments = ["engine", "certificates", "--nodes", "4,16", "--output", str(path)]
+    assert main([*arguments, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["certificates"]
+    assert {row["nodes"] for row in rows if row["form"] != "proof"} == {4, 16}
+    assert len(results.load(path)) == len(rows)
+    refused(["engine", "certificates", "--nodes", "3"], "nodes must be a whole number from 4")

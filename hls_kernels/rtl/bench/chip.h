@@ -36,7 +36,7 @@ class Chip {
 
     // Names of the sequencer's and the top's states, in their order in the source.
     enum { SEQ_STOPPED, SEQ_FETCH, SEQ_READ, SEQ_DECODE, SEQ_PREPARE, SEQ_ISSUE, SEQ_LOADING,
-           SEQ_DRAW, SEQ_WEIGH, SEQ_JUDGE, SEQ_ASK, SEQ_HEAR, SEQ_COMPARE };
+           SEQ_DRAW, SEQ_WEIGH, SEQ_JUDGE, SEQ_ASK, SEQ_HEAR, SEQ_COMPARE, SEQ_REFINE };
     enum { TOP_CLEAR, TOP_REST, TOP_SEED, TOP_WALK, TOP_GIVE };
 
     static const unsigned WIPE_CYCLES = 1024 + 16;  // after a reset, until every word is zero

@@ -227,7 +227,7 @@ int main(int argc, char **argv) {
     }
 
     // errors: seed, key, target, the target's second reading; each burst of the response
-    const int words = 14 + 4 * 128 + 256 + 4 * 128 + 256;
+    const int words = 14 + 4 * 128 + 256 + 256;
     std::vector<int> places = {0, 13, 14, 29, 141, words - 1};
     for (int k = 0; k < (quick ? 2 : 12); k++) places.push_back(rng() % words);
     for (int place : places)
