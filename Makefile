@@ -172,7 +172,7 @@ bench-import: install ## measure the start-up time of `import pqchain` and `pqch
 	$(BIN)/python benchmarks/startup.py
 
 measurements: install ## measure every scheme with preset paper into data/measurements, unless the machine is busy (12 to 25 minutes)
-	$(BIN)/python benchmarks/measurements.py
+	$(BIN)/pqchain bench --submit data/measurements
 
 bench-compare: install ## count wrong and missed differences of `pqchain compare` on this machine (30 minutes; BUSY=1: with a load on every core)
 	$(BIN)/python benchmarks/compare.py $(if $(BUSY),--busy)

@@ -20,6 +20,7 @@ extensions = [
     "myst_nb",
     "sphinx_copybutton",
     "site_checks",
+    "machines",
 ]
 exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]
@@ -40,6 +41,11 @@ listed = re.findall(r"^   (pqchain\.\S+)$", (DOCS / "api" / "index.md").read_tex
 for page in (DOCS / "api" / "generated").glob("*.rst"):
     if page.stem not in listed:
         page.unlink()
+# The files of the machines, to which their page links.
+html_extra_path = ["_build/extra"]
+_extra = DOCS / "_build" / "extra" / "tasks" / "machines"
+shutil.rmtree(_extra, ignore_errors=True)
+shutil.copytree(DOCS.parent / "data" / "measurements", _extra)
 nb_execution_mode = "cache"
 nb_execution_excludepatterns = ["notebooks/*"]
 nb_execution_cache_path = str(DOCS / "_build" / "executed")

@@ -25,6 +25,12 @@ _PRODUCTS = frozenset({"target", "node_modules", "lib", "classes"})
 """Folders that a build in the source folder itself would leave."""
 
 
+def cache_folder() -> Path:
+    """Return the user's cache folder: PQCHAIN_CACHE, or pqchain in XDG_CACHE_HOME or ~/.cache."""
+    cache_home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(os.environ.get("PQCHAIN_CACHE") or f"{cache_home}/pqchain").expanduser()
+
+
 @dataclass(frozen=True, slots=True)
 class SourceBuild:
     """A source folder that its build.sh compiles, and the folder of its builds in the cache."""
@@ -45,18 +51,13 @@ class SourceBuild:
         return [p for p in paths if not _PRODUCTS & set(p.relative_to(self.sources.parent).parts)]
 
     def folder(self) -> Path:
-        """Return the build directory, named by the sources' digest.
-
-        PQCHAIN_CACHE, else XDG_CACHE_HOME, else ~/.cache sets the location.
-        """
+        """Return the build directory in the user's cache, named by the sources' digest."""
         digest = hashlib.sha256()
         for path in self.files():
             # Changed sources get a new directory, so a stale build is never used.
             name = path.relative_to(self.sources.parent)
             digest.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
-        cache_home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-        home = os.environ.get("PQCHAIN_CACHE") or f"{cache_home}/pqchain"
-        return Path(home).expanduser() / self.cache / f"{self.name}-{digest.hexdigest()[:16]}"
+        return cache_folder() / self.cache / f"{self.name}-{digest.hexdigest()[:16]}"
 
 
 def build(

@@ -33,6 +33,7 @@ from pqchain.crypto import Signer, isolated
 from pqchain.crypto.native import plain_loop
 from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.results import Contract
+from pqchain.results.checkpoint import Checkpoint
 
 BLOCK = Contract.of(
     "block",
@@ -68,6 +69,7 @@ def measure_blocks(
     data_bytes: int = 0,
     preset: PresetName | None = None,
     progress: bool = False,
+    checkpoint: Checkpoint | None = None,
 ) -> pd.DataFrame:
     """Measure one block per scheme; the default is every signature scheme of the default build.
 
@@ -75,7 +77,8 @@ def measure_blocks(
     of the transactions; with "recovered", schemes without key recovery are unsupported. A scheme
     that is given by numbers has real sizes and no times. `implementation` is by default the first
     of the registry that runs here, and `preset` that of PQCHAIN_PRESET, else "quick". Duplicate
-    schemes and thread counts are measured once.
+    schemes and thread counts are measured once. `checkpoint` keeps each scheme's block, and those
+    in it are not measured again.
 
     Returns a frame, one row per scheme and number of threads: algorithm, implementation,
     key_mode, threads, transactions (in the block), public_key_bytes, signature_bytes
@@ -119,7 +122,12 @@ def measure_blocks(
             signers = [_signer(name, implementation) for name in names]
             used = dict.fromkeys(signer.implementation for signer in signers)
             facts["implementation"] = "+".join(used)
-            figures, rounds = _measure_in_child(signers, case) or _measure(signers, **case)
+            stored = f"block {'+'.join(names)}"
+            if (measured := checkpoint.get(stored) if checkpoint is not None else None) is None:
+                measured = _measure_in_child(signers, case) or _measure(signers, **case)
+                if checkpoint is not None:
+                    checkpoint.put(stored, measured)
+            figures, rounds = measured[0], {int(count): r for count, r in measured[1].items()}
             facts |= figures
         except PqchainError as error:
             # With recovered keys, a scheme without recovery raises UsageError: one row, not the end
@@ -184,7 +192,7 @@ def _measure_in_child(
         + use_seconds * case["transactions"] * (1 + validations),
         keep=False, implementations=used, **case,
     )  # fmt: skip
-    return figures, {int(count): rows for count, rows in rounds.items()}
+    return figures, rounds
 
 
 def measured_case(implementations: Mapping[str, str], **case: Any) -> tuple[dict[str, Any], Rounds]:

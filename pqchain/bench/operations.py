@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from pqchain import algorithms as registry
 from pqchain import crypto, machine, results
-from pqchain.algorithms import GIVEN, OPERATIONS, Algorithm
-from pqchain.bench import presets
+from pqchain.algorithms import DECODE_KEY, GIVEN, OPERATIONS, Algorithm
+from pqchain.bench import known_keys, presets
 from pqchain.bench.presets import Preset, PresetName
 from pqchain.bench.timing import median_and_mad, name_list, one_processor, timed, with_bar
 from pqchain.checks import integer
@@ -27,6 +27,7 @@ from pqchain.crypto import isolated, native
 from pqchain.crypto.abi import Plan
 from pqchain.errors import CryptoFailure, PqchainError, UnknownName, UsageError
 from pqchain.results import Contract
+from pqchain.results.checkpoint import Checkpoint
 
 SAMPLES = Contract.of(
     "samples",
@@ -86,20 +87,23 @@ def measure(
     rounds: int | None = None,
     progress: bool = False,
     keep_samples: bool = False,
+    checkpoint: Checkpoint | None = None,
 ) -> pd.DataFrame:
     """Measure operations of algorithms on one processor of this machine.
 
     By default every algorithm of the default build is measured in every implementation that can be
     timed directly. Each sample signs a fresh message, several key pairs are used, and results are
     checked outside the timed part. `preset` is by default that of PQCHAIN_PRESET, else "quick";
-    `rounds` overrides its number of rounds.
+    `rounds` overrides its number of rounds. `checkpoint` keeps each round, and rounds in it are not
+    measured again; their number is `resumed_rounds` of the provenance.
 
     Returns a frame, one row per algorithm, implementation and operation, with the columns
     algorithm, implementation, operation, samples (without warm-up), median_seconds, mean_seconds,
     mad_seconds (median absolute deviation), min_seconds, p95_seconds, median_cycles (time-stamp
     counter at its constant rate; NaN where unknown), status ("ok", "unsupported", "failed") and
-    reason (of the status, or a note). `attrs["provenance"]` describes machine and run; with
-    `keep_samples`, `attrs["samples"]` is the frame of all samples, warm-up labelled.
+    reason (of the status, or a note). "decode_key" is measured if it is named.
+    `attrs["provenance"]` describes machine and run; with `keep_samples`, `attrs["samples"]` is the
+    frame of all samples, warm-up labelled.
 
     Raises UnknownAlgorithm, UnknownImplementation, and UsageError for empty lists and for an
     algorithm that has none of the operations. An implementation that cannot run here has a row
@@ -116,6 +120,7 @@ def measure(
     for cell in cells:
         groups.setdefault(f"{cell.algorithm.name} {cell.operation}", []).append(cell)
     preparing: dict[tuple[str, str], float] = {}
+    resumed = 0
     with one_processor() as processor:
         # Each round covers all cells, so that a busy minute spoils one round of many cells and not
         # all rounds of a few, whose medians it would shift.
@@ -123,7 +128,7 @@ def measure(
         for index, name in with_bar(turns, lambda turn: turn[1], unit="round", show=progress):
             for cell in groups[name]:
                 if cell.status == "ok" and cell.implementation != GIVEN:
-                    _run_round(cell, preset, index, preparing)
+                    resumed += _run_round(cell, preset, index, preparing, checkpoint)
     builds = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
     libraries = [native.library(name) for name in builds if not crypto.obstacle(name)]
     frame = MEASUREMENT.frame(map(_row, cells))
@@ -135,6 +140,7 @@ def measure(
         "pinned_processor": processor,
         # Overhead of the clock, contained in each sample.
         "empty_sample_seconds": libraries[0].empty_sample_seconds() if libraries else None,
+        **({"resumed_rounds": resumed} if resumed else {}),
         **user_scheme_provenance(cell.algorithm for cell in cells),
     }
     if keep_samples:
@@ -171,18 +177,19 @@ def _plan(
     implementations: Iterable[str] | str | None,
 ) -> list[_Cell]:
     names = name_list(algorithms, "algorithm")
+    known = (*OPERATIONS, DECODE_KEY)
     wanted = name_list(operations, "operation") or list(OPERATIONS)
     wanted = [name.casefold() if isinstance(name, str) else name for name in wanted]
     for operation in wanted:
-        if operation not in OPERATIONS:
-            raise UnknownName("operation", operation, OPERATIONS)
+        if operation not in known:
+            raise UnknownName("operation", operation, known)
     chosen = name_list(implementations, "implementation")
     if chosen is not None:
         chosen = [registry.implementation(name).name for name in chosen]
     rows = [registry.get(name) for name in (registry.names() if names is None else names)]
     for row in () if names is None else rows:
-        if not set(row.operations) & set(wanted):
-            *first, last = row.operations
+        if not set(_operations(row)) & set(wanted):
+            *first, last = _operations(row)
             raise UsageError(
                 f"operation of {row.name} must be {', '.join(first)} or {last}; got "
                 f"{', '.join(wanted)}"
@@ -193,9 +200,16 @@ def _plan(
         default = [name for name in row.implementations if _is_default(name)] or [""]
         for name in default if chosen is None else chosen:
             status, note = _status(row, name)
-            names_to_time = [operation for operation in row.operations if operation in wanted]
-            cells += [_Cell(row, name, operation, status, note) for operation in names_to_time]
+            for operation in (other for other in _operations(row) if other in wanted):
+                is_timed = operation != DECODE_KEY or status != "ok"
+                reason = "" if is_timed else known_keys.unavailable_reason(row, name)
+                state = ("unsupported", reason) if reason else (status, note)
+                cells.append(_Cell(row, name, operation, *state))
     return cells
+
+
+def _operations(row: Algorithm) -> tuple[str, ...]:
+    return (*row.operations, DECODE_KEY) if row.kind == "signature" else row.operations
 
 
 def _is_default(implementation: str) -> bool:
@@ -220,38 +234,64 @@ def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
     return "ok", algorithm.note(implementation)
 
 
+def _timing_note(cell: _Cell) -> str:
+    if cell.operation == DECODE_KEY:
+        return known_keys.IN_BATCHES
+    return "" if registry.implementation(cell.implementation).timed_in_c else TIMED_IN_PYTHON
+
+
 def _run_round(
-    cell: _Cell, preset: PresetName, index: int, preparing: dict[tuple[str, str], float]
-) -> None:
-    """Measure one round of `cell` and append its samples; if it fails, mark the cell as failed."""
+    cell: _Cell,
+    preset: PresetName,
+    index: int,
+    preparing: dict[tuple[str, str], float],
+    checkpoint: Checkpoint | None,
+) -> bool:
+    """Append the samples of one round of `cell`, measured now unless the checkpoint has them.
+
+    If the measurement fails, mark the cell as failed. Returns whether the checkpoint had the round.
+    """
     key = (cell.algorithm.name, cell.implementation)
-    chosen = presets.named(preset)
-    # Preparing inputs must not take longer than measuring: SPHINCS+ signs for seconds.
-    affordable = int(chosen.limit_seconds / (preparing.get(key, 0.0) + 1e-9))
-    pool = max(1, min(chosen.pool, affordable))
-    row = registry.implementation(cell.implementation)
-    arguments: dict[str, Any] = {**cell.names, "preset": preset, "pool": pool, "index": index}
-    try:
-        if row.location:
-            # Key pairs and inputs of the pool, then the samples that are made in any case.
-            operations = 2 * pool + chosen.warmup + chosen.minimum
-            use_seconds = isolated.first_use_seconds(*key)
-            seconds, cycles = isolated.call(
-                [row.location], "pqchain.bench.operations:round_samples",
-                expected_seconds=chosen.limit_seconds + operations * use_seconds, **arguments,
-            )  # fmt: skip
-        else:
-            seconds, cycles = round_samples(**arguments)
-    except PqchainError as error:
-        cell.status, cell.reason = "failed", str(error)
-        return
-    if not row.timed_in_c:
-        note = cell.algorithm.note(cell.implementation)
-        cell.reason = f"{note}; {TIMED_IN_PYTHON}" if note else TIMED_IN_PYTHON
-    warmup = np.arange(len(seconds)) < chosen.warmup
+    stored = f"{' '.join(cell.names.values())} {index}"
+    samples = checkpoint.get(stored) if checkpoint is not None else None
+    is_stored = samples is not None
+    if samples is None:
+        try:
+            samples = _measured_round(cell, preset, index, preparing.get(key, 0.0))
+        except PqchainError as error:
+            cell.status, cell.reason = "failed", str(error)
+            return False
+        if checkpoint is not None:
+            checkpoint.put(stored, samples)
+    seconds, cycles = samples
+    notes = cell.algorithm.note(cell.implementation), _timing_note(cell)
+    cell.reason = "; ".join(filter(None, notes))
+    warmup = np.arange(len(seconds)) < presets.named(preset).warmup
     cell.rounds.append(pd.DataFrame({"seconds": seconds, "cycles": cycles, "warmup": warmup}))
     if index == 0 and cell.operation in ("generate_keypair", "sign", "encapsulate"):
         preparing[key] = preparing.get(key, 0.0) + float(np.median(seconds))
+    return is_stored
+
+
+def _measured_round(
+    cell: _Cell, preset: PresetName, index: int, prepare_seconds: float
+) -> tuple[list[float], list[float]]:
+    chosen = presets.named(preset)
+    # Preparing inputs must not take longer than measuring: SPHINCS+ signs for seconds.
+    affordable = int(chosen.limit_seconds / (prepare_seconds + 1e-9))
+    pool = max(1, min(chosen.pool, affordable))
+    row = registry.implementation(cell.implementation)
+    arguments: dict[str, Any] = {**cell.names, "preset": preset, "pool": pool, "index": index}
+    if not row.location:
+        return round_samples(**arguments)
+    # Key pairs and inputs of the pool, then the samples that are made in any case.
+    operations = 2 * pool + chosen.warmup + chosen.minimum
+    use_seconds = isolated.first_use_seconds(cell.algorithm.name, cell.implementation)
+    seconds, cycles = isolated.call(
+        [row.location], "pqchain.bench.operations:round_samples",
+        expected_seconds=chosen.limit_seconds + operations * use_seconds, **arguments,
+    )  # fmt: skip
+    return seconds, cycles
 
 
 def round_samples(
@@ -262,8 +302,7 @@ def round_samples(
     Runs in the child process for user code. Raises PqchainError if an operation fails.
     """
     cell = _Cell(registry.get(algorithm), implementation, operation, "ok", "")
-    timed_in_c = registry.implementation(implementation).timed_in_c
-    measure_round = _in_c if timed_in_c else _in_python
+    measure_round = _in_python if _timing_note(cell) else _in_c
     seconds, cycles = measure_round(cell, presets.named(preset), pool, index)
     return seconds.tolist(), cycles.tolist()
 
@@ -298,7 +337,8 @@ def _in_python(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Arra
             raise PqchainError(f"{cell.algorithm.name}: a valid signature did not verify")
         seconds.append(elapsed)
         spent += elapsed
-    return np.array(seconds), np.full(len(seconds), np.nan)
+    keys = known_keys.KEYS_PER_SAMPLE if cell.operation == DECODE_KEY else 1
+    return np.array(seconds) / keys, np.full(len(seconds), np.nan)
 
 
 def _operation(
@@ -316,6 +356,9 @@ def _operation(
             return lambda i: (pairs[i % pool][0],), scheme.encapsulate
         sealed = [(scheme.encapsulate(public)[0], secret) for public, secret in pairs]
         return lambda i: sealed[i % pool], scheme.decapsulate
+    if cell.operation == DECODE_KEY:
+        joined, decode = known_keys.decoding(scheme, pairs)
+        return lambda i: (joined,), decode
     if cell.operation == "sign":
         return lambda i: (rng.bytes(MESSAGE_BYTES), pairs[i % pool][1]), scheme.sign
     messages = [rng.bytes(MESSAGE_BYTES) for _ in range(pool)]

@@ -1,24 +1,27 @@
 """Measurements shipped with pqchain, for reproducible notebooks and documentation.
 
 Each folder of `data/measurements` is named after a `machine_id` and has one run of this version,
-made by `make measurements` (preset paper) on an idle machine. CONTRIBUTING.md describes how to add
-a machine.
+made by `pqchain bench --submit` (preset paper) on an idle machine, and the medians of earlier runs.
+CONTRIBUTING.md describes how to add a machine.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from pqchain import installation, results
-from pqchain.bench import variation
+from pqchain.bench import runs, variation
 from pqchain.errors import DataError, UnknownName
 from pqchain.installation import VERSION
 
-FILE = "measurements.csv"
+FILE, HISTORY = "measurements.csv", "history.csv"
+"""The last run of a machine, and the medians of all its runs."""
 
-_MEASURE_HINT = "measure by `pqchain bench --output FILE.csv`, or by `make measurements`"
+_MEASURE_HINT = "measure by `pqchain bench --output FILE.csv`, or by `pqchain bench --submit`"
 
 
 def folder() -> Path:
@@ -58,24 +61,59 @@ def load(machine: str | None = None) -> pd.DataFrame:
     if actual != expected:
         raise DataError(
             f"machine and pqchain version of {path} must be {expected}; got {actual}. Measure "
-            "again by `make measurements`."
+            "again by `pqchain bench --submit data/measurements`."
         )
     return frame
 
 
-def save(measurements: pd.DataFrame) -> Path:
-    """Store a measurement frame as the run of its machine; return the path.
+def obstacles(provenance: Mapping[str, Any]) -> list[str]:
+    """Return why a run with this provenance cannot be stored; empty if it can.
 
-    Raises DataError, and writes nothing, if the machine was busy: all pages would quote its times.
+    Before a measurement, pass `machine.provenance()` and the preset.
     """
+    commit, preset = str(provenance.get("commit", "")), provenance.get("preset")
+    found = [
+        f"preset must be paper; got {preset}" * (preset != "paper"),
+        "the commit must be known; install pqchain from a checkout by `make`" * (not commit),
+        "the checkout must be clean; commit or remove your changes" * commit.endswith("-dirty"),
+        "schemes must be those of the registry; leave out --scheme"
+        * bool(provenance.get("schemes")),
+        variation.busy(provenance),
+    ]
+    return [reason for reason in found if reason]
+
+
+def save(measurements: pd.DataFrame, place: Path | None = None) -> Path:
+    """Store a run in `place`/<machine id> (default: `data/measurements`); return the table's path.
+
+    Also appends the run to the history of the machine. Raises DataError, and writes nothing, if the
+    run has failed rows or `obstacles`, or if the machine was busy: all pages would quote its times.
+    """
+    provenance = measurements.attrs["provenance"]
+    found = obstacles(provenance)
     bound = variation.MAX_MEDIAN_OVER_MIN
     ratio = variation.median_over_min(measurements)
     # A run without verifications has no ratio, and is refused too.
     if not ratio <= bound:
-        raise DataError(
+        found.append(
             f"median/min of the verifications must be at most {bound:g}; got {ratio:.2f}, so other "
-            "programs slowed down the run. Nothing was written. Stop them, check by `pqchain "
-            "doctor --noise`, and measure again."
+            "programs slowed down the run. Stop them and check by `pqchain doctor --noise`"
         )
-    path = folder() / str(measurements.attrs["provenance"]["machine_id"]) / FILE
-    return results.save(measurements, path)
+    if failed := sorted(set(measurements.loc[measurements["status"] == "failed", "algorithm"])):
+        found.append(f"no operation may fail; got failures of {', '.join(failed)}")
+    if found:
+        raise DataError(f"the run cannot be stored: {'; '.join(found)}. Nothing was written.")
+    machine = str(provenance["machine_id"])
+    target = (folder() if place is None else place) / machine
+    target.mkdir(parents=True, exist_ok=True)
+    earlier, history = folder() / machine / HISTORY, target / HISTORY
+    if earlier != history and earlier.is_file():
+        results.save(results.load(earlier), history)
+    runs.append(measurements, history)
+    return results.save(measurements, target / FILE)
+
+
+def history(machine: str) -> pd.DataFrame | None:
+    """Return all stored runs of a machine, a frame of contract `runs.HISTORY`; None without one."""
+    path = folder() / machine / HISTORY
+    return results.load(path) if path.is_file() else None

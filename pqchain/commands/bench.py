@@ -14,7 +14,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _run_proofs(arguments)
     names = console.algorithm_names(arguments) or None
     # Imported after the names are checked, so that a wrong name is rejected quickly.
-    from pqchain.bench import operations, presets, runs, tables, variation
+    from pqchain.bench import operations, presets, runs, stored, tables, variation
 
     output = samples_output = arguments.output
     if arguments.samples:
@@ -24,25 +24,32 @@ def run(arguments: argparse.Namespace) -> int:
             )
         # Output files are checked before the measurement, which may take minutes.
         samples_output = options.table_path(output.with_name(f"{output.stem}-samples.csv"))
+    if arguments.submit is not None:
+        _check_submission(arguments)
     if output is not None and runs.is_history(output):
         raise UsageError(f"{output} is a history; use --append, or name a new file")
-    measurements = operations.measure(
-        names,
-        arguments.operation,
-        arguments.implementation,
-        preset=arguments.preset or presets.preset(),
-        progress=console.is_interactive(),
-        # --cycles computes its quartiles from the samples.
-        keep_samples=arguments.samples or arguments.cycles,
-    )
-    provenance = measurements.attrs["provenance"]
-    samples = measurements.attrs.pop("samples", None)
-    console.save(measurements, output)
-    if samples is not None and arguments.samples:
-        console.save(samples, samples_output, provenance=provenance)
-    if arguments.append:
-        runs.append(measurements, arguments.append)
-        console.print_stderr(f"Added to: {arguments.append}")
+    wanted = ("algorithm", "operation", "implementation")
+    with console.resumable(arguments, "bench", wanted) as checkpoint:
+        measurements = operations.measure(
+            names,
+            arguments.operation,
+            arguments.implementation,
+            preset="paper" if arguments.submit else arguments.preset or presets.preset(),
+            progress=console.is_interactive(),
+            # --cycles computes its quartiles from the samples.
+            keep_samples=arguments.samples or arguments.cycles,
+            checkpoint=checkpoint,
+        )
+        provenance = measurements.attrs["provenance"]
+        samples = measurements.attrs.pop("samples", None)
+        console.save(measurements, output)
+        if samples is not None and arguments.samples:
+            console.save(samples, samples_output, provenance=provenance)
+        if arguments.submit is not None:
+            console.print_stderr(f"Saved: {stored.save(measurements, arguments.submit).parent}")
+        if arguments.append:
+            runs.append(measurements, arguments.append)
+            console.print_stderr(f"Added to: {arguments.append}")
     if arguments.cycles and samples is not None:
         quartiles = operations.quartiles(samples)
         warnings = variation.warnings(measurements)
@@ -54,10 +61,28 @@ def run(arguments: argparse.Namespace) -> int:
     return console.show_measurements(arguments, "measurements", measurements, table)
 
 
+def _check_submission(arguments: argparse.Namespace) -> None:
+    """Raise UsageError, before minutes of measuring, if the run could not be stored."""
+    from pqchain import machine, results
+    from pqchain.bench import stored
+
+    chosen = ("algorithm", "operation", "implementation", "scheme")
+    if named := [f"--{name}" for name in chosen if getattr(arguments, name)]:
+        raise UsageError(f"--submit measures everything; leave out {', '.join(named)}")
+    provenance = machine.provenance() | {"preset": arguments.preset or "paper"}
+    if found := stored.obstacles(provenance):
+        raise UsageError(f"nothing was measured: {'; '.join(found)}")
+    arguments.submit.mkdir(parents=True, exist_ok=True)
+    results.check_writable(arguments.submit / stored.FILE)
+
+
 def _run_proofs(arguments: argparse.Namespace) -> int:
     from pqchain.bench import proofs, tables
 
-    others = ("algorithm", "operation", "implementation", "scheme", "append", "cycles", "samples")
+    others = (
+        *("algorithm", "operation", "implementation", "scheme", "append", "cycles", "samples"),
+        *("resume", "submit"),
+    )
     if named := [f"--{name}" for name in others if getattr(arguments, name)]:
         raise UsageError(f"--proofs cannot be combined with {', '.join(named)}; leave those out")
     frame = proofs.measure_proofs(proofs.parse_sizes(arguments.proofs))

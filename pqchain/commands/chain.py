@@ -17,18 +17,21 @@ def run(arguments: argparse.Namespace) -> int:
         algorithms.split_hybrid(name)
     from pqchain.bench import blocks, presets, tables
 
-    frame = blocks.measure_blocks(
-        None if wants_all else [*names, *arguments.user_schemes] or ["Falcon-512"],
-        transactions=arguments.transactions,
-        threads=values.integers(arguments.threads, "--threads"),
-        key_mode=arguments.key_mode,
-        implementation=arguments.implementation,
-        data_bytes=arguments.data_bytes,
-        preset=arguments.preset or presets.preset(),
-        progress=console.is_interactive(),
-    )
-    frame.attrs.pop("rounds", None)
-    console.save(frame, arguments.output)
+    wanted = ("algorithm", "transactions", "threads", "key_mode", "implementation", "data_bytes")
+    with console.resumable(arguments, "chain", wanted) as checkpoint:
+        frame = blocks.measure_blocks(
+            None if wants_all else [*names, *arguments.user_schemes] or ["Falcon-512"],
+            transactions=arguments.transactions,
+            threads=values.integers(arguments.threads, "--threads"),
+            key_mode=arguments.key_mode,
+            implementation=arguments.implementation,
+            data_bytes=arguments.data_bytes,
+            preset=arguments.preset or presets.preset(),
+            progress=console.is_interactive(),
+            checkpoint=checkpoint,
+        )
+        frame.attrs.pop("rounds", None)
+        console.save(frame, arguments.output)
     # LaTeX and Markdown are for tables, also of a single algorithm.
     if frame["algorithm"].nunique() == 1 and not console.wants_table_markup(arguments):
         return console.show_measurements(arguments, "blocks", frame, tables.block_summary(frame))

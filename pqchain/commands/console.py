@@ -6,11 +6,13 @@ Data goes to stdout, messages to stderr.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from pqchain.render.table import Table
+    from pqchain.results.checkpoint import Checkpoint
 
 SUCCESS, CHECK_FAILED, USAGE_ERROR = 0, 1, 2  # exit codes of a command
 
@@ -204,6 +207,44 @@ def algorithm_names(arguments: argparse.Namespace, default: Sequence[str] = ()) 
 
     names = (algorithms.get(name).name for name in arguments.algorithm or default)
     return list(dict.fromkeys([*names, *arguments.user_schemes]))
+
+
+@contextmanager
+def resumable(
+    arguments: argparse.Namespace, command: str, options: Sequence[str]
+) -> Iterator[Checkpoint]:
+    """Yield the checkpoint of a command with these options; remove it if the block succeeds.
+
+    `options` are those on which the measured values depend, besides preset, machine, version and
+    the content of the user's files. If the block fails or is interrupted, the user is told that the
+    values are kept.
+    """
+    from pqchain import machine
+    from pqchain.bench import presets
+    from pqchain.results.checkpoint import Checkpoint
+
+    settings = {name: getattr(arguments, name) for name in options}
+    settings |= {"command": command, "preset": arguments.preset or presets.preset()}
+    settings["scheme"] = [[text, _content_digest(text)] for text in arguments.scheme]
+    provenance = machine.provenance()
+    settings |= {name: provenance[name] for name in ("machine_id", "commit", "native")}
+    checkpoint = Checkpoint(settings, resume=arguments.resume)
+    try:
+        yield checkpoint
+    except BaseException:
+        if number := len(checkpoint):
+            print_stderr(
+                f"pqchain: kept what was measured ({number} parts); to go on, run the same command "
+                "with --resume"
+            )
+        raise
+    checkpoint.finish()
+
+
+def _content_digest(scheme: str) -> str:
+    """Return the digest of the file that defines a scheme; "" for numbers and modules."""
+    path = Path(scheme if scheme.endswith((".so", ".dylib")) else scheme.rpartition(":")[0])
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
 def save(

@@ -13,13 +13,15 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain import bench, report
     from pqchain.works.work import split_ours
 
-    result = report.reproduce(
-        arguments.output,
-        preset=arguments.preset or bench.preset(),
-        only=arguments.only,
-        algorithms=arguments.user_schemes,
-        progress=console.is_interactive(),
-    )
+    with console.resumable(arguments, "reproduce", ("only",)) as checkpoint:
+        result = report.reproduce(
+            arguments.output,
+            preset=arguments.preset or bench.preset(),
+            only=arguments.only,
+            algorithms=arguments.user_schemes,
+            progress=console.is_interactive(),
+            checkpoint=checkpoint,
+        )
     claims, added = split_ours(result.claims)
     is_published = claims["source"] == Kind.PUBLISHED
     columns = {

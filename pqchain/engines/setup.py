@@ -10,6 +10,11 @@ from pqchain.checks import field
 from pqchain.errors import UsageError
 
 
+def quorum(nodes: int) -> int:
+    """Return the signatures of a quorum: nodes minus the largest f with 3 f < nodes."""
+    return nodes - (nodes - 1) // 3
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """One run of an engine. Seconds are virtual in the mode "virtual"."""
@@ -56,8 +61,8 @@ class Setup:
 
     @property
     def quorum(self) -> int:
-        """Number of signatures of a quorum: nodes minus the largest f with 3 f < nodes."""
-        return self.nodes - (self.nodes - 1) // 3
+        """Number of signatures of a quorum."""
+        return quorum(self.nodes)
 
     def scenario(self, run: int, library: str) -> dict[str, Any]:
         """Return the setup as the adapters read it, in SI units with bytes for bits."""

@@ -22,6 +22,7 @@ from pqchain.installation import lazy_exports
 
 if TYPE_CHECKING:
     from pqchain.plots.canvas import INK, figure_bytes
+    from pqchain.plots.certificates import *
     from pqchain.plots.consensus import *
     from pqchain.plots.dots import OPERATION_LOOK
     from pqchain.plots.paper import style

@@ -13,9 +13,10 @@ from pqchain.errors import UnknownPaper, UsageError
 from pqchain.report import folder
 from pqchain.report.run import Reproduction
 from pqchain.results import outputs
+from pqchain.results.checkpoint import Checkpoint
 from pqchain.works import registry
 from pqchain.works.printed import PRINTED
-from pqchain.works.work import CLAIMS, Bench, Work
+from pqchain.works.work import CLAIMS, Bench, Frames, Work
 
 BASELINE = ("ECDSA-secp256k1", "Schnorr-secp256k1", "ECDSA-P256", "Ed25519")
 """The schemes of chains today; measured in addition to those of the works."""
@@ -29,6 +30,7 @@ def reproduce(
     works: Iterable[Work] | None = None,
     algorithms: Iterable[str] = (),
     progress: bool = False,
+    checkpoint: Checkpoint | None = None,
 ) -> Reproduction:
     """Measure once, compare with every work (or those in `only`), and write the report.
 
@@ -38,7 +40,8 @@ def reproduce(
     `figures/*.svg` and `*.png`. Files appear only when all are complete. Files of an earlier run
     that this one does not write are removed; the folder must be new, empty, or of an earlier run.
     `works` replaces those of `pqchain.works.registry`. `algorithms` are measured in addition, such
-    as registered ones.
+    as registered ones. `checkpoint` keeps rounds, blocks and the frames of each work; what it has
+    is not computed again.
 
     Unexplained sizes and failed computations are in `failures`; a slow machine is not a failure.
     Raises UnknownPaper for an unknown work and UsageError for an unknown preset or
@@ -53,15 +56,20 @@ def reproduce(
     wanted = {*BASELINE, *(name for work in chosen for name in work.algorithms()), *additional}
     # In the order of the registry, each scheme once.
     measured = bench.measure(
-        [name for name in ALGORITHMS if name in wanted], preset=preset, progress=progress
+        [name for name in ALGORITHMS if name in wanted],
+        preset=preset,
+        progress=progress,
+        checkpoint=checkpoint,
     )
     tools = Bench(
         preset=preset,
         measurements=measured,
-        measure_blocks=lambda names: bench.measure_blocks(names, preset=preset, progress=progress),
+        measure_blocks=lambda names: bench.measure_blocks(
+            names, preset=preset, progress=progress, checkpoint=checkpoint
+        ),
         progress=progress,
     )
-    frames = {work.key: work.compute(tools) for work in chosen}
+    frames = {work.key: _computed(work, tools, checkpoint) for work in chosen}
     reproduction = Reproduction(
         output=place,
         works=tuple(chosen),
@@ -74,6 +82,16 @@ def reproduce(
     )
     folder.write(reproduction)
     return reproduction
+
+
+def _computed(work: Work, tools: Bench, checkpoint: Checkpoint | None) -> Frames:
+    stored = f"work {work.key}"
+    if checkpoint is not None and (data := checkpoint.get(stored)) is not None:
+        return {name: results.from_json(frame) for name, frame in data.items()}
+    frames = work.compute(tools)
+    if checkpoint is not None:
+        checkpoint.put(stored, {name: results.to_json(frame) for name, frame in frames.items()})
+    return frames
 
 
 def _chosen(works: list[Work], only: Iterable[str] | str | None) -> list[Work]:

@@ -143,14 +143,33 @@ def save(
     return path
 
 
+def to_json(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return a frame with its contract and provenance as JSON types; floats keep every bit."""
+    contract = contract_of(frame)
+    return {
+        "contract": contract.name,
+        "columns": dict(contract.columns),
+        "table": check(frame, contract).to_csv(index=False, lineterminator="\n"),
+        "provenance": frame.attrs.get("provenance"),
+    }
+
+
+def from_json(data: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the frame that `to_json` converted. Raises DataError."""
+    source = "a stored frame"
+    contract = _contract(data.get("contract"), data.get("columns"), source)
+    frame = _parsed(data["table"].encode(), contract, source)
+    if data["provenance"] is not None:
+        frame.attrs["provenance"] = data["provenance"]
+    return frame
+
+
 def load(path: str | Path) -> pd.DataFrame:
     """Return a frame that `save` wrote, with its contract and `attrs["provenance"]`.
 
     Raises DataError if either file is missing, unreadable or of another schema version, if the CSV
     does not match the checksum in the sidecar, or if it breaks its contract.
     """
-    import pandas as pd
-
     path = _csv_path(path)
     try:
         table = read_bytes(path, MAX_TABLE_BYTES)
@@ -163,20 +182,26 @@ def load(path: str | Path) -> pd.DataFrame:
             "restore both files, or run the measurement again"
         )
     contract = _contract(sidecar.get("contract"), sidecar.get("columns"), f"the sidecar of {path}")
+    frame = _parsed(table, contract, str(path))
+    frame.attrs["provenance"] = sidecar.get("provenance", {})
+    return frame
+
+
+def _parsed(table: bytes, contract: Contract, source: str) -> pd.DataFrame:
+    import pandas as pd
+
     columns = contract.columns
     printed = pd.read_csv(io.BytesIO(table), dtype=str, keep_default_na=False)
     if list(printed.columns) != list(columns):
         raise DataError(
-            f"{path} must have the columns {list(columns)}; got {list(printed.columns)}. "
+            f"{source} must have the columns {list(columns)}; got {list(printed.columns)}. "
             f"Save it again as a {contract.name} frame"
         )
     parsed = {
         name: pd.Series([_PARSERS[dtype](text) for text in printed[name]], dtype=object)
         for name, dtype in columns.items()
     }
-    frame = check(pd.DataFrame(parsed), contract)
-    frame.attrs["provenance"] = sidecar.get("provenance", {})
-    return frame
+    return check(pd.DataFrame(parsed), contract)
 
 
 def merge(frames: Iterable[pd.DataFrame], *, contract: Contract | None = None) -> pd.DataFrame:

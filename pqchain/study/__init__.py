@@ -24,6 +24,7 @@ from pqchain.installation import lazy_exports
 if TYPE_CHECKING:
     from pqchain.study.analysis import Analysis, analyse
     from pqchain.study.answer import Answer, whatif
+    from pqchain.study.certificate import CERTIFICATES, certificates
     from pqchain.study.comparison import cost_on_chains
     from pqchain.study.explorer import Explorer, explore
     from pqchain.study.figures import QUANTITIES, evaluate
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pqchain.study.text import conclusions
 
 __all__ = [
+    "CERTIFICATES",
     "QUANTITIES",
     "READY",
     "Analysis",
@@ -43,6 +45,7 @@ __all__ = [
     "Findings",
     "Plan",
     "analyse",
+    "certificates",
     "conclusions",
     "cost_on_chains",
     "evaluate",
@@ -79,6 +82,7 @@ __getattr__, __dir__ = lazy_exports(
     {
         "analysis": "Analysis analyse",
         "answer": "Answer whatif",
+        "certificate": "CERTIFICATES certificates",
         "comparison": "cost_on_chains",
         "explorer": "Explorer explore",
         "figures": "QUANTITIES evaluate",

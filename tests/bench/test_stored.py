@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from pqchain import results
@@ -37,24 +39,62 @@ def test_run_of_another_machine_or_version_is_rejected(kept: Path) -> None:
         stored.load()
 
 
-def test_run_of_a_busy_machine_is_refused(tmp_path: Path, monkeypatch) -> None:
+@pytest.fixture
+def quiet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pd.DataFrame:
+    """A run that can be stored, and an empty folder of stored runs."""
     monkeypatch.setattr(stored, "folder", lambda: tmp_path / "measurements")
     frame = frames.measurements(["Falcon-512", "Ed25519"])
-    busy = frame.assign(min_seconds=frame["median_seconds"] / 1.4)
-    busy.attrs = frame.attrs
+    frame.attrs["provenance"] |= {"preset": "paper", "commit": "0" * 40}
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"preset": "quick"}, "preset must be paper; got quick"),
+        ({"commit": ""}, "commit must be known"),
+        ({"commit": f"{'0' * 40}-dirty"}, "checkout must be clean"),
+        ({"schemes": [{"name": "Mine"}]}, "leave out --scheme"),
+        ({"load_average": 3.0}, "The machine was busy: a load of 3.0 on 4 processors"),
+    ],
+)
+def test_run_with_another_provenance_is_refused(quiet, tmp_path, changed, reason) -> None:
+    quiet.attrs["provenance"] |= changed
+    with pytest.raises(DataError, match=re.escape(reason)):
+        stored.save(quiet)
+    assert not (tmp_path / "measurements").exists()
+
+
+def test_run_with_slow_or_failed_rows_is_refused(quiet: pd.DataFrame, tmp_path: Path) -> None:
+    busy = quiet.assign(min_seconds=quiet["median_seconds"] / 1.4)
+    busy.attrs = quiet.attrs
     with pytest.raises(DataError, match=r"must be at most 1\.1; got 1\.40.*Nothing was written"):
         stored.save(busy)
     with pytest.raises(DataError, match="got nan"):
-        stored.save(frame.query("operation != 'verify'"))
+        stored.save(quiet.query("operation != 'verify'"))
+    failed = quiet.assign(status=quiet["status"].where(quiet["algorithm"] != "Ed25519", "failed"))
+    failed.attrs = quiet.attrs
+    with pytest.raises(DataError, match="got failures of Ed25519"):
+        stored.save(failed)
     assert not (tmp_path / "measurements").exists()
-    path = stored.save(frame)
+
+
+def test_stored_runs_of_a_machine_make_its_history(quiet: pd.DataFrame, tmp_path: Path) -> None:
+    path = stored.save(quiet)
     assert path == tmp_path / "measurements" / "test-machine-00000000" / stored.FILE
-    assert results.load(path).equals(frame)
+    assert results.load(path).equals(quiet)
+    quiet.attrs["provenance"] |= {"date": "2026-11-22T00:00:00+00:00"}
+    elsewhere = stored.save(quiet, tmp_path / "mine").parent
+    saved = results.load(elsewhere / stored.HISTORY)
+    assert saved["date"].nunique() == 2 and len(saved) == 2 * len(quiet)
+    history = stored.history("test-machine-00000000")
+    assert history is not None and history["date"].nunique() == 1
+    assert stored.history("other") is None
 
 
 def test_missing_runs_name_the_command(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr(stored, "folder", lambda: tmp_path)
-    with pytest.raises(DataError, match="make measurements"):
+    with pytest.raises(DataError, match="pqchain bench --submit"):
         stored.load()
 
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from pqchain import results
+from pqchain import machine, results
 from pqchain.bench import operations as bench
-from pqchain.bench import presets
+from pqchain.bench import presets, stored
 from pqchain.commands.main import main
 from tests import frames
 
@@ -99,3 +99,34 @@ def test_history_is_not_overwritten(measured, tmp_path, capsys) -> None:
     assert main(["bench", "--output", str(plain)]) == 0
     assert main(["plot", "history", str(plain), "--output", str(tmp_path / "x.svg")]) == 2
     assert "history needs a file of `pqchain bench --append`" in capsys.readouterr().err
+
+
+@pytest.fixture
+def clean(monkeypatch):
+    facts = frames.PROVENANCE | {"commit": "0" * 40}
+    monkeypatch.setattr(machine, "provenance", lambda: facts)
+    return facts
+
+
+def test_submit_measures_everything_with_preset_paper(measured, clean, tmp_path, capsys):
+    assert main(["bench", "--submit", str(tmp_path)]) == 1  # the replaced run has no commit
+    assert measured == [(None, None, None, "paper", False)]
+    assert "commit must be known" in capsys.readouterr().err
+    assert not list(tmp_path.glob(f"*/{stored.FILE}"))
+
+
+@pytest.mark.parametrize(
+    ("options", "facts", "message"),
+    [
+        (["--algorithm", "Ed25519"], {}, "leave out --algorithm"),
+        (["--preset", "quick"], {}, "preset must be paper; got quick"),
+        ([], {"commit": "1-dirty"}, "the checkout must be clean"),
+        ([], {"load_average": 9.0}, "The machine was busy"),
+    ],
+)
+def test_submission_is_refused_before_measuring(
+    measured, clean, refused, tmp_path, options, facts, message
+):
+    clean |= facts
+    refused(["bench", "--submit", str(tmp_path / "mine"), *options], message)
+    assert not measured and not (tmp_path / "mine").exists()

@@ -36,14 +36,14 @@ def test_a_run_that_fails_exits_1(fake_engine, capsys):
 
 def test_prices_are_shown(fake_engine, capsys):
     fake_engine("right")
-    assert main(["engine", "prices", "simplex", "--json"]) == 0
+    assert main(["engine", "prices", "simplex", "--runs", "2", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["prices"][0]["sign_seconds"] == 1e-4
 
 
 @pytest.mark.native
 def test_precompiles_of_an_evm_are_shown(fake_engine, capsys, refused):
     fake_engine("evm")
-    assert main(["engine", "run", "revm", "--algorithm", "ML-DSA-44", "--json"]) == 0
+    assert main(["engine", "run", "revm", "--algorithm", "ML-DSA-44", "--runs", "2", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["precompiles"]
     assert [row["precompile"] for row in rows] == ["ecrecover", "verify ML-DSA-44"]
     refused(["engine", "run", "revm", "--block-bytes", "2000"], "an EVM without validators")
@@ -64,3 +64,13 @@ def test_a_failed_build_exits_1(monkeypatch, capsys):
     monkeypatch.setattr(registry, "build", lambda names: {"simplex": ("unsupported", "no cargo")})
     assert main(["engine", "build"]) == 0
     assert main(["engine", "build", "simplex"]) == 1
+
+
+def test_certificates_are_shown_and_saved(tmp_path, capsys, refused):
+    path = tmp_path / "certificates.csv"
+    arguments = ["engine", "certificates", "--nodes", "4,16", "--output", str(path)]
+    assert main([*arguments, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["certificates"]
+    assert {row["nodes"] for row in rows if row["form"] != "proof"} == {4, 16}
+    assert len(results.load(path)) == len(rows)
+    refused(["engine", "certificates", "--nodes", "3"], "nodes must be a whole number from 4")

@@ -1,0 +1,124 @@
+"""Interrupted measurements: `--resume` of bench, chain and reproduce."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+import pytest
+
+from pqchain import bench, results
+from pqchain.bench import blocks, operations
+from pqchain.commands.main import main
+from pqchain.works import registry
+from tests import frames
+
+pytestmark = pytest.mark.native
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path / "cache"))
+
+
+def interrupt_at(monkeypatch, module, name, number, error=KeyboardInterrupt):
+    """Let the call of this number raise; return the counts of the first argument of all calls."""
+    original, calls = getattr(module, name), Counter()
+
+    def counted(*given, **named):
+        calls[str(given[0] if given else named["algorithm"])] += 1
+        if calls.total() == number:
+            raise error
+        return original(*given, **named)
+
+    monkeypatch.setattr(module, name, counted)
+    return calls
+
+
+BENCH = ["bench", "--algorithm", "Ed25519,Hawk-512", "--operation", "verify", "--preset", "quick"]
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt, 130), (MemoryError, 1)])
+def test_bench_measures_only_the_missing_rounds(monkeypatch, capsys, error, code):
+    calls = interrupt_at(monkeypatch, operations, "round_samples", 4, error)
+    assert main(BENCH) == code
+    assert "(3 parts); to go on, run the same command with --resume" in " ".join(
+        capsys.readouterr().err.split()
+    )
+    first = calls.total()
+    assert main([*BENCH, "--resume", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["provenance"]["resumed_rounds"] == 3
+    rows = [row for row in shown["measurements"] if row["status"] == "ok"]
+    assert calls.total() - first == 3 * len(rows) - 3
+    assert main([*BENCH, "--resume"]) == 2  # the run is complete
+
+
+def test_resumed_samples_are_those_that_were_measured(monkeypatch, capsys, tmp_path):
+    stored = []
+    original = operations.round_samples
+
+    def recorded(**named):
+        if len(stored) == 2:
+            raise KeyboardInterrupt
+        stored.append(original(**named))
+        return stored[-1]
+
+    monkeypatch.setattr(operations, "round_samples", recorded)
+    one = ["bench", "--algorithm", "Ed25519", "--operation", "sign", "--preset", "quick"]
+    saved = ["--implementation", "cryptography/openssl", "--samples", "--output"]
+    output = tmp_path / "times.csv"
+    assert main([*one, *saved, str(output)]) == 130
+    assert not output.exists()
+    monkeypatch.setattr(operations, "round_samples", original)
+    assert main([*one, *saved, str(output), "--resume"]) == 0
+    samples = results.load(tmp_path / "times-samples.csv")["seconds"].tolist()
+    first, second = (seconds for seconds, _ in stored)
+    assert samples[: len(first) + len(second)] == first + second
+
+
+def test_chain_keeps_the_blocks_of_earlier_schemes(monkeypatch, capsys):
+    calls = interrupt_at(monkeypatch, blocks, "_measure", 2)
+    command = ["chain", "--algorithm", "Ed25519,Falcon-512", "--transactions", "3"]
+    command += ["--threads", "1", "--preset", "quick"]
+    assert main(command) == 130
+    assert "with --resume" in " ".join(capsys.readouterr().err.split())
+    assert main([*command, "--resume", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["blocks"]
+    assert [row["status"] for row in shown] == ["ok", "ok"]
+    assert all(row["valid"] == "yes" and row["rounds"] >= 3 for row in shown)
+    assert calls.total() == 3  # two before the interruption, and the missing one
+
+
+def test_reproduce_computes_only_the_missing_works(monkeypatch, tmp_path, capsys):
+    computed = []
+
+    def measure(names, **options):
+        return frames.measurements(names)
+
+    monkeypatch.setattr(bench, "measure", measure)
+    monkeypatch.setattr(bench, "measure_blocks", lambda names, **options: frames.blocks(names))
+    works = {work.key: type(work) for work in registry.works()}
+
+    def record(key, is_interrupted):
+        original = works[key].compute
+
+        def compute(self, tools):
+            computed.append(key)
+            if is_interrupted and computed.count(key) == 1:
+                raise KeyboardInterrupt
+            return original(self, tools)
+
+        monkeypatch.setattr(works[key], "compute", compute)
+
+    record("mini-blockchain", False)
+    record("falcon-hls", True)
+    folder = tmp_path / "results"
+    command = ["reproduce", "--only", "mini-blockchain,falcon-hls", "--preset", "quick"]
+    command += ["--output", str(folder)]
+    assert main(command) == 130
+    assert not (folder / "index.html").exists()
+    assert main([*command, "--resume"]) == 0
+    assert computed == ["mini-blockchain", "falcon-hls", "falcon-hls"]
+    assert (folder / "mini-blockchain" / "blocks.csv").is_file()
+    assert (folder / "index.html").is_file()
