@@ -26,6 +26,9 @@ KEM_OPERATIONS = ("generate_keypair", "encapsulate", "decapsulate")
 OPERATIONS = ("generate_keypair", "sign", "verify", "encapsulate", "decapsulate")
 """All operations, in the order of pq_native.h."""
 
+DECODE_KEY = "decode_key"
+"""The part of a verification that a verifier saves by keeping the public key decoded."""
+
 
 @dataclass(frozen=True, slots=True)
 class Attack:

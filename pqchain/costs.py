@@ -142,7 +142,7 @@ class Costs:
             source=self.source,
             given_seconds=tuple(
                 (name, getattr(self, f"{name}_seconds"))
-                for name in (*algorithms.SIGNATURE_OPERATIONS, "decode_key")
+                for name in (*algorithms.SIGNATURE_OPERATIONS, algorithms.DECODE_KEY)
             ),
         )
 
@@ -263,10 +263,10 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
     """Return the costs of every signature scheme with measured signing or verification.
 
     Times are medians in seconds, NaN where an operation was not measured: `Costs.require` raises
-    for those that a model needs. Sizes are those of the registry, the mean where the length varies.
-    `implementation` is by default chosen per algorithm by `choose`. A scheme that is not in the
-    registry, or was given by numbers, counts as user-defined. Raises DataError if the frame lacks
-    columns or has no such scheme.
+    for those that a model needs. The time to decode a key is 0 where it was not measured. Sizes are
+    those of the registry, the mean where the length varies. `implementation` is by default chosen
+    per algorithm by `choose`. A scheme that is not in the registry, or was given by numbers, counts
+    as user-defined. Raises DataError if the frame lacks columns or has no such scheme.
     """
     needed = ("algorithm", "implementation", "operation", "median_seconds", "status", "reason")
     require_columns(measurements, needed, "a measurement frame")
@@ -287,6 +287,7 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
             source = algorithm.source
         elif algorithm.name not in algorithms.ALGORITHMS:
             source = GIVEN + source
+        decoding = measured.get(algorithms.DECODE_KEY, {"median_seconds": 0.0})
         seconds = {
             f"{name}_seconds": float(measured[name]["median_seconds"])
             if name in measured
@@ -299,6 +300,7 @@ def from_frame(measurements: pd.DataFrame, implementation: str | None = None) ->
                 public_key_bytes=algorithm.public_key_bytes,
                 signature_bytes=algorithm.signature_bytes,
                 **seconds,
+                decode_key_seconds=float(decoding["median_seconds"]),
                 source=source,
             )
         )
@@ -377,8 +379,12 @@ def choose(
     libraries = [name.partition("/")[0] for name in known.implementations] if known else []
 
     def rank(name: str) -> tuple[int, int, bool, float, str]:
-        rows = by_implementation[name].values()
-        measured = [row["median_seconds"] for row in rows if row["status"] == "ok"]
+        # Decoding keys is left out: few libraries separate it, and they are not preferred for it.
+        measured = [
+            row["median_seconds"]
+            for operation, row in by_implementation[name].items()
+            if row["status"] == "ok" and operation != algorithms.DECODE_KEY
+        ]
         library = name.partition("/")[0]
         position = libraries.index(library) if library in libraries else len(libraries)
         is_other = name != PREFERRED_IMPLEMENTATION

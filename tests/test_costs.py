@@ -290,3 +290,15 @@ def test_from_frame_takes_the_fastest_of_each(medians):
     for name in table:
         fastest = min(median for (other, _), median in medians.items() if other == name)
         assert table[name].sign_seconds == fastest
+
+
+def test_the_time_to_decode_a_key_is_used_and_decides_no_choice():
+    kernel = all_three("Falcon-512", "falcon/kernel", 2e-5)
+    kernel.append(("Falcon-512", "falcon/kernel", "decode_key", 5e-6, "ok"))
+    alone = costs.from_frame(measurements(*kernel))["Falcon-512"]
+    assert alone.decode_key_seconds == 5e-6
+    assert alone.known_key_verify_seconds == pytest.approx(1.5e-5)
+    liboqs = all_three("Falcon-512", "liboqs-0.13/avx2", 4e-5)
+    liboqs.append(("Falcon-512", "liboqs-0.13/avx2", "decode_key", float("nan"), "unsupported"))
+    both = costs.from_frame(measurements(*kernel, *liboqs))["Falcon-512"]
+    assert (both.verify_seconds, both.decode_key_seconds) == (4e-5, 0.0)

@@ -39,6 +39,8 @@ RTL_COVERED := sign sampler protocol resets
 RTL_BENCH   = $(wildcard rtl/bench/*.h) rtl/bench/probes.vlt rtl/bench/checks.sv
 # The netlist can be saved, for the comparison of states in protocol, or count coverage.
 RTL_COUNT  ?= --savable
+# Assertions and cover points that are bound to the sources.
+RTL_BOUND  ?=
 
 RTL_PAIRS    ?= 20000
 RTL_CASES    ?= 10000000
@@ -64,7 +66,7 @@ $(RTL_ROM)/program.hex: $(wildcard rtl/assembler/*.py) rtl/registers.py rtl/regi
 
 $(RTL)/core/Vfalcon_sign__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BENCH)
 	$(VERILATE) $(RTL_COUNT) --top-module falcon_sign --Mdir $(RTL)/core -CFLAGS "$(RTL_FLAGS)" \
-	  rtl/bench/probes.vlt $(RTL_SOURCES) rtl/bench/checks.sv > $(RTL)/core.log 2>&1 || { cat $(RTL)/core.log; exit 1; }
+	  rtl/bench/probes.vlt $(RTL_SOURCES) $(RTL_BOUND) > $(RTL)/core.log 2>&1 || { cat $(RTL)/core.log; exit 1; }
 
 # Verilator's runtime, built once for all benches.
 RTL_RUNTIME := $(patsubst %,$(RTL)/%.o,verilated verilated_save verilated_threads)
@@ -93,7 +95,7 @@ RTL_SERIAL  = $(wildcard $(abspath rtl/serial)/*.sv)
 SERIAL_PARAMETERS := BIT_CYCLES=4 SILENCE_BITS=12 WATCH_BITS=21
 $(RTL)/serial_model/Vfalcon_serial__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BENCH) $(RTL_SERIAL)
 	$(VERILATE) $(SERIAL_PARAMETERS:%=-G%) --top-module falcon_serial --Mdir $(@D) -CFLAGS "$(RTL_FLAGS)" \
-	  rtl/bench/probes.vlt $(RTL_SERIAL) $(RTL_SOURCES) rtl/bench/checks.sv > $(RTL)/serial.log 2>&1 \
+	  rtl/bench/probes.vlt $(RTL_SERIAL) $(RTL_SOURCES) $(RTL_BOUND) > $(RTL)/serial.log 2>&1 \
 	  || { cat $(RTL)/serial.log; exit 1; }
 $(RTL)/serial_board: rtl/bench/serial_board.cpp $(RTL)/serial_model/Vfalcon_serial__ALL.a $(RTL_RUNTIME)
 	$(call RTL_LINK,$(RTL)/serial_model,$(SERIAL_PARAMETERS:%=-D%) $<)
@@ -177,7 +179,7 @@ resets: $(RTL)/resets
 
 # Lines and cover points that the benches reach; every point of rtl/bench/checks.sv has to be.
 rtl-coverage:
-	$(MAKE) BUILD=$(BUILD)/coverage RTL_COUNT="--coverage-line --coverage-user" \
+	$(MAKE) BUILD=$(BUILD)/coverage RTL_COUNT="--coverage-line --coverage-user" RTL_BOUND=rtl/bench/checks.sv \
 	  RTL_EXTRA="-DRTL_COVERAGE $(VERILATED)/verilated_cov.cpp" rtl-coverage-benches
 	cd .. && $(PYTHON) -m hls_kernels.rtl.coverage $(abspath $(BUILD))/coverage/rtl
 rtl-coverage-benches: $(RTL_COVERED:%=$(RTL)/%)

@@ -35,7 +35,9 @@ GAS = Contract.of(
     ("str", "status reason"),
 )
 
-ALGORITHMS = ("ECDSA-P256", "ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024")
+ALGORITHMS = (
+    "ECDSA-P256", "ML-DSA-44", "ML-DSA-65", "Falcon-512", "Falcon-1024", "SLH-DSA-SHA2-128s",
+)  # fmt: skip
 """Signature schemes that are priced by default, in addition to the anchors."""
 
 ROUNDS = 15

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from pqchain import algorithms as registry
 from pqchain import crypto, machine, results
-from pqchain.algorithms import GIVEN, OPERATIONS, Algorithm
-from pqchain.bench import presets
+from pqchain.algorithms import DECODE_KEY, GIVEN, OPERATIONS, Algorithm
+from pqchain.bench import known_keys, presets
 from pqchain.bench.presets import Preset, PresetName
 from pqchain.bench.timing import median_and_mad, name_list, one_processor, timed, with_bar
 from pqchain.checks import integer
@@ -101,8 +101,9 @@ def measure(
     algorithm, implementation, operation, samples (without warm-up), median_seconds, mean_seconds,
     mad_seconds (median absolute deviation), min_seconds, p95_seconds, median_cycles (time-stamp
     counter at its constant rate; NaN where unknown), status ("ok", "unsupported", "failed") and
-    reason (of the status, or a note). `attrs["provenance"]` describes machine and run; with
-    `keep_samples`, `attrs["samples"]` is the frame of all samples, warm-up labelled.
+    reason (of the status, or a note). "decode_key" is measured if it is named.
+    `attrs["provenance"]` describes machine and run; with `keep_samples`, `attrs["samples"]` is the
+    frame of all samples, warm-up labelled.
 
     Raises UnknownAlgorithm, UnknownImplementation, and UsageError for empty lists and for an
     algorithm that has none of the operations. An implementation that cannot run here has a row
@@ -176,18 +177,19 @@ def _plan(
     implementations: Iterable[str] | str | None,
 ) -> list[_Cell]:
     names = name_list(algorithms, "algorithm")
+    known = (*OPERATIONS, DECODE_KEY)
     wanted = name_list(operations, "operation") or list(OPERATIONS)
     wanted = [name.casefold() if isinstance(name, str) else name for name in wanted]
     for operation in wanted:
-        if operation not in OPERATIONS:
-            raise UnknownName("operation", operation, OPERATIONS)
+        if operation not in known:
+            raise UnknownName("operation", operation, known)
     chosen = name_list(implementations, "implementation")
     if chosen is not None:
         chosen = [registry.implementation(name).name for name in chosen]
     rows = [registry.get(name) for name in (registry.names() if names is None else names)]
     for row in () if names is None else rows:
-        if not set(row.operations) & set(wanted):
-            *first, last = row.operations
+        if not set(_operations(row)) & set(wanted):
+            *first, last = _operations(row)
             raise UsageError(
                 f"operation of {row.name} must be {', '.join(first)} or {last}; got "
                 f"{', '.join(wanted)}"
@@ -198,9 +200,16 @@ def _plan(
         default = [name for name in row.implementations if _is_default(name)] or [""]
         for name in default if chosen is None else chosen:
             status, note = _status(row, name)
-            names_to_time = [operation for operation in row.operations if operation in wanted]
-            cells += [_Cell(row, name, operation, status, note) for operation in names_to_time]
+            for operation in (other for other in _operations(row) if other in wanted):
+                is_timed = operation != DECODE_KEY or status != "ok"
+                reason = "" if is_timed else known_keys.unavailable_reason(row, name)
+                state = ("unsupported", reason) if reason else (status, note)
+                cells.append(_Cell(row, name, operation, *state))
     return cells
+
+
+def _operations(row: Algorithm) -> tuple[str, ...]:
+    return (*row.operations, DECODE_KEY) if row.kind == "signature" else row.operations
 
 
 def _is_default(implementation: str) -> bool:
@@ -223,6 +232,12 @@ def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
     except PqchainError as error:
         return "unsupported", str(error)
     return "ok", algorithm.note(implementation)
+
+
+def _timing_note(cell: _Cell) -> str:
+    if cell.operation == DECODE_KEY:
+        return known_keys.IN_BATCHES
+    return "" if registry.implementation(cell.implementation).timed_in_c else TIMED_IN_PYTHON
 
 
 def _run_round(
@@ -249,9 +264,8 @@ def _run_round(
         if checkpoint is not None:
             checkpoint.put(stored, samples)
     seconds, cycles = samples
-    if not registry.implementation(cell.implementation).timed_in_c:
-        note = cell.algorithm.note(cell.implementation)
-        cell.reason = f"{note}; {TIMED_IN_PYTHON}" if note else TIMED_IN_PYTHON
+    notes = cell.algorithm.note(cell.implementation), _timing_note(cell)
+    cell.reason = "; ".join(filter(None, notes))
     warmup = np.arange(len(seconds)) < presets.named(preset).warmup
     cell.rounds.append(pd.DataFrame({"seconds": seconds, "cycles": cycles, "warmup": warmup}))
     if index == 0 and cell.operation in ("generate_keypair", "sign", "encapsulate"):
@@ -288,8 +302,7 @@ def round_samples(
     Runs in the child process for user code. Raises PqchainError if an operation fails.
     """
     cell = _Cell(registry.get(algorithm), implementation, operation, "ok", "")
-    timed_in_c = registry.implementation(implementation).timed_in_c
-    measure_round = _in_c if timed_in_c else _in_python
+    measure_round = _in_python if _timing_note(cell) else _in_c
     seconds, cycles = measure_round(cell, presets.named(preset), pool, index)
     return seconds.tolist(), cycles.tolist()
 
@@ -324,7 +337,8 @@ def _in_python(cell: _Cell, preset: Preset, pool: int, index: int) -> tuple[Arra
             raise PqchainError(f"{cell.algorithm.name}: a valid signature did not verify")
         seconds.append(elapsed)
         spent += elapsed
-    return np.array(seconds), np.full(len(seconds), np.nan)
+    keys = known_keys.KEYS_PER_SAMPLE if cell.operation == DECODE_KEY else 1
+    return np.array(seconds) / keys, np.full(len(seconds), np.nan)
 
 
 def _operation(
@@ -342,6 +356,9 @@ def _operation(
             return lambda i: (pairs[i % pool][0],), scheme.encapsulate
         sealed = [(scheme.encapsulate(public)[0], secret) for public, secret in pairs]
         return lambda i: sealed[i % pool], scheme.decapsulate
+    if cell.operation == DECODE_KEY:
+        joined, decode = known_keys.decoding(scheme, pairs)
+        return lambda i: (joined,), decode
     if cell.operation == "sign":
         return lambda i: (rng.bytes(MESSAGE_BYTES), pairs[i % pool][1]), scheme.sign
     messages = [rng.bytes(MESSAGE_BYTES) for _ in range(pool)]

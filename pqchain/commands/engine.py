@@ -75,7 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _run_evm(arguments: argparse.Namespace) -> int:
     from pqchain.engines import evm, tables
 
-    frame = evm.measure(arguments.algorithm or evm.ALGORITHMS, limit_seconds=arguments.timeout)
+    frame = evm.measure(
+        arguments.algorithm or evm.ALGORITHMS, runs=arguments.runs, limit_seconds=arguments.timeout
+    )
     console.save(frame, arguments.output)
     data = {"provenance": frame.attrs["provenance"], "precompiles": console.records(frame)}
     return console.show(arguments, data, tables.precompiles(frame), ok=console.all_ran(frame))
@@ -84,12 +86,19 @@ def _run_evm(arguments: argparse.Namespace) -> int:
 def show_prices(arguments: argparse.Namespace) -> int:
     """Measure what signatures cost with the libraries of an engine."""
     from pqchain.engines import prices
-    from pqchain.figures import Kind
-    from pqchain.render.table import Table
+    from pqchain.figures import SECONDS, Kind
+    from pqchain.render.table import Column, Table
 
-    frame = prices.measure(arguments.engine, samples=arguments.samples)
+    frame = prices.measure(arguments.engine, samples=arguments.samples, runs=arguments.runs)
     console.save(frame, arguments.output)
-    columns = ["algorithm", "sign_seconds", "verify_seconds", "aggregate_seconds"]
+    columns: list[Column | str] = ["algorithm"]
+    for name in ("sign", "verify"):
+        columns.append(f"{name}_seconds")
+        group = f"95 % interval, {name}"
+        for end in ("low", "high"):
+            key = f"{name}_{end}_seconds"
+            columns.append(Column(end, group=group, key=key, numeric=True, unit=SECONDS))
+    columns.append("aggregate_seconds")
     table = Table.of(frame, columns, remark="reason", source=[Kind.MEASURED])
     data = {"provenance": frame.attrs["provenance"], "prices": console.records(frame)}
     return console.show(arguments, data, table, ok=console.all_ran(frame))

@@ -1,4 +1,4 @@
-"""ctypes declarations of pq_native.h: constants, structures and function prototypes."""
+"""ctypes declarations of pq_native.h and known_keys.h: constants, structures and prototypes."""
 
 from __future__ import annotations
 
@@ -98,3 +98,10 @@ PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "pq_measure": (ctypes.c_int64, (POINTER, ctypes.POINTER(Plan), POINTER, POINTER)),
     "pq_empty_sample_ns": (ctypes.c_double, ()),
 }
+
+KNOWN_KEY_PROTOTYPES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "pq_decoded_key_bytes": (SIZE, (POINTER,)),
+    "pq_decode_keys": (_INT, (POINTER, POINTER, POINTER, SIZE)),
+    "pq_verify_decoded": (_INT, (POINTER, POINTER, SIZE, POINTER, SIZE, POINTER)),
+}
+"""Functions of known_keys.h, which not every library has."""

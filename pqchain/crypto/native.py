@@ -19,6 +19,7 @@ from typing import Any, cast
 from pqchain import algorithms
 from pqchain.crypto.abi import (
     ABI,
+    KNOWN_KEY_PROTOTYPES,
     NUMBER,
     OK,
     POINTER,
@@ -60,6 +61,12 @@ class Library:
                 f"yours; if it is pqchain's, {INSTALL_HINT}"
             )
             raise NativeLibraryMissing(message) from error
+        # A library without these functions takes encoded keys only.
+        self.decodes_keys = hasattr(self._handle, "pq_decode_keys")
+        for name, (result, arguments) in KNOWN_KEY_PROTOTYPES.items():
+            if self.decodes_keys:
+                function = getattr(self._handle, name)
+                function.restype, function.argtypes = result, arguments
         if abi != ABI:
             message = f"the interface of {path} must be {ABI}; got {abi}: {INSTALL_HINT}"
             raise NativeLibraryMissing(message)
@@ -219,6 +226,47 @@ class NativeSigner(_Native, Signer):
         batch = Batch(self, packed)
         wrong = batch.wrong() if batch.run(threads, stop_at_first=stop_at_first) else []
         return wrong[:1] if stop_at_first else wrong
+
+
+class KeyDecoder:
+    """Public keys of a native scheme in decoded form, for verifiers that keep them.
+
+    The interface is that of known_keys.h. Raises Unsupported, with the reason, for a scheme whose
+    library takes encoded keys only.
+    """
+
+    def __init__(self, signer: Signer) -> None:
+        library = signer.library if isinstance(signer, NativeSigner) else None
+        self._bytes = 0
+        if library is not None and library.decodes_keys:
+            self._handle, self._scheme = library._handle, library.scheme(signer.algorithm.name)
+            self._bytes = self._handle.pq_decoded_key_bytes(self._scheme)
+        if not self._bytes:
+            raise Unsupported(
+                f"{signer.implementation} verifies {signer.algorithm.name} with the encoded public "
+                "key only; its interface keeps no decoded key"
+            )
+        self._key_bytes = signer.algorithm.public_key_bytes
+
+    def decode(self, public_keys: bytes) -> Memory:
+        """Decode keys that are one after the other. Raises UsageError and CryptoFailure."""
+        count, rest = divmod(len(public_keys), self._key_bytes)
+        if rest or not count:
+            raise UsageError(
+                f"public_keys must be a multiple of {self._key_bytes} bytes; got {len(public_keys)}"
+            )
+        decoded = ctypes.create_string_buffer(count * self._bytes)
+        if self._handle.pq_decode_keys(self._scheme, decoded, public_keys, count) != OK:
+            raise CryptoFailure("a public key is invalid; remove it")
+        return decoded
+
+    def verify(self, message: bytes, signature: bytes, decoded: Memory, index: int = 0) -> bool:
+        """Return whether a signature is valid under the key at an index of `decode`'s result."""
+        if not 0 <= index < len(decoded) // self._bytes:
+            raise UsageError(f"index must be below the number of decoded keys; got {index}")
+        key = ctypes.addressof(decoded) + index * self._bytes
+        signed = (message, len(message), signature, len(signature))
+        return bool(self._handle.pq_verify_decoded(self._scheme, *signed, key) == OK)
 
 
 class NativeKem(_Native, Kem):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
+from statistics import median
+from typing import Any
 
 import pandas as pd
 
-from pqchain import installation, machine, results
+from pqchain import checks, installation, machine, results, statistics
 from pqchain.engines import protocol, registry, runner
 from pqchain.engines.protocol import EngineFailure
 from pqchain.engines.setup import Setup
@@ -17,50 +20,73 @@ from pqchain.results import Contract
 PRICES = Contract.of(
     "engine_prices",
     ("str", "engine version algorithm"),
-    ("float64", "sign_seconds verify_seconds aggregate_seconds decode_key_seconds"),
+    ("Int64", "runs"),
+    ("float64", "sign_seconds sign_low_seconds sign_high_seconds"),
+    ("float64", "verify_seconds verify_low_seconds verify_high_seconds"),
+    ("float64", "aggregate_seconds"),
     ("str", "status reason"),
 )
 """Rows of prices: seconds of one processor.
 
-Columns: engine, version, algorithm, sign_seconds, verify_seconds (with a decoded public key where
-the engine keeps it so), aggregate_seconds (per signature of a BLS aggregate), decode_key_seconds
-(NaN where the library's interface does not separate it), status and reason.
+Columns: engine, version, algorithm, runs (processes), sign_seconds and verify_seconds (median over
+the runs of each run's median; with a decoded public key where the engine keeps it so), their 95 %
+intervals (of the median run), aggregate_seconds (per signature of a BLS aggregate), status and
+reason.
 """
 
-SAMPLES = 400
+SAMPLES, RUNS = 400, 5
 
 
-def measure(name: str, *, samples: int = SAMPLES, limit_seconds: float = 300.0) -> pd.DataFrame:
+def measure(
+    name: str, *, samples: int = SAMPLES, runs: int = RUNS, limit_seconds: float = 300.0
+) -> pd.DataFrame:
     """Measure the prices of all schemes of an engine; return PRICES.
 
-    The time is that of the measuring thread on its processor, the median of the samples, for
-    messages of 117 bytes. Raises UnknownName, and Unsupported if the engine is not built.
+    The time is that of the measuring thread on its processor, for messages of 117 bytes; every
+    scheme is timed in each of `runs` processes. Raises UnknownName, UsageError for numbers out of
+    range, and Unsupported if the engine is not built.
     """
+    checks.integer("samples", samples, least=1, most=100_000)
+    checks.integer("runs", runs, least=2, most=1000)
     engine = registry.get(name)
     if not engine.modes:
         raise UsageError(f"{engine.name} must be a consensus engine; see `pqchain gas` for an EVM")
     program = engine.executable()
-    rows = []
-    for number, algorithm in enumerate(engine.algorithms, 1):
-        row = {"engine": engine.name, "version": engine.version, "algorithm": algorithm}
-        times = dict.fromkeys(
-            (n for n, d in PRICES.columns.items() if d == "float64"), float("nan")
-        )
-        try:
-            request = {
-                "id": number,
-                "price_of": algorithm,
-                "library": runner.library(algorithm),
-                "samples": samples,
-            }
-            _, last = protocol.ask([str(program)], request, limit_seconds=limit_seconds)
-            times |= {key: float(last[key]) for key in times if last.get(key) is not None}
-            rows.append(row | times | {"status": "ok", "reason": ""})
-        except (EngineFailure, Unsupported) as error:
-            rows.append(row | times | {"status": "unsupported", "reason": str(error)})
-    frame = PRICES.frame(rows)
-    frame.attrs["provenance"] = machine.provenance() | {"preset": f"{samples} samples"}
+    times: dict[str, list[dict[str, Any]]] = {algorithm: [] for algorithm in engine.algorithms}
+    reasons: dict[str, str] = {}
+    for run in range(1, runs + 1):
+        for algorithm in times.keys() - reasons.keys():
+            try:
+                request = {
+                    "id": run, "price_of": algorithm, "library": runner.library(algorithm),
+                    "samples": samples,
+                }  # fmt: skip
+                _, last = protocol.ask([str(program)], request, limit_seconds=limit_seconds)
+                times[algorithm].append(last)
+            except (EngineFailure, Unsupported) as error:
+                reasons[algorithm] = str(error)
+    frame = PRICES.frame(
+        {"engine": engine.name, "version": engine.version, "algorithm": algorithm, "runs": runs}
+        | _medians([] if algorithm in reasons else values)
+        | {"status": "unsupported" if algorithm in reasons else "ok"}
+        | {"reason": reasons.get(algorithm, "")}
+        for algorithm, values in times.items()
+    )
+    preset = f"{runs} runs of {samples} samples"
+    frame.attrs["provenance"] = machine.provenance() | {"preset": preset}
     return frame
+
+
+def _medians(values: list[dict[str, Any]]) -> dict[str, float]:
+    """Return the medians over runs with the intervals of two of them; NaN without a run."""
+    row = {}
+    for name in ("sign", "verify", "aggregate"):
+        seconds = [float(value.get(f"{name}_seconds", math.nan)) for value in values]
+        row[f"{name}_seconds"] = median(seconds) if seconds else math.nan
+        if name != "aggregate":
+            low, high = statistics.median_interval(seconds)
+            row |= {f"{name}_low_seconds": low, f"{name}_high_seconds": high}
+    return row
 
 
 @cache

@@ -19,8 +19,6 @@ from pqchain.errors import UnknownName, Unsupported, UsageError
 OWN_SCHEMES = ("Ed25519", "BLS12-381")
 """Schemes of the engine's own libraries; the others come from pqchain's native libraries."""
 
-_IMPLEMENTATIONS = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
-
 
 def run(name: str, setups: Iterable[Setup], *, limit_seconds: float = 600.0) -> pd.DataFrame:
     """Run an engine once per setup, each in a process of its own; return HEIGHTS.
@@ -65,21 +63,27 @@ def check(engine: Engine, setup: Setup) -> None:
         )
 
 
-@cache
 def library(algorithm: str) -> str:
     """Return the path of a native library with a scheme; "" if the engine has the scheme itself.
 
-    Raises Unsupported, with the reason, if no library with the scheme runs here.
+    Raises Unsupported and UnknownAlgorithm as `native_library`.
     """
-    if algorithm in OWN_SCHEMES:
-        return ""
+    return "" if algorithm in OWN_SCHEMES else native_library(algorithm)
+
+
+@cache
+def native_library(algorithm: str) -> str:
+    """Return the path of the native library of a scheme's first implementation that runs here.
+
+    Raises Unsupported, with the reasons, if there is none, and UnknownAlgorithm.
+    """
     reasons = []
-    for name in _IMPLEMENTATIONS:
+    for name in algorithms.get(algorithm).implementations:
         if missing := obstacle(name):
             reasons.append(f"{name}: {missing}")
             continue
         path = built_library(algorithms.implementation(name))
         if path is not None and algorithm in native.load(path).names():
             return str(path)
-        reasons.append(f"{name} does not have it")
+        reasons.append(f"{name} is not a native library with it")
     raise Unsupported(f"no native library has {algorithm} here: {'; '.join(reasons)}")

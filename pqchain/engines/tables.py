@@ -56,6 +56,8 @@ def precompiles(frame: pd.DataFrame) -> Table:
         "Verifications as precompiles of revm. Same block time: the price at which a block of such "
         "calls takes as long as a block of ecrecover."
     )
+    # A precompile without a stated price has no number instead of None.
+    frame = frame.assign(gas=frame["gas"].astype("float64"))
     return Table.of(frame, columns, remark="reason", caption=caption, source=[Kind.MEASURED])
 
 

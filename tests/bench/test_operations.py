@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pqchain import machine
-from pqchain.algorithms import ALGORITHMS
+from pqchain.algorithms import ALGORITHMS, SIGNATURE_OPERATIONS
 from pqchain.bench import operations as bench
 from pqchain.bench import presets
 from pqchain.costs import MEASUREMENT
@@ -104,7 +104,7 @@ def test_wrong_use_is_rejected() -> None:
         (("Ed25519", None, []), "at least one implementation"),
         (
             (["ML-KEM-512", "Falcon-512"], "encapsulate"),
-            "operation of Falcon-512 must be generate_keypair, sign or verify; got encapsulate",
+            "of Falcon-512 must be generate_keypair, sign, verify or decode_key; got encapsulate",
         ),
         (
             ("ML-KEM-512", ["sign", "verify"]),
@@ -133,9 +133,9 @@ def test_each_round_covers_every_cell(monkeypatch):
     turns = []
     run_round = bench._run_round
 
-    def record(cell, preset, index, preparing):
+    def record(cell, preset, index, *others):
         turns.append((index, cell.algorithm.name, cell.operation))
-        run_round(cell, preset, index, preparing)
+        return run_round(cell, preset, index, *others)
 
     monkeypatch.setattr(bench, "_run_round", record)
     bench.measure(["ML-DSA-44", "Falcon-512"], "verify", "liboqs-0.13/ref", rounds=2)
@@ -150,3 +150,19 @@ def test_rounds_override_the_preset():
     assert frame.attrs["provenance"]["rounds"] == 1
     with pytest.raises(UsageError, match=r"rounds must be .* got 0"):
         bench.measure("ECDSA-secp256k1", "verify", rounds=0)
+
+
+@pytest.mark.native
+def test_decoding_a_key_is_a_cost_of_its_own() -> None:
+    frame = bench.measure(["Hawk-512", "Ed25519"], ["verify", "decode_key"], rounds=1)
+    rows = frame.set_index(["algorithm", "implementation", "operation"])
+    row = rows.loc["Hawk-512", "hawk/ref", "decode_key"]
+    assert (row["status"], "mean of 64 keys" in row["reason"]) == ("ok", True)
+    assert row["samples"] > 0
+    other = rows.loc["Ed25519", "cryptography/openssl", "decode_key"]
+    assert (other["status"], other["samples"]) == ("unsupported", 0)
+    assert "encoded public key only" in other["reason"]
+    # Only where it is named, because few libraries separate it.
+    assert set(bench.measure("Hawk-512", rounds=1)["operation"]) == set(SIGNATURE_OPERATIONS)
+    with pytest.raises(UsageError, match="operation of ML-KEM-512 must be"):
+        bench.measure("ML-KEM-512", "decode_key")

@@ -36,14 +36,14 @@ def test_a_run_that_fails_exits_1(fake_engine, capsys):
 
 def test_prices_are_shown(fake_engine, capsys):
     fake_engine("right")
-    assert main(["engine", "prices", "simplex", "--json"]) == 0
+    assert main(["engine", "prices", "simplex", "--runs", "2", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["prices"][0]["sign_seconds"] == 1e-4
 
 
 @pytest.mark.native
 def test_precompiles_of_an_evm_are_shown(fake_engine, capsys, refused):
     fake_engine("evm")
-    assert main(["engine", "run", "revm", "--algorithm", "ML-DSA-44", "--json"]) == 0
+    assert main(["engine", "run", "revm", "--algorithm", "ML-DSA-44", "--runs", "2", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["precompiles"]
     assert [row["precompile"] for row in rows] == ["ecrecover", "verify ML-DSA-44"]
     refused(["engine", "run", "revm", "--block-bytes", "2000"], "an EVM without validators")

@@ -91,7 +91,15 @@ def test_scheme_that_fails_is_a_failed_check(capsys, tmp_path, nothing_built):
         "    public_key_bytes = secret_key_bytes = signature_bytes = 1\n"
         "    generate_keypair = sign = verify = lambda *_: 1 / 0\n"
     )
-    words = ["gas", "--rounds", "2", "--scheme", f"{tmp_path / 'broken.py'}:Broken"]
+    words = [
+        "gas",
+        "--algorithm",
+        "ML-DSA-44",
+        "--rounds",
+        "2",
+        "--scheme",
+        f"{tmp_path / 'broken.py'}:Broken",
+    ]
     assert cli.main(words) == 1
     assert "broken.py:4: ZeroDivisionError" in capsys.readouterr().out
 

@@ -137,9 +137,14 @@ def test_the_scenario_has_si_units_and_bytes():
 
 def test_prices_are_measured_and_used_in_virtual_time(fake_engine):
     fake_engine("right")
-    frame = prices.measure("simplex", samples=5)
+    frame = prices.measure("simplex", samples=5, runs=2)
     row = frame[frame["algorithm"] == "Ed25519"].iloc[0]
     assert (row["sign_seconds"], row["verify_seconds"], row["status"]) == (1e-4, 2e-5, "ok")
+    assert (row["sign_low_seconds"], row["sign_high_seconds"], row["runs"]) == (1e-4, 1e-4, 2)
+    with pytest.raises(UsageError, match="runs"):
+        prices.measure("simplex", runs=1)
+    fake_engine("crash")
+    assert set(prices.measure("simplex", runs=2)["status"]) == {"unsupported"}
     setup = prices.with_prices("simplex", Setup(algorithm="Ed25519"))
     assert 1e-6 < setup.verify_seconds < 1e-2
     for unchanged in (

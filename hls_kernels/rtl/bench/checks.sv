@@ -1,6 +1,5 @@
 // Assertions on every handshake of the engine's two buses, and functional coverage, bound to the
-// sources: every bench checks the assertions; `make rtl-coverage` counts the cover points, which are
-// those of docs/design/falcon-testplan.md.
+// sources by `make rtl-coverage`, which counts the cover points: docs/design/falcon-testplan.md.
 
 `define COVER(name, condition) name: cover property (@(posedge clk) (condition));
 `define STABLE(name, valid, ready, offered) \

@@ -1,5 +1,6 @@
-/* pq_native.h and bls.h, implemented with blst. */
+/* pq_native.h, known_keys.h and bls.h, implemented with blst. */
 #include "bls.h"
+#include "known_keys.h"
 
 #include <blst.h>
 
@@ -133,6 +134,28 @@ PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t mes
         return PQ_REJECTED;
     }
     return verify_bytes(message, message_bytes, signature, SIGNATURE_SUITE, public_key);
+}
+
+PQ_API size_t pq_decoded_key_bytes(const pq_scheme *scheme) {
+    (void)scheme;
+    return sizeof(blst_p1_affine);
+}
+
+PQ_API int pq_decode_keys(const pq_scheme *scheme, void *decoded, const uint8_t *public_keys,
+                          size_t count) {
+    (void)scheme;
+    return (int)bls_check_keys(decoded, public_keys, (int64_t)count);
+}
+
+PQ_API int pq_verify_decoded(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,
+                             const uint8_t *signature, size_t signature_bytes,
+                             const void *decoded) {
+    blst_p2_affine point;
+    (void)scheme;
+    if (signature_bytes != BLS_SIGNATURE_BYTES || !signature_from_bytes(&point, signature)) {
+        return PQ_REJECTED;
+    }
+    return verify(decoded, &point, message, message_bytes, SIGNATURE_SUITE);
 }
 
 PQ_API int64_t bls_aggregate(uint8_t *aggregate, const uint8_t *signatures, int64_t count) {

@@ -1,6 +1,6 @@
-/* pq_native.h, implemented with pqchain's Falcon signer and verifier. Key pairs come from liboqs,
+/* pq_native.h and known_keys.h, implemented with pqchain's Falcon signer and verifier. Key pairs come from liboqs,
  * whose static library is linked in. */
-#include "pq_native.h"
+#include "known_keys.h"
 
 #include "falcon_host.h"
 #include "falcon_signer.h"
@@ -93,28 +93,22 @@ PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signatur
     return PQ_OK;
 }
 
-PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,
-                     const uint8_t *signature, size_t signature_bytes, const uint8_t *context,
-                     size_t context_bytes, const uint8_t *public_key) {
+static int decode_key(const pq_scheme *scheme, uint16_t *key, const uint8_t *public_key) {
+    if (falcon_decode_public_key(key, public_key, scheme->logn) != 0) {
+        return 0;
+    }
+    falcon_transform_key(key, scheme->logn);
+    return 1;
+}
+
+static int verify(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,
+                  const uint8_t *signature, size_t signature_bytes, const uint16_t *key) {
     const unsigned logn = scheme->logn;
     const size_t head = 1 + FALCON_NONCE_BYTES;
     const size_t padded_bytes = logn == 9 ? 666 : 1280;
-    uint16_t point[FALCON_MAX_N], h[FALCON_MAX_N];
+    uint16_t point[FALCON_MAX_N];
     int16_t s2[FALCON_MAX_N];
-    (void)context;
-    if (context_bytes != 0) {
-        return PQ_NO_SUCH_OPERATION;
-    }
-    if (scheme->form == FALCON_RECOVERABLE) {
-        uint8_t key[64];
-        return falcon_recover_key(key, signature, (int64_t)signature_bytes, message,
-                                  (int64_t)message_bytes, logn) == 0 &&
-                       memcmp(key, public_key, scheme->public_key_bytes) == 0
-                   ? PQ_OK
-                   : PQ_REJECTED;
-    }
-    if (signature_bytes < head + 1 || signature[0] != 0x30 + logn ||
-        falcon_decode_public_key(h, public_key, logn) != 0) {
+    if (signature_bytes < head + 1 || signature[0] != 0x30 + logn) {
         return PQ_REJECTED;
     }
     size_t read = falcon_decompress(s2, signature + head, signature_bytes - head, logn);
@@ -131,5 +125,49 @@ PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t mes
         }
     }
     falcon_hash_to_point(point, signature + 1, message, message_bytes, logn);
-    return falcon_is_valid(point, s2, h, logn) ? PQ_OK : PQ_REJECTED;
+    return falcon_is_valid(point, s2, key, logn) ? PQ_OK : PQ_REJECTED;
+}
+
+PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,
+                     const uint8_t *signature, size_t signature_bytes, const uint8_t *context,
+                     size_t context_bytes, const uint8_t *public_key) {
+    uint16_t key[FALCON_MAX_N];
+    (void)context;
+    if (context_bytes != 0) {
+        return PQ_NO_SUCH_OPERATION;
+    }
+    if (scheme->form == FALCON_RECOVERABLE) {
+        uint8_t recovered[64];
+        return falcon_recover_key(recovered, signature, (int64_t)signature_bytes, message,
+                                  (int64_t)message_bytes, scheme->logn) == 0 &&
+                       memcmp(recovered, public_key, scheme->public_key_bytes) == 0
+                   ? PQ_OK
+                   : PQ_REJECTED;
+    }
+    return decode_key(scheme, key, public_key)
+               ? verify(scheme, message, message_bytes, signature, signature_bytes, key)
+               : PQ_REJECTED;
+}
+
+/* With key recovery the key is a hash, which is compared as it is. */
+PQ_API size_t pq_decoded_key_bytes(const pq_scheme *scheme) {
+    return scheme->form == FALCON_RECOVERABLE ? 0 : sizeof(uint16_t) << scheme->logn;
+}
+
+PQ_API int pq_decode_keys(const pq_scheme *scheme, void *decoded, const uint8_t *public_keys,
+                          size_t count) {
+    uint16_t *keys = decoded;
+    for (size_t i = 0; i < count; i++) {
+        if (!decode_key(scheme, keys + (i << scheme->logn),
+                        public_keys + i * scheme->public_key_bytes)) {
+            return PQ_REJECTED;
+        }
+    }
+    return PQ_OK;
+}
+
+PQ_API int pq_verify_decoded(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,
+                             const uint8_t *signature, size_t signature_bytes,
+                             const void *decoded) {
+    return verify(scheme, message, message_bytes, signature, signature_bytes, decoded);
 }

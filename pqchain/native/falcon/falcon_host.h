@@ -63,8 +63,11 @@ void falcon_first_half(int16_t *s1, const uint16_t *point, const int16_t *s2, co
 /* True if s1 and s2 are short together. */
 int falcon_is_short(const int16_t *s1, const int16_t *s2, unsigned logn);
 
-/* True if s1 = point - s2 h and s2 are short together. */
-int falcon_is_valid(const uint16_t *point, const int16_t *s2, const uint16_t *h, unsigned logn);
+/* Transform h in place into the form that falcon_is_valid() takes. */
+void falcon_transform_key(uint16_t *h, unsigned logn);
+
+/* True if s1 = point - s2 h and s2 are short together; `key` is the transform of h. */
+int falcon_is_valid(const uint16_t *point, const int16_t *s2, const uint16_t *key, unsigned logn);
 
 /* True if s2 has an inverse modulo q and x^n + 1. */
 int falcon_is_invertible(const int16_t *s2, unsigned logn);

@@ -154,16 +154,16 @@ int falcon_derive_public(uint16_t *h, const int8_t *key, unsigned logn) {
     return damaged ? -1 : 0;
 }
 
-void falcon_first_half(int16_t *s1, const uint16_t *point, const int16_t *s2, const uint16_t *h,
+void falcon_transform_key(uint16_t *h, unsigned logn) { forward(h, logn); }
+
+static void first_half(int16_t *s1, const uint16_t *point, const int16_t *s2, const uint16_t *key,
                        unsigned logn) {
     const unsigned n = 1u << logn;
-    uint16_t product[FALCON_MAX_N], key[FALCON_MAX_N];
+    uint16_t product[FALCON_MAX_N];
     for (unsigned k = 0; k < n; k++) {
         product[k] = residue(s2[k]);
-        key[k] = h[k];
     }
     forward(product, logn);
-    forward(key, logn);
     for (unsigned k = 0; k < n; k++) {
         product[k] = (uint16_t)mul_q(product[k], key[k]);
     }
@@ -171,6 +171,16 @@ void falcon_first_half(int16_t *s1, const uint16_t *point, const int16_t *s2, co
     for (unsigned k = 0; k < n; k++) {
         s1[k] = (int16_t)centred(sub_q(point[k], product[k]));
     }
+}
+
+void falcon_first_half(int16_t *s1, const uint16_t *point, const int16_t *s2, const uint16_t *h,
+                       unsigned logn) {
+    uint16_t key[FALCON_MAX_N];
+    for (unsigned k = 0; k < 1u << logn; k++) {
+        key[k] = h[k];
+    }
+    forward(key, logn);
+    first_half(s1, point, s2, key, logn);
 }
 
 int falcon_is_short(const int16_t *s1, const int16_t *s2, unsigned logn) {
@@ -181,9 +191,9 @@ int falcon_is_short(const int16_t *s1, const int16_t *s2, unsigned logn) {
     return norm <= (logn == 9 ? 34034726u : 70265242u);
 }
 
-int falcon_is_valid(const uint16_t *point, const int16_t *s2, const uint16_t *h, unsigned logn) {
+int falcon_is_valid(const uint16_t *point, const int16_t *s2, const uint16_t *key, unsigned logn) {
     int16_t s1[FALCON_MAX_N];
-    falcon_first_half(s1, point, s2, h, logn);
+    first_half(s1, point, s2, key, logn);
     return falcon_is_short(s1, s2, logn);
 }
 

@@ -9,7 +9,7 @@ function(pqchain_hawk name variant)
     FILES no_kem.c hawk/hawk_glue.c hawk/sets.c ${ARGN})
 endfunction()
 
-set(hawk_common codec.c keygen.c modular.c ntru.c params.c points.c shake.c sign.c tables.c verify.c
+set(hawk_common codec.c keygen.c known_keys.c modular.c ntru.c params.c points.c shake.c sign.c tables.c verify.c
   wide.c hawk_study.c)
 set(hawk_kernels binary.c norm.c product.c rebuild.c sampler.c shake_x4.c)
 list(TRANSFORM hawk_common PREPEND hawk/)

@@ -57,6 +57,16 @@ int hawk_sign(const hawk_set *set, uint8_t *signature, const uint8_t *message,
 int hawk_verify(const hawk_set *set, const uint8_t *message, size_t message_bytes,
                 const uint8_t *signature, const uint8_t *public_key);
 
+/* Verification in two parts, for verifiers that keep keys. */
+typedef struct {
+    int32_t q00[HAWK_N_MAX], q01[HAWK_N_MAX];
+    uint8_t hash[64];
+} hawk_key;
+
+int hawk_decode_key(const hawk_set *set, hawk_key *key, const uint8_t *public_key);
+int hawk_verify_decoded(const hawk_set *set, const uint8_t *message, size_t message_bytes,
+                        const uint8_t *signature, const hawk_key *key);
+
 /* Coding (algorithms 4 to 11). Decoders accept only the form that the encoder writes. */
 int hawk_encode_public(const hawk_set *set, uint8_t *public_key, const int32_t *q00,
                        const int32_t *q01);

@@ -1,13 +1,9 @@
 /* pq_native.h, implemented with pqchain's Hawk. */
 #include "../pq_native.h"
-#include "hawk.h"
+#include "hawk_scheme.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct pq_scheme {
-    const hawk_set *set;
-};
 
 enum { SETS = sizeof hawk_sets / sizeof hawk_sets[0] };
 

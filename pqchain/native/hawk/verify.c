@@ -2,26 +2,41 @@
 #include "hawk.h"
 #include "shake.h"
 
-int hawk_verify(const hawk_set *set, const uint8_t *message, size_t message_bytes,
-                const uint8_t *signature, const uint8_t *public_key) {
-    const size_t n = set->n;
-    int32_t q00[HAWK_N_MAX], q01[HAWK_N_MAX], w0[HAWK_N_MAX], w1[HAWK_N_MAX];
-    uint64_t h0[HAWK_N_MAX / 64], h1[HAWK_N_MAX / 64];
-    uint8_t digest[64], h[HAWK_N_MAX / 4];
-    uint32_t norm[HAWK_PRIMES];
+int hawk_decode_key(const hawk_set *set, hawk_key *key, const uint8_t *public_key) {
     hawk_shake shake;
-
-    if (!hawk_decode_signature(set, signature, w1) ||
-        !hawk_decode_public(set, public_key, q00, q01)) {
+    if (!hawk_decode_public(set, public_key, key->q00, key->q01)) {
         return 0;
     }
     hawk_shake_start(&shake);
     hawk_shake_absorb(&shake, public_key, set->public_key_bytes);
     hawk_shake_finish(&shake);
-    hawk_shake_squeeze(&shake, digest, set->public_hash_bytes);
+    hawk_shake_squeeze(&shake, key->hash, set->public_hash_bytes);
+    return 1;
+}
+
+int hawk_verify(const hawk_set *set, const uint8_t *message, size_t message_bytes,
+                const uint8_t *signature, const uint8_t *public_key) {
+    hawk_key key;
+    return hawk_decode_key(set, &key, public_key) &&
+           hawk_verify_decoded(set, message, message_bytes, signature, &key);
+}
+
+int hawk_verify_decoded(const hawk_set *set, const uint8_t *message, size_t message_bytes,
+                        const uint8_t *signature, const hawk_key *key) {
+    const size_t n = set->n;
+    const int32_t *q00 = key->q00, *q01 = key->q01;
+    int32_t w0[HAWK_N_MAX], w1[HAWK_N_MAX];
+    uint64_t h0[HAWK_N_MAX / 64], h1[HAWK_N_MAX / 64];
+    uint8_t digest[64], h[HAWK_N_MAX / 4];
+    uint32_t norm[HAWK_PRIMES];
+    hawk_shake shake;
+
+    if (!hawk_decode_signature(set, signature, w1)) {
+        return 0;
+    }
     hawk_shake_start(&shake);
     hawk_shake_absorb(&shake, message, message_bytes);
-    hawk_shake_absorb(&shake, digest, set->public_hash_bytes);
+    hawk_shake_absorb(&shake, key->hash, set->public_hash_bytes);
     hawk_shake_finish(&shake);
     hawk_shake_squeeze(&shake, digest, sizeof digest);
     hawk_shake_start(&shake);
