@@ -17,7 +17,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-slhdsa fuzz-slhdsa test-acvp bench-consensus
 .PHONY: sweep-consensus findings conform engines fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
-.PHONY: test-cluster bench-cluster docs simulate-delegates fuzz-delegates bench-delegates
+.PHONY: test-cluster bench-cluster docs figures simulate-delegates fuzz-delegates bench-delegates
 
 install: $(VENV)/.installed ## make a virtual environment and install pqchain with native code
 
@@ -86,10 +86,10 @@ check: install ## check style, types, dependency rules and spelling
 lab: $(VENV)/.notebooks ## open the notebooks in JupyterLab
 	$(BIN)/python -m jupyterlab notebooks
 
-notebooks: $(VENV)/.notebooks ## run every notebook in place (N=04: one; OUT=folder: leave the checkout as it is)
-	$(BIN)/python -m nbconvert --to notebook --execute $(if $(OUT),--output-dir $(OUT),--inplace) \
+notebooks: $(VENV)/.notebooks ## run every notebook in place (N=04: one; OUT=folder: leave the checkout as it is; PRESET=paper)
+	PQCHAIN_PRESET=$(PRESET) $(BIN)/python -m nbconvert --to notebook --execute $(if $(OUT),--output-dir $(OUT),--inplace) \
 		--ExecutePreprocessor.record_timing=False --ExecutePreprocessor.store_widget_state=False \
-		--ExecutePreprocessor.timeout=600 notebooks/$(N)*.ipynb
+		--ExecutePreprocessor.timeout=$(if $(filter paper,$(PRESET)),3600,600) notebooks/$(N)*.ipynb
 
 $(VENV)/.notebooks: $(VENV)/.installed
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
@@ -100,6 +100,9 @@ docs: $(VENV)/.docs ## write the documentation site to docs/_build/html; warning
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto \
 		--doctree-dir docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+figures: $(VENV)/.docs ## render every figure of the gallery into build/figures: light, dark, narrow, for papers (ONLY=names; SLOW=1)
+	$(BIN)/python benchmarks/figures.py build/figures $(if $(ONLY),--only $(ONLY)) $(if $(SLOW),--slow)
 
 $(VENV)/.docs: $(VENV)/.notebooks
 	@$(BIN)/python -c "import sys; sys.exit(sys.version_info < (3, 11) and 'make docs needs Python 3.11')"

@@ -19,8 +19,11 @@ extensions = [
     "sphinx.ext.autosummary",
     "myst_nb",
     "sphinx_copybutton",
+    "gallery",
     "site_checks",
     "machines",
+    "studies",
+    "search_text",
 ]
 exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]
@@ -67,8 +70,9 @@ copybutton_line_continuation_character = "\\"
 
 html_theme = "furo"
 html_title = f"pqchain {version}"
-html_static_path = ["static"]
-html_css_files = ["site.css"]
+html_static_path = ["static", str(DOCS / "_build" / "static")]
+html_css_files = ["site.css", "figures.css"]
+html_js_files = ["gallery.js"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

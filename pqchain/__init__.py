@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         study,
         works,
     )
-    from pqchain.bench import measure, measure_blocks, preset
+    from pqchain.bench import header, measure, measure_blocks, preset
     from pqchain.costs import Costs
     from pqchain.crypto import open_kem, open_signer
     from pqchain.errors import PqchainError
@@ -45,9 +45,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
-    "consensus", "costs", "crypto", "delegates", "engines", "errors", "falcon", "machine",
-    "measure", "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
-    "register", "report", "results", "schemes", "sentence", "show", "study", "whatif", "works",
+    "consensus", "costs", "crypto", "delegates", "engines", "errors", "falcon", "header",
+    "machine", "measure", "measure_blocks", "open_kem", "open_signer", "papers", "plots",
+    "preset", "reencode", "register", "report", "results", "schemes", "sentence", "show", "study",
+    "whatif", "works",
 ]  # fmt: skip
 
 _MODULES = (
@@ -59,7 +60,7 @@ __getattr__, __dir__ = installation.lazy_exports(
     __name__,
     {
         **dict.fromkeys(_MODULES.split(), ""),
-        "bench": "measure measure_blocks preset",
+        "bench": "header measure measure_blocks preset",
         "costs": "Costs",
         "crypto": "open_kem open_signer",
         "errors": "PqchainError",

@@ -293,10 +293,11 @@ def get(name: str | Algorithm) -> Algorithm:
         return name
     canonical = _BY_ANY_NAME.get(name.casefold()) if isinstance(name, str) else None
     if canonical is None:
-        see = "`pqchain algorithms`."
+        see, known = "`pqchain algorithms`.", list(ALGORITHMS)
         if isinstance(name, str) and name.casefold().startswith(("fn-dsa", "fndsa")):
             see += " FIPS 206 (FN-DSA) is not published; its submission is Falcon."
-        raise UnknownAlgorithm("algorithm", name, ALGORITHMS, see)
+            known = [other for other in known if other.startswith("Falcon")]
+        raise UnknownAlgorithm("algorithm", name, known, see)
     return ALGORITHMS[canonical]
 
 

@@ -17,9 +17,10 @@ from pqchain import algorithms, errors
 
 PUBLIC = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
-    "consensus", "costs", "crypto", "delegates", "engines", "errors", "falcon", "machine",
-    "measure", "measure_blocks", "open_kem", "open_signer", "papers", "plots", "preset", "reencode",
-    "register", "report", "results", "schemes", "sentence", "show", "study", "whatif", "works",
+    "consensus", "costs", "crypto", "delegates", "engines", "errors", "falcon", "header",
+    "machine", "measure", "measure_blocks", "open_kem", "open_signer", "papers", "plots",
+    "preset", "reencode", "register", "report", "results", "schemes", "sentence", "show", "study",
+    "whatif", "works",
 ]  # fmt: skip
 """Changing this list changes what other people's scripts may rely on: say so in the changelog."""
 

@@ -17,11 +17,13 @@ from pqchain.installation import lazy_exports
 if TYPE_CHECKING:
     from pqchain.bench.blocks import measure_blocks
     from pqchain.bench.comparing import compare_runs
+    from pqchain.bench.conditions import header
     from pqchain.bench.operations import measure
     from pqchain.bench.runs import concat_runs
 
 __all__ = [
-    "PRESETS", "Preset", "compare_runs", "concat_runs", "measure", "measure_blocks", "preset",
+    "PRESETS", "Preset", "compare_runs", "concat_runs", "header", "measure", "measure_blocks",
+    "preset",
 ]  # fmt: skip
 
 __getattr__, __dir__ = lazy_exports(
@@ -29,6 +31,7 @@ __getattr__, __dir__ = lazy_exports(
     {
         "blocks": "measure_blocks",
         "comparing": "compare_runs",
+        "conditions": "header",
         "operations": "measure",
         "runs": "concat_runs",
     },

@@ -45,6 +45,8 @@ def name_list(value: Iterable[str] | str | None, kind: str) -> list[str] | None:
     """Return `value` as a list of names, or None for None. Raises UsageError for an empty list."""
     if value is None:
         return None
+    if not isinstance(value, Iterable):
+        raise UsageError(f"{kind} must be a name or a list of names; got {value!r}")
     names = [value] if isinstance(value, str) else list(value)
     if not names:
         raise UsageError(f"at least one {kind} must be named; got none. Use None for all.")

@@ -2,9 +2,9 @@
 
 Every `plot_*` draws into `ax`, or into a new figure, 170 mm wide, and opens no window;
 `plot_winners` needs several axes and returns the figure. A frame without a required column is a
-DataError, one without rows a UsageError. Colours are those of Okabe and Ito, which are distinct
-without colour vision; operations also differ by marker and implementations by filling, so that the
-plots are readable in black and white.
+DataError, one without rows a UsageError. A scheme has the colour and mark of its family in every
+plot, `FAMILIES`; the mark and hatching double the colour. Titles are computed from the frame, and
+left to the caption in the style "paper". Figures shown by a notebook follow light and dark pages.
 """
 
 # The names of the star imports are those of _PLOTS.
@@ -21,15 +21,17 @@ from pqchain.errors import UnknownName
 from pqchain.installation import lazy_exports
 
 if TYPE_CHECKING:
-    from pqchain.plots.canvas import INK, figure_bytes
+    from pqchain.plots.canvas import INK, figure_bytes, screen_svg
     from pqchain.plots.certificates import *
     from pqchain.plots.consensus import *
-    from pqchain.plots.dots import OPERATION_LOOK
+    from pqchain.plots.marks import FAMILIES, mark_of
     from pqchain.plots.paper import style
     from pqchain.plots.reencode import *
+    from pqchain.plots.runs import *
     from pqchain.plots.sizes import *
     from pqchain.plots.speed import *
     from pqchain.plots.study import *
+    from pqchain.plots.values import *
 
 # Read from the source, so that a new plot needs no entry here: an import would load matplotlib.
 _PLOTS = {
@@ -41,11 +43,12 @@ _PLOTS = {
 KINDS = tuple(sorted(name.removeprefix("plot_") for names in _PLOTS.values() for name in names))
 """The kinds of plots; commands, chapters of works and documentation read it."""
 
-__all__ = ["INK", "OPERATION_LOOK", "figure_bytes", "find", "speedups", "style"]
+__all__ = ["FAMILIES", "INK", "figure_bytes", "find", "mark_of", "screen_svg", "speedups", "style"]
 __all__ += [f"plot_{kind}" for kind in KINDS]
 
 _OTHERS = {
-    "canvas": "INK figure_bytes", "dots": "OPERATION_LOOK", "paper": "style", "speed": "speedups"
+    "canvas": "INK figure_bytes screen_svg", "marks": "FAMILIES mark_of", "paper": "style",
+    "speed": "speedups",
 }  # fmt: skip
 
 __getattr__, __dir__ = lazy_exports(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, Literal
@@ -16,25 +17,29 @@ from matplotlib.figure import Figure
 from pqchain.costs import require_columns
 from pqchain.errors import UsageError
 from pqchain.plots import paper, pgf
+from pqchain.render import palette
 
 Format = Literal["svg", "png", "pdf", "pgf"]
 
-INK = "#222222"
-"""Text and outlines; the report maps it to the text colour of the page."""
+INK = palette.light("ink")
+"""Text and outlines; pages map it to their text colour."""
 
-PAPER = "#ffffff"
+PAPER = palette.light("paper")
 """The background; also the outline between overlapping markers."""
 
-MUTED = "#8a8a8a"
+MUTED = palette.light("muted")
 """Axes and secondary text."""
 
-GRID = "#dcdcdc"
+GRID = palette.light("line")
 
-LOOKS = (
-    ("#0072B2", "o"), ("#D55E00", "s"), ("#009E73", "^"), ("#E69F00", "D"), ("#CC79A7", "v"),
-    ("#56B4E9", "P"), (INK, "X"), (MUTED, "*"),
+LOOKS = tuple(
+    (palette.light(name), marker)
+    for name, marker in zip(
+        ("indigo", "crimson", "teal", "olive", "violet", "slate", "ink", "muted"), "osDv^PX*",
+        strict=True,
+    )
 )  # fmt: skip
-"""Colours and markers of series, in order of appearance."""
+"""Colours and markers of series that are not schemes, in order of appearance."""
 
 _WIDTH_INCHES = 170 / 25.4
 
@@ -51,6 +56,13 @@ def look(index: int) -> tuple[str, str]:
     return LOOKS[index % len(LOOKS)]
 
 
+class Drawing(Figure):
+    """A figure of pqchain; notebooks show it as SVG that follows light and dark pages."""
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"image/svg+xml": screen_svg(self)}
+
+
 @contextmanager
 def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]]:
     """Yield the axes of a new figure, row by row; pqchain's style applies within the block."""
@@ -58,12 +70,11 @@ def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]
     settings = {} if drawn_for is None else drawn_for.settings
     with style.context(["pqchain.plots.pqchain", settings]):
         size = paper.size_of((_WIDTH_INCHES, height_inches))
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Drawing(figsize=size, layout="constrained")
         grid: list[Axes] = list(figure.subplots(rows, columns, squeeze=False).flat)
         for axes in grid:
             # Matplotlib creates ticks when the figure is rendered, after this style has ended.
-            small = settings.get("xtick.labelsize", 8)
-            axes.tick_params(which="both", color=MUTED, labelcolor=INK, labelsize=small)
+            axes.tick_params(which="both", color=MUTED, labelcolor=INK, labelsize=paper.points())
         yield grid
         paper.finish(figure)
 
@@ -83,6 +94,28 @@ def figure_of(drawn: Figure | Axes) -> Figure:
     return owner
 
 
+def headline(axes: Axes, text: str) -> None:
+    """Write what a plot shows, computed from its frame, as the title of the figure.
+
+    In print the caption says it. Axes of the caller get the title of axes.
+    """
+    if paper.in_print():
+        return
+    figure = figure_of(axes)
+    if not isinstance(figure, Drawing):
+        axes.set_title(text, loc="left")
+        return
+    size = paper.points() + 1.5
+    # Bold text is wider than the plain text that is measured here.
+    title = paper.wrapped(text, 0.86 * figure.get_size_inches()[0], size)
+    figure.suptitle(title, x=0.01, ha="left", size=size, weight="bold", color=INK)
+
+
+def panel_title(axes: Axes, text: str) -> None:
+    """Write what a panel of a figure shows above it."""
+    axes.set_title(text, loc="left", size=paper.points(), weight="normal", color=INK)
+
+
 def figure_bytes(figure: Figure | Axes, file_format: Format) -> bytes:
     """Render a figure reproducibly: the output has no date and no random identifiers.
 
@@ -91,11 +124,28 @@ def figure_bytes(figure: Figure | Axes, file_format: Format) -> bytes:
     """
     if file_format == "pgf":
         return pgf.rendered(figure_of(figure))
+    return _saved(figure_of(figure), file_format, "path")
+
+
+def screen_svg(figure: Figure | Axes, *, inline: bool = False) -> str:
+    """Return SVG with texts in the font of the page, that follows light and dark pages.
+
+    `inline` leaves out the colours, for a page that has the style sheet of `palette`.
+    """
+    svg = _saved(figure_of(figure), "svg", "none")
+    svg = re.sub(rb"'DejaVu Sans'[^;\"]*sans-serif", _FONTS, svg)
+    return palette.themed(svg) if inline else palette.standalone(svg)
+
+
+_FONTS = b"system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif"
+
+
+def _saved(figure: Figure, file_format: Format, svg_text: Literal["path", "none"]) -> bytes:
     buffer = io.BytesIO()
     # Metadata that would differ between two renderings of one figure.
     dated = {"svg": "Date Creator", "png": "Software", "pdf": "CreationDate Creator Producer"}
     undated: dict[str, Any] = dict.fromkeys(dated[file_format].split())
-    settings = {"svg.hashsalt": "pqchain", "svg.fonttype": "path"}
+    settings = {"svg.hashsalt": "pqchain", "svg.fonttype": svg_text}
     with mpl.rc_context(settings | paper.EMBEDDED):
-        figure_of(figure).savefig(buffer, format=file_format, metadata=undated, dpi=220)
+        figure.savefig(buffer, format=file_format, metadata=undated, dpi=220)
     return buffer.getvalue()

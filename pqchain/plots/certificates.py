@@ -7,9 +7,21 @@ from typing import Literal
 import pandas as pd
 from matplotlib.axes import Axes
 
-from pqchain.figures import Kind
-from pqchain.plots.canvas import canvas, look, require
-from pqchain.plots.marks import brief, grid, legend_above, log_ticks, props, with_prefix
+from pqchain import figures
+from pqchain.figures import Kind, Unit
+from pqchain.plots import paper
+from pqchain.plots.canvas import canvas, headline, require
+from pqchain.plots.marks import (
+    brief,
+    dashes,
+    grid,
+    label_ends,
+    legend_above,
+    log_ticks,
+    mark_of,
+    props,
+    with_prefix,
+)
 
 
 def plot_certificates(
@@ -28,25 +40,48 @@ def plot_certificates(
     with canvas(ax, 4.2) as axes:
         axes.set(xscale="log", yscale="log")
         names = list(dict.fromkeys(votes["algorithm"]))
-        for index, name in enumerate(names):
-            rows = votes[votes["algorithm"] == name].sort_values("nodes")
-            colour, marker = look(index)
-            style = props(color=colour, marker=marker, markersize=4, linewidth=1.1)
-            style |= props(linestyle="-" if rows["form"].iloc[0] == "list" else "--")
-            label = f"{name}, {rows['form'].iloc[0]}"
+        lines, ends, handles = dashes(names), [], []
+        for name, rows in votes.groupby("algorithm", sort=False):
+            rows, mark = rows.sort_values("nodes"), mark_of(str(name))
+            form = rows["form"].iloc[0]
+            style = mark.style(5) | props(linewidth=1.4, linestyle=lines[str(name)])
+            label = f"{name}, {form}"
             axes.plot(rows["nodes"].astype(float), rows[column], label=label, **style)
-        for index, (source, rows) in enumerate(proofs.groupby("source", sort=False), len(names)):
-            colour, marker = look(index)
-            style = props(linestyle="none", marker=marker, color=colour, markersize=6)
-            filling = "none" if rows["kind"].iloc[0] == Kind.CITED.value else "full"
+            end = float(rows["nodes"].iloc[-1]), float(rows[column].iloc[-1])
+            ends.append((label, end, mark.colour))
+        for index, (source, rows) in enumerate(proofs.groupby("source", sort=False)):
+            mark = mark_of(str(rows["algorithm"].iloc[0]))
+            is_cited = rows["kind"].iloc[0] == Kind.CITED.value
+            style = mark.style(6) | props(linestyle="none", markeredgecolor=mark.colour)
+            # Sources of one family differ by their marks.
+            style |= props(marker="*sD^vPXo"[index % 8], markeredgewidth=1.1)
+            style |= props(fillstyle="none" if is_cited else "full")
             points = rows["nodes"].astype(float), rows[column]
-            axes.plot(*points, label=f"{source}, proof", fillstyle=filling, **style)
+            handles += axes.plot(*points, label=f"{source}, proof", **style)
         axes.margins(0.05)
         log_ticks(axes, "x", "{:g}".format)
         log_ticks(axes, "y", with_prefix("B") if quantity == "bytes" else brief)
-        axes.set_xlabel("validators   (hollow: published elsewhere)")
+        axes.set_xlabel("validators   (hollow proofs: published elsewhere)")
         what = "certificate of a quorum" if quantity == "bytes" else "verifying it"
         axes.set_ylabel(what)
         grid(axes)
-        legend_above(axes, 3)
+        headline(axes, _extremes(votes, column, what))
+        if paper.narrow():
+            legend_above(axes, 2)
+            return axes
+        if handles:
+            legend_above(axes, 4, handles)
+        label_ends(axes, ends)
     return axes
+
+
+def _extremes(votes: pd.DataFrame, column: str, what: str) -> str:
+    most = votes[votes["nodes"] == votes["nodes"].max()].sort_values(column)
+    if len(most) < 2:
+        return ""
+    unit = Unit.of(column)
+    least, last = (most.iloc[at] for at in (0, -1))
+    return (
+        f"{figures.integer(most['nodes'].iloc[0])} validators, {what}: {least['algorithm']} "
+        f"{unit.text(float(least[column]))}, {last['algorithm']} {unit.text(float(last[column]))}"
+    )

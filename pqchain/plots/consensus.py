@@ -12,16 +12,37 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocat
 
 from pqchain import figures
 from pqchain.errors import UsageError
-from pqchain.plots import paper
-from pqchain.plots.canvas import INK, PAPER, canvas, figure_of, look, panels, require
-from pqchain.plots.marks import annotate, brief, grid, legend_above, log_ticks, props, with_prefix
-
-_TIE = 1.005  # ratios below this are ties: they would be written as 1.00
+from pqchain.figures import SECONDS
+from pqchain.plots import fields, paper
+from pqchain.plots.canvas import (
+    PAPER,
+    canvas,
+    figure_of,
+    headline,
+    look,
+    panel_title,
+    panels,
+    require,
+)
+from pqchain.plots.marks import (
+    brief,
+    dashes,
+    grid,
+    label_ends,
+    legend_above,
+    log_ticks,
+    mark_of,
+    props,
+    with_prefix,
+)
 
 _LABELS = {
     "latency": ("latency_seconds", "latency of a transaction"),
     "throughput": ("throughput_per_second", "transactions per second"),
 }
+
+_SETTINGS = {"one each": "a computer each", "all processors": "all processors of this machine"}
+"""Names of the settings of runs in words, where they differ."""
 
 
 def plot_cells(
@@ -45,22 +66,28 @@ def plot_cells(
     require(cells, f"algorithm nodes {column} published_{column}")
     seconds, was_run = quantity == "latency", f"run_{column}" in cells
     power = (-2.0 if seconds else 2.0) if per_pair else 0.0
-    with canvas(ax, 3.9) as axes:
+    names = list(dict.fromkeys(cells["algorithm"]))
+    lines, ends = dashes(names), []
+    with canvas(ax, 4.2) as axes:
         for index, (name, group) in enumerate(cells.groupby("algorithm", sort=False)):
-            colour, marker = look(index)
+            mark = mark_of(str(name))
             nodes = group["nodes"].to_numpy(dtype=float)
+            # Points at the same number of nodes are moved apart.
+            places = nodes * 2 ** (0.07 * (index - (len(names) - 1) / 2))
             ours, printed = (
                 nodes**power * group[f"{side}{column}"].to_numpy() for side in ("", "published_")
             )
-            axes.plot(nodes, ours, color=colour, linewidth=1.1)
-            style = props(linestyle="", marker=marker, markerfacecolor=PAPER, markersize=5.5)
-            axes.plot(nodes, printed, color=colour, label=str(name), **style)
+            axes.plot(nodes, ours, color=mark.colour, linewidth=1.3, linestyle=lines[str(name)])
+            style = mark.style(6) | props(linestyle="", label=str(name))
+            style |= props(markerfacecolor=PAPER, markeredgecolor=mark.colour, markeredgewidth=1.2)
+            axes.plot(places, printed, **style)
             if was_run:
                 seen, half = (
                     nodes**power * group[f"run_{column}{end}"].to_numpy()
                     for end in ("", "_half_width")
                 )
-                _measured(axes, nodes, seen, half, colour, marker)
+                _measured(axes, places, seen, half, mark.colour, mark.marker)
+            ends.append((str(name), (float(nodes[-1]), float(ours[-1])), mark.colour))
         _over_nodes(axes, sorted(set(cells["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief if seconds else "{:g}".format)
         if per_pair:
@@ -70,8 +97,29 @@ def plot_cells(
         drawn = "hollow: printed, lines: modelled, filled: run" if was_run else ""
         drawn = drawn or "markers: printed, lines: modelled"
         axes.set(xlabel=f"nodes N   ({drawn})", ylabel=label)
-        legend_above(axes, 3)
+        headline(axes, _best_cell(cells, column, seconds))
+        if paper.narrow():
+            legend_above(axes, 2)
+        else:
+            label_ends(axes, ends, gap=12)
     return axes
+
+
+def _best_cell(cells: pd.DataFrame, column: str, seconds: bool) -> str:
+    most = cells[cells["nodes"] == cells["nodes"].max()].set_index("algorithm")
+    printed = most[f"published_{column}"].dropna().sort_values(ascending=seconds)
+    if len(printed) < 2:
+        return ""
+    best, last = printed.index[0], printed.index[-1]
+    ratio = figures.RATIO.text(max(printed.iloc[0], printed.iloc[-1]) / min(printed), 2)
+    what = "latency" if seconds else "throughput"
+    order = "lowest" if seconds else "highest"
+    text = f"{int(cells['nodes'].max())} nodes: {best} has the {order} printed {what}, "
+    text += f"{ratio} apart from {last}"
+    if f"run_{column}" in most and most[f"run_{column}"].notna().any():
+        here = most[f"run_{column}"].dropna()
+        text += f"; run here: {here.idxmin() if seconds else here.idxmax()}"
+    return text
 
 
 def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -82,21 +130,40 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """
     require(runs, "setting exchange nodes latency_seconds latency_seconds_half_width")
     require(runs, "predicted_latency_seconds")
-    names = runs["setting"] + ", " + runs["exchange"]
-    with canvas(ax, 3.6) as axes:
-        for index, (name, group) in enumerate(runs.groupby(names, sort=False)):
-            colour, marker = look(index)
+    settings, exchanges = (list(dict.fromkeys(runs[name])) for name in ("setting", "exchange"))
+    ends = []
+    with canvas(ax, 4.0) as axes:
+        for (setting, exchange), group in runs.groupby(["setting", "exchange"], sort=False):
+            colour = look(settings.index(setting))[0]
+            marker = "os^D"[exchanges.index(exchange) % 4]
             rows = group.sort_values("nodes")
             nodes, seen = rows["nodes"].to_numpy(dtype=float), rows["latency_seconds"].to_numpy()
             half = rows["latency_seconds_half_width"].to_numpy()
-            axes.plot(nodes, seen, color=colour, linewidth=1.1, label=str(name))
+            name = f"{setting}, {exchange}"
+            axes.plot(nodes, seen, color=colour, linewidth=1.3, label=name)
             _measured(axes, nodes, seen, half, colour, marker)
             law = rows["predicted_latency_seconds"].to_numpy()
             axes.plot(nodes, law, color=colour, linewidth=1.1, linestyle="--")
+            words = f"{_SETTINGS.get(str(setting), str(setting))}, {exchange}"
+            ends.append((words, (float(nodes[-1]), float(seen[-1])), colour))
         _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief)
-        axes.set(xlabel="delegates N   (dashed: predicted)", ylabel="latency of a block")
-        legend_above(axes, 2)
+        axes.set(xlabel="delegates N   (solid: run; dashed: predicted by the model of hosts)")
+        axes.set_ylabel("latency of a block")
+        most = runs[runs["nodes"] == runs["nodes"].max()]
+        slow, fast = (most.loc[most["latency_seconds"].agg(end)] for end in ("idxmax", "idxmin"))
+        if slow["latency_seconds"] > fast["latency_seconds"] > 0:
+            ratio = slow["latency_seconds"] / fast["latency_seconds"]
+            headline(
+                axes,
+                f"{most['nodes'].iloc[0]} delegates: {slow['setting']} with {slow['exchange']} "
+                f"takes {figures.RATIO.text(ratio, 2)} the latency of {fast['setting']} with "
+                f"{fast['exchange']}",
+            )
+        if paper.narrow():
+            legend_above(axes, 2)
+        else:
+            label_ends(axes, ends)
     return axes
 
 
@@ -110,7 +177,8 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     require(laws, "setting nodes delegates latency_seconds status")
     fine = laws[laws["status"] == "ok"]
     require(fine, "")
-    with canvas(ax, 4.4) as axes:
+    ends: list[tuple[str, tuple[float, float], str]] = []
+    with canvas(ax, 4.6) as axes:
         for index, (name, group) in enumerate(fine.groupby("setting", sort=False)):
             colour, marker = look(index)
             elected = bool((group["delegates"] < group["nodes"]).any())
@@ -119,10 +187,9 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             if (seen["count"] > 1).any():
                 band = props(color=colour, alpha=0.2, linewidth=0)
                 axes.fill_between(nodes, seen["min"], seen["max"], **band)
-            line = props(linestyle="--" if elected else "-", linewidth=1.2, label=str(name))
-            axes.plot(nodes, latency, color=colour, marker=marker, markersize=3.5, **line)
-            offset = (6, 0) if not elected else (0, 7) if "regions" in str(name) else (0, -12)
-            annotate(axes, str(name), (nodes[-1], latency[-1]), offset, size=8, leftwards=elected)
+            line = props(linestyle="--" if elected else "-", linewidth=1.4, label=str(name))
+            axes.plot(nodes, latency, color=colour, marker=marker, markersize=4, **line)
+            ends.append((str(name), (float(nodes[-1]), float(latency[-1])), colour))
         low, high = int(fine["nodes"].min()), int(fine["nodes"].max())
         exponents = range(low.bit_length() - 1, high.bit_length())
         step = 1 if len(exponents) < 12 else 2
@@ -130,64 +197,76 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         log_ticks(axes, "y", _long)
         axes.set_xlabel("nodes   (solid: every node votes; dashed: delegates vote, blocks gossip)")
         axes.set_ylabel("latency of a block, modelled")
+        headline(axes, _growth(fine))
+        label_ends(axes, ends)
     return axes
+
+
+def _growth(fine: pd.DataFrame) -> str:
+    """Return which kinds of network have the lowest and highest latency at most common nodes."""
+    by_nodes = fine.groupby("nodes")["setting"].nunique()
+    shared = by_nodes[by_nodes == by_nodes.max()].index.max()
+    latency = fine[fine["nodes"] == shared].groupby("setting")["latency_seconds"].median()
+    if len(latency) < 2:
+        return ""
+    low, high = latency.idxmin(), latency.idxmax()
+    ratio = figures.RATIO.text(latency[high] / latency[low], 2)
+    count = figures.integer(shared)
+    return f"{count} nodes: {low} takes {SECONDS.text(latency[low], 2)}, {high} {ratio} as long"
 
 
 def plot_winners(winners: pd.DataFrame) -> Figure:
     """Draw maps of the best scheme by bandwidth and number of nodes, one for each criterion.
 
-    Takes a frame of `pqchain.consensus.landscape.winners`. Each square names the best scheme and
-    its lead over the second, or the second for a tie. Returns the figure, because it has several
-    axes. Raises DataError, UsageError.
+    Takes a frame of `pqchain.consensus.landscape.winners`. The colour of a square is the family of
+    the best scheme, the stronger the greater its lead over the second; the first square of an area
+    names the scheme, and all with room the lead, or "≈" for a tie. Returns the figure, because it
+    has several axes. Raises DataError, UsageError.
     """
     require(winners, "question nodes rate_bits_per_second winner runner_up lead ranked_by amount")
     questions = list(dict.fromkeys(winners["question"]))
-    colours = {name: look(index)[0] for index, name in enumerate(sorted(set(winners["winner"])))}
     across = min(1 if paper.narrow() else 2, len(questions))
     down = -(-len(questions) // across)
     rates, nodes = (sorted(set(winners[name])) for name in ("rate_bits_per_second", "nodes"))
-    with panels(down, across, 0.5 + down * (0.55 + 0.36 * len(rates))) as squares:
+    counts = winners["winner"].value_counts()
+    hatches = fields.hatches(counts.index)
+    with panels(down, across, 1.3 + down * (0.6 + 0.36 * len(rates))) as squares:
         for axes, question in zip(squares, questions, strict=False):
-            cells = winners[winners["question"] == question].to_dict("records")
-            for cell in cells:
-                x, y = nodes.index(cell["nodes"]), rates.index(cell["rate_bits_per_second"])
-                _square(axes, x, y, cell, colours[cell["winner"]])
+            rows = winners[winners["question"] == question].to_dict("records")
+            places = (
+                (nodes.index(row["nodes"]), rates.index(row["rate_bits_per_second"]))
+                for row in rows
+            )
+            cells = {
+                place: (row["winner"], row["lead"]) for place, row in zip(places, rows, strict=True)
+            }
+            fields.draw(axes, cells, hatches)
             axes.set(xlim=(-0.5, len(nodes) - 0.5), ylim=(-0.5, len(rates) - 0.5))
             axes.set_xticks(range(len(nodes)), map(_power, nodes))
             axes.set_yticks(range(len(rates)), map(with_prefix("b/s"), rates))
             axes.tick_params(length=0)
-            amount = figures.integer(cells[0]["amount"])
-            title = f"lowest latency, {amount} transactions a block"
-            if cells[0]["ranked_by"] == "throughput_per_second":
-                title = f"highest throughput, blocks of {amount} B"
-            axes.set_title(title, size=8, weight="normal", loc="left", color=INK)
+            first = rows[0]
+            title = f"lowest latency, {figures.integer(first['amount'])} transactions a block"
+            if first["ranked_by"] == "throughput_per_second":
+                title = f"highest throughput, blocks of {with_prefix('B')(first['amount'])}"
+            panel_title(axes, title)
         for axes in squares[len(questions) :]:
             axes.set_axis_off()
-        for axes in squares[-across:]:
-            axes.set_xlabel("nodes")
+        note = "nodes   (number: lead over the second; \N{ALMOST EQUAL TO}: tie)"
+        squares[-across].set_xlabel(note, loc="left")
         for axes in squares[::across]:
             axes.set_ylabel("uplink of a node")
+        legend_above(squares[0], 3, fields.handles(hatches))
+        headline(
+            squares[0],
+            f"{counts.index[0]} is best in {counts.iloc[0]} of {len(winners)} networks"
+            + (f", {counts.index[1]} in {counts.iloc[1]}" if len(counts) > 1 else ""),
+        )
     return figure_of(squares[0])
 
 
-def _square(axes: Axes, x: int, y: int, cell: dict[Any, Any], colour: str) -> None:
-    """Draw a square with the best scheme; translucent colours are readable on dark pages."""
-    winner = cell["winner"].partition("-SHA")[0] if paper.narrow() else cell["winner"]
-    axes.fill_between([x - 0.5, x + 0.5], y - 0.5, y + 0.5, color=colour, alpha=0.35, linewidth=0)
-    lead = ""
-    if cell["lead"] >= _TIE:
-        lead = f"\n{figures.TIMES}{cell['lead']:.2f}"
-    elif cell["runner_up"]:
-        lead = f"\n\N{ALMOST EQUAL TO} {cell['runner_up'].partition('-SHA')[0]}"
-    axes.text(x, y, f"{winner}{lead}", ha="center", va="center", size=paper.scaled(6.5), color=INK)
-    if x:
-        axes.plot([x - 0.5, x - 0.5], [y - 0.5, y + 0.5], color=PAPER, linewidth=1)
-    if y:
-        axes.plot([x - 0.5, x + 0.5], [y - 0.5, y - 0.5], color=PAPER, linewidth=1)
-
-
 def _measured(axes: Axes, nodes: Any, seen: Any, half: Any, colour: str, marker: str) -> None:
-    style = props(linestyle="", marker=marker, markersize=4, elinewidth=0.8, capsize=2)
+    style = props(linestyle="", marker=marker, markersize=5, elinewidth=1.0, capsize=2)
     axes.errorbar(nodes, seen, yerr=half, color=colour, **style)
 
 

@@ -1,41 +1,40 @@
-"""Dot plots: a row per algorithm, marker and colour by operation, filling by implementation."""
+"""Dot plots: a row per scheme, colour by family, mark by operation, panels by another column."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
-from matplotlib.transforms import ScaledTranslation
 
 from pqchain import figures
-from pqchain.algorithms import ALGORITHMS, GIVEN, OPERATIONS, Algorithm
-from pqchain.errors import DataError
+from pqchain.algorithms import ALGORITHMS, GIVEN, Algorithm
+from pqchain.errors import DataError, UsageError
 from pqchain.plots import paper
-from pqchain.plots.canvas import INK, LOOKS, MUTED, canvas, figure_of, require
-from pqchain.plots.marks import brief, edge, grid, log_ticks, props
+from pqchain.plots.canvas import GRID, INK, MUTED, canvas, look, panel_title, panels, require
+from pqchain.plots.marks import (
+    OPERATION_MARKS,
+    annotate,
+    brief,
+    grid,
+    legend_above,
+    log_ticks,
+    mark_of,
+    props,
+)
 
-OPERATION_LOOK = dict(zip(OPERATIONS, LOOKS, strict=False))
-"""Colour and marker by operation."""
-
-_SHIFT = {"generate_keypair": -0.25, "verify": 0.25, "decapsulate": 0.25}
+_SHIFT = {"generate_keypair": -0.3, "verify": 0.3, "decapsulate": 0.3}
 """Vertical offset of an operation in the row of its algorithm; default 0."""
-
-_FILLINGS: tuple[Literal["full", "none", "left", "top", "right", "bottom"], ...] = (
-    "full", "none", "left", "top", "right", "bottom",
-)  # fmt: skip
-"""Filling by rank of an implementation in the order of the registry."""
 
 _GIVEN_LABEL = " (given)"
 
-_ROW_INCHES, _LEGEND_INCHES = 0.25, 0.17
+_ROW_INCHES, _DENSE_INCHES, _NUMBER_INCHES = 0.24, 0.17, 0.145
+"""Height of a row of dots, of one of many rows, and of each operation in a row with numbers."""
 
-_LEGEND_LETTERS = 64  # characters in a line of the legend; longer lines are cut off at the edge
+MOST_PANELS = 6
 
 
 def dots(
@@ -43,77 +42,176 @@ def dots(
     *,
     value: str,
     label: str,
-    show: Callable[[float], str] = brief,
     ax: Axes | None,
+    show: Callable[[float], str] = brief,
+    marks: Mapping[str, str] = OPERATION_MARKS,
     whiskers: tuple[str, str] | None = None,
     origin: float | None = None,
-    looks: dict[str, tuple[str, str]] | None = None,
+    band: float = 1.0,
+    hue: str | None = None,
+    col: str | None = None,
+    numbers: Callable[[float], str] | None = None,
+    is_sorted: bool = False,
 ) -> Axes:
-    """Draw a row of dots per value of `row`: colour by operation, filling by implementation.
+    """Draw a row of dots per value of `row`: colour by family, mark by operation.
 
     The frame has the columns algorithm and operation; defaults are the algorithm for row, "" for
-    implementation and "ok" for status. `label` is the label of the axis, `show` the format of its
-    ticks. `origin` draws a reference line and a stem from it. With `looks`, colours and markers of
-    operations, a line connects the dots of a row.
+    implementation and "ok" for status; rows with a false `clear` are grey and have no number.
+    `label` is the label of the axis, `show` the format of its ticks. `origin` draws a reference
+    line, with a band of the factor `band` around it. `hue` names a column that decides the colour,
+    `col` one with a panel for each value; the axes of the first panel are returned. `numbers`
+    writes each value. Raises DataError, UsageError.
     """
     require(frame, "algorithm operation")
     known: dict[str, Any] = {"row": frame["algorithm"], "implementation": "", "status": "ok"}
     frame = frame.assign(**{name: frame.get(name, other) for name, other in known.items()})
-    if "run" in frame and "base" not in frame:
+    for column in filter(None, (hue, col)):
+        require(frame, column)
+    if "run" in frame and "base" not in frame and "run" not in (hue, col):
         frame["row"] = frame["row"] + ": " + frame["run"]
-    reject_duplicates(frame, value)
+    reject_duplicates(frame, value, *filter(None, (hue, col)))
     is_given = frame["implementation"] == GIVEN
     frame["row"] = frame["row"].where(~is_given, frame["row"] + _GIVEN_LABEL)
-    frame = ranked(frame)
-    heights = _heights(dict(zip(frame["row"], frame["algorithm"], strict=True)))
-    is_connected, looks = looks is not None, looks or OPERATION_LOOK
-    drawn = frame[(frame["status"] == "ok") & np.isfinite(frame[value]) & (frame[value] > 0)]
-    spare = 0 if paper.narrow() else 2  # lines of the legend within the height of any figure
-    tall = 1.0 + _ROW_INCHES * (max(heights.values()) + 1)
-    tall += _LEGEND_INCHES * max(0, sum(map(_line_count, _fillings(frame).values())) - spare)
-    with canvas(ax, tall) as axes:
-        axes.set_xscale("log")
-        if origin is not None:
-            axes.axvline(origin, color=INK, linewidth=0.8, zorder=1)
-            ends = drawn[list(whiskers or ())].to_numpy().ravel()
-            values = [*drawn[value], *ends[np.isfinite(ends)], origin]
-            axes.set_xlim(min(*values, origin / 1.8) / 1.15, max(*values, origin * 1.8) * 1.15)
-        if is_connected:
-            for name, group in drawn.groupby("row"):
-                ends = group[value].min(), group[value].max()
-                axes.hlines(heights[str(name)], *ends, color=MUTED, linewidth=1.2, zorder=1)
-        for key, group in drawn.groupby(["operation", "rank"]):
-            operation, rank = str(key[0]), int(group["rank"].iloc[0])
-            colour, marker = looks[operation]
-            levels = group["row"].map(heights) + _SHIFT.get(operation, 0.0)
-            faint = props(color=colour, alpha=0.55, zorder=2)
-            if whiskers is not None:
-                low, high = (group[name] for name in whiskers)
-                axes.hlines(levels, low, high, linewidth=1.0, **faint)
+    frame = frame.assign(colour=_colours(frame, hue))
+    is_drawn = (frame["status"] == "ok") & np.isfinite(frame[value]) & (frame[value] > 0)
+    drawn = frame[is_drawn]
+    heights = _sorted(frame, drawn, value) if is_sorted else _by_family(frame)
+    parts = _parts(frame, col)
+    count = frame["operation"].nunique()
+    row_inches = _DENSE_INCHES if len(heights) > 25 and count == 1 else _ROW_INCHES
+    row_inches = (
+        row_inches if numbers is None or count == 1 else 0.06 + _NUMBER_INCHES * max(count, 1.3)
+    )
+    # Labels of several lines need the room of their lines.
+    line_count = max(row.count("\n") for row in heights) + 1
+    row_inches = max(row_inches, 1.35 * line_count * paper.points() / 72)
+    tall = 1.35 + row_inches * (max(heights.values()) + 1)
+    down, across = (len(parts), 1) if paper.narrow() else (1, len(parts))
+    with panels(down, across, tall * down) if ax is None else canvas(ax, tall) as grid_of_axes:
+        all_axes = [grid_of_axes] if isinstance(grid_of_axes, Axes) else grid_of_axes
+        for axes, (name, rows) in zip(all_axes, parts, strict=True):
+            _draw(axes, rows, value=value, heights=heights, marks=marks, whiskers=whiskers)
             if origin is not None:
-                axes.hlines(levels, origin, group[value], linewidth=0.8, **faint)
-            style = _marker(marker, colour, rank) | props(zorder=3, markersize=4.6)
-            axes.plot(group[value], levels, label=figures.humanize(operation), **style)
-        # Rows without a dot stay: a missing row would hide that an algorithm was not measured.
-        axes.set_yticks(list(heights.values()), list(heights))
-        axes.set_ylim(max(heights.values()) + 0.7, -0.7)
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
-        secondary = props(va="center", color=MUTED, style="italic", fontsize=7.5)
-        across = axes.get_yaxis_transform()
-        for row in frame["row"][~frame["row"].isin(drawn["row"])].unique():
-            axes.text(0.01, heights[row], "not measured here", transform=across, **secondary)
-        log_ticks(axes, "x", show)
-        grid(axes, "x")
-        axes.set_xlabel(label)
-        _legend(axes, looks, frame)
-    return axes
+                axes.axvline(origin, color=INK, linewidth=0.9, zorder=1)
+                style = props(color=GRID, alpha=0.6, linewidth=0, zorder=0)
+                axes.axvspan(origin / band, origin * band, **style)
+            if name is not None:
+                panel_title(axes, name)
+            if axes is not all_axes[0] and down == 1:
+                axes.tick_params(labelleft=False)
+        _limits(all_axes, drawn, [value, *(whiskers or ())], origin, numbers is not None)
+        for axes, (_, rows) in zip(all_axes, parts, strict=True):
+            log_ticks(axes, "x", show)
+            grid(axes, "x")
+            if numbers is not None:
+                _write(axes, rows[rows.index.isin(drawn.index)], value, heights, numbers, whiskers)
+        all_axes[-1 if down > 1 else 0].set_xlabel(label)
+        _legend(all_axes[0], frame, marks, hue)
+    return all_axes[0]
 
 
-def reject_duplicates(frame: pd.DataFrame, value: str) -> None:
+def _parts(frame: pd.DataFrame, col: str | None) -> list[tuple[str | None, pd.DataFrame]]:
+    if col is None:
+        return [(None, frame)]
+    parts: list[tuple[str | None, pd.DataFrame]] = [
+        (figures.humanize(str(name)), rows) for name, rows in frame.groupby(col, sort=False)
+    ]
+    if len(parts) > MOST_PANELS:
+        raise UsageError(
+            f"column {col!r} must have at most {MOST_PANELS} values for a panel each; got "
+            f"{len(parts)}. Draw fewer rows."
+        )
+    return parts
+
+
+def _colours(frame: pd.DataFrame, hue: str | None) -> list[str]:
+    if hue is None:
+        colours = [mark_of(name).colour for name in frame["algorithm"]]
+    else:
+        order = {name: look(at)[0] for at, name in enumerate(dict.fromkeys(frame[hue]))}
+        colours = [order[name] for name in frame[hue]]
+    clear = frame.get("clear", pd.Series(True, index=frame.index))
+    return [colour if is_clear else MUTED for colour, is_clear in zip(colours, clear, strict=True)]
+
+
+def _draw(
+    axes: Axes,
+    frame: pd.DataFrame,
+    *,
+    value: str,
+    heights: Mapping[str, float],
+    marks: Mapping[str, str],
+    whiskers: tuple[str, str] | None,
+) -> None:
+    axes.set_xscale("log")
+    # With one operation the mark is the family's.
+    several = frame["operation"].nunique() > 1
+    fine = (frame["status"] == "ok") & np.isfinite(frame[value]) & (frame[value] > 0)
+    drawn = frame[fine]
+    for key, rows in drawn.groupby(["operation", "colour", "algorithm"], sort=False):
+        operation, colour, algorithm = (str(part) for part in key)
+        levels = rows["row"].map(heights) + _SHIFT.get(operation, 0.0)
+        if whiskers is not None:
+            low, high = (rows[name] for name in whiskers)
+            axes.hlines(levels, low, high, color=colour, linewidth=1.2, alpha=0.55, zorder=2)
+        style = mark_of(algorithm).style(5.5) | props(color=colour)
+        if several:
+            style |= props(marker=marks[operation])
+        filled = mark_of(algorithm).post_quantum
+        style |= props(markerfacecolor=colour) if filled else props(markeredgecolor=colour)
+        style |= props(linestyle="none", label=figures.humanize(operation), zorder=3)
+        axes.plot(rows[value], levels, **style)
+    # Rows without a dot stay: a missing row would hide that an algorithm was not measured.
+    axes.set_yticks(list(heights.values()), list(heights))
+    axes.set_ylim(max(heights.values()) + 0.75, -0.75)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    secondary = props(va="center", color=MUTED, style="italic", fontsize=paper.points())
+    across = axes.get_yaxis_transform()
+    for row in frame["row"][~frame["row"].isin(drawn["row"])].unique():
+        axes.text(0.01, heights[row], "not measured here", transform=across, **secondary)
+
+
+def _limits(
+    all_axes: list[Axes],
+    drawn: pd.DataFrame,
+    columns: list[str],
+    origin: float | None,
+    has_numbers: bool,
+) -> None:
+    ends = drawn[columns].to_numpy(float).ravel()
+    values = [*ends[np.isfinite(ends) & (ends > 0)], *([] if origin is None else [origin])]
+    if not values:
+        return
+    low, high = min(values), max(values)
+    if origin is not None:
+        low, high = min(low, origin / 1.1), max(high, origin * 1.1)
+    # A number is about a sixth as wide as a panel.
+    spread = (high / low) ** (0.2 * len(all_axes) if has_numbers else 0.04)
+    for axes in all_axes:
+        axes.set_xlim(low / (high / low) ** 0.04, high * max(spread, 1.02))
+
+
+def _write(
+    axes: Axes,
+    drawn: pd.DataFrame,
+    value: str,
+    heights: Mapping[str, float],
+    numbers: Callable[[float], str],
+    whiskers: tuple[str, str] | None,
+) -> None:
+    for row in drawn.to_dict("records"):
+        if row.get("clear", True):
+            level = heights[row["row"]] + _SHIFT.get(row["operation"], 0.0)
+            right = row[value] if whiskers is None else np.fmax(row[whiskers[1]], row[value])
+            annotate(axes, numbers(row[value]), (float(right), level), (6, 0))
+
+
+def reject_duplicates(frame: pd.DataFrame, value: str, *others: str) -> None:
     """Raise DataError for several runs in one row, whose dots would be indistinguishable."""
     fine = frame[(frame["status"] == "ok") & frame[value].notna()]
-    duplicates = fine[fine.duplicated(["row", "implementation", "operation"])]
+    keys = ["row", "implementation", "operation"]
+    duplicates = fine[fine.duplicated([*keys, *(name for name in others if name not in keys)])]
     if not duplicates.empty:
         name, operation = duplicates[["row", "operation"]].iloc[0]
         raise DataError(
@@ -125,6 +223,17 @@ def reject_duplicates(frame: pd.DataFrame, value: str) -> None:
 def labelled(row: Algorithm) -> str:
     """Return the label of a scheme, with a suffix if the user defined its numbers."""
     return f"{row.name}{_GIVEN_LABEL}" if row.given_seconds else row.name
+
+
+def fastest(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the implementation with the shortest times, for each scheme and run."""
+    keys = ["algorithm", *(["run"] if "run" in frame else [])]
+    # By the mean logarithm: a slow key generation does not decide for signing.
+    times = np.log(frame["median_seconds"].where(frame["status"] == "ok"))
+    mean = times.groupby([frame[name] for name in [*keys, "implementation"]]).transform("mean")
+    best = mean.groupby([frame[name] for name in keys]).transform("min")
+    rows: pd.DataFrame = frame[(mean == best) | best.isna()]
+    return rows
 
 
 def ranked(frame: pd.DataFrame) -> pd.DataFrame:
@@ -139,8 +248,9 @@ def ranked(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(rank=[rank(*pair) for pair in pairs])
 
 
-def _heights(rows: dict[str, str]) -> dict[str, float]:
+def _by_family(frame: pd.DataFrame) -> dict[str, float]:
     """Return the vertical position of each row, in registry order with gaps between families."""
+    rows = dict(zip(frame["row"], frame["algorithm"], strict=True))
     order = {name: index for index, name in enumerate(ALGORITHMS)}
     heights: dict[str, float] = {}
     height, previous = 0.0, None
@@ -148,51 +258,41 @@ def _heights(rows: dict[str, str]) -> dict[str, float]:
         known = ALGORITHMS[algorithm].family_facts if algorithm in ALGORITHMS else None
         family = "" if known is None else known.name if known.post_quantum else "classical"
         if previous is not None:
-            height += 1.0 if family == previous else 1.45
+            height += 1.0 if family == previous else 1.4
         heights[row], previous = height, family
     return heights
 
 
-def _marker(marker: str, colour: str, rank: int) -> dict[str, Any]:
-    style = props(linestyle="none", marker=marker, color=colour)
-    return style | props(fillstyle=_FILLINGS[rank % len(_FILLINGS)], markerfacecoloralt="none")
+def _sorted(frame: pd.DataFrame, drawn: pd.DataFrame, value: str) -> dict[str, float]:
+    """Return the vertical position of each row, classical schemes first, then by value."""
+    middle = drawn.groupby("row")[value].median()
+    rows = dict(zip(frame["row"], frame["algorithm"], strict=True))
+    order = sorted(rows, key=lambda row: (mark_of(rows[row]).post_quantum, middle.get(row, np.inf)))
+    heights: dict[str, float] = {}
+    height = 0.0
+    for before, row in zip([None, *order], order, strict=False):
+        if before is not None:
+            same = mark_of(rows[before]).post_quantum == mark_of(rows[row]).post_quantum
+            height += 1.0 if same else 1.4
+        heights[row] = height
+    return heights
 
 
-def _legend(axes: Axes, looks: dict[str, tuple[str, str]], frame: pd.DataFrame) -> None:
+def _legend(axes: Axes, frame: pd.DataFrame, marks: Mapping[str, str], hue: str | None) -> None:
+    present = [name for name in marks if name in set(frame["operation"])]
+    style = props(linestyle="none", markeredgecolor=INK, markerfacecolor=INK, markersize=5.5)
+    # Operations of signatures and KEMs share marks.
+    by_mark: dict[str, list[str]] = {}
+    for name in present if len(present) > 1 else []:
+        by_mark.setdefault(marks[name], []).append(figures.humanize(name))
     handles = [
-        Line2D([], [], linestyle="none", color=colour, marker=marker, label=figures.humanize(name))
-        for name, (colour, marker) in looks.items()
-        if name in set(frame["operation"])
+        Line2D([], [], marker=marker, label=" or ".join(names), color=INK, **style)
+        for marker, names in by_mark.items()
     ]
-    fillings = [
-        Line2D([], [], label=names, **_marker("o", MUTED, rank))
-        for rank, names in _fillings(frame).items()
-    ]
-    # From the plot upwards: one line for the operations, then one for each filling.
-    rows = [[line] for line in reversed(fillings)] if len(fillings) > 1 else []
-    rows += [handles] if len(handles) > 1 else []
-    above, inches = axes.transAxes, figure_of(axes).dpi_scale_trans
-    space = props(borderpad=0.1, borderaxespad=0.2, handletextpad=0.3, columnspacing=1.4)
-    place = props(loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
-    for row in rows:
-        labels = [str(line.get_label()) for line in row]
-        ncols = paper.columns_that_fit(labels, 7.0, len(row))
-        position = place | props(bbox_transform=above) | edge(axes, above)
-        legend = Legend(axes, row, labels, ncols=ncols, **position, **space)
-        axes.add_artist(legend)
-        # A legend clipped to the axes is ignored by the layout, and this one is above them.
-        legend.set_clip_on(False)
-        line_count = max(map(_line_count, labels)) * -(-len(row) // ncols)
-        above = above + ScaledTranslation(0, line_count * _LEGEND_INCHES, inches)
-
-
-def _fillings(frame: pd.DataFrame) -> dict[int, str]:
-    letters = _LEGEND_LETTERS // 2 if paper.narrow() else _LEGEND_LETTERS
-    return {
-        int(str(rank)): textwrap.fill(", ".join(group.unique()), letters, break_on_hyphens=False)
-        for rank, group in frame[frame["implementation"] != ""].groupby("rank")["implementation"]
-    }
-
-
-def _line_count(label: str) -> int:
-    return label.count("\n") + 1
+    if hue is not None and hue != "operation":
+        handles += [
+            Line2D([], [], color=look(at)[0], linewidth=4, label=str(name))
+            for at, name in enumerate(dict.fromkeys(frame[hue]))
+        ]
+    if handles:
+        legend_above(axes, len(handles), handles)

@@ -1,21 +1,104 @@
-"""Parts that plots share: ticks, grids, names of levels, labels, legends."""
+"""Colours and marks of schemes, and parts that plots share: ticks, labels, legends."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, Literal
 
-import matplotlib as mpl
-import matplotlib.font_manager
+import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
-from matplotlib.transforms import Transform, blended_transform_factory
+from matplotlib.ticker import (
+    EngFormatter,
+    FixedLocator,
+    FuncFormatter,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+)
+from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from pqchain import figures
+from pqchain.algorithms import ALGORITHMS
+from pqchain.algorithms import FAMILIES as FAMILY_FACTS
 from pqchain.figures import SECONDS
 from pqchain.plots import paper
-from pqchain.plots.canvas import GRID, INK, figure_of
+from pqchain.plots.canvas import GRID, INK, PAPER, Drawing, figure_of
+from pqchain.render import palette
+
+FAMILIES: dict[str, tuple[str, str]] = {
+    "ML-DSA": ("blue", "o"), "Dilithium": ("blue", "s"),
+    "Falcon": ("vermilion", "^"), "Falcon-recovery": ("vermilion", "v"),
+    "Hawk": ("amber", "D"),
+    "SLH-DSA": ("green", "P"), "SPHINCS+": ("green", "X"), "XMSS": ("green", "p"),
+    "LMS": ("green", "h"), "leanXMSS": ("green", "*"), "SHRINCS": ("green", "d"),
+    "MAYO": ("purple", "v"), "UOV": ("purple", "<"), "Rainbow": ("purple", ">"),
+    "CROSS": ("brown", "d"),
+    "secp256k1": ("grey", "o"), "P-256": ("grey", "s"), "Ed25519": ("grey", "D"),
+    "BLS12-381": ("grey", "p"),
+    "ML-KEM": ("sky", "o"), "Kyber": ("sky", "s"), "Saber": ("sky", "^"), "FrodoKEM": ("sky", "D"),
+    "NTRU": ("amber", ">"), "NTRU-Prime": ("amber", "<"),
+    "Classic-McEliece": ("brown", "P"), "BIKE": ("brown", "X"),
+}  # fmt: skip
+"""Colour and mark of each family of schemes, in every figure. Families of one colour rest on
+related problems; grey ones are broken by Shor's algorithm, and their marks are hollow."""
+
+OPERATION_MARKS = {
+    "generate_keypair": "d", "sign": ">", "encapsulate": ">", "verify": "o", "decapsulate": "o",
+}  # fmt: skip
+"""Marks of operations where rows name the schemes; the colour is that of the family."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Colour and mark of a scheme."""
+
+    colour: str
+    marker: str
+    post_quantum: bool
+
+    def style(self, size: float = 6.5) -> dict[str, Any]:
+        """Return the properties of the scheme's points, of which classical ones are hollow."""
+        filling = props(markerfacecolor=self.colour, markeredgecolor=PAPER, markeredgewidth=0.6)
+        if not self.post_quantum:
+            filling = props(markerfacecolor=PAPER, markeredgecolor=self.colour, markeredgewidth=1.2)
+        return props(color=self.colour, marker=self.marker, markersize=size) | filling
+
+
+def mark_of(algorithm: str) -> Mark:
+    """Return the colour and mark of a scheme; a user's scheme is an ink star."""
+    known = ALGORITHMS.get(algorithm)
+    return family_mark(known.family if known else "")
+
+
+def family_mark(family: str) -> Mark:
+    """Return the colour and mark of a family; those without an entry have an ink star."""
+    name, marker = FAMILIES.get(family, ("ink", "*"))
+    facts = FAMILY_FACTS.get(family)
+    return Mark(palette.light(name), marker, facts is None or facts.post_quantum)
+
+
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (2, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+"""Lines of the sets of one family, in order of appearance."""
+
+
+HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "oo", "**")
+"""Hatching in addition to colour, so that fields of one colour differ."""
+
+
+def dashes(algorithms: Iterable[str]) -> dict[str, Any]:
+    """Return the dashes of the line of each scheme: sets of one family differ."""
+    chosen: dict[str, Any] = {}
+    for name in algorithms:
+        mark = mark_of(name)
+        before = sum(mark_of(other).colour == mark.colour for other in chosen)
+        chosen[name] = DASHES[before % len(DASHES)]
+    return chosen
+
 
 with_prefix = partial(EngFormatter, sep=figures.NARROW_SPACE)
 """Tick labels with SI prefixes: `with_prefix("B")` writes 10 kB."""
@@ -24,13 +107,32 @@ brief = partial(SECONDS.text, digits=1)
 """Tick labels of times with SI prefixes."""
 
 
+_LONG_TIMES = (
+    *(factor * 10.0**power for power in range(-9, 1) for factor in (1, 2, 5)), 10, 30,
+    *(60 * minutes for minutes in (2, 5, 10, 30)), *(3600 * hours for hours in (2, 6, 12)),
+    *(86_400 * days for days in (2, 10, 30, 100)),
+)  # fmt: skip
+
+
 def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str]) -> None:
-    """Put ticks at the decades of a log axis, and also at 2 and 5 if it has few decades."""
+    """Put ticks at the decades of a log axis, and also between them if it has few decades."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = axis.get_view_interval()
-    # Fewer than three decades have too few labels with one per decade.
-    narrow = low > 0 and high / low < 500
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if narrow else (1.0,), numticks=12))
+    ratio = high / low if low > 0 else np.inf
+    locator: Locator = LogLocator(subs=(1.0,), numticks=12)
+    if ratio < 4:
+        locator = MaxNLocator(5, steps=[1, 2, 2.5, 5, 10])
+    elif ratio < 15:
+        locator = LogLocator(subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0), numticks=12)
+    elif ratio < 500:
+        locator = LogLocator(subs=(1.0, 2.0, 5.0), numticks=12)
+    if label is brief and high > 100 and ratio >= 4:
+        # Minutes and hours are not decimal.
+        at = [time for time in _LONG_TIMES if low <= time <= high]
+        locator, label = FixedLocator(at[:: 1 + len(at) // 9]), partial(SECONDS.text, digits=2)
+    elif label is brief and ratio < 15:
+        label = partial(SECONDS.text, digits=2)
+    axis.set_major_locator(locator)
     axis.set_minor_locator(LogLocator(subs=range(2, 10), numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
     axis.set_minor_formatter(NullFormatter())
@@ -55,48 +157,87 @@ def annotate(
     point: tuple[float, float],
     offset: tuple[float, float] = (3, 0),
     *,
-    size: float = 7,
+    size: float = 0.0,
     leftwards: bool = False,
 ) -> None:
     """Write a text next to a point, at an offset in points; `leftwards` aligns it to the right."""
     side = "left" if offset[0] > 0 else "right" if leftwards or offset[0] < 0 else "center"
-    look = props(textcoords="offset points", size=size, color=INK, va="center")
+    look = props(textcoords="offset points", size=size or paper.points(), color=INK)
+    look |= props(va="center", annotation_clip=False)
     axes.annotate(text, point, xytext=offset, ha=side, **look)
 
 
-def legend_above(axes: Axes, columns: int, handles: Sequence[Any] | None = None) -> None:
-    """Put a legend above the plot, each label once."""
-    entries = _entries(axes, handles)
-    size = float(mpl.font_manager.FontProperties(size=mpl.rcParams["legend.fontsize"]).get_size())
-    entries = {paper.legend_label(label, size): handle for label, handle in entries.items()}
-    columns = paper.columns_that_fit(list(entries), size, columns)
-    place = props(loc="lower left", bbox_to_anchor=(0, 1), ncols=columns)
-    axes.legend(entries.values(), entries, **place | edge(axes))
-
-
-def legend_within(
-    axes: Axes, place: str, *, columns: int = 1, handles: Sequence[Any] | None = None
+def label_ends(
+    axes: Axes, ends: Sequence[tuple[str, tuple[float, float], str]], *, gap: float = 7.0
 ) -> None:
-    """Put a legend inside the plot, or above it in a narrow figure."""
-    if paper.narrow():
-        legend_above(axes, max(columns, 3), handles)
-        return
+    """Write names to the right of the ends of lines, moved apart, with a stroke in the colour.
+
+    `ends` are (name, point, colour). All limits of the axes must be set before.
+    """
+    figure = figure_of(axes)
+    figure.draw_without_rendering()
+    # In points, because labels have the same size on every axis.
+    to_points = 72 / figure.dpi
+    box = axes.get_window_extent()
+    heights = [
+        (float(axes.transData.transform(point)[1]) - box.y0) * to_points for _, point, _ in ends
+    ]
+    whole = box.height * to_points
+    places = apart(heights, 1.3 * paper.points(), 0.0, whole)
+    # From the edge of the axes, which the layout moves to make room for the names.
+    edge = axes.transAxes + ScaledTranslation(gap / 72, 0, figure.dpi_scale_trans)
+    for (name, point, colour), place in zip(ends, places, strict=True):
+        stroke = props(arrowstyle="-", color=colour, linewidth=0.9, shrinkA=0, shrinkB=2)
+        look = props(textcoords=edge, size=paper.points(), color=INK, va="center", ha="left")
+        look |= props(annotation_clip=False, arrowprops=stroke)
+        axes.annotate(name, point, xytext=(1.0, place / whole), **look)
+
+
+def apart(places: Sequence[float], least: float, low: float, high: float) -> list[float]:
+    """Return places near the given ones that differ by `least` and lie between low and high."""
+    order = sorted(range(len(places)), key=lambda index: places[index])
+    moved = [float(place) for place in places]
+    for _ in range(200):
+        for before, after in pairwise(order):
+            if (missing := least - (moved[after] - moved[before])) > 0:
+                moved[before] -= missing / 2
+                moved[after] += missing / 2
+        room = len(places) * least <= high - low
+        if room:
+            moved = [min(max(place, low), high) for place in moved]
+    return moved
+
+
+def at_hyphens(name: str, width: int) -> str:
+    """Return a name in lines of at most `width` letters, broken after hyphens only."""
+    lines = [""]
+    for part in re.findall(r"[^-]+-?", name):
+        if lines[-1] and len(lines[-1]) + len(part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
+
+
+def legend_above(axes: Axes, columns: int, handles: Sequence[Any] | None = None) -> None:
+    """Put a legend above the plot and its title, each label once, in as many columns as fit."""
     entries = _entries(axes, handles)
-    axes.legend(entries.values(), entries, **props(fontsize=8, loc=place, ncols=columns))
+    figure, size = figure_of(axes), paper.points()
+    entries = {paper.legend_label(label, size): handle for label, handle in entries.items()}
+    width = float(figure.get_size_inches()[0])
+    columns = paper.columns_that_fit(list(entries), size, columns, width)
+    rise = 1.6 * size / 72 if axes.get_title(loc="left") else 0.0
+    above = axes.transAxes + ScaledTranslation(0, rise, figure.dpi_scale_trans)
+    place = props(loc="lower left", bbox_to_anchor=(0, 1), bbox_transform=above)
+    # At the edge of the figure, where a legend of many entries has most room.
+    if isinstance(figure, Drawing):
+        place |= props(bbox_transform=blended_transform_factory(figure.transFigure, above))
+    place |= props(fontsize=size, handletextpad=0.4, columnspacing=1.6, borderaxespad=0.3)
+    axes.legend(entries.values(), entries, ncols=columns, **place)
 
 
 def _entries(axes: Axes, handles: Sequence[Any] | None) -> dict[str, Any]:
     drawn = axes.get_legend_handles_labels()[0] if handles is None else handles
     return {str(handle.get_label()): handle for handle in drawn}
-
-
-def edge(axes: Axes, above: Transform | None = None) -> dict[str, Any]:
-    """Return legend arguments that align it with the edge of a narrow figure; {} for others."""
-    if not paper.narrow():
-        return {}
-    figure = figure_of(axes)
-    across = blended_transform_factory(figure.transFigure, above or axes.transAxes)
-    return {"bbox_to_anchor": (0.0, 1.0), "bbox_transform": across}
 
 
 def props(**named: Any) -> dict[str, Any]:

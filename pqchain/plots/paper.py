@@ -1,4 +1,4 @@
-"""Plot style for papers: exact width, labels that fit, and colours that differ in grey."""
+"""Plot styles for papers and narrow screens: exact width, labels that fit, colours in print."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
-from matplotlib.collections import Collection, QuadMesh
-from matplotlib.colors import ListedColormap, to_hex
+from matplotlib.collections import Collection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -25,6 +25,7 @@ from matplotlib.textpath import TextPath
 from matplotlib.ticker import FixedFormatter, FixedLocator, LogLocator, MaxNLocator
 
 from pqchain.errors import UsageError
+from pqchain.render import palette
 
 Width = Literal["single", "double"]
 
@@ -38,16 +39,16 @@ LEAST_INCHES, MOST_INCHES = 2.5, 20.0
 EMBEDDED: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
 """TrueType, which publishers require; the default of matplotlib is Type 3."""
 
-GREYS = {
-    "#0072b2": "#0b3c6f", "#cc79a7": "#7a4988", "#d55e00": "#c0532f", "#009e73": "#5aa171",
-    "#56b4e9": "#8fb8de", "#e69f00": "#f0cf65",
-}  # fmt: skip
-"""Replacements of the colours of Okabe and Ito, which are equal in grey; lightness increases."""
+GREYS = palette.in_print()
+"""Colours in print, which differ in grey, by the colours of screens."""
+
+SCREEN_POINTS = 9.0
+"""Size of text on screens."""
 
 _NARROW_INCHES = 5.0
 
-_SHORTER, _SMALLER = 0.85, 0.85
-"""Factors of a narrow figure: its height, and the size of text in its fields."""
+_SHORTER = 0.85
+"""Factor of the height of a narrow figure in print."""
 
 _LINES_INCHES = 0.25  # additional height for labels that are wrapped
 
@@ -56,9 +57,11 @@ _EDGE = 0.01  # margin of moved labels, as a share of the figure's width
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Style of plots for a paper."""
+    """Style of plots of a given width."""
 
     width_inches: float
+    in_print: bool = True
+    """Whether colours are those of print and titles are left to the caption."""
 
     @property
     def narrow(self) -> bool:
@@ -66,9 +69,14 @@ class Style:
         return self.width_inches < _NARROW_INCHES
 
     @property
+    def points(self) -> float:
+        """Size of text in points."""
+        return SCREEN_POINTS if not self.in_print else 7.0 if self.narrow else 8.0
+
+    @property
     def settings(self) -> dict[Any, Any]:
         """Return the settings that override the style sheet."""
-        size = 7.0 if self.narrow else 8.0
+        size = self.points
         names = (
             "font.size", "axes.titlesize", "axes.labelsize", "xtick.labelsize", "ytick.labelsize",
             "legend.fontsize",
@@ -81,14 +89,16 @@ _STYLE: ContextVar[Style | None] = ContextVar("style", default=None)
 
 @contextmanager
 def style(
-    name: Literal["paper"] = "paper", *, width: Width | float | str = "single"
+    name: Literal["paper", "screen"] = "paper", *, width: Width | float | str = "single"
 ) -> Iterator[None]:
     """Draw plots in this block for a paper: `with pq.plots.style("paper"): ...`.
 
     `width` is "single" (3.5 inches), "double" (7.16), inches, or a length such as "89mm". Figures
-    have that width, text of 7 points in narrow ones, labels and legends inside, and colours of
-    different lightness; files saved in the block embed fonts as TrueType (Type 42), as
-    `figure_bytes` always does. Axes of the caller are not changed. Raises UsageError.
+    have that width, text of 7 points in narrow ones, labels and legends inside, no title, and
+    colours of different lightness; files saved in the block embed fonts as TrueType (Type 42), as
+    `figure_bytes` always does. The style "screen" has that width and is otherwise that of figures
+    outside of the block, with text of 9 points. Axes of the caller are not changed. Raises
+    UsageError.
 
     >>> import pqchain as pq
     >>> with pq.plots.style("paper", width="single"):
@@ -96,9 +106,9 @@ def style(
     >>> axes.figure.get_size_inches()[0].item()
     3.5
     """
-    if name != "paper":
-        raise UsageError(f"name must be 'paper'; got {name!r}")
-    token = _STYLE.set(Style(inches(width)))
+    if name not in ("paper", "screen"):
+        raise UsageError(f"name must be 'paper' or 'screen'; got {name!r}")
+    token = _STYLE.set(Style(inches(width), name == "paper"))
     try:
         with mpl.rc_context(EMBEDDED):
             yield
@@ -135,9 +145,16 @@ def narrow() -> bool:
     return chosen is not None and chosen.narrow
 
 
-def scaled(size: float) -> float:
-    """Return the size of text inside a plot, smaller in a narrow column."""
-    return size * _SMALLER if narrow() else size
+def points() -> float:
+    """Return the size of text in points: 9 on screens, 8 or 7 in print."""
+    chosen = current()
+    return SCREEN_POINTS if chosen is None else chosen.points
+
+
+def in_print() -> bool:
+    """Return whether the target is a paper, whose captions replace titles."""
+    chosen = current()
+    return chosen is not None and chosen.in_print
 
 
 def size_of(figure_inches: tuple[float, float]) -> tuple[float, float]:
@@ -146,7 +163,9 @@ def size_of(figure_inches: tuple[float, float]) -> tuple[float, float]:
     if chosen is None:
         return figure_inches
     height = figure_inches[1]
-    return chosen.width_inches, _SHORTER * height + _LINES_INCHES if chosen.narrow else height
+    if chosen.narrow:
+        height = (_SHORTER if chosen.in_print else 1.0) * height + _LINES_INCHES
+    return chosen.width_inches, height
 
 
 @lru_cache(maxsize=4096)
@@ -157,12 +176,9 @@ def text_inches(text: str, size: float) -> float:
     return float(TextPath((0, 0), text, size=size).get_extents().width) / 72
 
 
-def columns_that_fit(labels: Sequence[str], size: float, most: int) -> int:
-    """Return the number of legend columns that fit in the width of the figure."""
-    chosen = current()
-    if chosen is None or not labels:
-        return most
-    available, em = chosen.width_inches * (1 - 2 * _EDGE), size / 72
+def columns_that_fit(labels: Sequence[str], size: float, most: int, width_inches: float) -> int:
+    """Return the number of legend columns that fit in a width."""
+    available, em = width_inches * (1 - 2 * _EDGE), size / 72
     widths = [max(text_inches(line, size) for line in label.split("\n")) for label in labels]
     for count in range(min(most, len(labels)), 1, -1):
         columns = [max(part) for part in np.array_split(widths, count)]
@@ -177,7 +193,7 @@ def legend_label(label: str, size: float) -> str:
     chosen = current()
     if chosen is None or not chosen.narrow:
         return label
-    return _wrapped(label, chosen.width_inches * (1 - 2 * _EDGE) - 5 * size / 72, size)
+    return wrapped(label, chosen.width_inches * (1 - 2 * _EDGE) - 5 * size / 72, size)
 
 
 def finish(figure: Figure) -> None:
@@ -186,7 +202,7 @@ def finish(figure: Figure) -> None:
     if chosen is None:
         return
     # Recolouring afterwards keeps the plot functions independent of the target.
-    for artist in figure.findobj():
+    for artist in figure.findobj() if chosen.in_print else ():
         _recolour(artist)
     with mpl.rc_context(chosen.settings):
         # Wrapping one label changes the layout of the others, so repeat until nothing moves.
@@ -198,11 +214,6 @@ def finish(figure: Figure) -> None:
 
 
 def _recolour(artist: Any) -> None:
-    if isinstance(artist, QuadMesh):
-        if isinstance(colours := artist.get_cmap(), ListedColormap):
-            listed: Any = colours.colors
-            artist.set_cmap(ListedColormap([_grey(colour) for colour in listed]))
-        return
     names: tuple[str, ...] = ()
     if isinstance(artist, Line2D):
         names = ("color", "markerfacecolor", "markeredgecolor")
@@ -242,9 +253,9 @@ def _fit_label(axes: Axes, label: Text, *, upright: bool) -> bool:
     available = max(high - low + 2 * margin, 0.55 * end) * (1 - 2 * _EDGE)
     length = getattr(box, last) - getattr(box, first)
     if length > available:
-        wrapped = _wrapped(label.get_text(), available / figure.dpi, float(label.get_fontsize()))
-        if wrapped != label.get_text():
-            label.set_text(wrapped)
+        text = wrapped(label.get_text(), available / figure.dpi, float(label.get_fontsize()))
+        if text != label.get_text():
+            label.set_text(text)
             return True
     over = getattr(box, last) - end * (1 - _EDGE)
     under = end * _EDGE - getattr(box, first)
@@ -258,9 +269,11 @@ def _fit_label(axes: Axes, label: Text, *, upright: bool) -> bool:
     return False
 
 
-def _wrapped(text: str, width_inches: float, size: float) -> str:
+def wrapped(text: str, width_inches: float, size: float) -> str:
+    """Return a text in lines of at most this width."""
     rows = [""]
-    for word in text.split():
+    # A narrow space joins a number with its unit, so lines break only at others.
+    for word in text.replace("\n", " ").split(" "):
         longer = f"{rows[-1]} {word}".strip()
         if rows[-1] and text_inches(longer, size) > width_inches:
             rows.append(word)

@@ -2,55 +2,92 @@
 
 from __future__ import annotations
 
-import re
+import textwrap
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from pqchain import figures
 from pqchain.costs import require_columns
 from pqchain.errors import UsageError
-from pqchain.figures import SECONDS, Kind
-from pqchain.plots.canvas import LOOKS, MUTED, PAPER, canvas, look, require
-from pqchain.plots.dots import dots, ranked
+from pqchain.figures import RATIO, SECONDS, Kind
+from pqchain.plots import paper
+from pqchain.plots.canvas import (
+    INK,
+    MUTED,
+    PAPER,
+    canvas,
+    headline,
+    panel_title,
+    panels,
+    require,
+)
+from pqchain.plots.dots import dots, fastest, ranked
 from pqchain.plots.marks import (
     annotate,
     brief,
     grid,
     legend_above,
-    legend_within,
     log_ticks,
+    mark_of,
     name_levels,
     props,
 )
 
-_BARS = (
-    ("ref", "printed", "reference, printed", "#0072B2"),
-    ("ref", "ours", "reference, here", "#0072B2"),
-    ("avx2", "printed", "AVX2, printed", "#D55E00"),
-    ("avx2", "ours", "AVX2, here", "#D55E00"),
-)
-"""Bars of an algorithm from the top: printed ones are hatched, ours are solid."""
+_KIND_MARKS = {Kind.PUBLISHED: "o", Kind.CITED: "s", Kind.ESTIMATED: "D", Kind.MODELLED: "X"}
 
-_KINDS = {
-    Kind.PUBLISHED: (MUTED, ""),
-    Kind.CITED: ("#009E73", "xxx"),
-    Kind.ESTIMATED: ("#56B4E9", "///"),
-    Kind.MODELLED: ("#E69F00", "..."),
-}
+_VERBS = {"verify": "verifies", "decapsulate": "decapsulates", "sign": "signs"}
+
+_times = partial(RATIO.text, digits=2)
 
 
-def plot_speed(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+def plot_speed(
+    measurements: pd.DataFrame,
+    *,
+    hue: str | None = None,
+    col: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw median times per algorithm, with a whisker from the minimum to the 95th percentile.
 
-    Takes a measurement frame; an algorithm without times has a note. Raises DataError, UsageError.
+    Takes a measurement frame; an algorithm without times has a note. Of several implementations
+    the fastest is drawn, unless `hue` or `col` is "implementation". `hue` names the column that
+    decides the colour, by default the family; `col` the one with a panel for each value, of which
+    the axes of the first are returned. Raises DataError, UsageError.
     """
     needed = "algorithm implementation operation median_seconds min_seconds p95_seconds status"
     require(measurements, needed)
+    note = "time of one operation (median; whisker: minimum to 95th percentile)"
+    frame = measurements
+    if "implementation" not in (hue, col):
+        frame = fastest(frame)
+        if len(frame) < len(measurements):
+            note += "\nfastest implementation of each scheme"
     whiskers = ("min_seconds", "p95_seconds")
-    label = "time of one operation (median; whisker: minimum to 95th percentile)"
-    return dots(measurements, value="median_seconds", label=label, ax=ax, whiskers=whiskers)
+    axes = dots(
+        frame, value="median_seconds", label=note, ax=ax, whiskers=whiskers, hue=hue, col=col
+    )
+    if text := _fastest_and_slowest(frame):
+        headline(axes, text)
+    return axes
+
+
+def _fastest_and_slowest(frame: pd.DataFrame) -> str:
+    for operation, verb in _VERBS.items():
+        rows = frame[(frame["operation"] == operation) & (frame["status"] == "ok")]
+        times = rows.groupby("algorithm")["median_seconds"].min().sort_values()
+        if len(times) > 1:
+            ratio = RATIO.text(times.iloc[-1] / times.iloc[0], 2)
+            return (
+                f"{times.index[0]} {verb} fastest, in {SECONDS.text(times.iloc[0], 2)}; "
+                f"{times.index[-1]} takes {ratio} as long"
+            )
+    return ""
 
 
 def plot_ratio(printed: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -69,52 +106,11 @@ def plot_ratio(printed: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         status=times["verdict"],
     )
     label = "measured here / published   (left of the line: faster here)"
-    return _around_one(frame, "ratio", label, ax)
-
-
-def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the time of each run relative to the first, a row for each algorithm and run.
-
-    Takes a frame of `compare_runs`. Whiskers are 95 % intervals; a comparison of single runs has
-    none. Raises DataError, UsageError.
-    """
-    require(compared, "algorithm implementation operation base run ratio low high verdict")
-    several = compared["run"].nunique() > 1
-    rows = compared["algorithm"] + (": " + compared["run"] if several else "")
-    base, run = compared["base"].iloc[0], compared["run"].iloc[0]
-    label = f"time of {'each run' if several else run} / {base}   (right of the line: slower)"
-    show = f"{figures.TIMES}{{:g}}".format
-    frame = compared.assign(row=rows)
-    return dots(
-        frame, value="ratio", label=label, show=show, ax=ax, origin=1.0, whiskers=("low", "high")
-    )
-
-
-def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw median times over runs, a line for each operation of each implementation.
-
-    Takes a frame of `concat_runs`, whose column `run` is sorted. Raises DataError, UsageError.
-    """
-    require(runs, "run algorithm implementation operation median_seconds status")
-    fine = runs[runs["status"] == "ok"]
-    require(fine, "")
-    names = list(dict.fromkeys(runs["run"]))
-    with canvas(ax, 3.6) as axes:
-        axes.set_yscale("log")
-        keys = ["algorithm", "implementation", "operation"]
-        for index, (key, group) in enumerate(fine.groupby(keys, sort=False)):
-            colour, marker = look(index)
-            line = props(color=colour, marker=marker, markersize=4, linewidth=1.1)
-            line |= props(linestyle=("-", "--", ":", "-.")[index // len(LOOKS) % 4])
-            label = f"{key[0]}, {figures.humanize(str(key[2]))} ({key[1]})"
-            places = group["run"].map(names.index)
-            axes.plot(places, group["median_seconds"], label=label, **line)
-        short = [re.sub(r"^(\d+-\d+-\d+)T([\d:]+).*", r"\1\n\2", name) for name in names]
-        axes.set_xticks(range(len(names)), short)
-        log_ticks(axes, "y", lambda value: SECONDS.text(value, 2))
-        grid(axes)
-        axes.set_ylabel("median time of one operation")
-        legend_above(axes, 2)
+    axes = _around_one(frame, "ratio", label, ax)
+    ratios = frame.loc[frame["status"] == "ok", "ratio"].dropna()
+    if len(ratios):
+        low, middle, high = (_times(value) for value in ratios.quantile([0, 0.5, 1]))
+        headline(axes, f"Times here are {low} to {high} of the published ones, median {middle}")
     return axes
 
 
@@ -134,20 +130,30 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             "none. Measure both implementations."
         )
     label = "time of portable C / time with AVX2   (right of the line: AVX2 is faster)"
-    return _around_one(frame, "speedup", label, ax)
+    axes = _around_one(frame, "speedup", label, ax)
+    best = frame.iloc[int(frame["speedup"].argmax())]
+    headline(
+        axes,
+        f"AVX2 gains most for {best['algorithm']}, {figures.humanize(best['operation'])}: "
+        f"{_times(best['speedup'])}; the median gain is {_times(frame['speedup'].median())}",
+    )
+    return axes
 
 
 def _around_one(frame: pd.DataFrame, value: str, label: str, ax: Axes | None) -> Axes:
     show = f"{figures.TIMES}{{:g}}".format
-    return dots(frame, value=value, label=label, show=show, ax=ax, origin=1.0)
+    numbers: Callable[[float], str] = _times
+    return dots(
+        frame, value=value, label=label, show=show, ax=ax, origin=1.0, numbers=numbers,
+        is_sorted=True,
+    )  # fmt: skip
 
 
 def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = None) -> Axes:
-    """Draw the times of an operation as bars: reference and AVX2, published and ours.
+    """Draw the times of an operation with portable C and AVX2, published and ours, and the gain.
 
-    Takes a printed frame. The axis is logarithmic and starts at a decade, so the ends of bars are
-    comparable and their lengths are not. A missing bar has its verdict as a label. Raises
-    DataError, and UsageError for an operation that the table does not have.
+    Takes a printed frame. Hollow: published; filled: ours. A missing time has its verdict as a
+    label. Raises DataError, and UsageError for an operation that the table does not have.
     """
     require(table, "algorithm variant quantity printed ours verdict")
     rows = table[table["quantity"] == f"{operation}_seconds"]
@@ -156,50 +162,120 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
         expected = ", ".join(dict.fromkeys(known.str.removesuffix("_seconds")))
         raise UsageError(f"operation must be one of {expected}; got {operation!r}")
     names = list(dict.fromkeys(rows["algorithm"]))
-    values = rows[["printed", "ours"]].to_numpy()
-    start = 10 ** np.floor(np.log10(np.nanmin(values[values > 0])) - 0.01)
-    with canvas(ax, 0.8 + 0.62 * len(names)) as axes:
+    gains: dict[str, list[tuple[str, float]]] = {"printed": [], "ours": []}
+    with canvas(ax, 1.2 + 0.42 * len(names)) as axes:
         axes.set_xscale("log")
-        for index, (variant, side, label, colour) in enumerate(_BARS):
-            fill, hatch = (colour, "") if side == "ours" else (PAPER, "//////")
-            bar = props(left=start, height=0.18, linewidth=0.8, label=label)
-            bar |= props(color=fill, edgecolor=colour, hatch=hatch)
-            for cell in rows[rows["variant"] == variant].to_dict("records"):
-                level, value = names.index(cell["algorithm"]) + (index - 1.5) * 0.2, cell[side]
-                if not np.isfinite(value):
-                    axes.text(start * 1.1, level, cell["verdict"], va="center", color=MUTED, size=7)
-                    continue
-                axes.barh(level, value - start, **bar)
-                annotate(axes, SECONDS.text(value, 2), (value, level))
-        axes.set_xlim(start, np.nanmax(values) * 3)
+        for level, name in enumerate(names):
+            lacking = rows[(rows["algorithm"] == name) & ~np.isfinite(rows["ours"])]
+            if lacking.empty:
+                continue
+            reasons = lacking["variant"] + ": " + lacking["verdict"]
+            if len(lacking) == (rows["algorithm"] == name).sum():
+                reasons = lacking["verdict"].drop_duplicates()
+            place = props(transform=axes.get_yaxis_transform(), va="center", color=MUTED)
+            axes.text(0.01, level + 0.22, ", ".join(reasons), size=paper.points(), **place)
+        for level, name in enumerate(names):
+            for side, offset in (("printed", -0.22), ("ours", 0.22)):
+                times = rows[rows["algorithm"] == name].groupby("variant")[side].first()
+                if gain := _dumbbell(axes, level + offset, times, name, side == "ours"):
+                    gains[side].append((name, gain))
+        low, high = axes.get_xlim()
+        axes.set_xlim(low, high * (high / low) ** 0.12)
         name_levels(axes, names)
         log_ticks(axes, "x", brief)
         grid(axes, "x")
-        axes.set_xlabel(f"{figures.humanize(operation)}: median here and published (log scale)")
-        legend_above(axes, 4)
+        axes.set_xlabel(f"{figures.humanize(operation)}, median; the number is the gain of AVX2")
+        point = props(color=INK, markeredgecolor=INK, linestyle="none", markersize=6)
+        legend_above(axes, 4, [
+            Line2D([], [], marker=marker, markerfacecolor=fill, label=label, **point)
+            for marker, fill, label in (
+                ("s", PAPER, "portable C, published"), ("o", PAPER, "AVX2, published"),
+                ("s", INK, "portable C, here"), ("o", INK, "AVX2, here"),
+            )
+        ])  # fmt: skip
+        if gains["ours"]:
+            best, gain = max(gains["ours"], key=lambda pair: pair[1])
+            was = dict(gains["printed"]).get(best)
+            headline(
+                axes,
+                f"AVX2 gains most for {best}: {_times(gain)} here"
+                + (f", {_times(was)} published" if was else ""),
+            )
     return axes
+
+
+def _dumbbell(axes: Axes, level: float, times: Any, name: str, is_ours: bool) -> float | None:
+    """Draw portable C and AVX2 on one level; return the gain if both are known."""
+    mark = mark_of(name)
+    values = [float(times.get(variant, np.nan)) for variant in ("ref", "avx2")]
+    style = props(linestyle="none", markersize=6, markeredgecolor=mark.colour, color=mark.colour)
+    style |= props(markerfacecolor=mark.colour if is_ours else PAPER, zorder=3)
+    if all(np.isfinite(value) for value in values):
+        axes.hlines(level, min(values), max(values), color=mark.colour, linewidth=1.4, zorder=1)
+        annotate(axes, _times(values[0] / values[1]), (max(values), level), (7, 0))
+    for value, marker, variant in zip(values, "so", ("ref", "avx2"), strict=True):
+        if np.isfinite(value):
+            side = "here" if is_ours else "published"
+            axes.plot([value], [level], marker=marker, label=f"{variant}, {side}", **style)
+    return values[0] / values[1] if all(np.isfinite(value) for value in values) else None
 
 
 def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw Table 3 of the accelerator paper: published, estimated and modelled times.
+    """Draw Table 3 of the accelerator paper: published, cited, estimated and modelled times.
 
-    Takes the printed frame `table3`; colour shows the kind of number. Raises DataError, UsageError.
+    Takes the printed frame `table3`; marks show the kind of number, and each parameter set has a
+    panel, of which the axes of the first are returned. Raises DataError, UsageError.
     """
     require(table, "algorithm implementation kind ours")
-    table = table.assign(place=range(len(table)), ms=table["ours"] * 1e3)
-    with canvas(ax, 0.9 + 0.24 * len(table)) as axes:
-        for kind, (colour, hatch) in _KINDS.items():
-            rows = table[table["kind"] == kind]
-            style = props(color=colour, hatch=hatch, edgecolor=PAPER, label=str(kind))
-            axes.barh(rows["place"], rows["ms"], height=0.7, **style)
-        for point in zip(table["ms"], table["place"], strict=True):
-            annotate(axes, f"{point[0]:.1f}", point)
-        axes.set_yticks(table["place"], table["algorithm"] + "  " + table["implementation"])
-        axes.invert_yaxis()
-        axes.set_xlim(0, table["ms"].max() * 1.12)
-        axes.set_xlabel("time of one signature in milliseconds")
-        legend_within(axes, "lower right")
-    return axes
+    names = list(dict.fromkeys(table["algorithm"]))
+    if ax is not None and len(names) > 1:
+        raise UsageError(
+            f"ax must be left out for {len(names)} schemes, which have a panel each. Draw the rows "
+            "of one scheme."
+        )
+    # Rows by kind, and the fastest of a kind first.
+    order = table.groupby(["kind", "implementation"])["ours"].min().reset_index()
+    order["place"] = order["kind"].map(list(_KIND_MARKS).index)
+    ordered = order.sort_values(["place", "ours"], kind="stable")
+    rows = list(dict.fromkeys(ordered["implementation"]))
+    width = 24 if paper.narrow() else 34
+    labels = [textwrap.fill(row, width) for row in rows]
+    tall = 1.3 + 0.15 * sum(label.count("\n") + 1 for label in labels) + 0.1 * len(labels)
+    down, across = (len(names), 1) if paper.narrow() else (1, len(names))
+    with panels(down, across, tall * down) if ax is None else canvas(ax, tall) as drawn:
+        all_axes = [drawn] if isinstance(drawn, Axes) else drawn
+        for axes, name in zip(all_axes, names, strict=True):
+            axes.set_xscale("log")
+            panel_title(axes, name)
+            colour = mark_of(name).colour
+            for cell in table[table["algorithm"] == name].to_dict("records"):
+                level, value = rows.index(cell["implementation"]), cell["ours"]
+                is_printed = cell["kind"] in (Kind.PUBLISHED, Kind.CITED)
+                style = props(color=colour, linestyle="none", markersize=6.5, label=cell["kind"])
+                style |= props(markerfacecolor=PAPER if is_printed else colour)
+                style |= props(marker=_KIND_MARKS[cell["kind"]], markeredgecolor=colour)
+                axes.plot([value], [level], **style)
+                annotate(axes, SECONDS.text(value), (value, level), (6, 0))
+            name_levels(axes, labels)
+            if axes is not all_axes[0] and down == 1:
+                axes.tick_params(labelleft=False)
+            low, high = table["ours"].min(), table["ours"].max()
+            axes.set_xlim(low / 1.5, high * (high / low) ** 0.42)
+            log_ticks(axes, "x", brief)
+            grid(axes, "x")
+        all_axes[-1 if down > 1 else 0].set_xlabel("time of one signature (log scale)")
+        legend_above(all_axes[0], 4)
+        headline(all_axes[0], _accelerated(table))
+    return all_axes[0]
+
+
+def _accelerated(table: pd.DataFrame) -> str:
+    first = table[table["algorithm"] == table["algorithm"].iloc[0]]
+    best = first.loc[first["ours"].idxmin()]
+    printed = first[first["kind"] == Kind.PUBLISHED]["ours"]
+    text = f"{best['algorithm']}: fastest is {best['implementation']}, {best['kind']}"
+    text += f", {SECONDS.text(best['ours'])}"
+    return text + (f"; published {SECONDS.text(printed.min())}" if len(printed) else "")
 
 
 def speedups(measurements: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Mapping
 from typing import Any
@@ -10,29 +9,32 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch
 
 from pqchain import figures
-from pqchain.plots import paper
-from pqchain.plots.canvas import INK, MUTED, PAPER, canvas, look, require
+from pqchain.algorithms import ALGORITHMS
+from pqchain.figures import SECONDS, Unit
+from pqchain.plots import fields, paper
+from pqchain.plots.canvas import INK, MUTED, PAPER, canvas, headline, look, panels, require
 from pqchain.plots.marks import (
+    HATCHES,
     annotate,
+    at_hyphens,
     brief,
+    dashes,
     grid,
+    label_ends,
     legend_above,
-    legend_within,
     log_ticks,
+    mark_of,
     name_levels,
     props,
     with_prefix,
 )
+from pqchain.render import palette
 
-_LOSS = "#D55E00"
+_LOSS = palette.light("vermilion")
 """Colour of lost capacity; the more is lost, the stronger."""
-
-_HATCHES = ("", "///", "...", "\\\\\\", "xx", "++", "oo", "**")
-"""Hatching in addition to colour, so that fields differ in grey."""
 
 
 def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -43,91 +45,173 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     require(frame, "algorithm output unit input base low high")
     first = frame.iloc[0]
     base, levels = float(first["base"]), np.arange(len(frame))
+    unit = Unit.of(str(first["output"]), str(first["unit"]))
+    output, algorithm = figures.humanize(str(first["output"])), str(first["algorithm"])
     halved, doubled = look(0)[0], look(1)[0]
-    with canvas(ax, 0.9 + 0.3 * len(frame)) as axes:
+    with canvas(ax, 1.2 + 0.3 * len(frame)) as axes:
         for column, label, style in (
             ("low", "input halved", props(color=halved, edgecolor=halved)),
             ("high", "input doubled", props(color=PAPER, edgecolor=doubled, hatch="////")),
         ):
             change = np.nan_to_num(frame[column].to_numpy(float) - base, posinf=0, neginf=0)
             axes.barh(levels, change, left=base, height=0.62, label=label, **style)
-        axes.axvline(base, color=INK, linewidth=0.8)
+        axes.axvline(base, color=INK, linewidth=0.9)
         axes.set_yticks(levels, [figures.humanize(name) for name in frame["input"]])
         axes.invert_yaxis()
         axes.margins(x=0.08)
-        unit = f" ({first['unit']})" if first["unit"] else ""
-        axes.set_xlabel(f"{figures.humanize(first['output'])}{unit}, {first['algorithm']}")
+        shown = f" ({first['unit']})" if first["unit"] else ""
+        axes.set_xlabel(f"{output}{shown}, {algorithm}   (line: {unit.text(base)})")
         axes.tick_params(axis="y", length=0)
-        legend_within(axes, "lower right")
+        grid(axes, "x")
+        legend_above(axes, 2)
+        ends = frame.iloc[0][["low", "high"]].dropna().astype(float)
+        if len(ends) and base:
+            name = figures.humanize(str(first["input"]))
+            factor = max(ends / base, key=lambda value: abs(np.log(max(value, 1e-9))))
+            side = "halved" if factor == ends.get("low", np.nan) / base else "doubled"
+            text = f"{output} with {algorithm}, {unit.text(base)}, depends most on {name}: "
+            headline(axes, text + f"{side}, it is {figures.factor(round(factor, 2))}")
     return axes
 
 
 def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the scheme with the highest capacity for each pair of factors of two inputs.
 
-    Takes a frame of `plane`. No transaction fits in empty cells. Raises DataError, UsageError.
+    Takes a frame of `plane`. No transaction fits in empty cells; a ring marks the unchanged study.
+    The colour is the stronger, the greater the margin over the second. Raises DataError,
+    UsageError.
     """
-    require(frame, "across upwards across_factor upwards_factor winner capacity_per_second")
-    names = [name for name in frame["winner"].unique() if name]
-    looks = [(look(at)[0], _HATCHES[at % len(_HATCHES)]) for at in range(len(names))]
-    codes = frame["winner"].map({name: code for code, name in enumerate(names, start=1)}).fillna(0)
-    factors = ["upwards_factor", "across_factor"]
-    fields = codes.groupby([frame[name] for name in factors]).last().unstack(fill_value=0)
-    upwards: list[float] = fields.index.tolist()
-    across: list[Any] = fields.columns.tolist()
-    with canvas(ax, 0.9 + 0.34 * len(upwards)) as axes:
-        corners = np.arange(len(across) + 1), np.arange(len(upwards) + 1)
-        colour_map = ListedColormap([PAPER, *(colour for colour, _ in looks)])
-        edges = props(edgecolors=PAPER, linewidth=0.8, vmin=-0.5, vmax=len(names) + 0.5)
-        axes.pcolormesh(*corners, fields, cmap=colour_map, **edges)
-        for code, (_, hatch) in enumerate(looks, start=1):
-            style = props(facecolor="none", edgecolor=PAPER, hatch=hatch, linewidth=0)
-            for up, right in np.argwhere(fields == code) if hatch else ():
-                axes.fill_between([right, right + 1], up, up + 1, **style)
-        axes.set_xticks(corners[0][:-1] + 0.5, map(figures.factor, across))
-        axes.set_yticks(corners[1][:-1] + 0.5, map(figures.factor, upwards))
-        # A ring marks the unchanged study.
+    require(frame, "across upwards across_factor upwards_factor winner capacity_per_second margin")
+    fitting = frame[frame["winner"] != ""]
+    across, upwards = (sorted(set(frame[f"{name}_factor"])) for name in ("across", "upwards"))
+    hatching = fields.hatches(fitting["winner"].value_counts().index)
+    with canvas(ax, 1.3 + 0.34 * len(upwards)) as axes:
+        places = zip(fitting["across_factor"], fitting["upwards_factor"], strict=True)
+        cells = {
+            (across.index(x), upwards.index(y)): (name, float(margin))
+            for (x, y), name, margin in zip(
+                places, fitting["winner"], fitting["margin"], strict=True
+            )
+        }
+        fields.draw(axes, cells, hatching)
+        axes.set(xlim=(-0.5, len(across) - 0.5), ylim=(-0.5, len(upwards) - 0.5))
+        axes.set_xticks(range(len(across)), map(figures.factor, across))
+        axes.set_yticks(range(len(upwards)), map(figures.factor, upwards))
         if 1.0 in upwards and 1.0 in across:
-            ring = props(marker="o", color=PAPER, markeredgecolor=INK, markersize=7)
-            axes.plot(across.index(1.0) + 0.5, upwards.index(1.0) + 0.5, **ring)
+            ring = props(marker="o", color=PAPER, markeredgecolor=INK, markersize=22)
+            ring |= props(markerfacecolor="none", markeredgewidth=1.4)
+            axes.plot(across.index(1.0), upwards.index(1.0), **ring)
         axes.tick_params(length=0)
-        axes.set_xlabel(f"{figures.humanize(frame['across'].iloc[0])}   (ring: the study as it is)")
+        note = "ring: the study as it is; number: lead over the second"
+        axes.set_xlabel(f"{figures.humanize(frame['across'].iloc[0])}   ({note})")
         axes.set_ylabel(figures.humanize(frame["upwards"].iloc[0]))
-        handles = [
-            Patch(facecolor=colour, hatch=hatch, edgecolor=PAPER, label=name)
-            for name, (colour, hatch) in zip(names, looks, strict=True)
-        ]
-        if paper.narrow():
-            legend_above(axes, 4, handles)
-        else:
-            above = props(loc="lower center", bbox_to_anchor=(0.5, 1.0))
-            above |= props(ncols=min(4, len(names) or 1))
-            axes.legend(handles=handles, fontsize=8, labelcolor=INK, frameon=False, **above)
+        legend_above(axes, 4, fields.handles(hatching))
         axes.spines[:].set_color(MUTED)
+        headline(axes, _areas(frame))
     return axes
+
+
+def _areas(frame: pd.DataFrame) -> str:
+    counts = frame.loc[frame["winner"] != "", "winner"].value_counts()
+    if counts.empty:
+        return "No scheme fits"
+    here = frame[(frame["across_factor"] == 1) & (frame["upwards_factor"] == 1)]["winner"]
+    text = f"{counts.index[0]} carries most in {counts.iloc[0]} of {len(frame)} cells"
+    if len(counts) > 1:
+        text += f", {counts.index[1]} in {counts.iloc[1]}"
+    return text + (f"; as it is: {here.iloc[0]}" if len(here) and here.iloc[0] else "")
 
 
 def plot_capacity(
-    frame: pd.DataFrame, limits: Mapping[str, str], *, ax: Axes | None = None
+    frame: pd.DataFrame,
+    limits: Mapping[str, str],
+    *,
+    baseline: str = "",
+    before: Mapping[str, float] | None = None,
+    label: str = "",
+    ax: Axes | None = None,
 ) -> Axes:
-    """Draw the capacity of each scheme, with its interval and the limit that binds.
+    """Draw the capacity of each scheme with its interval, the limit that binds, and the loss.
 
-    Takes a study's rows of one figure, and limits by scheme. Raises DataError, UsageError.
+    Takes a study's rows of one figure, and limits by scheme; `label` names another figure.
+    `baseline` is the scheme of today, by default the first classical one of the frame; others have
+    the difference from it in percent. The colour is the limit's, and a limit that binds all is
+    named once. `before` has values that are drawn as hollow bars. Raises DataError, UsageError.
     """
     require(frame, "algorithm value low high")
-    value = frame["value"].to_numpy(float)
-    with canvas(ax, 0.8 + 0.36 * len(frame)) as axes:
+    names = frame["algorithm"].tolist()
+    today = baseline or next((name for name in names if not mark_of(name).post_quantum), "")
+    # Today's scheme first, then the greatest.
+    frame = frame.assign(is_new=frame["algorithm"] != today)
+    frame = frame.sort_values(["is_new", "value"], ascending=[True, False], kind="stable")
+    names, value = frame["algorithm"].tolist(), frame["value"].to_numpy(float)
+    base = dict(zip(names, value, strict=True)).get(today, np.nan)
+    bound = list(dict.fromkeys(limits[name] for name in names if limits.get(name)))
+    with canvas(ax, 1.25 + 0.36 * len(frame)) as axes:
+        for level, (name, size) in enumerate(zip(names, value, strict=True)):
+            place = bound.index(limits[name]) if limits.get(name) in bound else 0
+            colour, hatch = look(place)[0], HATCHES[place % len(HATCHES)]
+            bar = props(color=colour, height=0.6, edgecolor=PAPER, hatch=hatch, linewidth=0)
+            alpha = 1.0 if mark_of(name).post_quantum else 0.45
+            axes.barh(level, size, alpha=alpha, **bar)
+            if before and np.isfinite(before.get(name, np.nan)):
+                outline = props(facecolor="none", edgecolor=INK, linewidth=1.1, height=0.8)
+                axes.barh(level, before[name], label="at the start", **outline)
         errors = np.abs(np.vstack([value - frame["low"], frame["high"] - value]))
-        style = props(color=look(0)[0], height=0.62, ecolor=INK, capsize=2.5)
-        axes.barh(np.arange(len(frame)), value, xerr=np.nan_to_num(errors), **style)
-        name_levels(axes, frame["algorithm"].tolist())
-        axes.margins(x=0.18)
-        ends = np.nan_to_num(frame["high"].to_numpy(float)).clip(min=0)
-        for level, (algorithm, end) in enumerate(zip(frame["algorithm"], ends, strict=True)):
-            annotate(axes, limits.get(algorithm, ""), (float(end), level), (5, 0))
-        axes.set_xlabel("transactions per second in full blocks; labels: the limit")
+        whisker = props(fmt="none", ecolor=INK, elinewidth=1.1, capsize=3)
+        axes.errorbar(value, range(len(names)), xerr=np.nan_to_num(errors), **whisker)
+        name_levels(axes, [f"{name} (today)" if name == today else name for name in names])
+        axes.margins(x=0.22)
+        starts = [(before or {}).get(name, 0.0) for name in names]
+        ends = np.fmax(np.nan_to_num(frame["high"].to_numpy(float)), np.nan_to_num(value))
+        for level, (name, end, start) in enumerate(zip(names, ends, starts, strict=True)):
+            text = figures.significant(value[level]) if np.isfinite(value[level]) else ""
+            if base > 0 and name != today and np.isfinite(value[level]):
+                text += f"  ({figures.percent(100 * (value[level] / base - 1), 0)})"
+            annotate(axes, text, (float(np.fmax(max(end, 0), np.nan_to_num(start))), level), (7, 0))
+        if base > 0:
+            axes.axvline(base, color=MUTED, linewidth=0.9, linestyle=":")
+        only = f"; limit of all: {bound[0]}" if len(bound) == 1 else ""
+        axes.set_xlabel(f"{label or 'transactions per second in full blocks'}{only}")
         grid(axes, "x")
+        handles: list[Any] = [
+            Patch(facecolor=look(at)[0], hatch=HATCHES[at], edgecolor=PAPER, label=f"limit: {name}")
+            for at, name in enumerate(bound)
+        ]
+        handles = handles if len(bound) > 1 else []
+        if before:
+            handles.append(Patch(facecolor="none", edgecolor=INK, label="at the start"))
+        if handles:
+            legend_above(axes, 3, handles)
+        headline(axes, _range(names, value, label) if label else _kept(names, value, today, base))
     return axes
+
+
+def _kept(names: list[str], value: Any, today: str, base: float) -> str:
+    new = {
+        name: size
+        for name, size in zip(names, value, strict=True)
+        # A mix of schemes is a row without an entry.
+        if name in ALGORITHMS and mark_of(name).post_quantum and np.isfinite(size)
+    }
+    if not new:
+        return ""
+    best, last = max(new, key=lambda name: new[name]), min(new, key=lambda name: new[name])
+    if base > 0:
+        kept, least = (
+            figures.percent(100 * new[name] / base, 0, sign=False) for name in (best, last)
+        )
+        rest = f"; {last} {least}" if best != last else ""
+        return f"{best} keeps {kept} of the capacity with {today}{rest}"
+    return f"{best} carries most: {figures.significant(new[best])} transactions per second"
+
+
+def _range(names: list[str], value: Any, label: str) -> str:
+    known = [(size, name) for name, size in zip(names, value, strict=True) if np.isfinite(size)]
+    if not known:
+        return ""
+    ends = [f"{name} {figures.significant(size)}" for size, name in (min(known), max(known))]
+    return f"{label}: {' to '.join(dict.fromkeys(ends))}"
 
 
 def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -140,22 +224,22 @@ def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     schemes = list(dict.fromkeys(frame["algorithm"]))
     by_chain = frame.groupby("title", sort=False)["lost_share"].mean().sort_values(kind="stable")
     titles = list(by_chain.index)
-    with canvas(ax, 0.9 + (0.38 if paper.narrow() else 0.27) * len(titles)) as axes:
+    with canvas(ax, 1.3 + (0.38 if paper.narrow() else 0.29) * len(titles)) as axes:
         for row in frame.to_dict("records"):
             x, y = schemes.index(row["algorithm"]), titles.index(row["title"])
             # Translucent, so that the text is readable on light and on dark pages.
-            strength = 0.8 * min(max(row["lost_share"], 0.0), 1.0)
+            strength = 0.62 * min(max(row["lost_share"], 0.0), 1.0)
             style = props(color=_LOSS, alpha=strength, linewidth=0)
             axes.fill_between([x - 0.48, x + 0.48], y - 0.46, y + 0.46, **style)
             text = figures.percent(100 * row["lost_share"], 0, sign=False)
-            axes.text(x, y, text, ha="center", va="center", size=paper.scaled(8), color=INK)
+            axes.text(x, y, text, ha="center", va="center", size=paper.points(), color=INK)
         tested = dict(zip(frame["title"], frame["calibrated"], strict=True))
         axes.set(xlim=(-0.5, len(schemes) - 0.5), ylim=(len(titles) - 0.5, -0.5))
         scheme_width, title_width = (7, 16) if paper.narrow() else (11, 40)
         # As texts and not as tick labels, of which a narrow figure would leave out some.
         for x, name in enumerate(schemes):
-            style = props(ha="center", va="bottom", size=paper.scaled(8), color=INK)
-            axes.text(x, -0.55, _at_hyphens(name, scheme_width), **style)
+            style = props(ha="center", va="bottom", size=paper.points(), color=INK)
+            axes.text(x, -0.55, at_hyphens(name, scheme_width), **style)
         axes.set_xticks([])
         marked = (
             f"{title}{'' if tested[title] else figures.NARROW_SPACE + '*'}" for title in titles
@@ -165,61 +249,103 @@ def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.spines[:].set_visible(False)
         note = "capacity that is lost with the key in each transaction"
         axes.set_xlabel(note if all(tested.values()) else f"{note}; *: uncalibrated")
+        headline(axes, _losses(frame))
     return axes
 
 
-def _at_hyphens(name: str, width: int) -> str:
-    """Return a name in lines of at most `width` letters, broken after hyphens only."""
-    lines = [""]
-    for part in re.findall(r"[^-]+-?", name):
-        if lines[-1] and len(lines[-1]) + len(part) > width:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(lines)
+def _losses(frame: pd.DataFrame) -> str:
+    new = frame[
+        [name not in ALGORITHMS or mark_of(name).post_quantum for name in frame["algorithm"]]
+    ]
+    if new.empty:
+        return ""
+    middle = 100 * new.groupby("algorithm")["lost_share"].median().sort_values()
+    chains = frame["title"].nunique()
+    texts = [
+        f"{name} {figures.percent(share, 0, sign=False)}"
+        for name, share in (middle.head(1) if len(middle) == 1 else middle.iloc[[0, -1]]).items()
+    ]
+    return f"Capacity lost, median of {chains} chains: {', '.join(texts)}"
 
 
 def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw latency over the arrival rate, a line for each scheme; both axes are logarithmic.
 
-    Takes a frame of the contract "study-load". Raises DataError, UsageError.
+    Takes a frame of the contract "study-load". A column `load`, the arrivals as a share of the
+    capacity, places a wall at each scheme's capacity. Raises DataError, UsageError.
     """
     require(frame, "algorithm arrivals_per_second latency_seconds")
-    with canvas(ax, 3.4) as axes:
-        for index, (algorithm, group) in enumerate(frame.groupby("algorithm", sort=False)):
-            colour, marker = look(index)
-            style = props(color=colour, marker=marker, markersize=4, linewidth=1.1)
-            points = group["arrivals_per_second"], group["latency_seconds"]
-            axes.plot(*points, label=algorithm, **style)
+    names = list(dict.fromkeys(frame["algorithm"]))
+    lines, ends = dashes(names), []
+    with canvas(ax, 3.8) as axes:
         axes.set(xscale="log", yscale="log")
-        log_ticks(axes, "x", "{:g}".format)
+        for algorithm, group in frame.groupby("algorithm", sort=False):
+            mark = mark_of(str(algorithm))
+            rates, latencies = group["arrivals_per_second"], group["latency_seconds"]
+            style = props(color=mark.colour, linestyle=lines[str(algorithm)], linewidth=1.5)
+            axes.plot(rates, latencies, label=algorithm, **style)
+            ends.append((float(rates.iloc[-1]), float(latencies.iloc[-1]), str(algorithm)))
+        top = axes.get_ylim()[1]
+        for at, (rate, latency, name) in enumerate(ends):
+            group = frame[frame["algorithm"] == name]
+            wall = rate / group["load"].iloc[-1] if "load" in frame else rate
+            style = props(color=mark_of(name).colour, linewidth=0.9, linestyle=":")
+            axes.vlines(wall, latency, top, label=f"_capacity of {name}", **style)
+            ends[at] = (wall, latency, name)
         log_ticks(axes, "y", brief)
-        axes.set_xlabel("arrivals per second, up to 98 % of each scheme's capacity")
+        log_ticks(axes, "x", "{:g}".format)
+        wall = "   (dotted: capacity)" if "load" in frame else ""
+        axes.set_xlabel(f"arrivals per second{wall}")
         axes.set_ylabel("mean latency, queue included")
-        legend_within(axes, "upper left", columns=2)
         grid(axes)
+        least = frame.groupby("algorithm")["latency_seconds"].min().sort_values()
+        headline(
+            axes,
+            f"Lightly loaded, {least.index[0]} takes {SECONDS.text(least.iloc[0])}"
+            + (f", {least.index[-1]} {SECONDS.text(least.iloc[-1])}" if len(least) > 1 else ""),
+        )
+        if paper.narrow() or len(names) > 8:
+            legend_above(axes, 3)
+        else:
+            label_ends(axes, [
+                (name, (rate, latency), mark_of(name).colour) for rate, latency, name in ends
+            ], gap=10)  # fmt: skip
     return axes
 
 
 def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the shares of accounts that moved and that wait by day, and the chain's growth.
+    """Draw the shares of accounts that moved and that wait by day, and below the chain's growth.
 
-    Takes a frame of the contract "study-migration". Raises DataError, UsageError.
+    Takes a frame of the contract "study-migration". With `ax` only the shares are drawn; the axes
+    of the shares are returned. Raises DataError, UsageError.
     """
     require(frame, "day moved_share waiting_share growth_bytes_per_day")
-    with canvas(ax, 3.0) as axes:
-        for index, (column, label) in enumerate(
-            {"moved_share": "moved", "waiting_share": "requested, waiting for room"}.items()
-        ):
-            axes.plot(frame["day"], 100 * frame[column], color=look(index)[0], label=label)
-        axes.set(xlabel="days", ylabel="percent of the accounts", ylim=(0, 103))
-        growth = axes.twinx()
-        style = props(color=look(2)[0], linestyle="--", label="growth of the chain")
-        growth.plot(frame["day"], frame["growth_bytes_per_day"], **style)
-        growth.set_ylim(bottom=0)
-        growth.yaxis.set_major_formatter(with_prefix("B"))
-        growth.set_ylabel("growth per day")
-        growth.tick_params(color=MUTED, labelcolor=INK, labelsize=paper.scaled(8))
-        handles = [line for part in (axes, growth) for line in part.get_legend_handles_labels()[0]]
-        legend_within(axes, "center right", handles=handles)
-        grid(axes)
-    return axes
+    with panels(2, 1, 4.4) if ax is None else canvas(ax, 3.0) as drawn:
+        shares, *others = [drawn] if isinstance(drawn, Axes) else drawn
+        moved, waiting, bytes_look = (look(at)[0] for at in range(3))
+        shares.plot(frame["day"], 100 * frame["moved_share"], color=moved, label="moved",
+                    linewidth=1.6)  # fmt: skip
+        shares.plot(frame["day"], 100 * frame["waiting_share"], color=waiting, linewidth=1.6,
+                    linestyle=(0, (5, 1.5)), label="requested, waiting for room")  # fmt: skip
+        shares.set(ylabel="percent of the accounts", ylim=(0, 103))
+        grid(shares)
+        for growth in others:
+            growth.plot(
+                frame["day"], frame["growth_bytes_per_day"], color=bytes_look, linewidth=1.6
+            )
+            growth.set_ylim(bottom=0)
+            growth.yaxis.set_major_formatter(with_prefix("B"))
+            growth.set_ylabel("growth per day")
+            grid(growth)
+            shares.tick_params(labelbottom=False)
+        (others or [shares])[-1].set_xlabel("days")
+        legend_above(shares, 2)
+        last = frame.iloc[-1]
+        most = frame["waiting_share"].max()
+        headline(
+            shares,
+            f"{figures.percent(100 * last['moved_share'], 0, sign=False)} of the accounts moved "
+            f"after {figures.integer(last['day'])} days; at most "
+            f"{figures.percent(100 * most, 0, sign=False)} wait",
+        )
+    return shares

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from importlib.resources import files
 
 from pqchain.figures import Kind
+from pqchain.render import palette
 
 VERDICTS = {
     "holds": ("good", "\N{CHECK MARK}"),
@@ -35,15 +36,6 @@ VERDICTS = {
     "failed": ("bad", "\N{BALLOT X}"),
 }
 """Tone and sign of every verdict and status: colour is never the only difference."""
-
-# Colours of plots that change in dark mode, and their variables in the style sheet.
-_FIGURE_COLOURS = {
-    "#222222": "ink",
-    "#8a8a8a": "muted",
-    "#dcdcdc": "line",
-    "#ffffff": "paper",
-    "#0072b2": "blue",
-}
 
 
 class Markup(str):
@@ -91,13 +83,10 @@ def link(text: str, target: str) -> Markup:
 
 def figure(svg: bytes, *, identifier: str, description: str, caption: str) -> Markup:
     """Return an SVG plot as a figure element in the page's colours of text and background."""
-    drawing = svg[svg.index(b"<svg") :].decode()
-    drawing = re.sub(r"<metadata>.*?</metadata>", "", drawing, flags=re.DOTALL)
+    drawing = palette.themed(svg)
     # Identifiers of several plots in one page must differ.
     drawing = re.sub(r'\bid="', f'id="{identifier}-', drawing)
     drawing = re.sub(r'(href="|url\()#', rf"\g<1>#{identifier}-", drawing)
-    for colour, variable in _FIGURE_COLOURS.items():
-        drawing = drawing.replace(colour, f"var(--{variable})")
     # The role and label make the plot one image for screen readers instead of hundreds of paths.
     head = f'<svg role="img" aria-label="{html.escape(description)}" '
     drawing = drawing.replace("<svg ", head, 1)
@@ -141,6 +130,7 @@ def document(
     """Return a page; `contents` are (identifier, title), `pages` of the site (file, title)."""
     # Style and script are embedded, because a page must not load other files.
     style = (files("pqchain.render") / "report.css").read_text(encoding="utf-8")
+    style = palette.style_sheet() + "\n" + style
     items = [link(text, f"#{identifier}") for identifier, text in contents]
     siblings = [
         element("b", text, aria_current="page") if text == title else link(text, file)

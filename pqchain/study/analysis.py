@@ -24,7 +24,7 @@ from pqchain.study import migration, queueing, sensitivity, sliders
 from pqchain.study.figures import OUTPUTS, blocks, models
 from pqchain.study.inputs import Plan
 from pqchain.study.sampling import Findings
-from pqchain.study.sliders import Grid
+from pqchain.study.sliders import Panel
 
 OUTCOMES = Contract.of(
     "study-outcomes",
@@ -131,7 +131,7 @@ class Analysis:
     tornado: pd.DataFrame
     plane: pd.DataFrame | None
     """None without a post-quantum scheme."""
-    grid: Grid
+    panel: Panel
     load: pd.DataFrame
     migration: pd.DataFrame | None
     """None if no account can move to the scheme."""
@@ -157,7 +157,7 @@ def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analy
         algorithm=algorithm,
         tornado=sensitivity.ranked(variations, output),
         plane=sensitivity.plane(plan, costs) if plan.post_quantum else None,
-        grid=sliders.grid(plan, costs, ranking, variations.base.limit),
+        panel=sliders.panel(plan, costs, ranking, variations.base.limit),
         load=queueing.curve(
             {
                 name: blocks(plan, values)

@@ -234,10 +234,14 @@ def _fitting(
     prices: tuple[float, float] = (1.0, 0.0),
 ) -> float:
     """Return how many transactions fit; `prices` are of the bundle's bytes and seconds."""
-    per_byte, per_second = prices
     most = max(0, math.floor(room / size))
-    if bundle is None:
-        return most
+    return most if bundle is None else _fitting_bundle(plan, room, size, bundle, prices, most)
+
+
+def _fitting_bundle(
+    plan: Plan, room: float, size: float, bundle: Bundle, prices: tuple[float, float], most: int
+) -> float:
+    per_byte, per_second = prices
 
     def too_many(count: int) -> bool:
         signatures = count * plan.signatures

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import html
 import json
-import math
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -157,17 +156,17 @@ class Explorer:
         texts = frame[frame["quantity"] == "binding_limit"]
         bound = dict(zip(texts["algorithm"], texts["text"], strict=True))
         is_capacity = self.figure == "capacity_per_second"
-        axes = plots.plot_capacity(rows, bound if is_capacity else {})
-        before = [
-            self._start_models[name][self.figure] if name in self._start_models else math.nan
+        before = {
+            name: self._start_models[name][self.figure]
             for name in rows["algorithm"]
-        ]
-        axes.plot(before, range(len(before)), "|", color=plots.INK, markersize=16, clip_on=False)
+            if name in self._start_models
+        }
         quantity = QUANTITIES[self.figure]
-        about = "capacity" if is_capacity else quantity.about
         unit = f" ({quantity.unit})" if quantity.unit else ""
-        axes.set_xlabel(f"{about}{unit}{'; text: limit' * is_capacity}; mark: at the start")
-        return axes
+        return plots.plot_capacity(
+            rows, bound if is_capacity else {}, baseline=self.plan.baseline, before=before,
+            label="" if is_capacity else f"{quantity.about}{unit}",
+        )  # fmt: skip
 
     def reset(self) -> None:
         """Reset every slider to its initial value."""

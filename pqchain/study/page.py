@@ -51,7 +51,7 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
             "The model compared with today", text.calibration_table(findings.calibration).html()
         ),
         "limits": ("Binding limits", _capacity(findings), text.limits_table(findings).html()),
-        "move": ("Change the inputs", *sliders.section(plan, analysis.grid)),
+        "move": ("Change the inputs", *sliders.section(analysis.panel)),
         "figures": ("Figures by scheme", text.figures_table(findings).html()),
     }  # fmt: skip
     if len(analysis.load):
@@ -104,9 +104,9 @@ def _capacity(findings: Findings) -> Markup:
     rows = frame[frame["quantity"] == "capacity_per_second"]
     return _figure(
         "capacity",
-        plots.plot_capacity(rows, dict(findings.limits)),
-        description="A bar for each scheme: transactions per second of full blocks, with interval "
-        "and binding limit; the tables hold the values.",
+        plots.plot_capacity(rows, dict(findings.limits), baseline=findings.plan.baseline),
+        description="A bar for each scheme: transactions per second of full blocks, with interval, "
+        "loss and binding limit; the tables hold the values.",
         caption="Capacity by scheme, with the binding limit and the interval of nine draws of ten.",
     )
 

@@ -18,9 +18,6 @@ FINE = (
 )
 """Factors of a slider of the explorer, which computes figures when it moves."""
 
-COARSE = (1 / 4, 1 / 2, 1.0, 2.0, 4.0)
-"""Factors of a slider of a page, whose figures are all computed in advance."""
-
 # Inputs that have an effect only where another is not 0.
 _REQUIRES = {
     "witness_discount": "block_weight", "verification_gas": "block_gas",

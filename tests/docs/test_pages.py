@@ -12,11 +12,14 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 from pqchain import algorithms, plots, results
 from pqchain.commands import main
+from pqchain.figures import Kind
+from pqchain.installation import read_toml
 from pqchain.works import papers
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,7 +27,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted(
     page
     for page in DOCS.rglob("*.md")
-    if not {"_build", "notebooks", "papers"} & set(page.relative_to(DOCS).parts)
+    if not {"_build", "notebooks", "papers", "gallery"} & set(page.relative_to(DOCS).parts)
 )
 FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
@@ -36,8 +39,8 @@ def blocks(page: Path, *kinds: str) -> list[str]:
 
 
 def with_examples() -> list[Path]:
-    """Return the pages whose examples run here; those of the gallery run when it is built."""
-    return [page for page in PAGES if blocks(page, "python", "pycon") and page.stem != "gallery"]
+    """Return the pages whose examples run here."""
+    return [page for page in PAGES if blocks(page, "python", "pycon")]
 
 
 def test_task_pages_have_examples() -> None:
@@ -134,19 +137,33 @@ def test_every_documented_make_target_exists(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
-def gallery() -> list[str]:
-    return blocks(DOCS / "gallery.md", "{code-cell} ipython3", "python")
+def gallery() -> dict[str, dict[str, Any]]:
+    return read_toml(DOCS / "gallery.toml")
 
 
 def test_gallery_shows_every_plot() -> None:
-    lines = [cell for cell in gallery() if "%" not in cell]
     drawn = {
         node.attr
-        for cell in lines
-        for node in ast.walk(ast.parse(cell))
+        for entry in gallery().values()
+        for node in ast.walk(ast.parse(entry["code"]))
         if isinstance(node, ast.Attribute) and node.attr.startswith("plot_")
     }
     assert drawn == {name for name in plots.__all__ if name.startswith("plot_")}
+
+
+@pytest.mark.parametrize("name", gallery())
+def test_figures_of_the_gallery_are_complete(name: str) -> None:
+    """The code defines the data and ends in one plot; the labels are kinds of numbers."""
+    entry = gallery()[name]
+    *statements, last = ast.parse(entry["code"].strip()).body
+    assert isinstance(last, ast.Expr)
+    names = {node.id for node in ast.walk(ast.parse(entry["code"])) if isinstance(node, ast.Name)}
+    assert "data" in names and statements
+    assert {Kind(kind) for kind in entry["kinds"]}
+    assert "notebook" not in entry or (ROOT / f"notebooks/{entry['notebook']}.ipynb").is_file()
+    assert set(entry) <= {
+        "title", "topic", "kinds", "about", "code", "notebook", "interactive",
+    }  # fmt: skip
 
 
 def test_pages_have_one_title_and_no_machine_paths() -> None:

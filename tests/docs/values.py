@@ -17,7 +17,7 @@ from pqchain.conform.vector import ALGORITHMS
 from pqchain.consensus.network import REGIONS
 from pqchain.crypto import isolated
 from pqchain.falcon import model, rtl
-from pqchain.study import sliders, validation
+from pqchain.study import validation
 from pqchain.works import registry
 from pqchain.works.falcon_hls.work import table3
 from pqchain.works.pqdpol import DATA_BYTES, rebuilt
@@ -158,7 +158,6 @@ VALUES: dict[str, Callable[[], Any]] = {
     "short": lambda: 1000 * schedules()[1],
     "shorter_1024": lambda: shorter(1024),
     "shorter_512": lambda: shorter(512),
-    "slider_combinations": lambda: 5**sliders.SLIDERS,
     "slow": lambda: 1000 * schedules()[0],
     "software": lambda: 1000 * sum(model.software_cycles(512, "split").values()) / model.CLOCK_HZ,
     "sphincs_full": lambda: packed()["SPHINCS+-SHA2-128f-simple"],

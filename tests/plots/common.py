@@ -10,13 +10,13 @@ LONG = "SPHINCS+-SHA2-128f-simple"
 SCHEMES = ["Falcon-512", "ML-DSA-44", LONG, "Dilithium2"]
 
 
-def marked_points(axes: Axes) -> dict[tuple[str, str], dict[float, float]]:
-    """Return the value at each height, by operation and filling of the markers."""
-    values = {}
+def marked_points(axes: Axes) -> dict[str, dict[float, float]]:
+    """Return the value at each height, by label of the markers."""
+    values: dict[str, dict[float, float]] = {}
     for line in axes.get_lines():
         if line.get_marker() not in ("None", "", None):
             points = dict(zip(np.round(line.get_ydata(), 6), line.get_xdata(), strict=True))
-            values[str(line.get_label()), str(line.get_fillstyle())] = points
+            values.setdefault(str(line.get_label()), {}).update(points)
     return values
 
 

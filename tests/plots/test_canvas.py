@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from pqchain import plots
 from pqchain.plots.canvas import figure_of
+from pqchain.render import palette
 from tests import frames
 
 
@@ -59,3 +60,18 @@ def test_text_has_the_colour_that_the_report_replaces() -> None:
     """The dark mode of the report needs it."""
     axes = plots.plot_speed(frames.measurements())
     assert same_color(axes.xaxis.label.get_color(), plots.INK)
+
+
+def test_notebooks_show_svg_in_the_font_and_colours_of_the_page() -> None:
+    figure = figure_of(plots.plot_sizes(["Falcon-512"]))
+    svg = figure._repr_mimebundle_()["image/svg+xml"]
+    assert "<text" in svg and "Falcon-512" in svg
+    assert "prefers-color-scheme:dark" in svg
+    colour = plots.mark_of("Falcon-512").colour
+    assert f"var(--figure-vermilion,{colour})" in svg
+    # No colour of the palette is left without a variable.
+    for name, (light, _, _) in palette.COLOURS.items():
+        bare = svg.replace(f"var(--figure-{name},{light})", "").split("</style>", 1)[1]
+        assert light not in bare, name
+    inline = plots.screen_svg(figure, inline=True)
+    assert "prefers-color-scheme" not in inline and inline.startswith("<svg")

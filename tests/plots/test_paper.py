@@ -17,8 +17,9 @@ from matplotlib.transforms import Bbox
 
 from pqchain import plots
 from pqchain.errors import Unsupported, UsageError
-from pqchain.plots import paper, pgf
-from pqchain.plots.canvas import INK, MUTED, figure_of
+from pqchain.plots import marks, paper, pgf
+from pqchain.plots.canvas import INK, figure_of
+from pqchain.render import palette
 from tests import frames
 from tests.plots.test_speed import accelerator_frame
 
@@ -116,14 +117,37 @@ def lightness(colour: str) -> float:
     return 116 * luminance ** (1 / 3) - 16
 
 
-def test_colours_differ_in_greyscale() -> None:
-    steps = sorted(map(lightness, (*paper.GREYS.values(), INK)))
-    assert min(after - before for before, after in pairwise(steps)) > 9
+FAMILY_COLOURS = {colour for colour, _ in marks.FAMILIES.values()}
+
+SERIES = ("indigo", "crimson", "violet", "teal", "slate", "olive")
+
+
+@pytest.mark.parametrize("names", [sorted(FAMILY_COLOURS), SERIES])
+def test_colours_differ_in_greyscale(names: tuple[str, ...]) -> None:
+    printed = [palette.COLOURS[name][2] for name in names]
+    steps = sorted(map(lightness, (*printed, INK)))
+    assert min(after - before for before, after in pairwise(steps)) > 8
     assert steps[-1] < 88
+
+
+def test_print_uses_the_colours_of_print() -> None:
     with plots.style():
         axes = plots.plot_accelerator(accelerator_frame())
-    drawn = {to_hex(patch.get_facecolor()) for patch in axes.patches}
-    assert drawn <= {*paper.GREYS.values(), MUTED}
+    drawn = {to_hex(line.get_color()) for line in axes.get_lines()}
+    assert drawn <= {*paper.GREYS.values(), INK}
+
+
+def contrast(colour: str, background: str) -> float:
+    """Return the contrast of WCAG 2."""
+    one, other = ((((lightness(side) + 16) / 116) ** 3) + 0.05 for side in (colour, background))
+    return max(one, other) / min(one, other)
+
+
+def test_colours_have_contrast_on_light_and_dark_pages() -> None:
+    for column in (0, 1):
+        background = palette.COLOURS["paper"][column]
+        for name in {*FAMILY_COLOURS, *SERIES, "ink", "muted"}:
+            assert contrast(palette.COLOURS[name][column], background) > 3, (name, column)
 
 
 def test_missing_pgf_requirements_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

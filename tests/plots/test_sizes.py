@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from matplotlib.colors import same_color
 
 from pqchain import algorithms, plots
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
+from pqchain.figures import NARROW_SPACE
+from pqchain.plots.canvas import PAPER
 from tests import frames
 from tests.plots.common import SCHEMES, marked_points, row_heights
 
@@ -21,22 +25,44 @@ def test_sizes_come_from_the_registry() -> None:
     """A KEM shows a ciphertext where a signature scheme shows a signature."""
     axes = plots.plot_sizes(["falcon 512", "Kyber512"])
     points = marked_points(axes)
-    assert points["public key", "full"][row_heights(axes)["Falcon-512"]] == 897
-    assert points["signature", "full"][row_heights(axes)["Falcon-512"]] == 655
-    assert points["ciphertext", "full"][row_heights(axes)["Kyber512"]] == 768
+    assert points["public key"][row_heights(axes)["Falcon-512"]] == 897
+    assert points["sum"][row_heights(axes)["Falcon-512"]] == 897 + 655
+    assert points["signature"][row_heights(axes)["Falcon-512"]] == 655
+    assert points["ciphertext"][row_heights(axes)["Kyber512"]] == 768
     assert len(row_heights(plots.plot_sizes())) == len(algorithms.names("signature"))
 
 
 def test_tradeoff_takes_the_fastest_implementation_and_labels_every_point() -> None:
     """Bytes on the chain are public key plus signature."""
     axes = plots.plot_tradeoff(frames.measurements())
-    points = {str(line.get_label()): line for line in axes.get_lines()}
+    points = {
+        str(line.get_label()): line for line in axes.get_lines() if line.get_marker() != "None"
+    }
     falcon = points["Falcon-512"]
     assert (falcon.get_xdata()[0], falcon.get_ydata()[0]) == (897 + 655, pytest.approx(58e-6))
     assert "Hawk-512" not in points
-    assert {text.get_text() for text in axes.texts} == set(points)
-    assert points["Ed25519"].get_fillstyle() == "none"
+    assert set(points) <= {text.get_text() for text in axes.texts}
+    assert same_color(points["Ed25519"].get_markerfacecolor(), PAPER)
+    assert not same_color(falcon.get_markerfacecolor(), PAPER)
+    assert points["Falcon-1024"].get_markersize() > falcon.get_markersize()
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+def test_rows_of_sizes_are_sorted_with_todays_schemes_first() -> None:
+    axes = plots.plot_sizes(["ML-DSA-44", "Falcon-512", "Ed25519"])
+    heights = row_heights(axes)
+    assert sorted(heights, key=lambda name: heights[name]) == ["Ed25519", "Falcon-512", "ML-DSA-44"]
+    assert {"96 B", "1552 B"} <= {text.get_text().replace(NARROW_SPACE, " ") for text in axes.texts}
+
+
+def test_dotted_lines_join_points_of_equal_cost() -> None:
+    axes = plots.plot_tradeoff(frames.measurements())
+    lines = [line for line in axes.get_lines() if line.get_label() == "_equal cost"]
+    assert lines
+    for line in lines:
+        # At 1 Gbit/s.
+        total = line.get_xdata() / 1.25e8 + line.get_ydata()
+        assert np.ptp(total) < 1e-12
 
 
 def test_empty_and_unknown_schemes_are_rejected() -> None:

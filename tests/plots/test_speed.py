@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import same_color
-from matplotlib.legend import Legend
+from matplotlib.figure import Figure
 
 from pqchain import algorithms, plots
-from pqchain.bench import compare_runs
 from pqchain.errors import DataError, UsageError
-from pqchain.plots.canvas import MUTED
+from pqchain.figures import NARROW_SPACE
+from pqchain.plots.marks import OPERATION_MARKS
 from pqchain.works.falcon_hls.work import table3
 from tests import frames
-from tests.plots.common import LONG, SCHEMES, legend_texts, marked_points, row_heights
+from tests.plots.common import SCHEMES, legend_texts, marked_points, row_heights
 
 
 def operation_frame() -> pd.DataFrame:
@@ -37,96 +37,90 @@ def accelerator_frame() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def three_machines() -> pd.DataFrame:
-    frame = frames.measurements(["Falcon-512", LONG])
-    return compare_runs({"laptop": frame, "server": frame, "board": frame})
-
-
-def three_runs() -> pd.DataFrame:
-    frame = frames.measurements(["Falcon-512", LONG])
-    dates = ("2026-11-20T10:00:00+00:00", "2026-11-21T10:00:00+00:00", "2026-11-22T10:00:00+00:00")
-    return pd.concat([frame.assign(run=date) for date in dates], ignore_index=True)
-
-
 SAMPLES = {
     "speed": lambda: plots.plot_speed(frames.measurements([*SCHEMES[:3], "Kyber512"])),
     "ratio": lambda: plots.plot_ratio(frames.times().head(9)),
     "speedup": lambda: plots.plot_speedup(frames.measurements(SCHEMES[:3])),
-    "compared": lambda: plots.plot_compared(three_machines()),
-    "history": lambda: plots.plot_history(three_runs()),
     "operation": lambda: plots.plot_operation(operation_frame(), "sign"),
     "accelerator": lambda: plots.plot_accelerator(accelerator_frame()),
+    "values": lambda: plots.plot_values(
+        frames.measurements(SCHEMES), "median_seconds", hue="operation", is_log=True
+    ),
 }
 """Samples by kind of plot; `test_paper.py` draws them at a width of 3.5 inches."""
 
 
-def test_speed_plots_every_median_in_its_row() -> None:
-    """Values are seconds; AVX2 is filled and portable C is hollow."""
+def test_speed_plots_the_fastest_implementation_in_its_row() -> None:
+    """Values are seconds; the colour is the family's and the mark the operation's."""
     measured = frames.measurements(["Falcon-512", "Dilithium2"])
     axes = plots.plot_speed(measured)
     assert axes.get_xscale() == "log"
     assert list(row_heights(axes)) == ["Dilithium2", "Falcon-512"]
     assert axes.yaxis_inverted()
     points = marked_points(axes)
-    assert set(points) == {
-        (operation, filling)
-        for operation in ("generate key pair", "sign", "verify")
-        for filling in ("full", "none")
-    }
+    assert set(points) == {"generate key pair", "sign", "verify"}
     height = row_heights(axes)["Falcon-512"]
-    assert points["sign", "full"][height] == pytest.approx(310e-6)
-    assert points["sign", "none"][height] > 310e-6
+    assert points["sign"][height] == pytest.approx(310e-6)
+    assert "fastest implementation" in axes.get_xlabel()
+    falcon = plots.mark_of("Falcon-512").colour
+    drawn = [line for line in axes.get_lines() if height in np.round(line.get_ydata(), 6)]
+    assert drawn and all(same_color(line.get_color(), falcon) for line in drawn)
+
+
+def test_implementations_have_a_panel_or_a_colour_each() -> None:
+    measured = frames.measurements(["Falcon-512", "Dilithium2"])
+    axes = plots.plot_speed(measured, col="implementation")
+    panels = axes.figure.axes
+    titles = [panel.get_title(loc="left") for panel in panels]
+    assert titles == list(dict.fromkeys(measured["implementation"]))
+    height = row_heights(axes)["Falcon-512"]
+    fast, slow = (marked_points(panel)["sign"][height] for panel in panels)
+    assert fast == pytest.approx(310e-6)
+    assert slow > fast
+    assert panels[0].get_xlim() == panels[1].get_xlim()
+    coloured = plots.plot_speed(measured, hue="implementation")
+    assert set(titles) <= set(legend_texts(coloured))
+    lines = [line for line in coloured.get_lines() if line.get_label() == "sign"]
+    assert len({line.get_color() for line in lines}) == 2
+    with pytest.raises(DataError, match="machine"):
+        plots.plot_speed(measured, col="machine")
+    with pytest.raises(UsageError, match="at most 6"):
+        plots.plot_speed(frames.measurements(), col="algorithm")
 
 
 def test_speed_has_whiskers_from_minimum_to_p95() -> None:
     """One whisker per dot, around the dot."""
     measured = frames.measurements(["Ed25519"])
-    axes = plots.plot_speed(measured)
+    axes = plots.plot_speed(measured, col="implementation")
     ends = np.array(
-        [segment[:, 0] for whisker in axes.collections for segment in whisker.get_segments()]
+        [
+            segment[:, 0]
+            for panel in axes.figure.axes
+            for whisker in panel.collections
+            for segment in whisker.get_segments()
+        ]
     )
     expected = measured[["min_seconds", "p95_seconds"]].to_numpy()
     assert np.sort(ends, axis=0) == pytest.approx(np.sort(expected, axis=0))
 
 
-def test_legend_names_operations_and_implementations() -> None:
-    """The legend explains a filling by its implementations."""
-    axes = plots.plot_speed(frames.measurements(["Falcon-512", "Ed25519"]))
+def test_operations_differ_by_mark() -> None:
+    """Colour is the family's, so operations must be distinguishable without it."""
+    assert set(OPERATION_MARKS) == set(algorithms.OPERATIONS)
+    for kind in (algorithms.SIGNATURE_OPERATIONS, algorithms.KEM_OPERATIONS):
+        assert len({OPERATION_MARKS[operation] for operation in kind}) == len(kind)
+    axes = plots.plot_speed(frames.measurements(["Falcon-512", "Kyber512"]))
     assert legend_texts(axes) == [
-        "liboqs-0.13/ref, pycryptodome/python",
-        "liboqs-0.13/avx2, cryptography/openssl",
-        "generate key pair",
-        "sign",
-        "verify",
-    ]
+        "generate key pair", "sign or encapsulate", "verify or decapsulate",
+    ]  # fmt: skip
 
 
-def test_each_filling_is_one_implementation_and_long_legends_wrap() -> None:
-    measured = frames.measurements(
-        ["Falcon-512", "Rainbow-I-Classic", "ECDSA-P256", "ECDSA-secp256k1"]
-    )
-    falcon = measured[measured["algorithm"] == "Falcon-512"].iloc[:1]
-    implementations = algorithms.get("Falcon-512").implementations
-    more = [falcon.assign(implementation=name) for name in implementations[2:]]
-    axes = plots.plot_speed(pd.concat([measured, *more], ignore_index=True))
-    texts = legend_texts(axes)
-    assert any("\n" in text for text in texts)
-    assert max(len(line) for text in texts for line in text.split("\n")) <= 64
-    fillings = [
-        line.get_fillstyle()
-        for child in axes.get_children()
-        if isinstance(child, Legend)
-        for line in child.get_lines()
-        if same_color(line.get_color(), MUTED)
-    ]
-    assert len(fillings) == len(set(fillings)) == len(implementations)
-
-
-def test_operations_differ_by_marker_as_well_as_colour() -> None:
-    """Operations are distinguishable without colour."""
-    looks = list(plots.OPERATION_LOOK.values())
-    assert len({colour for colour, _ in looks}) == len({marker for _, marker in looks}) == 5
-    assert set(plots.OPERATION_LOOK) == set(algorithms.OPERATIONS)
+def test_title_states_the_fastest_and_the_slowest() -> None:
+    axes = plots.plot_speed(frames.measurements(["Falcon-512", "ECDSA-secp256k1"]))
+    title = axes.figure.get_suptitle().replace(NARROW_SPACE, " ")
+    assert title == "ECDSA-secp256k1 verifies fastest, in 27 µs; Falcon-512 takes ×2.1 as long"
+    with plots.style():
+        assert not plots.plot_speed(frames.measurements(["Falcon-512"])).figure.get_suptitle()
 
 
 def test_unsupported_scheme_keeps_its_row() -> None:
@@ -144,8 +138,8 @@ def test_ratio_is_drawn_around_one_and_names_the_published_implementation() -> N
     assert [1.0, 1.0] in [list(line.get_xdata()) for line in axes.get_lines()]
     low, high = axes.get_xlim()
     assert low < 0.8 < 1 < high
-    height = row_heights(axes)["Dilithium2 (ref)"] + 0.25
-    assert marked_points(axes)["verify", "full"][height] == pytest.approx(0.8)
+    height = round(row_heights(axes)["Dilithium2 (ref)"] + 0.3, 6)
+    assert marked_points(axes)["verify"][height] == pytest.approx(0.8)
 
 
 def test_speedup_divides_portable_c_by_avx2() -> None:
@@ -158,7 +152,7 @@ def test_speedup_divides_portable_c_by_avx2() -> None:
     ]  # fmt: skip
     axes = plots.plot_speedup(measured)
     assert list(row_heights(axes)) == ["Falcon-512"]
-    assert marked_points(axes)["sign", "full"][0.0] == pytest.approx(paired["speedup"].iloc[0])
+    assert marked_points(axes)["sign"][0.0] == pytest.approx(paired["speedup"].iloc[0])
 
 
 def test_own_avx2_code_is_compared_with_the_other_librarys_portable_code() -> None:
@@ -197,13 +191,45 @@ def test_empty_frame_is_rejected() -> None:
         plots.plot_speed(frames.measurements().iloc[:0])
 
 
-def test_accelerator_has_a_bar_per_row_and_a_legend_of_kinds() -> None:
+def test_accelerator_has_a_point_per_row_and_a_legend_of_kinds() -> None:
     table = table3()
     axes = plots.plot_accelerator(table)
-    assert sorted(bar.get_width() for bar in axes.patches) == pytest.approx(
-        sorted(table["ours"] * 1e3)
-    )
-    assert axes.get_xlim()[0] == 0
+    panels = axes.figure.axes
+    assert [panel.get_title(loc="left") for panel in panels] == ["Falcon-512", "Falcon-1024"]
+    drawn = [float(line.get_xdata()[0]) for panel in panels for line in panel.get_lines()]
+    assert sorted(drawn) == pytest.approx(sorted(table["ours"]))
+    assert axes.get_xscale() == "log"
     assert set(legend_texts(axes)) == {"published", "cited", "estimated", "modelled"}
     with pytest.raises(UsageError, match="at least one row"):
         plots.plot_accelerator(table.iloc[:0])
+    with pytest.raises(UsageError, match="panel each"):
+        plots.plot_accelerator(table, ax=Figure().subplots())
+
+
+def test_dumbbells_have_the_gain_of_avx2() -> None:
+    table = operation_frame()
+    is_fast = table["variant"] == "avx2"
+    table["ours"] = table["ours"].where(~is_fast, table["ours"] / 3)
+    axes = plots.plot_operation(table, "sign")
+    texts = [text.get_text() for text in axes.texts]
+    assert texts.count("×3.0") == texts.count("×1.0") == len(SCHEMES)
+    assert "×3.0 here, ×1.0 published" in axes.figure.get_suptitle()
+    with pytest.raises(UsageError, match="must be one of sign"):
+        plots.plot_operation(table, "verify")
+
+
+def test_values_have_intervals_numbers_and_the_families_marks() -> None:
+    frame = pd.DataFrame(
+        {"algorithm": ["Falcon-512", "ML-DSA-44"], "verify_seconds": [2e-5, 4e-5],
+         "low": [1e-5, 3e-5], "high": [3e-5, 5e-5]}
+    )  # fmt: skip
+    axes = plots.plot_values(frame, "verify_seconds", low="low", high="high")
+    texts = [text.get_text().replace(NARROW_SPACE, " ") for text in axes.texts]
+    assert texts == ["20.0 µs", "40.0 µs"]
+    whiskers = [bar.get_segments()[0][:, 0].tolist() for bar in axes.collections]
+    assert whiskers == [[1e-5, 3e-5], [3e-5, 5e-5]]
+    marks = [line.get_marker() for line in axes.get_lines()]
+    assert marks == [plots.mark_of(name).marker for name in frame["algorithm"]]
+    assert "most ML-DSA-44" in axes.figure.get_suptitle()
+    with pytest.raises(DataError, match="missing"):
+        plots.plot_values(frame, "missing")

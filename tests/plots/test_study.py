@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pandas as pd
+from matplotlib.colors import to_rgba
 
 from pqchain import plots
-from tests.plots.common import LONG, SCHEMES
+from tests.plots.common import LONG, SCHEMES, legend_texts
 
 
 def capacity_frame() -> pd.DataFrame:
@@ -36,7 +37,8 @@ def plane_frame() -> pd.DataFrame:
     factors = (1 / 16, 1 / 4, 1.0, 4.0, 16.0)
     rows = [
         {"across": "rate_bits_per_second", "upwards": "verify_seconds", "across_factor": x,
-         "upwards_factor": y, "winner": SCHEMES[(i + j) % 4], "capacity_per_second": 9.0}
+         "upwards_factor": y, "winner": SCHEMES[(i + j) % 4], "capacity_per_second": 9.0,
+         "margin": 1.2}
         for i, x in enumerate(factors)
         for j, y in enumerate(factors)
     ]  # fmt: skip
@@ -74,27 +76,53 @@ SAMPLES = {
 """Samples by kind of plot; `test_paper.py` draws them at a width of 3.5 inches."""
 
 
-def test_capacity_has_bars_and_binding_limits() -> None:
+def test_capacity_has_bars_losses_and_binding_limits() -> None:
     limits = {SCHEMES[0]: "gas", SCHEMES[1]: "weight"}
-    axes = plots.plot_capacity(capacity_frame().head(2), limits)
+    axes = plots.plot_capacity(capacity_frame().head(2), limits, baseline=SCHEMES[0])
     assert [bar.get_width() for bar in axes.patches] == [50.0, 20.0]
-    assert {"gas", "weight"} <= {text.get_text() for text in axes.texts}
-    assert [label.get_text() for label in axes.get_yticklabels()] == SCHEMES[:2]
+    assert legend_texts(axes) == ["limit: gas", "limit: weight"]
+    assert axes.texts[1].get_text().endswith("(-60\N{NARROW NO-BREAK SPACE}%)")
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == [f"{SCHEMES[0]} (today)", SCHEMES[1]]
+    alike = plots.plot_capacity(capacity_frame(), dict.fromkeys(SCHEMES, "gas"))
+    assert not legend_texts(alike)
+    assert alike.get_xlabel().endswith("limit of all: gas")
 
 
-def test_load_draws_a_line_for_each_scheme_on_log_axes() -> None:
-    axes = plots.plot_load(load_frame())
+def test_earlier_values_are_hollow_bars() -> None:
+    axes = plots.plot_capacity(capacity_frame(), {}, before=dict.fromkeys(SCHEMES, 30.0))
+    hollow = [bar for bar in axes.patches if to_rgba(bar.get_facecolor())[3] == 0]
+    assert [bar.get_width() for bar in hollow] == [30.0] * len(SCHEMES)
+    assert legend_texts(axes) == ["at the start"]
+
+
+def test_load_draws_a_line_and_a_wall_for_each_scheme_on_log_axes() -> None:
+    axes = plots.plot_load(load_frame().assign(load=0.5))
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
     assert {line.get_label() for line in axes.lines} == set(SCHEMES)
     assert list(axes.lines[1].get_xdata()) == [1.0, 10.0, 100.0, 1000.0]
     assert list(axes.lines[1].get_ydata()) == [8.0, 15.0, 29.0, 57.0]
+    walls = {float(wall.get_segments()[0][0][0]) for wall in axes.collections}
+    assert walls == {2000.0}
+    assert {text.get_text() for text in axes.texts} == set(SCHEMES)
 
 
 def test_migration_shows_percent_and_growth() -> None:
-    axes = plots.plot_migration(migration_frame())
-    assert list(axes.lines[0].get_ydata()) == [10.0, 50.0, 100.0]
-    assert axes.get_ylabel() == "percent of the accounts"
-    assert {"moved", "growth of the chain"} <= {t.get_text() for t in axes.get_legend().texts}
+    shares = plots.plot_migration(migration_frame())
+    assert list(shares.lines[0].get_ydata()) == [10.0, 50.0, 100.0]
+    assert shares.get_ylabel() == "percent of the accounts"
+    assert legend_texts(shares) == ["moved", "requested, waiting for room"]
+    growth = shares.figure.axes[1]
+    assert list(growth.lines[0].get_ydata()) == [1e8, 2e8, 3e8]
+    assert growth.get_ylabel() == "growth per day"
+
+
+def test_tornado_states_the_base_value_and_the_first_input() -> None:
+    axes = plots.plot_tornado(tornado_frame().iloc[::-1])
+    title = axes.figure.get_suptitle().replace("\n", " ")
+    assert "1000\N{NARROW NO-BREAK SPACE}tx/s" in title
+    assert "depends most on verification threads: doubled" in title
+    assert title.endswith("×1.8")
 
 
 def test_matrix_has_the_loss_of_each_scheme_on_each_chain() -> None:

@@ -24,7 +24,9 @@ def fake_measure(
 ) -> Callable[..., pd.DataFrame]:
     """Return a replacement of `bench.measure`."""
 
-    def measure(names: list[str], *, preset: str, progress: bool) -> pd.DataFrame:
+    def measure(
+        names: list[str], *, preset: str, progress: bool, checkpoint: object = None
+    ) -> pd.DataFrame:
         measured = frames.measurements(names)
         measured.attrs["provenance"] = {**frames.PROVENANCE, "preset": preset}
         if change is not None:
@@ -44,7 +46,9 @@ def svg_figure(drawn: Any, file_format: str) -> bytes:
     return DRAW(drawn, file_format) if file_format == "svg" else b"\x89PNG"
 
 
-def fake_blocks(names: list[str], *, preset: str, progress: bool) -> pd.DataFrame:
+def fake_blocks(
+    names: list[str], *, preset: str, progress: bool, checkpoint: object = None
+) -> pd.DataFrame:
     """Replace `bench.measure_blocks`."""
     return frames.blocks(names)
 

@@ -1,0 +1,165 @@
+"""Plots of several runs: a comparison with the first one, and a history."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from pqchain import figures
+from pqchain.errors import UsageError
+from pqchain.figures import RATIO, SECONDS
+from pqchain.plots import paper
+from pqchain.plots.canvas import INK, canvas, headline, panel_title, panels, require
+from pqchain.plots.dots import dots
+from pqchain.plots.marks import (
+    DASHES,
+    grid,
+    label_ends,
+    legend_above,
+    log_ticks,
+    mark_of,
+    props,
+)
+
+_CHANGE = 1.05
+"""Ratio of two successive runs from which a point of a history is marked, if the intervals of
+median and MAD are apart, too."""
+
+_times = partial(RATIO.text, digits=2)
+
+
+def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the time of each run relative to the first, with a row for each implementation.
+
+    Takes a frame of `compare_runs`; several runs have a panel each. Whiskers are 95 % intervals; a
+    comparison of single runs has none. The band holds ratios that are no difference, and only rows
+    with a difference have a colour. Raises DataError, UsageError.
+    """
+    require(compared, "algorithm implementation operation base run ratio low high verdict")
+    several = compared["run"].nunique() > 1
+    base, run = compared["base"].iloc[0], compared["run"].iloc[0]
+    judged = compared[compared["verdict"] != ""]
+    label = f"time of {'each run' if several else run} / {base}   (right of the line: slower)"
+    many = compared.groupby("algorithm")["implementation"].transform("nunique") > 1
+    rows = compared["algorithm"].where(
+        ~many, compared["algorithm"] + "\n" + compared["implementation"]
+    )
+    clear = compared["verdict"].isin(["slower", "faster"]) if len(judged) else True
+    axes = dots(
+        compared.assign(row=rows, clear=clear),
+        value="ratio",
+        label=label + ("\nband: up to 2 % apart" if len(judged) else ""),
+        show=f"{figures.TIMES}{{:g}}".format,
+        ax=ax,
+        origin=1.0,
+        band=1.02 if len(judged) else 1.0,
+        whiskers=("low", "high"),
+        numbers=_times,
+        col="run" if several else None,
+    )
+    if len(judged):
+        slower, faster = ((judged["verdict"] == word).sum() for word in ("slower", "faster"))
+        text = f"{slower + faster} of {len(judged)} times differ"
+        text += f": {faster} faster, {slower} slower" if slower + faster else ""
+        headline(axes, text)
+    else:
+        low, high = compared["ratio"].min(), compared["ratio"].max()
+        headline(axes, f"Single runs, without a verdict: {_times(low)} to {_times(high)}")
+    return axes
+
+
+def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw median times over runs, a panel for each operation and a line for each implementation.
+
+    Takes a frame of `concat_runs`, whose column `run` is sorted; a column `commit` is written below
+    the runs. Bands are the MAD on both sides of the median; a ring marks a change of more than 5 %
+    between successive runs whose bands are apart. Several panels need no `ax`. Raises DataError,
+    UsageError.
+    """
+    require(runs, "run algorithm implementation operation median_seconds status")
+    fine = runs[runs["status"] == "ok"]
+    require(fine, "")
+    names = list(dict.fromkeys(runs["run"]))
+    operations = list(dict.fromkeys(fine["operation"]))
+    if ax is not None and len(operations) > 1:
+        raise UsageError(
+            f"ax must be left out for a history of {len(operations)} operations, which have a "
+            "panel each. Draw the rows of one operation."
+        )
+    lines = list(dict.fromkeys(zip(fine["algorithm"], fine["implementation"], strict=True)))
+    several = len({name for name, _ in lines}) < len(lines)
+    order = {line: [other for name, other in lines if name == line[0]] for line in lines}
+    changes: list[tuple[float, str]] = []
+    tall = 0.75 + max(1.0, 0.17 * len(lines))
+    with (
+        panels(len(operations), 1, 0.6 + tall * len(operations)) if ax is None else canvas(ax, tall)
+    ) as drawn:
+        all_axes = [drawn] if isinstance(drawn, Axes) else drawn
+        for axes, operation in zip(all_axes, operations, strict=True):
+            axes.set_yscale("log")
+            panel_title(axes, figures.humanize(operation))
+            ends = []
+            group = fine[fine["operation"] == operation]
+            for (name, implementation), rows in group.groupby(
+                ["algorithm", "implementation"], sort=False
+            ):
+                mark = mark_of(str(name))
+                places = rows["run"].map(names.index).to_numpy()
+                times = rows["median_seconds"].to_numpy()
+                spread = rows.get("mad_seconds", 0 * rows["median_seconds"]).fillna(0).to_numpy()
+                low, high = times - spread, times + spread
+                axes.fill_between(places, low, high, color=mark.colour, alpha=0.2, linewidth=0)
+                line = str(name), str(implementation)
+                dash = DASHES[order[line].index(line[1]) % len(DASHES)]
+                label = f"{name}, {implementation}" if several else str(name)
+                style = mark.style(5) | props(linestyle=dash, linewidth=1.4, label=label)
+                axes.plot(places, times, **style)
+                changes += _changes(axes, places, times, low, high, f"{label}: {operation}")
+                ends.append((label, (float(places[-1]), float(times[-1])), mark.colour))
+            axes.set_xticks(range(len(names)), _run_names(runs, names))
+            axes.margins(x=0.06, y=0.2)
+            if axes is not all_axes[-1]:
+                axes.tick_params(labelbottom=False)
+            log_ticks(axes, "y", lambda value: SECONDS.text(value, 2))
+            grid(axes)
+            if not paper.narrow():
+                label_ends(axes, ends)
+        if paper.narrow():
+            legend_above(all_axes[0], 2)
+        all_axes[-1].set_xlabel("runs   (band: MAD; ring: change beyond it and 5 %)")
+        if changes:
+            ratio, name = max(changes, key=lambda change: abs(np.log(change[0])))
+            text = f"{len(changes)} times changed beyond noise, most: {_times(ratio)}, "
+            text += figures.humanize(name)
+            headline(all_axes[0], text)
+        else:
+            headline(all_axes[0], f"No time changed beyond its noise in {len(names)} runs")
+    return all_axes[0]
+
+
+def _changes(
+    axes: Axes, places: Any, times: Any, low: Any, high: Any, name: str
+) -> list[tuple[float, str]]:
+    """Ring the points that differ from the one before; return their ratios."""
+    found = []
+    for at in range(1, len(times)):
+        ratio = times[at] / times[at - 1]
+        apart = low[at] > high[at - 1] or high[at] < low[at - 1]
+        if apart and max(ratio, 1 / ratio) > _CHANGE:
+            ring = props(marker="o", markersize=11, markerfacecolor="none", markeredgecolor=INK)
+            axes.plot([places[at]], [times[at]], linestyle="none", markeredgewidth=1.1, **ring)
+            found.append((float(ratio), name))
+    return found
+
+
+def _run_names(runs: pd.DataFrame, names: list[str]) -> list[str]:
+    short = [re.sub(r"^(\d+-\d+-\d+)T(\d+:\d+).*", r"\1\n\2", name) for name in names]
+    if "commit" not in runs:
+        return short
+    commits = runs.groupby("run")["commit"].first()
+    return [f"{text}\n{commits[name][:7]}" for name, text in zip(names, short, strict=True)]

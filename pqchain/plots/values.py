@@ -1,0 +1,118 @@
+"""A plot of any column of a frame: a value with its interval for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from pqchain import figures
+from pqchain.algorithms import ALGORITHMS
+from pqchain.figures import Unit
+from pqchain.plots.canvas import INK, PAPER, canvas, headline, look, require
+from pqchain.plots.marks import annotate, brief, grid, legend_above, log_ticks, mark_of, props
+
+
+def plot_values(
+    frame: pd.DataFrame,
+    value: str,
+    *,
+    row: str = "algorithm",
+    hue: str | None = None,
+    low: str | None = None,
+    high: str | None = None,
+    origin: float | None = None,
+    is_log: bool = False,
+    label: str = "",
+    title: str = "",
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a column of a frame as dots: a row per value of the column `row`, with intervals.
+
+    `low` and `high` name columns with the ends of the interval, `hue` one whose values have a
+    colour and mark each; without it a column `algorithm` gives those of the families. `origin`
+    draws a line and joins the dots with it. The suffix of `value` states the unit of the numbers
+    (`verify_seconds`), and its words are the label of the axis. Raises DataError, UsageError.
+    """
+    require(frame, " ".join(filter(None, (row, value, hue, low, high))))
+    rows = list(dict.fromkeys(frame[row]))
+    hues = [] if hue is None else list(dict.fromkeys(frame[hue]))
+    unit = Unit.of(value)
+    fine = frame[np.isfinite(frame[value].astype(float))]
+    with canvas(ax, 1.25 + (0.16 + 0.15 * max(1, len(hues))) * len(rows)) as axes:
+        if is_log:
+            axes.set_xscale("log")
+        if origin is not None:
+            axes.axvline(origin, color=INK, linewidth=0.9, zorder=1)
+        for cell in fine.to_dict("records"):
+            at = hues.index(cell[hue]) if hues else 0
+            level = rows.index(cell[row]) + (
+                0.6 / len(hues) * (at - (len(hues) - 1) / 2) if hues else 0
+            )
+            style = _style(cell, hue, hues)
+            ends = [float(cell[name]) for name in (low, high) if name]
+            start = 0.0 if origin is None and not is_log else origin
+            if len(ends) == 2:
+                axes.hlines(level, ends[0], ends[1], color=style["color"], linewidth=1.6, zorder=2)
+            elif start is not None:
+                axes.hlines(level, start, cell[value], color=style["color"], linewidth=2.4,
+                            alpha=0.5, zorder=2)  # fmt: skip
+            axes.plot([cell[value]], [level], zorder=3, **style)
+            right = max([float(cell[value]), *ends])
+            annotate(axes, _number(unit, cell[value]), (right, level), (8, 0))
+        axes.set_yticks(range(len(rows)), [str(name) for name in rows])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.spines["left"].set_visible(False)
+        left, right = axes.get_xlim()
+        if is_log:
+            axes.set_xlim(left, right * (right / left) ** 0.16)
+            log_ticks(axes, "x", brief if unit == "s" else partial(_number, unit))
+        else:
+            axes.set_xlim(
+                left if origin is not None or left < 0 else 0, right + 0.16 * (right - left)
+            )
+        if not is_log:
+            axes.xaxis.set_major_formatter(lambda number, _: _number(unit, number))
+        grid(axes, "x")
+        axes.set_xlabel(label or figures.title(value))
+        if hues:
+            legend_above(axes, 3)
+        order = fine[value].astype(float).argsort()
+        least, most = (fine.iloc[int(order.iloc[at])].to_dict() for at in (0, -1))
+        text = f"{figures.title(value)}: most {_name(most, row, hue)}, "
+        text += f"{_number(unit, most[value])}; least {_name(least, row, hue)}, "
+        text += _number(unit, least[value])
+        headline(axes, title or text)
+    return axes
+
+
+def _number(unit: Unit, value: float) -> str:
+    return figures.integer(value) if not unit and abs(value) >= 1000 else unit.text(float(value))
+
+
+def _style(cell: Mapping[Any, Any], hue: str | None, hues: list[Any]) -> dict[str, Any]:
+    name = str(cell[hue]) if hue else ""
+    if name in ALGORITHMS:
+        mark = mark_of(name)
+        same = [other for other in hues if mark_of(str(other)) == mark]
+        # The second set of a family is hollow.
+        hollow = props(markerfacecolor=PAPER, markeredgecolor=mark.colour, markeredgewidth=1.3)
+        return (
+            mark.style()
+            | props(linestyle="none", label=name)
+            | (hollow if same.index(cell[hue]) else {})
+        )
+    if "algorithm" in cell and hue in (None, "algorithm"):
+        return mark_of(str(cell["algorithm"])).style() | props(linestyle="none", label=name)
+    colour, marker = look(hues.index(cell[hue]) if hue else 0)
+    style = props(color=colour, marker=marker, markersize=6.5, markeredgecolor=PAPER)
+    return style | props(linestyle="none", label=name)
+
+
+def _name(cell: Any, row: str, hue: str | None) -> str:
+    return f"{cell[row]} ({cell[hue]})" if hue else str(cell[row])

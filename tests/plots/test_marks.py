@@ -1,0 +1,41 @@
+"""Colours and marks of families, and the placement of labels."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from pqchain import plots
+from pqchain.algorithms import FAMILIES, names
+from pqchain.plots.marks import apart, dashes, mark_of
+from pqchain.render import palette
+
+
+def test_every_family_has_a_colour_and_mark_of_its_own() -> None:
+    assert set(FAMILIES) <= set(plots.FAMILIES)
+    looks = list(plots.FAMILIES.values())
+    assert len(set(looks)) == len(looks)
+    assert {colour for colour, _ in looks} <= set(palette.COLOURS)
+
+
+def test_classical_schemes_are_grey_and_hollow() -> None:
+    for name in names():
+        mark = mark_of(name)
+        is_grey = mark.colour == palette.light("grey")
+        assert is_grey == (not mark.post_quantum), name
+        assert (mark.style()["markerfacecolor"] == mark.colour) == mark.post_quantum
+
+
+def test_sets_of_one_family_differ_by_dashes() -> None:
+    lines = dashes(["Falcon-512", "ML-DSA-44", "Falcon-1024", "Dilithium2"])
+    assert lines["Falcon-512"] == lines["ML-DSA-44"] == "-"
+    assert lines["Falcon-1024"] == lines["Dilithium2"] != "-"
+
+
+@pytest.mark.parametrize("places", [[5.0, 5.0, 5.0], [0.0, 1.0, 99.0], [100.0, 100.0], [50.0]])
+def test_labels_keep_their_order_and_distance_within_the_axes(places: list[float]) -> None:
+    moved = apart(places, 10.0, 0.0, 100.0)
+    order = sorted(moved)
+    assert all(after - before > 9.5 for before, after in itertools.pairwise(order))
+    assert min(moved) >= -0.5 and max(moved) <= 100.5
