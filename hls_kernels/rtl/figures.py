@@ -59,6 +59,9 @@ CONFIGURATIONS = {
 }
 """`fast` keeps the expanded key between signatures; `512 only` has no memory for degree 1024."""
 
+EARLIER = ("standard", "standard, 512 only")
+"""Labels of the engine before these configurations, whose figures are kept to compare."""
+
 NEW_KEY = "fast, new key"
 """Cycles of an attempt of the fast configuration that expands a key."""
 
@@ -260,9 +263,8 @@ def record(part: str, rows: list[dict[str, Any]], configuration: str = "compact"
     old = json.loads(OUTPUT.read_text(encoding="utf-8")) if OUTPUT.is_file() else {}
     others = [row for row in old.get(part, []) if row["configuration"] != configuration]
     new = [{"configuration": configuration, **row} for row in rows]
-    order = [*CONFIGURATIONS, NEW_KEY]
-    known = [row for row in others + new if row["configuration"] in order]
-    joined = sorted(known, key=lambda row: order.index(row["configuration"]))
+    order = [*EARLIER, *CONFIGURATIONS, NEW_KEY]
+    joined = sorted(others + new, key=lambda row: order.index(row["configuration"]))
     content = old | {part: joined, "tools": old.get("tools", {}) | tools()}
     OUTPUT.parent.mkdir(exist_ok=True)
     temporary = OUTPUT.with_suffix(".tmp")

@@ -122,10 +122,10 @@ class Netlist:
         return int(self._library.falcon_rtl_nonzero_words(self._chip))
 
     def keeps_keys(self) -> bool:
-        """Return whether the engine has memory for an expanded key; a kept key is wiped."""
+        """Return whether the engine has memory for an expanded key, and reset the engine."""
         self.write(KEY, kept_key.KEEP)
         can_keep = self.read(KEY) == kept_key.KEEP
-        self.write(KEY, kept_key.FORGET)
+        self.reset()
         return can_keep
 
     def violations(self) -> int:

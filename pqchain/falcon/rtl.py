@@ -26,7 +26,11 @@ ENGINE = model.Engine(
 
 COMPACT, FAST = "compact", "fast"
 """Configurations: the one that `make rtl` builds, which expands the key for every signature, and
-one with memory that keeps the expanded key. Both exist for degree 512 only, too."""
+one with memory that keeps the expanded key."""
+
+STANDARD = "standard"
+"""The engine before both, which decided every verdict by a polynomial and transformed the basis
+twice. Its cells and clocks are recorded until those of the others are measured."""
 
 NEW_KEY = "fast, new key"
 """Label of attempts of the fast configuration that expand a key; later ones use it."""

@@ -112,10 +112,11 @@ def constants(logn: int) -> list[int]:
 
 
 def half_gaussian() -> list[int]:
-    """Return the table of the base sampler: 18 entries of 72 bits."""
+    """Return the table of the base sampler: 18 entries of 72 bits, two in a word."""
     tables = Tables(HLS / "src" / "tables.h")
     pairs = zip(tables.array("base_high"), tables.array("base_low"), strict=True)
-    return [int(high, 0) << 64 | int(low, 0) for high, low in pairs]
+    entries = [int(high, 0) << 64 | int(low, 0) for high, low in pairs]
+    return [second << 72 | first for first, second in zip(entries[::2], entries[1::2], strict=True)]
 
 
 POWER_BITS, SCALE_BITS = 13, 12
@@ -203,7 +204,7 @@ def write(folder: Path, logn: int = 10, *, fast: bool = False) -> str:
         "microcode": (microcode, microcode_depth, width(MICROWORD)),
         "kernels": (entries, 32, width(KERNEL)),
         "program": (instructions, 64, width(program.FIELDS)),
-        "half_gaussian": (half_gaussian(), 32, 72),
+        "half_gaussian": (half_gaussian(), 16, 144),
         "powers": (powers()[0], 256, POWER_BITS),
         "constants": (constants(logn), 0, 64),
     }

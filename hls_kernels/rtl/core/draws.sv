@@ -77,11 +77,13 @@ module draws #(
     // ---------------------------------------------------------------------------------------- a draw
     typedef enum logic [2:0] {BEGIN, TAKE, COMPARE, PUSH, MORE} state_t;
     state_t      state;
-    logic [71:0] half_gaussian_table [0:31], limit, bits;
+    logic [143:0] half_gaussian_table [0:15], limits;  // two entries each
+    logic [71:0] bits;
     initial $readmemh({ROM, "half_gaussian.hex"}, half_gaussian_table);
     logic [3:0]  count;
     logic [7:0]  sign, last;
-    logic [4:0]  entry, base;
+    logic [3:0]  entry;
+    logic [4:0]  base;
     logic        take;
     assign more_byte  = byte_;
     assign more_valid = state == MORE & available;
@@ -94,7 +96,7 @@ module draws #(
         if (seeded | rst | wipe) next_position = '0;
     end
     always_ff @(posedge clk) begin
-        limit    <= half_gaussian_table[entry];
+        limits   <= half_gaussian_table[entry];
         position <= next_position;
         was      <= committed[9];
         // a buffer is free once all of its draws are consumed
@@ -114,9 +116,10 @@ module draws #(
                     if (count == 4'd10) state <= COMPARE;
                 end
             COMPARE: begin              // every entry, so that the time does not depend on the result
-                base  <= base + {4'b0, entry != 0 & bits < limit};
-                entry <= entry + 5'd1;
-                if (entry == 5'd18) state <= PUSH;
+                if (entry != '0)
+                    base <= base + {4'b0, bits < limits[71:0]} + {4'b0, bits < limits[143:72]};
+                entry <= entry + 4'd1;
+                if (entry == 4'd9) state <= PUSH;
             end
             PUSH: state <= BEGIN;
             default: if (take) state <= BEGIN;
