@@ -258,7 +258,7 @@ fuzz-slhdsa: ## fuzz SLH-DSA: a million mutated inputs in each of three builds w
 	for variant in sha-ni avx2 ref; do build/fuzz/slhdsa-$$variant $(or $(INPUTS),1000000) || exit 1; done
 
 test-acvp: install ## run all ACVP vectors of SLH-DSA on every build (15 minutes; needs go)
-	$(BIN)/python -m pytest -n auto -m acvp tests/crypto/test_acvp.py
+	$(BIN)/python -m pytest -n auto -m acvp --timeout 1800 tests/crypto/test_acvp.py
 
 bench-rainbow: install ## compare pqchain's Rainbow with AVX2 with liboqs's portable code
 	$(BIN)/python benchmarks/rainbow.py

@@ -123,3 +123,26 @@ def current_worker() -> Any:
     from dask.distributed import get_worker
 
     return get_worker()
+
+
+def pause_profiling(worker: Any) -> Callable[[], None]:
+    """Stop a worker's profiler, which samples stacks every 10 ms; return a function that starts it.
+
+    The profiler takes 2 % of a processor even if the worker has no task.
+    """
+    names = ("profile", "profile-cycle")
+    paused = [
+        callback
+        for name in names
+        if (callback := worker.periodic_callbacks.get(name)) and callback.is_running()
+    ]
+    for callback in paused:
+        callback.stop()
+
+    def resume() -> None:
+        # A worker that closes has stopped its callbacks itself.
+        if worker.status.name == "running":
+            for callback in paused:
+                callback.start()
+
+    return resume

@@ -102,9 +102,9 @@ def test_registry_names_are_unique() -> None:
     assert rows == list(ALGORITHMS)
 
 
-def test_only_unpadded_falcon_signatures_vary_in_length() -> None:
+def test_only_unpadded_falcon_and_stateful_shrincs_signatures_vary_in_length() -> None:
     varying = {name for name, algorithm in ALGORITHMS.items() if algorithm.signature_varies}
-    assert varying == {"Falcon-512", "Falcon-1024"}
+    assert varying == {"Falcon-512", "Falcon-1024", "SHRINCS"}
 
 
 def test_every_family_is_used_and_cites_its_status() -> None:
@@ -149,9 +149,10 @@ def test_broken_and_weakened_sets() -> None:
     assert algorithms.get("cross-rsdp-128-fast").status == "not selected"
 
 
-def test_sets_of_an_earlier_round_are_named_so() -> None:
+def test_sets_of_an_earlier_round_and_drafts_are_named_so() -> None:
     assert {name: family.version for name, family in FAMILIES.items() if family.version} == {
         "MAYO": "round 2", "CROSS": "round 2", "UOV": "round 2",
+        "SLH-DSA-2^24": "draft of 2026-04-13", "SHRINCS": "draft 18044f4",
     }  # fmt: skip
     assert algorithms.get("MAYO-2").title == "MAYO-2 (round 2)"
     assert algorithms.get("mayo-2 (round 2)").name == "MAYO-2"
@@ -204,9 +205,9 @@ def test_avx2_verifier_correction_is_noted_for_both_families() -> None:
     assert corrected == {"Dilithium", "ML-DSA"}
 
 
-def test_nist_signature_standards_take_a_context() -> None:
+def test_nist_signature_standards_and_shrincs_take_a_context() -> None:
     assert {name: f.context_bytes for name, f in FAMILIES.items() if f.context_bytes} == {
-        "ML-DSA": 255, "SLH-DSA": 255,
+        "ML-DSA": 255, "SLH-DSA": 255, "SLH-DSA-2^24": 255, "SHRINCS": 255,
     }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from pqchain import study
 from pqchain.commands.main import main
 from pqchain.conform import mutants, suite
 from pqchain.errors import PqchainError
-from pqchain.scheduler import run_tasks
+from pqchain.scheduler import pause_profiling, run_tasks
 from pqchain.study.sampling import Times, sample
 from tests.study.plans import COSTS, plan
 
@@ -46,6 +46,22 @@ def test_tasks_return_their_positions_and_share_a_value(address):
     tasks = [(number,) for number in range(20)]
     results = dict(run_tasks(_sum, tasks, address=address, shared=([1, 2],)))
     assert results == {number: number + 3 for number in range(20)}
+
+
+def _profiling(dask_worker) -> list[bool]:
+    profiler = dask_worker.periodic_callbacks["profile"]
+    running = [profiler.is_running()]
+    resume = pause_profiling(dask_worker)
+    running.append(profiler.is_running())
+    resume()
+    return [*running, profiler.is_running()]
+
+
+def test_profiler_of_a_worker_is_paused(address):
+    from dask.distributed import Client
+
+    with Client(address, set_as_default=False) as client:
+        assert set(map(tuple, client.run(_profiling).values())) == {(True, False, True)}
 
 
 def test_missing_module_of_a_worker_is_reported(address):

@@ -17,8 +17,10 @@ import pandas as pd
 from pqchain import algorithms as registry
 from pqchain import checks, crypto, machine, statistics
 from pqchain.bench import verification
+from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, with_bar
 from pqchain.chain import p2mr
+from pqchain.crypto import shrincs
 from pqchain.errors import UsageError
 from pqchain.results import Contract
 
@@ -32,7 +34,10 @@ WITNESS = Contract.of(
 
 BASELINE = "Schnorr-secp256k1"
 
-ALGORITHMS = ("ML-DSA-44", "Falcon-512", "SPHINCS+-SHA2-128s-simple", "SPHINCS+-SHA2-128f-simple")
+ALGORITHMS = (
+    "ML-DSA-44", "Falcon-512", "SLH-DSA-SHA2-128s", "SLH-DSA-SHA2-128f", "SHRINCS",
+    "SHRINCS-stateless",
+)  # fmt: skip
 """Signature schemes that are compared by default."""
 
 DEPTH = 1
@@ -43,9 +48,14 @@ BLOCK_BYTES = 4_000_000
 
 
 def witness_bytes(algorithm: str) -> int:
-    """Return the longest witness of a Pay-to-Merkle-Root input with one signature, in bytes."""
+    """Return the longest witness of a Pay-to-Merkle-Root input with one signature, in bytes.
+
+    For SHRINCS that of the first signature of a key, the shortest.
+    """
     row = registry.get(algorithm)
-    sizes = row.public_key_bytes, row.signature_max_bytes
+    # SHRINCS verifies signatures of all lengths; the first of a key has the most time per byte.
+    longest = row.signature_bytes if algorithm == "SHRINCS" else row.signature_max_bytes
+    sizes = row.public_key_bytes, longest
     return sum(sizes) + p2mr.framing_bytes(row.name, *sizes, DEPTH)
 
 
@@ -70,7 +80,7 @@ def measure_witness(
     pairs = [
         (name, implementation)
         for name in names
-        for implementation in registry.get(name).implementations or ("",)
+        for implementation in _implementations(name) or ("",)
     ]
     with one_processor():
         verifiers = {
@@ -88,13 +98,43 @@ def measure_witness(
     return frame
 
 
+def _is_shrincs(algorithm: str) -> bool:
+    return registry.get(algorithm).family == "SHRINCS"
+
+
+def _implementations(algorithm: str) -> tuple[str, ...]:
+    if _is_shrincs(algorithm):
+        return shrincs.IMPLEMENTATIONS
+    return registry.get(algorithm).implementations
+
+
 def _reason(algorithm: str, implementation: str) -> str:
     if not implementation:
         return f"{algorithm} is in the registry for its sizes and status only"
     return crypto.unavailable_reason(implementation)
 
 
+SHRINCS_KEYS = 4
+"""Keys of SHRINCS that sign; a key of 256 leaves takes tens of milliseconds."""
+
+
+def _shrincs_verifier(algorithm: str, implementation: str) -> verification.InProcess:
+    signer = shrincs.ShrincsSigner(implementation)
+    structure = shrincs.Structure("unbalanced", 255)
+    # Each key signs once, so that no leaf is used twice.
+    counter = 0 if algorithm == "SHRINCS" else None
+    calls = []
+    for number in range(SHRINCS_KEYS):
+        public_key, secret_key = signer.generate_keypair(structure, bytes([number]) * 48)
+        message = bytes([number]) * MESSAGE_BYTES
+        signature = signer.sign(message, secret_key, counter=counter)
+        calls.append(partial(signer.verify, message, signature, public_key))
+    return verification.InProcess(implementation, tuple(calls))
+
+
 def _verifier(algorithm: str, implementation: str) -> verification.InProcess:
+    if _is_shrincs(algorithm):
+        return _shrincs_verifier(algorithm, implementation)
     signer = crypto.open_signer(algorithm, implementation)
     cases, _ = verification.signed_cases(algorithm)
     return verification.InProcess(

@@ -76,7 +76,7 @@ def _make_folder(option: str, folder: Path | None, chosen: Scenario, *, needs: l
     """Create the folder up front (fail fast). Raises UsageError."""
     if folder is None:
         return
-    if not {chosen.mode, chosen.transport} & set(needs) or chosen.mode == "cluster":
+    if not {chosen.mode, chosen.transport} & set(needs):
         raise UsageError(
             f"{option} works with {' and '.join(needs)} only, this run is {chosen.mode} over "
             f"{chosen.transport}; leave it out"

@@ -3,7 +3,8 @@
 A request has id, operation, algorithm and repeat, and the byte strings of the operation in
 hexadecimal digits (OPERATIONS). The answer has the same id, a verdict, and nanoseconds: the
 durations of the `repeat` operations. It may have parts, which maps names of PARTS to as many
-durations. The answer "accept" to "decapsulate" has shared_secret, in hexadecimal digits.
+durations. The answer "accept" to "decapsulate" has shared_secret, and to "sign" a deterministic
+signature, in hexadecimal digits. An adapter may answer "unsupported" to any operation.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ OPERATIONS = {
     "verify": SignatureVector.byte_fields,
     "encapsulate": EncapsulationVector.byte_fields,
     "decapsulate": DecapsulationVector.byte_fields,
+    "sign": ("secret_key", "message", "context"),
 }
 """Operations, and the byte strings that a request for each has."""
 
@@ -66,6 +68,7 @@ class Answer:
     parts: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Durations in nanoseconds by PARTS, where the library's interface has these parts."""
     shared_secret: bytes = b""
+    signature: bytes = b""
 
 
 class Adapter:
@@ -116,6 +119,19 @@ class Adapter:
             "signature": signature,
         }  # fmt: skip
         return self._request("verify", algorithm, case, repeat)
+
+    def sign(
+        self,
+        algorithm: str,
+        message: bytes,
+        secret_key: bytes,
+        *,
+        context: bytes = b"",
+        repeat: int = 1,
+    ) -> Answer:
+        """Request `repeat` deterministic signatures. Raises UsageError as `ask` does."""
+        case = {"secret_key": secret_key, "message": message, "context": context}
+        return self._request("sign", algorithm, case, repeat)
 
     def _request(
         self, operation: str, algorithm: str, case: Mapping[str, bytes], repeat: int
@@ -178,8 +194,13 @@ def _parse(line: bytes, request_id: int) -> Answer:
                 return _malformed(name, f"; expected numbers from 0 to {_MAX_NANOSECONDS}")
             if len(values) != len(durations["nanoseconds"]):
                 return _malformed(f"{len(values)} durations of {name}", "; expected one for each")
-        secret = bytes.fromhex(answer.get("shared_secret", ""))
-        return Answer(verdict, durations["nanoseconds"], parts=parts, shared_secret=secret)
+        return Answer(
+            verdict,
+            durations["nanoseconds"],
+            parts=parts,
+            shared_secret=bytes.fromhex(answer.get("shared_secret", "")),
+            signature=bytes.fromhex(answer.get("signature", "")),
+        )
     # Oversized numbers, brackets nested too deeply, and answers that do not fit into memory.
     except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError, MemoryError) as error:
         quoted = line[:_QUOTED_CHARACTERS].decode(errors="replace").rstrip()

@@ -102,7 +102,9 @@ def run(
         with bar:
             advance = partial(_advance, bar)
             if cluster is not None:
-                result = cluster_driver.run(job, cluster, in_memory=True, progress=advance)
+                result = cluster_driver.run(
+                    job, cluster, in_memory=True, progress=advance, folder=log
+                )
             else:
                 result = _driven(job, folder, shared, mode, advance, fork_server)
     run = _of_result(result, shared, scenario, mode, chosen)
@@ -161,11 +163,6 @@ def check_mode(
         )
     if transport == PLAIN:
         raise UsageError(f"transport {PLAIN!r} must be used in mode 'virtual'; got mode {mode!r}.")
-    if mode == "cluster" and log is not None:
-        raise UsageError(
-            f"log must be None in mode 'cluster', where files are on the workers; got {log}. Leave "
-            "it out, or use another mode."
-        )
     # The workers of a cluster are checked by its driver.
     if (
         transport is not None

@@ -131,10 +131,6 @@ def replay(
             f"the transport must be {' or '.join(registry.names(writes_qlog=True))} to write qlog; "
             f"got {scenario.transport}."
         )
-    if log is not None and scenario.mode == "cluster":
-        raise UsageError(
-            f"log must be None in mode 'cluster', where files are on the workers; got {log}."
-        )
     kinds = list(streams) or [scenario.streams]
     plans = [
         (repeat, block, part)
@@ -159,13 +155,10 @@ def replay(
             if stored is not None:
                 bar.update(part.transfer_bytes)
             else:
+                origin = None if part.mode == "cluster" else _prepare(part, block, origins)
+                outcome = _run(part, origin, bar.update, log, scheduler)
                 if part.mode == "cluster":
-                    outcome = _checked(
-                        runs.run(part, origins, progress=bar.update, scheduler=scheduler)
-                    )
                     cluster = {"cluster": outcome.result.cluster}
-                else:
-                    outcome = _run(part, _prepare(part, block, origins), bar.update, log)
                 stored = {
                     "schema_version": SCHEMA_VERSION,
                     "row": outcome.run_row(),
@@ -208,11 +201,21 @@ def _prepare(scenario: Scenario, block: int, folder: Path) -> Path:
     return origin
 
 
-def _run(scenario: Scenario, origin: Path, progress: Progress, log: Path | None) -> Outcome:
+def _run(
+    scenario: Scenario,
+    origin: Path | None,
+    progress: Progress,
+    log: Path | None,
+    scheduler: str | Cluster | None,
+) -> Outcome:
     with scratch.folder() as temporary:
-        # Hard links suffice as copies, because stores replace files and never modify one.
-        folder = Path(shutil.copytree(origin, temporary / "nodes", copy_function=os.link))
-        outcome = runs.run(scenario, folder, progress=progress, log=log is not None)
+        folder = temporary / "nodes"
+        if origin is not None:
+            # Hard links suffice as copies, because stores replace files and never modify one.
+            shutil.copytree(origin, folder, copy_function=os.link)
+        outcome = runs.run(
+            scenario, folder, progress=progress, log=log is not None, scheduler=scheduler
+        )
         if log is not None:
             log.mkdir(parents=True, exist_ok=True)
             for path in folder.rglob("*.qlog"):

@@ -236,10 +236,10 @@ def run(
 ) -> Outcome:
     """Replay a scenario once, in a folder that `prepare` has filled.
 
-    In mode "cluster" the workers of the Dask `scheduler` fill folders of their own. A node's error
-    is part of the outcome. With `log` each node's qlog is written below the folder, where the
-    transport supports it. Raises Unsupported and UsageError as the drivers do, and
-    PqchainError if the run does not end.
+    In mode "cluster" the workers of the Dask `scheduler` fill folders of their own, and only qlog
+    files are copied to this one. A node's error is part of the outcome. With `log` each node's qlog
+    is written below the folder, where the transport supports it. Raises Unsupported and UsageError
+    as the drivers do, and PqchainError if the run does not end.
     """
     driver_job = job(scenario, log=log)
     if scenario.mode == "virtual":
@@ -251,7 +251,8 @@ def run(
         )
         result = virtual.run(driver_job, folder, model, progress=progress)
     elif scenario.mode == "cluster":
-        result = cluster.run(driver_job, Cluster.of(scheduler), progress=progress)
+        kept: dict[str, Any] = {"folder": folder, "pattern": "*.qlog"} if log else {}
+        result = cluster.run(driver_job, Cluster.of(scheduler), progress=progress, **kept)
     else:
         shaped = scenario.mode == "netns"
         result = processes.run(driver_job, folder, shaped=shaped, progress=progress)

@@ -26,6 +26,8 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
     def child(step: str, *arguments: object) -> dict[str, float]:
         calls.append((step, *arguments[:-1]))
         if step == "sign":
+            start, end = (int(str(argument)) for argument in arguments[:2])
+            Path(str(arguments[-1])).write_bytes(bytes(end - start))
             return SIGNED
         children, count = (int(str(argument)) for argument in arguments[:2])
         signatures = children * count
@@ -59,7 +61,11 @@ def test_each_size_is_a_row_and_is_signed_for_once(
     installed: list[tuple[object, ...]],
 ) -> None:
     frame = proofs.measure_proofs([(1, 16), (2, 64), (1, 2000)])
-    assert installed == [("sign", 2000), ("prove", 1, 16), ("prove", 2, 64), ("prove", 1, 2000)]
+    signed = [(start, end) for step, start, end in installed if step == "sign"]
+    # The first signatures are timed alone; the order of the others is that of the processors.
+    assert signed[0] == (0, 32)
+    assert [leaf for part in sorted(signed) for leaf in range(*part)] == list(range(2000))
+    assert installed[len(signed) :] == [("prove", 1, 16), ("prove", 2, 64), ("prove", 1, 2000)]
     assert list(frame["signatures"]) == [16, 128, 2000]
     assert list(frame["children"]) == [0, 2, 0]
     assert list(frame["status"]) == ["ok", "ok", "failed"]

@@ -46,6 +46,17 @@ def test_witness_of_schnorr_is_that_of_bip_360() -> None:
     assert witness.witness_bytes("ML-DSA-44") > 1312 + 2420 + 33
 
 
+@pytest.mark.native
+def test_shrincs_is_timed_with_its_signatures_of_both_kinds() -> None:
+    frame = witness.measure_witness(["SHRINCS", "SHRINCS-stateless"], rounds=2)
+    rows = frame[frame["implementation"] == "slhdsa/ref"].set_index("algorithm")
+    assert dict(rows["status"]) == {"SHRINCS": "ok", "SHRINCS-stateless": "ok"}
+    # The first signature of 548 bytes, and one of 5777 bytes.
+    witnesses = rows["witness_bytes"]
+    assert witnesses["SHRINCS-stateless"] - witnesses["SHRINCS"] == 5777 - 548
+    assert rows["byte_ratio"].gt(0).all()
+
+
 def test_a_ratio_compares_times_of_one_round(known: None) -> None:
     frame = witness.measure_witness(["ML-DSA-44"], rounds=4)
     rows = {row["implementation"]: row for row in frame.to_dict("records")}

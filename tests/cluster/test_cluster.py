@@ -105,10 +105,10 @@ def test_block_of_64_megabytes_is_reencoded(machines):
     assert not any(address in done.stdout for address in addresses)
 
 
-def test_six_cells_of_delegates(machines):
+def test_six_cells_of_delegates(machines, tmp_path):
     options = "--algorithm Falcon-512,Dilithium2 --nodes 2,4,8 --blocks 2 --network star --json"
     command = [*PQCHAIN, "consensus", "--mode", "cluster", "--scheduler", machines.address]
-    done = machines.run([*command, *options.split()])
+    done = machines.run([*command, *options.split(), "--log", str(tmp_path / "logs")])
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
     assert (data["kind"], data["mode"]) == ("measured", "cluster")
@@ -117,6 +117,8 @@ def test_six_cells_of_delegates(machines):
     # The worker whose clock is ahead has a delegate in the runs of four and eight.
     assert all(0 < run["latency_seconds"] < 300 for run in data["runs"])
     assert data["cluster"]["workers"] == 8
+    ledgers = sorted((tmp_path / "logs").glob("run-*/*/ledger.sqlite"))
+    assert len(ledgers) == 2 * (2 + 4 + 8)
 
 
 def test_killed_worker_is_a_dead_node(machines):

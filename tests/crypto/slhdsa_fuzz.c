@@ -1,20 +1,25 @@
-/* Hostile inputs for SLH-DSA, to be built with sanitizers:
+/* Hostile inputs for the decoders of SLH-DSA and SHRINCS, to be built with sanitizers:
  *
- *     slhdsa_fuzz 1000000     number of damaged signatures, public keys and messages
+ *     slhdsa_fuzz 1000000     number of damaged signatures, public keys and messages of each decoder
  *
  * Inputs are in heap blocks of exactly their size. No damaged input may verify, except for the
- * undamaged copy that a damage sometimes leaves. The sequence is the same in every run. Sets of FIPS
- * 205 take turns.
+ * undamaged copy that a damage sometimes leaves. The sequence is the same in every run. All sets of
+ * FIPS 205 use the same decoder: SLH-DSA-SHA2-128s, whose verification takes the least time, has 15
+ * of 16 inputs, and all sets take turns with the others.
  */
+#include "../../pqchain/native/slhdsa/shrincs.h"
 #include "../../pqchain/native/slhdsa/slhdsa.h"
 #include "fuzz.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_BYTES = 33 };
+enum { MESSAGE_BYTES = 33, SHRINCS_KINDS = 4, TURN = 16 };
 
+/* The verifier of a signed message; `set` is NULL for SHRINCS. */
 typedef struct {
+    const slh_set *set;
+    size_t key_bytes, signature_bytes;
     uint8_t *public_key, *signature, *message;
 } signed_message;
 
@@ -22,26 +27,68 @@ static size_t below(size_t limit) { return (size_t)(draw() % limit); }
 
 static int is_standard(const slh_set *set) { return set->layers > 1; }
 
-static int verifies(const slh_set *set, const signed_message *input) {
+static int verifies(const signed_message *input) {
     const slh_message message = {NULL, 0, input->message, MESSAGE_BYTES};
-    return slh_verify(set, &message, input->signature, input->public_key);
+    if (input->set == NULL) {
+        return shrincs_verify(&message, input->signature, input->signature_bytes, NULL, 0,
+                              input->public_key);
+    }
+    return slh_verify(input->set, &message, input->signature, input->public_key);
 }
 
-static void make(const slh_set *set, signed_message *to) {
-    uint8_t *seeds = random_block(3 * set->n), *randomness = random_block(set->n);
-    uint8_t *secret_key = block(slh_secret_key_bytes(set));
-    to->public_key = block(slh_public_key_bytes(set));
-    to->signature = block(set->signature_bytes);
-    to->message = random_block(MESSAGE_BYTES);
-    const slh_message message = {NULL, 0, to->message, MESSAGE_BYTES};
-    slh_keypair(set, to->public_key, secret_key, seeds);
-    if (!slh_sign(set, to->signature, &message, secret_key, randomness) || !verifies(set, to)) {
-        fprintf(stderr, "%s: an honest signature does not verify\n", set->name);
+static void require(int good, const char *name) {
+    if (!good) {
+        fprintf(stderr, "%s: an honest signature does not verify\n", name);
         exit(1);
     }
+}
+
+static signed_message signed_with(const slh_set *set) {
+    uint8_t *seeds = random_block(3 * set->n), *randomness = random_block(set->n);
+    uint8_t *secret_key = block(slh_secret_key_bytes(set));
+    const signed_message to = {set, slh_public_key_bytes(set), set->signature_bytes,
+                               block(slh_public_key_bytes(set)), block(set->signature_bytes),
+                               random_block(MESSAGE_BYTES)};
+    const slh_message message = {NULL, 0, to.message, MESSAGE_BYTES};
+    slh_keypair(set, to.public_key, secret_key, seeds);
+    require(slh_sign(set, to.signature, &message, secret_key, randomness) && verifies(&to),
+            set->name);
     free(seeds);
     free(randomness);
     free(secret_key);
+    return to;
+}
+
+/* Two leaves of an unbalanced tree, one of a balanced tree, and a stateless signature. */
+static signed_message shrincs_signed(int kind) {
+    const uint8_t structure[2] = {kind == 2 ? SHRINCS_BALANCED : SHRINCS_UNBALANCED,
+                                  kind == 2 ? 5 : 70};
+    const uint64_t counter = kind == 1 ? 69 : 3;
+    uint8_t *seed = random_block(SHRINCS_SEED_BYTES), *randomness = random_block(16);
+    uint8_t *secret_key = block(SHRINCS_SECRET_KEY_BYTES);
+    const size_t bytes =
+        kind == 3 ? SHRINCS_STATELESS_BYTES : shrincs_stateful_bytes(structure, counter);
+    const signed_message to = {NULL, SHRINCS_PUBLIC_KEY_BYTES, bytes,
+                               block(SHRINCS_PUBLIC_KEY_BYTES), block(bytes),
+                               random_block(MESSAGE_BYTES)};
+    const slh_message message = {NULL, 0, to.message, MESSAGE_BYTES};
+    require(shrincs_keypair(to.public_key, secret_key, seed, structure) &&
+                (kind == 3 ? shrincs_sign_stateless(to.signature, &message, NULL, 0, secret_key,
+                                                    randomness)
+                           : shrincs_sign_stateful(to.signature, &message, NULL, 0, secret_key,
+                                                   counter)) &&
+                verifies(&to),
+            "SHRINCS");
+    free(seed);
+    free(randomness);
+    free(secret_key);
+    return to;
+}
+
+static void release(signed_message *input) {
+    free(input->public_key);
+    free(input->signature);
+    free(input->message);
 }
 
 static void damage(uint8_t *data, size_t bytes) {
@@ -64,60 +111,88 @@ static void damage(uint8_t *data, size_t bytes) {
 
 static uint8_t *copy(const uint8_t *data, size_t bytes) { return memcpy(block(bytes), data, bytes); }
 
+/* The first byte of a signature of SHRINCS is the height of its leaf, on which its length depends:
+ * lengths that fit a damaged height, and others, are as frequent as damaged bytes. */
+static void damage_length(signed_message *input) {
+    const size_t height = below(256), depth = 255 - height, good_bytes = input->signature_bytes;
+    const size_t index = ((depth < 64 ? depth : 64) + 7) / 8;
+    size_t bytes = 1 + 16 + index + 2 + 32 * 16 + 16 * depth;
+    if (draw() % 4 == 0) {
+        bytes = below(2 * SHRINCS_STATELESS_BYTES);
+    }
+    uint8_t *other = random_block(bytes);
+    memcpy(other, input->signature, bytes < good_bytes ? bytes : good_bytes);
+    if (bytes > 0) {
+        other[0] = (uint8_t)height;
+    }
+    free(input->signature);
+    input->signature = other;
+    input->signature_bytes = bytes;
+}
+
+/* Returns whether the verdict on a damaged copy is right; counts undamaged copies. */
+static int is_judged(const signed_message *good, long *same) {
+    signed_message input = *good;
+    input.public_key = copy(good->public_key, good->key_bytes);
+    input.signature = copy(good->signature, good->signature_bytes);
+    input.message = copy(good->message, MESSAGE_BYTES);
+    switch (draw() % 8) {
+    case 0:
+        damage(input.public_key, good->key_bytes);
+        break;
+    case 1:
+        damage(input.message, MESSAGE_BYTES);
+        break;
+    default:
+        if (good->set == NULL && draw() & 1) {
+            damage_length(&input);
+        } else {
+            damage(input.signature, good->signature_bytes);
+        }
+        break;
+    }
+    const int equal = memcmp(input.public_key, good->public_key, good->key_bytes) == 0 &&
+                      input.signature_bytes == good->signature_bytes &&
+                      memcmp(input.signature, good->signature, good->signature_bytes) == 0 &&
+                      memcmp(input.message, good->message, MESSAGE_BYTES) == 0;
+    const int right = verifies(&input) == equal;
+    *same += equal;
+    release(&input);
+    return right;
+}
+
 int main(int count, char **arguments) {
     state = 0x534c48;
     const long rounds = count == 2 ? atol(arguments[1]) : 0;
-    signed_message good[SLH_SETS];
+    signed_message standard[SLH_SETS], shrincs[SHRINCS_KINDS];
+    size_t sets = 0;
+    long same[2] = {0};
     if (rounds < 1) {
         fprintf(stderr, "usage: slhdsa_fuzz NUMBER\n");
         return 2;
     }
     for (size_t i = 0; i < SLH_SETS; i++) {
         if (is_standard(&slh_sets[i])) {
-            make(&slh_sets[i], &good[i]);
+            standard[sets++] = signed_with(&slh_sets[i]);
         }
     }
-    long done = 0, same = 0;
-    for (size_t i = 0; done < rounds; i = (i + 1) % SLH_SETS) {
-        const slh_set *set = &slh_sets[i];
-        if (!is_standard(set)) {
-            continue;
-        }
-        const size_t key_bytes = slh_public_key_bytes(set);
-        signed_message input = {copy(good[i].public_key, key_bytes),
-                                copy(good[i].signature, set->signature_bytes),
-                                copy(good[i].message, MESSAGE_BYTES)};
-        switch (draw() % 8) {
-        case 0:
-            damage(input.public_key, key_bytes);
-            break;
-        case 1:
-            damage(input.message, MESSAGE_BYTES);
-            break;
-        default:
-            damage(input.signature, set->signature_bytes);
-            break;
-        }
-        const int equal = memcmp(input.public_key, good[i].public_key, key_bytes) == 0 &&
-                          memcmp(input.signature, good[i].signature, set->signature_bytes) == 0 &&
-                          memcmp(input.message, good[i].message, MESSAGE_BYTES) == 0;
-        if (verifies(set, &input) != equal) {
-            fprintf(stderr, "%s: a wrong verdict\n", set->name);
+    for (int kind = 0; kind < SHRINCS_KINDS; kind++) {
+        shrincs[kind] = shrincs_signed(kind);
+    }
+    for (long i = 0; i < rounds; i++) {
+        const signed_message *turn = &standard[i % TURN ? 0 : (size_t)(i / TURN) % sets];
+        if (!is_judged(turn, &same[0]) || !is_judged(&shrincs[i % SHRINCS_KINDS], &same[1])) {
+            fprintf(stderr, "input %ld: a wrong verdict\n", i);
             return 1;
         }
-        same += equal;
-        done++;
-        free(input.public_key);
-        free(input.signature);
-        free(input.message);
     }
-    for (size_t i = 0; i < SLH_SETS; i++) {
-        if (is_standard(&slh_sets[i])) {
-            free(good[i].public_key);
-            free(good[i].signature);
-            free(good[i].message);
-        }
+    for (size_t i = 0; i < sets; i++) {
+        release(&standard[i]);
     }
-    printf("%ld inputs, of which %ld undamaged; no wrong verdict\n", done, same);
+    for (int kind = 0; kind < SHRINCS_KINDS; kind++) {
+        release(&shrincs[kind]);
+    }
+    printf("%ld inputs each of SLH-DSA and SHRINCS, of which %ld and %ld undamaged; no wrong "
+           "verdict\n", rounds, same[0], same[1]);
     return 0;
 }

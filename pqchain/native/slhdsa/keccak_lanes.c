@@ -6,7 +6,7 @@ typedef slh_vector64 vec;
 
 enum { WIDTH = SLH_LANES_64, RATE = HAWK_SHAKE_RATE };
 
-#define ROTATE(x, by) SLH_ROTATE_RIGHT(x, 64 - (by))
+#define ROTATE(x, by) ((x) << (by) | (x) >> (64 - (by)))
 
 /* One row of chi from the five lanes that rho and pi bring together. */
 #define CHI(row, b0, b1, b2, b3, b4) \

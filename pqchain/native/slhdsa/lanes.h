@@ -13,7 +13,6 @@ typedef uint64_t slh_vector64 __attribute__((vector_size(SLH_VECTOR_BYTES)));
 
 enum { SLH_LANES_32 = SLH_VECTOR_BYTES / 4, SLH_LANES_64 = SLH_VECTOR_BYTES / 8 };
 
-#define SLH_ROTATE_RIGHT(x, by) ((x) >> (by) | (x) << (8 * (int)sizeof((x)[0]) - (by)))
 #define SLH_INLINE static inline __attribute__((always_inline))
 
 #endif

@@ -1,6 +1,6 @@
 /* SHA-256 and SHA-512, portable. */
 #include "sha2.h"
-#include "hash.h"
+#include "lanes.h"
 
 #include <string.h>
 
@@ -43,48 +43,32 @@ static const uint64_t INITIAL_512[8] = {
     0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
     0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179};
 
-#define ROTATE(x, by) ((x) >> (by) | (x) << (8 * sizeof(x) - (by)))
+#define WORD uint32_t
+#define BITS 32
+#define COMPRESS rounds_256
+#include "sha2_rounds.h"
 
-/* The two compression functions differ in the word, the number of rounds and the rotations. */
-#define COMPRESS(word, load, rounds, constants, A, B, C, D, E, F, G, H, I, J, K, L) \
-    word w[16], s[8]; \
-    for (int i = 0; i < 16; i++) { \
-        w[i] = load(block + i * sizeof(word)); \
-    } \
-    memcpy(s, state, sizeof s); \
-    for (int i = 0; i < rounds; i++) { \
-        if (i >= 16) { \
-            const word a = w[(i + 1) & 15], b = w[(i + 14) & 15]; \
-            w[i & 15] += (ROTATE(a, G) ^ ROTATE(a, H) ^ a >> I) + w[(i + 9) & 15] + \
-                         (ROTATE(b, J) ^ ROTATE(b, K) ^ b >> L); \
-        } \
-        const word first = s[7] + (ROTATE(s[4], D) ^ ROTATE(s[4], E) ^ ROTATE(s[4], F)) + \
-                           (s[6] ^ (s[4] & (s[5] ^ s[6]))) + constants[i] + w[i & 15]; \
-        const word second = (ROTATE(s[0], A) ^ ROTATE(s[0], B) ^ ROTATE(s[0], C)) + \
-                            ((s[0] & s[1]) | (s[2] & (s[0] | s[1]))); \
-        s[7] = s[6]; \
-        s[6] = s[5]; \
-        s[5] = s[4]; \
-        s[4] = s[3] + first; \
-        s[3] = s[2]; \
-        s[2] = s[1]; \
-        s[1] = s[0]; \
-        s[0] = first + second; \
-    } \
-    for (int i = 0; i < 8; i++) { \
-        state[i] += s[i]; \
-    }
+#define WORD uint64_t
+#define BITS 64
+#define COMPRESS rounds_512
+#include "sha2_rounds.h"
 
 #ifndef SLH_SHA_NI
 void slh_sha256_compress(uint32_t state[8], const uint8_t block[64]) {
-    COMPRESS(uint32_t, slh_load_be32, 64, slh_sha256_constants, 2, 13, 22, 6, 11, 25, 7, 18, 3, 17,
-             19, 10)
+    uint32_t w[16];
+    for (int i = 0; i < 16; i++) {
+        w[i] = slh_load_be32(block + 4 * i);
+    }
+    rounds_256(state, w);
 }
 #endif
 
 void slh_sha512_compress(uint64_t state[8], const uint8_t block[128]) {
-    COMPRESS(uint64_t, slh_load_be64, 80, slh_sha512_constants, 28, 34, 39, 14, 18, 41, 1, 8, 7, 19,
-             61, 6)
+    uint64_t w[16];
+    for (int i = 0; i < 16; i++) {
+        w[i] = slh_load_be64(block + 8 * i);
+    }
+    rounds_512(state, w);
 }
 
 static size_t block_bytes(const slh_sha2 *hash) { return hash->wide ? 128 : 64; }

@@ -8,8 +8,10 @@ Only this module imports uvloop.
 from __future__ import annotations
 
 import asyncio
+import math
 import sys
 from functools import partial
+from time import monotonic
 from typing import Any
 
 from pqchain.errors import PqchainError
@@ -18,8 +20,9 @@ from pqchain.wire.drivers.live import LiveNode
 
 MAX_LINE_BYTES = 64 << 20
 
-_PROGRESS_STEP = 1 << 20
-"""Minimum increase of `Node.progress` between two progress reports."""
+_PROGRESS_SECONDS = 1.0
+"""Minimum time between two progress reports. On a cluster a report takes milliseconds of processor
+time on several machines, which would slow the nodes down."""
 
 
 def report(kind: str, value: Any = None) -> None:
@@ -65,14 +68,14 @@ def _report_exception(
 async def _report_progress(live: LiveNode) -> None:
     # A node that fails early is done before it is connected.
     expected = ["connected", "begun", "done"]
-    reported = 0
+    reported, due = 0, -math.inf
     while True:
         await live.changed.wait()
         live.changed.clear()
         node = live.node
-        if node.progress - reported > _PROGRESS_STEP:
+        if node.progress > reported and (monotonic() >= due or node.done):
             report("progress", node.progress - reported)
-            reported = node.progress
+            reported, due = node.progress, monotonic() + _PROGRESS_SECONDS
         for kind in [kind for kind in expected if getattr(node, kind)]:
             expected.remove(kind)
             report(kind, live.result() if kind == "done" else None)

@@ -35,6 +35,9 @@ POLL_SECONDS = 5.0
 
 _WATCH_SECONDS = 0.5
 
+_PIECE_BYTES = 8 << 20
+"""Maximum size of one message with a part of a file."""
+
 _PROVENANCE = ("machine_id", "cpu_model", "cpu_count", "python", "pqchain", "commit")
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -108,6 +111,7 @@ class WorkerNodes:
         # The task keeps no reference to this object, so that it ends after the object.
         watching = _watch(weakref.ref(self), self._worker, self._owned)
         self._owned.stack.callback(asyncio.ensure_future(watching).cancel)
+        stack.callback(scheduler.pause_profiling(self._worker))
         for index in self._identities:
             folder = self._folder / str(index)
             folder.mkdir()
@@ -183,6 +187,17 @@ class WorkerNodes:
         """Return the last line of a node's log."""
         path = self._folder / str(index) / "log"
         return next(reversed(path.read_text(errors="replace").splitlines()), "")
+
+    async def file_names(self, index: int, pattern: str) -> list[str]:
+        """Return the names of a node's files that match a pattern."""
+        paths = (self._folder / str(index)).glob(pattern)
+        return sorted(path.name for path in paths if path.is_file())
+
+    async def read_file(self, index: int, name: str, start: int) -> bytes:
+        """Return a piece of a node's file; b"" at the end of the file."""
+        with (self._folder / str(index) / name).open("rb") as file:
+            file.seek(start)
+            return file.read(_PIECE_BYTES)
 
     async def ticks(self) -> tuple[int, int]:
         """Return idle and total clock ticks of this machine's processors."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from pqchain import delegates, machine, reencode
+from pqchain.chain.ledger import Ledger
 from pqchain.consensus.network import named
 from pqchain.errors import PqchainError, UsageError
 from pqchain.installation import VERSION
 from pqchain.reencode import runs
-from pqchain.wire.drivers import cluster
+from pqchain.wire.drivers import cluster, cluster_machines, cluster_worker
 from pqchain.wire.drivers.cluster import Cluster
 from pqchain.wire.drivers.job import Job
 from tests.consensus.scenarios import scenario
@@ -72,28 +74,39 @@ def test_nodes_share_workers_and_see_one_clock(address, transport):
         assert link["round_trip_seconds"] > 0 and link["bits_per_second"] > 1e6
 
 
-def test_blocks_are_made_on_the_workers(address, monkeypatch):
+def test_blocks_are_made_on_the_workers_and_logs_copied(address, monkeypatch, tmp_path):
     # The client must not make a block: only the workers' processes may.
     monkeypatch.setattr(reencode.Scenario, "block", None)
     one = small(mode="cluster", nodes=3, before=(2, 1), after=(1, 1), failed_node=2,
-                timeout_seconds=2.0, give_up_seconds=10.0)  # fmt: skip
-    replay = reencode.replay(one, scheduler=Cluster(scheduler=address, nodes_per_worker=2))
+                timeout_seconds=2.0, give_up_seconds=10.0, transport="aioquic")  # fmt: skip
+    placed = Cluster(scheduler=address, nodes_per_worker=2)
+    # Files are copied in pieces.
+    monkeypatch.setattr(cluster_worker, "_PIECE_BYTES", 1000)
+    replay = reencode.replay(one, scheduler=placed, log=tmp_path)
     assert replay.frame["status"].tolist() == ["ok"]
     assert replay.nodes["state"].tolist() == ["done", "done", "dead"]
     assert replay.nodes["verified_blocks"].tolist() == [1, 1, 0]
     assert replay.frame.attrs["provenance"]["cluster"]["workers"] == 2
     (noticed, _, _) = replay.nodes["noticed_seconds"]
     assert noticed > 1
+    # No chunk is copied, and the dead node wrote no log.
+    names = [f"{one.id}-node-{number}.qlog" for number in (0, 1)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
+    for name in names:
+        assert json.loads((tmp_path / name).read_text())["traces"][0]["events"]
 
 
 @pytest.mark.native
-def test_delegates_agree_on_a_cluster(address):
+def test_delegates_agree_on_a_cluster(address, tmp_path):
     case = scenario(nodes=2, blocks=2, block_bytes=8000, network=named("star"))
-    run = delegates.run(case, mode="cluster", scheduler=address)
+    run = delegates.run(case, mode="cluster", scheduler=address, log=tmp_path)
     assert run.is_live and run.is_safe and run.kind == "measured"
     here = delegates.run(case, mode="loopback")
     assert (run.sent_messages, run.transactions) == (here.sent_messages, here.transactions)
     assert 0 < run.latency_seconds < 60
+    for number in "01":
+        with Ledger.open(tmp_path / number / "ledger.sqlite") as ledger:
+            assert ledger.state.height >= 2
 
 
 def test_failing_node_is_named_and_its_processes_end(address):
@@ -126,10 +139,6 @@ def test_cluster_needs_a_scheduler(tmp_path):
         runs.run(small(mode="cluster"), tmp_path)
     with pytest.raises(UsageError, match=r"no Dask scheduler answers at 'tcp://127\.0"):
         runs.run(small(mode="cluster"), tmp_path, scheduler="tcp://127.0.0.1:1")
-    with pytest.raises(UsageError, match="log must be None in mode 'cluster'"):
-        reencode.replay(
-            small(mode="cluster", transport="aioquic"), scheduler="tcp://127.0.0.1:1", log=tmp_path
-        )
     with pytest.raises(UsageError, match="first_port"):
         Cluster(scheduler="tcp://127.0.0.1:1", first_port=70_000)
 
@@ -141,7 +150,7 @@ NOW = 1.8e9
 def described(**changes):
     """Return the description of a worker like this client."""
     return {
-        "version": VERSION, "python": cluster.platform.python_version_tuple()[:2],
+        "version": VERSION, "python": cluster_machines.platform.python_version_tuple()[:2],
         "libraries": ["quic"], "transports": {}, "seconds": NOW, **changes,
     }  # fmt: skip
 
@@ -162,9 +171,9 @@ def described(**changes):
 def test_unsuitable_worker_is_described_with_a_remedy(description, problem):
     import re
 
-    (text,) = cluster._problems(description, {"quic"}, NOW, NOW)
+    (text,) = cluster_machines._problems(description, {"quic"}, NOW, NOW)
     assert re.search(problem, text)
 
 
 def test_suitable_worker_has_no_problems():
-    assert cluster._problems(described(), {"quic"}, NOW - 1, NOW + 1) == []
+    assert cluster_machines._problems(described(), {"quic"}, NOW - 1, NOW + 1) == []

@@ -18,12 +18,13 @@ pub enum Verdict {
     Panic,
 }
 
-/// A signature to verify, a key to encapsulate to, or a ciphertext to decapsulate; the byte strings
-/// of the other operations are empty.
+/// A signature to verify, a message to sign, a key to encapsulate to, or a ciphertext to
+/// decapsulate; the byte strings of the other operations are empty.
 pub struct Case {
     pub operation: String,
     pub algorithm: String,
     pub public_key: Vec<u8>,
+    pub secret_key: Vec<u8>,
     pub message: Vec<u8>,
     pub context: Vec<u8>,
     pub signature: Vec<u8>,
@@ -51,17 +52,20 @@ struct Answer {
     parts: BTreeMap<&'static str, Vec<u64>>,
     #[serde(skip_serializing_if = "String::is_empty")]
     shared_secret: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    signature: String,
 }
 
-/// Durations of the parts of one operation, and the shared secret of a decapsulation.
+/// Durations of the parts of one operation, the shared secret of a decapsulation, and a new signature.
 pub struct Output {
     last: Instant,
     parts: Vec<(&'static str, u64)>,
     shared_secret: Vec<u8>,
+    signature: Vec<u8>,
 }
 
 impl Output {
-    /// End a part: "decode_key" or "decode_signature". The rest is verification.
+    /// End a part: "decode_key" or "decode_signature". The rest is verification or signing.
     pub fn lap(&mut self, part: &'static str) {
         let now = Instant::now();
         self.parts.push((part, (now - self.last).as_nanos() as u64));
@@ -70,6 +74,11 @@ impl Output {
 
     pub fn secret(&mut self, secret: &[u8]) -> Verdict {
         self.shared_secret = secret.to_vec();
+        Verdict::Accept
+    }
+
+    pub fn signed(&mut self, signature: &[u8]) -> Verdict {
+        self.signature = signature.to_vec();
         Verdict::Accept
     }
 }
@@ -95,6 +104,7 @@ pub fn serve(verify: fn(&str, &Case, &mut Output) -> Verdict) {
         };
         let case = Case {
             public_key: bytes("public_key"),
+            secret_key: bytes("secret_key"),
             message: bytes("message"),
             context: bytes("context"),
             signature: bytes("signature"),
@@ -105,12 +115,17 @@ pub fn serve(verify: fn(&str, &Case, &mut Output) -> Verdict) {
             algorithm: request.algorithm,
         };
         let mut verdict = Verdict::Unsupported;
-        let mut shared_secret = Vec::new();
+        let (mut shared_secret, mut signature) = (Vec::new(), Vec::new());
         let mut nanoseconds = Vec::with_capacity(request.repeat);
         let mut parts = BTreeMap::<_, Vec<u64>>::new();
         for _ in 0..request.repeat.max(1) {
             let start = Instant::now();
-            let mut output = Output { last: start, parts: Vec::new(), shared_secret: Vec::new() };
+            let mut output = Output {
+                last: start,
+                parts: Vec::new(),
+                shared_secret: Vec::new(),
+                signature: Vec::new(),
+            };
             let result = catch_unwind(AssertUnwindSafe(|| verify(&name, &case, &mut output)));
             nanoseconds.push(start.elapsed().as_nanos() as u64);
             verdict = result.unwrap_or(Verdict::Panic);
@@ -118,9 +133,16 @@ pub fn serve(verify: fn(&str, &Case, &mut Output) -> Verdict) {
                 parts.entry(part).or_default().push(duration);
             }
             shared_secret = output.shared_secret;
+            signature = output.signature;
         }
-        let shared_secret = hex::encode(shared_secret);
-        let answer = Answer { id: request.id, verdict, nanoseconds, parts, shared_secret };
+        let answer = Answer {
+            id: request.id,
+            verdict,
+            nanoseconds,
+            parts,
+            shared_secret: hex::encode(shared_secret),
+            signature: hex::encode(signature),
+        };
         writeln!(out, "{}", serde_json::to_string(&answer).expect("an answer")).expect("stdout");
         out.flush().expect("stdout");
     }
