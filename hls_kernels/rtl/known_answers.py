@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tqdm import tqdm
 
@@ -26,13 +26,26 @@ from tests.crypto.builds import BUILDS
 from tests.crypto.test_known_answers import ANSWERS, digest, signature_text
 
 
-class Signer:
-    """Signer with keys by liboqs, signatures by the netlist, and one source of randomness."""
+class Engine(Protocol):
+    """The netlist, or a board with it."""
 
-    def __init__(self, degree: int, netlist: Netlist, counts: int) -> None:
+    def attempt(self, request: bytearray, logn: int, /) -> Attempt:
+        """Run one signing attempt."""
+
+    def spent(self) -> dict[str, tuple[int, int]]:
+        """Return cycles and starts of the last attempt, by counter."""
+
+    def violations(self) -> int:
+        """Return the number of violations of the bus protocol."""
+
+
+class Signer:
+    """Signer with keys by liboqs, signatures by an engine, and one source of randomness."""
+
+    def __init__(self, degree: int, engine: Engine, counts: int) -> None:
         self.signer = FalconSigner(degree, "kernel")
-        self.netlist, self.logn = netlist, kernel.check_degree(degree)
-        self.keeps_keys = netlist.keeps_keys()
+        self.engine, self.logn = engine, kernel.check_degree(degree)
+        self.keeps_keys = isinstance(engine, Netlist) and engine.keeps_keys()
         self.library = native.library(self.signer._reference.implementation)
         self.cycles: list[int] = []
         self.spent: list[dict[str, tuple[int, int]]] = []
@@ -42,7 +55,7 @@ class Signer:
         self.progress = tqdm(total=counts, desc=f"Falcon-{degree}", disable=None)
 
     def randomness(self, source: Callable[[int], bytes]) -> AbstractContextManager[None]:
-        """Use one source of randomness for liboqs and for the requests of the netlist."""
+        """Use one source of randomness for liboqs and for the requests of the engine."""
         self._draw = source
         return self.library.randomness(source)
 
@@ -51,7 +64,7 @@ class Signer:
         return self.signer._reference.generate_keypair()
 
     def sign(self, message: bytes, secret_key: bytes) -> bytes:
-        """Sign with the netlist. Raises RuntimeError for a wrong status."""
+        """Sign with the engine. Raises RuntimeError for a wrong status."""
         algorithm = self.signer.algorithm
         nonce, seed = self._draw(kernel.NONCE_BYTES), self._draw(kernel.SEED_BYTES)
         inputs: dict[str, Any] = {"secret_key": secret_key, "nonce": nonce, "message": message}
@@ -60,7 +73,7 @@ class Signer:
                 kernel.seed_request(request, seed, attempt, self.logn)
                 result = self._attempt(request)
                 self.cycles.append(result.cycles)
-                self.spent.append(self.netlist.spent())
+                self.spent.append(self.engine.spent())
                 if result.status == kernel.RETRY:
                     continue
                 signature = kernel.encode_signature(algorithm, nonce, result.response)
@@ -72,14 +85,15 @@ class Signer:
 
     def _attempt(self, request: bytearray) -> Attempt:
         """Run an attempt; with the kept key after one with the key in the request, if possible."""
-        if not self.keeps_keys:
-            return self.netlist.attempt(request, self.logn)
-        self.netlist.write(KEY, kept_key.KEEP)
-        first = self.netlist.attempt(request, self.logn)
-        self.new_key.append((first.cycles, self.netlist.spent()))
-        self.netlist.write(KEY, kept_key.USE)
+        netlist = self.engine
+        if not isinstance(netlist, Netlist) or not self.keeps_keys:
+            return netlist.attempt(request, self.logn)
+        netlist.write(KEY, kept_key.KEEP)
+        first = netlist.attempt(request, self.logn)
+        self.new_key.append((first.cycles, netlist.spent()))
+        netlist.write(KEY, kept_key.USE)
         keyless = bytes(4 << self.logn) + request[4 << self.logn :]
-        result = self.netlist.attempt(keyless, self.logn)
+        result = netlist.attempt(keyless, self.logn)
         if (result.status, result.response) != (first.status, first.response):
             raise RuntimeError("the kept key must give the response of the request's key")
         return result
@@ -105,16 +119,20 @@ class Answers:
     """Both of the attempts before, with the key in the request, of an engine that keeps it."""
 
 
-def run(library: Path, degree: int, counts: int) -> Answers:
-    """Sign 1 or 100 vectors with the netlist."""
-    netlist = Netlist(library)
-    signer = Signer(degree, netlist, counts)
+def sign_vectors(engine: Engine, degree: int, counts: int) -> Answers:
+    """Sign 1 or 100 vectors with an engine."""
+    signer = Signer(degree, engine, counts)
     text = signature_text(f"Falcon-{degree}", signer, signer, counts)
     signer.progress.close()
     expected = ANSWERS[BUILDS]["signature"][f"Falcon-{degree}"]
     correct = digest(text) == expected["all" if counts == 100 else "single"]
-    correct = correct and netlist.violations() == 0
+    correct = correct and engine.violations() == 0
     return Answers(degree, digest(text), correct, signer.cycles, signer.spent, signer.new_key)
+
+
+def run(library: Path, degree: int, counts: int) -> Answers:
+    """Sign 1 or 100 vectors with the netlist in a shared library."""
+    return sign_vectors(Netlist(library), degree, counts)
 
 
 def main() -> bool:

@@ -26,6 +26,7 @@ class KeptKey:
     def __init__(self, read: Callable[[], int], write: Callable[[int], object]) -> None:
         """Wipe a key that an earlier program left; `read` and `write` access the register."""
         self._read, self._write = read, write
+        self._digest: bytes | None = None
         self.forget()
 
     def prepare(self, request: bytes | bytearray, logn: int) -> int:
@@ -49,5 +50,5 @@ class KeptKey:
 
     def forget(self) -> None:
         """Wipe the key."""
-        self._digest: bytes | None = None
+        self._digest = None
         self._write(FORGET)

@@ -128,6 +128,62 @@ def times() -> pd.DataFrame:
     return frame.assign(seconds=frame["cycles"] / frame["clock_hertz"].astype(float))
 
 
+def boards() -> pd.DataFrame:
+    """Return the routed clock of the bitstreams for boards, a row for each board.
+
+    Columns: configuration, board, device, placements (their number; each has another seed),
+    clock_hertz (their median), low_clock_hertz, high_clock_hertz, cells and sha256 (those of the
+    first seed's bitstream). Empty if none is recorded. Raises DataError.
+    """
+    rows = figures().get("board", [])
+    columns = ["configuration", "board", "device", "mhz", "cells", "sha256"]
+    frame = pd.DataFrame(rows, columns=columns)
+    frame = frame.assign(hertz=frame["mhz"] * 1e6)
+    return frame.groupby(["configuration", "board", "device"], as_index=False).agg(
+        placements=("hertz", "count"), clock_hertz=("hertz", "median"),
+        low_clock_hertz=("hertz", "min"), high_clock_hertz=("hertz", "max"),
+        cells=("cells", "first"), sha256=("sha256", "first"),
+    )  # fmt: skip
+
+
+AREA_TIME_COLUMNS = [
+    "core", "degree", "platform", "lut", "flip_flop", "dsp", "block_ram_36k", "seconds", "slices",
+    "area_time", "kind", "contains", "source",
+]  # fmt: skip
+
+_CONTAINS = "one attempt: no hash, no products modulo q, no encoding"
+
+
+def area_time() -> pd.DataFrame:
+    """Compare area and time of the engine with those of published cores, smallest product first.
+
+    Columns: `AREA_TIME_COLUMNS`. `slices` = lut / 4 + flip_flop / 8 + 102.4 dsp + 116.2
+    block_ram_36k, a convention of papers that compare FPGA cores, lut includes LUTs used as memory,
+    and `area_time` is slices times seconds.
+    `kind` is "published", "derived" (from printed ratios), or "routed, proxy" for the engine, whose
+    cells are those of xc7 after synthesis and whose clock is that of an ECP5. Raises DataError.
+    """
+    path = installation.data("falcon") / "cores.csv"
+    try:
+        published = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path}: {error}; restore the file") from error
+    published = published.assign(seconds=published["milliseconds"] / 1e3)
+    engines = cells().query("family == 'xc7' and module == 'design_hierarchy'")
+    engines = engines.drop(columns=["lut"]).rename(columns={"lut_total": "lut"})
+    engine = times().dropna(subset="seconds").merge(engines, on="configuration")
+    engine = engine.assign(
+        core="pqchain, " + engine["configuration"], kind="routed, proxy", contains=_CONTAINS,
+        platform="cells of xc7, clock of " + engine["device"], source="`make figures`",
+    )  # fmt: skip
+    frame = pd.concat([engine, published], ignore_index=True)
+    slices = frame["lut"] / 4 + frame["flip_flop"] / 8
+    slices += 102.4 * frame["dsp"] + 116.2 * frame["block_ram_36k"]
+    frame = frame.assign(slices=slices, area_time=slices * frame["seconds"])
+    frame = frame.sort_values(["degree", "area_time"], ignore_index=True)
+    return frame[AREA_TIME_COLUMNS]
+
+
 def timing_leakage() -> pd.DataFrame:
     """Return the t-test for unequal cycles of two secret keys; empty if none is recorded.
 

@@ -105,6 +105,49 @@ def test_times_need_a_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rtl.times()["seconds"].isna().all()
 
 
+def test_area_times_are_compared_with_published_cores() -> None:
+    frame = rtl.area_time()
+    assert list(frame.columns) == rtl.AREA_TIME_COLUMNS
+    assert (frame[["platform", "kind", "contains", "source"]] != "").all(axis=None)
+    schmid = frame[frame["core"].str.startswith("Schmid")].iloc[0]
+    # 45,223 / 4 + 41,370 / 8 + 102.4 * 182 + 116.2 * 37
+    assert schmid["slices"] == pytest.approx(39_413.1, abs=0.1)
+    assert schmid["area_time"] == pytest.approx(schmid["slices"] * 8.7e-3)
+    engine = frame[frame["kind"] == "routed, proxy"]
+    assert set(engine["degree"]) == {512, 1024}
+    xc7 = rtl.cells().query("family == 'xc7' and module == 'design_hierarchy'")
+    assert set(engine["lut"]) <= set(xc7["lut_total"])
+
+
+def test_derived_areas_follow_from_the_printed_ratios() -> None:
+    frame = rtl.area_time().set_index("core")
+    schmid, sign = frame.loc["Schmid et al. (HLS)"], frame.loc["FalconSign"]
+    assert schmid["seconds"] / sign["seconds"] == pytest.approx(5.1, rel=0.01)
+    ratios = {"lut": 2.8, "flip_flop": 4.5, "dsp": 4.2, "block_ram_36k": 3.2}
+    for kind, ratio in ratios.items():
+        products = [row[kind] * row["seconds"] for row in (schmid, sign)]
+        assert products[0] / products[1] == pytest.approx(ratio, rel=0.01)
+
+
+def test_boards_have_the_median_of_their_placements(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {"configuration": rtl.COMPACT, "board": "ULX3S", "device": "d", "seed": seed, "mhz": mhz,
+         "cells": {"DP16KD": 64}, "sha256": str(seed)}
+        for seed, mhz in ((1, 80.0), (2, 90.0), (3, 82.0))
+    ]  # fmt: skip
+    monkeypatch.setattr(rtl, "figures", lambda: {"board": rows})
+    (row,) = rtl.boards().to_dict("records")
+    assert (row["placements"], row["clock_hertz"], row["sha256"]) == (3, 82e6, "1")
+    assert (row["low_clock_hertz"], row["high_clock_hertz"]) == (80e6, 90e6)
+    monkeypatch.setattr(rtl, "figures", dict)
+    assert rtl.boards().empty
+
+
+def test_clock_is_never_that_of_one_placement() -> None:
+    placements = rtl.times()["placements"]
+    assert ((placements == 0) | (placements >= 5)).all()
+
+
 def test_damaged_figures_are_an_error(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installation, "data", lambda name: tmp_path)
     with pytest.raises(DataError, match="restore the file"):
@@ -112,6 +155,8 @@ def test_damaged_figures_are_an_error(tmp_path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / "rtl.json").write_text("{")
     with pytest.raises(DataError, match=r"rtl\.json"):
         rtl.cycles()
+    with pytest.raises(DataError, match=r"cores\.csv"):
+        rtl.area_time()
 
 
 def test_cells_are_summed_by_module() -> None:

@@ -7,6 +7,17 @@
 #include "bus.h"
 #include "kernel_numbers.h"
 
+#ifdef RTL_COVERAGE
+#include <cstdlib>
+
+#include "verilated_cov.h"
+// At the end of the program, write the counts to the file that the environment names.
+static struct Coverage {
+    VerilatedContext *const context = Verilated::defaultContextp();
+    ~Coverage() { context->coveragep()->write(std::getenv("COVERAGE_FILE")); }
+} coverage;
+#endif
+
 static const unsigned CTRL = REGISTER_CTRL, REQUEST = REGISTER_REQUEST_1,
                       RESPONSE = REGISTER_RESPONSE_1, LOGN = REGISTER_LOGN,
                       STATUS = REGISTER_STATUS, VERSION = REGISTER_VERSION,

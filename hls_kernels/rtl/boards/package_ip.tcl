@@ -45,8 +45,10 @@ foreach {name offset} {
     set register [ipx::add_register $name $block]
     set_property address_offset $offset $register
     set_property size 32 $register
+    incr count
 }
 ipx::create_xgui_files $core
 ipx::update_checksums $core
 ipx::check_integrity $core
 ipx::save_core $core
+puts "falcon_sign: $count registers, packaged in build/ip/falcon_sign"
