@@ -296,6 +296,11 @@ engines: install ## build and run the engines, into results/engines (20 minutes,
 		--output results/engines/simplex.csv
 	$(BIN)/pqchain engine run simplex --mode loopback --nodes 4 \
 		--output results/engines/simplex-loopback.csv
+	$(BIN)/pqchain engine run cometbft --nodes 4,7 --heights 8 \
+		--algorithm Ed25519,ECDSA-secp256k1,ML-DSA-65,ML-DSA-44,Falcon-padded-512 \
+		--output results/engines/cometbft.csv
+	$(BIN)/pqchain engine run cometbft --mode loopback --nodes 4 --heights 8 \
+		--output results/engines/cometbft-loopback.csv
 	$(BIN)/pqchain engine run revm --output results/engines/revm.csv
 
 FUZZ_NATIVE := cmake -S pqchain/native -B build/fuzz/native -DPQCHAIN_LATTICE=ON

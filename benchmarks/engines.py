@@ -1,9 +1,11 @@
 """Run drawn setups of an engine and store the runs with which its model is compared.
 
     python benchmarks/engines.py simplex
+    python benchmarks/engines.py cometbft
+    python benchmarks/engines.py cometbft-loopback --workers 1
 
 The setups follow from a seed that was chosen after the model was written. Runs in virtual time do
-not depend on the load of this machine.
+not depend on the load of this machine; runs over TCP need an idle one.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ CONFIGURATIONS = 36
 SCHEMES = ("ML-DSA-44", "ML-DSA-65", "Falcon-padded-512")
 
 
-def drawn() -> list[Setup]:
-    """Return the setups: each configuration with Ed25519 and with one post-quantum scheme."""
+def simplex() -> list[Setup]:
+    """Return setups: each configuration with Ed25519 and with one post-quantum scheme."""
     draw = random.Random(SEED)
     setups = []
     for number in range(CONFIGURATIONS):
@@ -44,21 +46,84 @@ def drawn() -> list[Setup]:
             seed=number,
         )
         setups += [setup, replace(setup, algorithm=draw.choice(SCHEMES))]
-    return [prices.with_prices("simplex", setup) for setup in setups]
+    return setups
+
+
+def cometbft() -> list[Setup]:
+    """Return setups: each configuration with Ed25519 and with one other scheme.
+
+    Two of three have the released pause after a commit, and polls shorter than a link's latency, so
+    that the number of messages is known.
+    """
+    draw = random.Random(SEED)
+    setups = []
+    for number in range(CONFIGURATIONS):
+        latency_seconds = round(draw.uniform(0.05, 0.2), 3)
+        transactions = draw.choice((0, 0, 20))
+        setup = Setup(
+            algorithm="Ed25519",
+            nodes=draw.choice((4, 5, 7, 10)),
+            heights=8,
+            warmup=2,
+            latency_seconds=latency_seconds,
+            rate_bits_per_second=draw.choice((0.0, 4e7, 1e8)),
+            block_bytes=round(10 ** draw.uniform(2, 5)),
+            transactions=transactions,
+            leader_timeout_seconds=3.0,
+            poll_seconds=round(draw.uniform(0.1, 0.45) * latency_seconds, 3),
+            flush_seconds=draw.choice((0.001, 0.01)),
+            commit_timeout_seconds=0.0 if number % 3 == 2 else 1.0,
+            seed=number,
+        )
+        setups += [setup, replace(setup, algorithm=("ECDSA-secp256k1", *SCHEMES)[number % 4])]
+    return setups
+
+
+def loopback() -> list[Setup]:
+    """Return setups of CometBFT over TCP, whose processor time is compared with its prices.
+
+    The first six, with Ed25519, are those from which `pqchain.engines.cometbft` takes the prices;
+    they differ in bytes, polls and validators.
+    """
+    ed25519 = Setup(
+        algorithm="Ed25519", mode="loopback", heights=4, warmup=1, latency_seconds=0.12,
+        poll_seconds=0.05, commit_timeout_seconds=0.5, leader_timeout_seconds=3.0,
+        limit_seconds=60.0,
+    )  # fmt: skip
+    calibration = [
+        replace(ed25519, block_bytes=100),
+        replace(ed25519, block_bytes=100, poll_seconds=0.01),
+        replace(ed25519, block_bytes=500_000),
+        replace(ed25519, block_bytes=100, nodes=7),
+        replace(ed25519, block_bytes=200_000, nodes=7),
+        replace(ed25519, block_bytes=100, nodes=10),
+    ]
+    compared = [
+        replace(
+            ed25519, algorithm=algorithm, nodes=nodes, transactions=transactions, block_bytes=1000
+        )
+        for nodes, transactions in ((4, 0), (4, 50), (7, 0))
+        for algorithm in ("ML-DSA-65", "ML-DSA-44", "Falcon-padded-512")
+    ]
+    return calibration + compared
+
+
+SETUPS = {"simplex": simplex, "cometbft": cometbft, "cometbft-loopback": loopback}
 
 
 def main() -> None:
     """Run the drawn setups and store them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("engine", choices=["simplex"])
+    parser.add_argument("runs", choices=list(SETUPS))
     parser.add_argument("--limit-seconds", type=float, default=600.0, help="timeout of a run")
     parser.add_argument("--workers", type=int, default=2, help="runs at the same time")
     arguments = parser.parse_args()
-    setups = drawn()
+    engine = arguments.runs.partition("-")[0]
+    setups = [prices.with_prices(engine, setup) for setup in SETUPS[arguments.runs]()]
 
     def measure(number: int) -> pd.DataFrame:
         setup = setups[number]
-        heights = runner.run(arguments.engine, [setup], limit_seconds=arguments.limit_seconds)
+        heights = runner.run(engine, [setup], limit_seconds=arguments.limit_seconds)
         print(number + 1, setup.algorithm, setup.nodes, heights["status"].iloc[-1], flush=True)
         return frames.summarize(heights).assign(run=number + 1)
 
@@ -68,7 +133,7 @@ def main() -> None:
     frame.attrs["provenance"] = machine.provenance() | {"preset": f"seed {SEED}"}
     folder = installation.data("engines") / "runs"
     folder.mkdir(exist_ok=True)
-    results.save(frame, folder / f"{arguments.engine}.csv")
+    results.save(frame, folder / f"{arguments.runs}.csv")
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ exclude_patterns = ["_build", "templates"]
 templates_path = ["templates"]
 autosummary_ignore_module_all = False
 nitpicky = True
-nitpick_ignore_regex = [("py:.*", r"(?!pqchain\.).*|pqchain\.(wire|render\.html)\..*")]
+nitpick_ignore_regex = [("py:.*", r"(?!pqchain\.).*|pqchain\.(wire|render\.(html|notebook))\..*")]
 """Every reference must resolve, except names of other libraries and of internal modules."""
 _ALIASES = ["chain.encoding.KeyForm", "crypto.interface.T"]
 nitpick_ignore = [("py:class", f"pqchain.{name}") for name in _ALIASES]

@@ -79,7 +79,11 @@ def _machine(machine: str) -> Iterator[Markup]:
         return
     found = found.assign(commit=found["commit"].str[:7], date=found["date"].str[:10])
     columns: list[Column | str] = ["algorithm", "implementation", "operation", "date", "commit"]
-    columns += ["before_seconds", "after_seconds", Column("after / before", key="ratio", unit="×")]
+    columns += [
+        "before_seconds",
+        "after_seconds",
+        Column("after / before", numeric=True, key="ratio", unit="×"),
+    ]
     yield Table.of(found, columns, caption=f"Changes on {machine}", source=("measured",)).html()
 
 

@@ -47,7 +47,7 @@ def fake_engine(tmp_path, monkeypatch):
         words = " ".join(map(repr, [sys.executable, str(fakes), kind, *arguments]))
         program.write_text(f"#!/bin/sh\nexec {words}\n")
         program.chmod(0o755)
-        monkeypatch.setattr(registry.Engine, "unavailable_reason", lambda self: "")
-        monkeypatch.setattr(registry.Engine, "executable", lambda self: program)
+        monkeypatch.setattr(registry.Engine, "unavailable_reason", lambda self, algorithm="": "")
+        monkeypatch.setattr(registry.Engine, "executable", lambda self, algorithm="": program)
 
     return use

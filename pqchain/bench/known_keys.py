@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pqchain import algorithms, crypto
-from pqchain.algorithms import GIVEN, Algorithm
+from pqchain.algorithms import DECODE_KEY, GIVEN, Algorithm
 from pqchain.crypto import native
 from pqchain.errors import PqchainError
 
@@ -18,6 +18,12 @@ IN_BATCHES = f"mean of {KEYS_PER_SAMPLE} keys decoded in one call through Python
 """Note on rows of decode_key."""
 
 _MESSAGE = b"a message that known signers sign"
+
+
+def operations(algorithm: Algorithm) -> tuple[str, ...]:
+    """Return the operations of an algorithm that can be measured, decoding of keys last."""
+    is_signature = algorithm.kind == "signature"
+    return (*algorithm.operations, DECODE_KEY) if is_signature else algorithm.operations
 
 
 def unavailable_reason(algorithm: Algorithm, implementation: str) -> str:

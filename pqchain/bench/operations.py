@@ -188,8 +188,8 @@ def _plan(
         chosen = [registry.implementation(name).name for name in chosen]
     rows = [registry.get(name) for name in (registry.names() if names is None else names)]
     for row in () if names is None else rows:
-        if not set(_operations(row)) & set(wanted):
-            *first, last = _operations(row)
+        if not set(known_keys.operations(row)) & set(wanted):
+            *first, last = known_keys.operations(row)
             raise UsageError(
                 f"operation of {row.name} must be {', '.join(first)} or {last}; got "
                 f"{', '.join(wanted)}"
@@ -200,16 +200,12 @@ def _plan(
         default = [name for name in row.implementations if _is_default(name)] or [""]
         for name in default if chosen is None else chosen:
             status, note = _status(row, name)
-            for operation in (other for other in _operations(row) if other in wanted):
-                is_timed = operation != DECODE_KEY or status != "ok"
-                reason = "" if is_timed else known_keys.unavailable_reason(row, name)
+            for operation in (other for other in known_keys.operations(row) if other in wanted):
+                is_decoding = operation == DECODE_KEY and status == "ok"
+                reason = known_keys.unavailable_reason(row, name) if is_decoding else ""
                 state = ("unsupported", reason) if reason else (status, note)
                 cells.append(_Cell(row, name, operation, *state))
     return cells
-
-
-def _operations(row: Algorithm) -> tuple[str, ...]:
-    return (*row.operations, DECODE_KEY) if row.kind == "signature" else row.operations
 
 
 def _is_default(implementation: str) -> bool:

@@ -106,9 +106,10 @@ def show_prices(arguments: argparse.Namespace) -> int:
 
 def show_comparison(arguments: argparse.Namespace) -> int:
     """Compare the consensus model with runs of an engine."""
-    from pqchain.engines import comparison, tables
+    from pqchain.engines import comparison, registry, tables
 
-    runs = comparison.stored() if arguments.file is None else comparison.load(arguments.file)
+    name = registry.get(arguments.engine).name
+    runs = comparison.stored(name) if arguments.file is None else comparison.load(arguments.file)
     frame = comparison.compare(runs)
     console.save(frame, arguments.output, provenance=runs.attrs["provenance"])
     data = {"provenance": runs.attrs["provenance"], "comparison": console.records(frame)}

@@ -158,26 +158,29 @@ def show_rtl(arguments: argparse.Namespace) -> int:
         "cycles": rtl.cycles(),
         "cells": rtl.cells(),
         "model": rtl.compare_with_model(),
+        "area_time": rtl.area_time(),
+        "boards": rtl.boards(),
         "leaks": rtl.timing_leakage(),
         "printed_table2": printed,
         "printed_table3": papers.table("falcon-hls", "table3"),
     }
     data = {name: console.records(frame) for name, frame in frames.items()}
     provenance = {name: rtl.figures()[name] for name in ("clock", "tools")}
-    cycles, cells = (
-        frames[name][frames[name]["configuration"] == rtl.STANDARD] for name in ("cycles", "cells")
-    )
+    cycles = frames["cycles"][frames["cycles"]["configuration"] == rtl.COMPACT]
+    cells = frames["cells"][frames["cells"]["configuration"] == rtl.STANDARD]
     modules = cells[cells["family"] == "xc7"]
     engines = frames["cells"][frames["cells"]["module"] == _ENGINE]
     paper = printed.rename(columns=_PRINTED_CELLS).assign(configuration="printed", family="Artix-7")
     tables = (
         _engine_times(frames),
+        *([_board_table(frames["boards"])] if len(frames["boards"]) else []),
         Table.of(cycles, ["degree", "phase", *_cycle_columns("mean", "least", "greatest")]),
         Table.of(
             frames["model"], ["degree", "phase", *_cycle_columns("modelled", "netlist"), "ratio"]
         ),
         _cell_table(modules, "module"),
         _cell_table(pd.concat([engines, paper], ignore_index=True), "configuration", "family"),
+        _area_time_table(frames["area_time"]),
     )
     limits = list(rtl.LIMITS)
     remarks = [f"- {text}" for text in limits]
@@ -234,6 +237,25 @@ _ENGINE = "design_hierarchy"  # name of the module that contains the complete en
 def _cell_table(frame: pd.DataFrame, *names: str) -> Table:
     counts = [Column(humanize(name), key=name, numeric=True, exact=True) for name in _CELLS]
     return Table.of(frame, [*names, *counts])
+
+
+def _board_table(frame: pd.DataFrame) -> Table:
+    clocks = {"clock_hertz": "median clock (MHz)", "low_clock_hertz": "slowest",
+              "high_clock_hertz": "fastest"}  # fmt: skip
+    megahertz = frame.assign(**{key: frame[key] / 1e6 for key in clocks})
+    return Table.of(megahertz, [
+        "board", "device", Column("placements", numeric=True),
+        *(Column(title, key=key, numeric=True, digits=4) for key, title in clocks.items()),
+        Column("bitstream of seed 1 (SHA-256)", key="sha256"),
+    ])  # fmt: skip
+
+
+def _area_time_table(frame: pd.DataFrame) -> Table:
+    counts = [Column(name, numeric=True, show=integer) for name in ("lut", "dsp", "slices")]
+    return Table.of(frame, [
+        "core", "degree", *counts, Column("time", key="seconds", numeric=True, unit=SECONDS),
+        Column("slices x s", key="area_time", numeric=True, digits=3), "kind", "contains",
+    ])  # fmt: skip
 
 
 def _leak_table(frame: pd.DataFrame) -> Table:

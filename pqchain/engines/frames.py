@@ -10,7 +10,7 @@ import pandas as pd
 
 from pqchain.consensus.runs import KINDS
 from pqchain.engines.registry import Engine
-from pqchain.engines.setup import Setup
+from pqchain.engines.setup import INTERVALS, Setup
 from pqchain.results import Contract
 
 _SETUP = (
@@ -18,13 +18,14 @@ _SETUP = (
     ("str", "engine version algorithm mode kind"),
     ("Int64", "nodes quorum block_bytes transactions seed"),
     ("float64", "link_latency_seconds rate_bits_per_second sign_seconds verify_seconds"),
+    ("float64", "poll_seconds flush_seconds commit_timeout_seconds"),
 )
 
 _TIMES = "latency_seconds quorum_seconds first_seconds notarized_seconds interval_seconds"
 
 _COUNTS = (
     "votes vote_bytes certificates certificate_bytes blocks sent_block_bytes others other_bytes "
-    "sent_messages sent_bytes signs verifies"
+    "queries query_bytes sent_messages sent_bytes signs verifies size_bytes"
 )
 
 HEIGHTS = Contract.of(
@@ -40,11 +41,13 @@ HEIGHTS = Contract.of(
 Columns: run (number in the frame), engine, version, algorithm, mode, kind (replayed in virtual
 time, else measured), nodes, quorum (signatures), block_bytes, transactions, seed,
 link_latency_seconds, rate_bits_per_second (of a node each way; 0: unlimited), sign_seconds and
-verify_seconds (charged in virtual time), height, start_seconds (of the proposal, since the start),
+verify_seconds (charged in virtual time), poll_seconds, flush_seconds and commit_timeout_seconds
+(intervals of CometBFT), height, start_seconds (of the proposal, since the start),
 latency_seconds (from the proposal until the last live validator has it final), quorum_seconds,
 first_seconds, notarized_seconds (until the last has the first quorum), interval_seconds (until the
 next proposal), cpu_seconds (of all validators; virtual: what was charged), messages and bytes sent
-per height by kind and in total, signs, verifies, commit_bytes and commit_signatures (of a
+per height by kind and in total, signs, verifies, size_bytes (of the
+committed block; blocks counts its parts), commit_bytes and commit_signatures (of a
 certificate inside the next block), rounds (beyond the first), digest (of everything that a
 deterministic run did), status ("ok", "not final", "failed") and reason.
 """
@@ -58,12 +61,21 @@ RUNS = Contract.of(
 )
 """Rows of runs: medians over the final heights; rounds is a sum. Columns as in HEIGHTS."""
 
+_RECORDED = "signs verifies size_bytes commit_bytes commit_signatures rounds"
+
 _CHANNELS = {
     "vote": ("votes", "vote_bytes"),
     "certificate": ("certificates", "certificate_bytes"),
     "block": ("blocks", "sent_block_bytes"),
     "resolver": ("others", "other_bytes"),
     "other": ("others", "other_bytes"),
+    # CometBFT: proposals, and the announcements of votes, steps and complete blocks.
+    "proposal": ("others", "other_bytes"),
+    "has_vote": ("others", "other_bytes"),
+    "step": ("others", "other_bytes"),
+    "valid_block": ("others", "other_bytes"),
+    # Sent by a timer of 2 s, not by the progress of a height.
+    "query": ("queries", "query_bytes"),
 }
 
 
@@ -85,7 +97,7 @@ def setup_columns(run: int, engine: Engine, setup: Setup) -> dict[str, Any]:
         "rate_bits_per_second": setup.rate_bits_per_second,
         "sign_seconds": setup.sign_seconds,
         "verify_seconds": setup.verify_seconds,
-    }
+    } | {name: getattr(setup, name) if name in engine.options else math.nan for name in INTERVALS}
 
 
 def height_row(
@@ -96,7 +108,7 @@ def height_row(
     for name in (*_TIMES.split(), "start_seconds", "cpu_seconds"):
         value = record.get(name)
         row[name] = math.nan if value is None else float(value)
-    for name in ("height", "signs", "verifies", "commit_bytes", "commit_signatures", "rounds"):
+    for name in (*_RECORDED.split(), "height"):
         row[name] = record.get(name)
     messages = bytes_sent = 0
     for channel, (count, length) in _CHANNELS.items():

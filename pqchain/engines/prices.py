@@ -51,7 +51,7 @@ def measure(
     engine = registry.get(name)
     if not engine.modes:
         raise UsageError(f"{engine.name} must be a consensus engine; see `pqchain gas` for an EVM")
-    program = engine.executable()
+    engine.executable()
     times: dict[str, list[dict[str, Any]]] = {algorithm: [] for algorithm in engine.algorithms}
     reasons: dict[str, str] = {}
     for run in range(1, runs + 1):
@@ -61,7 +61,8 @@ def measure(
                     "id": run, "price_of": algorithm, "library": runner.library(algorithm),
                     "samples": samples,
                 }  # fmt: skip
-                _, last = protocol.ask([str(program)], request, limit_seconds=limit_seconds)
+                command = [str(engine.executable(algorithm))]
+                _, last = protocol.ask(command, request, limit_seconds=limit_seconds)
                 times[algorithm].append(last)
             except (EngineFailure, Unsupported) as error:
                 reasons[algorithm] = str(error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,10 @@ class Engine:
     algorithms: tuple[str, ...] = ()
     """Signature schemes of the validators."""
     max_nodes: int = 0
+    options: tuple[str, ...] = ()
+    """Intervals of a setup that the engine has."""
+    programs: Mapping[str, str] = dataclass_field(default_factory=dict)
+    """Programs of schemes that need a build of their own."""
 
     @property
     def source(self) -> SourceBuild:
@@ -62,11 +67,11 @@ class Engine:
             return f"no {' and no '.join(missing)} on the path; {' and '.join(remedies)}"
         return f"not built; run `pqchain engine build {self.name}`"
 
-    def executable(self) -> Path:
-        """Return the path of the program. Raises Unsupported with the reason and remedy."""
+    def executable(self, algorithm: str = "") -> Path:
+        """Return the path of a scheme's program. Raises Unsupported with the reason and remedy."""
         if reason := self.unavailable_reason():
             raise Unsupported(f"the engine {self.name} is unavailable here: {reason}")
-        return self.source.folder() / self.program
+        return self.source.folder() / self.programs.get(algorithm, self.program)
 
 
 @cache

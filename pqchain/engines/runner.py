@@ -16,7 +16,7 @@ from pqchain.engines.registry import Engine
 from pqchain.engines.setup import Setup
 from pqchain.errors import UnknownName, Unsupported, UsageError
 
-OWN_SCHEMES = ("Ed25519", "BLS12-381")
+OWN_SCHEMES = ("Ed25519", "BLS12-381", "ECDSA-secp256k1")
 """Schemes of the engine's own libraries; the others come from pqchain's native libraries."""
 
 
@@ -31,13 +31,14 @@ def run(name: str, setups: Iterable[Setup], *, limit_seconds: float = 600.0) -> 
     setups = list(setups)
     for setup in setups:
         check(engine, setup)
-    program = engine.executable()
+    engine.executable()
     rows = []
     for number, setup in enumerate(setups, 1):
         columns = frames.setup_columns(number, engine, setup)
         try:
-            scenario = setup.scenario(number, library(setup.algorithm))
-            records, last = protocol.ask([str(program)], scenario, limit_seconds=limit_seconds)
+            scenario = setup.scenario(number, library(setup.algorithm), engine.options)
+            command = [str(engine.executable(setup.algorithm))]
+            records, last = protocol.ask(command, scenario, limit_seconds=limit_seconds)
         except (EngineFailure, Unsupported) as error:
             rows.append(frames.failed_row(columns, str(error)))
             continue

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pqchain import checks
 from pqchain.checks import field
 from pqchain.errors import UsageError
+
+INTERVALS = ("poll_seconds", "flush_seconds", "commit_timeout_seconds")
+"""Fields of a setup that only some engines have. The defaults are those of CometBFT's release."""
 
 
 def quorum(nodes: int) -> int:
@@ -29,7 +33,7 @@ class Setup:
     warmup: int = field(5, help="heights before them that do not count", most=1000)
     latency_seconds: float = field(0.05, help="one-way latency of a link", most=60.0)
     rate_bits_per_second: float = field(
-        0.0, help="rate of a node each way; 0: unlimited", most=1e12
+        0.0, help="rate of a node (cometbft: of a link) each way; 0: unlimited", most=1e12
     )
     block_bytes: int = field(1000, help="bytes of a block", least=16, most=1 << 26)
     transactions: int = field(0, help="signed transactions of a block", most=100_000)
@@ -43,6 +47,13 @@ class Setup:
     leader_timeout_seconds: float | None = field(
         None, help="default: 600 virtual, else 2", least=0.01, most=3600.0
     )
+    poll_seconds: float = field(
+        0.1, help="wait of CometBFT's gossip routines", least=0.001, most=10.0
+    )
+    flush_seconds: float = field(
+        0.01, help="wait before CometBFT writes to a connection", least=0.0001, most=1.0
+    )
+    commit_timeout_seconds: float = field(1.0, help="pause of CometBFT after a height", most=60.0)
     limit_seconds: float = field(
         3600.0, help="give up after this time of the run's clock", least=1.0, most=1e6
     )
@@ -64,9 +75,12 @@ class Setup:
         """Number of signatures of a quorum."""
         return quorum(self.nodes)
 
-    def scenario(self, run: int, library: str) -> dict[str, Any]:
-        """Return the setup as the adapters read it, in SI units with bytes for bits."""
-        values = asdict(self)
+    def scenario(self, run: int, library: str, options: Collection[str] = ()) -> dict[str, Any]:
+        """Return the setup as the adapters read it, in SI units with bytes for bits.
+
+        `options` names the intervals that the engine has.
+        """
+        values = {k: v for k, v in asdict(self).items() if k not in INTERVALS or k in options}
         values["scheme"] = values.pop("algorithm")
         values["runtime"] = values.pop("mode")
         values["rate_bytes_per_second"] = values.pop("rate_bits_per_second") / 8

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pqchain import installation
 from pqchain.errors import BoardTimeout, Unsupported, UsageError
-from pqchain.falcon import kernel
+from pqchain.falcon import kept_key, kernel
 from pqchain.falcon.registers import OFFSETS, RTL_OFFSETS
 
 LIBRARY = Path("hls_kernels") / "build" / "rtl" / "libfalcon_rtl.so"
@@ -23,10 +23,11 @@ LIBRARY = Path("hls_kernels") / "build" / "rtl" / "libfalcon_rtl.so"
 CTRL, REQUEST, RESPONSE, LOGN, STATUS, VERSION = (
     OFFSETS[name] for name in ("CTRL", "request_1", "response_1", "logn", "status", "version")
 )
-CYCLES, ABORT = RTL_OFFSETS["cycles"], RTL_OFFSETS["abort"]
+CYCLES, ABORT, KEY = (RTL_OFFSETS[name] for name in ("cycles", "abort", "key"))
 """Offsets of the registers; hls_kernels/rtl/README.md has the complete map."""
 
 START, DONE = 1, 2
+
 
 MAX_CYCLES = 200_000_000
 """Upper bound of an attempt: even without a valid key, a sample ends after at most 1000 trials."""
@@ -119,6 +120,13 @@ class Netlist:
     def nonzero_words(self) -> int:
         """Return the number of words of memory, registers and buffers that are not zero."""
         return int(self._library.falcon_rtl_nonzero_words(self._chip))
+
+    def keeps_keys(self) -> bool:
+        """Return whether the engine has memory for an expanded key, and reset the engine."""
+        self.write(KEY, kept_key.KEEP)
+        can_keep = self.read(KEY) == kept_key.KEEP
+        self.reset()
+        return can_keep
 
     def violations(self) -> int:
         """Return the number of violations of the bus protocol by the engine."""

@@ -17,6 +17,7 @@ import pynq
 
 from pqchain.errors import BitstreamMissing, BoardFailure, BoardTimeout, WrongBitstream
 from pqchain.falcon import kernel
+from pqchain.falcon.kept_key import KeptKey
 
 VLNV = "xilinx.com:hls:falcon_sign:1.0"
 """Name of the core, as Vitis HLS assigns it."""
@@ -33,7 +34,7 @@ _REGISTERS = (
     "CTRL", "request_1", "request_2", "response_1", "response_2", "logn", "status", "version",
 )  # fmt: skip
 
-_COUNTER, _ABORT = "cycles", "abort"
+_COUNTER, _ABORT, _KEY = "cycles", "abort", "key"
 """Registers that only the core in RTL has, not the one of Vitis HLS."""
 
 _ABORT_SECONDS = 0.1
@@ -50,7 +51,7 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
         registers = description["registers"]
         try:
             self._at = {name: int(registers[name]["address_offset"]) for name in _REGISTERS}
-            for name in (_COUNTER, _ABORT):
+            for name in (_COUNTER, _ABORT, _KEY):
                 if name in registers:
                     self._at[name] = int(registers[name]["address_offset"])
         except KeyError as error:
@@ -67,6 +68,13 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
     def cycles(self) -> int | None:
         """Return the clock cycles of the last attempt; None if the core does not count them."""
         return int(self.read(self._at[_COUNTER])) if _COUNTER in self._at else None
+
+    def kept_key(self) -> KeptKey | None:
+        """Return the key that the core keeps between attempts; None if it never does."""
+        if _KEY not in self._at:
+            return None
+        at = self._at[_KEY]
+        return KeptKey(lambda: int(self.read(at)), lambda value: self.write(at, value))
 
     def running(self) -> bool:
         """Return whether an attempt has begun and not ended."""
@@ -103,10 +111,18 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
 class Board:
     """Loaded overlay with one core, whose version has been checked."""
 
-    __slots__ = ("_buffers_in_use", "_core", "_device", "_overlay", "_timeout_seconds", "cycles")
+    __slots__ = (
+        "_buffers_in_use", "_core", "_device", "_kept_key", "_overlay", "_timeout_seconds",
+        "cycles",
+    )  # fmt: skip
 
-    def __init__(self, bitstream: Path, *, device: Any, timeout_seconds: float) -> None:
-        """Load the bitstream and check its core. Raises BitstreamMissing and BoardFailure."""
+    def __init__(
+        self, bitstream: Path, *, device: Any, timeout_seconds: float, keep_key: bool = False
+    ) -> None:
+        """Load the bitstream and check its core. Raises BitstreamMissing and BoardFailure.
+
+        With `keep_key`, a core that can keeps the expanded key between attempts.
+        """
         # Checked before a device is looked for, as pynq needs both files to load an overlay.
         for path in (bitstream, bitstream.with_suffix(".hwh")):
             if not path.is_file() or path.stat().st_size == 0:
@@ -134,9 +150,12 @@ class Board:
                 f"the version of the core in {bitstream.name} must be {VERSION:#010x}; got "
                 f"{version:#010x}. Use the bitstream of this release, or build it again"
             )
+        self._kept_key = self._core.kept_key() if keep_key else None
 
     def close(self) -> None:
-        """Keep the overlay loaded, as pynq does; there is nothing to close."""
+        """Wipe a kept key; the overlay stays loaded, as pynq leaves it."""
+        if self._kept_key is not None:
+            self._kept_key.forget()
 
     def attempt(self, request: bytearray, logn: int) -> tuple[int, bytes]:
         """Run one signing attempt on a request; return its status and the response.
@@ -147,8 +166,11 @@ class Board:
             pynq.allocate(shape=(size,), dtype=np.uint8, target=self._device)
             for size in (kernel.request_bytes(logn), kernel.response_bytes(logn))
         )
+        status = None
         try:
             memoryview(request_buffer)[:] = request
+            if self._kept_key is not None:
+                request_buffer[: self._kept_key.prepare(request, logn)] = 0
             response[:] = 0
             # A dirty line of the response, written back later, would overwrite what the core wrote.
             request_buffer.flush()
@@ -165,6 +187,8 @@ class Board:
             self.cycles = self._core.cycles()
             return status, bytes(response)
         finally:
+            if self._kept_key is not None:
+                self._kept_key.finish(status)
             for buffer in (request_buffer, response):
                 buffer[:] = 0
                 buffer.flush()

@@ -20,5 +20,6 @@ OFFSETS = {
 RTL_OFFSETS = {
     "cycles": 0x50,
     "abort": 0x58,
+    "key": 0x60,
 }
 """Offsets of the registers that only the engine in RTL has."""

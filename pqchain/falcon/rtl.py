@@ -24,9 +24,16 @@ ENGINE = model.Engine(
 )
 """Its latencies for the cycle model; a square root takes 57, which the model does not separate."""
 
+COMPACT, FAST = "compact", "fast"
+"""Configurations: the one that `make rtl` builds, which expands the key for every signature, and
+one with memory that keeps the expanded key."""
+
 STANDARD = "standard"
-"""The configuration that `make rtl` builds; the others are "two dividers", which is faster, and
-"512 only", without degree 1024."""
+"""The engine before both, which decided every verdict by a polynomial and transformed the basis
+twice. Its cells and clocks are recorded until those of the others are measured."""
+
+NEW_KEY = "fast, new key"
+"""Label of attempts of the fast configuration that expand a key; later ones use it."""
 
 CELL_COLUMNS = [
     "configuration", "family", "module", "lut", "lutram", "shift_register", "lut_total",
@@ -75,8 +82,9 @@ def figures() -> dict[str, Any]:
 def cycles() -> pd.DataFrame:
     """Return the netlist's cycles of a signing attempt by configuration and phase.
 
-    Columns: configuration, degree, phase ("total" for all), mean, least, greatest (cycles),
-    attempts, known_answers (number of digests equal to liboqs's). Raises DataError.
+    Those of `FAST` are with a kept key, those of `NEW_KEY` expand it. Columns: configuration,
+    degree, phase ("total" for all), mean, least, greatest (cycles), attempts, known_answers (number
+    of digests equal to liboqs's). Raises DataError.
     """
     return pd.DataFrame(figures()["cycles"])
 
@@ -109,10 +117,71 @@ def times() -> pd.DataFrame:
     clock = by_name["hertz"].agg(
         placements="count", clock_hertz="median", low_clock_hertz="min", high_clock_hertz="max"
     )
-    frame = frame.join(by_name["device"].first().to_frame().join(clock), on="configuration")
+    design = frame["configuration"].replace(NEW_KEY, FAST).rename("design")
+    frame = (
+        frame.join(design)
+        .join(by_name["device"].first().to_frame().join(clock), on="design")
+        .drop(columns="design")
+    )
     frame["device"] = frame["device"].fillna("")
     frame["placements"] = frame["placements"].fillna(0).astype(int)
     return frame.assign(seconds=frame["cycles"] / frame["clock_hertz"].astype(float))
+
+
+def boards() -> pd.DataFrame:
+    """Return the routed clock of the bitstreams for boards, a row for each board.
+
+    Columns: configuration, board, device, placements (their number; each has another seed),
+    clock_hertz (their median), low_clock_hertz, high_clock_hertz, cells and sha256 (those of the
+    first seed's bitstream). Empty if none is recorded. Raises DataError.
+    """
+    rows = figures().get("board", [])
+    columns = ["configuration", "board", "device", "mhz", "cells", "sha256"]
+    frame = pd.DataFrame(rows, columns=columns)
+    frame = frame.assign(hertz=frame["mhz"] * 1e6)
+    return frame.groupby(["configuration", "board", "device"], as_index=False).agg(
+        placements=("hertz", "count"), clock_hertz=("hertz", "median"),
+        low_clock_hertz=("hertz", "min"), high_clock_hertz=("hertz", "max"),
+        cells=("cells", "first"), sha256=("sha256", "first"),
+    )  # fmt: skip
+
+
+AREA_TIME_COLUMNS = [
+    "core", "degree", "platform", "lut", "flip_flop", "dsp", "block_ram_36k", "seconds", "slices",
+    "area_time", "kind", "contains", "source",
+]  # fmt: skip
+
+_CONTAINS = "one attempt: no hash, no products modulo q, no encoding"
+
+
+def area_time() -> pd.DataFrame:
+    """Compare area and time of the engine with those of published cores, smallest product first.
+
+    Columns: `AREA_TIME_COLUMNS`. `slices` = lut / 4 + flip_flop / 8 + 102.4 dsp + 116.2
+    block_ram_36k, a convention of papers that compare FPGA cores, lut includes LUTs used as memory,
+    and `area_time` is slices times seconds.
+    `kind` is "published", "derived" (from printed ratios), or "routed, proxy" for the engine, whose
+    cells are those of xc7 after synthesis and whose clock is that of an ECP5. Raises DataError.
+    """
+    path = installation.data("falcon") / "cores.csv"
+    try:
+        published = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot read {path}: {error}; restore the file") from error
+    published = published.assign(seconds=published["milliseconds"] / 1e3)
+    engines = cells().query("family == 'xc7' and module == 'design_hierarchy'")
+    engines = engines.drop(columns=["lut"]).rename(columns={"lut_total": "lut"})
+    engine = times().dropna(subset="seconds").merge(engines, on="configuration")
+    engine = engine.assign(
+        core="pqchain, " + engine["configuration"], kind="routed, proxy", contains=_CONTAINS,
+        platform="cells of xc7, clock of " + engine["device"], source="`make figures`",
+    )  # fmt: skip
+    frame = pd.concat([engine, published], ignore_index=True)
+    slices = frame["lut"] / 4 + frame["flip_flop"] / 8
+    slices += 102.4 * frame["dsp"] + 116.2 * frame["block_ram_36k"]
+    frame = frame.assign(slices=slices, area_time=slices * frame["seconds"])
+    frame = frame.sort_values(["degree", "area_time"], ignore_index=True)
+    return frame[AREA_TIME_COLUMNS]
 
 
 def timing_leakage() -> pd.DataFrame:
@@ -129,12 +198,13 @@ def compare_with_model() -> pd.DataFrame:
     """Compare the netlist's cycles with those of the cycle model at the same latencies.
 
     Columns: degree, phase, modelled, netlist (cycles) and ratio (netlist over modelled). The model
-    samples one candidate after the other and starts each kernel with an empty pipeline; the netlist
-    tests two samples per round and fuses the kernels of a node. Raises DataError.
+    samples one candidate after the other, computes every exponential, and starts each kernel with
+    an empty pipeline; the netlist tests two samples per round by bounds of the exponential, and
+    fuses the kernels of a node. Raises DataError.
     """
     recorded = cycles()
-    standard = recorded[recorded["configuration"] == STANDARD]
-    measured = standard.set_index(["degree", "phase"])["mean"]
+    compact = recorded[recorded["configuration"] == COMPACT]
+    measured = compact.set_index(["degree", "phase"])["mean"]
     rows = []
     for degree in (512, 1024):
         modelled = model.engine_cycles(degree, ENGINE)

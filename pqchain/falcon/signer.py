@@ -54,8 +54,8 @@ class FalconSigner:
     """
 
     __slots__ = (
-        "_board", "_core", "_logn", "_random", "_reference", "algorithm", "backend", "degree",
-        "reason",
+        "_board", "_core", "_keep_key", "_logn", "_random", "_reference", "algorithm", "backend",
+        "degree", "reason",
     )  # fmt: skip
 
     def __init__(
@@ -69,6 +69,7 @@ class FalconSigner:
         random_bytes: Callable[[int], bytes] | None = None,
         timeout_seconds: float = 10.0,
         core: str = "kernel",
+        keep_key: bool = False,
     ) -> None:
         """Open a signer of degree 512 or 1024.
 
@@ -76,7 +77,9 @@ class FalconSigner:
         file to load, and a pynq device instead of the one that pynq finds (PYNQ.remote's too), or
         the path of a serial device, such as /dev/ttyUSB0, whose board has its bitstream already.
         `core` is the core of a simulated board: "kernel", or "rtl" for the netlist that `make rtl`
-        builds. `random_bytes(count)` replaces the system's randomness, for tests.
+        builds. `keep_key` lets the fast engine in an overlay keep the expanded key, which halves
+        the time of the next signatures with it; `close` wipes it. Other back ends and engines keep
+        nothing. `random_bytes(count)` replaces the system's randomness, for tests.
 
         Raises UsageError; Unsupported, BitstreamMissing, BoardFailure, WrongBitstream or
         BoardTimeout if the requested back end does not work here.
@@ -90,7 +93,7 @@ class FalconSigner:
                 f"core {core!r} must be used with the backend 'simboard' and without a device; got "
                 f"the backend {backend!r}"
             )
-        self._core = core
+        self._core, self._keep_key = core, keep_key
         self.degree = degree
         self.algorithm = algorithms.get(f"Falcon-{'padded-' if padded else ''}{degree}")
         self._random = random_bytes
@@ -111,7 +114,7 @@ class FalconSigner:
         return None if self._board is None else self._board.cycles
 
     def close(self) -> None:
-        """Close the device of a board with a serial line; other back ends keep nothing open."""
+        """Close the device of a board with a serial line, and wipe a key that an overlay keeps."""
         if self._board is not None:
             self._board.close()
 
@@ -142,7 +145,9 @@ class FalconSigner:
                 device = device or simboard.SimulatedDevice(core=self._core)
             # pynq reads the files while it loads the overlay; the folder is not needed later.
             path = Path(BITSTREAM if bitstream is None else bitstream)
-            self._board = overlay.Board(path, device=device, timeout_seconds=timeout_seconds)
+            self._board = overlay.Board(
+                path, device=device, timeout_seconds=timeout_seconds, keep_key=self._keep_key
+            )
 
     def _choose(
         self, bitstream: Path | str | None, device: Any, timeout_seconds: float

@@ -246,7 +246,7 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
             axes.set_yticks(range(len(rates)), map(with_prefix("b/s"), rates))
             axes.tick_params(length=0)
             first = rows[0]
-            title = f"lowest latency, {figures.integer(first['amount'])} transactions a block"
+            title = f"lowest latency, {figures.integer(first['amount'])} transactions"
             if first["ranked_by"] == "throughput_per_second":
                 title = f"highest throughput, blocks of {with_prefix('B')(first['amount'])}"
             panel_title(axes, title)

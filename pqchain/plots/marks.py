@@ -49,6 +49,7 @@ related problems; grey ones are broken by Shor's algorithm, and their marks are 
 
 OPERATION_MARKS = {
     "generate_keypair": "d", "sign": ">", "encapsulate": ">", "verify": "o", "decapsulate": "o",
+    "decode_key": "x",
 }  # fmt: skip
 """Marks of operations where rows name the schemes; the colour is that of the family."""
 

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pqchain import machine
+from pqchain import machine, plots
 from pqchain.algorithms import ALGORITHMS, SIGNATURE_OPERATIONS
 from pqchain.bench import operations as bench
 from pqchain.bench import presets
@@ -159,6 +159,7 @@ def test_decoding_a_key_is_a_cost_of_its_own() -> None:
     row = rows.loc["Hawk-512", "hawk/ref", "decode_key"]
     assert (row["status"], "mean of 64 keys" in row["reason"]) == ("ok", True)
     assert row["samples"] > 0
+    assert plots.plot_speed(frame).lines
     other = rows.loc["Ed25519", "cryptography/openssl", "decode_key"]
     assert (other["status"], other["samples"]) == ("unsupported", 0)
     assert "encoded public key only" in other["reason"]

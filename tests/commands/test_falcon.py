@@ -156,7 +156,7 @@ def test_rtl_figures_are_shown(capsys) -> None:
     data = json.loads(capsys.readouterr().out)
     totals = [row for row in data["cycles"] if row["phase"] == "total"]
     signed = {(row["configuration"], row["degree"]) for row in totals}
-    assert signed >= {("standard", 512), ("standard", 1024), ("two dividers", 512)}
+    assert signed >= {("compact", 512), ("compact", 1024), ("fast", 512), ("fast, new key", 512)}
     assert all(row["known_answers"] >= 1 for row in totals)
     assert {row["phase"] for row in data["model"]} >= {"transforms", "leaves and sampler"}
     assert data["limits"]

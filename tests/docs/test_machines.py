@@ -27,7 +27,7 @@ def page(tmp_path, monkeypatch):
         results.save(frame, tmp_path / name / stored.FILE, provenance=about)
     parts = [
         frame.assign(
-            date=f"2026-11-{day:02}T00:00:00+00:00", commit=f"{day:040}", pqchain=VERSION,
+            date=f"2026-11-{day:02}T00:00:00+00:00", commit=f"{day:07}{0:033}", pqchain=VERSION,
             machine_id="first-00000000", preset="paper",
             median_seconds=frame["median_seconds"] * (0.8 if day > 6 else 1.0),
         )

@@ -60,22 +60,6 @@ def schedules() -> list[float]:
 
 
 @cache
-def two_dividers() -> tuple[float, float]:
-    """Return how many percent of the cycles two dividers save, and their lookup tables."""
-    mean = rtl.cycles().query("degree == 512 and phase == 'total'")
-    cycles = mean.set_index("configuration")["mean"]
-    cells = rtl.cells().query("family == 'xc7' and module == 'design_hierarchy'")
-    tables = cells.set_index("configuration")[["lut", "lutram", "shift_register"]].sum(axis=1)
-    percent = 100 * (1 - cycles["two dividers"] / cycles["standard"])
-    return percent, tables["two dividers"] - tables["standard"]
-
-
-def clocks(configuration: str, column: str) -> Any:
-    """Return a column of `rtl.times` of a configuration; degrees have one clock."""
-    return rtl.times().set_index("configuration")[column][configuration].iloc[0]
-
-
-@cache
 def leak() -> dict[str, Any]:
     """Return the row of the t-test of two keys."""
     return rtl.timing_leakage().iloc[0].to_dict()
@@ -124,18 +108,12 @@ VALUES: dict[str, Callable[[], Any]] = {
     "below": lambda: 100 * (1 - schedules()[0] / accelerator()["printed: SW+HW"]),
     "block_transactions": lambda: int(printed("mini-blockchain", "Tx count")),
     "bls_bytes": lambda: int(algorithms.get("BLS12-381").signature_bytes),
-    "clock": lambda: clocks("standard", "clock_hertz") / 1e6,
-    "clock_high": lambda: clocks("standard", "high_clock_hertz") / 1e6,
-    "clock_low": lambda: clocks("standard", "low_clock_hertz") / 1e6,
     "columns": lambda: len(columns()),
     "compare_floor": lambda: 100 * (comparing.FLOOR - 1),
     "compare_resolution": lambda: 100 * (comparing.RESOLUTION - 1),
     "corrected": lambda: misprint().expected,
     "data_bytes": lambda: DATA_BYTES,
     "datagram_microseconds": lambda: replays.DATAGRAM_SECONDS * 1e6,
-    "dividers_clock": lambda: clocks("two dividers", "clock_hertz") / 1e6,
-    "dividers_cycles_percent": lambda: two_dividers()[0],
-    "dividers_lut": lambda: round(two_dividers()[1], -2),
     "ethereum_votes": lambda: study.load("ethereum").votes_per_block,
     "falcon_full": lambda: int(packed()["Falcon-512"]),
     "falcon_transactions": lambda: (
@@ -171,7 +149,6 @@ VALUES: dict[str, Callable[[], Any]] = {
     "packet_bytes": lambda: study.load("solana").packet_bytes,
     "paper_block_kilobytes": lambda: printed("pqdpol", "Block size"),
     "paper_block_megabytes": lambda: printed("quic-reencoding", "Block file"),
-    "placements": lambda: clocks("standard", "placements"),
     "printed_engine": lambda: 1000 * accelerator()["printed: SW+HW"],
     "printed_software": lambda: 1000 * accelerator()["printed: M4 SW"],
     "recovery_1024": lambda: int(algorithms.get("Falcon-recovery-1024").signature_bytes),

@@ -78,3 +78,11 @@ def test_wrong_use_is_rejected(fake_engine, tmp_path, monkeypatch):
         evm.measure(runs=1)
     with pytest.raises(UnknownAlgorithm):
         evm.measure(["no such scheme"])
+
+
+def test_stored_precompiles_cover_the_default_and_have_intervals():
+    frame = evm.stored()
+    assert set(frame["algorithm"]) == set(evm.ALGORITHMS)
+    assert (frame["status"] == "ok").all()
+    assert (frame["low_seconds"] < frame["high_seconds"]).all()
+    assert frame["runs"].min() >= 5

@@ -64,6 +64,60 @@ def test_simplex_runs_over_loopback():
     assert heights["cpu_seconds"].sum() > 0
 
 
+def test_cometbft_floods_votes_and_takes_three_hops():
+    options = {"heights": 4, "warmup": 2, "poll_seconds": 0.01, "flush_seconds": 0.001}
+    setups = [
+        Setup(algorithm=name, block_bytes=5000, transactions=count, **options)
+        for name, count in (
+            ("Ed25519", 0),
+            ("ECDSA-secp256k1", 5),
+            ("ML-DSA-65", 5),
+            ("ML-DSA-44", 5),
+        )
+    ]
+    setups.append(Setup(algorithm="Falcon-padded-512", commit_timeout_seconds=0.0, **options))
+    runs = frames.summarize(runner.run("cometbft", setups))
+    assert runs["status"].tolist() == ["ok"] * 5
+    assert runs["votes"].tolist() == [72, 72, 72, 72, 64]
+    assert runs["commit_signatures"].tolist() == [4, 4, 4, 4, 3]
+    # Three hops of 50 ms and, without a pause after the commit, a fourth before them.
+    hops = [int(seconds / 0.05) for seconds in runs["latency_seconds"]]
+    assert hops == [3, 3, 3, 3, 4]
+
+
+def test_cometbft_recovers_from_faults():
+    options = {"algorithm": "Ed25519", "poll_seconds": 0.01, "flush_seconds": 0.001, "warmup": 0}
+    killed = Setup(
+        heights=9, leader_timeout_seconds=3.0, killed_node=2, killed_after_height=2, **options
+    )
+    slow = Setup(heights=4, slow_node=1, slow_latency_seconds=0.2, **options)
+    large = Setup(heights=2, block_bytes=60_000_000, limit_seconds=30.0, **options)
+    missing = Setup(heights=2, **options | {"algorithm": "BLS12-381"})
+    heights = runner.run("cometbft", [killed, slow, large, missing])
+    runs = frames.summarize(heights)
+    assert runs["status"].tolist() == ["ok", "ok", "failed", "failed"]
+    # The killed proposer's height ends in a later round, after timeout_propose.
+    rounds = heights[heights["run"] == 1]["rounds"]
+    assert runs["final_heights"].iloc[0] == 9
+    assert 1 <= (rounds > 0).sum() <= 3
+    assert heights[(heights["run"] == 1) & (heights["rounds"] > 0)]["latency_seconds"].min() > 3.0
+    # Blocks of the slow validator and its last vote take longer than those of the others.
+    assert runs["latency_seconds"].iloc[1] > runs["quorum_seconds"].iloc[1] > 0.15
+    assert "at most" in runs["reason"].iloc[2]
+    assert "bls12381" in runs["reason"].iloc[3]
+
+
+def test_cometbft_runs_over_loopback():
+    setup = Setup(
+        algorithm="ML-DSA-65", mode="loopback", heights=3, warmup=1, latency_seconds=0.03,
+        poll_seconds=0.01, commit_timeout_seconds=0.2, limit_seconds=60.0,
+    )  # fmt: skip
+    heights = runner.run("cometbft", [setup])
+    assert heights["status"].tolist() == ["ok"] * 3
+    assert set(heights["kind"]) == {"measured"}
+    assert heights["cpu_seconds"].min() > 0
+
+
 def test_revm_verifies_with_pqchains_library():
     frame = evm.measure(["ML-DSA-44"], calls=20, repeats=5)
     assert frame["status"].tolist() == ["ok", "ok"]

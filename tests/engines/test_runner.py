@@ -133,6 +133,8 @@ def test_the_scenario_has_si_units_and_bytes():
     assert scenario["leader_timeout_seconds"] == 2.0
     assert Setup(algorithm="Ed25519").scenario(1, "")["leader_timeout_seconds"] == 600.0
     json.dumps(scenario, allow_nan=False)
+    assert "poll_seconds" not in scenario
+    assert setup.scenario(7, "", ("poll_seconds",))["poll_seconds"] == 0.1
 
 
 def test_prices_are_measured_and_used_in_virtual_time(fake_engine):
@@ -158,7 +160,9 @@ def test_prices_are_measured_and_used_in_virtual_time(fake_engine):
 
 def test_stored_prices_cover_every_scheme_of_every_engine():
     frame = prices.stored()
-    assert (frame["status"] == "ok").all()
+    # CometBFT has BLS12-381 only in a build with a tag.
+    assert set(frame[frame["status"] != "ok"]["algorithm"]) <= {"BLS12-381"}
+    assert (frame[frame["status"] != "ok"]["engine"] == "cometbft").all()
     pairs = set(zip(frame["engine"], frame["algorithm"], strict=True))
     for engine in filter(lambda engine: engine.modes, registry.engines().values()):
         assert {(engine.name, algorithm) for algorithm in engine.algorithms} <= pairs

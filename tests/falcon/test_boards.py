@@ -13,10 +13,25 @@ HLS = Path(__file__).parent.parent.parent / "hls_kernels"
 BOARDS = sorted(path.parent.name for path in (HLS / "boards").glob("*/board.tcl"))
 
 
-def run_tcl(script: str, *arguments: str) -> list[str]:
-    """Run a script with every unknown command mocked; return the calls of mocked commands.
+VIVADO = """
+    add_files apply_bd_automation assign_bd_address create_bd_cell create_bd_design create_clock
+    create_project current_fileset current_project generate_target get_bd_intf_pins get_files
+    get_ports get_property get_timing_paths launch_runs make_wrapper opt_design phys_opt_design
+    place_design read_verilog report_timing_summary report_utilization route_design set_property
+    synth_design update_compile_order update_ip_catalog validate_bd_design wait_on_run
+    ipx::add_address_block ipx::add_memory_map ipx::add_register ipx::associate_bus_interfaces
+    ipx::check_integrity ipx::create_xgui_files ipx::current_core ipx::get_address_blocks
+    ipx::get_bus_interfaces ipx::get_memory_maps ipx::get_user_parameters ipx::infer_bus_interfaces
+    ipx::package_project ipx::save_core ipx::update_checksums
+"""
+"""Commands of Vivado (UG835, UG1118) that the scripts may call; any other name is an error."""
 
-    Expressions, loops and lists are Tcl's own, so an unbalanced brace or a wrong variable fails.
+
+def run_tcl(script: str, *arguments: str) -> list[str]:
+    """Run a script with Vivado's commands mocked; return the calls of mocked commands and `puts`.
+
+    Expressions, loops and lists are Tcl's own, so an unbalanced brace, a wrong variable or a
+    misspelt command fails.
     """
     tkinter = pytest.importorskip("tkinter", reason="no Tcl interpreter comes with this Python")
     try:
@@ -25,9 +40,9 @@ def run_tcl(script: str, *arguments: str) -> list[str]:
         pytest.skip(f"no Tcl interpreter: {error}")
     calls: list[str] = []
     tcl.createcommand("mocked", lambda *words: calls.append(" ".join(words)) or "1")
-    tcl.eval("proc unknown args { return [mocked {*}$args] }")
-    for changes in ("exec", "exit"):
-        tcl.eval(f"proc {changes} args {{ return [mocked {changes} {{*}}$args] }}")
+    tcl.eval("namespace eval ipx {}")
+    for name in (*VIVADO.split(), "exec", "exit", "puts"):
+        tcl.eval(f"proc {name} args {{ return [mocked {name} {{*}}$args] }}")
     tcl.eval("rename file real_file")
     tcl.eval(
         "proc file {what args} { if {$what in {mkdir copy delete}} { mocked file $what {*}$args } "
@@ -56,6 +71,8 @@ def test_every_board_has_an_overlay_build(board: str, how: tuple[str, ...]) -> N
     assert any(call.startswith("launch_runs impl_1") for call in calls)
     assert any(call.startswith("exec unzip") for call in calls) == (not how)
     assert any("falcon_sign.hwh" in call for call in calls)
+    (message,) = [call for call in calls if call.startswith("puts")]
+    assert "MHz: slack 1 ns" in message
 
 
 def test_package_holds_every_source_and_register() -> None:
@@ -66,6 +83,17 @@ def test_package_holds_every_source_and_register() -> None:
     added = [call.split()[1] for call in calls if call.startswith("ipx::add_register")]
     assert added == list(hwh.registers())
     assert "set_property version 1.0 1" in calls
+    assert (
+        calls[-1] == f"puts falcon_sign: {len(added)} registers, packaged in build/ip/falcon_sign"
+    )
+
+
+def test_misspelt_command_is_an_error(tmp_path: Path) -> None:
+    tkinter = pytest.importorskip("tkinter")
+    script = tmp_path / "wrong.tcl"
+    script.write_text("creat_project overlay")
+    with pytest.raises(tkinter.TclError, match="creat_project"):
+        run_tcl(str(script))
 
 
 @pytest.mark.parametrize("board", BOARDS)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import select
-import subprocess
-import threading
 import time
-import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from hls_kernels.boards import measure
+from hls_kernels.rtl.serial_line import FAULTS, Proxy, Trials, simulated_board
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain.errors import BoardFailure, BoardTimeout, CryptoFailure, UsageError, WrongBitstream
 from pqchain.falcon import FalconSigner, serial
@@ -28,56 +26,8 @@ SEED = bytes(range(48))
 def device() -> Iterator[Path]:
     """Return the terminal of a simulated board."""
     need_netlist("rtl-serial")
-    program = ROOT / "hls_kernels" / "build" / "rtl" / "serial_board"
-    with subprocess.Popen([program], stdout=subprocess.PIPE, text=True) as board:
-        assert board.stdout is not None
-        yield Path(board.stdout.readline().strip())
-        board.kill()
-
-
-@pytest.fixture(autouse=True)
-def _slow_board(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A simulated board needs longer to drop an incomplete frame."""
-    monkeypatch.setattr(serial, "_RECOVERY_SECONDS", 0.8)
-
-
-class Proxy:
-    """Relay between a driver and a board, with a fault at a byte of one direction."""
-
-    def __init__(self, device: Path, fault: Callable[[bytes], bytes], at: int, *, up: bool) -> None:
-        self._board = os.open(device, os.O_RDWR | os.O_NOCTTY)
-        self._driver, self._other = os.openpty()
-        for file in (self._other, self._board):
-            tty.setraw(file)
-        self.device = Path(os.ttyname(self._other))
-        self._fault, self._at, self._up = fault, at, up
-        self._passed = 0
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._relay, daemon=True)
-        self._thread.start()
-
-    def _relay(self) -> None:
-        while not self._ended.is_set():
-            for file in select.select([self._driver, self._board], [], [], 0.05)[0]:
-                up = file == self._board
-                data = os.read(file, 4096)
-                if up == self._up:
-                    first, self._passed = self._passed, self._passed + len(data)
-                    if first <= self._at < self._passed:
-                        at = self._at - first
-                        data = data[:at] + self._fault(data[at : at + 1]) + data[at + 1 :]
-                if self._ended.is_set():
-                    return
-                os.write(self._driver if up else self._board, data)
-
-    def unplug(self) -> None:
-        """Close the terminal of the driver, as if the cable were pulled."""
-        self._ended.set()
-        if self._thread is not threading.current_thread():
-            self._thread.join()
-        os.close(self._other)
-        os.close(self._driver)
-        os.close(self._board)
+    with simulated_board(ROOT / "hls_kernels" / "build" / "rtl" / "serial_board") as terminal:
+        yield terminal
 
 
 def sign_both(device: Path, degree: int) -> None:
@@ -99,6 +49,13 @@ def test_board_signatures_equal_liboqs(device: Path, degree: int) -> None:
     sign_both(device, degree)
 
 
+def test_measurement_of_a_board_has_a_row_for_every_signature(device: Path) -> None:
+    frame = measure.CONTRACT.frame(measure.measure(device, 1))
+    assert frame["algorithm"].tolist() == ["Falcon-512", "Falcon-1024"]
+    assert (frame["cycles"] > 100_000).all()
+    assert (frame["sign_seconds"] > 0).all()
+
+
 def test_auto_opens_a_serial_device_only_when_it_is_named(device: Path) -> None:
     with closing(FalconSigner(512, device=str(device))) as signer:
         assert signer.backend == "serial"
@@ -115,28 +72,16 @@ def test_damaged_key_is_an_error(device: Path) -> None:
             signer.sign(b"message", secret_key[:1] + bytes(len(secret_key) - 1))
 
 
-def drop(byte: bytes) -> bytes:
-    return b""
-
-
-def repeat(byte: bytes) -> bytes:
-    return byte * 2
-
-
-def change(byte: bytes) -> bytes:
-    return bytes([byte[0] ^ 0x10])
-
-
 @pytest.mark.parametrize("up", [False, True], ids=["to the board", "from the board"])
-@pytest.mark.parametrize("fault", [drop, repeat, change], ids=lambda fault: fault.__name__)
+@pytest.mark.parametrize("kind", FAULTS)
 @pytest.mark.parametrize("later", [2, pytest.param(600, marks=pytest.mark.long)])
 def test_damaged_line_gives_an_error_and_no_signature(
-    device: Path, fault: Callable[[bytes], bytes], up: bool, later: int
+    device: Path, kind: str, up: bool, later: int
 ) -> None:
     """Clearing and reading the version take 11 and 15 bytes down, 9 and 13 up."""
     # Up, an attempt has 10 short answers before the 1,024 bytes of the response.
     at = (22 if up else 26) + later
-    proxy = Proxy(device, fault, at, up=up)
+    proxy = Proxy(device, FAULTS[kind], at, up=up)
     signer = FalconSigner(512, "serial", device=proxy.device, timeout_seconds=1.5)
     _, secret_key = signer.generate_keypair()
     with pytest.raises(BoardFailure):
@@ -146,8 +91,17 @@ def test_damaged_line_gives_an_error_and_no_signature(
     FalconSigner(512, "serial", device=device).close()  # the board answers again
 
 
+@pytest.mark.long
+def test_every_fault_ends_with_an_error_or_the_right_signature(device: Path) -> None:
+    trials = Trials(device, 1)
+    trials.run(512, 1)
+    assert trials.wrong == 0
+    assert trials.outcomes["next attempt", "right"] == 7
+    assert trials.outcomes["unplugged", "error"] == 1
+
+
 def test_signer_recovers_after_a_damaged_frame(device: Path) -> None:
-    proxy = Proxy(device, change, 500, up=False)
+    proxy = Proxy(device, FAULTS["changed"], 500, up=False)
     with closing(FalconSigner(512, "serial", device=proxy.device, timeout_seconds=5)) as signer:
         public_key, secret_key = signer.generate_keypair()
         with pytest.raises(BoardFailure, match=r"checksum|rejected"):
@@ -158,7 +112,7 @@ def test_signer_recovers_after_a_damaged_frame(device: Path) -> None:
 
 
 def test_unplugged_board_gives_an_error(device: Path) -> None:
-    proxy = Proxy(device, change, 1 << 40, up=False)
+    proxy = Proxy(device, up=False)
     with closing(FalconSigner(512, "serial", device=proxy.device, timeout_seconds=2)) as signer:
         _, secret_key = signer.generate_keypair()
         proxy.unplug()

@@ -198,7 +198,7 @@ def test_squares_have_the_colour_of_the_winner_and_leads_at_borders(won):
     figure = plots.plot_winners(won)
     full, loads = figure.axes
     assert full.get_title(loc="left") == "highest throughput, blocks of 50\u202fkB"
-    assert loads.get_title(loc="left") == "lowest latency, 300 transactions a block"
+    assert loads.get_title(loc="left") == "lowest latency, 300 transactions"
     fields = [field for field in loads.collections if field.get_alpha() is not None]
     assert len(fields) == 6
     colours = {to_hex(field.get_facecolor()[0]) for field in fields}

@@ -106,8 +106,9 @@ def test_speed_has_whiskers_from_minimum_to_p95() -> None:
 
 def test_operations_differ_by_mark() -> None:
     """Colour is the family's, so operations must be distinguishable without it."""
-    assert set(OPERATION_MARKS) == set(algorithms.OPERATIONS)
-    for kind in (algorithms.SIGNATURE_OPERATIONS, algorithms.KEM_OPERATIONS):
+    assert set(OPERATION_MARKS) == {*algorithms.OPERATIONS, algorithms.DECODE_KEY}
+    signature = (*algorithms.SIGNATURE_OPERATIONS, algorithms.DECODE_KEY)
+    for kind in (signature, algorithms.KEM_OPERATIONS):
         assert len({OPERATION_MARKS[operation] for operation in kind}) == len(kind)
     axes = plots.plot_speed(frames.measurements(["Falcon-512", "Kyber512"]))
     assert legend_texts(axes) == [

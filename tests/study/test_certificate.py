@@ -17,7 +17,8 @@ NODES = (4, 5, 6, 7, 100)
 
 
 def test_lists_and_aggregates_have_their_closed_forms() -> None:
-    price = prices.stored().set_index("algorithm")
+    price = prices.stored()
+    price = price[price["engine"] == "simplex"].set_index("algorithm")
     frame = certificates(NODES)
     votes = frame[frame["form"] != "proof"]
     assert len(votes) == len(price) * len(NODES)

@@ -1,12 +1,13 @@
 """Write the initial memory contents: microcode, kernels, constants, tables, program.
 
-Options configure the engine: with two dividers it takes fewer cycles and is larger, and without
-degree 1024 it needs half the memory.
+Options configure the engine: with memory for the tree of a key, it keeps the expanded key between
+signatures; without degree 1024 it needs half the memory.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import struct
 import sys
@@ -91,7 +92,7 @@ def constants(logn: int) -> list[int]:
             kernels.ONE_HALF: 0.5, kernels.MAGIC: 1.5 * 2.0**52,
             kernels.INVERSE_Q: tables.real("inverse_q"),
             kernels.MINUS_INVERSE_Q: -tables.real("inverse_q"),
-            kernels.INVERSE_LOG_2: tables.real("inverse_log_2"),
+            kernels.INVERSE_128_LOG_2: tables.real("inverse_log_2") / 128,
             kernels.SIGMA_MIN: tables.reals("sigma_min")[top],
             kernels.INVERSE_SIGMA: tables.reals("inverse_sigma")[top],
             kernels.SCALE: 2.0 / n,
@@ -111,32 +112,60 @@ def constants(logn: int) -> list[int]:
 
 
 def half_gaussian() -> list[int]:
-    """Return the table of the base sampler: 18 entries of 72 bits."""
+    """Return the table of the base sampler: 18 entries of 72 bits, two in a word."""
     tables = Tables(HLS / "src" / "tables.h")
     pairs = zip(tables.array("base_high"), tables.array("base_low"), strict=True)
-    return [int(high, 0) << 64 | int(low, 0) for high, low in pairs]
+    entries = [int(high, 0) << 64 | int(low, 0) for high, low in pairs]
+    return [second << 72 | first for first, second in zip(entries[::2], entries[1::2], strict=True)]
 
 
-def header(built: list[kernels.Kernel], microwords: int, dividers: int, logn: int) -> str:
+POWER_BITS, SCALE_BITS = 13, 12
+
+
+def powers() -> tuple[list[int], int]:
+    """Return lower bounds of 2^-y for y in [f/256, (f+1)/256), and the slack of their products.
+
+    The first byte of a threshold is that of 2^-y times the acceptance scale. The product of a bound
+    with the scale, cut off after SCALE_BITS, is below it, and at most the slack below it. Both have
+    a margin of 10^-6 for the rounding errors of x, which are below 10^-12.
+    """
+    margin = 1e-6
+    bounds, slack = [], 0
+    for index in range(256):
+        high, low = (2.0 ** (POWER_BITS - f / 256) for f in (index, index + 1))
+        below, above = math.floor(low * (1 - margin)), math.ceil(high * (1 + margin))
+        bounds.append(below)
+        slack = max(slack, *(above * (scale + 1) - below * scale for scale in (0, 2**SCALE_BITS)))
+    return bounds, slack
+
+
+def header(built: list[kernels.Kernel], at: program.Layout, microwords: int, logn: int) -> str:
     """Return the SystemVerilog header of constants and types."""
-    marks = program.labels()
-    numbers = {f"KERNEL_{kernel.name.upper()}": at for at, kernel in enumerate(built)}
-    numbers |= {f"OP_{name.upper()}": at for at, name in enumerate(program.OPCODES)}
-    numbers |= {f"AT_{name.upper()}": at for name, at in marks.items()}
+    numbers = {f"KERNEL_{kernel.name.upper()}": index for index, kernel in enumerate(built)}
+    numbers |= {f"OP_{name.upper()}": index for index, name in enumerate(program.OPCODES)}
     numbers |= {
         "MICROWORD_BITS": width(MICROWORD), "MICROWORDS": microwords,
         "KERNEL_BITS": width(KERNEL), "INSTRUCTION_BITS": width(program.FIELDS),
-        "DIVIDERS": dividers, "MAX_LOGN": logn, "LANES": len(kernels.LANES), "DRAWS": kernels.DRAWS,
-        "FIRST_FRACTION": kernels.FIRST_FRACTION, "POLYNOMIALS": program.POLYNOMIALS,
-        "PLACE_T0": program.T0, "PLACE_T1": program.T1, "PLACE_FRAMES": program.FRAMES,
+        "MAX_LOGN": logn, "LANES": len(kernels.LANES), "DRAWS": kernels.DRAWS,
+        "FIRST_DRAWS": sum(sample == 0 for sample, _ in kernels.LANES),
+        "EXACT_LANE": kernels.EXACT_LANE, "POWER_BITS": POWER_BITS, "SCALE_BITS": SCALE_BITS,
+        "POWER_SLACK": powers()[1], "SCALE_REGISTER": kernels.SCALE_REGISTER,
+        "FIRST_FRACTION": kernels.FIRST_FRACTION, "POLYNOMIALS": at.polynomials,
+        "PLACE_T0": at.t0, "PLACE_T1": at.t1, "PLACE_FRAMES": at.frames, "PLACE_GRAM": at.gram,
+        "PLACE_TOP_G00": at.top_g00, "PLACE_TREE": at.tree, "LEVEL_Z": at.z,
+        "KEEPS_KEY": int(at.tree > 0), "CONDITION_KEY_KEPT": program.KEY_KEPT,
         "PART_TARGET": program.TARGET, "PART_INTEGERS": program.TARGET_AS_INTEGERS,
     }  # fmt: skip
     text = ["// Made by hls_kernels/rtl/assembler; do not edit."]
     text += [f"localparam int {name} = {value};" for name, value in numbers.items()]
+    text += [
+        f"localparam logic [4:0] NODE_{name.upper()} = {program.FIRST_REGISTER + index};"
+        for index, name in enumerate(program.REGISTERS)
+    ]
     text.append(registers.systemverilog().rstrip("\n"))
-    lanes = "".join(f"{draw:02b}" for _, draw in reversed(kernels.LANES))
+    lanes = "".join(f"{draw:03b}" for _, draw in reversed(kernels.LANES))
     text.append(
-        f"localparam logic [{2 * len(kernels.LANES) - 1}:0] LANE_DRAW = {len(lanes)}'b{lanes};"
+        f"localparam logic [{3 * len(kernels.LANES) - 1}:0] LANE_DRAW = {len(lanes)}'b{lanes};"
     )
     for name, fields in (
         ("microword", MICROWORD),
@@ -149,10 +178,11 @@ def header(built: list[kernels.Kernel], microwords: int, dividers: int, logn: in
     return "\n".join(text) + "\n"
 
 
-def write(folder: Path, dividers: int = 1, logn: int = 10) -> str:
+def write(folder: Path, logn: int = 10, *, fast: bool = False) -> str:
     """Write every file; return a summary."""
     folder.mkdir(parents=True, exist_ok=True)
-    built = kernels.all_kernels(dividers)
+    at = program.FAST if fast else program.COMPACT
+    built = kernels.all_kernels(tree=fast)
     microcode: list[int] = []
     entries, listing = [], []
     for kernel in built:
@@ -169,12 +199,13 @@ def write(folder: Path, dividers: int = 1, logn: int = 10) -> str:
             f"stages {kernel.stages} length {kernel.length:4} operations {len(kernel.operations)}"
         )
     used, microcode_depth = len(microcode), 1 << (len(microcode) - 1).bit_length()
-    instructions = program.assemble([kernel.name for kernel in built])
+    instructions = program.assemble(program.program(at), [kernel.name for kernel in built])
     images = {
         "microcode": (microcode, microcode_depth, width(MICROWORD)),
         "kernels": (entries, 32, width(KERNEL)),
         "program": (instructions, 64, width(program.FIELDS)),
-        "half_gaussian": (half_gaussian(), 32, 72),
+        "half_gaussian": (half_gaussian(), 16, 144),
+        "powers": (powers()[0], 256, POWER_BITS),
         "constants": (constants(logn), 0, 64),
     }
     for name, (image, depth, bits) in images.items():
@@ -183,15 +214,15 @@ def write(folder: Path, dividers: int = 1, logn: int = 10) -> str:
         image = image + [0] * (depth - len(image))
         digits = -(-bits // 4)
         (folder / f"{name}.hex").write_text("".join(f"{word:0{digits}x}\n" for word in image))
-    (folder / "falcon_program.svh").write_text(header(built, microcode_depth, dividers, logn))
+    (folder / "falcon_program.svh").write_text(header(built, at, microcode_depth, logn))
     names = ", ".join(f"KERNEL_{kernel.name.upper()}" for kernel in built)
     (folder / "kernel_numbers.h").write_text(
         "// Made by hls_kernels/rtl/assembler; do not edit.\n#pragma once\n"
         f"enum Kernel {{ {names}, KERNELS }};\n"
         "static const char *const kernel_names[] = {"
         + ", ".join(f'"{kernel.name}"' for kernel in built)
-        + f"}};\n#define BANK_COUNT {-(-(program.POLYNOMIALS << logn) // 1024)}\n"
-        + registers.c_header()
+        + f"}};\nenum {{ SCALE_BITS = {SCALE_BITS} }};\n#define KEEPS_KEY {int(fast)}\n"
+        f"#define BANK_COUNT {-(-(at.polynomials << logn) // 1024)}\n" + registers.c_header()
     )
     return "\n".join(listing) + (
         f"\n{used} microwords of {width(MICROWORD)} bits, {len(instructions)} instructions of "
@@ -202,7 +233,7 @@ def write(folder: Path, dividers: int = 1, logn: int = 10) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--dividers", type=int, choices=(1, 2), default=1)
     parser.add_argument("--logn", type=int, choices=(9, 10), default=10)
+    parser.add_argument("--fast", action="store_true", help="memory for the tree of a key")
     options = parser.parse_args()
-    sys.stdout.write(write(options.folder, options.dividers, options.logn) + "\n")
+    sys.stdout.write(write(options.folder, options.logn, fast=options.fast) + "\n")

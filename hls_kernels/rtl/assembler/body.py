@@ -69,9 +69,9 @@ class Body(Kernel):
         """Subtract; with `halve`, return half of the difference."""
         return self._new("add", [x, y], "A", subtract=1, halve=halve, pinned=pinned)
 
-    def reciprocal(self, x: Operation, divider: int = 0) -> Operation:
+    def reciprocal(self, x: Operation) -> Operation:
         """Divide one by x."""
-        return self._new("divide", [x], "M", kind=RECIPROCAL, b_bank=2 * divider)
+        return self._new("divide", [x], "M", kind=RECIPROCAL)
 
     def square_root(self, x: Operation) -> Operation:
         """Take the square root of x."""

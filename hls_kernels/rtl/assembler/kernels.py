@@ -24,17 +24,20 @@ from hls_kernels.rtl.assembler.schedule import Kernel, Operation, pinned_value
 
 # Constants in the read-only memory after the roots; eight for each degree.
 (
-    ONE_HALF, MAGIC, INVERSE_Q, MINUS_INVERSE_Q, INVERSE_LOG_2, SIGMA_MIN, INVERSE_SIGMA, SCALE,
+    ONE_HALF, MAGIC, INVERSE_Q, MINUS_INVERSE_Q, INVERSE_128_LOG_2, SIGMA_MIN, INVERSE_SIGMA, SCALE,
 ) = range(8)  # fmt: skip
 COEFFICIENTS = 16
 """Address of the 13 integer coefficients of the polynomial for exp(-x)."""
 
-DRAWS = 4
+DRAWS = 5
 """Number of draws that a round of the sampler can test."""
 
-LANES = ((0, 0), (0, 1), (1, 1), (1, 2), (1, 3))
+LANES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (1, 4))
 """Sample and draw of each lane. A round tests candidates for two samples at once. The draws of the
 second sample begin after the accepted draw of the first, which is unknown, hence several lanes."""
+
+EXACT_LANE = 7
+"""The lane of a threshold in full, which a verdict needs that its bounds leave open."""
 
 
 def forward() -> Kernel:
@@ -101,19 +104,18 @@ def round_scaled(name: str, *, minus: bool) -> Kernel:
     return k
 
 
-def decompose(dividers: int) -> Kernel:
+def decompose(*, target: bool) -> Kernel:
     """Decompose the Gram matrix b, c, d of a node into L D L*; L goes to a.
 
-    With two dividers, each of the two values uses its own divider. The values for the children: the
-    halves of d11 for the right one go to e, the halves of d00 for the left one after them, and the
-    halves of the target f after a.
+    The values for the children: the halves of d11 for the right one go to e, the halves of d00 for
+    the left one after them, and with `target` the halves of f after a.
     """
     k = Body("decompose", "quarter")
     right, left, targets = [], [], []
     for second in (0, 1):
         address = {"pair": 1, "second": second}
         g00, g01, g11 = (k.complex(base, **address) for base in "bcd")
-        re, im = _ratio(k, g00, g01, second % dividers)
+        re, im = _ratio(k, g00, g01)
         k.store(re, "a", **address)
         k.store(im, "a", offset=HALF, negate=1, **address)
         product = (
@@ -122,32 +124,43 @@ def decompose(dividers: int) -> Kernel:
         )
         right.append(k.minus(g11, product))
         left.append(g00)
-        targets.append(k.complex("f", **address))
+        if target:
+            targets.append(k.complex("f", **address))
     root = k.root()
     k.store_parts(k.split(*right, root), "e")
     k.store_parts(k.split(*left, root), "e", offset=FULL)
-    k.store_parts(k.split(*targets, root), "a", offset=FULL)
+    if target:
+        k.store_parts(k.split(*targets, root), "a", offset=FULL)
     return k
 
 
-def _ratio(k: Body, a: Complex, b: Complex, divider: int = 0) -> Complex:
+def split() -> Kernel:
+    """Write the halves of b to a."""
+    k = Body("split", "quarter")
+    root = k.root()
+    x, y = k.complex("b", pair=1), k.complex("b", pair=1, second=1)
+    k.store_parts(k.split(x, y, root), "a")
+    return k
+
+
+def _ratio(k: Body, a: Complex, b: Complex) -> Complex:
     """Divide b by a: the conjugate of l10 for g00 = a, g01 = b."""
-    inverse = k.reciprocal(k.add(k.mul(a[0], a[0]), k.mul(a[1], a[1])), divider)
+    inverse = k.reciprocal(k.add(k.mul(a[0], a[0]), k.mul(a[1], a[1])))
     c = k.mul(a[0], inverse), k.mul(a[1], inverse)  # the imaginary part with the opposite sign
     re = k.add(k.mul(b[0], c[0]), k.mul(b[1], c[1]))
     return re, k.sub(k.mul(b[1], c[0]), k.mul(b[0], c[1]))
 
 
 def turn() -> Kernel:
-    """Turn from the right side of a node to the left: t0 = a, t1 = b, l10 = c, samples after c.
+    """Turn from the right side of a node to the left: t0 = a, t1 = b, l10 = c, samples d.
 
     The samples of the right side are merged into b. The halves of the corrected target
     t0 + (t1 - samples) l10 replace them.
     """
     k = Body("turn", "quarter")
     root = k.root()
-    even = k.load("c", offset=FULL), k.load("c", offset=FULL + QUARTER)
-    odd = k.load("c", offset=FULL + HALF), k.load("c", offset=FULL + HALF + QUARTER)
+    even = k.load("d"), k.load("d", offset=QUARTER)
+    odd = k.load("d", offset=HALF), k.load("d", offset=HALF + QUARTER)
     difference = k.product(odd, root)
     centres = []
     for second, z in enumerate((k.plus(even, difference), k.minus(even, difference))):
@@ -155,7 +168,7 @@ def turn() -> Kernel:
         t0, t1, l10 = (k.complex(base, **address) for base in "abc")
         k.store_complex(z, "b", **address)
         centres.append(k.plus(t0, k.product(l10, k.minus(t1, z))))
-    k.store_parts(k.split(*centres, root), "c", offset=FULL)
+    k.store_parts(k.split(*centres, root), "d")
     return k
 
 
@@ -174,7 +187,10 @@ def merge() -> Kernel:
 # Values that the kernels of a leaf pass to each other.
 _L10 = pinned_value("A", 31), pinned_value("A", 30)
 _CENTRE_FRACTIONS = pinned_value("A", 29), pinned_value("A", 28)
-_HALF_INVERSE_VARIANCE, _ACCEPTANCE_SCALE = pinned_value("M", 31), pinned_value("L", 31)
+SCALE_REGISTER = 31
+_HALF_INVERSE_VARIANCE, _ACCEPTANCE_SCALE = (
+    pinned_value("M", 31), pinned_value("L", SCALE_REGISTER)
+)  # fmt: skip
 _KEPT_ROOT = pinned_value("X", 0)
 _FLOORS = pinned_value("X", 0), pinned_value("X", 1)
 """Integers above 1.5 * 2^52: the floors of both centres, later both accepted samples."""
@@ -202,35 +218,67 @@ def _centres(k: Body, centres: Complex, after: list[Operation]) -> None:
         k.sub(centre, value, pinned=_CENTRE_FRACTIONS[index].register)
 
 
-def open_leaf() -> Kernel:
-    """Decompose the lowest node (g00 to g11: b, c, d), prepare its right leaf with centres a."""
-    k = Body("open_leaf", reserved=LEAF_REGISTERS)
-    g00, g01, g11 = k.complex("b"), k.complex("c"), k.load("d")
+def _decompose_leaf(k: Body, base: str) -> tuple[Complex, Operation, Operation]:
+    """Decompose the lowest node, Gram matrix from `base` on; return conj(l10), d11 and d00."""
+    first = "abcdef".index(base)
+    g00, g01, g11 = k.complex(base), k.complex("abcdef"[first + 1]), k.load("abcdef"[first + 2])
     re, im = _ratio(k, g00, g01)
-    re.pinned, im.pinned = (value.register for value in _L10)
     d11 = k.sub(g11, k.add(k.mul(re, g01[0]), k.mul(im, g01[1])))
-    root = k.square_root(d11)
-    _deviation(k, k.mul(root, k.constant(INVERSE_SIGMA)))
-    k.keep_square_root(g00[0], after=root)
+    return (re, im), d11, g00[0]
+
+
+def expand_leaf() -> Kernel:
+    """Decompose the lowest node c, d, e: conj(l10) to a, inverse deviations of both leaves to b."""
+    k = Body("expand_leaf", reserved=LEAF_REGISTERS)
+    l10, *leaves = _decompose_leaf(k, "c")
+    k.store_complex(l10, "a")
+    # The divider takes the root of d00 while d11 is computed from the reciprocal.
+    (reciprocal,) = (operation for operation in k.operations if operation.unit == "divide")
+    right, left = (k.square_root(d) for d in leaves)
+    left.after.append((reciprocal, reciprocal.latency - 1))
+    right.after.append((left, left.latency - 1))
+    k.store_complex(tuple(k.mul(root, k.constant(INVERSE_SIGMA)) for root in (right, left)), "b")
+    return k
+
+
+def open_leaf(*, tree: bool) -> Kernel:
+    """Prepare the right leaf of the lowest node, centres a.
+
+    From the tree, the inverse deviations are b; otherwise decompose the Gram matrix b, c, d.
+    """
+    k = Body("open_leaf", reserved=LEAF_REGISTERS)
+    if tree:
+        _deviation(k, k.load("b"))
+    else:
+        l10, d11, d00 = _decompose_leaf(k, "b")
+        for part, kept in zip(l10, _L10, strict=True):
+            part.pinned = kept.register
+        root = k.square_root(d11)
+        _deviation(k, k.mul(root, k.constant(INVERSE_SIGMA)))
+        k.keep_square_root(d00, after=root)
     _centres(k, k.complex("a"), after=[])
     return k
 
 
-def turn_leaf() -> Kernel:
-    """Put the right samples to b and prepare the left leaf, centres a + (b - samples) l10."""
+def turn_leaf(*, tree: bool) -> Kernel:
+    """Put the right samples to b and prepare the left leaf, centres a + (b - samples) l10.
+
+    From the tree, conj(l10) is c and the inverse deviations are d.
+    """
     k = Body("turn_leaf", reserved=LEAF_REGISTERS)
     t0, t1 = k.complex("a"), k.complex("b")
     magic = k.constant(MAGIC)
     z = k.sub(_FLOORS[0], magic), k.sub(_FLOORS[1], magic)
     k.store_complex(z, "b")
     e = k.minus(t1, z)
-    re, im = _L10  # of conj(l10)
+    re, im = k.complex("c") if tree else _L10  # of conj(l10)
     correction = (
         k.add(k.mul(re, e[0]), k.mul(im, e[1])),
         k.sub(k.mul(re, e[1]), k.mul(im, e[0])),
     )
     _centres(k, k.plus(t0, correction), after=list(z))
-    _deviation(k, k.mul(_KEPT_ROOT, k.constant(INVERSE_SIGMA)))
+    deviation = k.load("d", offset=HALF) if tree else k.mul(_KEPT_ROOT, k.constant(INVERSE_SIGMA))
+    _deviation(k, deviation)
     return k
 
 
@@ -242,36 +290,56 @@ def close_leaf() -> Kernel:
     return k
 
 
+def _exponent(k: Body, candidate: Operation, square: Operation, sample: int) -> Operation:
+    """Compute x, where exp(-x) is the chance to accept a candidate before scaling."""
+    distance = k.sub(candidate, _CENTRE_FRACTIONS[sample])
+    scaled = k.mul(k.mul(distance, distance), _HALF_INVERSE_VARIANCE)
+    return k.sub(scaled, square)
+
+
 def attempt() -> Kernel:
-    """Compute the acceptance threshold of every lane's candidate, as SamplerZ does."""
+    """Compute x / (128 log 2) of every lane's candidate, from which bounds of its threshold follow.
+
+    Seven integer bits are the halvings, the bits after them select a power of two.
+    """
     k = Body("attempt", reserved=LEAF_REGISTERS)
     candidates = [k.table(CANDIDATES, draw) for draw in range(DRAWS)]
     squares = [k.table(SQUARES, draw) for draw in range(DRAWS)]
-    inverse_log_2 = k.constant(INVERSE_LOG_2)
-    coefficients = [k.constant(COEFFICIENTS + index) for index in range(13)]
+    scale = k.constant(INVERSE_128_LOG_2)
     for lane, (sample, draw) in enumerate(LANES):
-        distance = k.sub(candidates[draw], _CENTRE_FRACTIONS[sample])
-        square = k.mul(k.mul(distance, distance), _HALF_INVERSE_VARIANCE)
-        x = k.sub(square, squares[draw])
-        halvings = k.convert(HALVINGS, k.mul(x, inverse_log_2), to=lane)
-        multiple = k.table(LOGS, lane)
-        multiple.after.append((halvings, halvings.latency))
-        rest = k.fraction(k.sub(x, multiple))
-        # Horner's rule on integers: (coefficient - last product) * rest, the product a step before.
-        step = None
-        for coefficient in coefficients:
-            factor = _ACCEPTANCE_SCALE if coefficient is coefficients[-1] else rest
-            product = k._new("horner", [coefficient, factor], kind=HORNER, to=int(step is None))
-            if step is not None:
-                product.exactly = (step, step.latency)
-            step = product
-        threshold = k._new("convert", [], kind=THRESHOLD, to=lane)
-        threshold.exactly = (step, step.latency)
+        x = _exponent(k, candidates[draw], squares[draw], sample)
+        k.convert(HALVINGS, k.mul(x, scale), to=lane)
     return k
 
 
-def all_kernels(dividers: int = 1) -> list[Kernel]:
-    """Return every kernel, scheduled for one divider or two, in the order of their numbers."""
+def exact() -> Kernel:
+    """Compute the complete threshold of one draw, as SamplerZ does; the hardware selects it."""
+    k = Body("exact", reserved=LEAF_REGISTERS)
+    x = _exponent(k, k.table(CANDIDATES, 0), k.table(SQUARES, 0), 0)
+    product = k.mul(x, k.constant(INVERSE_128_LOG_2))
+    halvings = k.convert(HALVINGS, product, to=EXACT_LANE)
+    multiple = k.table(LOGS, 0)
+    multiple.after.append((halvings, halvings.latency))
+    rest = k.fraction(k.sub(x, multiple))
+    # Horner's rule on integers: (coefficient - last product) * rest, the product a step before.
+    step = None
+    for index in range(13):
+        factor = _ACCEPTANCE_SCALE if index == 12 else rest
+        coefficient = k.constant(COEFFICIENTS + index)
+        product = k._new("horner", [coefficient, factor], kind=HORNER, to=int(step is None))
+        if step is not None:
+            product.exactly = (step, step.latency)
+        step = product
+    threshold = k._new("convert", [], kind=THRESHOLD, to=EXACT_LANE)
+    threshold.exactly = (step, step.latency)
+    return k
+
+
+def all_kernels(*, tree: bool = False) -> list[Kernel]:
+    """Return every kernel, scheduled, in the order of their numbers.
+
+    `tree` is whether the memory has room for the complete tree.
+    """
     kernels = [
         forward(),
         inverse(),
@@ -283,13 +351,15 @@ def all_kernels(dividers: int = 1) -> list[Kernel]:
         sum_of_products("combine", adjoint=False),
         round_scaled("round", minus=False),
         round_scaled("round_minus", minus=True),
-        decompose(dividers),
+        decompose(target=not tree),
+        *([split(), expand_leaf()] if tree else []),
         turn(),
         merge(),
-        open_leaf(),
-        turn_leaf(),
+        open_leaf(tree=tree),
+        turn_leaf(tree=tree),
         close_leaf(),
         attempt(),
+        exact(),
     ]
     for kernel in kernels:
         kernel.schedule()

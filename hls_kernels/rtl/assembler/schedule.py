@@ -70,10 +70,9 @@ class Operation:
         return LATENCY[self.unit]
 
     @property
-    def divider(self) -> str:
-        """The divider that the operation occupies; empty for other units."""
-        # Bit 1 of port b's bank selects it, because a divider has no second operand.
-        return f"divider {self.fields.get('b_bank', 0) >> 1}" * (self.unit in DIVIDER_UNITS)
+    def divides(self) -> bool:
+        """Whether the operation occupies the divider."""
+        return self.unit in DIVIDER_UNITS
 
     def before(self) -> list[tuple[Operation, int]]:
         """Return the operations that must precede this one, with minimum distances in cycles."""
@@ -115,8 +114,8 @@ class Kernel:
         busy: dict[str, int] = {}
         for op in self.operations:
             busy[op.slot] = busy.get(op.slot, 0) + 1
-            if op.divider:
-                busy[op.divider] = busy.get(op.divider, 0) + op.latency - 1
+            if op.divides:
+                busy["divider"] = busy.get("divider", 0) + op.latency - 1
         minimum = max(busy.values())
         for interval in [_NEVER] if self.straight else range(minimum, minimum + 100):
             if self._place(interval) and self._allocate(interval):
@@ -230,8 +229,8 @@ def _uses(op: Operation, time: int, interval: int) -> set[tuple[str, int]]:
     uses = {(op.slot, time % interval)}
     if op.bank in ("L", "M"):  # bank A has a single writer, the adder
         uses.add((f"port {op.bank}", (time + op.latency - 1) % interval))
-    if op.divider:
-        uses |= {(op.divider, (time + d) % interval) for d in range(op.latency - 1)}
+    if op.divides:
+        uses |= {("divider", (time + d) % interval) for d in range(op.latency - 1)}
     return uses
 
 

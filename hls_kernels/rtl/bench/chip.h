@@ -7,6 +7,17 @@
 #include "bus.h"
 #include "kernel_numbers.h"
 
+#ifdef RTL_COVERAGE
+#include <cstdlib>
+
+#include "verilated_cov.h"
+// At the end of the program, write the counts to the file that the environment names.
+static struct Coverage {
+    VerilatedContext *const context = Verilated::defaultContextp();
+    ~Coverage() { context->coveragep()->write(std::getenv("COVERAGE_FILE")); }
+} coverage;
+#endif
+
 static const unsigned CTRL = REGISTER_CTRL, REQUEST = REGISTER_REQUEST_1,
                       RESPONSE = REGISTER_RESPONSE_1, LOGN = REGISTER_LOGN,
                       STATUS = REGISTER_STATUS, VERSION = REGISTER_VERSION,
@@ -25,7 +36,7 @@ class Chip {
 
     // Names of the sequencer's and the top's states, in their order in the source.
     enum { SEQ_STOPPED, SEQ_FETCH, SEQ_READ, SEQ_DECODE, SEQ_PREPARE, SEQ_ISSUE, SEQ_LOADING,
-           SEQ_DRAW, SEQ_WEIGH, SEQ_JUDGE, SEQ_ASK, SEQ_HEAR, SEQ_COMPARE };
+           SEQ_DRAW, SEQ_WEIGH, SEQ_JUDGE, SEQ_ASK, SEQ_HEAR, SEQ_COMPARE, SEQ_REFINE };
     enum { TOP_CLEAR, TOP_REST, TOP_SEED, TOP_WALK, TOP_GIVE };
 
     static const unsigned WIPE_CYCLES = 1024 + 16;  // after a reset, until every word is zero

@@ -65,7 +65,7 @@ static bool sign(Chip &chip, unsigned logn) {
 
 static void map(Chip &chip) { chip.bus.map(ORIGIN, device.data(), device.size()); }
 static void idle(Chip &chip, unsigned cycles) { for (unsigned k = 0; k < cycles; k++) chip.tick(); }
-static uint64_t any_cycle(unsigned logn) { return rng() % (logn == 9 ? 430'000 : 890'000); }
+static uint64_t any_cycle(unsigned logn) { return rng() % (logn == 9 ? 330'000 : 690'000); }
 
 static void report(const char *what, unsigned right, unsigned count, long words) {
     std::printf("%s: next attempt right %u of %u, words of a key left %ld\n", what, right, count, words);

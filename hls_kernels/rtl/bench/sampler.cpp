@@ -52,10 +52,12 @@ static bool netlist(Stream stream, unsigned start, const Sampler s[2], bool seco
     SET(bank_a, 29, bits(s[0].centre_fraction));
     SET(bank_a, 28, bits(s[1].centre_fraction));
     SET(bank_m, 31, bits(s[1].half_inverse_variance));
-    SET(bank_l, 31, (uint64_t)truncate(s[1].acceptance_scale * 0x1p63) << 1);
+    const uint64_t scale = (uint64_t)truncate(s[1].acceptance_scale * 0x1p63) << 1;
+    SET(bank_l, 31, scale);
+    INSIDE(u_datapath__DOT__scale) = scale >> (64 - SCALE_BITS);
     for (int k = 0; k < 2; k++)
         INSIDE(u_datapath__DOT__integers)[k] = (uint64_t)s[k].centre_floor & 0xfffffffffffff;
-    INSIDE(u_sequencer__DOT__instruction) = 5u << 29 | KERNEL_CLOSE_LEAF << 24;
+    INSIDE(u_sequencer__DOT__instruction) = (5ull << 5 | KERNEL_CLOSE_LEAF) << 30;
     INSIDE(u_sequencer__DOT__level) = 1;
     INSIDE(u_sequencer__DOT__sampling) = 1;
     INSIDE(u_sequencer__DOT__second_only) = second_only;
@@ -69,10 +71,11 @@ static bool netlist(Stream stream, unsigned start, const Sampler s[2], bool seco
             const unsigned outcome = INSIDE(u_sequencer__DOT__is_less)    ? 0
                                      : INSIDE(u_sequencer__DOT__is_equal) ? 1
                                                                           : 2;
-            verdicts.insert(((state == Chip::SEQ_COMPARE) << 6) | outcome << 4 |
-                            INSIDE(u_sequencer__DOT__second_only) << 3 |
-                            INSIDE(u_sequencer__DOT__second) << 2 |
-                            INSIDE(u_sequencer__DOT__judge_draw));
+            if (state == Chip::SEQ_JUDGE)
+                verdicts.insert(INSIDE(u_sequencer__DOT__exact) << 8 | outcome << 6 |
+                                INSIDE(u_sequencer__DOT__second_only) << 5 |
+                                INSIDE(u_sequencer__DOT__second) << 4 |
+                                INSIDE(u_sequencer__DOT__judge_draw));
             depths.insert(INSIDE(u_sequencer__DOT__byte_at) * 4 + outcome);
         }
         if (k == 200000) return false;
@@ -104,7 +107,8 @@ static unsigned reference(Sampler &s, Stream &stream, bool craft) {
         const uint8_t high = stream.next(), sign = stream.next();
         attempt(&s, low, high, sign, 0);
         s.shift = 56;
-        unsigned close = craft && rng() % 2 ? 1 + rng() % 8 : 0;
+        // a quarter at random, the others beside the first byte or equal in some bytes
+        unsigned close = !craft || rng() % 4 == 0 ? 0 : rng() % 2 ? 1 : 1 + rng() % 8;
         do {
             uint8_t &random = stream.next();
             if (close > 0) random = s.threshold >> s.shift;
@@ -198,14 +202,17 @@ int main(int argc, char **argv) {
     }
     std::printf("sampler: %u pairs, %u wrong\n", pairs, wrong);
     failed += wrong;
-    // first sample: draws 0, 1; second: 1, 2, 3; second only: 0 to 3; each accepted, close, rejected
+    // first sample: draws 0 to 2; second: 1 to 4; second only: 0 to 4; each by bounds and exactly:
+    // accepted, close, rejected
     unsigned expected = 0, gone = 0;
-    for (unsigned outcome = 0; outcome < 3; outcome++)
-        for (unsigned who = 0; who < 3; who++)
-            for (unsigned draw = who == 1; draw < (who == 0 ? 2 : 4); draw++) {
-                expected++;
-                gone += verdicts.count(outcome << 4 | (who == 2) << 3 | (who == 1) << 2 | draw);
-            }
+    for (unsigned exact = 0; exact < 2; exact++)
+        for (unsigned outcome = 0; outcome < 3; outcome++)
+            for (unsigned who = 0; who < 3; who++)
+                for (unsigned draw = who == 1; draw < (who == 0 ? 3 : 5); draw++) {
+                    expected++;
+                    gone += verdicts.count(exact << 8 | outcome << 6 | (who == 2) << 5 |
+                                           (who == 1) << 4 | draw);
+                }
     // by bytes: seven more, each accepted or rejected, and all but the last again undecided
     for (unsigned depth = 1; depth < 8; depth++)
         for (unsigned outcome = 0; outcome < 3; outcome++) {

@@ -1,5 +1,5 @@
 // A board with the engine behind a serial line, as a pseudo-terminal that a driver opens in place of
-// /dev/ttyUSB0.
+// /dev/ttyUSB0: the sources, or with GATE the netlist of the ULX3S after synthesis.
 //   serial_board      prints the name of the terminal, and runs until it is killed
 #include <fcntl.h>
 #include <poll.h>
@@ -13,8 +13,31 @@
 #include <cstdio>
 #include <deque>
 
+#ifdef GATE
+#include "Vulx3s.h"
+static const unsigned READY_CYCLES = 90'000;    // the button's delay, and clearing the memory
+struct Board : Vulx3s {
+    Board() { btn_n = 1; }
+    void tick(bool line) { ftdi_txd = line, clk_25mhz = 0, eval(), clk_25mhz = 1, eval(); }
+    void reset(bool) {}                         // it is in reset after its configuration
+    bool line() const { return ftdi_rxd; }
+    bool framed() const { return led >> 1 & 1; }
+    bool written() const { return led >> 2 & 1; }
+    bool running() const { return written(); }  // the netlist does not show more
+};
+#else
 #include "Vfalcon_serial.h"
 #include "Vfalcon_serial___024root.h"
+static const unsigned READY_CYCLES = 20'000;
+struct Board : Vfalcon_serial {
+    void tick(bool line) { receive = line, clk = 0, eval(), clk = 1, eval(); }
+    void reset(bool on) { rst = on; }
+    bool line() const { return send; }
+    bool framed() const { return in_frame; }
+    bool written() const { return holds_data; }
+    bool running() const { return rootp->falcon_serial__DOT__u_engine__DOT__u_control__DOT__running; }
+};
+#endif
 
 static const unsigned QUIET_CYCLES = 20'000;    // longer than clearing the memory
 static const int FRAME_MILLISECONDS = 300;      // then a frame that stopped is dropped
@@ -64,26 +87,25 @@ int main() {
     const int terminal = open_terminal(&other);
     printf("%s\n", ptsname(terminal));
     fflush(stdout);
-    Vfalcon_serial u;
+    Board board;
     std::deque<uint8_t> incoming;
     Sender sender;
     Receiver receiver;
     uint64_t quiet = 0;
     int waited = 0;                         // milliseconds without a byte
-    u.rst = 1;
+    board.reset(true);
     for (uint64_t cycle = 0;; cycle++) {
-        if (cycle == 16) u.rst = 0;
-        const bool running = u.rootp->falcon_serial__DOT__u_engine__DOT__u_control__DOT__running;
-        quiet = sender.left || receiver.left || running || !incoming.empty() ? 0 : quiet + 1;
-        const bool still = quiet > QUIET_CYCLES;
+        if (cycle == 16) board.reset(false);
+        quiet = sender.left || receiver.left || board.running() || !incoming.empty() ? 0 : quiet + 1;
+        const bool still = quiet > QUIET_CYCLES && cycle > READY_CYCLES;
         if (still || cycle % 128 == 0) {
             if (still) {                    // the clock stands while nothing happens
                 pollfd file{terminal, POLLIN, 0};
                 waited = poll(&file, 1, 100) > 0 ? 0 : waited + 100;
-                if ((u.in_frame && waited >= FRAME_MILLISECONDS) ||
-                    (u.holds_data && waited >= WATCH_MILLISECONDS)) {
-                    const uint64_t cycles = 1ull << (u.in_frame ? SILENCE_BITS : WATCH_BITS);
-                    for (uint64_t k = 0; k < cycles; k++) u.clk = 0, u.eval(), u.clk = 1, u.eval();
+                if ((board.framed() && waited >= FRAME_MILLISECONDS) ||
+                    (board.written() && waited >= WATCH_MILLISECONDS)) {
+                    const uint64_t cycles = 1ull << (board.framed() ? SILENCE_BITS : WATCH_BITS);
+                    for (uint64_t k = 0; k < cycles; k++) board.tick(true);
                     waited = quiet = 0;
                 }
             }
@@ -91,14 +113,13 @@ int main() {
             const long count = read(terminal, bytes, sizeof bytes);
             for (long k = 0; k < count; k++) incoming.push_back(bytes[k]);
         }
-        if (sender.left == 0 && !incoming.empty() && cycle > 20'000) {
+        if (sender.left == 0 && !incoming.empty() && cycle > READY_CYCLES) {
             sender.start(incoming.front());
             incoming.pop_front();
         }
-        u.receive = sender.level();
+        board.tick(sender.level());
         sender.tick();
-        u.clk = 0, u.eval(), u.clk = 1, u.eval();
-        if (receiver.tick(u.send)) {
+        if (receiver.tick(board.line())) {
             const uint8_t byte = receiver.bits;
             while (write(terminal, &byte, 1) != 1) poll(nullptr, 0, 1);
         }

@@ -15,8 +15,8 @@
 
 using namespace falcon;
 static Vdatapath u;
-static_assert(MEMORY_WORDS == BANKS * BANK_SIZE, "the memory of the C++ and of the engine");
-static double want[MEMORY_WORDS], got[MEMORY_WORDS];
+static const unsigned WORDS = BANKS * BANK_SIZE;
+static double want[WORDS], got[WORDS];
 static std::mt19937_64 rng(5);
 static unsigned failed;
 
@@ -36,7 +36,7 @@ struct Places { unsigned a = 0, b = 0, c = 0, d = 0, e = 0, f = 0; };
 static void run(int kernel, unsigned level, const Places &p, unsigned pair_bit = 0, unsigned root = 0) {
     const unsigned places[6] = {p.a, p.b, p.c, p.d, p.e, p.f};
     unsigned __int128 packed = 0;
-    for (unsigned place : places) packed = packed << 14 | place;
+    for (unsigned place : places) packed = packed << 15 | place;
     for (int word = 0; word < 3; word++) u.places[word] = (uint32_t)(packed >> (32 * word));
     u.kernel = kernel;
     u.level = level;
@@ -76,7 +76,7 @@ static void check(const char *name, unsigned level, int runs, bool zeros,
         netlist();
         drain();
         copy_memory(got, false);
-        for (unsigned at = 0; at < MEMORY_WORDS; at++)
+        for (unsigned at = 0; at < WORDS; at++)
             words += std::memcmp(want + at, got + at, sizeof(double)) != 0;
     }
     if (words) std::printf("  %s, 2^%u: %u words differ in %d runs\n", name, level, words, runs);
@@ -154,14 +154,18 @@ int main(int argc, char **argv) {
                 decompose(w + a, w + b, x, w + d, level);       // x <- d11
                 split(w + e, w + e + h, x, level);
                 split(w + e + N, w + e + N + h, w + b, level);
-                split(w + a + N, w + a + N + h, w + f, level);
+                if (!KEEPS_KEY) split(w + a + N, w + a + N + h, w + f, level);
             }, [&] { run(KERNEL_DECOMPOSE, level, {a, b, c, d, e, f}, 0, first); });
+#if KEEPS_KEY
+            step("split", level, true, [&] { split(w + a, w + a + h, w + b, level); },
+                 [&] { run(KERNEL_SPLIT, level, {a, b}, 0, first); });
+#endif
             step("turn", level, true, [&] {
                 take(x, a, N);
-                merge(z, w + c + N, w + c + N + h, level);
+                merge(z, w + d, w + d + h, level);
                 correct(x, w + b, z, w + c, level);
-                split(w + c + N, w + c + N + h, x, level);
-            }, [&] { run(KERNEL_TURN, level, {a, b, c}, 0, first); });
+                split(w + d, w + d + h, x, level);
+            }, [&] { run(KERNEL_TURN, level, {a, b, c, d}, 0, first); });
             step("merge", level, true, [&] { merge(w + a, w + b, w + b + h, level); },
                  [&] { run(KERNEL_MERGE, level, {a, b}, 0, first); });
         }

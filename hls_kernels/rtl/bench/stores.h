@@ -16,8 +16,6 @@ template <class Model, class Use> void stores(Model &u, Use use) {
     use("bank_" #bank, INSIDE(u_datapath__DOT__bank_##bank##__DOT__ports__BRA__##port##__KET____DOT__words));
 #define BANK(bank) PORT(bank, 0) PORT(bank, 1) PORT(bank, 2) PORT(bank, 3) PORT(bank, 4)
     BANK(l) BANK(m) BANK(a)
-    use("thresholds", INSIDE(u_datapath__DOT__thresholds));
-    use("halvings", INSIDE(u_datapath__DOT__halvings));
     use("integers", INSIDE(u_datapath__DOT__integers));
     use("buffers", INSIDE(u_draws__DOT__buffers));
     use("candidates", INSIDE(u_draws__DOT__candidates));

@@ -198,10 +198,9 @@ static void run(long count) {
             if (k % 64 == 0) d = std::floor(d);
             d = std::ldexp(d, -18);
             want = (uint64_t)(int64_t)std::floor(d);
-        } else if (kind == 1) {     // truncate
-            d = std::fabs(std::ldexp(d, -34));
-            if (d >= 128) d = std::ldexp(d, -7 - std::ilogb(d) % 8 + 6 - std::ilogb(d));
-            want = (uint64_t)d;
+        } else if (kind == 1) {     // halvings
+            d = std::ldexp(d, -36);
+            want = std::fabs(d) < 1 ? (uint64_t)(int64_t)(std::fabs(d) * 0x1p63) << 1 : ~0ull;
         } else if (kind == 2) {     // fraction
             int e;
             d = std::fabs(d) >= 1 ? std::frexp(d, &e) : d;
@@ -211,9 +210,10 @@ static void run(long count) {
         }
         u.kind = kind; u.x = bits(d); u.product = product; u.halvings = halvings;
         tick(); tick(); tick();
-        static const char *const names[] = {"floor", "truncation", "fraction", "threshold"};
-        const uint64_t mask = kind == 1 ? 127 : ~0ull;
+        static const char *const names[] = {"floor", "halvings", "fraction", "threshold"};
+        const uint64_t mask = kind == 1 ? ~0ull << 1 : ~0ull;   // ones end with any bit
         check(names[kind], bits(d), product, u.y & mask, want & mask);
+        if (kind == 1) check("sign", bits(d), product, u.negative, std::signbit(d));
         if (kind == 3) check("first byte", product, halvings, u.top, want >> 56);
     }
 }

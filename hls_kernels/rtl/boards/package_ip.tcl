@@ -40,13 +40,15 @@ set_property width 32 $block
 foreach {name offset} {
     CTRL 0x00 GIER 0x04 IP_IER 0x08 IP_ISR 0x0c request_1 0x10 request_2 0x14 response_1 0x1c
     response_2 0x20 logn 0x28 status 0x30 status_ctrl 0x34 version 0x40 version_ctrl 0x44
-    cycles 0x50 abort 0x58
+    cycles 0x50 abort 0x58 key 0x60
 } {
     set register [ipx::add_register $name $block]
     set_property address_offset $offset $register
     set_property size 32 $register
+    incr count
 }
 ipx::create_xgui_files $core
 ipx::update_checksums $core
 ipx::check_integrity $core
 ipx::save_core $core
+puts "falcon_sign: $count registers, packaged in build/ip/falcon_sign"

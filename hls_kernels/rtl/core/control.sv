@@ -30,7 +30,11 @@ module control #(
     output logic [63:0] request,
     output logic [63:0] response,
     output logic [31:0] logn,
-    output logic        abort           // end the attempt
+    output logic        abort,          // end the attempt
+    output logic        keep_key,
+    output logic        use_key,
+    output logic        forget_key,     // pulse
+    input  logic        key_kept
 );
     `include "falcon_program.svh"
     logic        running, finished, status_new, version_new, interrupt_on;
@@ -56,7 +60,7 @@ module control #(
     assign reading = arvalid & arready;
     assign busy    = running | go;
     always_ff @(posedge clk) begin
-        go <= 1'b0;
+        {go, forget_key} <= '0;
         if (taken) begin
             bvalid <= 1'b1;
             case ({awaddr[6:2], 2'b0})
@@ -70,6 +74,11 @@ module control #(
                 REGISTER_RESPONSE_2: if (~busy) response[63:32] <= merged(response[63:32], wdata, mask);
                 REGISTER_LOGN: if (~busy) logn            <= merged(logn, wdata, mask);
                 REGISTER_ABORT: if (wdata[0] & wstrb[0] & busy) abort <= 1'b1;
+                REGISTER_KEY:
+                    if (wstrb[0] & ~busy & KEEPS_KEY[0]) begin
+                        {use_key, keep_key} <= wdata[1:0];
+                        forget_key <= ~wdata[0];
+                    end
                 default: ;
             endcase
         end else if (bready) bvalid <= 1'b0;
@@ -91,6 +100,7 @@ module control #(
                 REGISTER_VERSION_CTRL:   rdata <= {31'b0, version_new};
                 REGISTER_CYCLES:   rdata <= cycles;
                 REGISTER_ABORT:   rdata <= {31'b0, abort};
+                REGISTER_KEY:   rdata <= {29'b0, key_kept, use_key, keep_key};
                 default: rdata <= '0;
             endcase
             // reading these clears them
@@ -112,7 +122,7 @@ module control #(
         end
         if (rst) begin
             {bvalid, rvalid, running, finished, status_new, version_new, interrupt_on, enabled, pending,
-             go, abort, status, cycles, request, response, logn, rdata} <= '0;
+             go, abort, keep_key, use_key, forget_key, status, cycles, request, response, logn, rdata} <= '0;
         end
     end
 endmodule

@@ -1,5 +1,5 @@
 // The units controlled by microcode: the memory, the read-only memory, three register banks, one adder,
-// one multiplier, one or two dividers, and one converter to integers.
+// one multiplier, one divider, and one converter to integers.
 module datapath #(
     parameter ROM = "rom/"
 ) (
@@ -16,27 +16,29 @@ module datapath #(
     input  logic [3:0]  level,
     input  logic [3:0]  pair_bit,
     input  logic [9:0]  root,
-    input  logic [83:0] places,
+    input  logic [89:0] places,
     // the sampler's draws
-    output logic [1:0]  table_draw,
+    output logic [2:0]  table_draw,
     input  logic [5:0]  table_candidate,
     input  logic [4:0]  table_base,
-    output logic [1:0]  weigh_draw,
+    output logic [2:0]  weigh_draw,
     input  logic [7:0]  weigh_random,
     // the sampler's verdicts
-    input  logic        second_only,
+    input  logic        second_sample,  // lanes of the first sample test the second
+    input  logic        exact,          // kernel `exact` tests this draw
+    input  logic [2:0]  exact_draw,
     output logic        weighed,        // pulse: the comparison of every lane is valid
-    output logic [4:0]  less,           // by lane: the random byte is less than the threshold's first
-    output logic [4:0]  equal,
-    input  logic [2:0]  lane,
-    output logic [63:0] threshold,      // of that lane
+    output logic [7:0]  less,           // by lane: the random byte is less than the threshold's first
+    output logic [7:0]  equal,          // equal, or the threshold is not known exactly enough
+    output logic [63:0] threshold,      // exactly
     input  logic        accept,         // pulse: the sample is the floor of its centre plus ...
     input  logic        accept_second,
     input  logic [5:0]  accept_candidate,
     // memory from outside, while idle
     input  logic        outer_write,
     input  logic        outer_wipe,     // write to this word of every bank
-    input  logic [13:0] outer_place,
+    input  logic        spare_key,      // but not to those of basis and tree
+    input  logic [14:0] outer_place,
     input  logic [63:0] outer_value,
     output logic [63:0] outer_read      // four cycles after its address
 );
@@ -47,11 +49,11 @@ module datapath #(
     logic [MICROWORD_BITS-1:0] microword;
     microword_t  w;
     logic        load_on, multiply_on, add_on, store_on;
-    logic [13:0] load_place, store_place;
+    logic [14:0] load_place, store_place;
     logic [9:0]  load_root;
     assign w = microword;
     issue #(.ROM(ROM)) u_issue (
-        .clk, .rst, .start, .ready, .idle, .kernel, .level, .pair_bit, .root, .places, .second_only,
+        .clk, .rst, .start, .ready, .idle, .kernel, .level, .pair_bit, .root, .places, .second_sample,
         .microword, .load_on, .multiply_on, .add_on, .store_on, .load_place, .load_root,
         .store_place);
 
@@ -104,57 +106,39 @@ module datapath #(
         .clk, .horner_in(w.mul_kind == HORNER), .first_in(w.mul_to[0]), .a_in(multiply_a),
         .b_in(multiply_b), .a(operand), .product, .y(value_multiply));
     logic [5:0] multiplying [0:6];
-    logic       on1, hold1, which1, dividing;
+    logic       on1, hold1, dividing;
     logic [2:0] kind1;
     logic [4:0] to1;
     always_ff @(posedge clk) begin
         multiplying[0] <= {multiply_on & w.mul_kind == PRODUCT, w.mul_to};
         for (int i = 1; i < 7; i++) multiplying[i] <= multiplying[i-1];
         {on1, kind1, to1} <= {multiply_on, w.mul_kind, w.mul_to};
-        {which1, hold1} <= w.mul_b_bank;
+        hold1 <= w.mul_b_bank[0];
     end
 
-    // dividers: bit 1 of port b's bank selects it; square roots are all in the first
-    logic [DIVIDERS-1:0] divided;
-    logic [4:0]          divide_to [0:DIVIDERS-1];
-    logic [63:0]         quotients [0:DIVIDERS-1];
-    genvar d, b;
-    generate
-        for (d = 0; d < DIVIDERS; d++) begin : dividers
-            logic       begins;
-            logic [5:0] left;           // a root that stays in the divider needs no register
-            assign begins = dividing & (DIVIDERS == 1 | which1 == (d == 1));
-            fp_divide divider (
-                .clk, .start(begins | wipe), .root_in(kind1[0]), .x(operand), .y(quotients[d]));
-            always_ff @(posedge clk) begin
-                divided[d] <= left == 6'd1 & ~begins;
-                if (rst | wipe) left <= '0;
-                else if (begins) begin
-                    left         <= kind1[0] ? (hold1 ? 6'd0 : 6'd55) : 6'd29;
-                    divide_to[d] <= to1;
-                end else if (|left) left <= left - 6'd1;
-            end
-`ifndef SYNTHESIS
-            always_ff @(posedge clk)
-                if (~rst) assert (~(begins & |left)) else $error("the divider is busy");
-`endif
-        end
-    endgenerate
+    logic       divided;
+    logic [4:0] divide_to;
+    logic [5:0] divide_left;            // a root that stays in the divider needs no register
     assign dividing = on1 & (kind1 == RECIPROCAL | kind1 == SQUARE_ROOT);
-    assign quotient = quotients[0];
-    localparam int LAST = DIVIDERS - 1;
-    always_comb begin
-        write_m = |divided | multiplying[6][5];
-        {to_m, value_m} = {multiplying[6][4:0], value_multiply};
-        if (divided[0]) {to_m, value_m} = {divide_to[0], quotients[0]};
-        if (divided[LAST]) {to_m, value_m} = {divide_to[LAST], quotients[LAST]};
+    fp_divide divider (
+        .clk, .start(dividing | wipe), .root_in(kind1[0]), .x(operand), .y(quotient));
+    always_ff @(posedge clk) begin
+        divided <= divide_left == 6'd1 & ~dividing;
+        if (rst | wipe) divide_left <= '0;
+        else if (dividing) begin
+            divide_left <= kind1[0] ? (hold1 ? 6'd0 : 6'd55) : 6'd29;
+            divide_to   <= to1;
+        end else if (|divide_left) divide_left <= divide_left - 6'd1;
     end
+    assign write_m = divided | multiplying[6][5];
+    assign {to_m, value_m} = divided ? {divide_to, quotient} : {multiplying[6][4:0], value_multiply};
 
     logic [63:0] converted;
     logic [7:0]  converted_top;
-    logic [6:0]  halvings [0:7];        // by lane
+    logic [6:0]  halvings;              // of the exact threshold
+    logic        negative;
     fp_convert converter (
-        .clk, .kind(kind1[1:0]), .x(operand), .product, .halvings(halvings[to1[2:0]]), .y(converted),
+        .clk, .kind(kind1[1:0]), .x(operand), .product, .halvings, .y(converted), .negative,
         .top(converted_top));
     logic       converting [0:3];
     logic [1:0] convert_kind [0:3];
@@ -173,23 +157,54 @@ module datapath #(
     assign new_halvings  = converting[3] & convert_kind[3] == 2'd1;
     assign fraction_now  = converting[3] & convert_kind[3] == FRACTION[1:0];
     assign new_threshold = converting[3] & convert_kind[3] == THRESHOLD[1:0];
-    assign weigh_draw = LANE_DRAW[2*convert_to[2][2:0] +: 2];
 
-    logic [63:0] thresholds [0:7];
-    logic [7:0]  random;
-    assign threshold = thresholds[lane];
+    // Bounds of a threshold's first byte: y = x / log 2 with seven integer bits, the halvings; the
+    // next eight select a lower bound of 2^-y before halving. Its product with the leading bits of
+    // the scale is below the threshold, by less than the slack. Just above an integer, rounding
+    // errors of x decide on the halvings: such a y, and a negative one, is left to kernel `exact`.
+    logic [POWER_BITS-1:0] powers [0:255], power2;
+    logic [SCALE_BITS-1:0] scale;
+    initial $readmemh({ROM, "powers.hex"}, powers);
+    localparam int BYTE = POWER_BITS + SCALE_BITS - 8;
+    logic [POWER_BITS+SCALE_BITS:0] product3;
+    logic [7:0]  power1, least4, random;
+    logic [8:0]  most4;
+    logic [3:0]  shift1, shift2, shift3;
+    logic        open1, open2, open3, open4;
+    logic [3:0]  bounding [0:3];        // on, lane
     always_ff @(posedge clk) begin
-        if (new_halvings | wipe) halvings[wipe ? wipe_at[2:0] : convert_to[3][2:0]]
-            <= wipe ? '0 : converted[6:0];
-        if (new_threshold | wipe) thresholds[wipe ? wipe_at[2:0] : convert_to[3][2:0]]
-            <= wipe ? '0 : converted;
-        random  <= weigh_random;
-        weighed <= new_threshold & convert_to[3][2:0] == 3'(LANES - 1);
-        if (new_threshold) begin
-            less[convert_to[3][2:0]]  <= random < converted_top;
-            equal[convert_to[3][2:0]] <= random == converted_top;
+        bounding[0] <= {new_halvings, convert_to[3][2:0]};
+        for (int i = 1; i < 4; i++) bounding[i] <= bounding[i-1];
+        power1 <= converted[56:49];
+        shift1 <= |converted[63:61] ? 4'd15 : converted[60:57];
+        open1  <= negative | ~|converted[56:41];
+        power2 <= powers[power1];
+        {shift2, open2} <= {shift1, open1};
+        product3 <= {1'b0, power2 * {{POWER_BITS{1'b0}}, scale}};
+        {shift3, open3} <= {shift2, open2};
+        least4 <= 8'(product3 >> shift3 >> BYTE);
+        most4  <= 9'((product3 + POWER_SLACK[POWER_BITS+SCALE_BITS:0]) >> shift3 >> BYTE);
+        open4  <= open3;
+        random <= weigh_random;
+        if (fraction_now & convert_to[3] == SCALE_REGISTER[4:0])
+            scale <= converted[63 -: SCALE_BITS];
+        if (wipe) scale <= '0;
+    end
+    assign weigh_draw = exact ? exact_draw : LANE_DRAW[3*bounding[2][2:0] +: 3];
+
+    always_ff @(posedge clk) begin
+        if (new_halvings) halvings <= ~negative ? converted[63:57] : {7{|converted[63:57]}};
+        if (new_threshold) threshold <= converted;
+        weighed <= new_threshold | bounding[3] == {1'b1, 3'(LANES - 1)};
+        if (bounding[3][3]) begin
+            less[bounding[3][2:0]]  <= ~open4 & random < least4;
+            equal[bounding[3][2:0]] <= open4 | (random >= least4 & {1'b0, random} <= most4);
         end
-        if (wipe) {less, equal} <= '0;
+        if (new_threshold) begin
+            less[EXACT_LANE]  <= random < converted_top;
+            equal[EXACT_LANE] <= random == converted_top;
+        end
+        if (wipe) {less, equal, halvings, threshold} <= '0;
     end
 
     // floors of both centres; once accepted, samples
@@ -208,7 +223,7 @@ module datapath #(
     localparam int WORDS = POLYNOMIALS << MAX_LOGN;
     localparam int BANKS = (WORDS + 1023) / 1024;
     logic        store1, wipe1;
-    logic [13:0] store_to1;
+    logic [14:0] store_to1;
     logic [63:0] store_value1;
     always_ff @(posedge clk) begin
         wipe1        <= outer_wipe;
@@ -218,11 +233,18 @@ module datapath #(
     end
     logic [63:0] bank_words [0:BANKS-1];    // two cycles after the address
     logic [63:0] any_bank;
-    logic [3:0]  bank2;
+    logic [4:0]  bank2;
+    genvar b;
+    // basis and tree end with the level of the top; for degree 512 in half of the banks
+    localparam int KEY_POLYNOMIALS = PLACE_TREE + 1;
+    localparam logic [BANKS-1:0] KEY_1024 = BANKS'((1 << (KEY_POLYNOMIALS + 10)) - 1),
+                                 KEY_512 = BANKS'((1 << (KEY_POLYNOMIALS + 9) / 2) - 1);
+    logic [BANKS-1:0] spared;
+    assign spared = ~spare_key ? '0 : is_1024 ? KEY_1024 : KEY_512;
     generate
         for (b = 0; b < BANKS; b++) begin : banks
             memory_bank bank (
-                .clk, .write(wipe1 | (store1 & store_to1[13:10] == b)), .to(store_to1[9:0]),
+                .clk, .write(wipe1 ? ~spared[b] : store1 & store_to1[14:10] == b), .to(store_to1[9:0]),
                 .value(store_value1), .from(load_from1[9:0]), .selected(bank2 == b),
                 .read(bank_words[b]));
         end
@@ -235,15 +257,15 @@ module datapath #(
     logic [63:0] rom [0:(1 << MAX_LOGN) + 255];
     initial $readmemh({ROM, "constants.hex"}, rom);
     logic [7:0]  tail;                  // constant, after the roots
-    assign table_draw = w.ld_arg[1:0];
+    assign table_draw = exact ? exact_draw : w.ld_arg[2:0];
     always_comb
         case ({w.ld_kind, w.ld_arg[4:3]})
             4'b11_00: tail = {2'b01, table_candidate};
             4'b11_01: tail = {3'b001, table_base};
-            4'b11_10: tail = {1'b1, halvings[w.ld_arg[2:0]]};
+            4'b11_10: tail = {1'b1, halvings};
             default:  tail = {w.ld_arg[7:4], w.ld_arg[3] | (is_1024 & ~|w.ld_arg[7:3]), w.ld_arg[2:0]};
         endcase
-    logic [13:0] load_from1;
+    logic [14:0] load_from1;
     logic [10:0] rom_from1;
     logic        from_rom [0:3];
     logic [63:0] memory4, rom2, rom3, rom4;
@@ -252,7 +274,7 @@ module datapath #(
         load_from1 <= idle ? outer_place : load_place;
         rom_from1  <= w.ld_kind[1] ? (11'd1 << MAX_LOGN) + {3'b0, tail}
                                    : {load_root, w.ld_arg[0]};
-        bank2      <= load_from1[13:10];
+        bank2      <= load_from1[14:10];
         memory4    <= any_bank;
         rom2       <= rom[rom_from1];
         rom3       <= rom2;
@@ -271,7 +293,8 @@ module datapath #(
     always_ff @(posedge clk)
         if (~rst) begin
             assert (~(fraction_now & loading[3][5])) else $error("two values for bank L");
-            assert ($onehot0({divided, multiplying[6][5]})) else $error("two values for bank M");
+            assert (~(divided & multiplying[6][5])) else $error("two values for bank M");
+            assert (~(dividing & |divide_left)) else $error("the divider is busy");
             assert (~(outer_write & store_on)) else $error("two stores");
             assert (~(new_floor & accept)) else $error("a floor while a sample is accepted");
             assert (~store1 | 32'(store_to1) < WORDS) else $error("a store behind the memory");

@@ -14,13 +14,13 @@ module draws #(
     input  logic [31:0] seed_value,
     input  logic        seeded,         // pulse: begin
     output logic        ready,          // the draws of a round are in the queue
-    // the queue's oldest draws, 0 to 3, for three readers
-    input  logic [1:0]  table_draw,
+    // the queue's oldest draws, 0 to 4, for three readers
+    input  logic [2:0]  table_draw,
     output logic [5:0]  table_candidate,
     output logic [4:0]  table_base,
-    input  logic [1:0]  weigh_draw,
+    input  logic [2:0]  weigh_draw,
     output logic [7:0]  weigh_random,
-    input  logic [1:0]  judge_draw,
+    input  logic [2:0]  judge_draw,
     output logic [5:0]  judge_candidate,
     input  logic        consume,        // pulse: remove this number of the oldest
     input  logic [2:0]  consume_count,
@@ -62,9 +62,9 @@ module draws #(
     logic [2:0] head;
     logic [3:0] held;
     logic [2:0] table_at, weigh_at, judge_at, consume_at, tail, put_at;
-    assign table_at   = head + {1'b0, table_draw};
-    assign weigh_at   = head + {1'b0, weigh_draw};
-    assign judge_at   = head + {1'b0, judge_draw};
+    assign table_at   = head + table_draw;
+    assign weigh_at   = head + weigh_draw;
+    assign judge_at   = head + judge_draw;
     assign consume_at = head + consume_count - 3'd1;
     assign tail       = head + held[2:0];
     assign put_at     = wipe ? wipe_at[2:0] : tail;
@@ -72,16 +72,18 @@ module draws #(
     assign table_base      = bases[table_at];
     assign weigh_random    = randoms[weigh_at];
     assign judge_candidate = candidates[judge_at];
-    assign ready = held >= 4'd4;
+    assign ready = held >= DRAWS[3:0];
 
     // ---------------------------------------------------------------------------------------- a draw
     typedef enum logic [2:0] {BEGIN, TAKE, COMPARE, PUSH, MORE} state_t;
     state_t      state;
-    logic [71:0] half_gaussian_table [0:31], limit, bits;
+    logic [143:0] half_gaussian_table [0:15], limits;  // two entries each
+    logic [71:0] bits;
     initial $readmemh({ROM, "half_gaussian.hex"}, half_gaussian_table);
     logic [3:0]  count;
     logic [7:0]  sign, last;
-    logic [4:0]  entry, base;
+    logic [3:0]  entry;
+    logic [4:0]  base;
     logic        take;
     assign more_byte  = byte_;
     assign more_valid = state == MORE & available;
@@ -94,7 +96,7 @@ module draws #(
         if (seeded | rst | wipe) next_position = '0;
     end
     always_ff @(posedge clk) begin
-        limit    <= half_gaussian_table[entry];
+        limits   <= half_gaussian_table[entry];
         position <= next_position;
         was      <= committed[9];
         // a buffer is free once all of its draws are consumed
@@ -114,9 +116,10 @@ module draws #(
                     if (count == 4'd10) state <= COMPARE;
                 end
             COMPARE: begin              // every entry, so that the time does not depend on the result
-                base  <= base + {4'b0, entry != 0 & bits < limit};
-                entry <= entry + 5'd1;
-                if (entry == 5'd18) state <= PUSH;
+                if (entry != '0)
+                    base <= base + {4'b0, bits < limits[71:0]} + {4'b0, bits < limits[143:72]};
+                entry <= entry + 4'd1;
+                if (entry == 4'd9) state <= PUSH;
             end
             PUSH: state <= BEGIN;
             default: if (take) state <= BEGIN;

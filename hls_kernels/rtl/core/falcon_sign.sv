@@ -1,6 +1,6 @@
 // falcon_sign: one signing attempt of Falcon-512 or -1024 per start, with the registers and the bus of
 // the core that Vitis HLS makes of hls_kernels/src/falcon_sign.cpp. The images of
-// the assembler configure the number of dividers and whether degree 1024 is left out.
+// the assembler configure whether the key is kept expanded and whether degree 1024 is left out.
 module falcon_sign #(
     parameter ROM = "rom/"                      // the folder of the images, with a slash
 ) (
@@ -95,24 +95,38 @@ module falcon_sign #(
 
     // ------------------------------------------------------------------------------ order of business
     logic        go, done, seed, give, walk, walked, refused, mover_done, short_enough, bus_failed;
-    logic        is_1024, can, waiting, abort, halt, mover_idle;
+    logic        is_1024, can, waiting, abort, halt, mover_idle, clear;
+    logic        keep_key, use_key, forget_key, key_kept, kept_1024, spare_key, wiped;
     logic [31:0] logn, status;
     logic [63:0] request, response;
     typedef enum logic [2:0] {CLEAR, REST, SEED, WALK, GIVE} state_t;
     state_t      state;
     assign is_1024 = logn[1];
     assign can = (logn == 32'd9 | (logn == 32'd10 & MAX_LOGN == 10))
-               & request[1:0] == '0 & response[1:0] == '0;
+               & request[1:0] == '0 & response[1:0] == '0
+               & (~use_key | (key_kept & kept_1024 == is_1024));
     assign halt = state == WALK & abort & mover_idle;
     always_ff @(posedge clk) begin
-        {seed, give, walk, done} <= '0;
+        {seed, give, walk, done, clear} <= '0;
+        // The key stays only after an attempt that ended well. This is decided when wiping begins: a
+        // later abort must not leave half of it.
+        wiped <= wipe;
+        if (state == GIVE & ~wiped)
+            spare_key <= KEEPS_KEY[0] & keep_key & ~(abort | bus_failed | refused);
         case (state)
             CLEAR: begin                // a reset wipes; a start waits for the end
                 if (go) waiting <= 1'b1;
-                if (mover_done) state <= REST;
+                if (mover_done) begin
+                    key_kept <= 1'b0;
+                    state    <= REST;
+                end
             end
             REST:
-                if (go | waiting) begin
+                if (forget_key) begin
+                    clear     <= 1'b1;
+                    spare_key <= 1'b0;
+                    state     <= CLEAR;
+                end else if (go | waiting) begin
                     waiting <= 1'b0;
                     status  <= REFUSED;
                     seed    <= can;
@@ -134,35 +148,36 @@ module falcon_sign #(
                 if (mover_done) begin
                     status <= abort ? ABORTED : bus_failed ? BUS : refused ? REFUSED
                             : short_enough ? SIGNED : RETRY;
+                    key_kept  <= spare_key;
+                    kept_1024 <= is_1024;
                     done   <= 1'b1;
                     state  <= REST;
                 end
         endcase
         if (rst) begin
             state <= CLEAR;
-            {seed, give, walk, done, waiting} <= '0;
+            {seed, give, walk, done, clear, waiting, key_kept, kept_1024, spare_key, wiped} <= '0;
         end
     end
 
     // ------------------------------------------------------------------------------------------ parts
     logic        start, ready, idle, load, wipe, seed_write, outer_write, outer_wipe;
-    logic        second_only, weighed, accept, accept_second, draws_ready, consume, more, more_first,
+    logic        second_sample, exact, weighed, accept, accept_second, draws_ready, consume, more, more_first,
                  more_valid;
-    logic [1:0]  table_draw, weigh_draw, judge_draw;
-    logic [2:0]  load_part, lane, consume_count;
+    logic [2:0]  load_part, consume_count, table_draw, weigh_draw, judge_draw;
     logic [3:0]  level, pair_bit, seed_at;
-    logic [4:0]  kernel, less, equal, table_base;
+    logic [4:0]  kernel, table_base;
     logic [5:0]  table_candidate, judge_candidate, accept_candidate;
-    logic [7:0]  weigh_random, more_byte;
+    logic [7:0]  weigh_random, more_byte, less, equal;
     logic [9:0]  root, wipe_at;
-    logic [13:0] load_place, outer_place;
+    logic [14:0] load_place, outer_place;
     logic [31:0] seed_value;
     logic [63:0] outer_value, outer_read, threshold;
-    logic [83:0] places;
+    logic [89:0] places;
 
     control u_control (
         .clk, .rst, .interrupt, .go, .done, .status_in(status), .request, .response, .logn, .abort,
-        .awaddr(s_axi_control_AWADDR), .awvalid(s_axi_control_AWVALID),
+        .keep_key, .use_key, .forget_key, .key_kept, .awaddr(s_axi_control_AWADDR), .awvalid(s_axi_control_AWVALID),
         .awready(s_axi_control_AWREADY), .wdata(s_axi_control_WDATA), .wstrb(s_axi_control_WSTRB),
         .wvalid(s_axi_control_WVALID), .wready(s_axi_control_WREADY), .bresp(s_axi_control_BRESP),
         .bvalid, .bready(s_axi_control_BREADY), .araddr(s_axi_control_ARADDR),
@@ -171,7 +186,7 @@ module falcon_sign #(
         .rready(s_axi_control_RREADY));
     mover u_mover (
         .clk, .rst, .is_1024, .abort, .request, .response, .seed, .load, .load_part, .load_place, .give,
-        .refused, .done(mover_done), .short_enough, .failed(bus_failed), .idle(mover_idle),
+        .refused, .clear, .done(mover_done), .short_enough, .failed(bus_failed), .idle(mover_idle),
         .wipe, .wipe_at, .write(outer_write), .write_banks(outer_wipe), .place(outer_place),
         .value(outer_value), .read(outer_read), .seed_write, .seed_at, .seed_value,
         .araddr(m_axi_gmem_ARADDR), .arlen(m_axi_gmem_ARLEN),
@@ -182,9 +197,9 @@ module falcon_sign #(
         .wlast(m_axi_gmem_WLAST), .wvalid, .wready(m_axi_gmem_WREADY),
         .bresp(m_axi_gmem_BRESP), .bvalid(m_axi_gmem_BVALID), .bready(m_axi_gmem_BREADY));
     sequencer #(.ROM(ROM)) u_sequencer (
-        .clk, .rst(rst | halt), .wipe, .is_1024, .go(walk), .done(walked), .failed(refused), .start,
+        .clk, .rst(rst | halt), .wipe, .is_1024, .key_kept(use_key), .go(walk), .done(walked), .failed(refused), .start,
         .ready, .idle, .kernel, .level, .pair_bit, .root, .places, .load, .load_part, .load_place,
-        .load_done(mover_done), .load_failed(bus_failed), .second_only, .weighed, .less, .equal, .lane,
+        .load_done(mover_done), .load_failed(bus_failed), .second_sample, .exact, .weighed, .less, .equal,
         .threshold, .accept, .accept_second, .accept_candidate, .draws_ready, .judge_draw,
         .judge_candidate, .consume, .consume_count, .more, .more_first, .more_valid, .more_byte);
     draws #(.ROM(ROM)) u_draws (
@@ -195,7 +210,8 @@ module falcon_sign #(
     datapath #(.ROM(ROM)) u_datapath (
         .clk, .rst(rst | halt), .wipe, .wipe_at(wipe_at[4:0]), .is_1024, .start, .ready, .idle,
         .kernel, .level, .pair_bit, .root, .places, .table_draw, .table_candidate, .table_base, .weigh_draw,
-        .weigh_random, .second_only, .weighed, .less, .equal, .lane, .threshold, .accept,
-        .accept_second, .accept_candidate, .outer_write, .outer_wipe, .outer_place, .outer_value,
+        .weigh_random, .second_sample, .exact, .exact_draw(judge_draw), .weighed, .less, .equal,
+        .threshold, .accept,
+        .accept_second, .accept_candidate, .outer_write, .outer_wipe, .spare_key, .outer_place, .outer_value,
         .outer_read);
 endmodule

@@ -1,6 +1,6 @@
 // From binary64 to integers, and the threshold of the sampler's rejection test, with one shifter:
 //   floor     floor(x), |x| < 2^63
-//   halvings  trunc(x), 0 <= x < 128; larger values are clipped at their use
+//   halvings  2 trunc(|x| 2^63), or ones if |x| is 1 or more
 //   fraction  2 trunc(x 2^63), |x| < 1
 //   threshold (2 product - 1) >> halvings
 // `y` is valid three cycles after the operands; `top` is the threshold's first byte.
@@ -11,25 +11,30 @@ module fp_convert (
     input  logic [63:0] product,
     input  logic [6:0]  halvings,
     output logic [63:0] y,
+    output logic        negative,       // x, of halvings
     output logic [7:0]  top
 );
-    localparam logic [1:0] FLOOR = 0, FRACTION = 2, THRESHOLD = 3;
+    localparam logic [1:0] FLOOR = 0, HALVINGS = 1, FRACTION = 2, THRESHOLD = 3;
 
     // ------------------------------------------------------------------------------ 1: value and shift
     logic [63:0] value1;
     logic [5:0]  shift1;
-    logic        sign1, none1, some1, even1, floor1;
+    logic        sign1, none1, some1, even1, floor1, negative1, negative2, clipped;
     logic [11:0] places;
-    assign places = (kind == FRACTION ? 12'd1022 : 12'd1086) - {1'b0, x[62:52]};
+    assign places = (kind == FRACTION | kind == HALVINGS ? 12'd1022 : 12'd1086) - {1'b0, x[62:52]};
+    assign clipped  = kind == HALVINGS & places[11];
     always_ff @(posedge clk) begin
-        value1 <= kind == THRESHOLD ? {product[62:0], 1'b0} - 64'd1 : {1'b1, x[51:0], 11'b0};
+        value1 <= kind == THRESHOLD ? {product[62:0], 1'b0} - 64'd1
+                : {1'b1, x[51:0], 11'b0} | {64{clipped}};
         // beyond 63 halvings the probability is below 2^-63
-        shift1 <= kind == THRESHOLD ? (halvings[6] ? 6'd63 : halvings[5:0]) : places[5:0];
-        none1  <= kind != THRESHOLD & (|places[11:6]);
+        shift1 <= kind == THRESHOLD ? (halvings[6] ? 6'd63 : halvings[5:0])
+                : clipped ? 6'd0 : places[5:0];
+        none1  <= kind != THRESHOLD & ~clipped & (|places[11:6]);
         some1  <= |x[62:52];
-        sign1  <= kind != THRESHOLD & x[63];
-        even1  <= kind == FRACTION;
+        sign1  <= (kind == FLOOR | kind == FRACTION) & x[63];
+        even1  <= kind == FRACTION | kind == HALVINGS;
         floor1 <= kind == FLOOR;
+        {negative, negative2, negative1} <= {negative2, negative1, x[63]};
     end
 
     // ------------------------------------------- 2: by eights; 3: by ones; `off` is what falls off

@@ -13,17 +13,17 @@ module issue #(
     input  logic [3:0]  level,          // polynomials of 2^level words
     input  logic [3:0]  pair_bit,       // position of the extra bit in the address of a pair
     input  logic [9:0]  root,           // first root of unity
-    input  logic [83:0] places,         // 14 bits each for a, b, c, d, e, f
-    input  logic        second_only,    // lanes of the first sample test the second
+    input  logic [89:0] places,         // 15 bits each for a, b, c, d, e, f
+    input  logic        second_sample,  // lanes of the first sample test the second
     // to the units
     output logic [89:0] microword,      // registers already rotated
     output logic        load_on,
     output logic        multiply_on,
     output logic        add_on,
     output logic        store_on,
-    output logic [13:0] load_place,
+    output logic [14:0] load_place,
     output logic [9:0]  load_root,
-    output logic [13:0] store_place
+    output logic [14:0] store_place
 );
     `include "falcon_program.svh"
 
@@ -122,16 +122,16 @@ module issue #(
 
     // --------------------------------------------------------------------------- rotate, and address
     logic [9:0]  root0, root3;
-    logic [83:0] places0;
-    logic [13:0] places3 [0:5];
-    logic [13:0] whole3, apart3;        // a polynomial; the two of a pair
+    logic [89:0] places0;
+    logic [14:0] places3 [0:5];
+    logic [14:0] whole3, apart3;        // a polynomial; the two of a pair
     always_ff @(posedge clk) begin
         if (ready & start) {places0, pair_bit0, root0, level0} <= {places, pair_bit, root, level};
         if (began2) begin               // the sequencer needs more than three cycles for the next one
-            for (int i = 0; i < 6; i++) places3[i] <= places0[14*(5-i) +: 14];
+            for (int i = 0; i < 6; i++) places3[i] <= places0[15*(5-i) +: 15];
             root3  <= root0;
-            whole3 <= 14'd1 << level0;
-            apart3 <= 14'd1 << pair_bit0;
+            whole3 <= 15'd1 << level0;
+            apart3 <= 15'd1 << pair_bit0;
         end
         w       <= v;
         w.ld_to <= v.ld_to + turn2[4:0];
@@ -141,7 +141,7 @@ module issue #(
         w.mul_b <= v.mul_b + turn2[4:0];
         w.add_to <= v.add_to + turn2[4:0];
         w.add_a <= v.add_a_bank == 2'd3 ? v.add_a : v.add_a + turn2[4:0];
-        w.add_b <= second_only & v.add_b == FIRST_FRACTION[4:0] ? v.add_b - 5'd1
+        w.add_b <= second_sample & v.add_b == FIRST_FRACTION[4:0] ? v.add_b - 5'd1
                  : v.add_b + turn2[4:0];
         w.st_from <= v.st_from + turn2[4:0];
         load_on     <= on2 & v.ld_on & live2[v.ld_stage];
@@ -152,9 +152,9 @@ module issue #(
     assign microword = w;
 
     // half, quarter and second of a pair are bits that the index leaves free, so they need no adder
-    function automatic logic [13:0] place(input logic [7:0] how, input logic [21:0] then);
-        logic [13:0] offset;
-        offset = {3'b0, how[3] ? then[21:11] : then[10:0]} | (how[4] ? apart3 : '0)
+    function automatic logic [14:0] place(input logic [7:0] how, input logic [21:0] then);
+        logic [14:0] offset;
+        offset = {4'b0, how[3] ? then[21:11] : then[10:0]} | (how[4] ? apart3 : '0)
                | (how[5] ? whole3 >> 1 : '0) | (how[6] ? whole3 >> 2 : '0) | (how[7] ? whole3 : '0);
         place = places3[how[2:0]] + offset;
     endfunction

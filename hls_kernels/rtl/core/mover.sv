@@ -18,9 +18,10 @@ module mover (
     input  logic        seed,           // the generator's seed
     input  logic        load,           // a part of the request, into memory
     input  logic [2:0]  load_part,
-    input  logic [13:0] load_place,
+    input  logic [14:0] load_place,
     input  logic        give,           // compare the length with the bound, write the response, wipe
     input  logic        refused,        // the response is all zeros
+    input  logic        clear,          // wipe
     output logic        done,           // pulse
     output logic        short_enough,
     output logic        failed,         // the bus
@@ -30,7 +31,7 @@ module mover (
     // memory of the engine; `read` is valid four cycles after its address
     output logic        write,
     output logic        write_banks,    // to this word of every bank
-    output logic [13:0] place,
+    output logic [14:0] place,
     output logic [63:0] value,
     input  logic [63:0] read,
     // the generator's seed
@@ -65,15 +66,15 @@ module mover (
     } state_t;
     state_t      state;
     logic        is_seed, is_target, as_integers, second_turn;
-    logic [13:0] n, to, index, behind;  // behind: offset in the request
+    logic [14:0] n, to, index, behind;  // behind: offset in the request
     logic [9:0]  words_left;            // of 32 bits
     logic [3:0]  beats_left;            // of the burst, but one
     logic [31:0] word;
     logic [1:0]  part, turn;
     logic [2:0]  wait_;
     logic [15:0] low;
-    assign n = is_1024 ? 14'd1024 : 14'd512;
-    function automatic logic [13:0] polynomials(input logic [3:0] count);
+    assign n = is_1024 ? 15'd1024 : 15'd512;
+    function automatic logic [14:0] polynomials(input logic [4:0] count);
         polynomials = is_1024 ? {count, 10'b0} : {1'b0, count, 9'b0};
     endfunction
 
@@ -94,7 +95,7 @@ module mover (
 
     // ----------------------------------------- small integers become binary64, in two cycles, or stay
     logic [15:0] piece, magnitude, aligned;
-    logic [13:0] to1;
+    logic [14:0] to1;
     logic        on1, minus1;
     logic [3:0]  zeros;
     assign piece = is_target ? word[15:0] : {{8{word[7]}}, word[7:0]};
@@ -116,8 +117,8 @@ module mover (
         write_banks <= wipe;
         if (rst) {on1, write, write_banks} <= '0;
     end
-    logic [13:0] to2;
-    always_ff @(posedge clk) to2 <= wipe ? {4'b0, wipe_at} : to1;
+    logic [14:0] to2;
+    always_ff @(posedge clk) to2 <= wipe ? {5'b0, wipe_at} : to1;
 
     // ----------------------------------------------------------------------------- length of the vector
     logic       on_d [0:3];
@@ -130,12 +131,12 @@ module mover (
     norm u_norm (
         .clk, .clear(wipe | state == IDLE), .is_1024, .on(on_d[3]), .which(which_d[3]), .value(read),
         .short_enough(fits));
-    logic [13:0] polynomial;
+    logic [14:0] polynomial;
     always_comb begin
         case (state == NORM ? turn : 2'd2)
-            2'd0:    polynomial = polynomials(PLACE_T0[3:0]);
-            2'd1:    polynomial = polynomials(PLACE_FRAMES[3:0]);
-            default: polynomial = polynomials(PLACE_T1[3:0]);
+            2'd0:    polynomial = polynomials(PLACE_T0[4:0]);
+            2'd1:    polynomial = polynomials(PLACE_FRAMES[4:0]);
+            default: polynomial = polynomials(PLACE_T1[4:0]);
         endcase
         place = write ? to2 : polynomial + index;
     end
@@ -150,12 +151,12 @@ module mover (
                 {seed_at, index, turn} <= '0;
                 to          <= load_place;
                 if (seed) begin
-                    behind     <= polynomials(4'd6);
+                    behind     <= polynomials(5'd6);
                     words_left <= 10'd14;
                     failed     <= 1'b0;
                     state      <= AIM;
                 end else if (load) begin
-                    behind     <= polynomials(load_part[2] ? 4'd4 : {1'b0, load_part});
+                    behind     <= polynomials(load_part[2] ? 5'd4 : {2'b0, load_part});
                     words_left <= load_part[2] ? n[10:1] : n[11:2];
                     state      <= AIM;
                 end else if (give) begin
@@ -163,11 +164,11 @@ module mover (
                     words_left   <= n[10:1];
                     short_enough <= 1'b0;
                     state        <= failed | abort ? WIPE : refused ? OFFER : NORM;
-                end
+                end else if (clear) state <= WIPE;
             end
             // ------------------------------------------------------------------------------- reading
             AIM: begin
-                araddr <= request + {50'b0, behind};
+                araddr <= request + {49'b0, behind};
                 state  <= abort ? SETTLE : ASK;
             end
             ASK:
@@ -191,7 +192,7 @@ module mover (
                     end else if (abort) state <= rlast ? SETTLE : DRAIN;
                 end
             UNPACK: begin
-                to   <= to + 14'd1;
+                to   <= to + 15'd1;
                 part <= part + 2'd1;
                 word <= is_target ? word >> 16 : word >> 8;
                 if (part == (is_target ? 2'd1 : 2'd3))
@@ -210,8 +211,8 @@ module mover (
             NORM: begin
                 turn <= turn == 2'd2 ? 2'd0 : turn + 2'd1;
                 if (turn == 2'd2) begin
-                    index <= index == n - 14'd1 ? 14'd0 : index + 14'd1;
-                    if (index == n - 14'd1) begin
+                    index <= index == n - 15'd1 ? 15'd0 : index + 15'd1;
+                    if (index == n - 15'd1) begin
                         wait_ <= '0;
                         state <= JUDGE;
                     end
@@ -234,7 +235,7 @@ module mover (
             end
             FETCH: begin                // two coefficients, each four cycles after its address
                 wait_ <= wait_ + 3'd1;
-                if (wait_ == 3'd0 | wait_ == 3'd1) index <= index + 14'd1;
+                if (wait_ == 3'd0 | wait_ == 3'd1) index <= index + 15'd1;
                 if (wait_ == 3'd4) low <= read[15:0];
                 if (wait_ == 3'd5) begin
                     wdata <= short_enough ? {read[15:0], low} : 32'b0;
@@ -271,5 +272,5 @@ module mover (
         end
     end
     assign wipe = state == WIPE;
-    assign idle = state == IDLE & ~(seed | load | give);
+    assign idle = state == IDLE & ~(seed | load | give | clear);
 endmodule

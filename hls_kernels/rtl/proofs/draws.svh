@@ -30,7 +30,7 @@ always_ff @(posedge clk) if (settled & ~$past(wipe)) begin
     assert (state <= MORE);
     if (state == TAKE | state == COMPARE | state == PUSH) assert (~held[3]);
     if (state == MORE) assert (held == '0);
-    assert (ready == (held >= 4'd4));
+    assert (ready == (held >= DRAWS[3:0]));
     // a pushed draw is read at its position, unchanged, until it is consumed
     if (followed) begin
         assert (place < held);

@@ -1,6 +1,6 @@
 // Assumptions: one command at a time, while the mover is idle; no load after an error. The degree is
 // stable, and addresses are multiples of four.
-always_comb assume ($onehot0({seed, load, give}) & (state == IDLE | ~(seed | load | give)));
+always_comb assume ($onehot0({seed, load, give, clear}) & (state == IDLE | ~(seed | load | give | clear)));
 always_comb if (~rst) assume (~(load & failed));
 always_ff @(posedge clk) if (settled & state != IDLE) assume ($stable(is_1024));
 always_comb assume (request[1:0] == '0 & response[1:0] == '0);
