@@ -11,11 +11,6 @@
 #include <cstdlib>
 
 #include "verilated_cov.h"
-// At the end of the program, write the counts to the file that the environment names.
-static struct Coverage {
-    VerilatedContext *const context = Verilated::defaultContextp();
-    ~Coverage() { context->coveragep()->write(std::getenv("COVERAGE_FILE")); }
-} coverage;
 #endif
 
 static const unsigned CTRL = REGISTER_CTRL, REQUEST = REGISTER_REQUEST_1,
@@ -42,9 +37,21 @@ class Chip {
     static const unsigned WIPE_CYCLES = 1024 + 16;  // after a reset, until every word is zero
 
     Chip() {
+        // with random power-on state the inputs are random, too
+        u.s_axi_control_ARVALID = u.s_axi_control_AWVALID = u.s_axi_control_WVALID = 0;
         reset(8);
         for (unsigned k = 0; k < WIPE_CYCLES; k++) tick();
     }
+
+#ifdef RTL_COVERAGE
+    // Write the counts before they are freed with the model: a numbered file for each chip.
+    ~Chip() {
+        static int number = 0;
+        VerilatedCovContext *const counts = Verilated::threadContextp()->coveragep();
+        counts->write((std::getenv("COVERAGE_FILE") + std::to_string(number++)).c_str());
+        counts->clear();
+    }
+#endif
 
     // Reset the core for some cycles; `bus_too`: and the memory on its bus.
     void reset(unsigned length, bool bus_too = true) {
