@@ -11,7 +11,7 @@ from pqchain.chain import p2mr
 from pqchain.errors import UsageError
 from pqchain.study import load
 from pqchain.study.figures import models
-from tests.study.plans import COSTS
+from tests.study.plans import ALL_COSTS
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "p2mr.json").read_text("utf-8"))
 
@@ -83,11 +83,11 @@ def test_long_keys_and_signatures_have_longer_lengths(name):
 
 def test_plan_of_bip_360_has_these_witnesses():
     plan = load("bitcoin-p2mr")
-    schnorr = models(plan, COSTS)["Schnorr-secp256k1"]
+    schnorr = models(plan, ALL_COSTS)["Schnorr-secp256k1"]
     # 135 bytes at depth 1, and the share of marker and flag.
     weight = 4 * plan.envelope_bytes + plan.signatures * (135 + 1)
     assert schnorr["transaction_weight"] == pytest.approx(weight)
-    deeper = models(plan.with_(merkle_depth=3), COSTS)["Schnorr-secp256k1"]
+    deeper = models(plan.with_(merkle_depth=3), ALL_COSTS)["Schnorr-secp256k1"]
     assert deeper["transaction_weight"] - weight == pytest.approx(plan.signatures * 64)
 
 
