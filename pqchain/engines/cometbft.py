@@ -271,4 +271,4 @@ def latency_seconds(run: Mapping[Any, Any]) -> float:
     heights = consensus_model.run(setup).heights[1:-1]
     seconds = sum(height.latency_seconds for height in heights) / len(heights)
     # NewRoundStep is sent at once, not at a poll.
-    return seconds + (hops(run) - 3) * (run["link_latency_seconds"] + run["flush_seconds"])
+    return float(seconds + (hops(run) - 3) * (run["link_latency_seconds"] + run["flush_seconds"]))

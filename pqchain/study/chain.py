@@ -339,7 +339,7 @@ def waiting_network(plan: Plan) -> Network:
 
 
 def extra_seconds(plan: Plan) -> float:
-    """Return the time of the hops of a round that precede the block."""
+    """Return the time of the hops of a round that precede the block; they wait for no poll."""
     if not plan.extra_hops:
         return 0.0
-    return plan.extra_hops * waiting_network(plan).latency_seconds
+    return plan.extra_hops * plan.network.latency_seconds

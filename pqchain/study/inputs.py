@@ -232,9 +232,11 @@ class Plan:
               choices=get_args(Certificates)),
     ] = "none"  # fmt: skip
     pipelined: Annotated[bool, Input("network", "propose after one round of votes")] = False
-    extra_hops: Annotated[int, Input("network", "hops of a round before the block", most=8)] = 0
+    extra_hops: Annotated[
+        int, Input("network", "hops of a round before the block, without a wait", most=8)
+    ] = 0
     hop_wait_seconds: Annotated[
-        float, Input("network", "mean wait of a message at its sender, at each hop", most=1e3)
+        float, Input("network", "mean wait of a block or vote at its sender, at each hop", most=1e3)
     ] = 0.0
     verification_threads: Annotated[
         int, Input("network", "verification threads of a node", least=1, most=4096)

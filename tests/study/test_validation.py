@@ -40,12 +40,13 @@ ERRORS = {
     ],
     "cometbft": [
         *(("single_final_seconds", error) for error in (
-            0.014, 0.016, -0.036, -0.055, -0.060, -0.062, -0.020, -0.057, -0.041,
-            -0.066, -0.070, -0.114, -0.097, -0.226,
+            -0.023, -0.025, -0.006, -0.006, 0.029, 0.020, 0.000, -0.012, 0.010,
+            -0.011, 0.005, 0.004, 0.001, -0.019, 0.000, -0.019, 0.007, -0.018,
         )),
         *(("final_seconds", error) for error in (
-            -0.161, -0.235, -0.204, -0.275, -0.503,
+            0.007, -0.016, 0.014, -0.006, -0.002, -0.002, -0.503,
         )),
+        ("capacity_per_second", 9.238),
     ],
 }  # fmt: skip
 """Model over observation, less 1: what docs/chains.md states."""
@@ -125,6 +126,7 @@ def test_observations_use_the_chain_of_their_date():
 
 def test_study_says_whether_an_engine_checked_its_plan():
     assert engines(load("bitcoin")) == "Not checked against an engine."
+    assert engines(load("cometbft")) == "Checked against an engine: CometBFT v0.40.0."
     assert engines(load("simplex")) == "Checked against an engine: commonware simplex 2026.10.0."
     assert "Not checked against an engine." in text(found(plan()))
 
@@ -139,11 +141,8 @@ def test_certificates_explain_the_engines(name):
     without = tuple(row._replace(settings={**row.settings, **plain}) for row in tested)
     errors_without = calibrate(replace(base, observed=without), costs)["error"].abs()
     assert errors.mean() < errors_without.mean() / 3
-    if name == "simplex":
-        assert errors.max() < 0.015
-    else:
-        # What CometBFT floods is not modelled.
-        assert errors.max() < 0.28
+    # CometBFT polls at random phases, of which the model has the mean.
+    assert errors.max() < {"simplex": 0.015, "cometbft": 0.035}[name]
 
 
 @pytest.mark.parametrize(
@@ -166,4 +165,4 @@ def test_hops_and_waits_add_to_the_time_to_finality():
     slower = base.with_(extra_hops=1, hop_wait_seconds=0.05)
     after = models(slower, COSTS)["Falcon-512"]["final_seconds"]
     latency = base.network.latency_seconds
-    assert after - before == pytest.approx(3 * 0.05 + latency + 0.05, rel=1e-6)
+    assert after - before == pytest.approx(3 * 0.05 + latency, rel=1e-6)
