@@ -7,7 +7,7 @@
 #   make rtl-quick   a part of that, in a minute
 #   make equality    10^4 random keys and messages compared with the C++ kernel (an hour)
 #   make resets      1,000 resets at random cycles, aborts, random power-on state (12 minutes)
-#   make mutants     mutation tests: a bench must detect each of 75 changes of the netlist
+#   make mutants     mutation tests: a bench must detect each of 76 changes of the netlist
 #   make leaks       10^4 signatures of each degree with two keys: a t-test on the cycles (hours)
 #   make rtl-coverage  lines and cover points that the benches reach, and those that they miss
 #   make proofs      prove properties of queue, registers and bus with yosys (extra fpga)

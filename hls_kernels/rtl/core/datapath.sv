@@ -161,7 +161,9 @@ module datapath #(
     // Bounds of a threshold's first byte: y = x / log 2 with seven integer bits, the halvings; the
     // next eight select a lower bound of 2^-y before halving. Its product with the leading bits of
     // the scale is below the threshold, by less than the slack. Just above an integer, rounding
-    // errors of x decide on the halvings: such a y, and a negative one, is left to kernel `exact`.
+    // errors of x decide on the halvings: such a y, and a negative one, is left to kernel `exact`. So
+    // is every y if the scale is 0, when the threshold wraps around to 2^64 - 1: an invalid key's
+    // scale is 0 if it is 1 or more.
     logic [POWER_BITS-1:0] powers [0:255], power2;
     logic [SCALE_BITS-1:0] scale;
     initial $readmemh({ROM, "powers.hex"}, powers);
@@ -181,7 +183,7 @@ module datapath #(
         power2 <= powers[power1];
         {shift2, open2} <= {shift1, open1};
         product3 <= {1'b0, power2 * {{POWER_BITS{1'b0}}, scale}};
-        {shift3, open3} <= {shift2, open2};
+        {shift3, open3} <= {shift2, open2 | ~|scale};
         least4 <= 8'(product3 >> shift3 >> BYTE);
         most4  <= 9'((product3 + POWER_SLACK[POWER_BITS+SCALE_BITS:0]) >> shift3 >> BYTE);
         open4  <= open3;
