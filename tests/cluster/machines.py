@@ -62,6 +62,9 @@ class Machines:
             "PYTHONPYCACHEPREFIX": str(folder / "compiled"),
             # Workers that are slow to start on a busy machine are not given up.
             "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "120s",
+            # The profiler of an idle worker takes 2 % of a processor, and the workers share this
+            # computer with the mode that is compared with them. In mode "cluster" it is stopped.
+            "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
             "OPENBLAS_NUM_THREADS": "1",
             **environment,
         }

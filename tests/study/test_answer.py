@@ -65,8 +65,9 @@ def test_capacity_is_stated_for_both_places_of_the_key(asked):
 
 @pytest.mark.parametrize("name", [name for name in study.READY if name != "pqdpol"])
 def test_every_chain_has_an_answer(asked, name, monkeypatch):
-    # Fewer nodes than the chain has: the words, not the network, are tested here.
-    plan = study.load(name).with_(nodes=24, delegates=24, migration={})
+    plan = study.load(name).with_(migration={})
+    if plan.nodes > 24:  # the words, not the network, are tested here
+        plan = plan.with_(nodes=24, delegates=24)
     monkeypatch.setattr(answer, "load", lambda source: plan)
     found = asked(name, "Falcon-512")
     assert list(found.statements) == SUBJECTS

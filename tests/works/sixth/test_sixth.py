@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent / "data" / "sixth"
 def reproduction(tmp_path_factory):
     """Reproduce it with an existing work."""
 
-    def measure(names, *, preset, progress):
+    def measure(names, *, preset, progress, checkpoint=None):
         return frames.measurements(names)
 
     with pytest.MonkeyPatch.context() as patch:
