@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pqchain.plots.canvas import INK, figure_bytes, screen_svg
     from pqchain.plots.certificates import *
     from pqchain.plots.consensus import *
-    from pqchain.plots.marks import FAMILIES, mark_of
+    from pqchain.plots.marks import FAMILIES, Mark, mark_of
     from pqchain.plots.paper import style
     from pqchain.plots.reencode import *
     from pqchain.plots.runs import *
@@ -43,11 +43,12 @@ _PLOTS = {
 KINDS = tuple(sorted(name.removeprefix("plot_") for names in _PLOTS.values() for name in names))
 """The kinds of plots; commands, chapters of works and documentation read it."""
 
-__all__ = ["FAMILIES", "INK", "figure_bytes", "find", "mark_of", "screen_svg", "speedups", "style"]
+__all__ = ["FAMILIES", "INK", "Mark", "figure_bytes", "find", "mark_of", "screen_svg", "speedups"]
+__all__ += ["style"]
 __all__ += [f"plot_{kind}" for kind in KINDS]
 
 _OTHERS = {
-    "canvas": "INK figure_bytes screen_svg", "marks": "FAMILIES mark_of", "paper": "style",
+    "canvas": "INK figure_bytes screen_svg", "marks": "FAMILIES Mark mark_of", "paper": "style",
     "speed": "speedups",
 }  # fmt: skip
 
