@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
 import pytest
 
 from pqchain.bench import gas, verification
@@ -155,7 +154,8 @@ def test_client_that_fails_later_is_a_failed_row(monkeypatch):
 
 @pytest.mark.native
 def test_every_scheme_has_a_price_in_every_unit_that_has_an_anchor():
-    frame = gas.measure_gas(["ECDSA-P256"], rounds=2)
+    # Enough rounds that the time of a word, a difference of two medians, is above the noise.
+    frame = gas.measure_gas(["ECDSA-P256"], rounds=41)
     assert set(frame["unit"]) == set(UNITS)
     timed = frame[frame["unit"] != "tron"]  # whose anchor only a client times
     assert (timed["status"] == "ok").all()
@@ -163,8 +163,7 @@ def test_every_scheme_has_a_price_in_every_unit_that_has_an_anchor():
     assert rows.loc[("ecrecover", "evm"), "gas"] == pytest.approx(3000)
     assert rows.loc[("ecrecover", "evm"), "benchmark_gas"] == pytest.approx(841)
     assert rows.loc[("Ed25519", "solana"), "gas"] == pytest.approx(720)
-    # A difference of two times, which noise can make negative in two rounds.
-    assert np.isfinite(rows.loc[("Ed25519", "evm"), "word_seconds"])
+    assert rows.loc[("Ed25519", "evm"), "word_seconds"] > 0
     assert (timed["low"] <= timed["high"]).all()
     assert "EIP-7904" in gas.check_anchor(frame)
     assert "not measured" in gas.check_anchor(frame[frame["algorithm"] == "Ed25519"])
