@@ -3,9 +3,11 @@
     python benchmarks/engines.py simplex
     python benchmarks/engines.py cometbft
     python benchmarks/engines.py cometbft-loopback --workers 1
+    python benchmarks/engines.py cometbft-netns --workers 1
 
-The setups follow from a seed that was chosen after the model was written. Runs in virtual time do
-not depend on the load of this machine; runs over TCP need an idle one.
+Setups follow from a seed that was chosen after the model was written. Runs in virtual time do
+not depend on the load of this machine; runs over TCP need an idle one, and those between network
+namespaces also root.
 """
 
 from __future__ import annotations
@@ -108,7 +110,25 @@ def loopback() -> list[Setup]:
     return calibration + compared
 
 
-SETUPS = {"simplex": simplex, "cometbft": cometbft, "cometbft-loopback": loopback}
+def netns() -> list[Setup]:
+    """Return setups of CometBFT between network namespaces, where a node's links share its rate."""
+    return [
+        Setup(
+            algorithm=algorithm, mode="netns", nodes=nodes, heights=4, warmup=1,
+            latency_seconds=0.1, rate_bits_per_second=rate, poll_seconds=0.04,
+            commit_timeout_seconds=0.5, leader_timeout_seconds=3.0, limit_seconds=60.0,
+        )
+        for nodes, rate in ((4, 0.0), (4, 2e7), (7, 1e8))
+        for algorithm in ("Ed25519", "ML-DSA-65")
+    ]  # fmt: skip
+
+
+SETUPS = {
+    "simplex": simplex,
+    "cometbft": cometbft,
+    "cometbft-loopback": loopback,
+    "cometbft-netns": netns,
+}
 
 
 def main() -> None:
@@ -131,9 +151,7 @@ def main() -> None:
         parts = list(pool.map(measure, range(len(setups))))
     frame = frames.RUNS.frame(pd.concat(parts).to_dict("records"))
     frame.attrs["provenance"] = machine.provenance() | {"preset": f"seed {SEED}"}
-    folder = installation.data("engines") / "runs"
-    folder.mkdir(exist_ok=True)
-    results.save(frame, folder / f"{arguments.runs}.csv")
+    results.save(frame, installation.data("engines") / "runs" / f"{arguments.runs}.csv")
 
 
 if __name__ == "__main__":

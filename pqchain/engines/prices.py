@@ -23,15 +23,15 @@ PRICES = Contract.of(
     ("Int64", "runs"),
     ("float64", "sign_seconds sign_low_seconds sign_high_seconds"),
     ("float64", "verify_seconds verify_low_seconds verify_high_seconds"),
-    ("float64", "aggregate_seconds"),
+    ("float64", "aggregate_seconds decode_key_seconds"),
     ("str", "status reason"),
 )
 """Rows of prices: seconds of one processor.
 
 Columns: engine, version, algorithm, runs (processes), sign_seconds and verify_seconds (median over
 the runs of each run's median; with a decoded public key where the engine keeps it so), their 95 %
-intervals (of the median run), aggregate_seconds (per signature of a BLS aggregate), status and
-reason.
+intervals (of the median run), aggregate_seconds (per signature of a BLS aggregate),
+decode_key_seconds (of a public key; NaN if the engine keeps no decoded keys), status and reason.
 """
 
 SAMPLES, RUNS = 400, 5
@@ -81,10 +81,10 @@ def measure(
 def _medians(values: list[dict[str, Any]]) -> dict[str, float]:
     """Return the medians over runs with the intervals of two of them; NaN without a run."""
     row = {}
-    for name in ("sign", "verify", "aggregate"):
+    for name in ("sign", "verify", "aggregate", "decode_key"):
         seconds = [float(value.get(f"{name}_seconds", math.nan)) for value in values]
         row[f"{name}_seconds"] = median(seconds) if seconds else math.nan
-        if name != "aggregate":
+        if name in ("sign", "verify"):
             low, high = statistics.median_interval(seconds)
             row |= {f"{name}_low_seconds": low, f"{name}_high_seconds": high}
     return row

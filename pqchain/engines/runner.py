@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 import pandas as pd
 
@@ -15,6 +17,8 @@ from pqchain.engines.protocol import EngineFailure
 from pqchain.engines.registry import Engine
 from pqchain.engines.setup import Setup
 from pqchain.errors import UnknownName, Unsupported, UsageError
+from pqchain.wire.drivers.link import Link
+from pqchain.wire.drivers.namespaces import Namespaces
 
 OWN_SCHEMES = ("Ed25519", "BLS12-381", "ECDSA-secp256k1")
 """Schemes of the engine's own libraries; the others come from pqchain's native libraries."""
@@ -38,7 +42,10 @@ def run(name: str, setups: Iterable[Setup], *, limit_seconds: float = 600.0) -> 
         try:
             scenario = setup.scenario(number, library(setup.algorithm), engine.options)
             command = [str(engine.executable(setup.algorithm))]
-            records, last = protocol.ask(command, scenario, limit_seconds=limit_seconds)
+            with _namespaces(setup) as namespaces:
+                records, last = protocol.ask(
+                    command, scenario | namespaces, limit_seconds=limit_seconds
+                )
         except (EngineFailure, Unsupported) as error:
             rows.append(frames.failed_row(columns, str(error)))
             continue
@@ -47,6 +54,21 @@ def run(name: str, setups: Iterable[Setup], *, limit_seconds: float = 600.0) -> 
     frame = frames.HEIGHTS.frame(rows)
     frame.attrs["provenance"] = machine.provenance() | {"preset": f"{engine.name} {engine.version}"}
     return frame
+
+
+@contextmanager
+def _namespaces(setup: Setup) -> Iterator[dict[str, Any]]:
+    """Create the network namespaces of a run in the mode netns; yield them for its scenario."""
+    if setup.mode != "netns":
+        yield {}
+        return
+    # Namespaces limit the rates. The adapter delays, because a kernel without netem cannot.
+    rate = setup.rate_bits_per_second
+    link = Link(bits_per_second=rate, delay_seconds=0.0) if rate else Link(delay_seconds=0.0)
+    with Namespaces(setup.nodes, link) as namespaces:
+        nodes = range(setup.nodes)
+        rows = [{"name": namespaces.name(i), "host": namespaces.host(i)} for i in nodes]
+        yield {"namespaces": rows}
 
 
 def check(engine: Engine, setup: Setup) -> None:

@@ -57,6 +57,12 @@ def test_a_pause_after_the_commit_hides_a_hop():
     assert slow - quick == pytest.approx(0.051)
 
 
+def test_links_of_a_namespace_share_a_rate():
+    rate = {"algorithm": "ML-DSA-65", "nodes": 7, "rate_bits_per_second": 1e7}
+    own, shared = (cometbft.latency_seconds(run(mode=m, **rate)) for m in ("loopback", "netns"))
+    assert shared > own + 0.01
+
+
 def test_a_hop_waits_for_more_than_half_a_poll():
     waits = [cometbft.poll_wait(nodes, nodes - (nodes - 1) // 3) for nodes in (4, 7, 16)]
     assert 0.5 < waits[0] < waits[1] < waits[2] < 1.0

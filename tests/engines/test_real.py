@@ -6,6 +6,7 @@ import pytest
 
 from pqchain.engines import evm, frames, prices, registry, runner
 from pqchain.engines.setup import Setup
+from pqchain.wire.drivers import namespaces
 
 pytestmark = [pytest.mark.long, pytest.mark.native]
 
@@ -116,6 +117,24 @@ def test_cometbft_runs_over_loopback():
     assert heights["status"].tolist() == ["ok"] * 3
     assert set(heights["kind"]) == {"measured"}
     assert heights["cpu_seconds"].min() > 0
+
+
+def test_cometbft_shares_the_rate_of_a_namespace():
+    if reason := namespaces.unavailable_reason():
+        pytest.skip(reason)
+    setups = [
+        Setup(
+            algorithm="ML-DSA-65", mode="netns", heights=3, warmup=1, latency_seconds=0.03,
+            rate_bits_per_second=rate, poll_seconds=0.01, commit_timeout_seconds=0.2,
+            limit_seconds=60.0,
+        )
+        for rate in (0.0, 4e6)
+    ]  # fmt: skip
+    heights = runner.run("cometbft", setups)
+    assert heights["status"].tolist() == ["ok"] * 6
+    free, limited = frames.summarize(heights)["latency_seconds"]
+    # Each validator sends 80 kB of votes in a height, and shares its rate among its links.
+    assert limited > free + 0.05
 
 
 def test_revm_verifies_with_pqchains_library():

@@ -112,6 +112,50 @@ def test_what_an_engine_does_not_support_is_rejected(fake_engine):
         runner.run("simplx", [])
 
 
+def test_namespaces_exist_during_a_run(fake_engine, monkeypatch):
+    fake_engine("right")
+    alive = []
+
+    class Namespaces:
+        def __init__(self, count, link):
+            assert (count, link.bits_per_second, link.delay_seconds) == (2, 1e7, 0.0)
+
+        def __enter__(self):
+            alive.append(True)
+            return self
+
+        def __exit__(self, *_):
+            alive.pop()
+
+        def name(self, index):
+            return f"namespace-{index}"
+
+        def host(self, index):
+            return f"10.99.0.{index + 1}"
+
+    requests = []
+
+    def ask(command, scenario, *, limit_seconds):
+        assert alive
+        requests.append(scenario)
+        raise EngineFailure("crashed")
+
+    monkeypatch.setattr(runner, "Namespaces", Namespaces)
+    monkeypatch.setattr(protocol, "ask", ask)
+    setup = Setup(algorithm="Ed25519", mode="netns", nodes=2, rate_bits_per_second=1e7)
+    assert runner.run("cometbft", [setup])["reason"].tolist() == ["crashed"]
+    assert not alive
+    assert requests[0]["namespaces"][1] == {"name": "namespace-1", "host": "10.99.0.2"}
+
+
+def test_a_machine_without_namespaces_is_a_row_with_the_reason(fake_engine, monkeypatch):
+    fake_engine("right")
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    frame = runner.run("cometbft", [Setup(algorithm="Ed25519", mode="netns")])
+    assert frame["status"].tolist() == ["failed"]
+    assert "network namespaces need root" in frame["reason"].iloc[0]
+
+
 @given(nodes=st.integers(1, 256))
 def test_a_quorum_exceeds_two_thirds(nodes):
     quorum = Setup(algorithm="Ed25519", nodes=nodes).quorum

@@ -74,9 +74,10 @@ class Namespaces:
 
     def prefix(self, index: int) -> list[str]:
         """Return the command prefix that runs a command in a node's namespace."""
-        return ["ip", "netns", "exec", self._name(index)]
+        return ["ip", "netns", "exec", self.name(index)]
 
-    def _name(self, index: int) -> str:
+    def name(self, index: int) -> str:
+        """Return the name of a node's namespace."""
         return f"{self._prefix}-{index}"
 
     def _create(self) -> None:
@@ -85,7 +86,7 @@ class Namespaces:
         _run(f"ip -n {bridge} link add bridge type bridge")
         _run(f"ip -n {bridge} link set bridge up")
         for index in range(self._count):
-            name, port = self._name(index), f"port{index}"
+            name, port = self.name(index), f"port{index}"
             self._add(name)
             _run(f"ip -n {name} link add eth0 type veth peer name {port} netns {bridge}")
             _run(f"ip -n {bridge} link set {port} master bridge up")

@@ -48,7 +48,7 @@ func main() {
 		testing.Main(match, []testing.InternalTest{{Name: "run", F: run}}, nil, nil)
 		return
 	}
-	records, err := runLoopback(s)
+	records, err := runSockets(s)
 	finish(request.ID, records, map[string]any{}, err)
 }
 

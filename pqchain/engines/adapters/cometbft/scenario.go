@@ -38,6 +38,14 @@ type scenario struct {
 	KilledAfterHeight    int64   `json:"killed_after_height"`
 	SlowNode             *int    `json:"slow_node"`
 	SlowLatencySeconds   float64 `json:"slow_latency_seconds"`
+	// Of each validator, in the runtime netns.
+	Namespaces []namespace `json:"namespaces"`
+}
+
+// namespace is a network namespace that exists, and its address.
+type namespace struct {
+	Name string `json:"name"`
+	Host string `json:"host"`
 }
 
 const maxNodes = 32
@@ -59,10 +67,12 @@ func parse(line []byte) (*scenario, error) {
 		}
 	}
 	switch {
-	case s.Runtime != "virtual" && s.Runtime != "loopback":
-		return nil, fmt.Errorf("runtime must be virtual or loopback; got %q", s.Runtime)
+	case s.Runtime != "virtual" && s.Runtime != "loopback" && s.Runtime != "netns":
+		return nil, fmt.Errorf("runtime must be virtual, loopback or netns; got %q", s.Runtime)
 	case s.Nodes < 2 || s.Nodes > maxNodes:
 		return nil, fmt.Errorf("nodes must be 2 to %d; got %d", maxNodes, s.Nodes)
+	case (s.Runtime == "netns") != (len(s.Namespaces) == s.Nodes):
+		return nil, fmt.Errorf("netns needs a namespace for each validator; got %d", len(s.Namespaces))
 	case s.Heights < 1 || s.Warmup < 0 || s.Heights+s.Warmup > 20_000:
 		return nil, fmt.Errorf("heights must be 1 to 20000; got %d after %d", s.Heights, s.Warmup)
 	case s.BlockBytes < 16 || s.BlockBytes > 1<<26 || s.Transactions < 0 || s.Transactions > 100_000:

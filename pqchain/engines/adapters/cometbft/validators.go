@@ -91,7 +91,7 @@ func newValidators(s *scenario) (*validators, error) {
 	if err := genesis.ValidateAndComplete(); err != nil {
 		return nil, err
 	}
-	if v.addresses, err = freeAddresses(s.Nodes); err != nil {
+	if v.addresses, err = freeAddresses(s); err != nil {
 		return nil, err
 	}
 	indices := map[p2p.ID]int{}
@@ -149,9 +149,12 @@ func (v *validators) config(index int) *config.Config {
 }
 
 // freeAddresses returns unused addresses. A node announces the port of its configuration, so 0 fails.
-func freeAddresses(count int) ([]string, error) {
+func freeAddresses(s *scenario) ([]string, error) {
 	var all []string
-	for range count {
+	for _, namespace := range s.Namespaces {
+		all = append(all, namespace.Host+":26656")
+	}
+	for range s.Nodes - len(all) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return nil, err
