@@ -33,7 +33,7 @@ class Setup:
     warmup: int = field(5, help="heights before them that do not count", most=1000)
     latency_seconds: float = field(0.05, help="one-way latency of a link", most=60.0)
     rate_bits_per_second: float = field(
-        0.0, help="rate of a node (cometbft: of a link, but in netns) each way; 0: unlimited", most=1e12
+        0.0, help="rate of a node (cometbft: of a link, not in netns); 0: unlimited", most=1e12
     )
     block_bytes: int = field(1000, help="bytes of a block", least=16, most=1 << 26)
     transactions: int = field(0, help="signed transactions of a block", most=100_000)
