@@ -42,7 +42,7 @@ def write(folder: Path) -> None:
         _LOGGER.info("study of %s", name)
         plan, measurements = study.load(name), stored.load()
         # The stored run may be older than a scheme of the plan, which the command would measure.
-        timed = set(measurements["algorithm"])
+        timed = {*measurements["algorithm"], *(row.algorithm for row in plan.own_schemes)}
         plan = plan.with_(algorithms=tuple(name for name in plan.algorithms if name in timed))
         answer = study.run(plan, measurements=measurements, draws=DRAWS)
         study.write(study.analyse(answer), page)

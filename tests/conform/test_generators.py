@@ -28,6 +28,8 @@ COUNTS = {
     "SLH-DSA-SHA2-192f": 117, "SLH-DSA-SHA2-256s": 103, "SLH-DSA-SHA2-256f": 112,
     "SLH-DSA-SHAKE-128s": 99, "SLH-DSA-SHAKE-128f": 110, "SLH-DSA-SHAKE-192s": 102,
     "SLH-DSA-SHAKE-192f": 115, "SLH-DSA-SHAKE-256s": 103, "SLH-DSA-SHAKE-256f": 112,
+    "HashSLH-DSA-SHA2-128s": 106, "HashSLH-DSA-SHA2-192f": 0, "HashSLH-DSA-SHAKE-128f": 119,
+    "HashSLH-DSA-SHAKE-256f": 0,
     "ML-KEM-512": 296, "ML-KEM-768": 318, "ML-KEM-1024": 353,
 }  # fmt: skip
 """Numbers of vectors, which the documentation adds up."""
