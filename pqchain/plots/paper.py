@@ -301,15 +301,17 @@ def _thinned(axis: Axis) -> bool:
     if len(boxes) < 3 or min(gaps) > (4 if across else -1):
         return False
     locator, formatter = axis.get_major_locator(), axis.get_major_formatter()
+    if not across and isinstance(locator, FixedLocator) and axis.get_scale() == "linear":
+        return False  # names of rows, for which a plot has the height
     if isinstance(locator, LogLocator):
         decades = [value for value in axis.get_majorticklocs() if _is_decade(value)]
         low, high = sorted(axis.get_view_interval())
         visible = [value for value in decades if low <= value <= high]
         kept = visible[::2] if len(visible) == len(boxes) else visible
-        axis.set_major_locator(FixedLocator(kept or axis.get_majorticklocs()[::2].tolist()))
+        # A single label would not tell the scale.
+        others = axis.get_majorticklocs()[::2].tolist()
+        axis.set_major_locator(FixedLocator(kept if len(kept) > 1 else others))
     elif isinstance(formatter, FixedFormatter):
-        if not across:
-            return False  # names of rows, for which a plot has the height
         axis.set_ticks(axis.get_majorticklocs()[::2], [*formatter.seq][::2])
     elif isinstance(locator, FixedLocator):
         axis.set_major_locator(FixedLocator(axis.get_majorticklocs()[::2].tolist()))
