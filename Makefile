@@ -88,7 +88,7 @@ lab: $(VENV)/.notebooks ## open the notebooks in JupyterLab
 
 notebooks: $(VENV)/.notebooks ## run every notebook in place (N=04: one; OUT=folder: leave the checkout as it is; PRESET=paper)
 	PQCHAIN_PRESET=$(PRESET) $(BIN)/python -m nbconvert --to notebook --execute $(if $(OUT),--output-dir $(OUT),--inplace) \
-		--ExecutePreprocessor.record_timing=False --ExecutePreprocessor.store_widget_state=False \
+		--KernelManager.transport_encryption=auto --ExecutePreprocessor.record_timing=False --ExecutePreprocessor.store_widget_state=False \
 		--ExecutePreprocessor.timeout=$(if $(filter paper,$(PRESET)),3600,600) notebooks/$(N)*.ipynb
 
 $(VENV)/.notebooks: $(VENV)/.installed
@@ -97,8 +97,9 @@ $(VENV)/.notebooks: $(VENV)/.installed
 	@touch $@
 
 docs: $(VENV)/.docs ## write the documentation site to docs/_build/html; warnings are errors
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto \
-		--doctree-dir docs/_build/doctrees docs docs/_build/html
+	@echo "docs: draws the figures, reads and writes the pages, computes four studies (3 minutes the first time)"
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m sphinx --fail-on-warning --keep-going --jobs auto \
+		$$(test -t 1 || echo --quiet) --doctree-dir docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 figures: $(VENV)/.docs ## render every figure of the gallery into build/figures: light, dark, narrow, for papers (ONLY=names; SLOW=1)

@@ -115,7 +115,7 @@ def _best_cell(cells: pd.DataFrame, column: str, seconds: bool) -> str:
     what = "latency" if seconds else "throughput"
     order = "lowest" if seconds else "highest"
     text = f"{int(cells['nodes'].max())} nodes: {best} has the {order} printed {what}, "
-    text += f"{ratio} apart from {last}"
+    text += f"{last} takes {ratio} as long" if seconds else f"{ratio} that of {last}"
     if f"run_{column}" in most and most[f"run_{column}"].notna().any():
         here = most[f"run_{column}"].dropna()
         text += f"; run here: {here.idxmin() if seconds else here.idxmax()}"

@@ -243,7 +243,7 @@ def figures_table(findings: Findings) -> Table:
     for name, row in _present(findings).items():
         used = {figure.kind for figure in row}
         kinds = [kind for kind in _KINDS if kind in used]
-        label = Shown(kinds, ", ".join(kinds), html.labels(*kinds))
+        label = Shown(kinds, ", ".join(kinds), html.labels(*kinds, short=True))
         rows.append([_named(name), label, *(Shown(it.value, it.text()) for it in row)])
     used = {it.kind for by_name in findings.figures.values() for it in by_name.values()}
     return Table(
