@@ -39,6 +39,11 @@ LONG_PRE_HASH = tuple(
 )
 
 
+def _always_hashed_with(name: str) -> dict[str, Any]:
+    others = tuple(algorithm for algorithm in _PRE_HASHED if pre_hash_name(algorithm) != name)
+    return _pre_hashed(lambda _, message: model.PRE_HASHES[name].content(message), others)
+
+
 def _compared(same: Callable[[bytes, bytes], bool]) -> dict[str, Any]:
     return {"same_root": lambda self, computed, expected: same(computed, expected)}
 
@@ -152,13 +157,7 @@ MUTANTS: dict[str, dict[str, Any]] = {
     "pre-hash: 32 bytes of hash": _pre_hashed(
         lambda pre_hash, message: pre_hash.content(message)[: 11 + 32], LONG_PRE_HASH
     ),
-    **{
-        f"pre-hash: {name} in all sets": _pre_hashed(
-            lambda pre_hash, message, other=other: other.content(message),
-            tuple(algorithm for algorithm in _PRE_HASHED if pre_hash_name(algorithm) != name),
-        )
-        for name, other in model.PRE_HASHES.items()
-    },
+    **{f"pre-hash: {name} in all sets": _always_hashed_with(name) for name in model.PRE_HASHES},
     "length: longer signature cut": {
         "signature_fits": lambda self, length: length >= self.parameters.signature_bytes
     },
