@@ -251,15 +251,16 @@ SLHDSA_C = $(filter-out %_glue.c $(SLHDSA)/$(1),$(wildcard $(SLHDSA)/*.c)) pqcha
 	tests/crypto/slhdsa_fuzz.c
 SLHDSA_FUZZ = $(CC) -std=gnu11 -Wall -Wextra -g $(SANITIZE)
 SLHDSA_AVX2 := -mavx2 -DSLH_VECTOR_BYTES=32
-fuzz-slhdsa: ## fuzz SLH-DSA: a million mutated inputs in each of three builds with sanitizers (2 hours; needs the SHA instructions)
+fuzz-slhdsa: ## fuzz SLH-DSA: a million mutated inputs in each of three builds with sanitizers (20 minutes; needs the SHA instructions)
 	mkdir -p build/fuzz
 	$(SLHDSA_FUZZ) -o build/fuzz/slhdsa-ref $(call SLHDSA_C,sha256_ni.c)
 	$(SLHDSA_FUZZ) $(SLHDSA_AVX2) -o build/fuzz/slhdsa-avx2 $(call SLHDSA_C,sha256_ni.c)
 	$(SLHDSA_FUZZ) $(SLHDSA_AVX2) -msha -DSLH_SHA_NI -o build/fuzz/slhdsa-sha-ni $(call SLHDSA_C,sha256_lanes.c)
 	for variant in sha-ni avx2 ref; do build/fuzz/slhdsa-$$variant $(or $(INPUTS),1000000) || exit 1; done
 
-test-acvp: install ## run all ACVP vectors of SLH-DSA on every build (15 minutes; needs go)
-	$(BIN)/python -m pytest -n auto -m acvp --timeout 1800 tests/crypto/test_acvp.py
+test-acvp: install ## run all ACVP vectors of SLH-DSA and ML-KEM on every build (30 minutes; needs go)
+	$(BIN)/python -m pytest -n auto -m "acvp or not long" -k "test_acvp or nist" --timeout 1800 \
+		tests/crypto/test_acvp.py tests/conform/test_slh_dsa.py tests/conform/test_ml_kem.py
 
 bench-rainbow: install ## compare pqchain's Rainbow with AVX2 with liboqs's portable code
 	$(BIN)/python benchmarks/rainbow.py

@@ -42,7 +42,8 @@ def write(folder: Path) -> None:
         _LOGGER.info("study of %s", name)
         plan, measurements = study.load(name), stored.load()
         # The stored run may be older than a scheme of the plan, which the command would measure.
-        timed = [name for name in plan.algorithms if name in set(measurements["algorithm"])]
+        known = {*measurements["algorithm"], *(row.algorithm for row in plan.own_schemes)}
+        timed = [name for name in plan.algorithms if name in known]
         opening = left_out(plan.algorithms, timed)
         plan = plan.with_(algorithms=tuple(timed))
         answer = study.run(plan, measurements=measurements, draws=DRAWS)
