@@ -67,7 +67,7 @@ def plot_speed(
     if "implementation" not in (hue, col):
         frame = fastest(frame)
         if len(frame) < len(measurements):
-            note += "\nof each scheme the implementation that is fastest over its operations"
+            note += "\nfastest implementation of each scheme over all its operations"
     whiskers = ("min_seconds", "p95_seconds")
     axes = dots(
         frame, value="median_seconds", label=note, ax=ax, whiskers=whiskers, hue=hue, col=col
