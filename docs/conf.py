@@ -49,11 +49,7 @@ html_extra_path = ["_build/extra"]
 _extra = DOCS / "_build" / "extra" / "tasks" / "machines"
 shutil.rmtree(_extra, ignore_errors=True)
 shutil.copytree(DOCS.parent / "data" / "measurements", _extra)
-nb_execution_mode = "cache"
-nb_execution_excludepatterns = ["notebooks/*"]
-nb_execution_cache_path = str(DOCS / "_build" / "executed")
-nb_execution_timeout = 120
-nb_execution_raise_on_error = True
+nb_execution_mode = "off"
 # Pages have no kernel for sliders, so they show the static figure.
 nb_mime_priority_overrides = [("html", "application/vnd.jupyter.widget-view+json", None)]
 

@@ -24,14 +24,11 @@ _DRAWN = ("ML-DSA-44", "Falcon-512", "Ed25519")
 
 
 def fastest(machine: str) -> pd.DataFrame:
-    """Return the fastest row of each operation of a machine's stored run, with facts of the run."""
+    """Return the fastest row of each operation of a machine's stored run."""
     frame = stored.load(machine)
-    facts = runs.facts(frame)
     measured = frame[(frame["status"] == "ok") & (frame["samples"] > 0)]
     best = measured.loc[measured.groupby(["algorithm", "operation"])["median_seconds"].idxmin()]
-    return best.sort_index().assign(
-        machine=machine, date=str(facts["date"])[:10], commit=str(facts["commit"])[:7]
-    )
+    return best.sort_index().assign(machine=machine)
 
 
 def sections() -> Iterator[Markup]:
@@ -39,7 +36,7 @@ def sections() -> Iterator[Markup]:
     names = stored.machines()
     rows = pd.concat([fastest(machine) for machine in names])
     columns = ["machine", "algorithm", "operation", "implementation"]
-    columns += ["median_seconds", "mad_seconds", "median_cycles", "date", "commit"]
+    columns += ["median_seconds", "mad_seconds", "median_cycles"]
     caption = (
         f"Fastest implementation of each operation on {len(names)} "
         f"machine{'s'[: len(names) != 1]}, preset paper"
@@ -60,7 +57,8 @@ def _machine(machine: str) -> Iterator[Markup]:
         links.append(html.link(stored.HISTORY, f"{FOLDER}/{machine}/{stored.HISTORY}"))
     yield element("h3", machine, id=f"machine-{machine}")
     yield element(
-        "p", f"{facts['cpu_model']}, {facts['cpu_count']} processors, {facts['python']}; ",
+        "p", f"{facts['cpu_model']}, {facts['cpu_count']} processors, {facts['python']}; measured "
+        f"on {str(facts['date'])[:10]}, commit {str(facts['commit'])[:7]}; ",
         f"{len(dates)} stored run{'s'[: len(dates) != 1]}: ", html.join(*_separated(links)),
     )  # fmt: skip
     if history is None or len(dates) < 2:

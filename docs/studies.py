@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from docutils import nodes
@@ -42,10 +42,20 @@ def write(folder: Path) -> None:
         _LOGGER.info("study of %s", name)
         plan, measurements = study.load(name), stored.load()
         # The stored run may be older than a scheme of the plan, which the command would measure.
-        timed = set(measurements["algorithm"])
-        plan = plan.with_(algorithms=tuple(name for name in plan.algorithms if name in timed))
+        known = {*measurements["algorithm"], *(row.algorithm for row in plan.own_schemes)}
+        timed = [name for name in plan.algorithms if name in known]
+        opening = left_out(plan.algorithms, timed)
+        plan = plan.with_(algorithms=tuple(timed))
         answer = study.run(plan, measurements=measurements, draws=DRAWS)
-        study.write(study.analyse(answer), page)
+        study.write(study.analyse(answer), page, opening=opening)
+
+
+def left_out(algorithms: Iterable[str], timed: Collection[str]) -> list[str]:
+    """Return a sentence that names the schemes without stored times, if there are any."""
+    missing = [name for name in algorithms if name not in timed]
+    if not missing:
+        return []
+    return [f"Not on this page, because the stored measurements lack them: {', '.join(missing)}."]
 
 
 def _write(app: Sphinx, exception: Exception | None) -> None:

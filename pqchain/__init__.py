@@ -1,6 +1,12 @@
 """pqchain: post-quantum cryptography in blockchains, measured, modelled and compared.
 
-Importing this package is fast: every name below is imported at first use.
+Measure: `measure`, `measure_blocks`, `machine`, `bench`. Sign: `open_signer`, `open_kem`,
+`crypto`, `falcon`, `chain`. Model: `study`, `whatif`, `consensus`, `delegates`, `engines`,
+`reencode`. Compare with works: `papers`, `works`, `report`. Schemes: `algorithms`, `schemes`,
+`register`, `costs`. Files, figures and tables: `results`, `plots`, `show`, `sentence`. Verifiers:
+`conform`.
+
+Importing this package is fast: every name of `__all__` is imported at first use.
 """
 
 from __future__ import annotations

@@ -297,6 +297,10 @@ def get(name: str | Algorithm) -> Algorithm:
         if isinstance(name, str) and name.casefold().startswith(("fn-dsa", "fndsa")):
             see += " FIPS 206 (FN-DSA) is not published; its submission is Falcon."
             known = [other for other in known if other.startswith("Falcon")]
+        parts = str(name).casefold().split("/")
+        named = [other for other in IMPLEMENTATIONS if set(parts) <= set(other.split("/"))]
+        if named:
+            see += f" An implementation, such as {named[0]}, is selected by --implementation."
         raise UnknownAlgorithm("algorithm", name, known, see)
     return ALGORITHMS[canonical]
 
@@ -404,3 +408,6 @@ def temporary_registrations() -> Iterator[None]:
 _EQUAL_FIELDS = (
     "kind", "public_key_bytes", "secret_key_bytes", "signature_max_bytes", "ciphertext_bytes",
 )  # fmt: skip
+
+
+__dir__ = installation.defined_names(__name__)

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.checks import integer, number
-from pqchain.errors import DataError, UnknownAlgorithm, UsageError
+from pqchain.errors import DataError, UnknownAlgorithm, UsageError, short_repr
+from pqchain.installation import defined_names
 from pqchain.results import Contract
 
 if TYPE_CHECKING:
@@ -394,7 +395,12 @@ def choose(
 
 
 def require_columns(frame: pd.DataFrame, columns: Collection[str], name: str) -> None:
-    """Raise DataError unless the frame has all these columns."""
+    """Raise UsageError for anything but a frame, DataError unless it has all these columns."""
+    if not hasattr(frame, "columns"):
+        raise UsageError(
+            f"{name} must get a pandas DataFrame; got {short_repr(frame)}. Read a file of pqchain "
+            "with pqchain.results.load."
+        )
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         raise DataError(
@@ -412,3 +418,6 @@ def _why(chosen: dict[str, dict[str, Any]], lacking: list[str], implementation: 
         reason = f"{row['status']}: {row['reason']}" if row["reason"] else row["status"]
         reasons.setdefault(reason, []).append(operation)
     return "; ".join(f"{', '.join(group)} {reason}" for reason, group in reasons.items())
+
+
+__dir__ = defined_names(__name__)

@@ -40,7 +40,8 @@ class UnknownName(UsageError):
         known = list(known)
         folded = {candidate.casefold(): candidate for candidate in known}
         spelling = short_repr(name).strip("'").casefold()
-        similar = difflib.get_close_matches(spelling, folded, n=3, cutoff=0.5)
+        # Above one half, at which "frobnicate" would resemble "native".
+        similar = difflib.get_close_matches(spelling, folded, n=3, cutoff=0.51)
         # All arguments go to the base class, so that process pools can pickle the error.
         super().__init__(noun, name, known, see)
         self.name = name

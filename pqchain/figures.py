@@ -46,6 +46,8 @@ _TITLED = (
     "_per_second",
 )  # fmt: skip
 
+_ABBREVIATIONS = {"mad": "± MAD", "p95": "95th percentile"}
+
 # Sizes of keys and signatures are compared exactly; larger sizes get a prefix and are rounded.
 _EXACT_BYTES_BELOW = 1e5
 
@@ -207,7 +209,8 @@ def title(name: str) -> str:
         return "time"
     for suffix in _TITLED:
         name = name.removesuffix(suffix)
-    return humanize(name.replace("_seconds_", "_").replace("_bytes_per_", "_per_"))
+    words = humanize(name.replace("_seconds_", "_").replace("_bytes_per_", "_per_"))
+    return _ABBREVIATIONS.get(words, words)
 
 
 def significant(value: float, digits: int = 3) -> str:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any, BinaryIO
 
 from pqchain.errors import DataError, PackageMissing, UsageError
@@ -142,6 +143,23 @@ def missing(error: ModuleNotFoundError) -> PackageMissing:
         f"this needs the Python package {package}, which is not installed: "
         f"{install_command(package)}"
     )
+
+
+def defined_names(module: str) -> Callable[[], list[str]]:
+    """Return `__dir__` of a module: its public names without modules and code that it imports."""
+    flags = ("annotations", "TYPE_CHECKING")
+
+    def names() -> list[str]:
+        return [
+            name
+            for name, value in vars(sys.modules[module]).items()
+            if not name.startswith("_")
+            and name not in flags
+            and not isinstance(value, ModuleType)
+            and (not callable(value) or getattr(value, "__module__", module) == module)
+        ]
+
+    return names
 
 
 def lazy_exports(

@@ -17,7 +17,7 @@ from typing import Any
 
 from pqchain.algorithms import Implementation
 from pqchain.errors import DataError
-from pqchain.installation import HOME, VERSION, folders
+from pqchain.installation import HOME, VERSION, defined_names, folders
 
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -154,3 +154,6 @@ def _commit(folder: Path) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return process.stdout.strip()
+
+
+__dir__ = defined_names(__name__)

@@ -351,3 +351,9 @@ def test_unpublished_standard_names_its_submission() -> None:
     with pytest.raises(UnknownAlgorithm) as caught:
         algorithms.get("Falcon-511")
     assert "FIPS 206" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["avx2", "hawk/avx2", "liboqs-0.13/ref"])
+def test_implementation_instead_of_an_algorithm_names_its_option(name: str) -> None:
+    with pytest.raises(UnknownAlgorithm, match=f"such as .*{name}, is selected by --implementat"):
+        algorithms.get(name)

@@ -55,6 +55,10 @@ def test_distant_name_suggests_nothing() -> None:
     assert str(error) == "unknown paper 'xyzzy'. See `pqchain papers`."
 
 
+def test_name_of_which_half_is_alike_is_not_suggested() -> None:
+    assert "did you mean" not in str(UnknownName("command", "frobnicate", ["native"], "the list."))
+
+
 @pytest.mark.parametrize("name", [None, 7, b"Falcon-512", ("a",), ""])
 def test_name_need_not_be_text(name: object) -> None:
     assert repr(name) in str(UnknownName("algorithm", name, KNOWN, "the list."))

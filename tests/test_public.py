@@ -59,6 +59,15 @@ def test_dir_of_a_package_shows_its_public_names(name: str) -> None:
     assert dir(package) == sorted(package.__all__)
 
 
+@pytest.mark.parametrize("name", ["algorithms", "costs", "machine", "schemes"])
+def test_dir_of_a_module_shows_what_it_defines(name: str) -> None:
+    module = importlib.import_module(f"pqchain.{name}")
+    shown = {"algorithms": "get", "costs": "MEASUREMENT", "machine": "provenance",
+             "schemes": "register"}  # fmt: skip
+    assert shown[name] in dir(module)
+    assert not {"Any", "annotations", "csv", "partial", "dataclass"} & set(dir(module))
+
+
 def test_dir_shows_the_public_names() -> None:
     assert dir(pq) == PUBLIC
 

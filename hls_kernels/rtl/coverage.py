@@ -28,7 +28,7 @@ def commands(folder: Path) -> dict[str, list[str]]:
         "sign": [str(folder / "sign"), "1", *recorded],
         "sampler": [str(folder / "sampler"), "20000", str(vectors / "samplerz_512.txt")],
         "protocol": [str(folder / "protocol"), *recorded],
-        "resets": [str(folder / "resets"), "30", *recorded],
+        "resets": [str(folder / "resets"), "8", *recorded],
     }
 
 

@@ -3,7 +3,8 @@
 `python -m hls_kernels.rtl.leaks <library>` signs on the netlist with two fixed keys in turn, and
 with a new message and seed for each attempt. As in test vector leakage assessment (G. Goodwill et
 al., 2011), |t| above 4.5 is a leak, here on the cycles. The cycles outside the sampler's rounds,
-verdicts and random bits must be equal in all attempts. The result goes to data/falcon/rtl.json.
+verdicts and random bits must be equal in all attempts. An engine that keeps expanded keys signs
+with a kept one, which changes every KEPT_ATTEMPTS. The result goes to data/falcon/rtl.json.
 Attempts are stored next to the library, so an interrupted run continues.
 """
 
@@ -25,8 +26,9 @@ from typing import Any
 from tqdm import tqdm
 
 from hls_kernels.tools.nist_drbg import NistDrbg
-from pqchain.falcon import FalconSigner, kernel
-from pqchain.falcon.netlist import Netlist
+from pqchain.falcon import FalconSigner, kept_key, kernel
+from pqchain.falcon.netlist import KEY, Netlist
+from pqchain.falcon.rtl import COMPACT, FAST
 
 KEYS = (1, 2)
 """Seeds of the two keys."""
@@ -36,6 +38,9 @@ THRESHOLD = 4.5
 
 SAMPLER = ("attempt", "exact", "verdicts", "random bits")
 """Counters of the cycles that rejections and further random bytes cost."""
+
+KEPT_ATTEMPTS = 10
+"""Attempts with a kept key before the other one is expanded, which is not timed."""
 
 CHUNK = 100
 """Attempts per file and per step of the progress bar; the chunk number seeds their randomness."""
@@ -70,13 +75,14 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float:
 def attempts(library: Path, degree: int, chunk: int, count: int) -> list[Attempt]:
     """Run attempts on the netlist, with the keys in turn."""
     netlist, results = Netlist(library), []
+    turn = KEPT_ATTEMPTS if netlist.keeps_keys() else 1
     random = NistDrbg(chunk.to_bytes(48, "big"))
     signers = [
         FalconSigner(degree, "kernel", random_bytes=NistDrbg(bytes([key] * 48))) for key in KEYS
     ]
     secret_keys = [signer.generate_keypair()[1] for signer in signers]
     for number in range(count):
-        key = number % 2
+        key = number // turn % 2
         inputs: dict[str, Any] = {
             "secret_key": secret_keys[key], "nonce": random(kernel.NONCE_BYTES),
             "message": random(32),
@@ -84,6 +90,11 @@ def attempts(library: Path, degree: int, chunk: int, count: int) -> list[Attempt
         with kernel.request_of(signers[key].algorithm, **inputs) as request:
             logn = kernel.check_degree(degree)
             kernel.seed_request(request, random(kernel.SEED_BYTES), 0, logn)
+            if turn > 1 and number % turn == 0:
+                netlist.write(KEY, kept_key.KEEP)
+                netlist.attempt(request, logn)
+                netlist.spent()
+                netlist.write(KEY, kept_key.USE)
             cycles = netlist.attempt(request, logn).cycles
         spent = netlist.spent()
         sampler = sum(spent[name][0] for name in SAMPLER)
@@ -160,14 +171,15 @@ def main() -> bool:
     parser.add_argument("--degree", type=int, choices=(512, 1024), action="append")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
-    summaries = {row["degree"]: row for row in recorded("leaks")}
+    configuration = FAST if Netlist(options.library).keeps_keys() else COMPACT
+    summaries = {row["degree"]: row for row in recorded("leaks", configuration)}
     good = True
     for degree in options.degree or (512, 1024):
         summary = judge(run(options.library, degree, options.attempts, options.processes), degree)
         sys.stdout.write("".join(f"{name}: {value}\n" for name, value in summary.items()))
         good = good and not leaks(summary)
         summaries[degree] = summary
-        record("leaks", [summaries[degree] for degree in sorted(summaries)])
+        record("leaks", [summaries[degree] for degree in sorted(summaries)], configuration)
     return good
 
 

@@ -36,7 +36,9 @@ VERILATE    = $(RTL_MODEL) $(RTL_ASSERT) -Wno-SYMRSVDWORD -I$(RTL_CORE) -I$(RTL_
               -GROM='"$(RTL_ROM)/"'
 RTL_SOURCES = $(wildcard $(RTL_CORE)/*.sv)
 RTL_COVERED := sign sampler protocol resets
-RTL_BENCH   = $(wildcard rtl/bench/*.h) rtl/bench/probes.vlt rtl/bench/checks.sv
+# The model depends on what is read with it, the benches also on headers.
+RTL_PROBES := rtl/bench/probes.vlt rtl/bench/checks.sv
+RTL_HEADERS = $(wildcard rtl/bench/*.h src/*.h) src/falcon_sign.cpp
 # The netlist can be saved, for the comparison of states in protocol, or count coverage.
 RTL_COUNT  ?= --savable
 # Assertions and cover points that are bound to the sources.
@@ -64,7 +66,7 @@ $(RTL_ROM)/program.hex: $(wildcard rtl/assembler/*.py) rtl/registers.py rtl/regi
 	  --logn $(RTL_LOGN) $(RTL_FAST:1=--fast) > $(RTL).listing.tmp
 	mv $(RTL).listing.tmp $(RTL_ROM)/listing.txt
 
-$(RTL)/core/Vfalcon_sign__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BENCH)
+$(RTL)/core/Vfalcon_sign__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_PROBES)
 	$(VERILATE) $(RTL_COUNT) --top-module falcon_sign --Mdir $(RTL)/core -CFLAGS "$(RTL_FLAGS)" \
 	  rtl/bench/probes.vlt $(RTL_SOURCES) $(RTL_BOUND) > $(RTL)/core.log 2>&1 || { cat $(RTL)/core.log; exit 1; }
 
@@ -78,22 +80,22 @@ $(RTL_RUNTIME): $(RTL)/%.o:
 RTL_LINK = $(CXX) $(RTL_FLAGS) -O2 -I$(1) -I$(VERILATED) -I$(VERILATED)/vltstd -o $@ $(2) $(RTL_EXTRA) \
 	$(1)/V*__ALL.a $(RTL_RUNTIME) -lpthread
 
-$(RTL)/libfalcon_rtl.so: rtl/bench/library.cpp $(RTL)/core/Vfalcon_sign__ALL.a $(RTL_RUNTIME)
+$(RTL)/libfalcon_rtl.so: rtl/bench/library.cpp $(RTL)/core/Vfalcon_sign__ALL.a $(RTL_RUNTIME) $(RTL_HEADERS)
 	$(call RTL_LINK,$(RTL)/core,-shared $<)
 
-$(RTL)/%: rtl/bench/%.cpp $(RTL)/core/Vfalcon_sign__ALL.a $(RTL_RUNTIME)
+$(RTL)/%: rtl/bench/%.cpp $(RTL)/core/Vfalcon_sign__ALL.a $(RTL_RUNTIME) $(RTL_HEADERS)
 	$(call RTL_LINK,$(RTL)/core,$< src/falcon_sign.cpp)
 
-$(RTL)/obj_steps/Vdatapath__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BENCH)
+$(RTL)/obj_steps/Vdatapath__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_PROBES)
 	$(VERILATE) --top-module datapath --Mdir $(@D) -CFLAGS "$(RTL_FLAGS)" \
 	  rtl/bench/probes.vlt $(RTL_SOURCES) > $(RTL)/steps.log 2>&1 || { cat $(RTL)/steps.log; exit 1; }
-$(RTL)/steps: rtl/bench/steps.cpp $(RTL)/obj_steps/Vdatapath__ALL.a $(RTL_RUNTIME)
+$(RTL)/steps: rtl/bench/steps.cpp $(RTL)/obj_steps/Vdatapath__ALL.a $(RTL_RUNTIME) $(RTL_HEADERS)
 	$(call RTL_LINK,$(RTL)/obj_steps,$<)
 
 # The board with a serial line, its bits and time-outs shortened.
 RTL_SERIAL  = $(wildcard $(abspath rtl/serial)/*.sv)
 SERIAL_PARAMETERS := BIT_CYCLES=4 SILENCE_BITS=12 WATCH_BITS=21
-$(RTL)/serial_model/Vfalcon_serial__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_BENCH) $(RTL_SERIAL)
+$(RTL)/serial_model/Vfalcon_serial__ALL.a: $(RTL_ROM)/program.hex $(RTL_SOURCES) $(RTL_PROBES) $(RTL_SERIAL)
 	$(VERILATE) $(SERIAL_PARAMETERS:%=-G%) --top-module falcon_serial --Mdir $(@D) -CFLAGS "$(RTL_FLAGS)" \
 	  rtl/bench/probes.vlt $(RTL_SERIAL) $(RTL_SOURCES) $(RTL_BOUND) > $(RTL)/serial.log 2>&1 \
 	  || { cat $(RTL)/serial.log; exit 1; }

@@ -86,22 +86,29 @@ static inline double from_integer(int64_t x) {
     return (double)x;
 }
 
+// Toward zero. An invalid key can give NaN and values beyond 64 bits, whose conversion C++ leaves
+// undefined: they become INT64_MIN on every processor, as x86 has it.
+static inline int64_t to_integer(double x) {
+    const double two_63 = 9223372036854775808.0;
+    return x >= -two_63 && x < two_63 ? (int64_t)x : INT64_MIN;
+}
+
 // To the nearest integer, ties to even, for |x| < 2^51: the sum has no bits for a fraction.
 static inline int64_t round_to_even(double x) {
     FALCON_COUNT(RINT);
     const double room = 6755399441055744.0;  // 1.5 * 2^52
-    return (int64_t)((x + room) - room);
+    return to_integer((x + room) - room);
 }
 
 static inline int64_t truncate(double x) {
     FALCON_COUNT(TRUNCATE);
-    return (int64_t)x;
+    return to_integer(x);
 }
 
 static inline int64_t floor_to_integer(double x) {
     FALCON_COUNT(FLOOR);
-    const int64_t whole = (int64_t)x;
-    return whole - (x < (double)whole);
+    const int64_t whole = to_integer(x);
+    return whole - (whole != INT64_MIN && x < (double)whole);
 }
 
 // The high 64 bits of a product of 128.

@@ -39,6 +39,7 @@ horner:
 #pragma HLS PIPELINE
         y = coefficients[k] - high_product(z, y);
     }
+    // An invalid key's scale of 1 or more becomes 0.
     return high_product((uint64_t)truncate(mul(acceptance_scale, two_63)) << 1, y);
 }
 
@@ -92,14 +93,18 @@ static inline Verdict attempt(Sampler *s, uint64_t low, uint8_t high, uint8_t si
     x = sub(x, mul(from_integer(z0 * z0), falcon_tables::inverse_2_sigma0_squared));
     const int64_t halvings = truncate(mul(x, falcon_tables::inverse_log_2));
     const double rest = sub(x, mul(from_integer(halvings), falcon_tables::log_2));
-    // Beyond 63 halvings the probability is below 2^-63; a shift must stay below 64.
-    const unsigned bounded = halvings > 63 ? 63 : (unsigned)halvings;
+    // Beyond 63 halvings the probability is below 2^-63; a shift must stay below 64. An invalid key
+    // can give negative halvings, of which the low bits count, as in a shift by a register of x86.
+    const unsigned bounded = halvings > 63 ? 63 : (unsigned)halvings & 63;
     s->threshold = ((exponential(rest, s->acceptance_scale) << 1) - 1) >> bounded;
     s->shift = 56;
     return compare_byte(s, random);
 }
 
-static inline int64_t sample_value(const Sampler *s) { return s->centre_floor + s->candidate; }
+// Without the overflow of signed integers, for the centre of an invalid key.
+static inline int64_t sample_value(const Sampler *s) {
+    return (int64_t)((uint64_t)s->centre_floor + (uint64_t)s->candidate);
+}
 
 }  // namespace FALCON_NAMESPACE
 

@@ -11,6 +11,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -75,7 +76,9 @@ def parse_sizes(text: Sequence[str]) -> list[tuple[int, int]]:
     return sizes
 
 
-def measure_proofs(sizes: Sequence[tuple[int, int]]) -> pd.DataFrame:
+def measure_proofs(
+    sizes: Sequence[tuple[int, int]], *, signatures: Path | None = None
+) -> pd.DataFrame:
     """Sign, aggregate and verify leanXMSS signatures for each size of `parse_sizes`.
 
     Returns a frame, one row per size: algorithm, version (of py-lean-pq), signatures, children
@@ -86,13 +89,13 @@ def measure_proofs(sizes: Sequence[tuple[int, int]]) -> pd.DataFrame:
     setup_peak_bytes (tables of the prover, once per process), peak_bytes (memory of the process
     that proves); status ("ok", "unsupported", "failed") and reason. Without the package or a
     processor that it needs, one row with the reason. Signing takes a third of a processor second
-    per signature.
+    per signature; `signatures` is a file that keeps them for later runs with the same version.
     """
     if reason := unavailable_reason():
         frame = PROOFS.frame([_row(status="unsupported", reason=reason)])
     else:
         with tempfile.TemporaryDirectory() as folder:
-            file = str(Path(folder) / "signatures")
+            file = str(signatures or Path(folder) / "signatures")
             signed = _signed(max(children * count for children, count in sizes), file)
             frame = PROOFS.frame(_measured(size, file, signed) for size in sizes)
     frame.attrs["provenance"] = {**machine.provenance(), "preset": "one proof per size"}
@@ -132,20 +135,27 @@ def _measured(size: tuple[int, int], file: str, signed: dict[str, Any]) -> dict[
 
 
 def _signed(count: int, file: str) -> dict[str, Any]:
-    """Sign `count` messages into the file; return the times of the first signatures."""
-    first = min(count, TIMED_SIGNATURES)
-    times = _child("sign", 0, first, file)
-    # The others are not timed and are signed on all processors: one takes a third of a second.
-    cores = len(os.sched_getaffinity(0))
-    ends = [first + (count - first) * part // cores for part in range(cores + 1)]
-    parts = [
-        (start, end, f"{file}-{start}") for start, end in itertools.pairwise(ends) if start < end
-    ]
-    with ThreadPoolExecutor(cores) as pool:
-        list(pool.map(lambda part: _child("sign", *part), parts))
-    with Path(file).open("ab") as rows:
-        for *_, part in parts:
-            rows.write(Path(part).read_bytes())
+    """Sign `count` messages into the file, if it has fewer; return the times of some signatures."""
+    with tempfile.TemporaryDirectory() as folder:
+        timed_part = f"{folder}/timed"
+        times = _child("sign", 0, min(count, TIMED_SIGNATURES), timed_part)
+        if not Path(file).exists():
+            shutil.copyfile(timed_part, file)
+        known = Path(file).stat().st_size // _ROW_BYTES
+        os.truncate(file, known * _ROW_BYTES)  # a run that was stopped may leave a part of a row
+        # The others are not timed and are signed on all processors: one takes a third of a second.
+        cores = len(os.sched_getaffinity(0))
+        ends = [known + max(count - known, 0) * part // cores for part in range(cores + 1)]
+        parts = [
+            (start, end, f"{folder}/{start}")
+            for start, end in itertools.pairwise(ends)
+            if start < end
+        ]
+        with ThreadPoolExecutor(cores) as pool:
+            list(pool.map(lambda part: _child("sign", *part), parts))
+        with Path(file).open("ab") as rows:
+            for *_, part in parts:
+                rows.write(Path(part).read_bytes())
     return times
 
 

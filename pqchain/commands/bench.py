@@ -12,6 +12,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure operations, or proofs, and show the results."""
     if arguments.proofs:
         return _run_proofs(arguments)
+    if arguments.signatures:
+        raise UsageError("--signatures is for --proofs; add it, or leave --signatures out")
     names = console.algorithm_names(arguments) or None
     # Imported after the names are checked, so that a wrong name is rejected quickly.
     from pqchain.bench import operations, presets, runs, stored, tables, variation
@@ -85,6 +87,7 @@ def _run_proofs(arguments: argparse.Namespace) -> int:
     )
     if named := [f"--{name}" for name in others if getattr(arguments, name)]:
         raise UsageError(f"--proofs cannot be combined with {', '.join(named)}; leave those out")
-    frame = proofs.measure_proofs(proofs.parse_sizes(arguments.proofs))
+    sizes = proofs.parse_sizes(arguments.proofs)
+    frame = proofs.measure_proofs(sizes, signatures=arguments.signatures)
     console.save(frame, arguments.output)
     return console.show_measurements(arguments, "proofs", frame, tables.proof_table(frame))

@@ -260,7 +260,8 @@ def _area_time_table(frame: pd.DataFrame) -> Table:
 
 def _leak_table(frame: pd.DataFrame) -> Table:
     columns = [
-        Column("two keys: degree", numeric=True, key="degree"),
+        Column("two keys: engine", key="configuration"),
+        Column("degree", numeric=True),
         Column("attempts", numeric=True),
         Column("t of cycles", numeric=True, key="t"),
         Column("least detectable difference", numeric=True, key="least_difference"),

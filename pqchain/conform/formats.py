@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pqchain.conform import kem_formats
+from pqchain.conform.models.slh_dsa import pre_hash_name
 from pqchain.conform.vector import ALGORITHMS, Family, SignatureVector, Vector, families, scheme
 from pqchain.errors import DataError, UsageError
 from pqchain.installation import MAX_JSON_BYTES, read_bytes
@@ -20,12 +21,13 @@ from pqchain.installation import MAX_JSON_BYTES, read_bytes
 VERSION = "1"
 """Version of the vectors, incremented when the bytes of a file change."""
 
-# Object identifiers 2.16.840.1.101.3.4.3.17 to 31, DER-encoded.
+# Object identifiers 2.16.840.1.101.3.4.3.17 to 31, and those of HashSLH-DSA, DER-encoded.
+_PURE = [name for name in ALGORITHMS if name.startswith(("ML-DSA", "SLH-DSA"))]
+_PRE_HASHED = [f"Hash{name}" for name in _PURE if name.startswith("SLH-DSA")]
 _OBJECT_IDENTIFIERS = {
     name: f"6086480165030403{number:02x}"
-    for number, name in enumerate(
-        [name for name in ALGORITHMS if scheme(name) in ("ml-dsa", "slh-dsa")], 17
-    )
+    for names, first in ((_PURE, 17), (_PRE_HASHED, 35))
+    for number, name in enumerate(names, first)
 }
 
 
@@ -144,10 +146,13 @@ def acvp(vectors: Sequence[Vector]) -> dict[str, Any]:
     if scheme(algorithm) == "ml-kem":
         return kem_formats.acvp(vectors)
     name, revision = _ACVP_NAMES[scheme(algorithm)]
-    group: dict[str, Any] = {"tgId": 1, "testType": "AFT", "parameterSet": algorithm}
+    hashed = pre_hash_name(algorithm)
+    parameter_set = algorithm.removeprefix("Hash")
+    group: dict[str, Any] = {"tgId": 1, "testType": "AFT", "parameterSet": parameter_set}
     # The standards have several interfaces, of which the vectors probe one.
     if name != "Falcon":
-        group |= {"signatureInterface": "external", "preHash": "pure"}
+        interface = "preHash" if hashed else "pure"
+        group |= {"signatureInterface": "external", "preHash": interface}
     if name == "ML-DSA":
         group |= {"externalMu": False}
     group["tests"] = [
@@ -171,7 +176,7 @@ def _acvp_test(vector: SignatureVector) -> dict[str, Any]:
         "pk": vector.public_key.hex().upper(),
         "message": vector.message.hex().upper(),
         "context": vector.context.hex().upper(),
-        "hashAlg": "none",
+        "hashAlg": pre_hash_name(vector.algorithm) or "none",
         "signature": vector.signature.hex().upper(),
         "reason": f"{vector.family}: {vector.probe}",
     }
@@ -185,9 +190,9 @@ def text(content: Mapping[str, Any]) -> str:
 def read(path: Path) -> tuple[Vector, ...]:
     """Return the vectors of a file in either format.
 
-    Tests that do not use the external, pure interface are skipped. An ACVP file must have the
-    results, as internalProjection.json has. Raises DataError for a file
-    that cannot be read or parsed, and UsageError for a path that is not a regular file.
+    Tests of interfaces and hash functions without an algorithm in ALGORITHMS are skipped. An ACVP
+    file must have the results, as internalProjection.json has. Raises DataError for a file that
+    cannot be read or parsed, and UsageError for a path that is not a regular file.
     """
     try:
         text = read_bytes(path, MAX_JSON_BYTES)
@@ -235,15 +240,19 @@ def _from_acvp(content: Mapping[str, Any]) -> Iterator[Vector]:
     if content["mode"] != "sigVer":
         raise ValueError(f"mode must be 'sigVer' or 'encapDecap'; got {content['mode']!r}")
     for group in content["testGroups"]:
-        if group.get("preHash", "pure") != "pure" or group.get("externalMu"):
+        if group.get("externalMu") or group.get("signatureInterface", "external") != "external":
             continue
-        if group.get("signatureInterface", "external") != "external":
-            continue
+        pre_hashed = group.get("preHash", "pure") != "pure"
+        algorithm = ("Hash" if pre_hashed else "") + group["parameterSet"]
         for test in group["tests"]:
+            if pre_hashed and (
+                algorithm not in ALGORITHMS or test["hashAlg"] != pre_hash_name(algorithm)
+            ):
+                continue
             # pqchain writes "family: probe"; the reasons of other sources become the family.
             family, _, probe = test["reason"].partition(": ")
             yield SignatureVector(
-                algorithm=group["parameterSet"],
+                algorithm=algorithm,
                 family=family,
                 key="",
                 probe=probe or family,

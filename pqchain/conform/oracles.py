@@ -17,9 +17,11 @@ from pqchain.conform.models import (
     slh_dsa_verifier,
 )
 from pqchain.conform.models.checks import Check, Model, expected
+from pqchain.conform.models.slh_dsa import pre_hash_name
 from pqchain.conform.vector import Vector, families, scheme
 from pqchain.crypto import open_kem, open_signer
-from pqchain.errors import BadLength, CryptoFailure, DataError
+from pqchain.crypto.slhdsa import SlhDsaSigner
+from pqchain.errors import BadLength, CryptoFailure, DataError, Unsupported
 
 PORTABLE = {"ml-dsa": "liboqs-0.13/ref", "falcon": "liboqs-0.13/ref", "slh-dsa": "slhdsa/ref"}
 """Implementation name of the portable C build, by signature scheme."""
@@ -67,10 +69,30 @@ _MODELS: dict[str, type[Model]] = {
 }
 
 
+def verify_function(algorithm: str, implementation: str) -> Oracle:
+    """Return the function `verify` of an implementation, that of the interface for HashSLH-DSA.
+
+    Raises Unsupported and UsageError as `open_signer` does.
+    """
+    signer = open_signer(algorithm.removeprefix("Hash"), implementation)
+    name = pre_hash_name(algorithm)
+    if not name:
+        return signer.verify
+    if not isinstance(signer, SlhDsaSigner):
+        raise Unsupported(f"{implementation} does not verify {algorithm}; use slhdsa/ref")
+
+    def verify(message: bytes, signature: bytes, public_key: bytes, context: bytes = b"") -> bool:
+        return signer.verify_prehash(
+            message, signature, public_key, hash_name=name, context=context
+        )
+
+    return verify
+
+
 def portable(algorithm: str) -> Oracle:
     """Return the portable C build as an oracle. Raises Unsupported if it is missing."""
     if scheme(algorithm) != "ml-kem":
-        return open_signer(algorithm, PORTABLE[scheme(algorithm)]).verify
+        return verify_function(algorithm, PORTABLE[scheme(algorithm)])
     kem = open_kem(algorithm, PORTABLE_KEM)
 
     def accepts(

@@ -13,9 +13,9 @@ from functools import cache
 from time import perf_counter_ns
 
 from pqchain import algorithms
-from pqchain.conform import openssl
+from pqchain.conform import openssl, oracles
 from pqchain.conform.protocol import OPERATIONS
-from pqchain.crypto import Kem, open_kem, open_signer
+from pqchain.crypto import Kem, open_kem
 from pqchain.errors import BadLength, CryptoFailure, UnknownName, Unsupported, UsageError
 
 
@@ -24,7 +24,7 @@ def _verifier(name: str, algorithm: str) -> openssl.Verify | None:
     if name == "openssl":
         return openssl.verifier(algorithm) if algorithm.startswith("ML-DSA") else None
     try:
-        return open_signer(algorithm, name).verify
+        return oracles.verify_function(algorithm, name)
     except (Unsupported, UsageError):
         return None
 

@@ -34,17 +34,26 @@ ALGORITHMS = (
     "SLH-DSA-SHAKE-192f",
     "SLH-DSA-SHAKE-256s",
     "SLH-DSA-SHAKE-256f",
+    "HashSLH-DSA-SHA2-128s",
+    "HashSLH-DSA-SHA2-192f",
+    "HashSLH-DSA-SHAKE-128f",
+    "HashSLH-DSA-SHAKE-256f",
     "ML-KEM-512",
     "ML-KEM-768",
     "ML-KEM-1024",
 )
-"""Algorithms that have vectors, in display order."""
+"""Algorithms that have vectors, in display order.
+
+HashSLH-DSA is the pre-hash interface of SLH-DSA, with the hash function that NIST's identifier of
+the parameter set names. One set of each of these four functions has vectors.
+"""
 
 _SCHEMES = {
     "ML-DSA": "ml-dsa",
     "Dilithium": "ml-dsa",
     "Falcon": "falcon",
     "SLH-DSA": "slh-dsa",
+    "HashSLH-DSA": "slh-dsa",
     "ML-KEM": "ml-kem",
 }
 

@@ -43,6 +43,12 @@ Memory = Any
 """A writable buffer: an array of the standard library or of numpy."""
 
 
+def _build_hint(path: Path, hint: str = INSTALL_HINT) -> str:
+    """Return the hint on how to build a library again; a user's is not built by `make`."""
+    is_installed = path.parent.parent.parent.name == "_native"
+    return hint if is_installed else "compile it as `pqchain native` says"
+
+
 class Library:
     """One loaded native library."""
 
@@ -56,10 +62,7 @@ class Library:
                 function.restype, function.argtypes = result, arguments
             abi = self._handle.pq_abi()
         except AttributeError as error:
-            message = (
-                f"{path.name} lacks the interface of pqchain: see `pqchain native` if it is "
-                f"yours; if it is pqchain's, {INSTALL_HINT}"
-            )
+            message = f"{path.name} lacks the interface of pqchain: {_build_hint(path)}"
             raise NativeLibraryMissing(message) from error
         # A library without these functions takes encoded keys only.
         self.decodes_keys = hasattr(self._handle, "pq_decode_keys")
@@ -68,7 +71,7 @@ class Library:
                 function = getattr(self._handle, name)
                 function.restype, function.argtypes = result, arguments
         if abi != ABI:
-            message = f"the interface of {path} must be {ABI}; got {abi}: {INSTALL_HINT}"
+            message = f"the interface of {path} must be {ABI}; got {abi}: {_build_hint(path)}"
             raise NativeLibraryMissing(message)
         self.source: str = (self._handle.pq_source() or b"").decode(errors="replace")
         if (count := self._handle.pq_count()) > MAX_SCHEMES:
@@ -95,10 +98,8 @@ class Library:
         try:
             return self._schemes[name]
         except KeyError:
-            raise Unsupported(
-                f"{name} is not in this build of {self.source}; "
-                "build it with PQCHAIN_ALGORITHMS=all make"
-            ) from None
+            remedy = _build_hint(self.path, "build it with PQCHAIN_ALGORITHMS=all make")
+            raise Unsupported(f"{name} is not in this build of {self.source}; {remedy}") from None
 
     def sizes(self, name: str) -> dict[str, int]:
         """Return the fields of pq_sizes_t that the library reports for a scheme."""

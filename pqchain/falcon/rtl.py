@@ -30,7 +30,7 @@ one with memory that keeps the expanded key."""
 
 STANDARD = "standard"
 """The engine before both, which decided every verdict by a polynomial and transformed the basis
-twice. Its cells and clocks are recorded until those of the others are measured."""
+twice. Its clocks are recorded until those of the others are measured."""
 
 NEW_KEY = "fast, new key"
 """Label of attempts of the fast configuration that expand a key; later ones use it."""
@@ -146,6 +146,16 @@ def boards() -> pd.DataFrame:
     )  # fmt: skip
 
 
+def slices(frame: pd.DataFrame) -> pd.Series[float]:
+    """Return the area of cores with the columns lut_total, flip_flop, dsp and block_ram_36k.
+
+    It is lut_total / 4 + flip_flop / 8 + 102.4 dsp + 116.2 block_ram_36k, a convention of papers
+    that compare FPGA cores.
+    """
+    logic = frame["lut_total"] / 4 + frame["flip_flop"] / 8
+    return logic + (102.4 * frame["dsp"] + 116.2 * frame["block_ram_36k"])
+
+
 AREA_TIME_COLUMNS = [
     "core", "degree", "platform", "lut", "flip_flop", "dsp", "block_ram_36k", "seconds", "slices",
     "area_time", "kind", "contains", "source",
@@ -157,9 +167,8 @@ _CONTAINS = "one attempt: no hash, no products modulo q, no encoding"
 def area_time() -> pd.DataFrame:
     """Compare area and time of the engine with those of published cores, smallest product first.
 
-    Columns: `AREA_TIME_COLUMNS`. `slices` = lut / 4 + flip_flop / 8 + 102.4 dsp + 116.2
-    block_ram_36k, a convention of papers that compare FPGA cores, lut includes LUTs used as memory,
-    and `area_time` is slices times seconds.
+    Columns: `AREA_TIME_COLUMNS`. `slices` is the area by `slices`, lut includes LUTs used as
+    memory, and `area_time` is slices times seconds.
     `kind` is "published", "derived" (from printed ratios), or "routed, proxy" for the engine, whose
     cells are those of xc7 after synthesis and whose clock is that of an ECP5. Raises DataError.
     """
@@ -170,16 +179,15 @@ def area_time() -> pd.DataFrame:
         raise DataError(f"cannot read {path}: {error}; restore the file") from error
     published = published.assign(seconds=published["milliseconds"] / 1e3)
     engines = cells().query("family == 'xc7' and module == 'design_hierarchy'")
-    engines = engines.drop(columns=["lut"]).rename(columns={"lut_total": "lut"})
+    engines = engines.assign(lut=engines["lut_total"])
     engine = times().dropna(subset="seconds").merge(engines, on="configuration")
     engine = engine.assign(
         core="pqchain, " + engine["configuration"], kind="routed, proxy", contains=_CONTAINS,
         platform="cells of xc7, clock of " + engine["device"], source="`make figures`",
     )  # fmt: skip
     frame = pd.concat([engine, published], ignore_index=True)
-    slices = frame["lut"] / 4 + frame["flip_flop"] / 8
-    slices += 102.4 * frame["dsp"] + 116.2 * frame["block_ram_36k"]
-    frame = frame.assign(slices=slices, area_time=slices * frame["seconds"])
+    frame = frame.assign(slices=slices(frame.assign(lut_total=frame["lut"])))
+    frame = frame.assign(area_time=frame["slices"] * frame["seconds"])
     frame = frame.sort_values(["degree", "area_time"], ignore_index=True)
     return frame[AREA_TIME_COLUMNS]
 

@@ -115,7 +115,7 @@ def _best_cell(cells: pd.DataFrame, column: str, seconds: bool) -> str:
     what = "latency" if seconds else "throughput"
     order = "lowest" if seconds else "highest"
     text = f"{int(cells['nodes'].max())} nodes: {best} has the {order} printed {what}, "
-    text += f"{ratio} apart from {last}"
+    text += f"{last} takes {ratio} as long" if seconds else f"{ratio} that of {last}"
     if f"run_{column}" in most and most[f"run_{column}"].notna().any():
         here = most[f"run_{column}"].dropna()
         text += f"; run here: {here.idxmin() if seconds else here.idxmax()}"
@@ -139,13 +139,12 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             rows = group.sort_values("nodes")
             nodes, seen = rows["nodes"].to_numpy(dtype=float), rows["latency_seconds"].to_numpy()
             half = rows["latency_seconds_half_width"].to_numpy()
-            name = f"{setting}, {exchange}"
+            name = f"{_SETTINGS.get(str(setting), str(setting))}, {exchange}"
             axes.plot(nodes, seen, color=colour, linewidth=1.3, label=name)
             _measured(axes, nodes, seen, half, colour, marker)
             law = rows["predicted_latency_seconds"].to_numpy()
             axes.plot(nodes, law, color=colour, linewidth=1.1, linestyle="--")
-            words = f"{_SETTINGS.get(str(setting), str(setting))}, {exchange}"
-            ends.append((words, (float(nodes[-1]), float(seen[-1])), colour))
+            ends.append((name, (float(nodes[-1]), float(seen[-1])), colour))
         _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief)
         axes.set(xlabel="delegates N   (solid: run; dashed: predicted by the model of hosts)")
@@ -156,15 +155,19 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             ratio = slow["latency_seconds"] / fast["latency_seconds"]
             headline(
                 axes,
-                f"{most['nodes'].iloc[0]} delegates: {slow['setting']} with {slow['exchange']} "
-                f"takes {figures.RATIO.text(ratio, 2)} the latency of {fast['setting']} with "
-                f"{fast['exchange']}",
+                f"{most['nodes'].iloc[0]} delegates: {_where(slow)} takes "
+                f"{figures.RATIO.text(ratio, 2)} the latency of {_where(fast)}",
             )
         if paper.narrow():
             legend_above(axes, 2)
         else:
             label_ends(axes, ends)
     return axes
+
+
+def _where(run: pd.Series[Any]) -> str:
+    setting = str(run["setting"])
+    return f"{_SETTINGS.get(setting, setting)} with {run['exchange']}"
 
 
 def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:

@@ -132,7 +132,8 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             at = np.searchsorted(counts, change.index.to_numpy(int))
             below.errorbar(at, change["mean"], yerr=spread, **style)
             for place, value in zip(at, change["mean"], strict=True):
-                annotate(below, figures.percent(value), (float(place), float(value)), (9, 0))
+                # Above the line of no difference, where most of them are.
+                annotate(below, figures.percent(value), (float(place), float(value)), (7, 8))
             below.axhline(0, color=MUTED, linewidth=0.9)
             below.set_ylabel("multiplexed, % of single")
             below.margins(y=0.25)

@@ -268,7 +268,7 @@ def plot_blocks(
     if quantity == "bytes":
         label = "bytes of block per transaction (log scale)"
         frame = frame.assign(value=blocks["transaction_bytes"]).drop_duplicates("algorithm")
-        numbers = BYTES.text
+        numbers = _whole_bytes
     elif quantity == "verify":
         label, show = "verifying one signature of a block (median)", brief
         seconds = blocks["verify_median_seconds"]
@@ -292,6 +292,10 @@ def plot_blocks(
         on = "" if quantity == "bytes" else f" on {order[0]}"
         headline(axes, f"{most['algorithm']} {verb}{on}: {ratio} {least['algorithm']}")
     return axes
+
+
+def _whole_bytes(value: float) -> str:
+    return BYTES.text(round(value))
 
 
 _SIDES = np.array(

@@ -67,7 +67,7 @@ def plot_speed(
     if "implementation" not in (hue, col):
         frame = fastest(frame)
         if len(frame) < len(measurements):
-            note += "\nfastest implementation of each scheme"
+            note += "\nfastest implementation of each scheme over all its operations"
     whiskers = ("min_seconds", "p95_seconds")
     axes = dots(
         frame, value="median_seconds", label=note, ax=ax, whiskers=whiskers, hue=hue, col=col
@@ -84,7 +84,7 @@ def _fastest_and_slowest(frame: pd.DataFrame) -> str:
         if len(times) > 1:
             ratio = RATIO.text(times.iloc[-1] / times.iloc[0], 2)
             return (
-                f"{times.index[0]} {verb} fastest, in {SECONDS.text(times.iloc[0], 2)}; "
+                f"{times.index[0]} {verb} fastest of these, in {SECONDS.text(times.iloc[0], 2)}; "
                 f"{times.index[-1]} takes {ratio} as long"
             )
     return ""

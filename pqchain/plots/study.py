@@ -69,8 +69,8 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             name = figures.humanize(str(first["input"]))
             factor = max(ends / base, key=lambda value: abs(np.log(max(value, 1e-9))))
             side = "halved" if factor == ends.get("low", np.nan) / base else "doubled"
-            text = f"{output} with {algorithm}, {unit.text(base)}, depends most on {name}: "
-            headline(axes, text + f"{side}, it is {figures.factor(round(factor, 2))}")
+            text = f"{output.capitalize()} with {algorithm}, {unit.text(base)}, depends most on "
+            headline(axes, text + f"{name}: {side}, it is {figures.factor(round(factor, 2))}")
     return axes
 
 

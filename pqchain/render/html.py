@@ -69,11 +69,20 @@ def badge(verdict: str, *, short: bool = False) -> Markup:
     return element("span", mark, word, class_=f"badge {tone}", title=verdict if short else "")
 
 
-def labels(*kinds: str) -> Markup:
-    """Return labels for kinds of evidence. Raises ValueError for an unknown kind."""
+def labels(*kinds: str, short: bool = False) -> Markup:
+    """Return labels for kinds of evidence; if short, marks whose words only screen readers get.
+
+    Raises ValueError for an unknown kind.
+    """
     return join(
-        *(element("span", it, class_=f"label {it}", title=it.meaning) for it in map(Kind, kinds))
-    )
+        *(
+            element(
+                "span", element("span", it, class_="unseen") if short else it,
+                class_=f"label {it}{' mark' * short}", title=f"{it}: {it.meaning}",
+            )
+            for it in map(Kind, kinds)
+        )
+    )  # fmt: skip
 
 
 def link(text: str, target: str) -> Markup:

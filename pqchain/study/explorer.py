@@ -186,6 +186,8 @@ class Explorer:
             self._update()
         bundle = dict(self.widget._repr_mimebundle_())
         bundle |= {"image/png": bytes(self._picture.value), "text/plain": repr(self)}
+        # Without widgets, a page prefers the picture that is legible on narrow and dark screens.
+        bundle |= {"image/svg+xml": plots.screen_svg(self.plot())}
         return bundle, {"image/png": {"width": 640}}
 
     def __repr__(self) -> str:

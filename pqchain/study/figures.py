@@ -118,8 +118,8 @@ def plain_vote_bytes_per_block(model: Model) -> float:
 @_basic("plain_vote_bytes_per_block vote_aggregation vote_aggregates")
 def vote_bytes_per_block(model: Model) -> float | Evidence:
     """Bytes of the votes of a block, aggregated if the chain aggregates votes."""
-    value, how = chain.vote_bytes(model.plan, mean(model.lengths)) or math.nan, _prover(model)
-    return Evidence(value, Kind.PUBLISHED, how) if how else value
+    value = chain.vote_bytes(model.plan, mean(model.lengths)) or math.nan
+    return _of_prover(model, value) or value
 
 
 @_basic("vote_bytes_per_block consensus_bytes")
@@ -139,8 +139,8 @@ def plain_vote_verify_seconds(model: Model) -> float:
 def vote_verify_seconds(model: Model) -> float | Evidence:
     """Time to verify the votes of a block on one core, aggregated if the chain aggregates."""
     value = chain.vote_verify_seconds(model.plan, model.row, model.costs)
-    if how := _prover(model):
-        return Evidence(value, Kind.PUBLISHED, how)
+    if evidence := _of_prover(model, value):
+        return evidence
     if model.plan.vote_aggregation != BLS:
         return value
     measured = model.costs.aggregates
@@ -355,11 +355,14 @@ def migration_seconds(model: Model) -> float:
     return plan.accounts / model.registrations * _full_cycle(baseline)
 
 
-def _prover(model: Model) -> str:
+def _of_prover(model: Model, value: float) -> Evidence | None:
+    """Return a figure of the votes with the evidence of their prover; None without a prover."""
     prover = PROVERS.get(model.plan.vote_aggregation)
     if prover is None:
-        return ""
-    return f"data/provers/{prover.name}.toml" if prover.evidence == CITED else prover.evidence
+        return None
+    if prover.evidence == CITED:
+        return Evidence(value, Kind.PUBLISHED, f"data/provers/{prover.name}.toml")
+    return Evidence(value, Kind.MODELLED, f"arithmetic over proofs that were {prover.evidence}")
 
 
 def _cycle(model: Model) -> float:

@@ -13,7 +13,7 @@ from pqchain.errors import UsageError
 from pqchain.figures import MISSING, Kind, humanize
 from pqchain.render import html
 from pqchain.render.html import Markup
-from pqchain.render.table import Column, Table
+from pqchain.render.table import Column, Shown, Table
 from pqchain.study import sliders, text
 from pqchain.study.analysis import Analysis
 from pqchain.study.inputs import Plan
@@ -52,7 +52,7 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
         ),
         "limits": ("Binding limits", _capacity(findings), text.limits_table(findings).html()),
         "move": ("Change the inputs", *sliders.section(analysis.panel)),
-        "figures": ("Figures by scheme", text.figures_table(findings).html()),
+        "figures": ("Figures by scheme", _folded("All figures", text.figures_table(findings))),
     }  # fmt: skip
     if len(analysis.load):
         table = _load_table(analysis.load)
@@ -64,13 +64,14 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
         plot = _migration(analysis.migration, plan, analysis.algorithm)
         parts["migration"] = ("Migration", plot, table.html())
     outcomes = text.outcomes_table(analysis.outcomes)
-    parts["outcomes"] = ("Published outcomes", outcomes.html())
+    parts["outcomes"] = ("Published outcomes", _folded("Outcomes of all chains", outcomes))
     parts["sensitivity"] = ("Sensitivity", _tornado(tornado), _tornado_table(tornado).html())
     if analysis.plane is not None:
         table = _plane_table(analysis.plane)
         parts["plane"] = ("Best scheme by two inputs", _plane(analysis.plane), table.html())
-    parts["inputs"] = ("Inputs", text.inputs_table(plan).html())
-    parts["sources"] = ("Sources", text.sources_table(findings).html())
+    parts["inputs"] = ("Inputs", _folded("All inputs", text.inputs_table(plan)))
+    sources = _folded("Sources of all figures", text.sources_table(findings))
+    parts["sources"] = ("Sources", sources)
     # Apart from the results, in the colour of a failure: a reader must not take them for one.
     warnings = text.warnings(findings)
     caution = html.element("div", html.bullets(warnings), class_="verdict bad", role="alert")
@@ -86,12 +87,32 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
             class_="verdict",
             role="status",
         ),
+        _cards(findings),
         html.element("p", times, class_="byline"),
         html.element("p", text.status(plan), class_="byline"),
     )
     sections = [html.section(name, *part) for name, part in parts.items()]
     contents = [(name, title) for name, (title, *_) in parts.items()]
     return html.document(plan.title, contents, head, *sections, script=sliders.script())
+
+
+def _cards(findings: Findings) -> Markup:
+    """Return the main figures of each scheme, side by side: a table of many would be too wide."""
+    table = text.main_table(findings)
+    words = [str(row[0]) for row in table.rows]
+    cards = []
+    for at, column in enumerate(table.columns[1:], start=1):
+        cells = (row[at] for row in table.rows)
+        values = (cell.text if isinstance(cell, Shown) else str(cell) for cell in cells)
+        title = html.element("h3", column.title)
+        pairs = html.pairs(zip(words, values, strict=True))
+        cards.append(html.element("div", title, pairs, class_="tally"))
+    return html.element("div", *cards, class_="tallies")
+
+
+def _folded(summary: str, table: Table) -> Markup:
+    """Return a long table that is collapsed until the reader opens it."""
+    return html.folded(f"{summary} ({len(table.rows)} rows)", table.html())
 
 
 def _figure(name: str, axes: Any, **texts: str) -> Markup:

@@ -54,8 +54,8 @@ def parse(text: str, name: str) -> Plan:
     problems: list[str] = []
 
     def report(section: str, key: str, message: str) -> None:
-        line = numbers.get((section, key), numbers.get((section, ""), 1))
-        problems.append(f"{name}, line {line}: {message}")
+        line = numbers.get((section, key), numbers.get((section, "")))
+        problems.append(f"{name}{'' if line is None else f', line {line}'}: {message}")
 
     for table, message in misspelt.items():
         report(table, "", message)

@@ -13,7 +13,7 @@ from pqchain.study.checking import NETWORK, REQUIRED
 from pqchain.study.figures import QUANTITIES
 from pqchain.study.input_rows import input_rows
 from pqchain.study.inputs import BY_SCHEME, INPUTS, Plan
-from pqchain.study.provers import PROVERS
+from pqchain.study.provers import CITED, PROVERS
 from pqchain.study.sampling import Findings
 
 
@@ -243,7 +243,7 @@ def figures_table(findings: Findings) -> Table:
     for name, row in _present(findings).items():
         used = {figure.kind for figure in row}
         kinds = [kind for kind in _KINDS if kind in used]
-        label = Shown(kinds, ", ".join(kinds), html.labels(*kinds))
+        label = Shown(kinds, ", ".join(kinds), html.labels(*kinds, short=True))
         rows.append([_named(name), label, *(Shown(it.value, it.text()) for it in row)])
     used = {it.kind for by_name in findings.figures.values() for it in by_name.values()}
     return Table(
@@ -322,7 +322,7 @@ def trees_table(plan: Plan) -> Table | None:
         caption=f"Trees of aggregators for {plan.votes_per_block:g} votes in "
         f"{plan.vote_aggregates:g} groups with links of {links}, proven by {prover.title} "
         f"({prover.source}, {prover.machine}): {prover.evidence}.",
-        source=[Kind.MODELLED, Kind.CITED],
+        source=[Kind.MODELLED, Kind.CITED if prover.evidence == CITED else Kind.MEASURED],
     )  # fmt: skip
 
 

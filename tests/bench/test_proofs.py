@@ -27,7 +27,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, ...]]:
         calls.append((step, *arguments[:-1]))
         if step == "sign":
             start, end = (int(str(argument)) for argument in arguments[:2])
-            Path(str(arguments[-1])).write_bytes(bytes(end - start))
+            Path(str(arguments[-1])).write_bytes(bytes((end - start) * proofs._ROW_BYTES))
             return SIGNED
         children, count = (int(str(argument)) for argument in arguments[:2])
         signatures = children * count
@@ -71,6 +71,20 @@ def test_each_size_is_a_row_and_is_signed_for_once(
     assert list(frame["status"]) == ["ok", "ok", "failed"]
     assert frame["reason"][2] == "py-lean-pq could not prove: exit code -9"
     assert math.isnan(frame["prove_seconds"][2])
+
+
+def test_kept_signatures_are_not_made_again(
+    installed: list[tuple[object, ...]], tmp_path: Path
+) -> None:
+    file = tmp_path / "signatures"
+    for count in (16, 100, 64):
+        proofs.measure_proofs([(1, count)], signatures=file)
+    signed = sorted((start, end) for step, start, end in installed if step == "sign")
+    # The timed ones are made in each run, the others once.
+    assert [part for part in signed if part[0] == 0] == [(0, 16), (0, 32), (0, 32)]
+    made = [leaf for part in signed if part[0] for leaf in range(*part)]
+    assert made == list(range(16, 100))
+    assert file.stat().st_size == 100 * proofs._ROW_BYTES
 
 
 def test_without_the_package_a_row_says_so(

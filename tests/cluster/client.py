@@ -120,6 +120,8 @@ PROTOCOLS: dict[str, Callable[[Cluster, dict[str, Any], str], dict[str, Any]]] =
 
 def main() -> None:
     """Run what the arguments ask for, and write the result."""
+    # Jobs in the background of a shell start with SIGINT ignored, and a test interrupts this one.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     address, protocol, changes, order = sys.argv[1:5]
     settings = json.loads(changes)
     cluster = Cluster(scheduler=address, **settings.pop("placement", {}))

@@ -29,17 +29,24 @@ def _module() -> Path:
     return Path(json.loads(done.stdout)["Dir"])
 
 
-def acvp(prompt: str, results: str) -> Iterator[dict[str, Any]]:
-    """Yield each test of a pair of files with the fields of its group and its results."""
+@cache
+def _tests(prompt: str, results: str) -> tuple[dict[str, Any], ...]:
     documents = []
     for name in (prompt, results):
         content = json.loads(gzip.decompress((_module() / name).read_bytes()))
         # Some files are pairs of the protocol's version and the document.
         documents.append(content[-1] if isinstance(content, list) else content)
+    rows = []
     for group, answers in zip(*(document["testGroups"] for document in documents), strict=True):
         for test, answer in zip(group["tests"], answers["tests"], strict=True):
             assert test["tcId"] == answer["tcId"]
-            yield {**group, **test, **answer}
+            rows.append({**group, **test, **answer})
+    return tuple(rows)
+
+
+def acvp(prompt: str, results: str) -> Iterator[dict[str, Any]]:
+    """Yield each test of a pair of files with the fields of its group and its results."""
+    yield from _tests(prompt, results)
 
 
 def document(tests: Iterator[dict[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import pytest
 from pqchain.conform import mutants
 from pqchain.conform.generators import generate
 from pqchain.conform.mutants import falcon, ml_dsa, ml_kem, slh_dsa
-from pqchain.conform.vector import ALGORITHMS
 
 pytestmark = pytest.mark.native
 
@@ -34,6 +33,7 @@ PROBED_BY = {
     "compression": {"compression"},
     "sampling": {"sampling"},
     "root": {"root"},
+    "pre-hash": {"pre-hash"},
     "digest": {"message"},
     "index": {"index"},
     "FORS": {"message", "index"},
@@ -77,7 +77,7 @@ def test_correct_verifier_passes():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name.startswith("SLH-DSA")])
+@pytest.mark.parametrize("name", ["SLH-DSA-SHA2-192f", "SLH-DSA-SHAKE-128s", "SLH-DSA-SHAKE-256f"])
 def test_every_mutant_of_slh_dsa_is_caught(name):
     defects = mutants.mutants(name).items()
     assert [defect for defect, m in defects if mutants.survives(m, generate(name))] == []

@@ -7,14 +7,17 @@ from collections import Counter
 import pytest
 
 from pqchain import algorithms
+from pqchain.conform import oracles, registry
 from pqchain.conform.generators import generate
 from pqchain.conform.models import slh_dsa as model
 from pqchain.conform.models.slh_dsa_verifier import SLHDSAVerifier
-from pqchain.crypto import open_signer
+from pqchain.conform.vector import ALGORITHMS, scheme
+from pqchain.crypto import open_signer, slhdsa
+from pqchain.errors import Unsupported
 from tests.conform.acvp import acvp
 from tests.crypto.builds import need
 
-NAMES = tuple(model.PARAMETER_SETS)
+NAMES = tuple(name for name in ALGORITHMS if scheme(name) == "slh-dsa")
 QUICK = ("SLH-DSA-SHA2-128s", "SLH-DSA-SHAKE-128f")
 LONG = pytest.mark.long
 
@@ -37,20 +40,24 @@ def test_model_gives_the_verdicts_of_nist():
     folder = "sign/slhdsa/testdata/verify_"
     for test in acvp(f"{folder}prompt.json.gz", f"{folder}results.json.gz"):
         interface = test.get("preHash") or "internal"
-        # The vectors of pqchain are for the pure interface.
-        if interface != "preHash":
-            verifier = (SLHDSAVerifier if interface == "pure" else Internal)(test["parameterSet"])
-            names = ("message", "signature", "pk", "context")
-            case = [bytes.fromhex(test.get(name, "")) for name in names]
-            assert verifier.verify(*case) == test["testPassed"], test["tcId"]
+        verifier = (Internal if interface == "internal" else SLHDSAVerifier)(test["parameterSet"])
+        if interface == "preHash":
+            verifier.pre_hash = model.PRE_HASHES.get(test["hashAlg"])
+            # The model has the hash functions of NIST's identifiers of HashSLH-DSA.
+            if verifier.pre_hash is None:
+                continue
+        names = ("message", "signature", "pk", "context")
+        case = [bytes.fromhex(test.get(name, "")) for name in names]
+        assert verifier.verify(*case) == test["testPassed"], test["tcId"]
         counts[interface, test["testPassed"]] += 1
-    interfaces = ("pure", "preHash", "internal")
-    assert counts == {(name, True): 24 for name in interfaces} | {
-        (name, False): 144 for name in interfaces
-    }
+    assert counts == {
+        ("pure", True): 24, ("pure", False): 144, ("internal", True): 24, ("internal", False): 144,
+        ("preHash", True): 9, ("preHash", False): 51,
+    }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", sets("SLH-DSA-SHA2-128s", "SLH-DSA-SHAKE-128f"))
+# test_generators.py has SLH-DSA-SHA2-128s.
+@pytest.mark.parametrize("name", sets("SLH-DSA-SHAKE-128f"))
 def test_model_gives_the_expected_verdicts(name):
     verifier = SLHDSAVerifier(name)
     vectors = generate(name)
@@ -63,12 +70,12 @@ def test_model_gives_the_expected_verdicts(name):
 @pytest.mark.parametrize("name", sets("SLH-DSA-SHA2-128s", "SLH-DSA-SHAKE-128f"))
 @pytest.mark.parametrize("build", ["sha-ni", "avx2", "ref"])
 def test_builds_are_exact_at_every_boundary(name, build):
-    implementation = f"slhdsa/{build}"
-    if implementation not in algorithms.get(name).implementations:
+    implementation, parameter_set = f"slhdsa/{build}", name.removeprefix("Hash")
+    if implementation not in algorithms.get(parameter_set).implementations:
         pytest.skip("SHA-NI is for SHA2")
-    need(implementation, name)
-    verify = open_signer(name, implementation).verify
-    p = model.PARAMETER_SETS[name]
+    need(implementation, parameter_set)
+    verify = oracles.verify_function(name, implementation)
+    p = model.parameter_set(name)
     wrong = [
         vector.probe
         for vector in generate(name)
@@ -77,6 +84,35 @@ def test_builds_are_exact_at_every_boundary(name, build):
         if verify(*vector.case) != (vector.expected == "valid")
     ]
     assert wrong == []
+
+
+@pytest.mark.native
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("Hash")])
+def test_prehashed_messages_are_those_of_the_signer(name):
+    formatted = slhdsa.prehashed_message(b"message", model.pre_hash_name(name), b"context")
+    assert SLHDSAVerifier(name).formatted(b"message", b"context") == formatted
+
+
+@pytest.mark.native
+@pytest.mark.long
+@pytest.mark.parametrize("crate", ["slh-dsa (RustCrypto)", "fips205"])
+@pytest.mark.parametrize("name", model.PARAMETER_SETS)
+def test_signatures_equal_those_of_the_crates(name, crate):
+    """Deterministic signatures, byte for byte, with the fastest build of this machine."""
+    (verifier,) = registry.select([crate])
+    signer = open_signer(name)
+    assert isinstance(signer, slhdsa.SlhDsaSigner)
+    public_key, secret_key = signer.generate_keypair()
+    seed = public_key[: len(public_key) // 2]
+    try:
+        adapter = verifier.adapter()
+    except Unsupported as error:
+        pytest.skip(str(error))
+    with adapter, signer.library.randomness(lambda _: seed):
+        for message, context in ((b"", b""), (b"message" * 20, b"context")):
+            answer = adapter.sign(name, message, secret_key, context=context)
+            assert answer.verdict == "accept", answer.reason
+            assert answer.signature == signer.sign(message, secret_key, context)
 
 
 def test_lengths_equal_the_registry():

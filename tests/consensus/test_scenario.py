@@ -206,9 +206,9 @@ def test_results_do_not_depend_on_the_hash_seed() -> None:
     program = (
         "from pqchain import consensus as c, papers\n"
         "costs = papers.costs('pqdpol')\n"
-        "grid = c.grid(costs, algorithms=['Falcon-512', 'Dilithium2'], exponents=[2, 3],\n"
+        "grid = c.grid(costs, algorithms=['Falcon-512', 'Dilithium2'], exponents=[2],\n"
         "    networks=c.network.NAMES,\n"
-        "    seeds=[0, 1], view_timeout_seconds=100.0,\n"
+        "    seeds=[0], view_timeout_seconds=100.0,\n"
         "    faults=c.Faults(crashed=(1,), loss_probability=0.05))\n"
         "print(c.sweep(grid, engine='numpy').to_csv(index=False))\n"
     )
@@ -220,4 +220,4 @@ def test_results_do_not_depend_on_the_hash_seed() -> None:
         for hash_seed in ("1", "2")
     }  # fmt: skip
     assert len(texts) == 1
-    assert len(texts.pop().splitlines()) == 1 + 8 * len(NAMES) + 1
+    assert len(texts.pop().splitlines()) == 1 + 2 * len(NAMES) + 1

@@ -15,7 +15,7 @@
 #ifdef RAINBOW
 #include "../../pqchain/native/rainbow/rainbow.h"
 #elif defined(SLHDSA)
-#include "../../pqchain/native/slhdsa/slhdsa.h"
+#include "../../pqchain/native/slhdsa/shrincs.h"
 #else
 #include "../../pqchain/native/hawk/hawk.h"
 #endif
@@ -82,6 +82,40 @@ static void sign_with(const slh_set *set) {
     free(signature);
 }
 
+/* SHRINCS: a leaf of the stateful tree, and without state. PK.seed, the last third of the seed, is
+ * public, and so is the structure of the tree. */
+static void sign_shrincs(shrincs_shape shape) {
+    const uint8_t structure[2] = {(uint8_t)shape, shape == SHRINCS_BALANCED ? 4 : 9};
+    uint8_t seed[SHRINCS_SEED_BYTES], randomness[16], text[33];
+    uint8_t public_key[SHRINCS_PUBLIC_KEY_BYTES], key[SHRINCS_SECRET_KEY_BYTES];
+    uint8_t signature[SHRINCS_STATELESS_BYTES];
+    const size_t stateful_bytes = shrincs_stateful_bytes(structure, 5);
+    const slh_message message = {NULL, 0, text, sizeof text};
+    draw(seed, sizeof seed);
+    draw(randomness, sizeof randomness);
+    draw(text, sizeof text);
+    make_secret(seed, 32);
+    make_secret(randomness, sizeof randomness);
+    if (!shrincs_keypair(public_key, key, seed, structure) ||
+        !shrincs_sign_stateful(signature, &message, NULL, 0, key, 5)) {
+        stop("no stateful signature");
+    }
+    make_public(signature, stateful_bytes);
+    if (!shrincs_verify(&message, signature, stateful_bytes, NULL, 0, public_key)) {
+        stop("the stateful signature does not verify");
+    }
+    if (shape == SHRINCS_BALANCED) {
+        return; /* the stateless key is the same for both shapes, and takes most of the time */
+    }
+    if (!shrincs_sign_stateless(signature, &message, NULL, 0, key, randomness)) {
+        stop("no stateless signature");
+    }
+    make_public(signature, sizeof signature);
+    if (!shrincs_verify(&message, signature, sizeof signature, NULL, 0, public_key)) {
+        stop("the stateless signature does not verify");
+    }
+}
+
 static void sign_once(void) { /* each of the three hash functions of a node */
     for (size_t i = 0; i < SLH_SETS; i++) {
         const char *name = slh_sets[i].name;
@@ -89,6 +123,8 @@ static void sign_once(void) { /* each of the three hash functions of a node */
             sign_with(&slh_sets[i]);
         }
     }
+    sign_shrincs(SHRINCS_UNBALANCED);
+    sign_shrincs(SHRINCS_BALANCED);
 }
 
 #else

@@ -4,8 +4,9 @@
  *
  * Inputs are in heap blocks of exactly their size. No damaged input may verify, except for the
  * undamaged copy that a damage sometimes leaves. The sequence is the same in every run. All sets of
- * FIPS 205 use the same decoder: SLH-DSA-SHA2-128s, whose verification takes the least time, has 15
- * of 16 inputs, and all sets take turns with the others.
+ * FIPS 205 use one decoder, which gets its parameters from a table, and verification takes up to
+ * 12,000 hashes. Most inputs are therefore for small sets, one of each hash function of a node; all
+ * sets of the standard take turns with one input in 1,024.
  */
 #include "../../pqchain/native/slhdsa/shrincs.h"
 #include "../../pqchain/native/slhdsa/slhdsa.h"
@@ -14,7 +15,20 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_BYTES = 33, SHRINCS_KINDS = 4, TURN = 16 };
+enum {
+    MESSAGE_BYTES = 33, SHRINCS_KINDS = 4, STATELESS_KIND = 3, SMALL_SETS = 3, TURN = 1024
+};
+
+/* Two layers of trees of four leaves, and digits of two bits: 300 hashes. The parts of the digest
+ * end within a byte, as in the sets of the standard. */
+#define SMALL(title, kind, bytes, len) \
+    {.name = title, .hash = kind, .nist_level = 1, .n = bytes, .layers = 2, .height = 2, \
+     .fors_height = 3, .fors_trees = 9, .log_w = 2, .chains = len, .digest_bytes = 4 + 1 + 1, \
+     .signature_bytes = (1 + 9 * (3 + 1) + 2 * (2 + (len))) * (bytes)}
+
+static const slh_set small_sets[SMALL_SETS] = {
+    SMALL("small, SHA-256", SLH_SHA2, 16, 68), SMALL("small, SHA-512", SLH_SHA2, 32, 133),
+    SMALL("small, SHAKE256", SLH_SHAKE, 16, 68)};
 
 /* The verifier of a signed message; `set` is NULL for SHRINCS. */
 typedef struct {
@@ -64,16 +78,17 @@ static signed_message shrincs_signed(int kind) {
     const uint8_t structure[2] = {kind == 2 ? SHRINCS_BALANCED : SHRINCS_UNBALANCED,
                                   kind == 2 ? 5 : 70};
     const uint64_t counter = kind == 1 ? 69 : 3;
+    const int is_stateless = kind == STATELESS_KIND;
     uint8_t *seed = random_block(SHRINCS_SEED_BYTES), *randomness = random_block(16);
     uint8_t *secret_key = block(SHRINCS_SECRET_KEY_BYTES);
     const size_t bytes =
-        kind == 3 ? SHRINCS_STATELESS_BYTES : shrincs_stateful_bytes(structure, counter);
+        is_stateless ? SHRINCS_STATELESS_BYTES : shrincs_stateful_bytes(structure, counter);
     const signed_message to = {NULL, SHRINCS_PUBLIC_KEY_BYTES, bytes,
                                block(SHRINCS_PUBLIC_KEY_BYTES), block(bytes),
                                random_block(MESSAGE_BYTES)};
     const slh_message message = {NULL, 0, to.message, MESSAGE_BYTES};
     require(shrincs_keypair(to.public_key, secret_key, seed, structure) &&
-                (kind == 3 ? shrincs_sign_stateless(to.signature, &message, NULL, 0, secret_key,
+                (is_stateless ? shrincs_sign_stateless(to.signature, &message, NULL, 0, secret_key,
                                                     randomness)
                            : shrincs_sign_stateful(to.signature, &message, NULL, 0, secret_key,
                                                    counter)) &&
@@ -164,7 +179,7 @@ static int is_judged(const signed_message *good, long *same) {
 int main(int count, char **arguments) {
     state = 0x534c48;
     const long rounds = count == 2 ? atol(arguments[1]) : 0;
-    signed_message standard[SLH_SETS], shrincs[SHRINCS_KINDS];
+    signed_message standard[SLH_SETS], small[SMALL_SETS], shrincs[SHRINCS_KINDS];
     size_t sets = 0;
     long same[2] = {0};
     if (rounds < 1) {
@@ -176,18 +191,28 @@ int main(int count, char **arguments) {
             standard[sets++] = signed_with(&slh_sets[i]);
         }
     }
+    for (size_t i = 0; i < SMALL_SETS; i++) {
+        small[i] = signed_with(&small_sets[i]);
+    }
     for (int kind = 0; kind < SHRINCS_KINDS; kind++) {
         shrincs[kind] = shrincs_signed(kind);
     }
     for (long i = 0; i < rounds; i++) {
-        const signed_message *turn = &standard[i % TURN ? 0 : (size_t)(i / TURN) % sets];
-        if (!is_judged(turn, &same[0]) || !is_judged(&shrincs[i % SHRINCS_KINDS], &same[1])) {
+        /* A stateless signature of SHRINCS has the decoder of SLH-DSA. */
+        const int is_long = i % TURN == 0;
+        const signed_message *turn =
+            is_long ? &standard[(size_t)(i / TURN) % sets] : &small[i % SMALL_SETS];
+        const signed_message *other = &shrincs[is_long ? STATELESS_KIND : i % STATELESS_KIND];
+        if (!is_judged(turn, &same[0]) || !is_judged(other, &same[1])) {
             fprintf(stderr, "input %ld: a wrong verdict\n", i);
             return 1;
         }
     }
     for (size_t i = 0; i < sets; i++) {
         release(&standard[i]);
+    }
+    for (size_t i = 0; i < SMALL_SETS; i++) {
+        release(&small[i]);
     }
     for (int kind = 0; kind < SHRINCS_KINDS; kind++) {
         release(&shrincs[kind]);

@@ -57,9 +57,12 @@ def seeded(library: native.Library, draw: Callable[[], Any]) -> Any:
         return draw()
 
 
-@pytest.mark.parametrize("processes", [1, pytest.param(20, marks=pytest.mark.long)])
+@pytest.mark.parametrize("processes", [1, pytest.param(5, marks=pytest.mark.long)])
 def test_every_thread_draws_from_its_own_source(processes: int) -> None:
-    """Runs in separate processes: a freed callback of another thread once ended the process."""
+    """Runs in separate processes: a freed callback of another thread once ended the process.
+
+    `make test-memory` runs 200.
+    """
     command = [sys.executable, "-m", "tests.crypto.seeded_threads", f"--processes={processes}"]
     done = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=280

@@ -309,7 +309,13 @@ def library(folder: Path, name: str, old: str = "", new: str = "") -> Path:
     return built
 
 
-@pytest.mark.parametrize("kind", C_MISTAKES)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        kind if kind in ("overruns", "signs_exit") else pytest.param(kind, marks=pytest.mark.long)
+        for kind in C_MISTAKES
+    ],
+)
 def test_library_is_checked_in_a_child_process(kind: str, tmp_path: Path) -> None:
     old, new, code, message = C_MISTAKES[kind]
     path = library(tmp_path, kind, old, new)

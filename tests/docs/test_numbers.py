@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from pqchain import study
+from pqchain import algorithms, study
 from pqchain.study import sampling, validation
-from tests.docs.values import VALUES, Values
+from tests.docs.values import VALUES, Values, gas_rows, kept_microseconds
 from tests.study.plans import ALL_COSTS
 
 if sys.version_info >= (3, 11):
@@ -45,6 +45,16 @@ UNITS = (
 NUMBER = re.compile(rf"(?<![\w.^-])(?:\d[\d,.]*\d|\d)[\s\u202f]?(?:{UNITS})(?![\w/])")
 CODE = re.compile(r"^```.*?^```|^    .*?$|`[^`\n]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 
+COMPARISON = re.compile(
+    r"\b(?:fast|slow|long|short|large|small|high|low|cheap|few)e?(?:r|st)\b"
+    r"|\b(?:most|least|dominat\w+|wins?|gains?|twice|half|double)\b"
+)
+"""Words by which text states a result."""
+
+SCHEMES = re.compile(
+    r"\b(?:" + "|".join(sorted(map(re.escape, algorithms.FAMILIES), key=len, reverse=True)) + ")"
+)
+
 VALUES_OF_RUN = Values()
 
 
@@ -74,6 +84,16 @@ def problems(
     return lacking + [match.group() for match in NUMBER.finditer(text) if is_complete]
 
 
+def comparisons(text: str, listed: list[str]) -> list[str]:
+    """Return the sentences outside tables that compare schemes, and are not listed."""
+    text = re.sub(r"^[|#].*$", "", CODE.sub("", text), flags=re.MULTILINE)
+    text = " ".join(text.split())
+    for sentence in listed:
+        text = text.replace(CODE.sub("", sentence), " ")
+    sentences = re.split(r"(?<=[.;:]) ", text)
+    return [part for part in sentences if SCHEMES.search(part) and COMPARISON.search(part)]
+
+
 def test_list_names_existing_pages_and_uses_every_value() -> None:
     assert [page for page in SENTENCES if not (ROOT / page).is_file()] == []
     sentences = [text for page in SENTENCES.values() for text in page.get("computed", [])]
@@ -90,11 +110,16 @@ def test_numbers_of_a_page_are_computed_or_have_a_reason(page: str) -> None:
     computed, stated = sentences.get("computed", []), sentences.get("stated", {})
     is_complete = page in PAGES
     text = text_of(page)
+    listed = [sentence.format_map(VALUES_OF_RUN) for sentence in computed]
+    if page.endswith(".md"):
+        assert comparisons(text, [*listed, *stated]) == []
     for heading, command in sentences.get("dated", {}).items():
         section = re.search(rf"^## {heading}\n.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
         assert section is not None, heading
         assert command in section.group() and re.search(r"20\d\d-\d\d-\d\d", section.group())
-        text = text.replace(section.group(), "")
+        # Its sentences are compared with its table; the other numbers are of the dated run.
+        found = [sentence for sentence in listed if sentence in section.group()]
+        text = text.replace(section.group(), " ".join(found))
     assert problems(text, computed, stated, is_complete=is_complete) == []
 
 
@@ -103,6 +128,27 @@ def test_wrong_and_unlisted_numbers_are_detected() -> None:
     assert problems("the 3.7 % saving of 64 MB", sentence, {"64 MB": "a setting"}) == []
     assert problems("the 3.8 % saving", sentence, {}) == ["the 3.7 % saving", "3.8 %"]
     assert problems("it takes 12 ms and `13 ms`", [], {}) == ["12 ms"]
+
+
+def test_planted_comparison_of_a_page_is_detected() -> None:
+    planted = "Keys differ. Falcon-512 verifies slower than ML-DSA-44."
+    assert comparisons(planted, []) == ["Falcon-512 verifies slower than ML-DSA-44."]
+    assert comparisons(planted, ["Falcon-512 verifies slower"]) == []
+    assert comparisons("| Falcon-512 | fastest |\n\nOther runs are slower.", []) == []
+
+
+def test_planted_sentence_that_contradicts_the_table_of_its_page_is_detected() -> None:
+    page = "docs/tasks/gas.md"
+    sentences = SENTENCES[page]["computed"]
+    text = text_of(page)
+    assert problems(text, sentences, {}, is_complete=False) == []
+    for planted in ("13 µs with circl", "changes the price more than"):
+        assert text.count(planted) == 1
+        wrong = text.replace(planted, planted.replace("13", "31").replace("more", "less"))
+        assert len(problems(wrong, sentences, {}, is_complete=False)) == 1
+    # The table changes, the sentence does not.
+    rows = gas_rows(text.replace("| 32 µs |", "| 64 µs |"))
+    assert round(kept_microseconds(rows, "circl")) == 26
 
 
 @pytest.mark.native

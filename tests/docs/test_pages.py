@@ -235,10 +235,23 @@ def test_page_of_works_lists_every_work() -> None:
     assert f"of {sum(numbers)} printed numbers" in page
 
 
-def test_studies_in_toml_can_be_run() -> None:
+def studies() -> list[Any]:
+    """Return the plans that pages show as TOML."""
     from pqchain.study.reading import parse
 
     fences = [text for page in PAGES for text in blocks(page, "toml") if "[chain]" in text]
-    assert fences
-    for text in fences:
-        assert parse(text, "the page").algorithms
+    return [parse(text, "the page") for text in fences]
+
+
+def test_studies_in_toml_are_valid() -> None:
+    assert studies() and all(plan.algorithms for plan in studies())
+
+
+@pytest.mark.long
+def test_studies_in_toml_can_be_run() -> None:
+    from pqchain import study
+    from pqchain.bench import stored
+
+    for plan in studies():
+        found = study.run(plan, measurements=stored.load(), draws=1)
+        assert all(row["capacity_per_second"].value > 0 for row in found.figures.values())

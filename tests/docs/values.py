@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import pandas as pd
 
 from pqchain import algorithms, papers, study
-from pqchain.bench import comparing
+from pqchain.bench import comparing, stored
 from pqchain.chain import encoding
 from pqchain.conform.mutants import mutants
 from pqchain.conform.vector import ALGORITHMS
@@ -103,6 +105,61 @@ def misprint() -> Any:
     return next(erratum for erratum in paper.errata if erratum.table == "table6")
 
 
+GAS_PAGE = Path(__file__).resolve().parents[2] / "docs" / "tasks" / "gas.md"
+
+_MICROSECONDS = {"µs": 1.0, "ms": 1000.0}
+
+
+def gas_rows(text: str) -> dict[tuple[str, str], tuple[float, float]]:
+    """Return microseconds and share of key decoding by algorithm and library, as printed."""
+    rows, algorithm = {}, ""
+    pattern = r"^\|([^|]*)\| ([^|]+) \| ([\d.]+) (µs|ms) \| [^|]+ \|(?: (\d+) %)? *\|$"
+    for name, verifier, time, unit, share in re.findall(pattern, text, re.MULTILINE):
+        algorithm = name.strip() or algorithm
+        # Without the remarks, which differ between the rows of one library.
+        library = re.split(r", | \(", verifier)[0]
+        rows[algorithm, library] = float(time) * _MICROSECONDS[unit], float(share or 0) / 100
+    return rows
+
+
+def kept_microseconds(rows: dict[tuple[str, str], tuple[float, float]], verifier: str) -> float:
+    """Return the microseconds of a verification of ML-DSA-44 with a decoded key."""
+    time, share = next(
+        row for (name, by), row in rows.items() if name == "ML-DSA-44" and by.startswith(verifier)
+    )
+    return time * (1 - share)
+
+
+@cache
+def gas_table() -> dict[tuple[str, str], tuple[float, float]]:
+    """Return the rows of the table of docs/tasks/gas.md."""
+    return gas_rows(GAS_PAGE.read_text(encoding="utf-8"))
+
+
+GAS_SCHEMES = ("ML-DSA-44", "Falcon-512")
+
+
+def library_or_scheme() -> str:
+    """Return "more" if the library changes the price more than the scheme does, else "less"."""
+    times = {key: time for key, (time, _) in gas_table().items()}
+    by_scheme = [[t for (name, _), t in times.items() if name == of] for of in GAS_SCHEMES]
+    libraries = min(max(of) / min(of) for of in by_scheme)
+    both = [
+        times[GAS_SCHEMES[0], by] / times[GAS_SCHEMES[1], by]
+        for name, by in times
+        if name == GAS_SCHEMES[0] and (GAS_SCHEMES[1], by) in times
+    ]
+    schemes = max(max(ratio, 1 / ratio) for ratio in both)
+    return "more" if libraries > schemes else "less"
+
+
+def relative_capacity(chain: str, name: str) -> float:
+    """Return the capacity of a chain with a scheme relative to today's."""
+    plan = study.load(chain).with_(algorithms=(name,))
+    found = study.run(plan, measurements=stored.load(), draws=1)
+    return float(found.figures[name]["capacity_ratio"].value)
+
+
 VALUES: dict[str, Callable[[], Any]] = {
     "address_bytes": lambda: encoding.ADDRESS_BYTES,
     "below": lambda: 100 * (1 - schedules()[0] / accelerator()["printed: SW+HW"]),
@@ -114,12 +171,16 @@ VALUES: dict[str, Callable[[], Any]] = {
     "corrected": lambda: misprint().expected,
     "data_bytes": lambda: DATA_BYTES,
     "datagram_microseconds": lambda: replays.DATAGRAM_SECONDS * 1e6,
+    "ethereum_falcon": lambda: relative_capacity("ethereum", "Falcon-512"),
+    "ethereum_ml_dsa": lambda: relative_capacity("ethereum", "ML-DSA-44"),
     "ethereum_votes": lambda: study.load("ethereum").votes_per_block,
     "falcon_full": lambda: int(packed()["Falcon-512"]),
     "falcon_transactions": lambda: (
         printed("pqdpol", "Falcon 512, n = 1", "throughput")
         * printed("pqdpol", "Falcon 512, n = 1", "latency")
     ),
+    "glamsterdam_falcon": lambda: relative_capacity("ethereum-glamsterdam", "Falcon-512"),
+    "glamsterdam_ml_dsa": lambda: relative_capacity("ethereum-glamsterdam", "ML-DSA-44"),
     "hash_1024": lambda: algorithms.get("Falcon-recovery-1024").public_key_bytes,
     "hash_512": lambda: algorithms.get("Falcon-recovery-512").public_key_bytes,
     "hawk_1024": lambda: len(VECTORS["Hawk-1024"]) - len(EARLIER["Hawk-1024"]),
@@ -127,6 +188,9 @@ VALUES: dict[str, Callable[[], Any]] = {
     "hawk_earlier": lambda: sum(map(len, EARLIER.values())),
     "impairment_loss": lambda: 100 * replays.IMPAIRMENT["loss"],
     "impairment_milliseconds": lambda: 1000 * replays.IMPAIRMENT["delay_seconds"],
+    "kept_circl": lambda: kept_microseconds(gas_table(), "circl"),
+    "kept_fips204": lambda: kept_microseconds(gas_table(), "fips204"),
+    "kept_rustcrypto": lambda: kept_microseconds(gas_table(), "RustCrypto"),
     "large_error": lambda: 100 * validation.FAR,
     "latency_2019": lambda: latencies("2019")[0][1],
     "latency_2026": lambda: latencies("2026")[0][1],
@@ -135,6 +199,7 @@ VALUES: dict[str, Callable[[], Any]] = {
     "leak_outside": lambda: leak()["cycles_outside_the_sampler"][0],
     "leak_percent": lambda: 100 * leak()["least_difference"] / leak()["mean_cycles"][0],
     "leak_t": lambda: leak()["t"],
+    "library_or_scheme": library_or_scheme,
     "misprint": lambda: misprint().printed,
     "ml_dsa_vectors": lambda: sum(COUNTS[name] for name in COUNTS if name.startswith("ML-DSA")),
     "mutants": lambda: len({defect for name in ALGORITHMS for defect in mutants(name)}),

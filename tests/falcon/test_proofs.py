@@ -56,6 +56,15 @@ def yosys() -> str:
     return found
 
 
+def test_yosys_elaborates_the_engine(yosys: str) -> None:
+    success, output = proofs.elaborate(yosys)
+    assert success, output
+    mixed = ("{less, equal} <=", "{less, equal, halvings} <=")
+    success, output = proofs.elaborate(yosys, broken=mixed)
+    assert not success
+    assert "incompatible mix" in output
+
+
 @pytest.mark.parametrize("proof", proofs.PROOFS, ids=lambda proof: proof.module)
 @pytest.mark.timeout(300)
 def test_every_property_is_proved(proof: proofs.Proof, yosys: str) -> None:

@@ -261,6 +261,14 @@ def test_engine_area_is_bounded() -> None:
     assert set(frame.index) == modules | {"design_hierarchy"}
 
 
+def test_area_of_the_fast_engine_is_bounded() -> None:
+    """Memory for a kept key costs at most 35 % of the area of the engine before it."""
+    frame = rtl.cells().query("family == 'xc7' and module == 'design_hierarchy'")
+    area = rtl.slices(frame.set_index("configuration"))
+    assert 1 < area[rtl.FAST] / area[rtl.STANDARD] <= 1.35
+    assert area[rtl.COMPACT] < area[rtl.FAST]
+
+
 @pytest.mark.parametrize("degree", [512, 1024])
 def test_signing_time_at_the_routed_clock_meets_its_target(degree: int) -> None:
     """4.8 and 10 ms, as cycles over the clock of the slowest placement."""

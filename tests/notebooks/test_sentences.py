@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.docs.test_numbers import COMPARISON
+
 nbformat = pytest.importorskip("nbformat")
 
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
@@ -18,11 +20,7 @@ KINDS = ("text/plain", "text/html")
 
 # Words by which text states a result. Such text is an output of `pq.sentence`, unless its cell is
 # tagged "source": definitions, methods and what other works have published.
-RESULT = re.compile(
-    r"\b(?:fast|slow|long|short|large|small|high|low|cheap|few)e?(?:r|st)\b"
-    r"|\b(?:most|least|dominat\w+|wins?|gains?|twice|half|double)\b"
-    r"|\d[\d.,]*\s?(?:%|ms|µs|times)(?!\w)"
-)
+RESULT = re.compile(COMPARISON.pattern + r"|\d[\d.,]*\s?(?:%|ms|µs|times)(?!\w)")
 
 
 def texts(cell: Any) -> str:

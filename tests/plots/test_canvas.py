@@ -11,6 +11,7 @@ from matplotlib.colors import same_color
 from matplotlib.figure import Figure
 
 from pqchain import plots
+from pqchain.errors import UsageError
 from pqchain.plots.canvas import figure_of
 from pqchain.render import palette
 from tests import frames
@@ -22,6 +23,19 @@ def test_ticks_carry_readable_units() -> None:
     figure_of(axes).draw_without_rendering()
     labels = [label.get_text() for label in axes.get_xticklabels()]
     assert {"100\N{NARROW NO-BREAK SPACE}µs", "10\N{NARROW NO-BREAK SPACE}ms"} <= set(labels)
+
+
+NEEDED = {
+    "blocks": ["bytes"], "capacity": [{}], "cells": ["latency"], "operation": ["sign"],
+    "values": ["cycles"],
+}  # fmt: skip
+"""Further arguments that a plot needs."""
+
+
+@pytest.mark.parametrize("kind", [kind for kind in plots.KINDS if kind != "sizes"])
+def test_anything_but_a_frame_is_rejected(kind: str) -> None:
+    with pytest.raises(UsageError, match="this plot must get a pandas DataFrame; got None"):
+        plots.find(kind)(None, *NEEDED.get(kind, []))
 
 
 def test_given_axes_keep_their_style_and_are_returned() -> None:

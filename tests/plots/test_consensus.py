@@ -127,7 +127,7 @@ def test_runs_are_solid_lines_and_predictions_dashed(runs):
     axes = plots.plot_computers(where)
     assert set(labelled_lines(axes)) == {
         f"{setting}, {exchange}"
-        for setting in (plans.ONE, plans.TWO, plans.EACH)
+        for setting in (plans.ONE, plans.TWO, "a computer each")
         for exchange in plans.EXCHANGES
     }
     is_one = (where["setting"] == plans.ONE) & (where["exchange"] == plans.BROADCAST)

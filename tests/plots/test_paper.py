@@ -175,3 +175,12 @@ def test_pgf_is_compiled_by_pdflatex(tmp_path: Path) -> None:
     completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert completed.returncode == 0, completed.stdout[-2000:]
     assert (tmp_path / "page.pdf").stat().st_size > 5000
+
+
+def test_narrow_axis_without_two_decades_keeps_two_labels() -> None:
+    with plots.style("screen", width="3.6in"):
+        axes = plots.plot_blocks(frames.blocks(), "verify")
+        axes.set_xlim(8e-5, 9e-4)
+        marks.log_ticks(axes, "x", marks.brief)
+        paper.finish(figure_of(axes))
+    assert len(paper.drawn_labels(axes.xaxis)) > 1

@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.colors import to_rgba
 
 from pqchain import plots
+from pqchain.plots import paper
 from tests.plots.common import LONG, SCHEMES, legend_texts
 
 
@@ -145,3 +146,12 @@ def test_matrix_has_the_loss_of_each_scheme_on_each_chain() -> None:
     assert "uncalibrated" in axes.get_xlabel()
     tested = plots.plot_cost_on_chains(frame[frame["calibrated"]])
     assert "uncalibrated" not in tested.get_xlabel()
+
+
+def test_narrow_matrix_names_every_chain() -> None:
+    titles = [f"Chain {number} (draft of a proposal, two of nine)" for number in range(8)]
+    row = {"algorithm": "Falcon-512", "lost_share": 0.5, "calibrated": True}
+    with plots.style("screen", width="3.6in"):
+        axes = plots.plot_cost_on_chains(pd.DataFrame([row | {"title": it} for it in titles]))
+    named = [label.get_text().replace("\n", " ") for label in paper.drawn_labels(axes.yaxis)]
+    assert named == titles

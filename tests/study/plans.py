@@ -6,7 +6,7 @@ from typing import Any
 
 from pqchain.algorithms import get
 from pqchain.costs import Costs, CostTable
-from pqchain.study import Plan
+from pqchain.study import Plan, load
 from pqchain.study.sampling import Findings, Times, sample
 
 _SECONDS = {
@@ -35,13 +35,15 @@ def _table(seconds: dict[str, tuple[float, float]]) -> CostTable:
 
 COSTS = _table(_SECONDS)
 
-ALL_COSTS = _table(
+_ALL = _table(
     _SECONDS
     | {
         "Falcon-padded-512": (218e-6, 38e-6), "ML-DSA-65": (97e-6, 38e-6),
         "SLH-DSA-SHA2-128s": (0.1, 100e-6),
     }
 )  # fmt: skip
+
+ALL_COSTS = CostTable((*_ALL.rows, *load("bitcoin-p2mr").own_schemes), _ALL.source)
 """Costs of the schemes of every ready plan."""
 
 

@@ -86,14 +86,15 @@ def test_cited_prover_decides_rate_and_bytes():
 
 
 def test_plan_with_proofs_has_trees_and_a_cited_prover():
-    trees = of_plan(load("ethereum-lean"))
+    lean = load("ethereum-lean").with_(vote_aggregation="leanmultisig")
+    trees = of_plan(lean)
     assert set(trees) == {"gossip", "grid", "direct"}
     assert trees["grid"].members == 512
     assert trees["grid"].signature_bytes == 1208
     assert trees["grid"].aggregate_per_second == 1319
     assert (trees["grid"].group_deadline_seconds, trees["grid"].final_deadline_seconds) == (3.2, 4)
     assert of_plan(load("ethereum")) == {}
-    told = trees_table(load("ethereum-lean").with_(votes_per_block=64.0))
+    told = trees_table(lean.with_(votes_per_block=64.0))
     assert told is not None
     assert "cited, not measured here" in told.text()
     assert trees_table(load("bitcoin")) is None

@@ -13,7 +13,7 @@ from pqchain.figures import SECONDS
 from pqchain.study import chain, load, plane, run, tornado
 from pqchain.study.figures import QUANTITIES, models
 from pqchain.study.inputs import Plan
-from pqchain.study.provers import CITED, PROVERS
+from pqchain.study.provers import CITED, MEASURED, PROVERS
 from pqchain.study.text import conclusions, warnings
 from tests.study.plans import COSTS, found, plan
 
@@ -167,7 +167,7 @@ def test_bls_aggregate_has_one_signature_and_a_bit_for_each_voter():
 
 
 def test_votes_of_lean_ethereum_without_aggregation_are_too_many():
-    lean = load("ethereum-lean")
+    lean = load("ethereum-lean").with_(vote_aggregation="leanmultisig")
     assert chain.plain_vote_bytes(lean, 655.0) == 4096 * (140 + 1208)
     proofs = chain.vote_bytes(lean, 655.0)
     assert proofs == 8 * (140 + 346_112 + 512)
@@ -177,12 +177,15 @@ def test_votes_of_lean_ethereum_without_aggregation_are_too_many():
     assert apart == pytest.approx(4.0)  # a second block has to include the other half
 
 
-def test_figures_of_a_cited_prover_are_labelled():
-    answer = found(load("ethereum-lean").with_(algorithms=("Falcon-512",), migration={}))
-    rows = answer.frame.set_index(["algorithm", "quantity"])
-    row = rows.loc[("Falcon-512", "vote_bytes_per_block")]
-    assert row["kind"] == "published"
-    assert CITED in row["source"]
+def test_figures_of_a_prover_are_labelled():
+    lean = load("ethereum-lean").with_(algorithms=("Falcon-512",), migration={})
+    labels = {"leanmultisig": ("published", CITED), "py-lean-pq": ("modelled", MEASURED)}
+    for prover, (kind, evidence) in labels.items():
+        rows = found(lean.with_(vote_aggregation=prover)).frame.set_index(["algorithm", "quantity"])
+        row = rows.loc[("Falcon-512", "vote_bytes_per_block")]
+        assert row["kind"] == kind
+        assert evidence in row["source"]
+    assert lean.vote_aggregation == "py-lean-pq"
 
 
 @pytest.mark.parametrize("name", sorted(PROVERS))
@@ -330,7 +333,9 @@ def test_published_verification_times_limit_the_gas_of_a_block():
 
 
 def test_votes_of_another_instance_than_the_provers_are_warned_of():
-    lean = load("ethereum-lean").with_(algorithms=("Falcon-512",), migration={})
+    lean = load("ethereum-lean").with_(
+        algorithms=("Falcon-512",), migration={}, vote_aggregation="leanmultisig"
+    )
     other, same = (
         " ".join(warnings(found(lean.with_(vote_signature_bytes=length))))
         for length in (2536.0, 1171.0)

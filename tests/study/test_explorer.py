@@ -129,6 +129,7 @@ def test_figure_is_shown_without_widgets(shared):
     shared.reset()
     bundle, _ = shared._repr_mimebundle_()
     assert bundle["image/png"].startswith(b"\x89PNG")
+    assert "--figure-ink" in bundle["image/svg+xml"]
     assert bundle["text/plain"].startswith("Explorer: pqchain study pqdpol")
     assert "application/vnd.jupyter.widget-view+json" in bundle
 

@@ -75,6 +75,17 @@ def test_text_has_figures_and_conclusions(found):
     assert "tx/s; target 2." in told
 
 
+def test_page_opens_with_a_card_for_each_scheme_and_folds_wide_tables(found, written):
+    head = written[: written.index('id="calibration"')]
+    assert head.count('class="tally"') == len(found.figures)
+    assert head.count("<dt>capacity, relative to today</dt>") == len(found.figures)
+    for words in ("All figures", "All inputs", "Sources of all figures", "Outcomes of all chains"):
+        assert re.search(rf"<details><summary>{words} \(\d+ rows\)</summary>", written)
+    # A mark states the kind; its word is for screen readers.
+    mark = r'class="label modelled mark" title="[^"]+"><span class="unseen">modelled<'
+    assert re.search(mark, written)
+
+
 def test_insufficient_data_is_reported(found):
     one = plan(transactions_per_second=1e5)
     said = conclusions(plans.found(one))

@@ -125,3 +125,9 @@ def test_cited_sources_need_the_date_on_which_they_were_read():
     assert str(plan.checked) == "2026-11-23" and str(plan.valid_until) == "2026-12-31"
     wrong = refused(dated.replace("2026-12-31", "2026-12-31T00:00:00"))
     assert "valid_until must be a date such as 2026-11-23" in wrong[0]
+
+
+def test_missing_tables_have_no_line() -> None:
+    with pytest.raises(UsageError) as caught:
+        parse('title = "x"\n', "my.toml")
+    assert str(caught.value).splitlines()[0].startswith("my.toml: [chain] lacks algorithms")

@@ -73,24 +73,33 @@ class Chip {
         cycles++;
     }
 
+    // Delays of the host on AXI4-Lite, in cycles: address and data of a write, READY of responses.
+    unsigned late_address = 0, late_data = 0, late_ready = 0;
+
     void write(unsigned at, uint32_t value, unsigned strobes = 15) {
         u.s_axi_control_AWADDR = at;
         u.s_axi_control_WDATA = value;
         u.s_axi_control_WSTRB = strobes;
-        u.s_axi_control_AWVALID = u.s_axi_control_WVALID = u.s_axi_control_BREADY = 1;
-        for (bool taken = false; !taken;) {
+        u.s_axi_control_BREADY = late_ready == 0;
+        bool taken = false;
+        for (unsigned k = 0; !taken; k++) {
+            u.s_axi_control_AWVALID = k >= late_address;
+            u.s_axi_control_WVALID = k >= late_data;
             u.eval();
             taken = u.s_axi_control_AWREADY && u.s_axi_control_WREADY;
             tick();
         }
         u.s_axi_control_AWVALID = u.s_axi_control_WVALID = 0;
         while (!u.s_axi_control_BVALID) tick();
+        for (unsigned k = 0; k < late_ready; k++) tick();
+        u.s_axi_control_BREADY = 1;
         tick();
     }
 
     uint32_t read(unsigned at) {
         u.s_axi_control_ARADDR = at;
-        u.s_axi_control_ARVALID = u.s_axi_control_RREADY = 1;
+        u.s_axi_control_ARVALID = 1;
+        u.s_axi_control_RREADY = late_ready == 0;
         for (bool taken = false; !taken;) {
             u.eval();
             taken = u.s_axi_control_ARREADY;
@@ -98,6 +107,8 @@ class Chip {
         }
         u.s_axi_control_ARVALID = 0;
         while (!u.s_axi_control_RVALID) tick();
+        for (unsigned k = 0; k < late_ready; k++) tick();
+        u.s_axi_control_RREADY = 1;
         const uint32_t value = u.s_axi_control_RDATA;
         tick();
         return value;

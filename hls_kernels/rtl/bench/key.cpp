@@ -1,17 +1,15 @@
 // The expanded key between attempts: the same signatures as with the key in the request, also for
 // requests without a key; wiped on command, by a reset, an abort and every failure.
 //   key <attempts per degree> <recorded 512> <recorded 1024>
-#include <cstdio>
-#include <cstdlib>
-
 #include "chip.h"
 #include "falcon_sign.h"
-#include "sign_kernel.h"
+#include "requests.h"
 #include "stores.h"
 
 using namespace falcon;
 static Chip chip;
-static std::vector<uint8_t> device(1 << 16), recorded[2];
+static std::vector<uint8_t> device(1 << 16);
+static Request recorded[2];
 static const uint64_t ORIGIN = 0x10000000, RESPONSE_AT = 0x8000, MOST = 10'000'000;
 static const unsigned KEEP = 1, USE = 3, KEPT = 4;
 static std::mt19937_64 rng(40);
@@ -20,16 +18,6 @@ static unsigned failed, checks;
 static void expect(bool good, const char *what, long value = 0) {
     checks++;
     if (!good && failed++ < 20) std::printf("  %s (%ld)\n", what, value);
-}
-
-static std::vector<uint8_t> first(const char *path, unsigned logn) {
-    FILE *file = std::fopen(path, "rb");
-    std::vector<uint8_t> request(request_bytes(logn));
-    if (!file || std::fgetc(file) != (int)logn ||
-        std::fread(request.data(), 1, request.size(), file) != request.size())
-        std::exit((std::perror(path), 2));
-    std::fclose(file);
-    return request;
 }
 
 struct Result {
@@ -43,12 +31,8 @@ struct Result {
 static Result attempt(unsigned logn, bool with_key, uint64_t until = MOST) {
     const unsigned n = 1u << logn;
     auto request = recorded[logn - 9];
-    for (unsigned k = 0; k < n; k++) {
-        const unsigned c = rng() % 12289;
-        request[4 * n + 2 * k] = c;
-        request[4 * n + 2 * k + 1] = c >> 8;
-    }
-    for (unsigned k = 0; k < 56; k++) request[6 * n + k] = rng();
+    new_message(request, logn, rng);
+    new_seed(request, logn, rng);
     std::vector<int16_t> want(n), got(n);
     uint32_t status, version;
     falcon_sign(request.data(), want.data(), logn, &status, &version);
@@ -83,7 +67,7 @@ static void keep(unsigned logn) {
 int main(int argc, char **argv) {
     if (argc != 4) return std::fprintf(stderr, "key <attempts> <recorded 512> <recorded 1024>\n"), 2;
     chip.bus.map(ORIGIN, device.data(), device.size());
-    for (unsigned logn : {9u, 10u}) recorded[logn - 9] = first(argv[logn - 7], logn);
+    for (unsigned logn : {9u, 10u}) recorded[logn - 9] = read_requests(argv[logn - 7], logn).front();
     chip.write(REGISTER_KEY, KEEP);
     if (!KEEPS_KEY) {
         expect(chip.read(REGISTER_KEY) == 0, "no memory for a key");

@@ -4,13 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
 #include "chip.h"
 #include "falcon_sign.h"
-#include "sign_kernel.h"
+#include "requests.h"
 #include "stores.h"
 #include "verilated_save.h"
 
@@ -27,16 +25,6 @@ static void expect(bool good, const char *what, long value = 0) {
     if (good) return;
     if (failed++ < 20) std::printf("  %s (%ld)\n", what, value);
     if (quick) std::exit(1);
-}
-
-static std::vector<uint8_t> first(const char *path, unsigned logn) {
-    FILE *file = std::fopen(path, "rb");
-    std::vector<uint8_t> request(request_bytes(logn));
-    if (!file || std::fgetc(file) != (int)logn ||
-        std::fread(request.data(), 1, request.size(), file) != request.size())
-        std::exit((std::perror(path), 2));
-    std::fclose(file);
-    return request;
 }
 
 // Run to the end of an attempt, when all storage must be zero. `fill`: when wiping begins, set every
@@ -95,7 +83,7 @@ struct Result {
 };
 
 // One attempt at these offsets; `equal`: the response is the C++ kernel's.
-static Result attempt(const std::vector<uint8_t> &request, unsigned logn, const Manners &manners,
+static Result attempt(const Request &request, unsigned logn, const Manners &manners,
                       uint64_t ask = 0, uint64_t answer = 0x8000, bool fill = true) {
     const unsigned n = 1u << logn;
     std::vector<int16_t> want(n), got(n);
@@ -151,6 +139,24 @@ static void registers() {
         expect(chip.read(VERSION) == FALCON_SIGN_VERSION, "the version", logn);
         expect(chip.read(CYCLES) < 10, "at once", logn);
     }
+    // either half of a write first, responses that wait
+    for (unsigned order = 0; order < 8; order++) {
+        chip.late_address = order & 1 ? 3 : 0;
+        chip.late_data = order & 2 ? 5 : 0;
+        chip.late_ready = order & 4 ? 4 : 0;
+        chip.write(RESPONSE, 0x1234567 * order);
+        expect(chip.read(RESPONSE) == 0x1234567 * order, "written in another order", order);
+    }
+    chip.late_address = chip.late_data = chip.late_ready = 0;
+    // starts soon after the end of the attempt before
+    for (unsigned gap = 0; gap < 10; gap++) {
+        chip.write(CTRL, 1);
+        chip.run(1000);
+        for (unsigned k = 0; k < gap; k++) chip.tick();
+    }
+    expect(chip.read(0x0c) == 3 && chip.read(STATUS) == STATUS_REFUSED, "starts in a row");
+    chip.write(0x0c, 3);
+    chip.read(CTRL);
     chip.write(0x08, 1);
     chip.write(CTRL, 1);
     chip.run(1000);
@@ -169,10 +175,10 @@ int main(int argc, char **argv) {
     chip.bus.map(ORIGIN, device.data(), device.size());
     std::mt19937_64 rng(23);
     registers();
-    const std::vector<uint8_t> requests[2] = {first(argv[1], 9), first(argv[2], 10)};
+    const Request requests[2] = {read_requests(argv[1], 9).front(), read_requests(argv[2], 10).front()};
     const auto with_seed = [&](unsigned logn) {
         auto request = requests[logn - 9];
-        for (unsigned j = 0; j < 56; j++) request[(6u << logn) + j] = rng();
+        new_seed(request, logn, rng);
         return request;
     };
 
@@ -261,7 +267,7 @@ int main(int argc, char **argv) {
     for (int kind = 0; kind < 8; kind++)
         for (unsigned logn : {9u, 10u}) {
             if (quick && logn == 10) continue;
-            std::vector<uint8_t> request(request_bytes(logn));
+            Request request(request_bytes(logn));
             const unsigned n = 1u << logn;
             for (uint8_t &byte : request) {
                 const uint8_t forms[] = {0, (uint8_t)(rng() % 3 - 1), (uint8_t)rng(),
@@ -269,12 +275,8 @@ int main(int argc, char **argv) {
                                          (uint8_t)(rng() % 41 - 20), 1};
                 byte = forms[kind];
             }
-            for (unsigned j = 0; j < n && kind > 2; j++) {
-                const unsigned c = rng() % 12289;
-                request[4 * n + 2 * j] = c;
-                request[4 * n + 2 * j + 1] = c >> 8;
-            }
-            for (unsigned j = 0; j < 56; j++) request[6 * n + j] = rng();
+            if (kind > 2) new_message(request, logn, rng);
+            new_seed(request, logn, rng);
             std::vector<int16_t> want(n);
             uint32_t status, version;
             falcon_sign(request.data(), want.data(), logn, &status, &version);

@@ -1,43 +1,26 @@
 // Resets, aborts and random power-on state: the next attempt is right, and no secret is left.
 //   resets <count> <recorded 512> <recorded 1024> [seed]
-#include <cstdio>
-#include <cstdlib>
-
 #include "chip.h"
 #include "falcon_sign.h"
-#include "sign_kernel.h"
+#include "requests.h"
 #include "stores.h"
 
 using namespace falcon;
 static std::vector<uint8_t> device(1 << 17);
-static std::vector<uint8_t> recorded[2];
+static Request recorded[2];
 static std::mt19937_64 rng;
 static const uint64_t ORIGIN = 0x10000000, RESPONSE_AT = 0x8000;
 static const uint64_t MOST = 10'000'000;
 static const uint64_t ABORT_CYCLES = 6000;  // end of an abort, when the bus answers at once
 static unsigned failed;
 
-static std::vector<uint8_t> read_request(const char *path, unsigned logn) {
-    FILE *file = std::fopen(path, "rb");
-    std::vector<uint8_t> request(request_bytes(logn));
-    if (!file || std::fgetc(file) != (int)logn ||
-        std::fread(request.data(), 1, request.size(), file) != request.size())
-        std::exit((std::perror(path), 2));
-    std::fclose(file);
-    return request;
-}
-
-static unsigned any_degree() { return rng() % 4 ? 9 : 10; }
+static unsigned any_degree() { return rng() % 8 ? 9 : 10; }
 
 // A recorded key with a new message and seed, in the memory on the bus.
-static std::vector<uint8_t> put_request(unsigned logn) {
+static Request put_request(unsigned logn) {
     auto request = recorded[logn - 9];
-    for (unsigned k = 0; k < 1u << logn; k++) {
-        const unsigned c = rng() % 12289;
-        request[(4u << logn) + 2 * k] = c;
-        request[(4u << logn) + 2 * k + 1] = c >> 8;
-    }
-    for (unsigned k = 0; k < 56; k++) request[(6u << logn) + k] = rng();
+    new_message(request, logn, rng);
+    new_seed(request, logn, rng);
     std::memset(device.data(), 0x55, device.size());
     std::memcpy(device.data(), request.data(), request.size());
     return request;
@@ -157,6 +140,52 @@ static void aborts(unsigned count) {
     violations(chip);
 }
 
+// Aborts, and resets during aborts, in each phase of the transfers; random cycles rarely hit some.
+static void aborts_in_each_phase() {
+    typedef bool (*Condition)(const Vfalcon_sign &);
+    Manners late_words, rarely_ready;
+    late_words.read_delay = 40;
+    rarely_ready.stall = 250;
+    const struct {
+        const char *name;
+        Manners manners;
+        Condition reached;
+    } phases[] = {
+        {"seed", late_words, [](const Vfalcon_sign &u) {
+            return INSIDE(state) == Chip::TOP_SEED && u.m_axi_gmem_ARVALID; }},
+        {"address of a burst", rarely_ready, [](const Vfalcon_sign &u) {
+            return INSIDE(state) == Chip::TOP_WALK && u.m_axi_gmem_ARVALID; }},
+        {"length of the vector", {}, [](const Vfalcon_sign &u) {
+            return INSIDE(state) == Chip::TOP_GIVE; }},
+        {"response", {}, [](const Vfalcon_sign &u) { return u.m_axi_gmem_WVALID != 0; }},
+    };
+    Chip chip;
+    map(chip);
+    unsigned right = 0, count = 0;
+    long words = 0;
+    for (const bool reset : {false, true})
+        for (const auto &phase : phases) {
+            chip.bus.behave(phase.manners);
+            begin(chip, 9);
+            while (chip.running() && !phase.reached(chip.u)) chip.tick();
+            chip.write(ABORT, 1);
+            if (reset) {
+                chip.reset(2);
+                idle(chip, Chip::WIPE_CYCLES);
+            } else {
+                chip.run(MOST);
+                if (!(chip.read(CTRL) & 2) || chip.read(STATUS) != 5)
+                    std::printf("  no abort: %s\n", phase.name), failed++;
+            }
+            words += nonzero_words(chip.u);
+            chip.bus.behave({});
+            right += sign(chip, 9);
+            count++;
+        }
+    report("abort, and reset during it, in each phase", right, count, words);
+    violations(chip);
+}
+
 static void power_on(unsigned count) {
     unsigned right = 0;
     VerilatedContext *const context = Verilated::threadContextp();
@@ -178,13 +207,14 @@ static void power_on(unsigned count) {
 int main(int argc, char **argv) {
     if (argc < 4) return std::fprintf(stderr, "resets <count> <recorded 512> <recorded 1024> [seed]\n"), 2;
     const unsigned count = std::atoi(argv[1]);
-    for (unsigned logn : {9u, 10u}) recorded[logn - 9] = read_request(argv[logn - 7], logn);
+    for (unsigned logn : {9u, 10u}) recorded[logn - 9] = read_requests(argv[logn - 7], logn).front();
     rng.seed(argc > 4 ? std::atoi(argv[4]) : 4711);
     resets(count);
     const unsigned some = count > 60 ? 60 : count;
     resets_in_second_samples((some + 3) / 4);
     resets_of_the_core_alone((some + 3) / 4);
     aborts(some);
+    aborts_in_each_phase();
     power_on(some);
     std::printf("resets: %s\n", failed ? "FAILED" : "all right");
     return failed != 0;

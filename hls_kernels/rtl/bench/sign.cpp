@@ -1,12 +1,9 @@
 // Complete attempts compared with the C++ kernel: the recorded requests, also with other targets and
 // seeds. Prints cycles.
 //   sign <attempts per degree> <recorded 512> <recorded 1024>
-#include <cstdio>
-#include <cstdlib>
-
 #include "chip.h"
 #include "falcon_sign.h"
-#include "sign_kernel.h"
+#include "requests.h"
 
 using namespace falcon;
 static const uint64_t MOST = 5'000'000;  // cycles; these requests have valid keys
@@ -20,7 +17,7 @@ struct Outcome {
     uint64_t cycles;
 };
 
-static Outcome attempt(const std::vector<uint8_t> &request, unsigned logn) {
+static Outcome attempt(const Request &request, unsigned logn) {
     std::memset(device.data(), 0x55, device.size());
     std::memcpy(device.data(), request.data(), request.size());
     chip.start(ORIGIN, ANSWER, logn);
@@ -32,26 +29,12 @@ static Outcome attempt(const std::vector<uint8_t> &request, unsigned logn) {
     return out;
 }
 
-static bool same(const std::vector<uint8_t> &request, unsigned logn, Outcome &got) {
+static bool same(const Request &request, unsigned logn, Outcome &got) {
     std::vector<int16_t> want(1u << logn);
     uint32_t status, version;
     falcon_sign(request.data(), want.data(), logn, &status, &version);
     got = attempt(request, logn);
     return got.status == status && got.response == want && chip.read(VERSION) == version;
-}
-
-static std::vector<std::vector<uint8_t>> recorded(const char *path, unsigned logn) {
-    FILE *file = std::fopen(path, "rb");
-    std::vector<std::vector<uint8_t>> all;
-    uint8_t mark;
-    while (file && std::fread(&mark, 1, 1, file) == 1 && mark == logn) {
-        std::vector<uint8_t> request(request_bytes(logn)), answer(2u << logn);
-        if (std::fread(request.data(), 1, request.size(), file) != request.size()) break;
-        if (std::fread(answer.data(), 1, answer.size(), file) != answer.size()) break;
-        all.push_back(request);
-    }
-    if (file) std::fclose(file);
-    return all;
 }
 
 int main(int argc, char **argv) {
@@ -61,19 +44,14 @@ int main(int argc, char **argv) {
     unsigned wrong = 0;
     for (unsigned logn : {9u, 10u}) {
         const unsigned n = 1u << logn;
-        const auto requests = recorded(argv[logn == 9 ? 2 : 3], logn);
-        if (requests.empty()) return std::fprintf(stderr, "no recorded requests\n"), 2;
+        const auto requests = read_requests(argv[logn - 7], logn);
         uint64_t total = 0, least = ~0ull, most = 0;
         const unsigned attempts = std::atoi(argv[1]);
         for (unsigned k = 0; k < attempts; k++) {
             auto request = requests[k % requests.size()];
             if (k >= requests.size()) {
-                for (unsigned j = 0; j < 56; j++) request[6 * n + j] = random();
-                for (unsigned j = 0; j < n; j++) {
-                    const unsigned c = random() % 12289;
-                    request[4 * n + 2 * j] = c;
-                    request[4 * n + 2 * j + 1] = c >> 8;
-                }
+                new_message(request, logn, random);
+                new_seed(request, logn, random);
             }
             Outcome got;
             if (!same(request, logn, got)) {

@@ -206,7 +206,9 @@ module datapath #(
             less[EXACT_LANE]  <= random < converted_top;
             equal[EXACT_LANE] <= random == converted_top;
         end
-        if (wipe) {less, equal, halvings, threshold} <= '0;
+        // two statements, because yosys refuses to mix arrays written by index with others
+        if (wipe) {less, equal} <= '0;
+        if (wipe) {halvings, threshold} <= '0;
     end
 
     // floors of both centres; once accepted, samples

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from hashlib import sha3_256, sha256, sha512, shake_256
+from hashlib import sha3_256, shake_256
 
 from pqchain.conform.models import slh_dsa as model
 from pqchain.conform.models.slh_dsa import (
-    PARAMETER_SETS,
     TREE,
     WOTS_HASH,
     WOTS_PK,
     WOTS_PRF,
     Address,
     ParameterSet,
+    PreHash,
     W,
 )
 from pqchain.conform.models.slh_dsa_verifier import SLHDSAVerifier
@@ -32,16 +32,10 @@ BLOCKS = (0, 1, 55, 64, 119, 1000, 20_000)
 Split = tuple[list[int], int, int]
 """FORS indices, tree and leaf of a digest."""
 
-_OBJECT_IDENTIFIER = bytes.fromhex("0609608648016503040200")
-"""DER encoding of 2.16.840.1.101.3.4.2.0; the last byte is the number of the hash function."""
-
-PRE_HASHES: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
-    "SHA2-256": (1, lambda message: sha256(message).digest()),
-    "SHA2-512": (3, lambda message: sha512(message).digest()),
-    "SHA3-256": (8, lambda message: sha3_256(message).digest()),
-    "SHAKE-256": (12, lambda message: shake_256(message).digest(64)),
+PRE_HASHES = model.PRE_HASHES | {
+    "SHA3-256": PreHash(8, lambda message: sha3_256(message).digest()),
 }
-"""Number in the object identifier and function, of hash functions for the pre-hash interface."""
+"""Hash functions of signatures for the pre-hash interface."""
 
 
 @cache
@@ -50,6 +44,7 @@ def collect(algorithm: str) -> tuple[Vector, ...]:
     generator = SLHDSAVectors(algorithm)
     generator.messages()
     generator.contexts()
+    generator.pre_hashes()
     generator.roots()
     generator.indices()
     generator.parts()
@@ -94,8 +89,9 @@ class SLHDSAVectors:
 
     def __init__(self, algorithm: str) -> None:
         self.collector = Collector(algorithm)
-        self.p = PARAMETER_SETS[algorithm]
+        self.p = model.parameter_set(algorithm)
         self.model = SLHDSAVerifier(algorithm)
+        self.domain = self.model.domain
         self.seed = _bytes("seed", self.p.n)
         self.public_key = self.seed + self.root(self.seed)
 
@@ -106,12 +102,25 @@ class SLHDSAVectors:
     def sign(
         self,
         message: bytes,
-        prefix: bytes = b"\0\0",
+        prefix: bytes | None = None,
         *,
         public_key: bytes | None = None,
         condition: Callable[[Split], bool] = lambda split: True,
     ) -> bytes:
-        """Return a signature whose digest satisfies `condition`.
+        """Return a signature of a message, by default without a context; see `sign_formatted`."""
+        start = bytes([self.domain, 0]) if prefix is None else prefix
+        return self.sign_formatted(
+            start + self.model.content(message), public_key=public_key, condition=condition
+        )
+
+    def sign_formatted(
+        self,
+        formatted: bytes,
+        *,
+        public_key: bytes | None = None,
+        condition: Callable[[Split], bool] = lambda split: True,
+    ) -> bytes:
+        """Return a signature of M' whose digest satisfies `condition`.
 
         The computed root is that of the key pair with the seed of the public key, also if the
         public key has another root or length.
@@ -121,7 +130,7 @@ class SLHDSAVectors:
         number = 0
         while True:
             randomness = _bytes(f"randomness {number}", p.n)
-            digest = model.message_digest(p, randomness, key, prefix + message)
+            digest = model.message_digest(p, randomness, key, formatted)
             split = self.model.split(digest)
             if condition(split):
                 break
@@ -179,34 +188,69 @@ class SLHDSAVectors:
 
     def contexts(self) -> None:
         """Add vectors with contexts of up to 255 bytes and longer, and with other prefixes."""
+        domain = bytes([self.domain])
         for length in (1, 254, 255):
             context = bytes(range(length))
-            signature = self.sign(b"message", bytes([0, length]) + context)
+            signature = self.sign(b"message", domain + bytes([length]) + context)
             self.add("context", f"context of {length} bytes", True, signature, context=context)
             self.add("context", f"context of {length} bytes, left out", False, signature)
-        moved = self.sign(b"message", b"\0\2ab")
+        moved = self.sign(b"message", domain + b"\2ab")
         self.add("context", "context moved into the message", False, moved, b"abmessage")
         self.add("context", "end of the context moved", False, moved, b"bmessage", context=b"a")
         # Each prefix is what a faulty verifier would hash for a context of 256 bytes.
         long = bytes(range(256))
         for name, prefix in (
-            ("length modulo 256", b"\0\0" + long),
-            ("length cut to 255", b"\0\xff" + long),
-            ("context and length cut to 255", b"\0\xff" + long[:255]),
-            ("two bytes of length", b"\0\1\0" + long),
-            ("none at all", b"\0\0"),
+            ("length modulo 256", b"\0" + long),
+            ("length cut to 255", b"\xff" + long),
+            ("context and length cut to 255", b"\xff" + long[:255]),
+            ("two bytes of length", b"\1\0" + long),
+            ("none at all", b"\0"),
         ):
             probe = f"context of 256 bytes, signed as {name}"
-            self.add("context", probe, False, self.sign(b"message", prefix), context=long)
+            signature = self.sign(b"message", domain + prefix)
+            self.add("context", probe, False, signature, context=long)
         signature = self.sign(b"message", b"")
         self.add("context", "signed without prefix (internal interface)", False, signature)
-        self.add("context", "signed with the first byte 1", False, self.sign(b"message", b"\1\0"))
-        for name, (number, function) in PRE_HASHES.items():
-            identifier = _OBJECT_IDENTIFIER[:-1] + bytes([number])
-            digest = identifier + function(b"message")
-            self.add("pre-hash", f"pre-hashed with {name}", False, self.sign(digest, b"\1\0"))
-            probe = f"pre-hashed with {name}, as a message"
-            self.add("pre-hash", probe, True, self.sign(digest), digest)
+        other = bytes([1 - self.domain])
+        probe = f"signed with the first byte {other[0]}"
+        self.add("context", probe, False, self.sign(b"message", other + b"\0"))
+
+    def pre_hashes(self) -> None:
+        """Add signatures of hashed messages, and in the pre-hash interface of wrong hashes."""
+        prefix = b"\1\0"
+        signed = {
+            name: pre_hash.content(b"message")
+            for name, pre_hash in PRE_HASHES.items()
+            if pre_hash is not self.model.pre_hash
+        }
+        if self.model.pre_hash is None:
+            for name, content in signed.items():
+                signature = self.sign_formatted(prefix + content)
+                self.add("pre-hash", f"pre-hashed with {name}", False, signature)
+                probe = f"pre-hashed with {name}, as a message"
+                self.add("pre-hash", probe, True, self.sign(content), content)
+            return
+        good = self.model.content(b"message")
+        identifier, digest = good[:11], good[11:]
+        self.add("pre-hash", "hash as it should be", True, self.sign(b"message"))
+        signed |= {
+            "the message": b"message",
+            "the identifier and the message": identifier + b"message",
+            "the hash without the identifier": digest,
+            "the first half of the hash": identifier + digest[: len(digest) // 2],
+            "32 bytes of hash": identifier + digest[:32],
+            "the hash of the hash": self.model.content(digest),
+            "the hash of the identifier and the hash": self.model.content(good),
+        }
+        for name, pre_hash in PRE_HASHES.items():
+            signed[f"the hash under the identifier of {name}"] = (
+                good[:10] + bytes([pre_hash.number]) + digest
+            )
+        for name, content in signed.items():
+            if content != good:
+                signature = self.sign_formatted(prefix + content)
+                self.add("pre-hash", f"signed {name}", False, signature)
+        self.add("pre-hash", "signed without pre-hash", False, self.sign_formatted(b"\0\0message"))
 
     def roots(self) -> None:
         """Add public keys whose root differs from the computed one in a single byte."""

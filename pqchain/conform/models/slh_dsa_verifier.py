@@ -1,4 +1,4 @@
-"""SLH-DSA verification, rule by rule.
+"""SLH-DSA and HashSLH-DSA verification, rule by rule.
 
 Only lengths and the comparison of the root can fail; all other steps compute the root. Each step is
 a method, so that a mutant is a subclass that overrides one.
@@ -14,7 +14,6 @@ from pqchain.conform.models.checks import Check, Model
 from pqchain.conform.models.slh_dsa import (
     FORS_ROOTS,
     FORS_TREE,
-    PARAMETER_SETS,
     TREE,
     WOTS_HASH,
     WOTS_PK,
@@ -24,10 +23,11 @@ from pqchain.conform.models.slh_dsa import (
 
 
 class SLHDSAVerifier(Model):
-    """SLH-DSA verifier of the pure interface, for one parameter set."""
+    """SLH-DSA verifier of the pure or the pre-hash interface, for one parameter set."""
 
     def __init__(self, name: str) -> None:
-        self.parameters = PARAMETER_SETS[name]
+        self.parameters = model.parameter_set(name)
+        self.pre_hash = model.PRE_HASHES.get(model.pre_hash_name(name))
 
     def checks(
         self, message: bytes, signature: bytes, public_key: bytes, context: bytes = b""
@@ -54,7 +54,7 @@ class SLHDSAVerifier(Model):
             return
         # Only in a mutant that truncates longer input can lengths exceed the standard's here.
         public_key, signature = public_key[: p.public_key_bytes], signature[: p.signature_bytes]
-        digest = self.message_digest(signature[: p.n], public_key, self.prefix(context) + message)
+        digest = self.message_digest(signature[: p.n], public_key, self.formatted(message, context))
         computed = self.root(public_key[: p.n], signature[p.n :], digest)
         expected = public_key[p.n :]
         yield Check(
@@ -159,9 +159,22 @@ class SLHDSAVerifier(Model):
         """Return whether a context may have this length in bytes."""
         return length <= 255
 
+    @property
+    def domain(self) -> int:
+        """First byte of a formatted message: 1 in the pre-hash interface."""
+        return 0 if self.pre_hash is None else 1
+
+    def formatted(self, message: bytes, context: bytes) -> bytes:
+        """Return M' of algorithms 24 and 25."""
+        return self.prefix(context) + self.content(message)
+
     def prefix(self, context: bytes) -> bytes:
-        """Return the prefix of the message."""
-        return model.prefix(context)
+        """Return the prefix of the message or of its hash."""
+        return bytes([self.domain, len(context)]) + context
+
+    def content(self, message: bytes) -> bytes:
+        """Return the message, or identifier and hash in the pre-hash interface."""
+        return message if self.pre_hash is None else self.pre_hash.content(message)
 
     def message_digest(self, randomness: bytes, public_key: bytes, message: bytes) -> bytes:
         """Return the digest of a message with its prefix."""

@@ -11,12 +11,16 @@ from hashlib import sha256, sha512
 from typing import Any
 
 from pqchain.conform.models import slh_dsa as model
-from pqchain.conform.models.slh_dsa import PARAMETER_SETS, Address
+from pqchain.conform.models.slh_dsa import PARAMETER_SETS, Address, pre_hash_name
 from pqchain.conform.models.slh_dsa_verifier import SLHDSAVerifier
+from pqchain.conform.vector import ALGORITHMS
+
+_PRE_HASHED = tuple(name for name in ALGORITHMS if pre_hash_name(name))
 
 
 def _sets(condition: Callable[[model.ParameterSet], bool]) -> tuple[str, ...]:
-    return tuple(name for name, p in PARAMETER_SETS.items() if condition(p))
+    names = (*PARAMETER_SETS, *_PRE_HASHED)
+    return tuple(name for name in names if condition(model.parameter_set(name)))
 
 
 # Parameter sets in which a mutant differs from the model, where it does not in all.
@@ -30,6 +34,14 @@ PARTIAL_INDICES = _sets(lambda p: p.k * p.a % 8 != 0)
 SPLIT_BYTES = _sets(lambda p: p.a != 8)
 SHA2 = _sets(lambda p: p.sha2)
 LONG_SHA2 = _sets(lambda p: p.sha2 and p.n > 16)
+LONG_PRE_HASH = tuple(
+    name for name in _PRE_HASHED if len(model.PRE_HASHES[pre_hash_name(name)].function(b"")) > 32
+)
+
+
+def _always_hashed_with(name: str) -> dict[str, Any]:
+    others = tuple(algorithm for algorithm in _PRE_HASHED if pre_hash_name(algorithm) != name)
+    return _pre_hashed(lambda _, message: model.PRE_HASHES[name].content(message), others)
 
 
 def _compared(same: Callable[[bytes, bytes], bool]) -> dict[str, Any]:
@@ -37,10 +49,17 @@ def _compared(same: Callable[[bytes, bytes], bool]) -> dict[str, Any]:
 
 
 def _any_context(prefix: Callable[[bytes], bytes]) -> dict[str, Any]:
+    """Return a mutant whose prefix has these bytes after the first one."""
     return {
         "context_fits": lambda self, length: True,
-        "prefix": lambda self, context: prefix(context),
+        "prefix": lambda self, context: bytes([self.domain]) + prefix(context),
     }
+
+
+def _pre_hashed(
+    content: Callable[[model.PreHash, bytes], bytes], only: tuple[str, ...] = _PRE_HASHED
+) -> dict[str, Any]:
+    return {"content": lambda self, message: content(self.pre_hash, message), "only": only}
 
 
 def _tree(index: Callable[[int], int]) -> dict[str, Any]:
@@ -117,12 +136,28 @@ MUTANTS: dict[str, dict[str, Any]] = {
     "root: compared up to a zero": (
         _compared(lambda a, b: a.split(b"\0")[0] == b.split(b"\0")[0]) | {"only": LOW_TREES}
     ),
-    "context: ignored": _any_context(lambda context: b"\0\0"),
-    "context: length modulo 256": _any_context(lambda c: bytes([0, len(c) % 256]) + c),
-    "context: cut to 255": _any_context(lambda c: bytes([0, min(len(c), 255)]) + c[:255]),
+    "context: ignored": _any_context(lambda context: b"\0"),
+    "context: length modulo 256": _any_context(lambda c: bytes([len(c) % 256]) + c),
+    "context: cut to 255": _any_context(lambda c: bytes([min(len(c), 255)]) + c[:255]),
     "context: 255 bytes refused": {"context_fits": lambda self, length: length < 255},
     "context: domain and length left out": {"prefix": lambda self, context: b""},
-    "context: first byte 1": {"prefix": lambda self, c: bytes([1, len(c)]) + c},
+    "context: first byte of the other interface": {
+        "prefix": lambda self, c: bytes([1 - self.domain, len(c)]) + c
+    },
+    "pre-hash: message not hashed": _pre_hashed(lambda pre_hash, message: message),
+    "pre-hash: message after the identifier": _pre_hashed(
+        lambda pre_hash, message: pre_hash.content(b"")[:11] + message
+    ),
+    "pre-hash: identifier left out": _pre_hashed(
+        lambda pre_hash, message: pre_hash.function(message)
+    ),
+    "pre-hash: hashed twice": _pre_hashed(
+        lambda pre_hash, message: pre_hash.content(pre_hash.function(message))
+    ),
+    "pre-hash: 32 bytes of hash": _pre_hashed(
+        lambda pre_hash, message: pre_hash.content(message)[: 11 + 32], LONG_PRE_HASH
+    ),
+    **{f"pre-hash: {name} in all sets": _always_hashed_with(name) for name in model.PRE_HASHES},
     "length: longer signature cut": {
         "signature_fits": lambda self, length: length >= self.parameters.signature_bytes
     },

@@ -98,8 +98,9 @@ class Namespaces:
             self._shape(bridge, port, delayed=False)
 
     def _add(self, name: str) -> None:
-        _run(f"ip netns add {name}")
+        # First, because a signal can arrive between the two; deleting an absent one does no harm.
         self._created.append(name)
+        _run(f"ip netns add {name}")
 
     def _shape(self, name: str, device: str, *, delayed: bool) -> None:
         link, parent = self._link, "root"

@@ -24,6 +24,7 @@ import org.bouncycastle.crypto.params.MLKEMPublicKeyParameters;
 import org.bouncycastle.crypto.params.ParametersWithContext;
 import org.bouncycastle.crypto.params.SLHDSAParameters;
 import org.bouncycastle.crypto.params.SLHDSAPublicKeyParameters;
+import org.bouncycastle.crypto.signers.HashSLHDSASigner;
 import org.bouncycastle.crypto.signers.MLDSASigner;
 import org.bouncycastle.crypto.signers.SLHDSASigner;
 import org.bouncycastle.math.ec.ECAlgorithms;
@@ -121,6 +122,14 @@ public final class Conform {
                 var parameters = new SLHDSAPublicKeyParameters(SLH_DSA.get(algorithm), key);
                 signer.init(false, new ParametersWithContext(parameters, context));
                 return judge(signer.verifySignature(message, signature));
+            }
+            if (algorithm.startsWith("Hash") && SLH_DSA.containsKey(algorithm.substring(4))) {
+                // With the parameters of SLH-DSA, the hash function is that of NIST's identifier.
+                var signer = new HashSLHDSASigner();
+                var parameters = new SLHDSAPublicKeyParameters(SLH_DSA.get(algorithm.substring(4)), key);
+                signer.init(false, new ParametersWithContext(parameters, context));
+                signer.update(message, 0, message.length);
+                return judge(signer.verifySignature(signature));
             }
             if (FALCON.containsKey(algorithm) && context.length == 0) {
                 var parameters = FALCON.get(algorithm);

@@ -1,5 +1,7 @@
 // Adapter of @noble/post-quantum, with requests and answers as JSON lines.
 import { createInterface } from 'node:readline';
+import { sha256, sha512 } from '@noble/hashes/sha2.js';
+import { shake128_32, shake256_64 } from '@noble/hashes/sha3.js';
 import { falcon1024, falcon1024padded, falcon512, falcon512padded } from '@noble/post-quantum/falcon.js';
 import { ml_kem1024, ml_kem512, ml_kem768 } from '@noble/post-quantum/ml-kem.js';
 import { ml_dsa44, ml_dsa65, ml_dsa87 } from '@noble/post-quantum/ml-dsa.js';
@@ -38,6 +40,10 @@ const SCHEMES = {
   'SLH-DSA-SHAKE-192f': slh_dsa_shake_192f,
   'SLH-DSA-SHAKE-256s': slh_dsa_shake_256s,
   'SLH-DSA-SHAKE-256f': slh_dsa_shake_256f,
+  'HashSLH-DSA-SHA2-128s': slh_dsa_sha2_128s.prehash(sha256),
+  'HashSLH-DSA-SHA2-192f': slh_dsa_sha2_192f.prehash(sha512),
+  'HashSLH-DSA-SHAKE-128f': slh_dsa_shake_128f.prehash(shake128_32),
+  'HashSLH-DSA-SHAKE-256f': slh_dsa_shake_256f.prehash(shake256_64),
 };
 
 const KEMS = { 'ML-KEM-512': ml_kem512, 'ML-KEM-768': ml_kem768, 'ML-KEM-1024': ml_kem1024 };
