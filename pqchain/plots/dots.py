@@ -226,13 +226,11 @@ def labelled(row: Algorithm) -> str:
 
 
 def fastest(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the implementation with the shortest times, for each scheme and run."""
-    keys = ["algorithm", *(["run"] if "run" in frame else [])]
-    # By the mean logarithm: a slow key generation does not decide for signing.
-    times = np.log(frame["median_seconds"].where(frame["status"] == "ok"))
-    mean = times.groupby([frame[name] for name in [*keys, "implementation"]]).transform("mean")
-    best = mean.groupby([frame[name] for name in keys]).transform("min")
-    rows: pd.DataFrame = frame[(mean == best) | best.isna()]
+    """Return the rows of the fastest implementation of each operation of a scheme in a run."""
+    keys = ["algorithm", "operation", *(["run"] if "run" in frame else [])]
+    times = frame["median_seconds"].where(frame["status"] == "ok")
+    best = times.groupby([frame[name] for name in keys]).transform("min")
+    rows: pd.DataFrame = frame[(times == best) | best.isna()]
     return rows
 
 

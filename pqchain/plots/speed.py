@@ -56,9 +56,9 @@ def plot_speed(
     """Draw median times per algorithm, with a whisker from the minimum to the 95th percentile.
 
     Takes a measurement frame; an algorithm without times has a note. Of several implementations
-    the fastest is drawn, unless `hue` or `col` is "implementation". `hue` names the column that
-    decides the colour, by default the family; `col` the one with a panel for each value, of which
-    the axes of the first are returned. Raises DataError, UsageError.
+    the fastest of each operation is drawn, unless `hue` or `col` is "implementation". `hue` names
+    the column that decides the colour, by default the family; `col` the one with a panel for each
+    value, of which the axes of the first are returned. Raises DataError, UsageError.
     """
     needed = "algorithm implementation operation median_seconds min_seconds p95_seconds status"
     require(measurements, needed)
@@ -67,7 +67,7 @@ def plot_speed(
     if "implementation" not in (hue, col):
         frame = fastest(frame)
         if len(frame) < len(measurements):
-            note += "\nfastest implementation of each scheme over all its operations"
+            note += "\nfastest implementation of each operation"
     whiskers = ("min_seconds", "p95_seconds")
     axes = dots(
         frame, value="median_seconds", label=note, ax=ax, whiskers=whiskers, hue=hue, col=col

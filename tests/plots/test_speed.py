@@ -67,6 +67,22 @@ def test_speed_plots_the_fastest_implementation_in_its_row() -> None:
     assert drawn and all(same_color(line.get_color(), falcon) for line in drawn)
 
 
+def test_speed_plots_the_fastest_implementation_of_an_operation() -> None:
+    """Signing may be fastest in one implementation and verification in another."""
+    measured = frames.measurements(["Falcon-512", "Dilithium2"])
+    slower = measured["implementation"] == measured["implementation"].iloc[0]
+    verification = measured["operation"] == "verify"
+    measured.loc[slower & verification, "median_seconds"] *= 100
+    axes = plots.plot_speed(measured)
+    height = row_heights(axes)["Falcon-512"]
+    rows = measured[measured["algorithm"] == "Falcon-512"].groupby("operation")["median_seconds"]
+    for operation in ("sign", "verify"):
+        points = marked_points(axes)[operation]
+        nearest = min(points, key=lambda level: abs(level - height))
+        assert points[nearest] == pytest.approx(rows.min()[operation])
+    assert rows.min()["verify"] < rows.max()["verify"] / 10
+
+
 def test_implementations_have_a_panel_or_a_colour_each() -> None:
     measured = frames.measurements(["Falcon-512", "Dilithium2"])
     axes = plots.plot_speed(measured, col="implementation")
