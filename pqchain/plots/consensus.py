@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from pqchain import figures
@@ -67,13 +68,15 @@ def plot_cells(
     seconds, was_run = quantity == "latency", f"run_{column}" in cells
     power = (-2.0 if seconds else 2.0) if per_pair else 0.0
     names = list(dict.fromkeys(cells["algorithm"]))
-    lines, ends = dashes(names), []
+    lines, ends, keys = dashes(names), [], []
     with canvas(ax, 4.2) as axes:
         for index, (name, group) in enumerate(cells.groupby("algorithm", sort=False)):
             mark = mark_of(str(name))
             nodes = group["nodes"].to_numpy(dtype=float)
-            # Points at the same number of nodes are moved apart.
-            places = nodes * 2 ** (0.07 * (index - (len(names) - 1) / 2))
+            # On level lines, points at the same number of nodes are moved apart; on falling ones
+            # that would look like an error of the model.
+            shift = 0.07 * (index - (len(names) - 1) / 2) if per_pair else 0.0
+            places = nodes * 2**shift
             ours, printed = (
                 nodes**power * group[f"{side}{column}"].to_numpy() for side in ("", "published_")
             )
@@ -81,6 +84,9 @@ def plot_cells(
             style = mark.style(6) | props(linestyle="", label=str(name))
             style |= props(markerfacecolor=PAPER, markeredgecolor=mark.colour, markeredgewidth=1.2)
             axes.plot(places, printed, **style)
+            keys.append(
+                Line2D([], [], **style | props(linestyle=lines[str(name)], color=mark.colour))
+            )
             if was_run:
                 seen, half = (
                     nodes**power * group[f"run_{column}{end}"].to_numpy()
@@ -99,7 +105,7 @@ def plot_cells(
         axes.set(xlabel=f"nodes N   ({drawn})", ylabel=label)
         headline(axes, _best_cell(cells, column, seconds))
         if paper.narrow():
-            legend_above(axes, 2)
+            legend_above(axes, 2, keys)
         else:
             label_ends(axes, ends, gap=12)
     return axes
@@ -131,7 +137,7 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     require(runs, "setting exchange nodes latency_seconds latency_seconds_half_width")
     require(runs, "predicted_latency_seconds")
     settings, exchanges = (list(dict.fromkeys(runs[name])) for name in ("setting", "exchange"))
-    ends = []
+    ends, keys = [], []
     with canvas(ax, 4.0) as axes:
         for (setting, exchange), group in runs.groupby(["setting", "exchange"], sort=False):
             colour = look(settings.index(setting))[0]
@@ -141,13 +147,16 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             half = rows["latency_seconds_half_width"].to_numpy()
             name = f"{_SETTINGS.get(str(setting), str(setting))}, {exchange}"
             axes.plot(nodes, seen, color=colour, linewidth=1.3, label=name)
+            keys.append(Line2D([], [], color=colour, linewidth=1.3, marker=marker, label=name))
             _measured(axes, nodes, seen, half, colour, marker)
             law = rows["predicted_latency_seconds"].to_numpy()
             axes.plot(nodes, law, color=colour, linewidth=1.1, linestyle="--")
             ends.append((name, (float(nodes[-1]), float(seen[-1])), colour))
         _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief)
-        axes.set(xlabel="delegates N   (solid: run; dashed: predicted by the model of hosts)")
+        known = runs["predicted_latency_seconds"].notna().any()
+        dashed = "   (solid: run; dashed: predicted by the model of hosts)" if known else ""
+        axes.set_xlabel(f"delegates N{dashed}")
         axes.set_ylabel("latency of a block")
         most = runs[runs["nodes"] == runs["nodes"].max()]
         slow, fast = (most.loc[most["latency_seconds"].agg(end)] for end in ("idxmax", "idxmin"))
@@ -159,7 +168,7 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 f"{figures.RATIO.text(ratio, 2)} the latency of {_where(fast)}",
             )
         if paper.narrow():
-            legend_above(axes, 2)
+            legend_above(axes, 2, keys)
         else:
             label_ends(axes, ends)
     return axes

@@ -27,7 +27,7 @@ from pqchain.algorithms import ALGORITHMS
 from pqchain.algorithms import FAMILIES as FAMILY_FACTS
 from pqchain.figures import SECONDS
 from pqchain.plots import paper
-from pqchain.plots.canvas import GRID, INK, PAPER, Drawing, figure_of
+from pqchain.plots.canvas import GRID, INK, MUTED, PAPER, Drawing, figure_of
 from pqchain.render import palette
 
 FAMILIES: dict[str, tuple[str, str]] = {
@@ -111,7 +111,7 @@ brief = partial(SECONDS.text, digits=1)
 
 _LONG_TIMES = (
     *(factor * 10.0**power for power in range(-9, 1) for factor in (1, 2, 5)), 10, 30,
-    *(60 * minutes for minutes in (2, 5, 10, 30)), *(3600 * hours for hours in (2, 6, 12)),
+    *(60 * minutes for minutes in (1, 2, 5, 10, 30)), *(3600 * hours for hours in (2, 6, 12)),
     *(86_400 * days for days in (2, 10, 30, 100)),
 )  # fmt: skip
 
@@ -189,7 +189,10 @@ def label_ends(
     # From the edge of the axes, which the layout moves to make room for the names.
     edge = axes.transAxes + ScaledTranslation(gap / 72, 0, figure.dpi_scale_trans)
     for (name, point, colour), place in zip(ends, places, strict=True):
-        stroke = props(arrowstyle="-", color=colour, linewidth=0.9, shrinkA=0, shrinkB=2)
+        # A stroke across the plot would look like data if it had the line's colour.
+        is_far = (box.x1 - axes.transData.transform(point)[0]) > 0.1 * box.width
+        stroke = props(color=MUTED, linewidth=0.5) if is_far else props(color=colour, linewidth=0.9)
+        stroke |= props(arrowstyle="-", shrinkA=0, shrinkB=2)
         look = props(textcoords=edge, size=paper.points(), color=INK, va="center", ha="left")
         look |= props(annotation_clip=False, arrowprops=stroke)
         axes.annotate(name, point, xytext=(1.0, place / whole), **look)
