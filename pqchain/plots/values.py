@@ -84,10 +84,9 @@ def plot_values(
             legend_above(axes, 3)
         order = fine[value].astype(float).argsort()
         least, most = (fine.iloc[int(order.iloc[at])].to_dict() for at in (0, -1))
-        text = f"{figures.title(value)}: most {_name(most, row, hue)}, "
-        text += f"{_number(unit, most[value])}; least {_name(least, row, hue)}, "
-        text += _number(unit, least[value])
-        headline(axes, title or text)
+        ends = [f"{_number(unit, end[value])} ({_name(end, row, hue)})" for end in (least, most)]
+        text = f"{figures.title(value)}: from {' to '.join(ends)}"
+        headline(axes, title or text[0].upper() + text[1:])
     return axes
 
 
@@ -115,4 +114,4 @@ def _style(cell: Mapping[Any, Any], hue: str | None, hues: list[Any]) -> dict[st
 
 
 def _name(cell: Any, row: str, hue: str | None) -> str:
-    return f"{cell[row]} ({cell[hue]})" if hue else str(cell[row])
+    return f"{cell[row]}, {cell[hue]}" if hue else str(cell[row])
