@@ -53,7 +53,7 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     axes = dots(
         compared.assign(row=rows, clear=clear),
         value="ratio",
-        label=label + ("\nband: up to 2 % apart" if len(judged) else ""),
+        label=label + ("\nband: up to 2 % apart; whisker: 95 % interval" if len(judged) else ""),
         show=f"{figures.TIMES}{{:g}}".format,
         ax=ax,
         origin=1.0,
@@ -66,6 +66,8 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         slower, faster = ((judged["verdict"] == word).sum() for word in ("slower", "faster"))
         text = f"{slower + faster} of {len(judged)} times differ"
         text += f": {faster} faster, {slower} slower" if slower + faster else ""
+        undecided = (judged["verdict"] == "undecided").sum()
+        text += f"; {undecided} undecided" if undecided else ""
         headline(axes, text)
     else:
         low, high = compared["ratio"].min(), compared["ratio"].max()

@@ -49,6 +49,10 @@ def test_only_differences_have_a_colour_and_a_number() -> None:
     grey = [line for line in points if same_color(line.get_color(), MUTED)]
     assert len(grey) == len(points) - 1
     assert axes.figure.get_suptitle() == "1 of 6 times differ: 0 faster, 1 slower"
+    undecided = compared_frame().assign(verdict=["undecided", *["no difference"] * 5])
+    assert plots.plot_compared(undecided).figure.get_suptitle() == (
+        "0 of 6 times differ; 1 undecided"
+    )
 
 
 def test_several_runs_have_a_panel_each() -> None:
