@@ -27,7 +27,7 @@ SENTENCES: dict[str, Any] = tomllib.loads((Path(__file__).with_name("numbers.tom
 # Pages whose numbers with a unit need an entry; of other files only the sentences are compared. Not
 # among them: results that another test compares (papers), tables that `make attack` writes
 # (robustness), bounds (design), dated comparisons with chains, and pages made of other files.
-OTHERS = {"papers", "design", "api", "templates", "_build", "notebooks"}
+OTHERS = {"papers", "design", "api", "templates", "_build", "notebooks", "gallery"}
 PAGES = sorted(
     str(path.relative_to(ROOT))
     for path in (
