@@ -84,8 +84,10 @@ def plot_values(
             legend_above(axes, 3)
         order = fine[value].astype(float).argsort()
         least, most = (fine.iloc[int(order.iloc[at])].to_dict() for at in (0, -1))
-        ends = [f"{_number(unit, end[value])} ({_name(end, row, hue)})" for end in (least, most)]
-        text = f"{figures.title(value)}: from {' to '.join(ends)}"
+        extremes = [
+            f"{_number(unit, end[value])} ({_name(end, row, hue)})" for end in (least, most)
+        ]
+        text = f"{figures.title(value)}: from {' to '.join(extremes)}"
         headline(axes, title or text[0].upper() + text[1:])
     return axes
 
