@@ -136,6 +136,7 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """
     require(runs, "setting exchange nodes latency_seconds latency_seconds_half_width")
     require(runs, "predicted_latency_seconds")
+    runs = runs.assign(setting=runs["setting"].replace(_SETTINGS))
     settings, exchanges = (list(dict.fromkeys(runs[name])) for name in ("setting", "exchange"))
     ends, keys = [], []
     with canvas(ax, 4.0) as axes:
@@ -145,7 +146,7 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             rows = group.sort_values("nodes")
             nodes, seen = rows["nodes"].to_numpy(dtype=float), rows["latency_seconds"].to_numpy()
             half = rows["latency_seconds_half_width"].to_numpy()
-            name = f"{_SETTINGS.get(str(setting), str(setting))}, {exchange}"
+            name = f"{setting}, {exchange}"
             axes.plot(nodes, seen, color=colour, linewidth=1.3, label=name)
             keys.append(Line2D([], [], color=colour, linewidth=1.3, marker=marker, label=name))
             _measured(axes, nodes, seen, half, colour, marker)
@@ -164,19 +165,15 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             ratio = slow["latency_seconds"] / fast["latency_seconds"]
             headline(
                 axes,
-                f"{most['nodes'].iloc[0]} delegates: {_where(slow)} takes "
-                f"{figures.RATIO.text(ratio, 2)} the latency of {_where(fast)}",
+                f"{most['nodes'].iloc[0]} delegates: {slow['setting']} with {slow['exchange']} "
+                f"takes {figures.RATIO.text(ratio, 2)} the latency of {fast['setting']} with "
+                f"{fast['exchange']}",
             )
         if paper.narrow():
             legend_above(axes, 2, keys)
         else:
             label_ends(axes, ends)
     return axes
-
-
-def _where(run: pd.Series[Any]) -> str:
-    setting = str(run["setting"])
-    return f"{_SETTINGS.get(setting, setting)} with {run['exchange']}"
 
 
 def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
