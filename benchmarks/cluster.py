@@ -16,6 +16,7 @@ import json
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -27,6 +28,8 @@ from pqchain.statistics import half_width
 from tests.cluster.machines import Machines
 
 PARTS = ["reencoding", "delegates", "speed-up"]
+
+MODES = ("netns", "cluster")
 
 PQCHAIN = [sys.executable, "-m", "pqchain"]
 
@@ -41,6 +44,12 @@ def timed(machines: Machines, mode: str, options: list[str]) -> tuple[Any, float
     return json.loads(text), time.perf_counter() - start
 
 
+def alternating(rounds: int) -> Iterator[str]:
+    """Yield both modes once per round, in changing order: a drift of the speed affects both."""
+    for number in range(rounds):
+        yield from MODES[:: -1 if number % 2 else 1]
+
+
 def interval(values: list[float]) -> tuple[float, float]:
     """Return mean and half-width of the 95 % interval."""
     return sum(values) / len(values), half_width(values)
@@ -52,10 +61,7 @@ def overlap(first: tuple[float, float], second: tuple[float, float]) -> bool:
 
 
 def compare_reencoding(machines: Machines, rounds: int, repeats: int, block_bytes: int) -> bool:
-    """Print totals of re-encoding and the overhead of each mode; return whether they agree.
-
-    The modes alternate, so that a drift of the computer's speed affects both.
-    """
+    """Print totals of re-encoding and the overhead of each mode; return whether they agree."""
     options = ["reencode", "--block-bytes", str(block_bytes)]
     # An unshaped link, as that between the workers.
     commands = {"netns": [*options, "--bits-per-second", "1e10"], "cluster": options}
@@ -63,13 +69,12 @@ def compare_reencoding(machines: Machines, rounds: int, repeats: int, block_byte
     totals: dict[str, list[float]] = {mode: [] for mode in commands}
     run_seconds: dict[str, list[float]] = {mode: [] for mode in commands}
     spans: dict[str, list[float]] = {mode: [] for mode in commands}
-    for number in range(rounds):
-        for mode in list(commands)[:: -1 if number % 2 else 1]:
-            command = [*commands[mode], "--repeats", str(repeats)]
-            data, seconds = timed(machines, mode, command)
-            totals[mode] += [run["total_seconds"] for run in data["runs"]]
-            spans[mode] += [run["span_seconds"] for run in data["runs"]]
-            run_seconds[mode].append((seconds - start_seconds[mode]) / (repeats - 1))
+    for mode in alternating(rounds):
+        command = [*commands[mode], "--repeats", str(repeats)]
+        data, seconds = timed(machines, mode, command)
+        totals[mode] += [run["total_seconds"] for run in data["runs"]]
+        spans[mode] += [run["span_seconds"] for run in data["runs"]]
+        run_seconds[mode].append((seconds - start_seconds[mode]) / (repeats - 1))
     rows = []
     for mode in commands:
         mean, half = interval(totals[mode])
@@ -87,20 +92,19 @@ def compare_delegates(machines: Machines, rounds: int, blocks: int) -> bool:
     """Print mean latencies of six cells of delegates over runs; return whether they agree.
 
     The intervals are those of runs, not of the blocks of a run: the computer's speed changes from
-    run to run. The modes alternate for the same reason.
+    run to run.
     """
     options = ["consensus", "--algorithm", "Falcon-512,Dilithium2", "--nodes", "2,4,8"]
     options += ["--blocks", str(blocks), "--network", "star", "--delay-seconds", "0"]
     options += ["--bits-per-second", "1e10"]
     latencies: dict[tuple[str, int], dict[str, list[float]]] = {}
-    for number in range(rounds):
-        for mode in ("netns", "cluster")[:: -1 if number % 2 else 1]:
-            for cell in timed(machines, mode, options)[0]["runs"]:
-                modes = latencies.setdefault((cell["algorithm"], cell["nodes"]), {})
-                modes.setdefault(mode, []).append(cell["latency_seconds"])
+    for mode in alternating(rounds):
+        for cell in timed(machines, mode, options)[0]["runs"]:
+            modes = latencies.setdefault((cell["algorithm"], cell["nodes"]), {})
+            modes.setdefault(mode, []).append(cell["latency_seconds"])
     rows, agree = [], True
     for (name, nodes), modes in latencies.items():
-        intervals = [interval(modes[mode]) for mode in ("netns", "cluster")]
+        intervals = [interval(modes[mode]) for mode in MODES]
         texts = [f"{1e3 * mean:.1f} +- {1e3 * half:.1f}" for mean, half in intervals]
         agree &= overlap(*intervals)
         rows.append([name, str(nodes), *texts, "yes" if overlap(*intervals) else "no"])
