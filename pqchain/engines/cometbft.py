@@ -109,16 +109,15 @@ def messages(run: Mapping[Any, Any]) -> dict[str, float]:
 
 
 def _prices(run: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Return the prices of a run by column of PRICES: those that it was charged, or the stored ones.
+    """Return the prices of a run by column of PRICES: what it was charged, or the stored ones.
 
     Over TCP a signature seldom follows another at once, so its price is that of an idle processor.
     """
     if run["mode"] == "virtual":
         return {f"idle_{name}": run[name] for name in ("sign_seconds", "verify_seconds")}
     frame = prices.stored()
-    (row,) = frame[
-        (frame["engine"] == "cometbft") & (frame["algorithm"] == run["algorithm"])
-    ].to_dict("records")
+    same = (frame["engine"] == "cometbft") & (frame["algorithm"] == run["algorithm"])
+    row: dict[Any, Any] = frame[same].to_dict("records")[0]
     return row
 
 

@@ -86,7 +86,7 @@ def comparison(frame: pd.DataFrame) -> list[Table]:
         if quantity in titles:
             title, unit = titles[quantity]
             columns = [*setup, *(replace(value, unit=unit) for value in values[:2]), values[2]]
-            sources = [KINDS[mode], Kind.MODELLED]
+            sources = [KINDS[str(mode)], Kind.MODELLED]
             tables.append(Table.of(rows, columns, caption=f"{title}, mode {mode}.", source=sources))
     errors = frame.groupby(["mode", "quantity", "goal_percent"], sort=False).agg(
         rows=("within", "size"), within=("within", "sum"),
