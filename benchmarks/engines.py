@@ -2,8 +2,7 @@
 
     python benchmarks/engines.py simplex
     python benchmarks/engines.py cometbft
-    python benchmarks/engines.py cometbft-loopback --workers 1
-    python benchmarks/engines.py cometbft-netns --workers 1
+    python benchmarks/engines.py cometbft-tcp
 
 Setups follow from a seed that was chosen after the model was written. Runs in virtual time do
 not depend on the load of this machine; runs over TCP need an idle one, and those between network
@@ -81,14 +80,15 @@ def cometbft() -> list[Setup]:
     return setups
 
 
-def loopback() -> list[Setup]:
+def tcp() -> list[Setup]:
     """Return setups of CometBFT over TCP, whose processor time is compared with its prices.
 
     The first six, with Ed25519, are those from which `pqchain.engines.cometbft` takes the prices;
-    they differ in bytes, polls and validators.
+    they differ in bytes, polls and validators. Between network namespaces, of the last six, a
+    node's links share its rate.
     """
     ed25519 = Setup(
-        algorithm="Ed25519", mode="loopback", heights=4, warmup=1, latency_seconds=0.12,
+        algorithm="Ed25519", mode="loopback", heights=3, warmup=1, latency_seconds=0.12,
         poll_seconds=0.05, commit_timeout_seconds=0.5, leader_timeout_seconds=3.0,
         limit_seconds=60.0,
     )  # fmt: skip
@@ -107,27 +107,21 @@ def loopback() -> list[Setup]:
         for nodes, transactions in ((4, 0), (4, 50), (7, 0))
         for algorithm in ("ML-DSA-65", "ML-DSA-44", "Falcon-padded-512")
     ]
-    return calibration + compared
-
-
-def netns() -> list[Setup]:
-    """Return setups of CometBFT between network namespaces, where a node's links share its rate."""
-    return [
-        Setup(
-            algorithm=algorithm, mode="netns", nodes=nodes, heights=4, warmup=1,
-            latency_seconds=0.1, rate_bits_per_second=rate, poll_seconds=0.04,
-            commit_timeout_seconds=0.5, leader_timeout_seconds=3.0, limit_seconds=60.0,
+    namespaces = [
+        replace(
+            ed25519, mode="netns", algorithm=algorithm, nodes=nodes, rate_bits_per_second=rate,
+            latency_seconds=0.1, poll_seconds=0.04,
         )
         for nodes, rate in ((4, 0.0), (4, 2e7), (7, 1e8))
         for algorithm in ("Ed25519", "ML-DSA-65")
     ]  # fmt: skip
+    return calibration + compared + namespaces
 
 
 SETUPS = {
     "simplex": simplex,
     "cometbft": cometbft,
-    "cometbft-loopback": loopback,
-    "cometbft-netns": netns,
+    "cometbft-tcp": tcp,
 }
 
 
@@ -145,13 +139,25 @@ def main() -> None:
         setup = setups[number]
         heights = runner.run(engine, [setup], limit_seconds=arguments.limit_seconds)
         print(number + 1, setup.algorithm, setup.nodes, heights["status"].iloc[-1], flush=True)
-        return frames.summarize(heights).assign(run=number + 1)
+        return heights.assign(run=number + 1)
 
-    with ThreadPoolExecutor(arguments.workers) as pool:
-        parts = list(pool.map(measure, range(len(setups))))
-    frame = frames.RUNS.frame(pd.concat(parts).to_dict("records"))
+    numbers = range(len(setups))
+    folder = installation.data("engines")
+    if arguments.runs == "cometbft-tcp":
+        # A computer's speed changes within minutes, so the second round runs in reverse order, and
+        # prices of signatures are measured before, between and after the rounds.
+        parts, samples = [], [prices.sample(engine, prices.SAMPLES)]
+        for order in (numbers, reversed(numbers)):
+            parts += [measure(number) for number in order]
+            samples.append(prices.sample(engine, prices.SAMPLES))
+        table = prices.summarize(engine, samples, prices.SAMPLES)
+        results.save(table, folder / "prices" / f"{engine}.csv")
+    else:
+        with ThreadPoolExecutor(arguments.workers) as pool:
+            parts = list(pool.map(measure, numbers))
+    frame = frames.summarize(pd.concat(parts).sort_values("run", kind="stable"))
     frame.attrs["provenance"] = machine.provenance() | {"preset": f"seed {SEED}"}
-    results.save(frame, installation.data("engines") / "runs" / f"{arguments.runs}.csv")
+    results.save(frame, folder / "runs" / f"{arguments.runs}.csv")
 
 
 if __name__ == "__main__":

@@ -115,7 +115,7 @@ def show_comparison(arguments: argparse.Namespace) -> int:
     data = {"provenance": runs.attrs["provenance"], "comparison": console.records(frame)}
     outside = int((~frame["within"]).sum())
     remarks = [f"{len(frame) - outside} of {len(frame)} rows are within the goal"]
-    return console.show(arguments, data, tables.comparison(frame), remarks=remarks)
+    return console.show(arguments, data, *tables.comparison(frame), remarks=remarks)
 
 
 def show_certificates(arguments: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ COMPARED = Contract.of(
     "engine_comparison",
     ("Int64", "run"),
     ("str", "engine version algorithm mode quantity"),
-    ("Int64", "nodes block_bytes"),
+    ("Int64", "nodes block_bytes transactions"),
     ("float64", "link_latency_seconds rate_bits_per_second"),
     ("float64", "engine_value model_value error_percent goal_percent"),
     ("bool", "within"),
@@ -29,7 +29,8 @@ COMPARED = Contract.of(
 
 Columns: run, engine, version, algorithm, mode, quantity ("latency_seconds", "ratio" of the latency
 to that of Ed25519 in the same setup, "hops", "sent_messages" and "sent_bytes" of a height,
-"commit_bytes", "cpu_seconds"), nodes, block_bytes, link_latency_seconds, rate_bits_per_second,
+"commit_bytes", "cpu_seconds"), nodes, block_bytes, transactions, link_latency_seconds,
+rate_bits_per_second,
 engine_value, model_value, error_percent (of the model), goal_percent (largest error that is
 accepted; 0: equal), within (the goal) and cause (of a row outside the goal).
 """

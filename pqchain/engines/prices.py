@@ -23,7 +23,9 @@ PRICES = Contract.of(
     ("Int64", "runs"),
     ("float64", "sign_seconds sign_low_seconds sign_high_seconds"),
     ("float64", "verify_seconds verify_low_seconds verify_high_seconds"),
-    ("float64", "aggregate_seconds decode_key_seconds"),
+    ("float64", "aggregate_seconds decode_key_seconds transaction_seconds"),
+    ("float64", "idle_sign_seconds idle_verify_seconds idle_commit_seconds"),
+    ("float64", "idle_decode_seconds idle_state_seconds"),
     ("str", "status reason"),
 )
 """Rows of prices: seconds of one processor.
@@ -31,7 +33,12 @@ PRICES = Contract.of(
 Columns: engine, version, algorithm, runs (processes), sign_seconds and verify_seconds (median over
 the runs of each run's median; with a decoded public key where the engine keeps it so), their 95 %
 intervals (of the median run), aggregate_seconds (per signature of a BLS aggregate),
-decode_key_seconds (of a public key; NaN if the engine keeps no decoded keys), status and reason.
+decode_key_seconds (of a public key; NaN if the engine keeps no decoded keys), transaction_seconds
+(verification of a transaction by the application), status and reason. Of CometBFT also the steps of
+a validator whose processor was idle before, in its own functions (means; the median over the runs):
+idle_sign_seconds (a vote is signed and saved), idle_verify_seconds (of a vote),
+idle_commit_seconds (per signature of a block's commit), idle_decode_seconds (per key of validators
+that are loaded) and idle_state_seconds (per validator in a state that is hashed and saved).
 """
 
 SAMPLES, RUNS = 400, 5
@@ -48,32 +55,48 @@ def measure(
     """
     checks.integer("samples", samples, least=1, most=100_000)
     checks.integer("runs", runs, least=2, most=1000)
+    return summarize(
+        name, [sample(name, samples, limit_seconds=limit_seconds) for _ in range(runs)], samples
+    )
+
+
+def sample(name: str, samples: int, *, limit_seconds: float = 300.0) -> dict[str, dict[str, Any]]:
+    """Return a run of an engine's prices by scheme: its seconds, or "error" with the reason.
+
+    Raises UnknownName, UsageError and Unsupported as `measure`.
+    """
     engine = registry.get(name)
     if not engine.modes:
         raise UsageError(f"{engine.name} must be a consensus engine; see `pqchain gas` for an EVM")
     engine.executable()
-    times: dict[str, list[dict[str, Any]]] = {algorithm: [] for algorithm in engine.algorithms}
-    reasons: dict[str, str] = {}
-    for run in range(1, runs + 1):
-        for algorithm in times.keys() - reasons.keys():
-            try:
-                request = {
-                    "id": run, "price_of": algorithm, "library": runner.library(algorithm),
-                    "samples": samples,
-                }  # fmt: skip
-                command = [str(engine.executable(algorithm))]
-                _, last = protocol.ask(command, request, limit_seconds=limit_seconds)
-                times[algorithm].append(last)
-            except (EngineFailure, Unsupported) as error:
-                reasons[algorithm] = str(error)
-    frame = PRICES.frame(
-        {"engine": engine.name, "version": engine.version, "algorithm": algorithm, "runs": runs}
-        | _medians([] if algorithm in reasons else values)
-        | {"status": "unsupported" if algorithm in reasons else "ok"}
-        | {"reason": reasons.get(algorithm, "")}
-        for algorithm, values in times.items()
-    )
-    preset = f"{runs} runs of {samples} samples"
+    times: dict[str, dict[str, Any]] = {}
+    for algorithm in engine.algorithms:
+        try:
+            request = {
+                "id": 1, "price_of": algorithm, "library": runner.library(algorithm),
+                "samples": samples,
+            }  # fmt: skip
+            command = [str(engine.executable(algorithm))]
+            _, times[algorithm] = protocol.ask(command, request, limit_seconds=limit_seconds)
+        except (EngineFailure, Unsupported) as error:
+            times[algorithm] = {"error": str(error)}
+    return times
+
+
+def summarize(name: str, runs: list[dict[str, dict[str, Any]]], samples: int) -> pd.DataFrame:
+    """Return PRICES of the results of `sample`."""
+    engine = registry.get(name)
+    rows = []
+    for algorithm in engine.algorithms:
+        times = [run[algorithm] for run in runs]
+        reason = next((run["error"] for run in times if "error" in run), "")
+        rows.append(
+            {"engine": engine.name, "version": engine.version, "algorithm": algorithm}
+            | {"runs": len(runs), "status": "unsupported" if reason else "ok", "reason": reason}
+            | _medians([] if reason else times)
+        )
+    frame = PRICES.frame(rows)
+    preset = f"{len(runs)} runs of {samples} samples"
     frame.attrs["provenance"] = machine.provenance() | {"preset": preset}
     return frame
 
@@ -81,7 +104,10 @@ def measure(
 def _medians(values: list[dict[str, Any]]) -> dict[str, float]:
     """Return the medians over runs with the intervals of two of them; NaN without a run."""
     row = {}
-    for name in ("sign", "verify", "aggregate", "decode_key"):
+    for name in (
+        *("sign", "verify", "aggregate", "decode_key", "transaction"),
+        *("idle_sign", "idle_verify", "idle_commit", "idle_decode", "idle_state"),
+    ):
         seconds = [float(value.get(f"{name}_seconds", math.nan)) for value in values]
         row[f"{name}_seconds"] = median(seconds) if seconds else math.nan
         if name in ("sign", "verify"):
@@ -92,8 +118,12 @@ def _medians(values: list[dict[str, Any]]) -> dict[str, float]:
 
 @cache
 def stored() -> pd.DataFrame:
-    """Return the prices of data/engines/prices.csv; `attrs` has their provenance."""
-    return results.load(installation.data("engines") / "prices.csv")
+    """Return the prices of data/engines/prices; `attrs` has the provenance of the first engine."""
+    paths = sorted(installation.data("engines").glob("prices/*.csv"))
+    frames = [results.load(path) for path in paths]
+    frame = PRICES.frame(row for part in frames for row in part.to_dict("records"))
+    frame.attrs["provenance"] = frames[0].attrs["provenance"]
+    return frame
 
 
 def with_prices(name: str, setup: Setup) -> Setup:

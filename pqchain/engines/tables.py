@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pandas as pd
 
+from pqchain.consensus.runs import KINDS
 from pqchain.engines.registry import Engine
-from pqchain.figures import SECONDS, Kind
+from pqchain.figures import SECONDS, Kind, Unit, percent
 from pqchain.render.table import Column, Table, verdict
 
 _RUN = ("engine", "algorithm", "mode", "nodes", "rate_bits_per_second", "block_bytes")
@@ -61,14 +63,50 @@ def precompiles(frame: pd.DataFrame) -> Table:
     return Table.of(frame, columns, remark="reason", caption=caption, source=[Kind.MEASURED])
 
 
-def comparison(frame: pd.DataFrame) -> Table:
-    """Return a table of the model and an engine; `frame` is COMPARED."""
-    columns: list[Column | str] = [
-        *("algorithm", "nodes", "rate_bits_per_second", "block_bytes", "quantity"),
+def comparison(frame: pd.DataFrame) -> list[Table]:
+    """Return tables of latencies and ratios by run, of errors, and of rows outside the goal.
+
+    `frame` is COMPARED.
+    """
+    values = [
         Column("engine", key="engine_value", numeric=True),
         Column("model", key="model_value", numeric=True),
-        "error_percent",
+        Column("error", key="error_percent", numeric=True, show=percent),
     ]
-    caption = "The consensus model and runs of the engine with the same setup and prices."
-    sources = [Kind.REPLAYED, Kind.MODELLED]
-    return Table.of(frame, columns, remark="cause", caption=caption, source=sources)
+    setup = [
+        Column("algorithm"),
+        Column.of("nodes", frame),
+        Column("rate", key="rate_bits_per_second", numeric=True, show=_rate),
+        Column("block", key="block_bytes", numeric=True),
+        *([Column("txs", key="transactions", numeric=True)] if frame["transactions"].any() else []),
+    ]
+    tables = []
+    titles = {"latency_seconds": ("Latency", "s"), "ratio": ("Ratio of latency to Ed25519", "")}
+    for (mode, quantity), rows in frame.groupby(["mode", "quantity"], sort=False):
+        if quantity in titles:
+            title, unit = titles[quantity]
+            columns = [*setup, *(replace(value, unit=unit) for value in values[:2]), values[2]]
+            sources = [KINDS[str(mode)], Kind.MODELLED]
+            tables.append(Table.of(rows, columns, caption=f"{title}, mode {mode}.", source=sources))
+    errors = frame.groupby(["mode", "quantity", "goal_percent"], sort=False).agg(
+        rows=("within", "size"), within=("within", "sum"),
+        low=("error_percent", "min"), high=("error_percent", "max"),
+    ).reset_index()  # fmt: skip
+    columns = [
+        *(Column("mode"), Column("quantity"), Column("rows", numeric=True)),
+        Column("within the goal", key="within", numeric=True),
+        Column("error from", key="low", numeric=True, show=percent),
+        Column("to", key="high", numeric=True, show=percent),
+        Column("goal", key="goal_percent", numeric=True, show="{:g} %".format),
+    ]
+    tables.append(Table.of(errors, columns, caption="Errors of the model by quantity."))
+    if not frame["within"].all():
+        rows = frame[~frame["within"]]
+        columns = [*setup[:2], Column("mode"), Column("quantity"), *values]
+        caption = "Rows outside the goal, with causes."
+        tables.append(Table.of(rows, columns, remark="cause", caption=caption))
+    return tables
+
+
+def _rate(bits_per_second: float) -> str:
+    return Unit.of("bits_per_second").text(bits_per_second) if bits_per_second else "unlimited"

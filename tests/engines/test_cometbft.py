@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pandas as pd
 import pytest
 
 from pqchain.engines import cometbft, frames, prices
@@ -96,12 +97,23 @@ def test_processor_prices_come_from_runs_that_are_not_compared():
     assert (stored[stored["engine"] == "cometbft"]["verify_seconds"].dropna() > 0).all()
 
 
+def test_keys_are_decoded_at_every_height():
+    # With everything else free, each of 4 validators decodes the keys of all, and the proposer's.
+    price = dict.fromkeys(prices.PRICES.columns, 0.0) | {"idle_decode_seconds": 1e-4}
+    row = price | {"engine": "cometbft", "algorithm": "ML-DSA-65"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prices, "stored", lambda: pd.DataFrame([row]))
+        assert cometbft.signature_seconds(run("ML-DSA-65", mode="loopback")) == pytest.approx(2e-3)
+
+
 @pytest.mark.parametrize(
     ("changes", "quantity", "cause"),
     [
         ({"latency_seconds": 0.01}, "sent_messages", "announcements"),
         ({"commit_timeout_seconds": 0.05}, "sent_messages", "too short"),
         ({"rate_bits_per_second": 1e6}, "ratio", "share the rate"),
+        ({"mode": "loopback"}, "cpu_seconds", "speed"),
+        ({"mode": "netns"}, "latency_seconds", "token bucket"),
         ({}, "ratio", "not known"),
     ],
 )

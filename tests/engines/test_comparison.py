@@ -41,7 +41,10 @@ def test_the_model_agrees_with_runs_of_the_engine(tmp_path):
     assert times["error_percent"].abs().max() < 0.3
     assert times["within"].all()
     assert set(times["cause"]) == {""}
-    assert "ML-DSA-65" in tables.comparison(frame).text(150)
+    latency, ratio, errors, *_ = tables.comparison(frame)
+    assert "ML-DSA-65" in latency.text(150)
+    assert "1.15" in ratio.text(150)
+    assert len(errors.rows) == len(set(quantities)) + 1
     results.save(frame, tmp_path / "comparison.csv")
 
 
@@ -85,9 +88,12 @@ def test_every_stored_run_of_cometbft_is_within_the_goal_of_the_model():
     }
     assert set(frame["algorithm"]) >= {"Ed25519", "ML-DSA-44", "Falcon-padded-512"}
     assert frame[frame["mode"] == "virtual"]["within"].all()
-    tcp = frame[frame["mode"] == "loopback"]
-    assert tcp[tcp["quantity"] != "cpu_seconds"]["within"].all()
-    # Two of nine are outside the goal of 15 %, for a reason that is not known.
-    outside = tcp[~tcp["within"]]
-    assert len(outside) == 2
-    assert outside["error_percent"].abs().max() < 25
+    assert frame[frame["mode"] == "loopback"]["within"].all()
+    outside = frame[~frame["within"]]
+    assert set(outside["mode"]) == {"netns"}
+    assert outside["quantity"].value_counts().to_dict() == {"cpu_seconds": 5, "latency_seconds": 1}
+    assert outside["error_percent"].abs().max() < 27
+    assert set(outside["cause"].str.extract("(speed|token bucket)")[0]) == {"speed", "token bucket"}
+    rows = [table.text(200) for table in tables.comparison(frame)]
+    assert "the first 32 kB" in rows[-1]
+    assert "unlimited" in rows[0]
