@@ -41,7 +41,7 @@ test: install ## run the tests
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-long: install ## run the long tests: more known answers, signatures and scenarios (5 to 9 minutes)
-	$(BIN)/python -m pytest -n auto -m long
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m long
 
 test-cluster: install ## run nodes on ten workers in network namespaces, with faults of all parts (root; 7 minutes)
 	$(BIN)/python -m pytest -n 0 -m cluster --timeout 900 tests/cluster

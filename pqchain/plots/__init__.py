@@ -4,7 +4,8 @@ Every `plot_*` draws into `ax`, or into a new figure, 170 mm wide, and opens no 
 `plot_winners` needs several axes and returns the figure. A frame without a required column is a
 DataError, one without rows a UsageError. A scheme has the colour and mark of its family in every
 plot, `FAMILIES`; the mark and hatching double the colour. Titles are computed from the frame, and
-left to the caption in the style "paper". Figures shown by a notebook follow light and dark pages.
+left to the caption in the style "paper", where `axes.figure.caption` has them. Figures shown by a
+notebook follow light and dark pages.
 """
 
 # The names of the star imports are those of _PLOTS.

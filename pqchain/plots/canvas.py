@@ -35,7 +35,7 @@ GRID = palette.light("line")
 LOOKS = tuple(
     (palette.light(name), marker)
     for name, marker in zip(
-        ("indigo", "crimson", "teal", "olive", "violet", "slate", "ink", "muted"), "osDv^PX*",
+        ("indigo", "crimson", "teal", "violet", "slate", "ink", "olive", "muted"), "osDv^PX*",
         strict=True,
     )
 )  # fmt: skip
@@ -59,6 +59,9 @@ def look(index: int) -> tuple[str, str]:
 class Drawing(Figure):
     """A figure of pqchain; notebooks show it as SVG that follows light and dark pages."""
 
+    caption = ""
+    """What the figure shows, computed from its frame: the title, or in print text for a caption."""
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"image/svg+xml": screen_svg(self)}
 
@@ -76,6 +79,8 @@ def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]
             # Matplotlib creates ticks when the figure is rendered, after this style has ended.
             axes.tick_params(which="both", color=MUTED, labelcolor=INK, labelsize=paper.points())
         yield grid
+        for axes in grid:
+            _name_log_scales(axes)
         paper.finish(figure)
 
 
@@ -84,6 +89,29 @@ def canvas(ax: Axes | None, height_inches: float) -> Iterator[Axes]:
     """Yield `ax` unchanged if given, or new axes in pqchain's style."""
     with nullcontext([ax]) if ax is not None else panels(1, 1, height_inches) as (axes,):
         yield axes
+        if ax is not None:
+            _name_log_scales(ax)
+
+
+def _name_log_scales(axes: Axes) -> None:
+    for axis in (axes.xaxis, axes.yaxis):
+        if axis.get_scale() == "log" and (text := axis.get_label_text()):
+            axis.label.set_text(on_log_scale(text))
+
+
+def on_log_scale(label: str) -> str:
+    """Return the label of an axis with the words "log scale" in its first line."""
+    first, *notes = label.split("\n")
+    return "\n".join([f"{first}, log scale", *notes])
+
+
+def with_notes(label: str, *notes: str) -> str:
+    """Return the label of an axis and below it the explanations of marks that are not empty."""
+    width, _ = paper.size_of((_WIDTH_INCHES, 0.0))
+    below = "; ".join(filter(None, notes))
+    if not paper.narrow():
+        below = paper.balanced(below, 0.75 * width, paper.points())
+    return "\n".join(filter(None, [label, below]))
 
 
 def figure_of(drawn: Figure | Axes) -> Figure:
@@ -97,17 +125,21 @@ def figure_of(drawn: Figure | Axes) -> Figure:
 def headline(axes: Axes, text: str) -> None:
     """Write what a plot shows, computed from its frame, as the title of the figure.
 
-    In print the caption says it. Axes of the caller get the title of axes.
+    In print it is left to the caption. Axes of the caller get the title of axes.
     """
+    figure = figure_of(axes)
+    if isinstance(figure, Drawing):
+        figure.caption = text
     if paper.in_print():
         return
-    figure = figure_of(axes)
     if not isinstance(figure, Drawing):
         axes.set_title(text, loc="left")
         return
     size = paper.points() + 1.5
     # Bold text is wider than the plain text that is measured here.
-    title = paper.wrapped(text, 0.86 * figure.get_size_inches()[0], size)
+    text = paper.shortened(text) if paper.narrow() else text
+    title = paper.balanced(text, 0.86 * figure.get_size_inches()[0], size)
+    paper.add_lines(figure, title.count("\n"))
     figure.suptitle(title, x=0.01, ha="left", size=size, weight="bold", color=INK)
 
 

@@ -24,8 +24,10 @@ from pqchain.plots.canvas import (
     panel_title,
     panels,
     require,
+    with_notes,
 )
 from pqchain.plots.marks import (
+    INTERVAL,
     brief,
     dashes,
     grid,
@@ -34,6 +36,7 @@ from pqchain.plots.marks import (
     log_ticks,
     mark_of,
     props,
+    times,
     with_prefix,
 )
 
@@ -41,6 +44,17 @@ _LABELS = {
     "latency": ("latency_seconds", "latency of a transaction"),
     "throughput": ("throughput_per_second", "transactions per second"),
 }
+
+_NETWORKS = {
+    "paper-serial": "one link for all (paper)",
+    "csma": "shared channel (CSMA)",
+    "star": "star around a hub",
+    "regions": "regions of the world",
+    "mesh": "a link for each pair",
+    "gossip": "gossip to some peers",
+    "gossip in regions": "gossip across regions",
+}
+"""Kinds of networks in words."""
 
 _SETTINGS = {"one each": "a computer each", "all processors": "all processors of this machine"}
 """Names of the settings of runs in words, where they differ."""
@@ -100,9 +114,10 @@ def plot_cells(
             fine = (1.0, 2.0, 5.0) if was_run else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
             axes.yaxis.set_major_locator(LogLocator(subs=fine))
             label = f"{label} {'/' if seconds else figures.TIMES} N²"
-        drawn = "hollow: printed, lines: modelled, filled: run" if was_run else ""
-        drawn = drawn or "markers: printed, lines: modelled"
-        axes.set(xlabel=f"nodes N   ({drawn})", ylabel=label)
+        notes = ["hollow mark: printed", "line: fitted law"]
+        notes += ["filled mark: run", INTERVAL] if was_run else []
+        notes += ["marks of schemes are moved apart"] if per_pair else []
+        axes.set(xlabel=with_notes("nodes N", *notes), ylabel=label)
         headline(axes, _best_cell(cells, column, seconds))
         if paper.narrow():
             legend_above(axes, 2, keys)
@@ -117,7 +132,7 @@ def _best_cell(cells: pd.DataFrame, column: str, seconds: bool) -> str:
     if len(printed) < 2:
         return ""
     best, last = printed.index[0], printed.index[-1]
-    ratio = figures.RATIO.text(max(printed.iloc[0], printed.iloc[-1]) / min(printed), 2)
+    ratio = times(max(printed.iloc[0], printed.iloc[-1]) / min(printed))
     what = "latency" if seconds else "throughput"
     order = "lowest" if seconds else "highest"
     text = f"{int(cells['nodes'].max())} nodes: {best} has the {order} printed {what}, "
@@ -156,8 +171,8 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief)
         known = runs["predicted_latency_seconds"].notna().any()
-        dashed = "   (solid: run; dashed: predicted by the model of hosts)" if known else ""
-        axes.set_xlabel(f"delegates N{dashed}")
+        notes = ["solid: run", INTERVAL, "dashed: model of a computer"] if known else [INTERVAL]
+        axes.set_xlabel(with_notes("delegates N", *notes))
         axes.set_ylabel("latency of a block")
         most = runs[runs["nodes"] == runs["nodes"].max()]
         slow, fast = (most.loc[most["latency_seconds"].agg(end)] for end in ("idxmax", "idxmin"))
@@ -165,9 +180,8 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             ratio = slow["latency_seconds"] / fast["latency_seconds"]
             headline(
                 axes,
-                f"{most['nodes'].iloc[0]} delegates: {slow['setting']} with {slow['exchange']} "
-                f"takes {figures.RATIO.text(ratio, 2)} the latency of {fast['setting']} with "
-                f"{fast['exchange']}",
+                f"{most['nodes'].iloc[0]} delegates: {slow['setting']}, {slow['exchange']}, takes "
+                f"{times(ratio)} as long as {fast['setting']}, {fast['exchange']}",
             )
         if paper.narrow():
             legend_above(axes, 2, keys)
@@ -186,7 +200,9 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     require(laws, "setting nodes delegates latency_seconds status")
     fine = laws[laws["status"] == "ok"]
     require(fine, "")
+    fine = fine.assign(setting=fine["setting"].replace(_NETWORKS))
     ends: list[tuple[str, tuple[float, float], str]] = []
+    has_band = False
     with canvas(ax, 4.6) as axes:
         for index, (name, group) in enumerate(fine.groupby("setting", sort=False)):
             colour, marker = look(index)
@@ -196,6 +212,7 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             if (seen["count"] > 1).any():
                 band = props(color=colour, alpha=0.2, linewidth=0)
                 axes.fill_between(nodes, seen["min"], seen["max"], **band)
+                has_band = True
             line = props(linestyle="--" if elected else "-", linewidth=1.4, label=str(name))
             axes.plot(nodes, latency, color=colour, marker=marker, markersize=4, **line)
             ends.append((str(name), (float(nodes[-1]), float(latency[-1])), colour))
@@ -204,10 +221,16 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         step = 1 if len(exponents) < 12 else 2
         _over_nodes(axes, [2**n for n in exponents if n % step == 0], _power)
         log_ticks(axes, "y", _long)
-        axes.set_xlabel("nodes   (solid: every node votes; dashed: delegates vote, blocks gossip)")
+        axes.set_xlabel(with_notes(
+            "nodes", "solid: every node votes", "dashed: delegates vote",
+            "band: lowest to highest of several seeds" if has_band else "",
+        ))  # fmt: skip
         axes.set_ylabel("latency of a block, modelled")
         headline(axes, _growth(fine))
-        label_ends(axes, ends)
+        if paper.narrow():
+            legend_above(axes, 2)
+        else:
+            label_ends(axes, ends)
     return axes
 
 
@@ -219,9 +242,11 @@ def _growth(fine: pd.DataFrame) -> str:
     if len(latency) < 2:
         return ""
     low, high = latency.idxmin(), latency.idxmax()
-    ratio = figures.RATIO.text(latency[high] / latency[low], 2)
-    count = figures.integer(shared)
-    return f"{count} nodes: {low} takes {SECONDS.text(latency[low], 2)}, {high} {ratio} as long"
+    ratio = times(latency[high] / latency[low])
+    return (
+        f"{figures.integer(shared)} nodes: a block takes {SECONDS.text(latency[low], 2)} with "
+        f"{low}, and {ratio} as long with {high}"
+    )
 
 
 def plot_winners(winners: pd.DataFrame) -> Figure:
@@ -261,8 +286,7 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
             panel_title(axes, title)
         for axes in squares[len(questions) :]:
             axes.set_axis_off()
-        note = "nodes   (number: lead over the second; \N{ALMOST EQUAL TO}: tie)"
-        squares[-across].set_xlabel(note, loc="left")
+        figure_of(squares[0]).supxlabel(with_notes("nodes", *fields.NOTES), size=paper.points())
         for axes in squares[::across]:
             axes.set_ylabel("uplink of a node")
         legend_above(squares[0], 3, fields.handles(hatches))

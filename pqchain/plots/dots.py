@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,18 @@ from pqchain import figures
 from pqchain.algorithms import ALGORITHMS, GIVEN, Algorithm
 from pqchain.errors import DataError, UsageError
 from pqchain.plots import paper
-from pqchain.plots.canvas import GRID, INK, MUTED, canvas, look, panel_title, panels, require
+from pqchain.plots.canvas import (
+    GRID,
+    INK,
+    MUTED,
+    canvas,
+    figure_of,
+    look,
+    on_log_scale,
+    panel_title,
+    panels,
+    require,
+)
 from pqchain.plots.marks import (
     OPERATION_MARKS,
     annotate,
@@ -26,8 +37,10 @@ from pqchain.plots.marks import (
     props,
 )
 
-_SHIFT = {"generate_keypair": -0.3, "verify": 0.3, "decapsulate": 0.3}
-"""Vertical offset of an operation in the row of its algorithm; default 0."""
+_SHIFT = {
+    "generate_keypair": -0.3, "sign": 0.0, "encapsulate": 0.0, "verify": 0.3, "decapsulate": 0.3,
+}  # fmt: skip
+"""Vertical offset of an operation in the row of its algorithm; others are spread evenly."""
 
 _GIVEN_LABEL = " (given)"
 
@@ -76,6 +89,7 @@ def dots(
     is_drawn = (frame["status"] == "ok") & np.isfinite(frame[value]) & (frame[value] > 0)
     drawn = frame[is_drawn]
     heights = _sorted(frame, drawn, value) if is_sorted else _by_family(frame)
+    frame["shift"] = frame["operation"].map(_shifts(frame["operation"].unique()))
     parts = _parts(frame, col)
     count = frame["operation"].nunique()
     row_inches = _DENSE_INCHES if len(heights) > 25 and count == 1 else _ROW_INCHES
@@ -105,7 +119,10 @@ def dots(
             grid(axes, "x")
             if numbers is not None:
                 _write(axes, rows[rows.index.isin(drawn.index)], value, heights, numbers, whiskers)
-        all_axes[-1 if down > 1 else 0].set_xlabel(label)
+        if across == 1:
+            all_axes[-1].set_xlabel(label)
+        else:
+            figure_of(all_axes[0]).supxlabel(on_log_scale(label), size=paper.points())
         _legend(all_axes[0], frame, marks, hue)
     return all_axes[0]
 
@@ -122,6 +139,12 @@ def _parts(frame: pd.DataFrame, col: str | None) -> list[tuple[str | None, pd.Da
             f"{len(parts)}. Draw fewer rows."
         )
     return parts
+
+
+def _shifts(operations: Iterable[str]) -> dict[str, float]:
+    others = [name for name in operations if name not in _SHIFT]
+    places = np.linspace(-0.2, 0.2, len(others)) if len(others) > 1 else [0.0] * len(others)
+    return _SHIFT | dict(zip(others, map(float, places), strict=True))
 
 
 def _colours(frame: pd.DataFrame, hue: str | None) -> list[str]:
@@ -150,11 +173,11 @@ def _draw(
     drawn = frame[fine]
     for key, rows in drawn.groupby(["operation", "colour", "algorithm"], sort=False):
         operation, colour, algorithm = (str(part) for part in key)
-        levels = rows["row"].map(heights) + _SHIFT.get(operation, 0.0)
+        levels = rows["row"].map(heights) + rows["shift"]
         if whiskers is not None:
             low, high = (rows[name] for name in whiskers)
             axes.hlines(levels, low, high, color=colour, linewidth=1.2, alpha=0.55, zorder=2)
-        style = mark_of(algorithm).style(5.5) | props(color=colour)
+        style = mark_of(algorithm).style(5.5 if several else 7.0) | props(color=colour)
         if several:
             style |= props(marker=marks[operation])
         filled = mark_of(algorithm).post_quantum
@@ -202,7 +225,7 @@ def _write(
 ) -> None:
     for row in drawn.to_dict("records"):
         if row.get("clear", True):
-            level = heights[row["row"]] + _SHIFT.get(row["operation"], 0.0)
+            level = heights[row["row"]] + row["shift"]
             right = row[value] if whiskers is None else np.fmax(row[whiskers[1]], row[value])
             annotate(axes, numbers(row[value]), (float(right), level), (6, 0))
 

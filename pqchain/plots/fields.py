@@ -17,6 +17,8 @@ _TIE = 1.005  # ratios below this are ties: they would be written as 1.00
 
 _WIDE_LEAD = 2.0  # from this lead on a field has its full colour
 
+NOTES = ("number: lead over the second scheme", "\N{ALMOST EQUAL TO}: tie")
+
 Place = tuple[int, int]
 
 
@@ -30,11 +32,26 @@ def hatches(names: Iterable[str]) -> dict[str, str]:
 
 
 def handles(hatching: Mapping[str, str]) -> list[Patch]:
-    """Return the entries of a legend."""
-    return [
+    """Return the entries of a legend: the schemes, and how strong the colour is for some leads."""
+    schemes = [
         Patch(facecolor=mark_of(name).colour, hatch=hatch, edgecolor=PAPER, label=name)
         for name, hatch in hatching.items()
     ]
+    leads = [
+        Patch(facecolor=INK, alpha=_strength(lead), linewidth=0, label=label)
+        for lead, label in (
+            (1.0, f"lead {figures.TIMES}1"),
+            (1.5, f"{figures.TIMES}1.5"),
+            (_WIDE_LEAD, f"{figures.TIMES}{_WIDE_LEAD:g} or more"),
+        )
+    ]
+    return schemes + leads
+
+
+def _strength(lead: float) -> float:
+    share = min(max((lead - 1) / (_WIDE_LEAD - 1), 0.0), 1.0) if np.isfinite(lead) else 1.0
+    # Translucent, so that the text is readable on light and on dark pages.
+    return 0.16 + 0.5 * share
 
 
 def draw(axes: Axes, cells: Mapping[Place, tuple[str, float]], hatching: Mapping[str, str]) -> None:
@@ -46,9 +63,7 @@ def draw(axes: Axes, cells: Mapping[Place, tuple[str, float]], hatching: Mapping
     named = {name: _middle(cells, name) for name in {name for name, _ in cells.values()}}
     text = props(ha="center", va="center", color=INK, size=paper.points())
     for (x, y), (name, lead) in cells.items():
-        share = min(max((lead - 1) / (_WIDE_LEAD - 1), 0.0), 1.0) if np.isfinite(lead) else 1.0
-        # Translucent, so that the text is readable on light and on dark pages.
-        style = props(color=mark_of(name).colour, alpha=0.16 + 0.5 * share, linewidth=0)
+        style = props(color=mark_of(name).colour, alpha=_strength(lead), linewidth=0)
         axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **style)
         if hatching[name]:
             style = props(facecolor="none", edgecolor=PAPER, hatch=hatching[name], linewidth=0)

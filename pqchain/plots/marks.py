@@ -108,6 +108,24 @@ with_prefix = partial(EngFormatter, sep=figures.NARROW_SPACE)
 brief = partial(SECONDS.text, digits=1)
 """Tick labels of times with SI prefixes."""
 
+SAMPLES = "whisker: fastest sample to 95th percentile"
+INTERVAL = f"whisker: 95{figures.NARROW_SPACE}% interval"
+RUNS = "whisker: shortest to longest run"
+"""Explanations of whiskers, in the same words in every figure."""
+
+
+def change(percent: float, decimals: int = 1) -> str:
+    """Format a change in percent, with a minus sign instead of a hyphen."""
+    return figures.percent(percent, decimals).replace("-", "\N{MINUS SIGN}")
+
+
+def times(ratio: float, digits: int = 2) -> str:
+    """Format a ratio in words: 3.3 times."""
+    if ratio >= 1000:
+        rounded = float(f"{ratio:.{digits - 1}e}")
+        return f"{figures.integer(rounded)} times"
+    return f"{figures.significant(ratio, digits)} times"
+
 
 _LONG_TIMES = (
     *(factor * 10.0**power for power in range(-9, 1) for factor in (1, 2, 5)), 10, 30,
@@ -131,7 +149,7 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
     if label is brief and high > 100 and ratio >= 4:
         # Minutes and hours are not decimal.
         at = [time for time in _LONG_TIMES if low <= time <= high]
-        locator, label = FixedLocator(at[:: 1 + len(at) // 9]), partial(SECONDS.text, digits=2)
+        locator, label = FixedLocator(at[:: 1 + len(at) // 9]), _clock
     elif label is brief and ratio < 15:
         label = partial(SECONDS.text, digits=2)
     axis.set_major_locator(locator)
@@ -139,6 +157,14 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
     axis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
     axis.set_minor_formatter(NullFormatter())
     axes.tick_params(axis=which, which="minor", length=0)
+
+
+def _clock(seconds: float) -> str:
+    """Format a tick of _LONG_TIMES in the largest unit that makes it a whole number."""
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:g}{figures.NARROW_SPACE}{unit}"
+    return brief(seconds)
 
 
 def grid(axes: Axes, axis: Literal["x", "y", "both"] = "both") -> None:
@@ -166,6 +192,8 @@ def annotate(
     side = "left" if offset[0] > 0 else "right" if leftwards or offset[0] < 0 else "center"
     look = props(textcoords="offset points", size=size or paper.points(), color=INK)
     look |= props(va="center", annotation_clip=False)
+    # Lines that cross a label are interrupted there; marks are drawn above it.
+    look |= props(bbox=props(facecolor=PAPER, edgecolor="none", pad=0.8, alpha=0.85), zorder=2.5)
     axes.annotate(text, point, xytext=offset, ha=side, **look)
 
 
@@ -213,6 +241,37 @@ def apart(places: Sequence[float], least: float, low: float, high: float) -> lis
     return moved
 
 
+_SIDES = np.array(
+    [(8, 0), (-8, 0), (0, 11), (0, -11), (8, 9), (-8, 9), (8, -9), (-8, -9), (8, 17), (8, -17)]
+)
+"""Offsets of a label in points, in order of preference."""
+
+
+def label_points(axes: Axes, points: dict[str, tuple[float, float]]) -> None:
+    """Write the name of each point on the side where it overlaps least; axes are logarithmic."""
+    # Every label gets the side with the least overlap; extents are estimates in points, because
+    # the final layout is known only when drawn.
+    size = paper.points()
+    height, per_character = 1.2 * size, 0.55 * size
+    extent = figure_of(axes).get_size_inches() * 72 * 0.85
+    low, high = np.log10([axes.get_xlim(), axes.get_ylim()]).T
+    centres = (np.log10([*points.values()]) - low) / (high - low) * extent
+    starts, ends = centres - 6, centres + 6
+    for index, (text, point) in enumerate(points.items()):
+        extents = np.array([per_character * len(text), height])
+        # The overlap of the box on each side with every other box that is placed already.
+        lowest = centres[index] + _SIDES + np.sign(_SIDES) * [extents[0] / 2, 0] - extents / 2
+        highest = lowest + extents  # boxes in points, not data: both axes are logarithmic
+        others = np.arange(len(starts)) != index
+        first = np.maximum(lowest[:, np.newaxis], starts[others])
+        last = np.minimum(highest[:, np.newaxis], ends[others])
+        cost = (last - first).clip(min=0).prod(axis=2).sum(axis=1)
+        outside = np.maximum(0, -lowest[:, 0]) + np.maximum(0, highest[:, 0] - extent[0])
+        best = int(np.argmin(cost + 20 * outside))
+        starts, ends = np.vstack([starts, lowest[best]]), np.vstack([ends, highest[best]])
+        annotate(axes, text, point, _SIDES[best], size=size)
+
+
 def at_hyphens(name: str, width: int) -> str:
     """Return a name in lines of at most `width` letters, broken after hyphens only."""
     lines = [""]
@@ -230,6 +289,8 @@ def legend_above(axes: Axes, columns: int, handles: Sequence[Any] | None = None)
     entries = {paper.legend_label(label, size): handle for label, handle in entries.items()}
     width = float(figure.get_size_inches()[0])
     columns = paper.columns_that_fit(list(entries), size, columns, width)
+    if isinstance(figure, Drawing):
+        paper.add_lines(figure, -(-len(entries) // columns) - 1)
     rise = 1.6 * size / 72 if axes.get_title(loc="left") else 0.0
     above = axes.transAxes + ScaledTranslation(0, rise, figure.dpi_scale_trans)
     place = props(loc="lower left", bbox_to_anchor=(0, 1), bbox_transform=above)

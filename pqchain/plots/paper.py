@@ -17,7 +17,7 @@ from matplotlib import cbook
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
 from matplotlib.collections import Collection
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
@@ -198,6 +198,7 @@ def legend_label(label: str, size: float) -> str:
     chosen = current()
     if chosen is None or not chosen.narrow:
         return label
+    label = shortened(label)
     return wrapped(label, chosen.width_inches * (1 - 2 * _EDGE) - 5 * size / 72, size)
 
 
@@ -211,11 +212,42 @@ def finish(figure: Figure) -> None:
         _recolour(artist)
     with mpl.rc_context(chosen.settings):
         # Wrapping one label changes the layout of the others, so repeat until nothing moves.
+        if chosen.narrow:
+            _shorten_names(figure)
         for _ in range(5):
             figure.draw_without_rendering()
             moved = list(map(_fit, figure.axes))
             if not any(moved):
                 break
+    for axes in figure.axes:
+        add_lines(figure, axes.xaxis.label.get_text().count("\n"))
+
+
+def add_lines(figure: Figure, count: int) -> None:
+    """Make a figure higher by lines of text, so that they take no room from its plots."""
+    figure.set_figheight(float(figure.get_figheight()) + count * 1.25 * points() / 72)
+
+
+_LONG_NAMES = re.compile(r"(SPHINCS\+|SLH-DSA)-(\n?)SHA2-\n?(\d+[sf])(-\n?simple)?")
+
+
+def _shorten_names(figure: Figure) -> None:
+    """Leave out the hash function of schemes, unless one with another is in the figure."""
+    texts = figure.findobj(Text)
+    if any("SHAKE" in text.get_text() for text in texts):
+        return
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            labels = [label.get_text() for label in axis.get_majorticklabels()]
+            if any(map(_LONG_NAMES.search, labels)):
+                axis.set_ticks(axis.get_majorticklocs(), list(map(shortened, labels)))
+    for text in texts:
+        text.set_text(shortened(text.get_text()))
+
+
+def shortened(text: str) -> str:
+    """Return a text with short names of schemes."""
+    return _LONG_NAMES.sub(r"\1-\2\3", text)
 
 
 def _recolour(artist: Any) -> None:
@@ -230,6 +262,19 @@ def _recolour(artist: Any) -> None:
             getattr(artist, f"set_{name}")([_grey(colour) for colour in now])
         elif not (isinstance(now, str) and now in ("none", "None", "auto")):
             getattr(artist, f"set_{name}")(_grey(now))
+    # A pale mark needs an outline on white paper.
+    if isinstance(artist, Line2D) and _is_pale(artist.get_markerfacecolor()):
+        artist.set_markeredgecolor(_OUTLINE)
+
+
+_OUTLINE = "#6b6b6b"
+
+
+def _is_pale(colour: Any) -> bool:
+    if isinstance(colour, str) and colour in ("none", "None", "auto"):
+        return False
+    red, green, blue = to_rgb(colour)
+    return 0.75 < 0.3 * red + 0.59 * green + 0.11 * blue < 0.99
 
 
 def _grey(colour: Any) -> str:
@@ -258,7 +303,7 @@ def _fit_label(axes: Axes, label: Text, *, upright: bool) -> bool:
     available = max(high - low + 2 * margin, 0.55 * end) * (1 - 2 * _EDGE)
     length = getattr(box, last) - getattr(box, first)
     if length > available:
-        text = wrapped(label.get_text(), available / figure.dpi, float(label.get_fontsize()))
+        text = balanced(label.get_text(), available / figure.dpi, float(label.get_fontsize()))
         if text != label.get_text():
             label.set_text(text)
             return True
@@ -276,15 +321,29 @@ def _fit_label(axes: Axes, label: Text, *, upright: bool) -> bool:
 
 def wrapped(text: str, width_inches: float, size: float) -> str:
     """Return a text in lines of at most this width."""
-    rows = [""]
-    # A narrow space joins a number with its unit, so lines break only at others.
-    for word in text.replace("\n", " ").split(" "):
-        longer = f"{rows[-1]} {word}".strip()
-        if rows[-1] and text_inches(longer, size) > width_inches:
-            rows.append(word)
-        else:
-            rows[-1] = longer
+    rows: list[str] = []
+    for line in text.split("\n"):
+        rows.append("")
+        # A narrow space joins a number with its unit, so lines break only at others.
+        for word in line.split(" "):
+            longer = f"{rows[-1]} {word}".strip()
+            if rows[-1] and text_inches(longer, size) > width_inches:
+                rows.append(word)
+            else:
+                rows[-1] = longer
     return "\n".join(rows)
+
+
+def balanced(text: str, width_inches: float, size: float) -> str:
+    """Return a text in as few lines of at most this width as possible, of similar lengths."""
+    best = wrapped(text, width_inches, size)
+    count = best.count("\n")
+    for share in (0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55) if count else ():
+        tighter = wrapped(text, share * width_inches, size)
+        if tighter.count("\n") > count:
+            break
+        best = tighter
+    return best
 
 
 def drawn_labels(axis: Axis) -> list[Text]:
@@ -321,7 +380,7 @@ def _thinned(axis: Axis) -> bool:
     elif isinstance(locator, FixedLocator):
         axis.set_major_locator(FixedLocator(axis.get_majorticklocs()[::2].tolist()))
     else:
-        axis.set_major_locator(MaxNLocator(max(2, len(boxes) // 2)))
+        axis.set_major_locator(MaxNLocator(max(2, len(boxes) - 2)))
     return True
 
 

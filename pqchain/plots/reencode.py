@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from pqchain import figures
-from pqchain.figures import RATIO, SECONDS
+from pqchain.errors import UsageError
+from pqchain.figures import SECONDS
 from pqchain.plots import paper
 from pqchain.plots.canvas import (
     GRID,
@@ -19,17 +21,20 @@ from pqchain.plots.canvas import (
     PAPER,
     canvas,
     headline,
-    panels,
     require,
+    with_notes,
 )
 from pqchain.plots.marks import (
+    RUNS,
     annotate,
     brief,
+    change,
     grid,
     legend_above,
     log_ticks,
     name_levels,
     props,
+    times,
 )
 
 _PHASES = {
@@ -41,12 +46,25 @@ _PHASES = {
 }
 """Colour and hatching by phase; hatching makes them distinct in grey."""
 
-_STREAMS = {"single": (*LOOKS[0], "-"), "multiplexed": (*LOOKS[1], "--")}
+_STREAMS = ("single", "multiplexed")
+
+_WAY_NAMES = {
+    "tcp": "TCP",
+    "quic": "QUIC",
+    "quic-one-stream": "QUIC on one stream",
+    "quic-cubic": "QUIC with CUBIC",
+    "quic-bbr": "QUIC with BBR",
+    "quic-fresh": "QUIC in new sessions",
+    "quic-0-rtt": "QUIC with 0-RTT",
+}
+"""Ways of transfer in words."""
 
 _WAYS = dict(zip(
     ("quic", "tcp", "quic-one-stream", "quic-cubic", "quic-bbr", "quic-fresh", "quic-0-rtt"),
     LOOKS, strict=False,
 ))  # fmt: skip
+
+_PHASE_NAMES = {"io": "reading and writing"}
 
 _LABELLED_PERCENT = 7.0
 """Smaller shares have no label, which would not fit; twice that in a narrow figure."""
@@ -74,7 +92,13 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             for share, (phase, (colour, hatch)) in zip(shares, _PHASES.items(), strict=True):
                 if not np.isfinite(share):
                     continue
-                style = props(color=colour, hatch=hatch, edgecolor=PAPER, label=phase, alpha=0.75)
+                style = props(
+                    color=colour,
+                    hatch=hatch,
+                    edgecolor=PAPER,
+                    label=_PHASE_NAMES.get(phase, phase),
+                    alpha=0.75,
+                )
                 axes.barh(level, share, left=start, height=0.62, linewidth=0.6, **style)
                 if share >= least:
                     axes.text(start + share / 2, level, f"{share:.0f} %", **text)
@@ -82,7 +106,7 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             if start == 0.0:
                 axes.text(1, level, first["status"], va="center", color=MUTED, size=paper.points())
         name_levels(axes, labels)
-        axes.set(xlim=(0, 100), xlabel="share of a node's time in percent")
+        axes.set(xlim=(0, 100), xlabel="share of a node's time in %")
         legend_above(axes, 5)
         transfer = table[table["phase"] == "transfer"].groupby("run", sort=False)
         shares = transfer["share_percent"].first().dropna()
@@ -94,85 +118,75 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw transfer times with single and multiplexed streams, and below their difference.
+    """Draw by how much multiplexed streams change the time of a transfer.
 
     Takes a row per point with the columns kind, mode, streams, blocks, repeats, transfer_seconds,
-    low_seconds and high_seconds; whiskers go from the shortest to the longest run, and those of the
-    difference from the least to the greatest of any two runs. Of several modes the virtual one, or
-    else the first, is drawn, because modelled and measured times share no axis. With `ax` only the
-    times are drawn; their axes are returned. Raises DataError, UsageError.
+    low_seconds and high_seconds; whiskers go from the least to the greatest change between any two
+    runs. Of several modes the virtual one, or else the first, is drawn, because modelled and
+    measured times share no axis. Raises DataError, UsageError.
     """
     require(series, "kind mode streams blocks repeats transfer_seconds low_seconds high_seconds")
     modes = series["mode"].unique()
     mode = "virtual" if "virtual" in modes else modes[0]
     chosen = series[series["mode"] == mode]
-    counts = sorted(set(chosen["blocks"].astype(int)))
-    with panels(2, 1, 4.4) if ax is None else canvas(ax, 3.0) as drawn:
-        axes, *others = [drawn] if isinstance(drawn, Axes) else drawn
-        for index, (streams, (colour, marker, line)) in enumerate(_STREAMS.items()):
-            rows = chosen[chosen["streams"] == streams].sort_values("blocks")
-            low, times, high = (
-                rows[f"{which}_seconds"].to_numpy() * 1e3 for which in ("low", "transfer", "high")
-            )
-            # A horizontal offset separates the two series, which hardly differ.
-            at = np.searchsorted(counts, rows["blocks"].to_numpy(int))
-            places = at + (index - 0.5) * 0.16
-            whiskers = np.maximum([times - low, high - times], 0)
-            style = props(color=colour, marker=marker, linestyle=line, label=streams)
-            style |= props(markersize=6, capsize=3, linewidth=1.2)
-            axes.errorbar(places, times, yerr=whiskers, **style)
-        axes.set_ylim(0, 1.15e3 * chosen["high_seconds"].max())
-        axes.set_ylabel("time of transfer in ms")
-        change = _changes(chosen)
-        for below in others:
-            spread = np.maximum(
-                [change["mean"] - change["low"], change["high"] - change["mean"]], 0
-            )
-            style = props(color=INK, marker="o", linestyle="none", capsize=3, markersize=6)
-            at = np.searchsorted(counts, change.index.to_numpy(int))
-            below.errorbar(at, change["mean"], yerr=spread, **style)
-            for place, value in zip(at, change["mean"], strict=True):
-                # Above the line of no difference, where most of them are.
-                annotate(below, figures.percent(value), (float(place), float(value)), (7, 8))
-            below.axhline(0, color=MUTED, linewidth=0.9)
-            below.set_ylabel("multiplexed, % of single")
-            below.margins(y=0.25)
-        for part in (axes, *others):
-            part.set_xticks(range(len(counts)), map(str, counts))
-            part.set_xlim(-0.5, len(counts) - 0.5)
-            grid(part, "y")
-        if others:
-            axes.tick_params(labelbottom=False)
+    changes = _changes(chosen)
+    if changes.empty:
+        raise UsageError(
+            "streams must have single and multiplexed ones of equal blocks; got others"
+        )
+    with canvas(ax, 1.7 + 0.4 * len(changes)) as axes:
+        axes.axvline(0, color=INK, linewidth=0.9, zorder=1)
+        for level, (blocks, row) in enumerate(changes.iterrows()):
+            axes.hlines(level, row["low"], row["high"], color=LOOKS[0][0], linewidth=1.6, zorder=2)
+            style = props(color=LOOKS[0][0], marker="o", linestyle="none", markersize=6.5)
+            axes.plot([row["mean"]], [level], label=str(blocks), **style)
+            text = f"{change(row['mean'])}  ({SECONDS.text(row['single'])} to "
+            text += f"{SECONDS.text(row['multiplexed'])})"
+            annotate(axes, text, (row["high"], level), (7, 0))
+        name_levels(
+            axes, [f"{blocks} block{'' if blocks == 1 else 's'}" for blocks in changes.index]
+        )
+        low, high = min(0.0, changes["low"].min()), max(0.0, changes["high"].max())
+        # A label is about half as wide as the plot.
+        axes.set_xlim(low - 0.08 * (high - low or 1), high + 1.1 * (high - low or 1))
+        axes.xaxis.set_major_locator(MaxNLocator(5 if paper.narrow() else 8))
+        axes.xaxis.set_major_formatter(lambda number, _: change(number, 0 if high > 5 else 1))
         kind, runs = chosen["kind"].iloc[0], int(chosen["repeats"].max())
-        last = (others or [axes])[-1]
-        last.set_xlabel(f"blocks exchanged ({kind}, {mode}, up to {runs} runs of each)")
-        legend_above(axes, 2)
-        if len(change):
-            most = change.index.max()
-            ends = change.loc[most]
-            headline(
-                axes,
-                f"{most} blocks: multiplexing changes the time by {figures.percent(ends['mean'])} "
-                f"({figures.percent(ends['low'])} to {figures.percent(ends['high'])})",
-            )
+        axes.set_xlabel(with_notes(
+            f"change of the transfer time by multiplexing ({kind}, clock: {mode})",
+            "line: no change", f"whisker: least to greatest between any two of {runs} runs",
+            "left of the line: multiplexed is faster",
+        ))  # fmt: skip
+        grid(axes, "x")
+        most = changes.index.max()
+        ends = changes.loc[most]
+        text = f"from {change(ends['low'])} to {change(ends['high'])}"
+        clear = ends["low"] > 0 or ends["high"] < 0
+        verb = "changes the transfer time" if clear else "makes no clear difference"
+        headline(axes, f"Multiplexing {verb}: {change(ends['mean'])} with {most} blocks ({text})")
     return axes
 
 
 def _changes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the change by multiplexing in percent, by number of blocks: mean, low, high."""
-    times = rows.groupby(["streams", "blocks"])[
+    """Return the change by multiplexing in percent, by number of blocks: mean, low, high.
+
+    The columns single and multiplexed have the times in seconds.
+    """
+    seconds = rows.groupby(["streams", "blocks"])[
         ["transfer_seconds", "low_seconds", "high_seconds"]
     ].mean()
-    both = set(times.index.get_level_values("streams")) >= set(_STREAMS)
+    both = set(seconds.index.get_level_values("streams")) >= set(_STREAMS)
     if not both:
-        return pd.DataFrame(columns=["mean", "low", "high"])
-    single, other = times.loc["single"], times.loc["multiplexed"]
+        return pd.DataFrame(columns=["mean", "low", "high", "single", "multiplexed"])
+    single, other = seconds.loc["single"], seconds.loc["multiplexed"]
     ratios = {
         "mean": other["transfer_seconds"] / single["transfer_seconds"],
         "low": other["low_seconds"] / single["high_seconds"],
         "high": other["high_seconds"] / single["low_seconds"],
     }
-    return (100 * (pd.DataFrame(ratios) - 1)).dropna()
+    percent = 100 * (pd.DataFrame(ratios) - 1)
+    pair = {name: seconds.loc[name]["transfer_seconds"] for name in _STREAMS}
+    return percent.assign(**pair).dropna()
 
 
 def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -191,6 +205,8 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     limit = table["wire_limit_seconds"].max()
     excess = {}
     with canvas(ax, 1.4 + 0.36 * len(table)) as axes:
+        # The fastest first, and last those that did not run.
+        table = table.sort_values("transfer_seconds", kind="stable")
         for level, row in enumerate(table.to_dict("records")):
             time, low, high = (row[f"{which}_seconds"] for which in ("transfer", "low", "high"))
             if not np.isfinite(time):
@@ -202,23 +218,27 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             text = SECONDS.text(time)
             if limit > 0:
                 excess[row["transport"]] = 100 * (time / limit - 1)
-                text += f"   {figures.percent(excess[row['transport']], 0)}"
+                text += f"  ({change(excess[row['transport']], 0)})"
             annotate(axes, text, (high, level), (7, 0))
         name_levels(axes, table["transport"].tolist())
         if np.isfinite(limit) and limit > 0:
             axes.axvline(limit, color=INK, linestyle=":", linewidth=1.4, label="limit of the link")
             axes.set_xlim(0, max(limit, table["high_seconds"].max()) * 1.35)
-            legend_above(axes, 1)
         first = table.iloc[0]
         rate = first["bits_per_second"] / 1e6
         links = f"links of {rate:g} Mbit/s" if rate > 0 else "links not shaped"
-        axes.set_xlabel(f"time of transfer in seconds (measured, {first['mode']}, {links})")
+        where = {"netns": "between network namespaces"}.get(first["mode"], first["mode"])
+        axes.xaxis.set_major_formatter(lambda seconds, _: SECONDS.text(seconds, 2))
+        axes.set_xlabel(with_notes(
+            f"time of a transfer, measured {where}, {links}", RUNS,
+            f"dotted: least time that the link allows, {SECONDS.text(limit)}" if limit > 0 else "",
+        ))  # fmt: skip
         grid(axes, "x")
         if excess:
             best, last = min(excess, key=excess.__getitem__), max(excess, key=excess.__getitem__)
-            text = f"Over the limit of the link: {best} {figures.percent(excess[best], 0)}"
-            more = f", {last} {figures.percent(excess[last], 0)}" if last != best else ""
-            headline(axes, text + more)
+            more, most = (figures.percent(excess[name], 0, sign=False) for name in (best, last))
+            text = f"{best} takes {more} more than the least time that the link allows"
+            headline(axes, text + (f", {last} {most} more" if last != best else ""))
     return axes
 
 
@@ -238,20 +258,22 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     conditions = ["bits_per_second", "delay_seconds", "loss"]
     groups = list(frame.groupby(conditions, sort=False))
     ways = list(dict.fromkeys(frame["way"]))
-    inches = max(0.4, 0.13 * len(ways))
+    inches = max(0.45, 0.15 * len(ways))
     with canvas(ax, 1.3 + inches * len(groups)) as axes:
         axes.set_xscale("log")
         labels = []
         for level, (_, group) in enumerate(groups):
             first = group.iloc[0]
-            labels.append(_link(*(first[name] for name in conditions)))
+            label = _link(*(first[name] for name in conditions))
+            labels.append(label.replace(", ", "\n", 1) if paper.narrow() else label)
             for row in group[group["status"] == "ok"].to_dict("records"):
                 colour, marker = _WAYS.get(str(row["way"]), (MUTED, "."))
                 # A vertical offset separates the ways, whose times are often nearly equal.
                 at = level + 0.7 * ((ways.index(row["way"]) + 0.5) / len(ways) - 0.5)
                 axes.hlines(at, row["low_seconds"], row["high_seconds"], color=colour)
                 style = props(color=colour, marker=marker, linestyle="none", markersize=6)
-                axes.plot([row["transfer_seconds"]], [at], label=row["way"], **style)
+                name = _WAY_NAMES.get(str(row["way"]), row["way"])
+                axes.plot([row["transfer_seconds"]], [at], label=name, **style)
             limit = group["wire_limit_seconds"].max()
             if limit > 0:
                 style = props(color=INK, linestyle=":", linewidth=1.4, label="limit of the link")
@@ -263,22 +285,23 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         grid(axes, "x")
         if axes.get_legend_handles_labels()[1]:
             legend_above(axes, 4)
-        axes.set_xlabel(f"time of transfer ({frame['mode'].iloc[0]}); links: rate, one way, loss")
+        axes.set_xlabel(with_notes(
+            f"time of a transfer, clock: {frame['mode'].iloc[0]}",
+            "row: rate, delay in one direction and loss of the link", RUNS,
+        ))  # fmt: skip
         fine = frame[frame["status"] == "ok"].groupby(conditions)["transfer_seconds"]
         spread = (fine.max() / fine.min()).dropna()
         if len(spread) and len(ways) > 1:
             worst: Any = spread.idxmax()
             rows = frame.set_index(conditions).loc[[worst]].dropna(subset="transfer_seconds")
             fast, slow = rows["transfer_seconds"].agg(["argmin", "argmax"])
-            names = rows["way"].tolist()
-            link = _link(*worst)
-            ratio = RATIO.text(spread.max(), 3)
-            text = (
-                f"Ways differ most at {link}: {names[slow]} takes {ratio} as long as {names[fast]}"
-            )
-            headline(axes, text)
+            names = rows["way"].replace(_WAY_NAMES).tolist()
+            text = f"With {_link(*worst)}, {names[slow]} takes {times(spread.max())} as long as "
+            headline(axes, text + names[fast])
     return axes
 
 
 def _link(rate: float, delay: float, loss: float) -> str:
-    return f"{rate / 1e6:g} Mbit/s, {1e3 * delay:g} ms, {100 * loss:g} %"
+    narrow_space = figures.NARROW_SPACE
+    link = f"{rate / 1e6:g}{narrow_space}Mbit/s, {1e3 * delay:g}{narrow_space}ms"
+    return f"{link}, {100 * loss:g}{narrow_space}% loss"

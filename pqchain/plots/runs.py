@@ -14,16 +14,26 @@ from pqchain import figures
 from pqchain.errors import UsageError
 from pqchain.figures import RATIO, SECONDS
 from pqchain.plots import paper
-from pqchain.plots.canvas import INK, canvas, headline, panel_title, panels, require
+from pqchain.plots.canvas import (
+    INK,
+    canvas,
+    headline,
+    panel_title,
+    panels,
+    require,
+    with_notes,
+)
 from pqchain.plots.dots import dots
 from pqchain.plots.marks import (
     DASHES,
+    INTERVAL,
     grid,
     label_ends,
     legend_above,
     log_ticks,
     mark_of,
     props,
+    times,
 )
 
 _CHANGE = 1.05
@@ -44,7 +54,11 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     several = compared["run"].nunique() > 1
     base, run = compared["base"].iloc[0], compared["run"].iloc[0]
     judged = compared[compared["verdict"] != ""]
-    label = f"time of {'each run' if several else run} / {base}   (right of the line: slower)"
+    label = f"time of {'each run' if several else run} / {base}"
+    notes = ["right of the line: slower"]
+    notes += (
+        [f"band: no difference, up to 2{figures.NARROW_SPACE}%", INTERVAL] if len(judged) else []
+    )
     many = compared.groupby("algorithm")["implementation"].transform("nunique") > 1
     rows = compared["algorithm"].where(
         ~many, compared["algorithm"] + "\n" + compared["implementation"]
@@ -53,7 +67,7 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     axes = dots(
         compared.assign(row=rows, clear=clear),
         value="ratio",
-        label=label + ("\nband: up to 2 % apart; whisker: 95 % interval" if len(judged) else ""),
+        label=with_notes(label, *notes),
         show=f"{figures.TIMES}{{:g}}".format,
         ax=ax,
         origin=1.0,
@@ -68,7 +82,7 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         text += f": {faster} faster, {slower} slower" if slower + faster else ""
         undecided = (judged["verdict"] == "undecided").sum()
         text += f"; {undecided} undecided" if undecided else ""
-        headline(axes, text)
+        headline(axes, text if slower + faster else "No clear difference: " + text)
     else:
         low, high = compared["ratio"].min(), compared["ratio"].max()
         headline(axes, f"Single runs, without a verdict: {_times(low)} to {_times(high)}")
@@ -112,17 +126,17 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             ):
                 mark = mark_of(str(name))
                 places = rows["run"].map(names.index).to_numpy()
-                times = rows["median_seconds"].to_numpy()
+                medians = rows["median_seconds"].to_numpy()
                 spread = rows.get("mad_seconds", 0 * rows["median_seconds"]).fillna(0).to_numpy()
-                low, high = times - spread, times + spread
+                low, high = medians - spread, medians + spread
                 axes.fill_between(places, low, high, color=mark.colour, alpha=0.2, linewidth=0)
                 line = str(name), str(implementation)
                 dash = DASHES[order[line].index(line[1]) % len(DASHES)]
                 label = f"{name}, {implementation}" if several else str(name)
                 style = mark.style(5) | props(linestyle=dash, linewidth=1.4, label=label)
-                axes.plot(places, times, **style)
-                changes += _changes(axes, places, times, low, high, f"{label}: {operation}")
-                ends.append((label, (float(places[-1]), float(times[-1])), mark.colour))
+                axes.plot(places, medians, **style)
+                changes += _changes(axes, places, medians, low, high, f"{label}: {operation}")
+                ends.append((label, (float(places[-1]), float(medians[-1])), mark.colour))
             axes.set_xticks(range(len(names)), _run_names(runs, names))
             axes.margins(x=0.06, y=0.2)
             if axes is not all_axes[-1]:
@@ -133,11 +147,14 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 label_ends(axes, ends)
         if paper.narrow():
             legend_above(all_axes[0], 2)
-        all_axes[-1].set_xlabel("runs   (band: MAD; ring: change beyond it and 5 %)")
+        all_axes[-1].set_xlabel(with_notes(
+            "runs", "band: median absolute deviation on both sides of the median",
+            f"ring: bands apart and change above 5{figures.NARROW_SPACE}%",
+        ))  # fmt: skip
         if changes:
             ratio, name = max(changes, key=lambda change: abs(np.log(change[0])))
-            text = f"{len(changes)} times changed beyond noise, most: {_times(ratio)}, "
-            text += figures.humanize(name)
+            text = f"{figures.humanize(name)} changed most between two runs, to {times(ratio)} the "
+            text += f"time; {len(changes)} change{'s'[: len(changes) > 1]} beyond noise"
             headline(all_axes[0], text)
         else:
             headline(all_axes[0], f"No time changed beyond its noise in {len(names)} runs")
@@ -145,16 +162,16 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def _changes(
-    axes: Axes, places: Any, times: Any, low: Any, high: Any, name: str
+    axes: Axes, places: Any, medians: Any, low: Any, high: Any, name: str
 ) -> list[tuple[float, str]]:
     """Ring the points that differ from the one before; return their ratios."""
     found = []
-    for at in range(1, len(times)):
-        ratio = times[at] / times[at - 1]
+    for at in range(1, len(medians)):
+        ratio = medians[at] / medians[at - 1]
         apart = low[at] > high[at - 1] or high[at] < low[at - 1]
         if apart and max(ratio, 1 / ratio) > _CHANGE:
             ring = props(marker="o", markersize=11, markerfacecolor="none", markeredgecolor=INK)
-            axes.plot([places[at]], [times[at]], linestyle="none", markeredgewidth=1.1, **ring)
+            axes.plot([places[at]], [medians[at]], linestyle="none", markeredgewidth=1.1, **ring)
             found.append((float(ratio), name))
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -10,22 +11,31 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from pqchain import figures
 from pqchain.algorithms import ALGORITHMS, Algorithm, get, names
 from pqchain.costs import algorithms_of
 from pqchain.errors import UsageError
 from pqchain.figures import BYTES, SECONDS
 from pqchain.plots import paper
-from pqchain.plots.canvas import GRID, INK, MUTED, canvas, figure_of, headline, look, require
+from pqchain.plots.canvas import (
+    INK,
+    MUTED,
+    canvas,
+    headline,
+    look,
+    require,
+    with_notes,
+)
 from pqchain.plots.dots import dots, labelled, reject_duplicates
 from pqchain.plots.marks import (
     annotate,
     brief,
     grid,
+    label_points,
     legend_above,
     log_ticks,
     mark_of,
     props,
+    times,
     with_prefix,
 )
 
@@ -74,7 +84,7 @@ def plot_sizes(
         axes.set_xlim(low, high * (high / low) ** 0.14)
         log_ticks(axes, "x", with_prefix("B"))
         grid(axes, "x")
-        axes.set_xlabel("size (log scale); number: sum of what a message carries")
+        axes.set_xlabel(with_notes("size", "number: sum, which a message carries"))
         kinds = {row.kind for row in rows}
         drawn = ["public key", *(["signature"] if "signature" in kinds else [])]
         drawn += [*(["ciphertext"] if "kem" in kinds else [])]
@@ -119,12 +129,12 @@ def _smallest(rows: list[Algorithm]) -> str:
     if not new:
         return ""
     best = min(new, key=_total)
-    text = f"{best.name} carries the fewest bytes of the post-quantum schemes: "
-    text += BYTES.text(_total(best))
+    text = f"{best.name} has the smallest public key and signature of the post-quantum schemes"
+    text += f" here: {BYTES.text(_total(best))}"
     today = [row for row in signing if not row.family_facts.post_quantum]
     if today:
         least = min(today, key=_total)
-        text += f", {figures.RATIO.text(_total(best) / _total(least), 2)} those of {least.name}"
+        text += f", {times(_total(best) / _total(least))} {least.name}'s"
     return text
 
 
@@ -155,30 +165,36 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
     with canvas(ax, 4.6) as axes:
         axes.set(xscale="log", yscale="log")
         for row in chosen:
-            size, times = row.public_key_bytes + row.signature_bytes, fastest[row.name]
+            size, medians = row.public_key_bytes + row.signature_bytes, fastest[row.name]
             style = mark_of(row.name).style(5.5 + 0.7 * row.nist_level) | props(linestyle="none")
             style |= props(label=row.name, zorder=3)
             if several:
-                axes.vlines(size, times.min(), times.max(), color=MUTED, linewidth=1.0, zorder=1)
-                for run, seconds in times.items():
+                axes.vlines(
+                    size, medians.min(), medians.max(), color=MUTED, linewidth=1.0, zorder=1
+                )
+                for run, seconds in medians.items():
                     place = runs.index(run)
                     colour, marker = look(place)
                     style |= props(color=colour, marker=marker, label=str(run))
                     style |= props(markerfacecolor=colour)
                     axes.plot(size, seconds, **style)
-                points[labelled(row)] = (size, float(times.min()))
+                points[labelled(row)] = (size, float(medians.min()))
             else:
-                points[labelled(row)] = (size, float(times))
+                points[labelled(row)] = (size, float(medians))
                 axes.plot(*points[labelled(row)], **style)
         axes.margins(0.16)
+        drawn = len(axes.lines)
         _equal_costs(axes)
         _today(axes, chosen)
         log_ticks(axes, "x", with_prefix("B"))
         log_ticks(axes, "y", brief)
         grid(axes)
-        _label(axes, points)
-        note = "" if several else "; hollow: broken by Shor's algorithm; larger: higher level"
-        axes.set(xlabel=f"public key and signature{note}", ylabel="one verification, median")
+        label_points(axes, points)
+        marks = "" if several else "larger mark: higher NIST level; hollow: not post-quantum"
+        dotted = "dotted: equal time to receive at 1 Gbit/s and verify"
+        dotted = dotted if len(axes.lines) > drawn else ""
+        axes.set_xlabel(with_notes("public key and signature", marks, dotted))
+        axes.set_ylabel("time of a verification, median")
         if several:
             legend_above(axes, 2)
         headline(axes, _front(chosen, points))
@@ -194,19 +210,20 @@ def _equal_costs(axes: Axes) -> None:
     (low, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     for total in _SIGNATURES_PER_CORE:
         sizes = np.geomspace(low, min(high, total * _EQUAL_RATE_BYTES * 0.9999), 300)
-        times = total - sizes / _EQUAL_RATE_BYTES
-        inside = (times >= bottom) & (times <= top)
+        rest = total - sizes / _EQUAL_RATE_BYTES
+        inside = (rest >= bottom) & (rest <= top)
         if inside.sum() > 30:
             style = props(color=MUTED, linestyle=":", linewidth=0.9, zorder=0)
-            axes.plot(sizes[inside], times[inside], label="_equal cost", **style)
-            end = float(sizes[inside][-1]), float(times[inside][-1])
-            annotate(axes, f"{brief(total)} in all", end, (-4, 7))
+            axes.plot(sizes[inside], rest[inside], label="_equal cost", **style)
+            start = float(sizes[inside][0]), float(rest[inside][0])
+            # Above a line that starts at the left edge, and left of one that starts on top.
+            annotate(axes, brief(total), start, (3, 8) if start[0] < 1.01 * low else (-5, -6))
             axes.texts[-1].set_color(MUTED)
     axes.set(xlim=(low, high), ylim=(bottom, top))
 
 
 def _today(axes: Axes, rows: list[Algorithm]) -> None:
-    """Shade the sizes of today's schemes, if they are apart from the post-quantum ones."""
+    """Separate the sizes of today's schemes, if they are apart from the post-quantum ones."""
     sizes = {
         is_new: [
             row.public_key_bytes + row.signature_bytes
@@ -217,12 +234,12 @@ def _today(axes: Axes, rows: list[Algorithm]) -> None:
     }
     if sizes[False] and sizes[True] and max(sizes[False]) < min(sizes[True]):
         edge = float(np.sqrt(max(sizes[False]) * min(sizes[True])))
-        axes.axvspan(axes.get_xlim()[0], edge, color=GRID, alpha=0.45, linewidth=0, zorder=-1)
-        style = props(transform=axes.get_xaxis_transform(), va="top", color=MUTED)
+        axes.axvline(edge, color=MUTED, linewidth=0.9, zorder=0)
+        style = props(transform=axes.get_xaxis_transform(), va="bottom", color=MUTED)
         style |= props(size=paper.points(), style="italic")
         step = (edge / axes.get_xlim()[0]) ** 0.04
-        axes.text(edge / step, 0.985, "today", ha="right", **style)
-        axes.text(edge * step, 0.985, "post-quantum", ha="left", **style)
+        axes.text(edge / step, 0.015, "today", ha="right", **style)
+        axes.text(edge * step, 0.015, "post-quantum", ha="left", **style)
 
 
 def _front(rows: list[Algorithm], points: dict[str, tuple[float, float]]) -> str:
@@ -234,7 +251,7 @@ def _front(rows: list[Algorithm], points: dict[str, tuple[float, float]]) -> str
     sized, timed = BYTES.text(new[small][0]), SECONDS.text(new[fast][1], 2)
     kind = "post-quantum scheme" if new is not points else "scheme"
     if small == fast:
-        return f"{small} is the smallest and the fastest {kind}: {sized}, {timed}"
+        return f"{small} is the smallest {kind} ({sized}) and verifies fastest ({timed})"
     return f"{small} is the smallest {kind} ({sized}), {fast} verifies fastest ({timed})"
 
 
@@ -264,21 +281,22 @@ def plot_blocks(
     frame = blocks.assign(operation=named, implementation="")
     show: Callable[[float], str] = with_prefix("B")
     numbers: Callable[[float], str] | None = None
-    verb = "takes most room in a block"
+    finding = "A transaction with {most} takes {ratio} the bytes of one with {least}"
     if quantity == "bytes":
-        label = "bytes of block per transaction (log scale)"
+        label = "size of a transaction in a block"
         frame = frame.assign(value=blocks["transaction_bytes"]).drop_duplicates("algorithm")
         numbers = _whole_bytes
     elif quantity == "verify":
-        label, show = "verifying one signature of a block (median)", brief
+        label, show = "time to verify a signature of a block, median", brief
         seconds = blocks["verify_median_seconds"]
         frame["value"] = seconds / blocks["transactions"].astype("float64")
-        verb = "takes longest to verify in a block"
+        numbers = partial(SECONDS.text, digits=2)
+        finding = "{most} takes {ratio} as long to verify as {least}"
     else:
-        label, show = "block validated in a second, all of it (median)", with_prefix("B/s")
+        label, show = "rate of validating whole blocks, median", with_prefix("B/s")
         size = blocks["block_bytes"].astype("float64")
         frame["value"] = size / blocks["apply_median_seconds"]
-        verb = "validates most bytes in a second"
+        finding = "Blocks with {most} are validated at {ratio} the rate of {least}, in bytes"
     axes = dots(
         frame, value="value", label=label, show=show, ax=ax, marks=marks, col=col,
         numbers=numbers, is_sorted=True,
@@ -288,41 +306,11 @@ def plot_blocks(
     if len(fine) > 1:
         values = fine["value"]
         most, least = (fine.iloc[int(at)] for at in (values.argmax(), values.argmin()))
-        ratio = figures.RATIO.text(float(values.max() / values.min()), 2)
-        on = "" if quantity == "bytes" else f" on {order[0]}"
-        headline(axes, f"{most['algorithm']} {verb}{on}: {ratio} {least['algorithm']}")
+        ratio = times(float(values.max() / values.min()))
+        text = finding.format(most=most["algorithm"], least=least["algorithm"], ratio=ratio)
+        headline(axes, text + ("" if quantity == "bytes" else f", on {order[0]}"))
     return axes
 
 
 def _whole_bytes(value: float) -> str:
     return BYTES.text(round(value))
-
-
-_SIDES = np.array(
-    [(8, 0), (-8, 0), (0, 11), (0, -11), (8, 9), (-8, 9), (8, -9), (-8, -9), (8, 17), (8, -17)]
-)
-"""Offsets of a label in points, in order of preference."""
-
-
-def _label(axes: Axes, points: dict[str, tuple[float, float]]) -> None:
-    # Every label gets the side with the least overlap; extents are estimates in points, because
-    # the final layout is known only when drawn.
-    size = paper.points()
-    height, per_character = 1.2 * size, 0.55 * size
-    extent = figure_of(axes).get_size_inches() * 72 * 0.85
-    low, high = np.log10([axes.get_xlim(), axes.get_ylim()]).T
-    centres = (np.log10([*points.values()]) - low) / (high - low) * extent
-    starts, ends = centres - 6, centres + 6
-    for index, (text, point) in enumerate(points.items()):
-        extents = np.array([per_character * len(text), height])
-        # The overlap of the box on each side with every other box that is placed already.
-        lowest = centres[index] + _SIDES + np.sign(_SIDES) * [extents[0] / 2, 0] - extents / 2
-        highest = lowest + extents  # boxes in points, not data: both axes are logarithmic
-        others = np.arange(len(starts)) != index
-        first = np.maximum(lowest[:, np.newaxis], starts[others])
-        last = np.minimum(highest[:, np.newaxis], ends[others])
-        cost = (last - first).clip(min=0).prod(axis=2).sum(axis=1)
-        outside = np.maximum(0, -lowest[:, 0]) + np.maximum(0, highest[:, 0] - extent[0])
-        best = int(np.argmin(cost + 20 * outside))
-        starts, ends = np.vstack([starts, lowest[best]]), np.vstack([ends, highest[best]])
-        annotate(axes, text, point, _SIDES[best], size=size)

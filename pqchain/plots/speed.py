@@ -22,13 +22,17 @@ from pqchain.plots.canvas import (
     MUTED,
     PAPER,
     canvas,
+    figure_of,
     headline,
+    on_log_scale,
     panel_title,
     panels,
     require,
+    with_notes,
 )
 from pqchain.plots.dots import dots, fastest, ranked
 from pqchain.plots.marks import (
+    SAMPLES,
     annotate,
     brief,
     grid,
@@ -37,6 +41,7 @@ from pqchain.plots.marks import (
     mark_of,
     name_levels,
     props,
+    times,
 )
 
 _KIND_MARKS = {Kind.PUBLISHED: "o", Kind.CITED: "s", Kind.ESTIMATED: "D", Kind.MODELLED: "X"}
@@ -62,30 +67,53 @@ def plot_speed(
     """
     needed = "algorithm implementation operation median_seconds min_seconds p95_seconds status"
     require(measurements, needed)
-    note = "time of one operation (median; whisker: minimum to 95th percentile)"
-    frame = measurements
+    frame, of_several = measurements, ""
     if "implementation" not in (hue, col):
         frame = fastest(frame)
         if len(frame) < len(measurements):
-            note += "\nfastest implementation of each operation"
+            of_several = " of the fastest implementation"
+    label = with_notes(f"time of an operation{of_several}, median", SAMPLES)
     whiskers = ("min_seconds", "p95_seconds")
     axes = dots(
-        frame, value="median_seconds", label=note, ax=ax, whiskers=whiskers, hue=hue, col=col
+        frame, value="median_seconds", label=label, ax=ax, whiskers=whiskers, hue=hue, col=col
     )
-    if text := _fastest_and_slowest(frame):
+    text = (_greatest_contrast(frame, col) if col else "") or _fastest_and_slowest(frame)
+    if text:
         headline(axes, text)
     return axes
+
+
+def _greatest_contrast(frame: pd.DataFrame, col: str) -> str:
+    """Return by which factors the slower of two panels is slower."""
+    names = list(dict.fromkeys(frame[col]))
+    keys = ["algorithm", "operation"]
+    times_by_panel = frame[frame["status"] == "ok"].pivot_table(
+        values="median_seconds", index=keys, columns=col
+    )
+    if len(names) != 2 or not set(names) <= set(times_by_panel):
+        return ""
+    ratios = (times_by_panel[names[1]] / times_by_panel[names[0]]).dropna()
+    slow, fast = names[::-1]
+    if ratios.median() < 1:
+        ratios, slow, fast = 1 / ratios, fast, slow
+    if len(ratios) < 2:
+        return ""
+    algorithm, operation = map(str, ratios.idxmax())
+    return (
+        f"{slow} takes {figures.significant(ratios.min(), 2)} to {times(ratios.max())} as long as "
+        f"{fast}, most for {algorithm}: {figures.humanize(operation)}"
+    )
 
 
 def _fastest_and_slowest(frame: pd.DataFrame) -> str:
     for operation, verb in _VERBS.items():
         rows = frame[(frame["operation"] == operation) & (frame["status"] == "ok")]
-        times = rows.groupby("algorithm")["median_seconds"].min().sort_values()
-        if len(times) > 1:
-            ratio = RATIO.text(times.iloc[-1] / times.iloc[0], 2)
+        ordered = rows.groupby("algorithm")["median_seconds"].min().sort_values()
+        if len(ordered) > 1:
+            ratio = times(ordered.iloc[-1] / ordered.iloc[0])
             return (
-                f"{times.index[0]} {verb} fastest of these, in {SECONDS.text(times.iloc[0], 2)}; "
-                f"{times.index[-1]} takes {ratio} as long"
+                f"{ordered.index[0]} {verb} fastest here, in {SECONDS.text(ordered.iloc[0], 2)}; "
+                f"{ordered.index[-1]} takes {ratio} as long"
             )
     return ""
 
@@ -97,20 +125,22 @@ def plot_ratio(printed: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """
     require(printed, "algorithm implementation variant quantity unit kind ratio verdict")
     is_time = (printed["unit"] == "s") & (printed["verdict"] != "")
-    times = printed[is_time & (printed["kind"] == Kind.MEASURED)]
-    require(times, "")
-    variant = times["variant"]
-    frame = times.assign(
-        operation=times["quantity"].str.removesuffix("_seconds"),
-        row=times["algorithm"] + variant.where(variant == "", " (" + variant + ")"),
-        status=times["verdict"],
+    measured = printed[is_time & (printed["kind"] == Kind.MEASURED)]
+    require(measured, "")
+    variant = measured["variant"]
+    frame = measured.assign(
+        operation=measured["quantity"].str.removesuffix("_seconds"),
+        row=measured["algorithm"] + variant.where(variant == "", " (" + variant + ")"),
+        status=measured["verdict"],
     )
-    label = "measured here / published   (left of the line: faster here)"
+    label = with_notes("measured / published time", "left of the line: measured is faster")
     axes = _around_one(frame, "ratio", label, ax)
     ratios = frame.loc[frame["status"] == "ok", "ratio"].dropna()
     if len(ratios):
-        low, middle, high = (_times(value) for value in ratios.quantile([0, 0.5, 1]))
-        headline(axes, f"Times here are {low} to {high} of the published ones, median {middle}")
+        low, middle, high = (
+            figures.significant(value, 2) for value in ratios.quantile([0, 0.5, 1])
+        )
+        headline(axes, f"Measured times are {low} to {high} of the published ones, median {middle}")
     return axes
 
 
@@ -129,13 +159,15 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             "measurements must have a /ref and an /avx2 row with status 'ok' of one algorithm; got "
             "none. Measure both implementations."
         )
-    label = "time of portable C / time with AVX2   (right of the line: AVX2 is faster)"
+    label = with_notes(
+        "time of portable C / time with AVX2, medians", "right of the line: AVX2 is faster"
+    )
     axes = _around_one(frame, "speedup", label, ax)
     best = frame.iloc[int(frame["speedup"].argmax())]
     headline(
         axes,
-        f"AVX2 gains most for {best['algorithm']}, {figures.humanize(best['operation'])}: "
-        f"{_times(best['speedup'])}; the median gain is {_times(frame['speedup'].median())}",
+        f"AVX2 gains {times(frame['speedup'].median())} in the median, and most for "
+        f"{best['algorithm']}, {figures.humanize(best['operation'])}: {times(best['speedup'])}",
     )
     return axes
 
@@ -176,15 +208,18 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
             axes.text(0.01, level + 0.22, ", ".join(reasons), size=paper.points(), **place)
         for level, name in enumerate(names):
             for side, offset in (("printed", -0.22), ("ours", 0.22)):
-                times = rows[rows["algorithm"] == name].groupby("variant")[side].first()
-                if gain := _dumbbell(axes, level + offset, times, name, side == "ours"):
+                medians = rows[rows["algorithm"] == name].groupby("variant")[side].first()
+                if gain := _dumbbell(axes, level + offset, medians, name, side == "ours"):
                     gains[side].append((name, gain))
         low, high = axes.get_xlim()
         axes.set_xlim(low, high * (high / low) ** 0.12)
         name_levels(axes, names)
         log_ticks(axes, "x", brief)
         grid(axes, "x")
-        axes.set_xlabel(f"{figures.humanize(operation)}, median; the number is the gain of AVX2")
+        axes.set_xlabel(with_notes(
+            f"time to {figures.humanize(operation)}, median",
+            "number: portable C / AVX2",
+        ))  # fmt: skip
         point = props(color=INK, markeredgecolor=INK, linestyle="none", markersize=6)
         legend_above(axes, 4, [
             Line2D([], [], marker=marker, markerfacecolor=fill, label=label, **point)
@@ -198,16 +233,16 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
             was = dict(gains["printed"]).get(best)
             headline(
                 axes,
-                f"AVX2 gains most for {best}: {_times(gain)} here"
-                + (f", {_times(was)} published" if was else ""),
+                f"AVX2 gains most for {best}: {times(gain)} here"
+                + (f", {times(was)} published" if was else ""),
             )
     return axes
 
 
-def _dumbbell(axes: Axes, level: float, times: Any, name: str, is_ours: bool) -> float | None:
+def _dumbbell(axes: Axes, level: float, medians: Any, name: str, is_ours: bool) -> float | None:
     """Draw portable C and AVX2 on one level; return the gain if both are known."""
     mark = mark_of(name)
-    values = [float(times.get(variant, np.nan)) for variant in ("ref", "avx2")]
+    values = [float(medians.get(variant, np.nan)) for variant in ("ref", "avx2")]
     style = props(linestyle="none", markersize=6, markeredgecolor=mark.colour, color=mark.colour)
     style |= props(markerfacecolor=mark.colour if is_ours else PAPER, zorder=3)
     if all(np.isfinite(value) for value in values):
@@ -233,12 +268,8 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             f"ax must be left out for {len(names)} schemes, which have a panel each. Draw the rows "
             "of one scheme."
         )
-    # Rows by kind, and the fastest of a kind first.
-    order = table.groupby(["kind", "implementation"])["ours"].min().reset_index()
-    order["place"] = order["kind"].map(list(_KIND_MARKS).index)
-    ordered = order.sort_values(["place", "ours"], kind="stable")
-    rows = list(dict.fromkeys(ordered["implementation"]))
-    width = 24 if paper.narrow() else 34
+    rows = list(table.groupby("implementation")["ours"].min().sort_values(kind="stable").index)
+    width = 24 if paper.narrow() else 44
     labels = [textwrap.fill(row, width) for row in rows]
     tall = 1.3 + 0.15 * sum(label.count("\n") + 1 for label in labels) + 0.1 * len(labels)
     down, across = (len(names), 1) if paper.narrow() else (1, len(names))
@@ -263,7 +294,12 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             axes.set_xlim(low / 1.5, high * (high / low) ** 0.42)
             log_ticks(axes, "x", brief)
             grid(axes, "x")
-        all_axes[-1 if down > 1 else 0].set_xlabel("time of one signature (log scale)")
+        if across == 1:
+            all_axes[-1].set_xlabel("time of a signature")
+        else:
+            figure_of(all_axes[0]).supxlabel(
+                on_log_scale("time of a signature"), size=paper.points()
+            )
         legend_above(all_axes[0], 4)
         headline(all_axes[0], _accelerated(table))
     return all_axes[0]
@@ -273,9 +309,9 @@ def _accelerated(table: pd.DataFrame) -> str:
     first = table[table["algorithm"] == table["algorithm"].iloc[0]]
     best = first.loc[first["ours"].idxmin()]
     printed = first[first["kind"] == Kind.PUBLISHED]["ours"]
-    text = f"{best['algorithm']}: fastest is {best['implementation']}, {best['kind']}"
-    text += f", {SECONDS.text(best['ours'])}"
-    return text + (f"; published {SECONDS.text(printed.min())}" if len(printed) else "")
+    text = f"{best['algorithm']}: a signature takes {SECONDS.text(best['ours'])} as {best['kind']}"
+    text += f" ({best['implementation']})"
+    return text + (f", {SECONDS.text(printed.min())} as published" if len(printed) else "")
 
 
 def speedups(measurements: pd.DataFrame) -> pd.DataFrame:

@@ -15,12 +15,23 @@ from pqchain import figures
 from pqchain.algorithms import ALGORITHMS
 from pqchain.figures import SECONDS, Unit
 from pqchain.plots import fields, paper
-from pqchain.plots.canvas import INK, MUTED, PAPER, canvas, headline, look, panels, require
+from pqchain.plots.canvas import (
+    INK,
+    MUTED,
+    PAPER,
+    canvas,
+    headline,
+    look,
+    panels,
+    require,
+    with_notes,
+)
 from pqchain.plots.marks import (
     HATCHES,
     annotate,
     at_hyphens,
     brief,
+    change,
     dashes,
     grid,
     label_ends,
@@ -59,8 +70,10 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.set_yticks(levels, [figures.humanize(name) for name in frame["input"]])
         axes.invert_yaxis()
         axes.margins(x=0.08)
-        shown = f" ({first['unit']})" if first["unit"] else ""
-        axes.set_xlabel(f"{output}{shown}, {algorithm}   (line: {unit.text(base)})")
+        shown = f" in {first['unit']}" if first["unit"] else ""
+        axes.set_xlabel(with_notes(
+            f"{output}{shown} with {algorithm}", f"line: {unit.text(base)}, with no input changed"
+        ))  # fmt: skip
         axes.tick_params(axis="y", length=0)
         grid(axes, "x")
         legend_above(axes, 2)
@@ -69,8 +82,9 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             name = figures.humanize(str(first["input"]))
             factor = max(ends / base, key=lambda value: abs(np.log(max(value, 1e-9))))
             side = "halved" if factor == ends.get("low", np.nan) / base else "doubled"
-            text = f"{output.capitalize()} with {algorithm}, {unit.text(base)}, depends most on "
-            headline(axes, text + f"{name}: {side}, it is {figures.factor(round(factor, 2))}")
+            text = f"{output.capitalize()} with {algorithm} depends most on {name}: "
+            text += f"{side}, it goes from {unit.text(base)} to {unit.text(base * factor)}"
+            headline(axes, text)
     return axes
 
 
@@ -102,10 +116,10 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             ring |= props(markerfacecolor="none", markeredgewidth=1.4)
             axes.plot(across.index(1.0), upwards.index(1.0), **ring)
         axes.tick_params(length=0)
-        note = "ring: the study as it is; number: lead over the second"
-        axes.set_xlabel(f"{figures.humanize(frame['across'].iloc[0])}   ({note})")
-        axes.set_ylabel(figures.humanize(frame["upwards"].iloc[0]))
-        legend_above(axes, 4, fields.handles(hatching))
+        label = f"factor of {figures.humanize(frame['across'].iloc[0])}"
+        axes.set_xlabel(with_notes(label, "ring: the study as it is", *fields.NOTES))
+        axes.set_ylabel(f"factor of {figures.humanize(frame['upwards'].iloc[0])}")
+        legend_above(axes, 6, fields.handles(hatching))
         axes.spines[:].set_color(MUTED)
         headline(axes, _areas(frame))
     return axes
@@ -116,10 +130,10 @@ def _areas(frame: pd.DataFrame) -> str:
     if counts.empty:
         return "No scheme fits"
     here = frame[(frame["across_factor"] == 1) & (frame["upwards_factor"] == 1)]["winner"]
-    text = f"{counts.index[0]} carries most in {counts.iloc[0]} of {len(frame)} cells"
+    text = f"{counts.index[0]} has the highest capacity in {counts.iloc[0]} of {len(frame)} cells"
     if len(counts) > 1:
         text += f", {counts.index[1]} in {counts.iloc[1]}"
-    return text + (f"; as it is: {here.iloc[0]}" if len(here) and here.iloc[0] else "")
+    return text + (f"; in the study as it is, {here.iloc[0]}" if len(here) and here.iloc[0] else "")
 
 
 def plot_capacity(
@@ -158,8 +172,9 @@ def plot_capacity(
                 outline = props(facecolor="none", edgecolor=INK, linewidth=1.1, height=0.8)
                 axes.barh(level, before[name], label="at the start", **outline)
         errors = np.abs(np.vstack([value - frame["low"], frame["high"] - value]))
+        errors = np.where(errors.sum(axis=0) > 0, np.nan_to_num(errors), np.nan)
         whisker = props(fmt="none", ecolor=INK, elinewidth=1.1, capsize=3)
-        axes.errorbar(value, range(len(names)), xerr=np.nan_to_num(errors), **whisker)
+        axes.errorbar(value, range(len(names)), xerr=errors, **whisker)
         name_levels(axes, [f"{name} (today)" if name == today else name for name in names])
         axes.margins(x=0.22)
         starts = [(before or {}).get(name, 0.0) for name in names]
@@ -167,12 +182,17 @@ def plot_capacity(
         for level, (name, end, start) in enumerate(zip(names, ends, starts, strict=True)):
             text = figures.significant(value[level]) if np.isfinite(value[level]) else ""
             if base > 0 and name != today and np.isfinite(value[level]):
-                text += f"  ({figures.percent(100 * (value[level] / base - 1), 0)})"
+                text += f"  ({change(100 * (value[level] / base - 1), 0)})"
             annotate(axes, text, (float(np.fmax(max(end, 0), np.nan_to_num(start))), level), (7, 0))
         if base > 0:
             axes.axvline(base, color=MUTED, linewidth=0.9, linestyle=":")
-        only = f"; limit of all: {bound[0]}" if len(bound) == 1 else ""
-        axes.set_xlabel(f"{label or 'transactions per second in full blocks'}{only}")
+        varies = (frame["low"] < frame["high"]).any()
+        axes.set_xlabel(with_notes(
+            label or "transactions per second in full blocks",
+            f"limit of all: {bound[0]}" if len(bound) == 1 else "",
+            f"dotted: today, {today}" if base > 0 else "",
+            "whisker: 90 % of the draws" if varies else "",
+        ))  # fmt: skip
         grid(axes, "x")
         handles: list[Any] = [
             Patch(facecolor=look(at)[0], hatch=HATCHES[at], edgecolor=PAPER, label=f"limit: {name}")
@@ -183,7 +203,9 @@ def plot_capacity(
             handles.append(Patch(facecolor="none", edgecolor=INK, label="at the start"))
         if handles:
             legend_above(axes, 3, handles)
-        headline(axes, _range(names, value, label) if label else _kept(names, value, today, base))
+        chain = str(frame["study"].iloc[0]).partition(":")[0] if "study" in frame else ""
+        text = _range(names, value, label) if label else _kept(names, value, today, base)
+        headline(axes, f"{chain}: {text}" if chain and text else text)
     return axes
 
 
@@ -201,8 +223,8 @@ def _kept(names: list[str], value: Any, today: str, base: float) -> str:
         kept, least = (
             figures.percent(100 * new[name] / base, 0, sign=False) for name in (best, last)
         )
-        rest = f"; {last} {least}" if best != last else ""
-        return f"{best} keeps {kept} of the capacity with {today}{rest}"
+        rest = f", {last} {least}" if best != last else ""
+        return f"{best} keeps {kept} of today's capacity{rest}"
     return f"{best} carries most: {figures.significant(new[best])} transactions per second"
 
 
@@ -235,10 +257,12 @@ def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             axes.text(x, y, text, ha="center", va="center", size=paper.points(), color=INK)
         tested = dict(zip(frame["title"], frame["calibrated"], strict=True))
         axes.set(xlim=(-0.5, len(schemes) - 0.5), ylim=(len(titles) - 0.5, -0.5))
-        scheme_width, title_width = (7, 16) if paper.narrow() else (11, 40)
+        scheme_width, title_width = (40, 16) if paper.narrow() else (11, 40)
         # As texts and not as tick labels, of which a narrow figure would leave out some.
         for x, name in enumerate(schemes):
             style = props(ha="center", va="bottom", size=paper.points(), color=INK)
+            if paper.narrow():
+                style |= props(rotation=90)
             axes.text(x, -0.55, at_hyphens(name, scheme_width), **style)
         axes.set_xticks([])
         marked = (
@@ -247,8 +271,10 @@ def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.set_yticks(range(len(titles)), [textwrap.fill(name, title_width) for name in marked])
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-        note = "capacity that is lost with the key in each transaction"
-        axes.set_xlabel(note if all(tested.values()) else f"{note}; *: uncalibrated")
+        axes.set_xlabel(with_notes(
+            "share of capacity lost, with the key in each transaction",
+            "" if all(tested.values()) else "*: model not tested by an observation of the chain",
+        ))  # fmt: skip
         headline(axes, _losses(frame))
     return axes
 
@@ -261,11 +287,13 @@ def _losses(frame: pd.DataFrame) -> str:
         return ""
     middle = 100 * new.groupby("algorithm")["lost_share"].median().sort_values()
     chains = frame["title"].nunique()
-    texts = [
-        f"{name} {figures.percent(share, 0, sign=False)}"
+    least, *most = (
+        (name, figures.percent(share, 0, sign=False))
         for name, share in (middle.head(1) if len(middle) == 1 else middle.iloc[[0, -1]]).items()
-    ]
-    return f"Capacity lost, median of {chains} chains: {', '.join(texts)}"
+    )
+    text = f"{least[0]} costs {least[1]} of a chain's capacity"
+    text += "".join(f", {name} {share}" for name, share in most)
+    return f"{text} (median of {chains} chains)"
 
 
 def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -294,15 +322,20 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             ends[at] = (wall, latency, name)
         log_ticks(axes, "y", brief)
         log_ticks(axes, "x", "{:g}".format)
-        wall = "   (dotted: capacity)" if "load" in frame else ""
-        axes.set_xlabel(f"arrivals per second{wall}")
-        axes.set_ylabel("mean latency, queue included")
+        wall = "dotted: capacity of the chain" if "load" in frame else ""
+        axes.set_xlabel(with_notes("arriving transactions per second", wall))
+        axes.set_ylabel("mean latency with queue")
         grid(axes)
         least = frame.groupby("algorithm")["latency_seconds"].min().sort_values()
         headline(
             axes,
-            f"Lightly loaded, {least.index[0]} takes {SECONDS.text(least.iloc[0])}"
-            + (f", {least.index[-1]} {SECONDS.text(least.iloc[-1])}" if len(least) > 1 else ""),
+            f"At low load a transaction takes {SECONDS.text(least.iloc[0], 2)} with "
+            f"{least.index[0]}"
+            + (
+                f", {SECONDS.text(least.iloc[-1], 2)} with {least.index[-1]}"
+                if len(least) > 1
+                else ""
+            ),
         )
         if paper.narrow() or len(names) > 8:
             legend_above(axes, 3)
@@ -326,8 +359,8 @@ def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         shares.plot(frame["day"], 100 * frame["moved_share"], color=moved, label="moved",
                     linewidth=1.6)  # fmt: skip
         shares.plot(frame["day"], 100 * frame["waiting_share"], color=waiting, linewidth=1.6,
-                    linestyle=(0, (5, 1.5)), label="requested, waiting for room")  # fmt: skip
-        shares.set(ylabel="percent of the accounts", ylim=(0, 103))
+                    linestyle=(0, (5, 1.5)), label="waiting for room in blocks")  # fmt: skip
+        shares.set(ylabel="% of the accounts", ylim=(0, 103))
         grid(shares)
         for growth in others:
             growth.plot(
@@ -335,7 +368,7 @@ def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             )
             growth.set_ylim(bottom=0)
             growth.yaxis.set_major_formatter(with_prefix("B"))
-            growth.set_ylabel("growth per day")
+            growth.set_ylabel("growth of the\nchain per day")
             grid(growth)
             shares.tick_params(labelbottom=False)
         (others or [shares])[-1].set_xlabel("days")

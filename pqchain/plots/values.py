@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from pqchain import figures
 from pqchain.algorithms import ALGORITHMS
 from pqchain.figures import Unit
+from pqchain.plots import paper
 from pqchain.plots.canvas import INK, PAPER, canvas, headline, look, require
 from pqchain.plots.marks import annotate, brief, grid, legend_above, log_ticks, mark_of, props
 
@@ -77,6 +79,7 @@ def plot_values(
                 left if origin is not None or left < 0 else 0, right + 0.16 * (right - left)
             )
         if not is_log:
+            axes.xaxis.set_major_locator(MaxNLocator(4 if paper.narrow() else 6))
             axes.xaxis.set_major_formatter(lambda number, _: _number(unit, number))
         grid(axes, "x")
         axes.set_xlabel(label or figures.title(value))

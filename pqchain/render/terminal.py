@@ -162,6 +162,7 @@ def _rendered(
     console = Console(
         file=stream, width=sum(widths.values()) + GAP * len(widths), force_terminal=colour,
         legacy_windows=False, color_system="standard" if colour else None,
+        force_jupyter=False,  # in a notebook, rich would display the table and leave the file empty
     )  # fmt: skip
     console.print(table)
     return "\n".join(_stripped(stream.getvalue().replace(_TIGHT, NARROW_SPACE)))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from matplotlib.colors import same_color
 
 from pqchain import plots
 from pqchain.errors import DataError
+from pqchain.plots.canvas import PAPER
 from tests.plots.common import labelled_lines
 
 
@@ -29,19 +31,24 @@ def frame() -> pd.DataFrame:
 SAMPLES = {"certificates": lambda: plots.plot_certificates(frame())}
 
 
-def test_lists_are_lines_and_proofs_are_points() -> None:
+def test_lists_are_lines_and_each_prover_has_a_row() -> None:
     axes = plots.plot_certificates(frame())
     lines = labelled_lines(axes)
     assert lines["ML-DSA-44, list"] == ([4, 64, 1024], [9680, 154880, 2478080])
-    assert lines["py-lean-pq, proof"] == ([24], [2e5])
-    filling = {line.get_label(): line.get_fillstyle() for line in axes.get_lines()}
-    assert (filling["py-lean-pq, proof"], filling["leanvm, proof"]) == ("full", "none")
+    _, proofs = axes.figure.axes
+    measured, cited = proofs.get_lines()
+    assert (measured.get_label(), list(measured.get_xdata())) == ("py-lean-pq", [2e5])
+    assert same_color(cited.get_markerfacecolor(), PAPER)
+    assert not same_color(measured.get_markerfacecolor(), PAPER)
+    rows = [label.get_text() for label in proofs.get_yticklabels()]
+    assert rows == ["py-lean-pq, 24", "leanvm, 1499"]
 
 
 def test_a_time_that_is_not_published_has_no_point() -> None:
-    lines = labelled_lines(plots.plot_certificates(frame(), "verify"))
+    axes = plots.plot_certificates(frame(), "verify")
+    lines = labelled_lines(axes)
     assert lines["BLS12-381, aggregate"][1] == pytest.approx([4e-5, 64e-5, 1024e-5])
-    assert "leanvm, proof" not in lines
+    assert [line.get_label() for line in axes.figure.axes[1].get_lines()] == ["py-lean-pq"]
 
 
 def test_a_frame_without_a_column_is_rejected() -> None:

@@ -107,7 +107,8 @@ def runs() -> pd.DataFrame:
 @pytest.mark.parametrize("quantity", ["latency", "throughput"])
 def test_measured_cells_are_plotted_with_intervals(cells, runs, quantity):
     axes = plots.plot_cells(measured.with_runs(cells, runs), quantity)
-    assert axes.get_xlabel().endswith("(hollow: printed, lines: modelled, filled: run)")
+    assert "hollow mark: printed; line: fitted law; filled mark: run" in axes.get_xlabel()
+    assert "whisker: 95" in axes.get_xlabel()
     column = {"latency": "latency_seconds", "throughput": "throughput_per_second"}[quantity]
     one = runs[
         (runs["setting"] == plans.TABLES)
@@ -177,13 +178,12 @@ def test_cells_per_pair_are_divided_by_n_squared(cells):
 def test_delegate_counts_have_distinct_dashes_and_labels(laws):
     axes = plots.plot_networks(laws)
     styles = {str(line.get_label()): line.get_linestyle() for line in axes.get_lines()}
-    assert {name for name, style in styles.items() if style == "--"} == set(
-        landscape.GOSSIP_NETWORKS
-    )
-    assert set(styles) == {*landscape.ALL_VOTE_LAWS, *landscape.GOSSIP_NETWORKS}
+    gossip = {"gossip to some peers", "gossip across regions"}
+    assert {name for name, style in styles.items() if style == "--"} == gossip
+    assert len(styles) == len({*landscape.ALL_VOTE_LAWS, *landscape.GOSSIP_NETWORKS})
     assert {text.get_text() for text in axes.texts} == set(styles)
     drawn = laws[laws["setting"] == "regions"].groupby("nodes")["latency_seconds"].median()
-    assert labelled_lines(axes)["regions"][1] == pytest.approx(list(drawn))
+    assert labelled_lines(axes)["regions of the world"][1] == pytest.approx(list(drawn))
     assert len(axes.collections) == 2
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from pqchain import plots
 from pqchain.errors import UsageError
+from pqchain.figures import NARROW_SPACE
 from pqchain.reencode import sweeps
 from tests import frames
 from tests.plots.common import legend_texts
@@ -53,27 +53,36 @@ def test_phases_of_a_run_fill_the_bar() -> None:
     assert list(ends) == [0, 1, 2, 3]
     assert all(abs(end - 100) < 0.02 for end in ends.values())
     assert "published" in axes.get_yticklabels()[0].get_text()
-    assert legend_texts(axes) == ["transfer", "decode", "encode", "io", "other"]
+    assert legend_texts(axes) == ["transfer", "decode", "encode", "reading and writing", "other"]
 
 
-def test_streams_have_a_line_each_and_a_kind_of_number() -> None:
-    axes = plots.plot_streams(frames.replays()["figure1"])
-    assert legend_texts(axes) == ["single", "multiplexed"]
-    times, change = axes.figure.axes
-    assert times is axes
-    assert "replayed, virtual" in change.get_xlabel()
-    assert axes.get_ylim()[0] == 0
-    single, other = (container[0] for container in axes.containers)
-    percents = 100 * (np.array(other.get_ydata()) / np.array(single.get_ydata()) - 1)
-    assert change.get_lines()[0].get_ydata() == pytest.approx(percents)
+def test_streams_have_the_change_by_multiplexing_with_its_interval() -> None:
+    series = frames.replays()["figure1"]
+    axes = plots.plot_streams(series)
+    assert "replayed, clock: virtual" in axes.get_xlabel()
+    chosen = series[series["mode"] == "virtual"].set_index(["streams", "blocks"])
+    single, other = (chosen.loc[name].sort_index() for name in ("single", "multiplexed"))
+    changes = 100 * (other["transfer_seconds"] / single["transfer_seconds"] - 1)
+    points = [line.get_xdata()[0] for line in axes.get_lines() if line.get_marker() == "o"]
+    assert points == pytest.approx(list(changes))
+    least = 100 * (other["low_seconds"] / single["high_seconds"] - 1)
+    starts = [whisker.get_segments()[0][0][0] for whisker in axes.collections]
+    assert starts == pytest.approx(list(least))
+    assert "-" not in "".join(text.get_text() for text in axes.texts)
+
+
+def test_streams_without_both_kinds_are_rejected() -> None:
+    series = frames.replays()["figure1"]
+    with pytest.raises(UsageError, match="single and multiplexed"):
+        plots.plot_streams(series[series["streams"] == "single"])
 
 
 def test_transports_are_next_to_the_limit_of_the_link() -> None:
     axes = plots.plot_transports(frames.replays()["transports"])
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["aioquic", "tcp-tls", "grpc"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["tcp-tls", "aioquic", "grpc"]
     assert "unsupported" in "".join(text.get_text() for text in axes.texts)
     assert "10 Mbit/s" in axes.get_xlabel()
-    assert legend_texts(axes) == ["limit of the link"]
+    assert "dotted: least time that the link allows" in axes.get_xlabel().replace("\n", " ")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +104,7 @@ def test_links_have_a_point_for_each_successful_transfer() -> None:
     points = {
         (line.get_label(), line.get_xdata()[0]) for line in axes.lines if line.get_label()[0] != "_"
     }
-    assert points == {("tcp", 2.0), ("quic", 1.0), ("quic", 4.0), ("limit of the link", 0.5)}
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names == ["10 Mbit/s, 20 ms, 2 %", "10 Mbit/s, 20 ms, 0 %"]
+    assert points == {("TCP", 2.0), ("QUIC", 1.0), ("QUIC", 4.0), ("limit of the link", 0.5)}
+    names = [label.get_text().replace(NARROW_SPACE, " ") for label in axes.get_yticklabels()]
+    assert names == ["10 Mbit/s, 20 ms, 2 % loss", "10 Mbit/s, 20 ms, 0 % loss"]
     assert "netns" in axes.get_xlabel()

@@ -82,12 +82,12 @@ def test_capacity_has_bars_losses_and_binding_limits() -> None:
     axes = plots.plot_capacity(capacity_frame().head(2), limits, baseline=SCHEMES[0])
     assert [bar.get_width() for bar in axes.patches] == [50.0, 20.0]
     assert legend_texts(axes) == ["limit: gas", "limit: weight"]
-    assert axes.texts[1].get_text().endswith("(-60\N{NARROW NO-BREAK SPACE}%)")
+    assert axes.texts[1].get_text().endswith("(\N{MINUS SIGN}60\N{NARROW NO-BREAK SPACE}%)")
     labels = [label.get_text() for label in axes.get_yticklabels()]
     assert labels == [f"{SCHEMES[0]} (today)", SCHEMES[1]]
     alike = plots.plot_capacity(capacity_frame(), dict.fromkeys(SCHEMES, "gas"))
     assert not legend_texts(alike)
-    assert alike.get_xlabel().endswith("limit of all: gas")
+    assert "limit of all: gas" in alike.get_xlabel()
 
 
 def test_earlier_values_are_hollow_bars() -> None:
@@ -111,19 +111,18 @@ def test_load_draws_a_line_and_a_wall_for_each_scheme_on_log_axes() -> None:
 def test_migration_shows_percent_and_growth() -> None:
     shares = plots.plot_migration(migration_frame())
     assert list(shares.lines[0].get_ydata()) == [10.0, 50.0, 100.0]
-    assert shares.get_ylabel() == "percent of the accounts"
-    assert legend_texts(shares) == ["moved", "requested, waiting for room"]
+    assert shares.get_ylabel() == "% of the accounts"
+    assert legend_texts(shares) == ["moved", "waiting for room in blocks"]
     growth = shares.figure.axes[1]
     assert list(growth.lines[0].get_ydata()) == [1e8, 2e8, 3e8]
-    assert growth.get_ylabel() == "growth per day"
+    assert growth.get_ylabel().replace("\n", " ") == "growth of the chain per day"
 
 
 def test_tornado_states_the_base_value_and_the_first_input() -> None:
     axes = plots.plot_tornado(tornado_frame().iloc[::-1])
     title = axes.figure.get_suptitle().replace("\n", " ")
-    assert "1000\N{NARROW NO-BREAK SPACE}tx/s" in title
     assert "depends most on verification threads: doubled" in title
-    assert title.endswith("×1.8")
+    assert title.replace("\N{NARROW NO-BREAK SPACE}", " ").endswith("from 1000 tx/s to 1800 tx/s")
 
 
 def test_matrix_has_the_loss_of_each_scheme_on_each_chain() -> None:
@@ -143,9 +142,9 @@ def test_matrix_has_the_loss_of_each_scheme_on_each_chain() -> None:
     for row in frame.to_dict("records"):
         value = shown[row["title"], row["algorithm"]]
         assert float(value.split("\N{NARROW NO-BREAK SPACE}")[0]) == round(100 * row["lost_share"])
-    assert "uncalibrated" in axes.get_xlabel()
+    assert "not tested" in axes.get_xlabel()
     tested = plots.plot_cost_on_chains(frame[frame["calibrated"]])
-    assert "uncalibrated" not in tested.get_xlabel()
+    assert "not tested" not in tested.get_xlabel()
 
 
 def test_narrow_matrix_names_every_chain() -> None:

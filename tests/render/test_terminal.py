@@ -79,3 +79,10 @@ def test_texts_wrap_between_words_under_their_column() -> None:
     assert terminal.wrapped("- a b c d e f g h i j k l m", 20).splitlines()[1].startswith("  j")
     assert terminal.wrapped("Warning: busy", 80, colour=True) == "\x1b[33mWarning: busy\x1b[0m"
     assert terminal.wrapped("\nx\n", 80) == "\nx"
+
+
+def test_a_notebook_gets_the_text_instead_of_a_display_by_rich(monkeypatch) -> None:
+    columns, rows = [Column("a"), Column("b")], [["alpha", "be"]]
+    text = terminal.layout(columns, rows, 20)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert terminal.layout(columns, rows, 20) == text != ""

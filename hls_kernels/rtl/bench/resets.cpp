@@ -155,6 +155,8 @@ static void aborts_in_each_phase() {
             return INSIDE(state) == Chip::TOP_SEED && u.m_axi_gmem_ARVALID; }},
         {"address of a burst", rarely_ready, [](const Vfalcon_sign &u) {
             return INSIDE(state) == Chip::TOP_WALK && u.m_axi_gmem_ARVALID; }},
+        {"words of the key", {}, [](const Vfalcon_sign &u) {     // a beat waits while one is unpacked
+            return INSIDE(state) == Chip::TOP_WALK && u.m_axi_gmem_RVALID && !u.m_axi_gmem_RREADY; }},
         {"length of the vector", {}, [](const Vfalcon_sign &u) {
             return INSIDE(state) == Chip::TOP_GIVE; }},
         {"response", {}, [](const Vfalcon_sign &u) { return u.m_axi_gmem_WVALID != 0; }},

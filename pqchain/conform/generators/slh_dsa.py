@@ -287,7 +287,8 @@ class SLHDSAVectors:
         conditions: dict[str, Callable[[Split], bool]] = {
             "leaf 0": lambda split: split[2] == 0,
             "greatest leaf": lambda split: split[2] == last,
-            "highest bit of the tree set": lambda split: split[1] >= high,
+            # A 64-bit float rounds a tree index of 54 bits, but only an odd one.
+            "ends of the tree set": lambda split: split[1] >= high and split[1] % 2 == 1,
             "highest bit of the tree clear": lambda split: split[1] < high,
             "highest tree: leaf 0": lambda split: split[1] >> (p.h - 2 * p.tree_height) == 0,
             "highest tree: greatest leaf": lambda split: (

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256, sha512, shake_128, shake_256
-from typing import Any
+from struct import Struct
+from typing import Any, NamedTuple
 
 WOTS_HASH, WOTS_PK, TREE, FORS_TREE, FORS_ROOTS, WOTS_PRF, FORS_PRF = range(7)
 """Types of addresses (FIPS 205, table 1)."""
@@ -127,25 +128,27 @@ def parameter_set(algorithm: str) -> ParameterSet:
     return PARAMETER_SETS[algorithm.removeprefix("Hash")]
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+_ADDRESS, _COMPRESSED = Struct(">I4xQ4I"), Struct(">BQB3I")
+
+
+class Address(NamedTuple):
     """An address; its last three words depend on the type (FIPS 205, section 4.2)."""
 
     layer: int = 0
     tree: int = 0
+    """Index of the tree, of at most 64 bits in all sets; the address has 96."""
     type: int = 0
     words: tuple[int, int, int] = (0, 0, 0)
 
     def encoded(self) -> bytes:
         """Return the 32 bytes of the address."""
-        head = self.layer.to_bytes(4, "big") + self.tree.to_bytes(12, "big")
-        words = b"".join(word.to_bytes(4, "big") for word in self.words)
-        return head + self.type.to_bytes(4, "big") + words
+        layer, tree, kind, words = self
+        return _ADDRESS.pack(layer, tree, kind, *words)
 
     def compressed(self) -> bytes:
         """Return the 22 bytes that the functions of SHA2 hash (FIPS 205, section 11.2)."""
-        encoded = self.encoded()
-        return encoded[3:4] + encoded[8:16] + encoded[19:20] + encoded[20:]
+        layer, tree, kind, words = self
+        return _COMPRESSED.pack(layer, tree, kind, *words)
 
 
 @lru_cache(maxsize=64)

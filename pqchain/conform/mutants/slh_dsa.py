@@ -6,7 +6,6 @@ Several reproduce SPHINCS+ of earlier rounds, or integers that are too short for
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from hashlib import sha256, sha512
 from typing import Any
 
@@ -74,7 +73,7 @@ def _word(number: int) -> dict[str, Any]:
     def without(address: Address) -> Address:
         words = list(address.words)
         words[number] = 0
-        return replace(address, words=(words[0], words[1], words[2]))
+        return address._replace(words=(words[0], words[1], words[2]))
 
     return _addressed(without)
 
@@ -212,9 +211,9 @@ MUTANTS: dict[str, dict[str, Any]] = {
     "chains: checksum not shifted": {"chain_digits": _unshifted},
     "chains: checksum of eight bits": {"chain_digits": _short_checksum},
     "paths: halves exchanged": {"is_left": lambda self, bit: bool(bit)},
-    "address: layer left out": _addressed(lambda address: replace(address, layer=0)),
-    "address: tree left out": _addressed(lambda address: replace(address, tree=0)),
-    "address: type left out": _addressed(lambda address: replace(address, type=0)),
+    "address: layer left out": _addressed(lambda address: address._replace(layer=0)),
+    "address: tree left out": _addressed(lambda address: address._replace(tree=0)),
+    "address: type left out": _addressed(lambda address: address._replace(type=0)),
     "address: leaf left out": _word(0),
     "address: chain or height left out": _word(1),
     "address: step or position left out": _word(2),
