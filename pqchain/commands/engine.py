@@ -24,7 +24,7 @@ def build(arguments: argparse.Namespace) -> int:
     from pqchain.render.table import Column, Table, verdict
 
     names = [registry.get(name).name for name in arguments.engine] or None
-    console.print_stderr("Building; simplex takes 8 minutes of processor time the first time ...")
+    console.print_stderr("Building; simplex takes 20 minutes of processor time the first time ...")
     builds = registry.build(names)
     labels = {"built": "ok", "cached": "ok"}
     rows = [

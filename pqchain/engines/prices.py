@@ -117,9 +117,12 @@ def _medians(values: list[dict[str, Any]]) -> dict[str, float]:
 
 
 @cache
-def stored() -> pd.DataFrame:
-    """Return the prices of data/engines/prices; `attrs` has the provenance of the first engine."""
-    paths = sorted(installation.data("engines").glob("prices/*.csv"))
+def stored(name: str = "*") -> pd.DataFrame:
+    """Return the prices of data/engines/prices, of one engine or of all.
+
+    `attrs` has the provenance of the engine; of all, that of the first.
+    """
+    paths = sorted(installation.data("engines").glob(f"prices/{name}.csv"))
     frames = [results.load(path) for path in paths]
     frame = PRICES.frame(row for part in frames for row in part.to_dict("records"))
     frame.attrs["provenance"] = frames[0].attrs["provenance"]

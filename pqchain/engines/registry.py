@@ -99,7 +99,7 @@ def build(
     """Build engines, all for None; return a status and a reason for each.
 
     The status is "built", "cached", "unsupported" (a tool is missing) or "failed". The first build
-    of simplex takes 8 minutes of processor time. An interrupted build resumes.
+    of simplex takes 20 minutes of processor time. An interrupted build resumes.
     """
     chosen = [get(name) for name in (engines() if names is None else names)]
     results = {}

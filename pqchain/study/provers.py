@@ -125,8 +125,8 @@ def _pair(first: float, second: float) -> tuple[float, float]:
 def read_measured(path: Path) -> Prover:
     """Return the prover of a file that `pqchain bench --proofs SIZES --output FILE.csv` wrote.
 
-    The rate is that of the largest proof of signatures, the time of merging that of most of them.
-    Raises DataError.
+    The rate is that of the largest proof of signatures, the time of merging that of the two largest
+    proofs that were merged in a pair. Raises DataError.
     """
     # Without pandas: a plan is read before anything is computed.
     with path.open(encoding="utf-8", newline="") as file:
@@ -135,7 +135,7 @@ def read_measured(path: Path) -> Prover:
     try:
         ordered = sorted(rows, key=lambda row: int(row["signatures"]))
         proven = [row for row in ordered if row["children"] == "0"]
-        merged = [row for row in ordered if row["children"] != "0"]
+        pairs = [row for row in ordered if row["children"] == "2"]
         largest = proven[-1]
         count, seconds = int(largest["signatures"]), float(largest["prove_seconds"])
         return Prover(
@@ -144,7 +144,7 @@ def read_measured(path: Path) -> Prover:
             algorithm=largest["algorithm"],
             rates=((float(largest["cores"]), count / seconds),),
             proofs=tuple((float(row["signatures"]), float(row["proof_bytes"])) for row in proven),
-            merge_seconds=float(merged[-1]["prove_seconds"]) if merged else None,
+            merge_seconds=float(pairs[-1]["prove_seconds"]) if pairs else None,
             verifications=((float(count), float(largest["verify_seconds"])),),
             signature_bytes=float(largest["signature_bytes"]),
             memory_bytes=max(float(row["peak_bytes"]) for row in ordered),

@@ -123,14 +123,14 @@ def test_a_measured_prover_has_the_values_of_its_file(
     installed: list[tuple[object, ...]], tmp_path: Path
 ) -> None:
     file = tmp_path / "proofs.csv"
-    results.save(proofs.measure_proofs([(1, 16), (2, 64), (1, 100)]), file)
+    results.save(proofs.measure_proofs([(1, 16), (2, 64), (4, 64), (1, 100)]), file)
     prover = provers.read_measured(file)
     assert prover.evidence == provers.MEASURED
     assert prover.rate_per_second(8) == 20
     assert prover.proof_bytes(58) == pytest.approx(195_800)
     assert prover.merge_seconds == 6.4
     assert prover.verify_seconds(4096) == 0.015
-    assert prover.memory_bytes == pytest.approx(5e8 + 7e6 * 128)
+    assert prover.memory_bytes == pytest.approx(5e8 + 7e6 * 256)
     assert (prover.algorithm, prover.signature_bytes) == ("leanXMSS", 2404)
 
 
