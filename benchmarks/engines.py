@@ -24,6 +24,8 @@ from pqchain.engines.setup import Setup
 
 SEED = 20261124
 CONFIGURATIONS = 36
+ROUNDS = 3
+"""Rounds over TCP."""
 SCHEMES = ("ML-DSA-44", "ML-DSA-65", "Falcon-padded-512")
 
 
@@ -144,11 +146,12 @@ def main() -> None:
     numbers = range(len(setups))
     folder = installation.data("engines")
     if arguments.runs == "cometbft-tcp":
-        # A computer's speed changes within minutes, so the second round runs in reverse order, and
+        # A computer's speed changes within minutes, so each round has an order of its own, and
         # prices of signatures are measured before, between and after the rounds.
         parts, samples = [], [prices.sample(engine, prices.SAMPLES)]
-        for order in (numbers, reversed(numbers)):
-            parts += [measure(number) for number in order]
+        draw = random.Random(SEED)
+        for _ in range(ROUNDS):
+            parts += [measure(number) for number in draw.sample(numbers, len(numbers))]
             samples.append(prices.sample(engine, prices.SAMPLES))
         table = prices.summarize(engine, samples, prices.SAMPLES)
         results.save(table, folder / "prices" / f"{engine}.csv")
