@@ -120,11 +120,11 @@ def dots(
             if numbers is not None:
                 _write(axes, rows[rows.index.isin(drawn.index)], value, heights, numbers, whiskers)
                 enclose(axes, across)
-        ends = [axes.get_xlim() for axes in all_axes]
-        for axes in all_axes:
-            axes.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
             log_ticks(axes, "x", show)
             grid(axes, "x")
+        ends = np.array([axes.get_xlim() for axes in all_axes])
+        for axes in all_axes:
+            axes.set_xlim(ends.min(), ends.max())
         if across == 1:
             all_axes[-1].set_xlabel(label)
         else:

@@ -88,19 +88,25 @@ def draw(
             axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **style)
         around = [cells.get(place) for place in ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1))]
         label, note = "", ""
-        if named[name] == (x, y):
-            short, is_high = name.partition("-SHA")[0], cell_inches[1] > 0.3
-            label = at_hyphens(short, 8) if is_high else short
+        short = name.partition("-SHA")[0]
+        # Only high cells have room for a name of two lines.
+        short = at_hyphens(short, 8) if cell_inches[1] > 0.3 else short
+        if named[name] == (x, y) and _is_within(short, cell_inches[0]):
+            label = short
         elif any(other is not None and other[0] != name for other in around):
             if lead >= _TIE:
                 label, note = f"{figures.TIMES}{lead:.2f}", "number: lead over the second scheme"
             elif np.isfinite(lead):
                 label, note = "\N{ALMOST EQUAL TO}", "\N{ALMOST EQUAL TO}: tie"
-        rows = [paper.text_inches(row, paper.points()) for row in label.split("\n")]
-        if label and max(rows) < 0.9 * cell_inches[0]:
+        if label and _is_within(label, cell_inches[0]):
             axes.text(x, y, label, **text)
             notes.append(note)
     return list(dict.fromkeys(notes))
+
+
+def _is_within(label: str, inches: float) -> bool:
+    rows = label.split("\n")
+    return max(paper.text_inches(row, paper.points()) for row in rows) < 0.9 * inches
 
 
 def _middle(cells: Mapping[Place, tuple[str, float]], name: str) -> Place:

@@ -130,15 +130,15 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             style = props(color=LOOKS[0][0], marker="o", linestyle="none", markersize=6.5)
             axes.plot([row["mean"]], [level], label=str(blocks), **style)
             annotate(axes, change(row["mean"]), (row["high"], level), (7, 0))
-        name_levels(
-            axes,
-            [
-                _blocks(blocks) + f"\nsingle {SECONDS.text(row['single'])}, "
-                f"multiplexed {SECONDS.text(row['multiplexed'])}"
-                for blocks, row in changes.iterrows()
-            ],
-            top=0.1,
-        )
+        names = [_blocks(blocks) for blocks in changes.index]
+        if not paper.narrow():
+            pairs = zip(changes["single"], changes["multiplexed"], strict=True)
+            texts = (
+                f"single {SECONDS.text(one)}, multiplexed {SECONDS.text(other)}"
+                for one, other in pairs
+            )
+            names = [f"{name}\n{text}" for name, text in zip(names, texts, strict=True)]
+        name_levels(axes, names, top=0.1)
         low, high = min(0.0, changes["low"].min()), max(0.0, changes["high"].max())
         axes.set_xlim(low - 0.08 * (high - low or 1), high + 0.08 * (high - low or 1))
         enclose(axes)

@@ -219,14 +219,16 @@ def _equal_costs(axes: Axes) -> None:
         sizes = np.geomspace(low, min(high, total * _EQUAL_RATE_BYTES * 0.9999), 300)
         rest = total - sizes / _EQUAL_RATE_BYTES
         inside = (rest >= bottom) & (rest <= top)
-        if inside.sum() > 30:
+        is_high = rest.max() > bottom * (top / bottom) ** 0.1
+        if inside.sum() > 30 and is_high:
             style = props(color=MUTED, linestyle=":", linewidth=0.9, zorder=0)
             axes.plot(sizes[inside], rest[inside], label="_equal cost", **style)
             start = float(sizes[inside][0]), float(rest[inside][0])
+            text = brief(total) if paper.narrow() else f"{brief(total)} together"
             # Above a line that starts at the left edge, and left of one that starts on top.
             annotate(
                 axes,
-                f"{brief(total)} together",
+                text,
                 start,
                 (3, 8) if start[0] < 1.01 * low else (-5, -6),
             )

@@ -214,7 +214,7 @@ def test_squares_have_the_colour_of_the_winner_and_leads_at_borders(won):
     others = {text for text in texts if "512" not in text and "Dilithium" not in text}
     leads = {f"×{lead:.2f}" for lead in winners["lead"]} | {"≈"}
     assert others and others <= leads
-    assert [text.get_text() for text in loads.get_yticklabels()] == [
+    assert [text.get_text() for text in full.get_yticklabels()] == [
         "1\u202fMb/s", "1\u202fGb/s", "10\u202fGb/s",
     ]  # fmt: skip
     first = won["winner"].value_counts().index[0]
