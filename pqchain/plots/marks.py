@@ -218,9 +218,14 @@ def name_levels(
     axes.set_ylim(last + 0.65, first - rise - 0.4)
     axes.tick_params(axis="y", pad=-3)
     for label in axes.get_yticklabels():
-        label.set(ha="left", bbox=props(facecolor=PAPER, edgecolor="none", pad=0.8, alpha=0.85))
+        # Names within the plot, of which none narrows it.
+        label.set(
+            ha="left",
+            in_layout=False,
+            bbox=props(facecolor=PAPER, edgecolor="none", pad=0.8, alpha=0.85),
+        )
     if isinstance(figure := figure_of(axes), Drawing):
-        paper.add_lines(figure, 0.75 * len(names))
+        paper.add_lines(figure, 0.85 * len(names))
 
 
 def enclose(axes: Axes, panels_across: int = 1) -> None:

@@ -13,7 +13,7 @@ _WORDS = {
     "block_bytes": "size of a block", "data_bytes": "size of the data",
     "nodes": "number of nodes", "capacity_per_second": "capacity",
     # Clocks and kinds of evidence.
-    "virtual": "in simulated time", "loopback": "on the loopback of one computer",
+    "virtual": "in simulated time", "loopback": "loopback",
     "netns": "between network namespaces",
     "replayed": "simulated", "printed": "in the paper",
     # Transports.
@@ -40,7 +40,7 @@ _WORDS = {
     "printed: SW+HW": "engine of the paper, published",
     "M4 software, pqm4's cycles": "software on the M4, cycles cited from pqm4",
     "M4 software, one cycle per instruction": "software on the M4, one cycle per instruction",
-    "M4 + engine, pipelined": "model: operations overlap, pipelined",
+    "M4 + engine, pipelined": "model: overlap, pipelined",
     "M4 + engine, pipelined, whole attempt": "model: pipelined, whole attempt in the engine",
 }  # fmt: skip
 
@@ -64,8 +64,8 @@ def words(name: str) -> str:
     if name in _WORDS:
         return _WORDS[name]
     if match := _LATENCIES.fullmatch(name):
-        how = "no overlap" if match[1] == "no overlap" else "operations overlap"
-        return f"model: {how}, adder {match[2]} and multiplier {match[3]} cycles"
+        how = "no overlap" if match[1] == "no overlap" else "overlap"
+        return f"model: {how}, adder {match[2]}, multiplier {match[3]} cycles"
     library, slash, variant = name.partition("/")
     if slash and variant in _WORDS:
         return f"{re.sub(r'-(?=[0-9])', ' ', library)}, {_WORDS[variant]}"
