@@ -41,7 +41,7 @@ def plot_certificates(
     """Draw the certificate of a quorum over the number of validators; both axes are logarithmic.
 
     Takes a frame of `pqchain.study.certificates`: a line for each list or aggregate, points for the
-    proofs of each prover, hollow if they are cited. "bytes" or "verify" (seconds of a processor).
+    proofs of each prover, whose names state the kind. "bytes" or "verify" (seconds of a processor).
     Raises DataError, UsageError.
     """
     require(frame, "algorithm form nodes certificate_bytes verify_seconds kind source")

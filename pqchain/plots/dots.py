@@ -107,6 +107,12 @@ def dots(
         all_axes = [grid_of_axes] if isinstance(grid_of_axes, Axes) else grid_of_axes
         for axes, (name, rows) in zip(all_axes, parts, strict=True):
             _draw(axes, rows, value=value, heights=heights, marks=marks, whiskers=whiskers)
+            # Whiskers and lines reach to the left, where names above rows would cross them.
+            is_free = paper.narrow() and whiskers is None and origin is None
+            name_levels(
+                axes, list(heights), list(heights.values()), top=0.3 if count > 1 else 0.0,
+                is_above=is_free,
+            )  # fmt: skip
             if origin is not None:
                 axes.axvline(origin, color=INK, linewidth=0.9, zorder=1)
                 style = props(color=GRID, alpha=0.6, linewidth=0, zorder=0)
@@ -120,7 +126,10 @@ def dots(
             if numbers is not None:
                 _write(axes, rows[rows.index.isin(drawn.index)], value, heights, numbers, whiskers)
                 enclose(axes, across)
+            start = axes.get_xlim()[0]
             log_ticks(axes, "x", show)
+            if origin is not None:
+                axes.set_xlim(left=start)
             grid(axes, "x")
         ends = np.array([axes.get_xlim() for axes in all_axes])
         for axes in all_axes:
@@ -191,7 +200,6 @@ def _draw(
         style |= props(linestyle="none", label=words(operation), zorder=3)
         axes.plot(rows[value], levels, **style)
     # Rows without a dot stay: a missing row would hide that an algorithm was not measured.
-    name_levels(axes, list(heights), list(heights.values()), top=0.3 if several else 0.0)
     axes.spines["left"].set_visible(False)
     secondary = props(va="center", color=MUTED, style="italic", fontsize=paper.points())
     across = axes.get_yaxis_transform()

@@ -276,7 +276,7 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 axes.plot([limit, limit], [level - 0.42, level + 0.42], **style)
             if level:
                 axes.axhline(level - 0.5, color=GRID, linewidth=0.8, zorder=0)
-        name_levels(axes, labels)
+        name_levels(axes, labels, is_above=False)
         log_ticks(axes, "x", brief)
         grid(axes, "x")
         if axes.get_legend_handles_labels()[1]:

@@ -72,7 +72,7 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             axes.barh(levels, change, left=base, height=0.62, label=label, **style)
         axes.axvline(base, color=INK, linewidth=0.9)
         axes.margins(x=0.08)
-        name_levels(axes, [words(name) for name in frame["input"]])
+        name_levels(axes, [words(name) for name in frame["input"]], is_above=False)
         for row, pair in enumerate(frame[["low", "high"]].to_numpy(float)):
             for offset, end in ((-5, pair.min()), (5, pair.max())):
                 if np.isfinite(end):
