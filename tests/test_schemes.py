@@ -190,9 +190,9 @@ def test_gas_is_the_given_time_over_the_anchors(mine: str) -> None:
 
 def test_plots_label_a_user_scheme(mine: str) -> None:
     given = pq.measure(mine)
-    assert "Mine (given)" in _labels(plot_speed(given))
-    assert "Mine (given)" in _labels(plot_sizes(["Falcon-512", mine]))
-    assert "Mine (given)" in [text.get_text() for text in plot_tradeoff(given).texts]
+    assert "Mine (as entered)" in _labels(plot_speed(given))
+    assert "Mine (as entered)" in _labels(plot_sizes(["Falcon-512", mine]))
+    assert "Mine (as entered)" in [text.get_text() for text in plot_tradeoff(given).texts]
 
 
 def _labels(axes: object) -> list[str]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pqchain.plots.canvas import INK, figure_bytes, screen_svg
     from pqchain.plots.certificates import *
     from pqchain.plots.consensus import *
+    from pqchain.plots.fields import *
     from pqchain.plots.marks import FAMILIES, Mark, mark_of
     from pqchain.plots.paper import style
     from pqchain.plots.reencode import *

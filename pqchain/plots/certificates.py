@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from pqchain import figures
-from pqchain.figures import Kind, Unit
+from pqchain.figures import Unit
 from pqchain.plots import paper
 from pqchain.plots.canvas import (
-    PAPER,
     canvas,
     headline,
     panel_title,
@@ -24,15 +23,16 @@ from pqchain.plots.marks import (
     annotate,
     brief,
     dashes,
+    enclose,
     grid,
     label_ends,
-    legend_above,
     log_ticks,
     mark_of,
     name_levels,
     props,
     with_prefix,
 )
+from pqchain.plots.words import words
 
 
 def plot_certificates(
@@ -41,7 +41,7 @@ def plot_certificates(
     """Draw the certificate of a quorum over the number of validators; both axes are logarithmic.
 
     Takes a frame of `pqchain.study.certificates`: a line for each list or aggregate, points for the
-    proofs of each prover, hollow if they are cited. "bytes" or "verify" (seconds of a processor).
+    proofs of each prover, whose names state the kind. "bytes" or "verify" (seconds of a processor).
     Raises DataError, UsageError.
     """
     require(frame, "algorithm form nodes certificate_bytes verify_seconds kind source")
@@ -50,10 +50,9 @@ def plot_certificates(
     votes, proofs = drawn[drawn["form"] != "proof"], drawn[drawn["form"] == "proof"]
     what = "certificate of a quorum" if quantity == "bytes" else "time to verify a certificate"
     show = with_prefix("B") if quantity == "bytes" else brief
-    show = with_prefix("B") if quantity == "bytes" else brief
     sources = proofs.groupby("source", sort=False)
     rows = 1 if ax is not None or proofs.empty else 2
-    tall = 2.9 + (rows - 1) * (3.7 if paper.narrow() else 2.3)
+    tall = 2.9 + (rows - 1) * (2.9 if paper.narrow() else 2.3)
     with panels(rows, 1, tall) if ax is None else canvas(ax, tall) as drawn_axes:
         all_axes = [drawn_axes] if isinstance(drawn_axes, Axes) else drawn_axes
         first = all_axes[0]
@@ -66,26 +65,23 @@ def plot_certificates(
             axes.set_xscale("log")
             for level, (_, group) in enumerate(sources):
                 _proofs(axes, group, column, level)
-            name_levels(axes, [_prover(str(name), group) for name, group in sources])
-            low, high = axes.get_xlim()
-            axes.set_xlim(low, high * (high / low) ** (0.7 if paper.narrow() else 0.35))
+            labels = [_prover(str(name), group) for name, group in sources]
+            name_levels(axes, labels, top=0.15)
+            enclose(axes)
             log_ticks(axes, "x", show)
             grid(axes, "x")
-            axes.set_xlabel(with_notes(f"{what} by a proof", "hollow: measured by its source"))
+            low, high = (figures.integer(proofs["nodes"].agg(end)) for end in ("min", "max"))
+            axes.set_xlabel(with_notes(what, f"proofs for {low} to {high} validators"))
             panel_title(first, "lists of signatures and aggregates")
-            panel_title(axes, "proofs, by prover and number of validators")
-        headline(first, _extremes(votes, column, what))
-        if paper.narrow():
-            legend_above(first, 2)
-        else:
-            label_ends(first, ends)
+            panel_title(axes, "proofs, by prover")
+        headline(first, _extremes(votes, proofs, column))
+        label_ends(first, ends)
     return first
 
 
 def _prover(name: str, rows: pd.DataFrame) -> str:
-    low, high = (figures.integer(rows["nodes"].agg(end)) for end in ("min", "max"))
-    nodes = low if low == high else f"{low} to {high}"
-    return f"{name}\n{nodes}" if paper.narrow() else f"{name}, {nodes}"
+    algorithm = paper.shortened(str(rows["algorithm"].iloc[0])).removesuffix("-simple")
+    return f"{words(name)}, {algorithm.partition(' of ')[0]} ({rows['kind'].iloc[0]})"
 
 
 def _votes(
@@ -107,20 +103,28 @@ def _votes(
 def _proofs(axes: Axes, rows: pd.DataFrame, column: str, level: int) -> None:
     """Draw the proofs of a prover in a row, with their range."""
     mark, values = mark_of(str(rows["algorithm"].iloc[0])), rows[column].to_numpy(float)
-    is_cited = rows["kind"].iloc[0] == Kind.CITED.value
-    style = mark.style(6) | props(markeredgecolor=mark.colour, markeredgewidth=1.1, linewidth=1.2)
-    style |= props(markerfacecolor=PAPER if is_cited else mark.colour)
+    style = mark.style(6) | props(marker="o", linewidth=1.2)
     axes.plot(np.sort(values), [level] * len(values), label=str(rows["source"].iloc[0]), **style)
+    annotate(axes, _range(column, values), (float(values.max()), level), (8, 0))
+
+
+def _range(column: str, values: Any) -> str:
     unit = Unit.of(column)
-    ends = dict.fromkeys(unit.text(float(end)) for end in (values.min(), values.max()))
-    annotate(axes, " to ".join(ends), (float(values.max()), level), (8, 0))
+    if unit == "B":
+        show = with_prefix("B", places=0)
+        return " to ".join(dict.fromkeys(show(float(end)) for end in (values.min(), values.max())))
+    return " to ".join(dict.fromkeys(unit.text(float(end)) for end in (values.min(), values.max())))
 
 
-def _extremes(votes: pd.DataFrame, column: str, what: str) -> str:
+def _extremes(votes: pd.DataFrame, proofs: pd.DataFrame, column: str) -> str:
     most = votes[votes["nodes"] == votes["nodes"].max()].sort_values(column)
-    if len(most) < 2:
+    new = most[[mark_of(str(name)).post_quantum for name in most["algorithm"]]]
+    if new.empty:
         return ""
-    unit = Unit.of(column)
-    least, last = (most.iloc[at] for at in (0, -1))
-    ends = [f"{row['algorithm']} {unit.text(float(row[column]))}" for row in (least, last)]
-    return f"{figures.integer(most['nodes'].iloc[0])} validators, {what}: {' to '.join(ends)}"
+    unit, row = Unit.of(column), new.iloc[0]
+    thing = "a list of signatures" if unit == "B" else "verifying a list of signatures"
+    text = f"With {figures.integer(row['nodes'])} validators, {thing} of {row['algorithm']} takes "
+    text += unit.text(float(row[column]))
+    if len(proofs):
+        text += f"; no proof shown takes more than {unit.text(float(proofs[column].max()))}"
+    return text

@@ -8,7 +8,6 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from pqchain import figures
@@ -39,25 +38,12 @@ from pqchain.plots.marks import (
     times,
     with_prefix,
 )
+from pqchain.plots.words import explained, words
 
 _LABELS = {
     "latency": ("latency_seconds", "latency of a transaction"),
     "throughput": ("throughput_per_second", "transactions per second"),
 }
-
-_NETWORKS = {
-    "paper-serial": "one link for all (paper)",
-    "csma": "shared channel (CSMA)",
-    "star": "star around a hub",
-    "regions": "regions of the world",
-    "mesh": "a link for each pair",
-    "gossip": "gossip to some peers",
-    "gossip in regions": "gossip across regions",
-}
-"""Kinds of networks in words."""
-
-_SETTINGS = {"one each": "a computer each", "all processors": "all processors of this machine"}
-"""Names of the settings of runs in words, where they differ."""
 
 
 def plot_cells(
@@ -82,7 +68,7 @@ def plot_cells(
     seconds, was_run = quantity == "latency", f"run_{column}" in cells
     power = (-2.0 if seconds else 2.0) if per_pair else 0.0
     names = list(dict.fromkeys(cells["algorithm"]))
-    lines, ends, keys = dashes(names), [], []
+    lines, ends = dashes(names), []
     with canvas(ax, 4.2) as axes:
         for index, (name, group) in enumerate(cells.groupby("algorithm", sort=False)):
             mark = mark_of(str(name))
@@ -98,9 +84,6 @@ def plot_cells(
             style = mark.style(6) | props(linestyle="", label=str(name))
             style |= props(markerfacecolor=PAPER, markeredgecolor=mark.colour, markeredgewidth=1.2)
             axes.plot(places, printed, **style)
-            keys.append(
-                Line2D([], [], **style | props(linestyle=lines[str(name)], color=mark.colour))
-            )
             if was_run:
                 seen, half = (
                     nodes**power * group[f"run_{column}{end}"].to_numpy()
@@ -114,15 +97,12 @@ def plot_cells(
             fine = (1.0, 2.0, 5.0) if was_run else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
             axes.yaxis.set_major_locator(LogLocator(subs=fine))
             label = f"{label} {'/' if seconds else figures.TIMES} N²"
-        notes = ["hollow mark: printed", "line: fitted law"]
+        notes = ["hollow mark: published", "line: model fitted to the published values"]
         notes += ["filled mark: run", INTERVAL] if was_run else []
-        notes += ["marks of schemes are moved apart"] if per_pair else []
+        notes += ["level line: law of N²", "marks are moved apart"] if per_pair else []
         axes.set(xlabel=with_notes("nodes N", *notes), ylabel=label)
         headline(axes, _best_cell(cells, column, seconds))
-        if paper.narrow():
-            legend_above(axes, 2, keys)
-        else:
-            label_ends(axes, ends, gap=12)
+        label_ends(axes, ends, gap=12)
     return axes
 
 
@@ -132,10 +112,9 @@ def _best_cell(cells: pd.DataFrame, column: str, seconds: bool) -> str:
     if len(printed) < 2:
         return ""
     best, last = printed.index[0], printed.index[-1]
+    what, order = ("latency", "lowest") if seconds else ("throughput", "highest")
+    text = f"{int(cells['nodes'].max())} nodes: {best} has the {order} published {what} shown, "
     ratio = times(max(printed.iloc[0], printed.iloc[-1]) / min(printed))
-    what = "latency" if seconds else "throughput"
-    order = "lowest" if seconds else "highest"
-    text = f"{int(cells['nodes'].max())} nodes: {best} has the {order} printed {what}, "
     text += f"{last} takes {ratio} as long" if seconds else f"{ratio} that of {last}"
     if f"run_{column}" in most and most[f"run_{column}"].notna().any():
         here = most[f"run_{column}"].dropna()
@@ -151,9 +130,9 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """
     require(runs, "setting exchange nodes latency_seconds latency_seconds_half_width")
     require(runs, "predicted_latency_seconds")
-    runs = runs.assign(setting=runs["setting"].replace(_SETTINGS))
+    runs = runs.assign(setting=runs["setting"].map(words))
     settings, exchanges = (list(dict.fromkeys(runs[name])) for name in ("setting", "exchange"))
-    ends, keys = [], []
+    ends = []
     with canvas(ax, 4.0) as axes:
         for (setting, exchange), group in runs.groupby(["setting", "exchange"], sort=False):
             colour = look(settings.index(setting))[0]
@@ -163,30 +142,32 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             half = rows["latency_seconds_half_width"].to_numpy()
             name = f"{setting}, {exchange}"
             axes.plot(nodes, seen, color=colour, linewidth=1.3, label=name)
-            keys.append(Line2D([], [], color=colour, linewidth=1.3, marker=marker, label=name))
             _measured(axes, nodes, seen, half, colour, marker)
             law = rows["predicted_latency_seconds"].to_numpy()
             axes.plot(nodes, law, color=colour, linewidth=1.1, linestyle="--")
             ends.append((name, (float(nodes[-1]), float(seen[-1])), colour))
         _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief)
-        known = runs["predicted_latency_seconds"].notna().any()
-        notes = ["solid: run", INTERVAL, "dashed: model of a computer"] if known else [INTERVAL]
-        axes.set_xlabel(with_notes("delegates N", *notes))
+        of_all = runs["latency_seconds"]
+        is_wide = (runs["latency_seconds_half_width"] > 0.05 * of_all).any()
+        differs = ((runs["predicted_latency_seconds"] / of_all - 1).abs() > 0.02).any()
+        # Lines and whiskers that cannot be seen are not explained.
+        axes.set_xlabel(with_notes(
+            "delegates N", INTERVAL if is_wide else "",
+            "solid: run; dashed: model" if differs else "", *explained(*exchanges),
+        ))  # fmt: skip
         axes.set_ylabel("latency of a block")
         most = runs[runs["nodes"] == runs["nodes"].max()]
         slow, fast = (most.loc[most["latency_seconds"].agg(end)] for end in ("idxmax", "idxmin"))
         if slow["latency_seconds"] > fast["latency_seconds"] > 0:
             ratio = slow["latency_seconds"] / fast["latency_seconds"]
+            way, other = (f"{row['exchange']} with {row['setting']}" for row in (slow, fast))
             headline(
                 axes,
-                f"{most['nodes'].iloc[0]} delegates: {slow['setting']}, {slow['exchange']}, takes "
-                f"{times(ratio)} as long as {fast['setting']}, {fast['exchange']}",
+                f"With {most['nodes'].iloc[0]} delegates, {other} is fastest of those shown; {way} "
+                f"takes {times(ratio)} as long",
             )
-        if paper.narrow():
-            legend_above(axes, 2, keys)
-        else:
-            label_ends(axes, ends)
+        label_ends(axes, ends)
     return axes
 
 
@@ -200,7 +181,7 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     require(laws, "setting nodes delegates latency_seconds status")
     fine = laws[laws["status"] == "ok"]
     require(fine, "")
-    fine = fine.assign(setting=fine["setting"].replace(_NETWORKS))
+    fine = fine.assign(setting=fine["setting"].map(words))
     ends: list[tuple[str, tuple[float, float], str]] = []
     has_band = False
     with canvas(ax, 4.6) as axes:
@@ -223,14 +204,11 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         log_ticks(axes, "y", _long)
         axes.set_xlabel(with_notes(
             "nodes", "solid: every node votes", "dashed: delegates vote",
-            "band: lowest to highest of several seeds" if has_band else "",
+            "band: range of several random networks" if has_band else "",
         ))  # fmt: skip
         axes.set_ylabel("latency of a block, modelled")
         headline(axes, _growth(fine))
-        if paper.narrow():
-            legend_above(axes, 2)
-        else:
-            label_ends(axes, ends)
+        label_ends(axes, ends)
     return axes
 
 
@@ -264,7 +242,10 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
     rates, nodes = (sorted(set(winners[name])) for name in ("rate_bits_per_second", "nodes"))
     counts = winners["winner"].value_counts()
     hatches = fields.hatches(counts.index)
-    with panels(down, across, 1.3 + down * (0.6 + 0.36 * len(rates))) as squares:
+    row_inches = 0.16 if paper.narrow() else 0.36
+    notes: dict[str, None] = {}
+    with panels(down, across, 1.3 + down * (0.55 + row_inches * len(rates))) as squares:
+        width = float(figure_of(squares[0]).get_size_inches()[0])
         for axes, question in zip(squares, questions, strict=False):
             rows = winners[winners["question"] == question].to_dict("records")
             places = (
@@ -274,11 +255,12 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
             cells = {
                 place: (row["winner"], row["lead"]) for place, row in zip(places, rows, strict=True)
             }
-            fields.draw(axes, cells, hatches)
+            cell = (width - 0.9) / across / len(nodes), row_inches
+            notes |= dict.fromkeys(fields.draw(axes, cells, hatches, cell))
             axes.set(xlim=(-0.5, len(nodes) - 0.5), ylim=(-0.5, len(rates) - 0.5))
             axes.set_xticks(range(len(nodes)), map(_power, nodes))
             axes.set_yticks(range(len(rates)), map(with_prefix("b/s"), rates))
-            axes.tick_params(length=0)
+            axes.tick_params(length=0, labelleft=axes in squares[::across])
             first = rows[0]
             title = f"lowest latency, {figures.integer(first['amount'])} transactions"
             if first["ranked_by"] == "throughput_per_second":
@@ -286,16 +268,29 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
             panel_title(axes, title)
         for axes in squares[len(questions) :]:
             axes.set_axis_off()
-        figure_of(squares[0]).supxlabel(with_notes("nodes", *fields.NOTES), size=paper.points())
+        figure_of(squares[0]).supxlabel(with_notes("nodes", *notes), size=paper.points())
         for axes in squares[::across]:
             axes.set_ylabel("uplink of a node")
-        legend_above(squares[0], 3, fields.handles(hatches))
-        headline(
-            squares[0],
-            f"{counts.index[0]} is best in {counts.iloc[0]} of {len(winners)} networks"
-            + (f", {counts.index[1]} in {counts.iloc[1]}" if len(counts) > 1 else ""),
-        )
+        legend_above(squares[0], 3, fields.handles(hatches, float(winners["lead"].max())))
+        headline(squares[0], _leaders(winners))
     return figure_of(squares[0])
+
+
+def _leaders(winners: pd.DataFrame) -> str:
+    """Return the scheme that leads most networks, and where another does."""
+    first = winners["winner"].value_counts().index[0]
+    others = winners[winners["winner"] != first]
+    text = f"Of the schemes shown {first} leads"
+    if others.empty:
+        return f"{text} in every network"
+    goals = {"throughput_per_second": "throughput", "latency_seconds": "latency"}
+    names = " and ".join(dict.fromkeys(others["winner"]))
+    goal = " and ".join(goals[name] for name in dict.fromkeys(others["ranked_by"]))
+    rates = sorted(set(others["rate_bits_per_second"]))
+    rate = with_prefix("b/s")(rates[0]) + ("" if len(rates) == 1 else " and more")
+    least = figures.integer(others["nodes"].min())
+    nodes = "" if others["nodes"].min() == winners["nodes"].min() else f" and {least} nodes or more"
+    return f"{text}; only in {goal} at {rate}{nodes} {names} can lead"
 
 
 def _measured(axes: Axes, nodes: Any, seen: Any, half: Any, colour: str, marker: str) -> None:

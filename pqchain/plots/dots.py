@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from pqchain import figures
 from pqchain.algorithms import ALGORITHMS, GIVEN, Algorithm
 from pqchain.errors import DataError, UsageError
 from pqchain.plots import paper
@@ -30,19 +29,22 @@ from pqchain.plots.marks import (
     OPERATION_MARKS,
     annotate,
     brief,
+    enclose,
     grid,
     legend_above,
     log_ticks,
     mark_of,
+    name_levels,
     props,
 )
+from pqchain.plots.words import words
 
 _SHIFT = {
     "generate_keypair": -0.3, "sign": 0.0, "encapsulate": 0.0, "verify": 0.3, "decapsulate": 0.3,
 }  # fmt: skip
 """Vertical offset of an operation in the row of its algorithm; others are spread evenly."""
 
-_GIVEN_LABEL = " (given)"
+_GIVEN_LABEL = " (as entered)"
 
 _ROW_INCHES, _DENSE_INCHES, _NUMBER_INCHES = 0.24, 0.17, 0.145
 """Height of a row of dots, of one of many rows, and of each operation in a row with numbers."""
@@ -105,6 +107,12 @@ def dots(
         all_axes = [grid_of_axes] if isinstance(grid_of_axes, Axes) else grid_of_axes
         for axes, (name, rows) in zip(all_axes, parts, strict=True):
             _draw(axes, rows, value=value, heights=heights, marks=marks, whiskers=whiskers)
+            # Whiskers and lines reach to the left, where names above rows would cross them.
+            is_free = paper.narrow() and whiskers is None and origin is None
+            name_levels(
+                axes, list(heights), list(heights.values()), top=0.3 if count > 1 else 0.0,
+                is_above=is_free,
+            )  # fmt: skip
             if origin is not None:
                 axes.axvline(origin, color=INK, linewidth=0.9, zorder=1)
                 style = props(color=GRID, alpha=0.6, linewidth=0, zorder=0)
@@ -113,12 +121,19 @@ def dots(
                 panel_title(axes, name)
             if axes is not all_axes[0] and down == 1:
                 axes.tick_params(labelleft=False)
-        _limits(all_axes, drawn, [value, *(whiskers or ())], origin, numbers is not None)
+        _limits(all_axes, drawn, [value, *(whiskers or ())], origin)
         for axes, (_, rows) in zip(all_axes, parts, strict=True):
-            log_ticks(axes, "x", show)
-            grid(axes, "x")
             if numbers is not None:
                 _write(axes, rows[rows.index.isin(drawn.index)], value, heights, numbers, whiskers)
+                enclose(axes, across)
+            start = axes.get_xlim()[0]
+            log_ticks(axes, "x", show)
+            if origin is not None:
+                axes.set_xlim(left=start)
+            grid(axes, "x")
+        ends = np.array([axes.get_xlim() for axes in all_axes])
+        for axes in all_axes:
+            axes.set_xlim(ends.min(), ends.max())
         if across == 1:
             all_axes[-1].set_xlabel(label)
         else:
@@ -131,7 +146,7 @@ def _parts(frame: pd.DataFrame, col: str | None) -> list[tuple[str | None, pd.Da
     if col is None:
         return [(None, frame)]
     parts: list[tuple[str | None, pd.DataFrame]] = [
-        (figures.humanize(str(name)), rows) for name, rows in frame.groupby(col, sort=False)
+        (words(str(name)), rows) for name, rows in frame.groupby(col, sort=False)
     ]
     if len(parts) > MOST_PANELS:
         raise UsageError(
@@ -182,12 +197,9 @@ def _draw(
             style |= props(marker=marks[operation])
         filled = mark_of(algorithm).post_quantum
         style |= props(markerfacecolor=colour) if filled else props(markeredgecolor=colour)
-        style |= props(linestyle="none", label=figures.humanize(operation), zorder=3)
+        style |= props(linestyle="none", label=words(operation), zorder=3)
         axes.plot(rows[value], levels, **style)
     # Rows without a dot stay: a missing row would hide that an algorithm was not measured.
-    axes.set_yticks(list(heights.values()), list(heights))
-    axes.set_ylim(max(heights.values()) + 0.75, -0.75)
-    axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     secondary = props(va="center", color=MUTED, style="italic", fontsize=paper.points())
     across = axes.get_yaxis_transform()
@@ -200,7 +212,6 @@ def _limits(
     drawn: pd.DataFrame,
     columns: list[str],
     origin: float | None,
-    has_numbers: bool,
 ) -> None:
     ends = drawn[columns].to_numpy(float).ravel()
     values = [*ends[np.isfinite(ends) & (ends > 0)], *([] if origin is None else [origin])]
@@ -209,10 +220,9 @@ def _limits(
     low, high = min(values), max(values)
     if origin is not None:
         low, high = min(low, origin / 1.1), max(high, origin * 1.1)
-    # A number is about a sixth as wide as a panel.
-    spread = (high / low) ** (0.2 * len(all_axes) if has_numbers else 0.04)
+    spread = max((high / low) ** 0.04, 1.02)
     for axes in all_axes:
-        axes.set_xlim(low / (high / low) ** 0.04, high * max(spread, 1.02))
+        axes.set_xlim(low / spread, high * spread)
 
 
 def _write(
@@ -305,14 +315,14 @@ def _legend(axes: Axes, frame: pd.DataFrame, marks: Mapping[str, str], hue: str 
     # Operations of signatures and KEMs share marks.
     by_mark: dict[str, list[str]] = {}
     for name in present if len(present) > 1 else []:
-        by_mark.setdefault(marks[name], []).append(figures.humanize(name))
+        by_mark.setdefault(marks[name], []).append(words(name))
     handles = [
         Line2D([], [], marker=marker, label=" or ".join(names), color=INK, **style)
         for marker, names in by_mark.items()
     ]
     if hue is not None and hue != "operation":
         handles += [
-            Line2D([], [], color=look(at)[0], linewidth=4, label=str(name))
+            Line2D([], [], color=look(at)[0], linewidth=4, label=words(str(name)))
             for at, name in enumerate(dict.fromkeys(frame[hue]))
         ]
     if handles:

@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from pqchain import figures
 from pqchain.plots import paper
-from pqchain.plots.canvas import INK, PAPER
-from pqchain.plots.marks import HATCHES, at_hyphens, mark_of, props
+from pqchain.plots.canvas import (
+    INK,
+    MUTED,
+    PAPER,
+    canvas,
+    figure_of,
+    headline,
+    require,
+    with_notes,
+)
+from pqchain.plots.marks import HATCHES, at_hyphens, legend_above, mark_of, props
+from pqchain.plots.words import words
 
 _TIE = 1.005  # ratios below this are ties: they would be written as 1.00
 
 _WIDE_LEAD = 2.0  # from this lead on a field has its full colour
 
-NOTES = ("number: lead over the second scheme", "\N{ALMOST EQUAL TO}: tie")
 
 Place = tuple[int, int]
 
@@ -31,10 +41,11 @@ def hatches(names: Iterable[str]) -> dict[str, str]:
     return chosen
 
 
-def handles(hatching: Mapping[str, str]) -> list[Patch]:
-    """Return the entries of a legend: the schemes, and how strong the colour is for some leads."""
+def handles(hatching: Mapping[str, str], greatest: float) -> list[Patch]:
+    """Return the entries of a legend: the schemes, and the colours of leads up to the greatest."""
+    strong = props(alpha=_strength(greatest), linewidth=0)
     schemes = [
-        Patch(facecolor=mark_of(name).colour, hatch=hatch, edgecolor=PAPER, label=name)
+        Patch(facecolor=mark_of(name).colour, hatch=hatch, edgecolor=PAPER, label=name, **strong)
         for name, hatch in hatching.items()
     ]
     leads = [
@@ -44,6 +55,7 @@ def handles(hatching: Mapping[str, str]) -> list[Patch]:
             (1.5, f"{figures.TIMES}1.5"),
             (_WIDE_LEAD, f"{figures.TIMES}{_WIDE_LEAD:g} or more"),
         )
+        if lead <= max(greatest, 1.0)
     ]
     return schemes + leads
 
@@ -51,17 +63,23 @@ def handles(hatching: Mapping[str, str]) -> list[Patch]:
 def _strength(lead: float) -> float:
     share = min(max((lead - 1) / (_WIDE_LEAD - 1), 0.0), 1.0) if np.isfinite(lead) else 1.0
     # Translucent, so that the text is readable on light and on dark pages.
-    return 0.16 + 0.5 * share
+    return 0.26 + 0.42 * share
 
 
-def draw(axes: Axes, cells: Mapping[Place, tuple[str, float]], hatching: Mapping[str, str]) -> None:
+def draw(
+    axes: Axes,
+    cells: Mapping[Place, tuple[str, float]],
+    hatching: Mapping[str, str],
+    cell_inches: tuple[float, float],
+) -> list[str]:
     """Draw a field for each cell, the best scheme and its lead over the second (NaN without one).
 
     The colour is the stronger, the greater the lead. A scheme is named once, and leads are written
-    where the best scheme of a neighbour is another.
+    where the best scheme of a neighbour is another, if they fit in a cell. Returns the explanations
+    of what is written.
     """
     named = {name: _middle(cells, name) for name in {name for name, _ in cells.values()}}
-    text = props(ha="center", va="center", color=INK, size=paper.points())
+    text, notes = props(ha="center", va="center", color=INK, size=paper.points()), []
     for (x, y), (name, lead) in cells.items():
         style = props(color=mark_of(name).colour, alpha=_strength(lead), linewidth=0)
         axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **style)
@@ -69,13 +87,26 @@ def draw(axes: Axes, cells: Mapping[Place, tuple[str, float]], hatching: Mapping
             style = props(facecolor="none", edgecolor=PAPER, hatch=hatching[name], linewidth=0)
             axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **style)
         around = [cells.get(place) for place in ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1))]
-        if named[name] == (x, y):
-            axes.text(x, y, at_hyphens(name.partition("-SHA")[0], 8), **text)
+        label, note = "", ""
+        short = name.partition("-SHA")[0]
+        # Only high cells have room for a name of two lines.
+        short = at_hyphens(short, 8) if cell_inches[1] > 0.3 else short
+        if named[name] == (x, y) and _is_within(short, cell_inches[0]):
+            label = short
         elif any(other is not None and other[0] != name for other in around):
             if lead >= _TIE:
-                axes.text(x, y, f"{figures.TIMES}{lead:.2f}", **text)
+                label, note = f"{figures.TIMES}{lead:.2f}", "number: lead over the second scheme"
             elif np.isfinite(lead):
-                axes.text(x, y, "\N{ALMOST EQUAL TO}", **text)
+                label, note = "\N{ALMOST EQUAL TO}", "\N{ALMOST EQUAL TO}: tie"
+        if label and _is_within(label, cell_inches[0]):
+            axes.text(x, y, label, **text)
+            notes.append(note)
+    return list(dict.fromkeys(notes))
+
+
+def _is_within(label: str, inches: float) -> bool:
+    rows = label.split("\n")
+    return max(paper.text_inches(row, paper.points()) for row in rows) < 0.9 * inches
 
 
 def _middle(cells: Mapping[Place, tuple[str, float]], name: str) -> Place:
@@ -83,3 +114,70 @@ def _middle(cells: Mapping[Place, tuple[str, float]], name: str) -> Place:
     distance = np.abs(places - places.mean(axis=0)).sum(axis=1)
     x, y = places[int(distance.argmin())]
     return int(x), int(y)
+
+
+def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+    """Draw the scheme with the highest capacity for each pair of factors of two inputs.
+
+    Takes a frame of `plane`. No transaction fits in empty cells; a ring marks the unchanged study.
+    The colour is the stronger, the greater the margin over the second. Raises DataError,
+    UsageError.
+    """
+    require(frame, "across upwards across_factor upwards_factor winner capacity_per_second margin")
+    fitting = frame[frame["winner"] != ""]
+    across, upwards = (sorted(set(frame[f"{name}_factor"])) for name in ("across", "upwards"))
+    hatching = hatches(fitting["winner"].value_counts().index)
+    with canvas(ax, 1.3 + 0.34 * len(upwards)) as axes:
+        places = zip(fitting["across_factor"], fitting["upwards_factor"], strict=True)
+        cells = {
+            (across.index(x), upwards.index(y)): (name, float(margin))
+            for (x, y), name, margin in zip(
+                places, fitting["winner"], fitting["margin"], strict=True
+            )
+        }
+        width = float(figure_of(axes).get_size_inches()[0]) - 1.1
+        cell = width / len(across), 0.34 * (0.85 if paper.narrow() else 1.0)
+        notes = draw(axes, cells, hatching, cell)
+        axes.set(xlim=(-0.5, len(across) - 0.5), ylim=(-0.5, len(upwards) - 0.5))
+        axes.set_xticks(range(len(across)), map(figures.factor, across))
+        axes.set_yticks(range(len(upwards)), map(figures.factor, upwards))
+        if 1.0 in upwards and 1.0 in across:
+            ring = props(marker="o", color=PAPER, markeredgecolor=INK, clip_on=False)
+            ring |= props(markerfacecolor="none", markeredgewidth=1.4, markersize=52 * min(cell))
+            axes.plot(across.index(1.0), upwards.index(1.0), **ring)
+        axes.tick_params(length=0)
+        label, other = (words(frame[name].iloc[0]) for name in ("across", "upwards"))
+        axes.set_ylabel(f"{other}, relative to today")
+        label = f"{label}, relative to today"
+        axes.set_xlabel(with_notes(label, "ring: the study as it is", *notes))
+        legend_above(axes, 6, handles(hatching, float(fitting["margin"].max())))
+        axes.spines[:].set_color(MUTED)
+        headline(axes, _finding(frame))
+    return axes
+
+
+def _finding(frame: pd.DataFrame) -> str:
+    """Return which input decides, if one does alone, and which schemes lead where."""
+    if not (frame["winner"] != "").any():
+        return "No scheme fits"
+    for axis, other in (("across", "upwards"), ("upwards", "across")):
+        by_factor = frame.groupby(f"{axis}_factor")["winner"]
+        if (by_factor.nunique() > 1).any():
+            continue
+        winner = by_factor.first()
+        starts = winner[winner != winner.shift()]
+        best = [name or "none" for name in starts]
+        if len(best) == 1:
+            return f"Neither input changes the scheme with the highest capacity shown, {best[0]}"
+        if len(best) == 2:
+            last = winner[winner == winner.iloc[0]].index[-1]
+            return (
+                f"The {words(frame[axis].iloc[0])} alone decides, not the "
+                f"{words(frame[other].iloc[0])}: {best[0]} has the highest capacity shown up to "
+                f"{figures.factor(float(last))}, {best[1]} above"
+            )
+    here = frame[(frame["across_factor"] == 1) & (frame["upwards_factor"] == 1)]["winner"]
+    most = frame.loc[frame["winner"] != "", "winner"].value_counts().index[0]
+    as_it_is = here.iloc[0] if len(here) else ""
+    text = f"{most} has the highest capacity shown for most of these factors"
+    return text + (f"; in the study as it is, {as_it_is} has" if as_it_is not in ("", most) else "")

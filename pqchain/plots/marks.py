@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.text import Annotation
 from matplotlib.ticker import (
     EngFormatter,
     FixedLocator,
@@ -119,6 +120,12 @@ def change(percent: float, decimals: int = 1) -> str:
     return figures.percent(percent, decimals).replace("-", "\N{MINUS SIGN}")
 
 
+def as_printed(more: float, less: float, digits: int = 2) -> str:
+    """Format in words the ratio of two numbers as a figure prints them, rounded to digits."""
+    one, other = (float(f"{value:.{digits - 1}e}") for value in (more, less))
+    return times(one / other, digits)
+
+
 def times(ratio: float, digits: int = 2) -> str:
     """Format a ratio in words: 3.3 times."""
     if ratio >= 1000:
@@ -152,11 +159,22 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
         locator, label = FixedLocator(at[:: 1 + len(at) // 9]), _clock
     elif label is brief and ratio < 15:
         label = partial(SECONDS.text, digits=2)
+    # The axis starts at a label, so that small values can be read.
+    least = float(axes.dataLim.minposx if which == "x" else axes.dataLim.minposy)
+    steps: tuple[float, ...] = (1, 2, 5) if ratio < 500 else (1,)
+    below = [time for time in _LONG_TIMES if time <= least]
+    if label is not _clock and np.isfinite(least):
+        below = [step * 10 ** np.floor(np.log10(least)) for step in steps]
+    start = max((value for value in below if value <= least * 1.0001), default=low)
+    if start < low and ratio >= 4 and (which == "x" or len(steps) > 1 or label is _clock):
+        (axes.set_xlim if which == "x" else axes.set_ylim)(start * 0.97, high)
+        if label is _clock:
+            locator = FixedLocator([start, *locator.tick_values(low, high)])
     axis.set_major_locator(locator)
     axis.set_minor_locator(LogLocator(subs=range(2, 10), numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
     axis.set_minor_formatter(NullFormatter())
-    axes.tick_params(axis=which, which="minor", length=0)
+    axes.tick_params(axis=which, which="minor", length=2)
 
 
 def _clock(seconds: float) -> str:
@@ -172,11 +190,67 @@ def grid(axes: Axes, axis: Literal["x", "y", "both"] = "both") -> None:
     axes.grid(visible=True, which="major", axis=axis, color=GRID)
 
 
-def name_levels(axes: Axes, names: Sequence[str]) -> None:
-    """Label the positions 0, 1, 2, ... of a horizontal bar plot, the first on top."""
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.5, -0.5)
+def name_levels(
+    axes: Axes,
+    names: Sequence[str],
+    levels: Sequence[float] = (),
+    *,
+    top: float = 0.3,
+    is_above: bool | None = None,
+) -> None:
+    """Name the rows of a plot, left of them or, by default in narrow figures, above them.
+
+    `levels` are their positions, by default 0, 1, 2, ... from the top; bars and marks of a row
+    reach `top` above it.
+    """
+    levels = levels or range(len(names))
+    first, last = min(levels), max(levels)
     axes.tick_params(axis="y", length=0)
+    if not (paper.narrow() if is_above is None else is_above):
+        axes.set_yticks(levels, names)
+        axes.set_ylim(last + 0.7, first - 0.7)
+        return
+    # Nearer to its own row than to the one before.
+    rise = top + 0.42 * (1 - 2 * top)
+    axes.set_yticks(
+        [level - rise for level in levels], [name.replace("\n", ", ") for name in names]
+    )
+    axes.set_ylim(last + 0.65, first - rise - 0.4)
+    axes.tick_params(axis="y", pad=-3)
+    for label in axes.get_yticklabels():
+        # Names within the plot, of which none narrows it.
+        label.set(
+            ha="left",
+            in_layout=False,
+            bbox=props(facecolor=PAPER, edgecolor="none", pad=0.8, alpha=0.85),
+        )
+    if isinstance(figure := figure_of(axes), Drawing):
+        paper.add_lines(figure, 0.85 * len(names))
+
+
+def enclose(axes: Axes, panels_across: int = 1) -> None:
+    """Widen the x axis so that the numbers next to its marks end within it."""
+    figure, size = figure_of(axes), paper.points()
+    width = float(figure.get_size_inches()[0])
+    names = [
+        label for label in axes.get_yticklabels() if label.get_horizontalalignment() == "right"
+    ]
+    rows = [row for label in names for row in paper.shortened(label.get_text()).split("\n")]
+    left = max((paper.text_inches(row, size) for row in rows), default=0.0)
+    is_new = isinstance(figure, Drawing)
+    width = (width - left - 0.3) / panels_across if is_new else width * axes.get_position().width
+    is_log = axes.get_xscale() == "log"
+    low, high = np.log10(axes.get_xlim()) if is_log else axes.get_xlim()
+    for text in axes.texts:
+        if isinstance(text, Annotation) and text.anncoords == "offset points":
+            offset = abs(text.xyann[0]) + 4
+            share = (paper.text_inches(text.get_text(), size) + offset / 72) / width
+            at = float(np.log10(text.xy[0]) if is_log else text.xy[0])
+            if share < 0.7 and text.get_horizontalalignment() == "left":
+                high = max(high, low + (at - low) / (1 - share))
+            elif share < 0.7 and text.get_horizontalalignment() == "right":
+                low = min(low, high - (high - at) / (1 - share))
+    axes.set_xlim(*(np.power(10.0, (low, high)) if is_log else (low, high)))
 
 
 def annotate(
@@ -204,7 +278,11 @@ def label_ends(
 
     `ends` are (name, point, colour). All limits of the axes must be set before.
     """
-    figure = figure_of(axes)
+    figure, size = figure_of(axes), paper.points()
+    if paper.narrow():
+        wide = 0.27 * float(figure.get_size_inches()[0])
+        names = (paper.wrapped(paper.shortened(name), wide, size) for name, _, _ in ends)
+        ends = [(name, *rest) for name, (_, *rest) in zip(names, ends, strict=True)]  # type: ignore
     figure.draw_without_rendering()
     # In points, because labels have the same size on every axis.
     to_points = 72 / figure.dpi
@@ -213,7 +291,8 @@ def label_ends(
         (float(axes.transData.transform(point)[1]) - box.y0) * to_points for _, point, _ in ends
     ]
     whole = box.height * to_points
-    places = apart(heights, 1.3 * paper.points(), 0.0, whole)
+    rows = 1 + max((name.count("\n") for name, _, _ in ends), default=0)
+    places = apart(heights, (0.1 + 1.2 * rows) * size, 0.0, whole)
     # From the edge of the axes, which the layout moves to make room for the names.
     edge = axes.transAxes + ScaledTranslation(gap / 72, 0, figure.dpi_scale_trans)
     for (name, point, colour), place in zip(ends, places, strict=True):
@@ -221,7 +300,7 @@ def label_ends(
         is_far = (box.x1 - axes.transData.transform(point)[0]) > 0.1 * box.width
         stroke = props(color=MUTED, linewidth=0.5) if is_far else props(color=colour, linewidth=0.9)
         stroke |= props(arrowstyle="-", shrinkA=0, shrinkB=2)
-        look = props(textcoords=edge, size=paper.points(), color=INK, va="center", ha="left")
+        look = props(textcoords=edge, size=size, color=INK, va="center", ha="left")
         look |= props(annotation_clip=False, arrowprops=stroke)
         axes.annotate(name, point, xytext=(1.0, place / whole), **look)
 
@@ -247,8 +326,13 @@ _SIDES = np.array(
 """Offsets of a label in points, in order of preference."""
 
 
-def label_points(axes: Axes, points: dict[str, tuple[float, float]]) -> None:
-    """Write the name of each point on the side where it overlaps least; axes are logarithmic."""
+def label_points(
+    axes: Axes, points: dict[str, tuple[float, float]], lines: Sequence[Any] = ()
+) -> None:
+    """Write the name of each point on the side where it overlaps least; axes are logarithmic.
+
+    `lines` are arrays of points of lines that names should not cross.
+    """
     # Every label gets the side with the least overlap; extents are estimates in points, because
     # the final layout is known only when drawn.
     size = paper.points()
@@ -257,6 +341,8 @@ def label_points(axes: Axes, points: dict[str, tuple[float, float]]) -> None:
     low, high = np.log10([axes.get_xlim(), axes.get_ylim()]).T
     centres = (np.log10([*points.values()]) - low) / (high - low) * extent
     starts, ends = centres - 6, centres + 6
+    along = (np.log10(np.vstack([np.empty((0, 2)), *lines])) - low) / (high - low) * extent
+    starts, ends = np.vstack([starts, along - 1.5]), np.vstack([ends, along + 1.5])
     for index, (text, point) in enumerate(points.items()):
         extents = np.array([per_character * len(text), height])
         # The overlap of the box on each side with every other box that is placed already.
@@ -266,7 +352,7 @@ def label_points(axes: Axes, points: dict[str, tuple[float, float]]) -> None:
         first = np.maximum(lowest[:, np.newaxis], starts[others])
         last = np.minimum(highest[:, np.newaxis], ends[others])
         cost = (last - first).clip(min=0).prod(axis=2).sum(axis=1)
-        outside = np.maximum(0, -lowest[:, 0]) + np.maximum(0, highest[:, 0] - extent[0])
+        outside = (np.maximum(0, -lowest) + np.maximum(0, highest - extent)).sum(axis=1)
         best = int(np.argmin(cost + 20 * outside))
         starts, ends = np.vstack([starts, lowest[best]]), np.vstack([ends, highest[best]])
         annotate(axes, text, point, _SIDES[best], size=size)

@@ -223,7 +223,7 @@ def finish(figure: Figure) -> None:
         add_lines(figure, axes.xaxis.label.get_text().count("\n"))
 
 
-def add_lines(figure: Figure, count: int) -> None:
+def add_lines(figure: Figure, count: float) -> None:
     """Make a figure higher by lines of text, so that they take no room from its plots."""
     figure.set_figheight(float(figure.get_figheight()) + count * 1.25 * points() / 72)
 
@@ -372,9 +372,9 @@ def _thinned(axis: Axis) -> bool:
         low, high = sorted(axis.get_view_interval())
         visible = [value for value in decades if low <= value <= high]
         kept = visible[::2] if len(visible) == len(boxes) else visible
-        # A single label would not tell the scale.
+        # Fewer than three labels would not tell the scale.
         others = axis.get_majorticklocs()[::2].tolist()
-        axis.set_major_locator(FixedLocator(kept if len(kept) > 1 else others))
+        axis.set_major_locator(FixedLocator(kept if len(kept) > 2 else others))
     elif isinstance(formatter, FixedFormatter):
         axis.set_ticks(axis.get_majorticklocs()[::2], [*formatter.seq][::2])
     elif isinstance(locator, FixedLocator):

@@ -29,6 +29,7 @@ from pqchain.plots.marks import (
     annotate,
     brief,
     change,
+    enclose,
     grid,
     legend_above,
     log_ticks,
@@ -36,6 +37,7 @@ from pqchain.plots.marks import (
     props,
     times,
 )
+from pqchain.plots.words import words
 
 _PHASES = {
     "transfer": (LOOKS[0][0], ""),
@@ -48,26 +50,13 @@ _PHASES = {
 
 _STREAMS = ("single", "multiplexed")
 
-_WAY_NAMES = {
-    "tcp": "TCP",
-    "quic": "QUIC",
-    "quic-one-stream": "QUIC on one stream",
-    "quic-cubic": "QUIC with CUBIC",
-    "quic-bbr": "QUIC with BBR",
-    "quic-fresh": "QUIC in new sessions",
-    "quic-0-rtt": "QUIC with 0-RTT",
-}
-"""Ways of transfer in words."""
-
 _WAYS = dict(zip(
     ("quic", "tcp", "quic-one-stream", "quic-cubic", "quic-bbr", "quic-fresh", "quic-0-rtt"),
     LOOKS, strict=False,
 ))  # fmt: skip
 
-_PHASE_NAMES = {"io": "reading and writing"}
-
 _LABELLED_PERCENT = 7.0
-"""Smaller shares have no label, which would not fit; twice that in a narrow figure."""
+"""Smaller shares have no label, which would not fit; narrow figures need more."""
 
 
 def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -79,14 +68,14 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """
     require(table, "run kind phase seconds share_percent payload_bytes status")
     text = props(ha="center", va="center", color=INK, size=paper.points())
-    least = _LABELLED_PERCENT * (2 if paper.narrow() else 1)
+    least = _LABELLED_PERCENT * (1.7 if paper.narrow() else 1)
     text |= props(bbox=props(facecolor=PAPER, edgecolor="none", pad=1.4, alpha=0.9))
     labels: list[str] = []
     with canvas(ax, 1.0 + 0.52 * table["run"].nunique()) as axes:
         for level, (run, group) in enumerate(table.groupby("run", sort=False)):
             first, total = group.iloc[0], group["seconds"].sum(min_count=1)
             size = f"{first['payload_bytes'] / 1e6:g} MB in {SECONDS.text(total)}"
-            labels.append(f"{run} ({first['kind']})\n{size}")
+            labels.append(f"{words(str(run))} ({words(first['kind'])})\n{size}")
             shares = group.set_index("phase")["share_percent"].reindex(list(_PHASES))
             start = 0.0
             for share, (phase, (colour, hatch)) in zip(shares, _PHASES.items(), strict=True):
@@ -96,7 +85,7 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                     color=colour,
                     hatch=hatch,
                     edgecolor=PAPER,
-                    label=_PHASE_NAMES.get(phase, phase),
+                    label=words(phase),
                     alpha=0.75,
                 )
                 axes.barh(level, share, left=start, height=0.62, linewidth=0.6, **style)
@@ -111,9 +100,9 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         transfer = table[table["phase"] == "transfer"].groupby("run", sort=False)
         shares = transfer["share_percent"].first().dropna()
         if len(shares):
-            low, high = (figures.percent(end, 0, sign=False) for end in (min(shares), max(shares)))
-            ends = low if low == high else f"{low} to {high}"
-            headline(axes, f"Transfer takes {ends} of a node's time, in {len(shares)} runs")
+            least_share = figures.percent(shares.min(), 0, sign=False)
+            runs = "in each run shown" if len(shares) > 1 else "in this run"
+            headline(axes, f"Transfer takes at least {least_share} of a node's time {runs}")
     return axes
 
 
@@ -140,31 +129,37 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             axes.hlines(level, row["low"], row["high"], color=LOOKS[0][0], linewidth=1.6, zorder=2)
             style = props(color=LOOKS[0][0], marker="o", linestyle="none", markersize=6.5)
             axes.plot([row["mean"]], [level], label=str(blocks), **style)
-            text = f"{change(row['mean'])}  ({SECONDS.text(row['single'])} to "
-            text += f"{SECONDS.text(row['multiplexed'])})"
-            annotate(axes, text, (row["high"], level), (7, 0))
-        name_levels(
-            axes, [f"{blocks} block{'' if blocks == 1 else 's'}" for blocks in changes.index]
-        )
+            annotate(axes, change(row["mean"]), (row["high"], level), (7, 0))
+        names = [_blocks(blocks) for blocks in changes.index]
+        if not paper.narrow():
+            pairs = zip(changes["single"], changes["multiplexed"], strict=True)
+            texts = (
+                f"single {SECONDS.text(one)}, multiplexed {SECONDS.text(other)}"
+                for one, other in pairs
+            )
+            names = [f"{name}\n{text}" for name, text in zip(names, texts, strict=True)]
+        name_levels(axes, names, top=0.1)
         low, high = min(0.0, changes["low"].min()), max(0.0, changes["high"].max())
-        # A label is about half as wide as the plot.
-        axes.set_xlim(low - 0.08 * (high - low or 1), high + 1.1 * (high - low or 1))
-        axes.xaxis.set_major_locator(MaxNLocator(5 if paper.narrow() else 8))
+        axes.set_xlim(low - 0.08 * (high - low or 1), high + 0.08 * (high - low or 1))
+        enclose(axes)
+        axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.xaxis.set_major_formatter(lambda number, _: change(number, 0 if high > 5 else 1))
         kind, runs = chosen["kind"].iloc[0], int(chosen["repeats"].max())
         axes.set_xlabel(with_notes(
-            f"change of the transfer time by multiplexing ({kind}, clock: {mode})",
-            "line: no change", f"whisker: least to greatest between any two of {runs} runs",
-            "left of the line: multiplexed is faster",
+            f"change of the transfer time {f'{kind} ' if mode != 'virtual' else ''}{words(mode)}",
+            "left of the line: faster", f"whisker: range between any two of {runs} runs",
         ))  # fmt: skip
         grid(axes, "x")
         most = changes.index.max()
         ends = changes.loc[most]
-        text = f"from {change(ends['low'])} to {change(ends['high'])}"
         clear = ends["low"] > 0 or ends["high"] < 0
         verb = "changes the transfer time" if clear else "makes no clear difference"
-        headline(axes, f"Multiplexing {verb}: {change(ends['mean'])} with {most} blocks ({text})")
+        headline(axes, f"Multiplexing {verb}: {change(ends['mean'])} with {most} blocks")
     return axes
+
+
+def _blocks(count: Any) -> str:
+    return f"{count} block{'' if count == 1 else 's'}"
 
 
 def _changes(rows: pd.DataFrame) -> pd.DataFrame:
@@ -210,7 +205,7 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         for level, row in enumerate(table.to_dict("records")):
             time, low, high = (row[f"{which}_seconds"] for which in ("transfer", "low", "high"))
             if not np.isfinite(time):
-                axes.text(0, level, f" {row['status']}", va="center", color=MUTED,
+                axes.text(0, level, f"  {words(row['status'])} here", va="center", color=MUTED,
                           size=paper.points())  # fmt: skip
                 continue
             whisker = props(xerr=[[time - low], [high - time]], capsize=3, ecolor=INK)
@@ -220,25 +215,26 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 excess[row["transport"]] = 100 * (time / limit - 1)
                 text += f"  ({change(excess[row['transport']], 0)})"
             annotate(axes, text, (high, level), (7, 0))
-        name_levels(axes, table["transport"].tolist())
+        name_levels(axes, [words(name) for name in table["transport"]])
         if np.isfinite(limit) and limit > 0:
             axes.axvline(limit, color=INK, linestyle=":", linewidth=1.4, label="limit of the link")
-            axes.set_xlim(0, max(limit, table["high_seconds"].max()) * 1.35)
+            axes.set_xlim(0, max(limit, table["high_seconds"].max()))
+            enclose(axes)
         first = table.iloc[0]
         rate = first["bits_per_second"] / 1e6
         links = f"links of {rate:g} Mbit/s" if rate > 0 else "links not shaped"
-        where = {"netns": "between network namespaces"}.get(first["mode"], first["mode"])
         axes.xaxis.set_major_formatter(lambda seconds, _: SECONDS.text(seconds, 2))
         axes.set_xlabel(with_notes(
-            f"time of a transfer, measured {where}, {links}", RUNS,
+            f"time of a transfer, measured {words(first['mode'])}", links, RUNS,
             f"dotted: least time that the link allows, {SECONDS.text(limit)}" if limit > 0 else "",
         ))  # fmt: skip
         grid(axes, "x")
         if excess:
-            best, last = min(excess, key=excess.__getitem__), max(excess, key=excess.__getitem__)
-            more, most = (figures.percent(excess[name], 0, sign=False) for name in (best, last))
-            text = f"{best} takes {more} more than the least time that the link allows"
-            headline(axes, text + (f", {last} {most} more" if last != best else ""))
+            best = min(excess, key=excess.__getitem__)
+            more = figures.percent(excess[best], 0, sign=False)
+            fastest = ", the fastest shown," if len(excess) > 1 else ""
+            text = f"{words(best)}{fastest} takes {more} more than the least time of the link"
+            headline(axes, text)
     return axes
 
 
@@ -272,7 +268,7 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 at = level + 0.7 * ((ways.index(row["way"]) + 0.5) / len(ways) - 0.5)
                 axes.hlines(at, row["low_seconds"], row["high_seconds"], color=colour)
                 style = props(color=colour, marker=marker, linestyle="none", markersize=6)
-                name = _WAY_NAMES.get(str(row["way"]), row["way"])
+                name = words(str(row["way"]))
                 axes.plot([row["transfer_seconds"]], [at], label=name, **style)
             limit = group["wire_limit_seconds"].max()
             if limit > 0:
@@ -280,14 +276,15 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 axes.plot([limit, limit], [level - 0.42, level + 0.42], **style)
             if level:
                 axes.axhline(level - 0.5, color=GRID, linewidth=0.8, zorder=0)
-        name_levels(axes, labels)
+        name_levels(axes, labels, is_above=False)
         log_ticks(axes, "x", brief)
         grid(axes, "x")
         if axes.get_legend_handles_labels()[1]:
             legend_above(axes, 4)
         axes.set_xlabel(with_notes(
-            f"time of a transfer, clock: {frame['mode'].iloc[0]}",
-            "row: rate, delay in one direction and loss of the link", RUNS,
+            f"time of a transfer {words(frame['mode'].iloc[0])}",
+            "row: rate, delay in one direction and loss of the link",
+            RUNS if (frame["high_seconds"] > 1.02 * frame["low_seconds"]).any() else "",
         ))  # fmt: skip
         fine = frame[frame["status"] == "ok"].groupby(conditions)["transfer_seconds"]
         spread = (fine.max() / fine.min()).dropna()
@@ -295,7 +292,7 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             worst: Any = spread.idxmax()
             rows = frame.set_index(conditions).loc[[worst]].dropna(subset="transfer_seconds")
             fast, slow = rows["transfer_seconds"].agg(["argmin", "argmax"])
-            names = rows["way"].replace(_WAY_NAMES).tolist()
+            names = rows["way"].map(words).tolist()
             text = f"With {_link(*worst)}, {names[slow]} takes {times(spread.max())} as long as "
             headline(axes, text + names[fast])
     return axes

@@ -13,7 +13,6 @@ from matplotlib.axes import Axes
 from pqchain import figures
 from pqchain.errors import UsageError
 from pqchain.figures import RATIO, SECONDS
-from pqchain.plots import paper
 from pqchain.plots.canvas import (
     INK,
     canvas,
@@ -29,12 +28,12 @@ from pqchain.plots.marks import (
     INTERVAL,
     grid,
     label_ends,
-    legend_above,
     log_ticks,
     mark_of,
     props,
     times,
 )
+from pqchain.plots.words import words
 
 _CHANGE = 1.05
 """Ratio of two successive runs from which a point of a history is marked, if the intervals of
@@ -59,9 +58,10 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     notes += (
         [f"band: no difference, up to 2{figures.NARROW_SPACE}%", INTERVAL] if len(judged) else []
     )
+    notes += [] if compared["verdict"].isin(["", "slower", "faster"]).all() else ["grey: not clear"]
     many = compared.groupby("algorithm")["implementation"].transform("nunique") > 1
     rows = compared["algorithm"].where(
-        ~many, compared["algorithm"] + "\n" + compared["implementation"]
+        ~many, compared["algorithm"] + "\n" + compared["implementation"].map(words)
     )
     clear = compared["verdict"].isin(["slower", "faster"]) if len(judged) else True
     axes = dots(
@@ -78,11 +78,13 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     )
     if len(judged):
         slower, faster = ((judged["verdict"] == word).sum() for word in ("slower", "faster"))
-        text = f"{slower + faster} of {len(judged)} times differ"
-        text += f": {faster} faster, {slower} slower" if slower + faster else ""
         undecided = (judged["verdict"] == "undecided").sum()
-        text += f"; {undecided} undecided" if undecided else ""
-        headline(axes, text if slower + faster else "No clear difference: " + text)
+        if slower + faster:
+            text = f"{slower + faster} of {len(judged)} times differ"
+            headline(axes, f"{text}: {faster} faster, {slower} slower")
+        else:
+            more = f"; {undecided} need more runs" if undecided else ""
+            headline(axes, f"None of {len(judged)} times is clearly faster or slower{more}")
     else:
         low, high = compared["ratio"].min(), compared["ratio"].max()
         headline(axes, f"Single runs, without a verdict: {_times(low)} to {_times(high)}")
@@ -118,7 +120,7 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         all_axes = [drawn] if isinstance(drawn, Axes) else drawn
         for axes, operation in zip(all_axes, operations, strict=True):
             axes.set_yscale("log")
-            panel_title(axes, figures.humanize(operation))
+            panel_title(axes, words(operation))
             ends = []
             group = fine[fine["operation"] == operation]
             for (name, implementation), rows in group.groupby(
@@ -132,7 +134,7 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 axes.fill_between(places, low, high, color=mark.colour, alpha=0.2, linewidth=0)
                 line = str(name), str(implementation)
                 dash = DASHES[order[line].index(line[1]) % len(DASHES)]
-                label = f"{name}, {implementation}" if several else str(name)
+                label = f"{name}, {words(str(implementation))}" if several else str(name)
                 style = mark.style(5) | props(linestyle=dash, linewidth=1.4, label=label)
                 axes.plot(places, medians, **style)
                 changes += _changes(axes, places, medians, low, high, f"{label}: {operation}")
@@ -143,19 +145,16 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 axes.tick_params(labelbottom=False)
             log_ticks(axes, "y", lambda value: SECONDS.text(value, 2))
             grid(axes)
-            if not paper.narrow():
-                label_ends(axes, ends)
-        if paper.narrow():
-            legend_above(all_axes[0], 2)
+            axes.set_ylabel("time")
+            label_ends(axes, ends)
         all_axes[-1].set_xlabel(with_notes(
             "runs", "band: median absolute deviation on both sides of the median",
             f"ring: bands apart and change above 5{figures.NARROW_SPACE}%",
         ))  # fmt: skip
         if changes:
             ratio, name = max(changes, key=lambda change: abs(np.log(change[0])))
-            text = f"{figures.humanize(name)} changed most between two runs, to {times(ratio)} the "
-            text += f"time; {len(changes)} change{'s'[: len(changes) > 1]} beyond noise"
-            headline(all_axes[0], text)
+            text = f"The greatest change between successive runs: {words(name)}, {times(ratio)} as "
+            headline(all_axes[0], text + "long")
         else:
             headline(all_axes[0], f"No time changed beyond its noise in {len(names)} runs")
     return all_axes[0]

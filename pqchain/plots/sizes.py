@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -28,18 +28,21 @@ from pqchain.plots.canvas import (
 from pqchain.plots.dots import dots, labelled, reject_duplicates
 from pqchain.plots.marks import (
     annotate,
+    as_printed,
     brief,
+    enclose,
     grid,
     label_points,
     legend_above,
     log_ticks,
     mark_of,
+    name_levels,
     props,
     times,
     with_prefix,
 )
 
-_PARTS = {"public key": "s", "signature": ">", "ciphertext": ">", "secret key": "x"}
+_PARTS = {"public key": "s", "signature": "o", "ciphertext": "o", "secret key": "x"}
 """Marks of sizes; the sum of the first two is a large mark of the family."""
 
 _SIGNATURES_PER_CORE = (1e-5, 1e-4, 1e-3, 1e-2)
@@ -76,12 +79,9 @@ def plot_sizes(
         axes.set_xscale("log")
         for level, row in zip(levels, rows, strict=True):
             _sized(axes, row, level, secret_keys=secret_keys)
-        axes.set_yticks(levels, [labelled(row) for row in rows])
-        axes.set_ylim(levels[-1] + 0.8, -0.8)
-        axes.tick_params(axis="y", length=0)
+        name_levels(axes, [labelled(row) for row in rows], levels, top=0.0)
         axes.spines["left"].set_visible(False)
-        low, high = axes.get_xlim()
-        axes.set_xlim(low, high * (high / low) ** 0.14)
+        enclose(axes)
         log_ticks(axes, "x", with_prefix("B"))
         grid(axes, "x")
         axes.set_xlabel(with_notes("size", "number: sum, which a message carries"))
@@ -97,7 +97,7 @@ def plot_sizes(
     return axes
 
 
-_SUM = props(color=INK, marker="|", markersize=11, markeredgewidth=2.2, linestyle="none")
+_SUM = props(color=INK, marker="|", markersize=12, markeredgewidth=2.2, linestyle="none")
 
 
 def _total(row: Algorithm) -> int:
@@ -113,7 +113,9 @@ def _sized(axes: Axes, row: Algorithm, level: float, *, secret_keys: bool) -> No
     }
     known = {name: size for name, size in sizes.items() if size}
     ends = [*known.values(), _total(row)]
-    axes.hlines(level, min(ends), max(ends), color=colour, linewidth=1.2, alpha=0.6, zorder=1)
+    # Dotted and pale, because a line that ends in a triangle would be read as an arrow.
+    style = props(linestyles=":", linewidth=1.0, alpha=0.7, zorder=1)
+    axes.hlines(level, min(ends), max(ends), color=colour, **style)
     for name, size in known.items():
         style = mark_of(row.name).style(5.5) | props(linestyle="none", zorder=3)
         if name == "secret key":
@@ -130,7 +132,7 @@ def _smallest(rows: list[Algorithm]) -> str:
         return ""
     best = min(new, key=_total)
     text = f"{best.name} has the smallest public key and signature of the post-quantum schemes"
-    text += f" here: {BYTES.text(_total(best))}"
+    text += f" shown: {BYTES.text(_total(best))}"
     today = [row for row in signing if not row.family_facts.post_quantum]
     if today:
         least = min(today, key=_total)
@@ -183,15 +185,20 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
                 points[labelled(row)] = (size, float(medians))
                 axes.plot(*points[labelled(row)], **style)
         axes.margins(0.16)
-        drawn = len(axes.lines)
-        _equal_costs(axes)
-        _today(axes, chosen)
         log_ticks(axes, "x", with_prefix("B"))
         log_ticks(axes, "y", brief)
+        drawn = len(axes.lines)
+        _equal_costs(axes)
+        edge = _today(axes, chosen)
         grid(axes)
-        label_points(axes, points)
+        lines = [
+            np.column_stack(line.get_data())
+            for line in axes.lines[drawn:]
+            if line.get_label() == "_equal cost"
+        ]
+        label_points(axes, points, [edge, *lines] if edge is not None else lines)
         marks = "" if several else "larger mark: higher NIST level; hollow: not post-quantum"
-        dotted = "dotted: equal time to receive at 1 Gbit/s and verify"
+        dotted = "dotted: equal time to receive at 1 Gbit/s and verify together"
         dotted = dotted if len(axes.lines) > drawn else ""
         axes.set_xlabel(with_notes("public key and signature", marks, dotted))
         axes.set_ylabel("time of a verification, median")
@@ -212,18 +219,25 @@ def _equal_costs(axes: Axes) -> None:
         sizes = np.geomspace(low, min(high, total * _EQUAL_RATE_BYTES * 0.9999), 300)
         rest = total - sizes / _EQUAL_RATE_BYTES
         inside = (rest >= bottom) & (rest <= top)
-        if inside.sum() > 30:
+        is_high = rest.max() > bottom * (top / bottom) ** 0.1
+        if inside.sum() > 30 and is_high:
             style = props(color=MUTED, linestyle=":", linewidth=0.9, zorder=0)
             axes.plot(sizes[inside], rest[inside], label="_equal cost", **style)
             start = float(sizes[inside][0]), float(rest[inside][0])
+            text = brief(total) if paper.narrow() else f"{brief(total)} together"
             # Above a line that starts at the left edge, and left of one that starts on top.
-            annotate(axes, brief(total), start, (3, 8) if start[0] < 1.01 * low else (-5, -6))
+            annotate(
+                axes,
+                text,
+                start,
+                (3, 8) if start[0] < 1.01 * low else (-5, -6),
+            )
             axes.texts[-1].set_color(MUTED)
     axes.set(xlim=(low, high), ylim=(bottom, top))
 
 
-def _today(axes: Axes, rows: list[Algorithm]) -> None:
-    """Separate the sizes of today's schemes, if they are apart from the post-quantum ones."""
+def _today(axes: Axes, rows: list[Algorithm]) -> Any:
+    """Separate the sizes of today's schemes, if they are apart; return points of the line."""
     sizes = {
         is_new: [
             row.public_key_bytes + row.signature_bytes
@@ -240,6 +254,9 @@ def _today(axes: Axes, rows: list[Algorithm]) -> None:
         step = (edge / axes.get_xlim()[0]) ** 0.04
         axes.text(edge / step, 0.015, "today", ha="right", **style)
         axes.text(edge * step, 0.015, "post-quantum", ha="left", **style)
+        heights = np.geomspace(*axes.get_ylim(), 100)
+        return np.column_stack([np.full(100, edge), heights])
+    return None
 
 
 def _front(rows: list[Algorithm], points: dict[str, tuple[float, float]]) -> str:
@@ -249,10 +266,10 @@ def _front(rows: list[Algorithm], points: dict[str, tuple[float, float]]) -> str
     small = min(new, key=lambda name: new[name][0])
     fast = min(new, key=lambda name: new[name][1])
     sized, timed = BYTES.text(new[small][0]), SECONDS.text(new[fast][1], 2)
-    kind = "post-quantum scheme" if new is not points else "scheme"
+    kind = "post-quantum schemes" if new is not points else "schemes"
     if small == fast:
-        return f"{small} is the smallest {kind} ({sized}) and verifies fastest ({timed})"
-    return f"{small} is the smallest {kind} ({sized}), {fast} verifies fastest ({timed})"
+        return f"Of the {kind} shown, {small} is smallest ({sized}) and verifies fastest ({timed})"
+    return f"Of the {kind} shown, {small} is the smallest ({sized}), {fast} the fastest ({timed})"
 
 
 def plot_blocks(
@@ -287,7 +304,7 @@ def plot_blocks(
         frame = frame.assign(value=blocks["transaction_bytes"]).drop_duplicates("algorithm")
         numbers = _whole_bytes
     elif quantity == "verify":
-        label, show = "time to verify a signature of a block, median", brief
+        label, show = "time to verify a block, per signature, median", brief
         seconds = blocks["verify_median_seconds"]
         frame["value"] = seconds / blocks["transactions"].astype("float64")
         numbers = partial(SECONDS.text, digits=2)
@@ -306,7 +323,7 @@ def plot_blocks(
     if len(fine) > 1:
         values = fine["value"]
         most, least = (fine.iloc[int(at)] for at in (values.argmax(), values.argmin()))
-        ratio = times(float(values.max() / values.min()))
+        ratio = as_printed(float(values.max()), float(values.min()))
         text = finding.format(most=most["algorithm"], least=least["algorithm"], ratio=ratio)
         headline(axes, text + ("" if quantity == "bytes" else f", on {order[0]}"))
     return axes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -22,11 +21,7 @@ from pqchain.plots.canvas import (
     MUTED,
     PAPER,
     canvas,
-    figure_of,
     headline,
-    on_log_scale,
-    panel_title,
-    panels,
     require,
     with_notes,
 )
@@ -35,6 +30,7 @@ from pqchain.plots.marks import (
     SAMPLES,
     annotate,
     brief,
+    enclose,
     grid,
     legend_above,
     log_ticks,
@@ -43,6 +39,7 @@ from pqchain.plots.marks import (
     props,
     times,
 )
+from pqchain.plots.words import words
 
 _KIND_MARKS = {Kind.PUBLISHED: "o", Kind.CITED: "s", Kind.ESTIMATED: "D", Kind.MODELLED: "X"}
 
@@ -100,8 +97,8 @@ def _greatest_contrast(frame: pd.DataFrame, col: str) -> str:
         return ""
     algorithm, operation = map(str, ratios.idxmax())
     return (
-        f"{slow} takes {figures.significant(ratios.min(), 2)} to {times(ratios.max())} as long as "
-        f"{fast}, most for {algorithm}: {figures.humanize(operation)}"
+        f"{words(str(slow))} takes up to {times(ratios.max())} as long as {words(str(fast))}, most "
+        f"for {algorithm}: {words(operation)}"
     )
 
 
@@ -112,7 +109,8 @@ def _fastest_and_slowest(frame: pd.DataFrame) -> str:
         if len(ordered) > 1:
             ratio = times(ordered.iloc[-1] / ordered.iloc[0])
             return (
-                f"{ordered.index[0]} {verb} fastest here, in {SECONDS.text(ordered.iloc[0], 2)}; "
+                f"{ordered.index[0]} {verb} fastest of those shown, in "
+                f"{SECONDS.text(ordered.iloc[0], 2)}; "
                 f"{ordered.index[-1]} takes {ratio} as long"
             )
     return ""
@@ -133,14 +131,14 @@ def plot_ratio(printed: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         row=measured["algorithm"] + variant.where(variant == "", " (" + variant + ")"),
         status=measured["verdict"],
     )
-    label = with_notes("measured / published time", "left of the line: measured is faster")
+    label = with_notes(
+        "measured / published time", "left of the line: measured is faster", "rows: by the median"
+    )
     axes = _around_one(frame, "ratio", label, ax)
     ratios = frame.loc[frame["status"] == "ok", "ratio"].dropna()
     if len(ratios):
-        low, middle, high = (
-            figures.significant(value, 2) for value in ratios.quantile([0, 0.5, 1])
-        )
-        headline(axes, f"Measured times are {low} to {high} of the published ones, median {middle}")
+        middle = figures.significant(ratios.median(), 2)
+        headline(axes, f"The median measured time is {middle} of the published one")
     return axes
 
 
@@ -160,14 +158,16 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             "none. Measure both implementations."
         )
     label = with_notes(
-        "time of portable C / time with AVX2, medians", "right of the line: AVX2 is faster"
+        "time of portable C / time with AVX2, medians",
+        "right of the line: AVX2 is faster",
+        "rows: by the median",
     )
     axes = _around_one(frame, "speedup", label, ax)
     best = frame.iloc[int(frame["speedup"].argmax())]
     headline(
         axes,
-        f"AVX2 gains {times(frame['speedup'].median())} in the median, and most for "
-        f"{best['algorithm']}, {figures.humanize(best['operation'])}: {times(best['speedup'])}",
+        f"AVX2 gains {times(frame['speedup'].median())} in the median, and most of those shown for "
+        f"{best['algorithm']}, {words(best['operation'])}: {times(best['speedup'])}",
     )
     return axes
 
@@ -211,13 +211,12 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
                 medians = rows[rows["algorithm"] == name].groupby("variant")[side].first()
                 if gain := _dumbbell(axes, level + offset, medians, name, side == "ours"):
                     gains[side].append((name, gain))
-        low, high = axes.get_xlim()
-        axes.set_xlim(low, high * (high / low) ** 0.12)
         name_levels(axes, names)
+        enclose(axes)
         log_ticks(axes, "x", brief)
         grid(axes, "x")
         axes.set_xlabel(with_notes(
-            f"time to {figures.humanize(operation)}, median",
+            f"time to {words(operation)}, median",
             "number: portable C / AVX2",
         ))  # fmt: skip
         point = props(color=INK, markeredgecolor=INK, linestyle="none", markersize=6)
@@ -233,7 +232,7 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
             was = dict(gains["printed"]).get(best)
             headline(
                 axes,
-                f"AVX2 gains most for {best}: {times(gain)} here"
+                f"Of the schemes shown, AVX2 gains most for {best}: {times(gain)} here"
                 + (f", {times(was)} published" if was else ""),
             )
     return axes
@@ -258,60 +257,45 @@ def _dumbbell(axes: Axes, level: float, medians: Any, name: str, is_ours: bool) 
 def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw Table 3 of the accelerator paper: published, cited, estimated and modelled times.
 
-    Takes the printed frame `table3`; marks show the kind of number, and each parameter set has a
-    panel, of which the axes of the first are returned. Raises DataError, UsageError.
+    Takes the printed frame `table3`; marks show the kind of number, and the times of the first
+    parameter set are written on the left, others on the right. Raises DataError, UsageError.
     """
     require(table, "algorithm implementation kind ours")
     names = list(dict.fromkeys(table["algorithm"]))
-    if ax is not None and len(names) > 1:
-        raise UsageError(
-            f"ax must be left out for {len(names)} schemes, which have a panel each. Draw the rows "
-            "of one scheme."
-        )
     rows = list(table.groupby("implementation")["ours"].min().sort_values(kind="stable").index)
-    width = 24 if paper.narrow() else 44
-    labels = [textwrap.fill(row, width) for row in rows]
-    tall = 1.3 + 0.15 * sum(label.count("\n") + 1 for label in labels) + 0.1 * len(labels)
-    down, across = (len(names), 1) if paper.narrow() else (1, len(names))
-    with panels(down, across, tall * down) if ax is None else canvas(ax, tall) as drawn:
-        all_axes = [drawn] if isinstance(drawn, Axes) else drawn
-        for axes, name in zip(all_axes, names, strict=True):
-            axes.set_xscale("log")
-            panel_title(axes, name)
-            colour = mark_of(name).colour
-            for cell in table[table["algorithm"] == name].to_dict("records"):
-                level, value = rows.index(cell["implementation"]), cell["ours"]
-                is_printed = cell["kind"] in (Kind.PUBLISHED, Kind.CITED)
-                style = props(color=colour, linestyle="none", markersize=6.5, label=cell["kind"])
-                style |= props(markerfacecolor=PAPER if is_printed else colour)
-                style |= props(marker=_KIND_MARKS[cell["kind"]], markeredgecolor=colour)
-                axes.plot([value], [level], **style)
-                annotate(axes, SECONDS.text(value), (value, level), (6, 0))
-            name_levels(axes, labels)
-            if axes is not all_axes[0] and down == 1:
-                axes.tick_params(labelleft=False)
-            low, high = table["ours"].min(), table["ours"].max()
-            axes.set_xlim(low / 1.5, high * (high / low) ** 0.42)
-            log_ticks(axes, "x", brief)
-            grid(axes, "x")
-        if across == 1:
-            all_axes[-1].set_xlabel("time of a signature")
-        else:
-            figure_of(all_axes[0]).supxlabel(
-                on_log_scale("time of a signature"), size=paper.points()
-            )
-        legend_above(all_axes[0], 4)
-        headline(all_axes[0], _accelerated(table))
-    return all_axes[0]
+    with canvas(ax, 1.3 + 0.24 * len(rows)) as axes:
+        axes.set_xscale("log")
+        for level, row in enumerate(rows):
+            cells = table[table["implementation"] == row]
+            colour = mark_of(str(cells["algorithm"].iloc[0])).colour
+            line = props(color=colour, linewidth=1.0, alpha=0.5, zorder=1)
+            axes.hlines(level, cells["ours"].min(), cells["ours"].max(), **line)
+            for cell in cells.to_dict("records"):
+                style = props(color=mark_of(cell["algorithm"]).colour, linestyle="none", zorder=3)
+                style |= props(marker=_KIND_MARKS[cell["kind"]], label=cell["kind"], markersize=6.5)
+                axes.plot([cell["ours"]], [level], **style)
+                side = -7 if cell["algorithm"] == names[0] and len(names) > 1 else 7
+                annotate(axes, SECONDS.text(cell["ours"]), (cell["ours"], level), (side, 0))
+        name_levels(axes, list(map(words, rows)), top=0.2)
+        enclose(axes)
+        log_ticks(axes, "x", brief)
+        grid(axes, "x")
+        sides = f"left: {names[0]}; right: {', '.join(names[1:])}" if len(names) > 1 else names[0]
+        axes.set_xlabel(with_notes("time of a signature", sides))
+        legend_above(axes, 4)
+        headline(axes, _accelerated(table))
+    return axes
 
 
 def _accelerated(table: pd.DataFrame) -> str:
     first = table[table["algorithm"] == table["algorithm"].iloc[0]]
     best = first.loc[first["ours"].idxmin()]
     printed = first[first["kind"] == Kind.PUBLISHED]["ours"]
-    text = f"{best['algorithm']}: a signature takes {SECONDS.text(best['ours'])} as {best['kind']}"
-    text += f" ({best['implementation']})"
-    return text + (f", {SECONDS.text(printed.min())} as published" if len(printed) else "")
+    name, least = best["algorithm"], SECONDS.text(best["ours"])
+    text = f"The fastest design shown signs with {name} in {least}, as {best['kind']}"
+    if len(printed):
+        text += f": {times(printed.min() / best['ours'])} as fast as the published engine"
+    return text
 
 
 def speedups(measurements: pd.DataFrame) -> pd.DataFrame:

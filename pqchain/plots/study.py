@@ -13,13 +13,14 @@ from matplotlib.patches import Patch
 
 from pqchain import figures
 from pqchain.algorithms import ALGORITHMS
-from pqchain.figures import SECONDS, Unit
-from pqchain.plots import fields, paper
+from pqchain.figures import BYTES, Unit
+from pqchain.plots import paper
 from pqchain.plots.canvas import (
     INK,
     MUTED,
     PAPER,
     canvas,
+    figure_of,
     headline,
     look,
     panels,
@@ -29,12 +30,14 @@ from pqchain.plots.canvas import (
 from pqchain.plots.marks import (
     HATCHES,
     annotate,
+    apart,
+    as_printed,
     at_hyphens,
     brief,
     change,
     dashes,
+    enclose,
     grid,
-    label_ends,
     legend_above,
     log_ticks,
     mark_of,
@@ -42,6 +45,7 @@ from pqchain.plots.marks import (
     props,
     with_prefix,
 )
+from pqchain.plots.words import explained, words
 from pqchain.render import palette
 
 _LOSS = palette.light("vermilion")
@@ -57,7 +61,7 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     first = frame.iloc[0]
     base, levels = float(first["base"]), np.arange(len(frame))
     unit = Unit.of(str(first["output"]), str(first["unit"]))
-    output, algorithm = figures.humanize(str(first["output"])), str(first["algorithm"])
+    output, algorithm = words(str(first["output"])), str(first["algorithm"])
     halved, doubled = look(0)[0], look(1)[0]
     with canvas(ax, 1.2 + 0.3 * len(frame)) as axes:
         for column, label, style in (
@@ -67,73 +71,28 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             change = np.nan_to_num(frame[column].to_numpy(float) - base, posinf=0, neginf=0)
             axes.barh(levels, change, left=base, height=0.62, label=label, **style)
         axes.axvline(base, color=INK, linewidth=0.9)
-        axes.set_yticks(levels, [figures.humanize(name) for name in frame["input"]])
-        axes.invert_yaxis()
         axes.margins(x=0.08)
-        shown = f" in {first['unit']}" if first["unit"] else ""
+        name_levels(axes, [words(name) for name in frame["input"]], is_above=False)
+        for row, pair in enumerate(frame[["low", "high"]].to_numpy(float)):
+            for offset, end in ((-5, pair.min()), (5, pair.max())):
+                if np.isfinite(end):
+                    annotate(axes, figures.significant(end), (float(end), row), (offset, 0))
+        enclose(axes)
+        shown = {"tx/s": " in transactions per second"}.get(unit, f" in {unit}" if unit else "")
         axes.set_xlabel(with_notes(
             f"{output}{shown} with {algorithm}", f"line: {unit.text(base)}, with no input changed"
         ))  # fmt: skip
-        axes.tick_params(axis="y", length=0)
         grid(axes, "x")
         legend_above(axes, 2)
         ends = frame.iloc[0][["low", "high"]].dropna().astype(float)
         if len(ends) and base:
-            name = figures.humanize(str(first["input"]))
+            name = words(str(first["input"]))
             factor = max(ends / base, key=lambda value: abs(np.log(max(value, 1e-9))))
             side = "halved" if factor == ends.get("low", np.nan) / base else "doubled"
-            text = f"{output.capitalize()} with {algorithm} depends most on {name}: "
+            text = f"Of the inputs shown, the {name} changes the {output} with {algorithm} most: "
             text += f"{side}, it goes from {unit.text(base)} to {unit.text(base * factor)}"
             headline(axes, text)
     return axes
-
-
-def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw the scheme with the highest capacity for each pair of factors of two inputs.
-
-    Takes a frame of `plane`. No transaction fits in empty cells; a ring marks the unchanged study.
-    The colour is the stronger, the greater the margin over the second. Raises DataError,
-    UsageError.
-    """
-    require(frame, "across upwards across_factor upwards_factor winner capacity_per_second margin")
-    fitting = frame[frame["winner"] != ""]
-    across, upwards = (sorted(set(frame[f"{name}_factor"])) for name in ("across", "upwards"))
-    hatching = fields.hatches(fitting["winner"].value_counts().index)
-    with canvas(ax, 1.3 + 0.34 * len(upwards)) as axes:
-        places = zip(fitting["across_factor"], fitting["upwards_factor"], strict=True)
-        cells = {
-            (across.index(x), upwards.index(y)): (name, float(margin))
-            for (x, y), name, margin in zip(
-                places, fitting["winner"], fitting["margin"], strict=True
-            )
-        }
-        fields.draw(axes, cells, hatching)
-        axes.set(xlim=(-0.5, len(across) - 0.5), ylim=(-0.5, len(upwards) - 0.5))
-        axes.set_xticks(range(len(across)), map(figures.factor, across))
-        axes.set_yticks(range(len(upwards)), map(figures.factor, upwards))
-        if 1.0 in upwards and 1.0 in across:
-            ring = props(marker="o", color=PAPER, markeredgecolor=INK, markersize=22)
-            ring |= props(markerfacecolor="none", markeredgewidth=1.4)
-            axes.plot(across.index(1.0), upwards.index(1.0), **ring)
-        axes.tick_params(length=0)
-        label = f"factor of {figures.humanize(frame['across'].iloc[0])}"
-        axes.set_xlabel(with_notes(label, "ring: the study as it is", *fields.NOTES))
-        axes.set_ylabel(f"factor of {figures.humanize(frame['upwards'].iloc[0])}")
-        legend_above(axes, 6, fields.handles(hatching))
-        axes.spines[:].set_color(MUTED)
-        headline(axes, _areas(frame))
-    return axes
-
-
-def _areas(frame: pd.DataFrame) -> str:
-    counts = frame.loc[frame["winner"] != "", "winner"].value_counts()
-    if counts.empty:
-        return "No scheme fits"
-    here = frame[(frame["across_factor"] == 1) & (frame["upwards_factor"] == 1)]["winner"]
-    text = f"{counts.index[0]} has the highest capacity in {counts.iloc[0]} of {len(frame)} cells"
-    if len(counts) > 1:
-        text += f", {counts.index[1]} in {counts.iloc[1]}"
-    return text + (f"; in the study as it is, {here.iloc[0]}" if len(here) and here.iloc[0] else "")
 
 
 def plot_capacity(
@@ -160,6 +119,7 @@ def plot_capacity(
     frame = frame.sort_values(["is_new", "value"], ascending=[True, False], kind="stable")
     names, value = frame["algorithm"].tolist(), frame["value"].to_numpy(float)
     base = dict(zip(names, value, strict=True)).get(today, np.nan)
+    chain = str(frame["study"].iloc[0]).partition(":")[0] if "study" in frame else ""
     bound = list(dict.fromkeys(limits[name] for name in names if limits.get(name)))
     with canvas(ax, 1.25 + 0.36 * len(frame)) as axes:
         for level, (name, size) in enumerate(zip(names, value, strict=True)):
@@ -176,22 +136,24 @@ def plot_capacity(
         whisker = props(fmt="none", ecolor=INK, elinewidth=1.1, capsize=3)
         axes.errorbar(value, range(len(names)), xerr=errors, **whisker)
         name_levels(axes, [f"{name} (today)" if name == today else name for name in names])
-        axes.margins(x=0.22)
         starts = [(before or {}).get(name, 0.0) for name in names]
         ends = np.fmax(np.nan_to_num(frame["high"].to_numpy(float)), np.nan_to_num(value))
         for level, (name, end, start) in enumerate(zip(names, ends, starts, strict=True)):
             text = figures.significant(value[level]) if np.isfinite(value[level]) else ""
             if base > 0 and name != today and np.isfinite(value[level]):
                 text += f"  ({change(100 * (value[level] / base - 1), 0)})"
-            annotate(axes, text, (float(np.fmax(max(end, 0), np.nan_to_num(start))), level), (7, 0))
+            # Right of the line of today's value, which would cross the numbers.
+            right = float(np.fmax(np.fmax(max(end, 0), np.nan_to_num(start)), base))
+            annotate(axes, text, (right, level), (7, 0))
         if base > 0:
             axes.axvline(base, color=MUTED, linewidth=0.9, linestyle=":")
+        enclose(axes)
         varies = (frame["low"] < frame["high"]).any()
         axes.set_xlabel(with_notes(
             label or "transactions per second in full blocks",
             f"limit of all: {bound[0]}" if len(bound) == 1 else "",
             f"dotted: today, {today}" if base > 0 else "",
-            "whisker: 90 % of the draws" if varies else "",
+            "whisker: 90 % of the draws" if varies else "", *explained(*bound[:1], chain),
         ))  # fmt: skip
         grid(axes, "x")
         handles: list[Any] = [
@@ -203,8 +165,7 @@ def plot_capacity(
             handles.append(Patch(facecolor="none", edgecolor=INK, label="at the start"))
         if handles:
             legend_above(axes, 3, handles)
-        chain = str(frame["study"].iloc[0]).partition(":")[0] if "study" in frame else ""
-        text = _range(names, value, label) if label else _kept(names, value, today, base)
+        text = _most(names, value, label) if label else _kept(names, value, today, base)
         headline(axes, f"{chain}: {text}" if chain and text else text)
     return axes
 
@@ -218,22 +179,21 @@ def _kept(names: list[str], value: Any, today: str, base: float) -> str:
     }
     if not new:
         return ""
-    best, last = max(new, key=lambda name: new[name]), min(new, key=lambda name: new[name])
+    best = max(new, key=lambda name: new[name])
     if base > 0:
-        kept, least = (
-            figures.percent(100 * new[name] / base, 0, sign=False) for name in (best, last)
-        )
-        rest = f", {last} {least}" if best != last else ""
-        return f"{best} keeps {kept} of today's capacity{rest}"
-    return f"{best} carries most: {figures.significant(new[best])} transactions per second"
+        kept = figures.percent(100 * new[best] / base, 0, sign=False)
+        most = ", the most of the schemes shown" if len(new) > 1 else ""
+        return f"{best} keeps {kept} of today's capacity{most}"
+    return f"{best} carries most of those shown, {figures.significant(new[best])} transactions/s"
 
 
-def _range(names: list[str], value: Any, label: str) -> str:
+def _most(names: list[str], value: Any, label: str) -> str:
     known = [(size, name) for name, size in zip(names, value, strict=True) if np.isfinite(size)]
     if not known:
         return ""
-    ends = [f"{name} {figures.significant(size)}" for size, name in (min(known), max(known))]
-    return f"{label}: {' to '.join(dict.fromkeys(ends))}"
+    size, name = max(known)
+    most = ", the most of those shown" if len(known) > 1 else ""
+    return f"{label}: {figures.significant(size)} with {name}{most}"
 
 
 def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -274,6 +234,8 @@ def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.set_xlabel(with_notes(
             "share of capacity lost, with the key in each transaction",
             "" if all(tested.values()) else "*: model not tested by an observation of the chain",
+            "100 %: no transaction fits" if frame["lost_share"].max() >= 1 else "",
+            *explained(*titles),
         ))  # fmt: skip
         headline(axes, _losses(frame))
     return axes
@@ -286,14 +248,9 @@ def _losses(frame: pd.DataFrame) -> str:
     if new.empty:
         return ""
     middle = 100 * new.groupby("algorithm")["lost_share"].median().sort_values()
-    chains = frame["title"].nunique()
-    least, *most = (
-        (name, figures.percent(share, 0, sign=False))
-        for name, share in (middle.head(1) if len(middle) == 1 else middle.iloc[[0, -1]]).items()
-    )
-    text = f"{least[0]} costs {least[1]} of a chain's capacity"
-    text += "".join(f", {name} {share}" for name, share in most)
-    return f"{text} (median of {chains} chains)"
+    share = figures.percent(middle.iloc[0], 0, sign=False)
+    least = "costs least of the schemes shown" if len(middle) > 1 else "costs"
+    return f"{middle.index[0]} {least}: {share} of the capacity, in the median of the rows"
 
 
 def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -305,7 +262,7 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     require(frame, "algorithm arrivals_per_second latency_seconds")
     names = list(dict.fromkeys(frame["algorithm"]))
     lines, ends = dashes(names), []
-    with canvas(ax, 3.8) as axes:
+    with canvas(ax, 4.2) as axes:
         axes.set(xscale="log", yscale="log")
         for algorithm, group in frame.groupby("algorithm", sort=False):
             mark = mark_of(str(algorithm))
@@ -326,24 +283,30 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.set_xlabel(with_notes("arriving transactions per second", wall))
         axes.set_ylabel("mean latency with queue")
         grid(axes)
-        least = frame.groupby("algorithm")["latency_seconds"].min().sort_values()
-        headline(
-            axes,
-            f"At low load a transaction takes {SECONDS.text(least.iloc[0], 2)} with "
-            f"{least.index[0]}"
-            + (
-                f", {SECONDS.text(least.iloc[-1], 2)} with {least.index[-1]}"
-                if len(least) > 1
-                else ""
-            ),
-        )
-        if paper.narrow() or len(names) > 8:
-            legend_above(axes, 3)
-        else:
-            label_ends(axes, [
-                (name, (rate, latency), mark_of(name).colour) for rate, latency, name in ends
-            ], gap=10)  # fmt: skip
+        least, most = min(ends), max(ends)
+        text = f"{most[2]} carries {figures.significant(most[0])} transactions per second"
+        if len(ends) > 1:
+            ratio = as_printed(most[0], least[0], 3)
+            text += f", the most of the schemes shown and {ratio} as many as {least[2]}"
+        headline(axes, text)
+        # Names stand above the walls, in the order of the capacities.
+        _name_walls(axes, ends)
     return axes
+
+
+def _name_walls(axes: Axes, ends: list[tuple[float, float, str]]) -> None:
+    """Write the names of schemes along the upper edge, each from its wall upwards."""
+    figure = figure_of(axes)
+    figure.draw_without_rendering()
+    box, size = axes.get_window_extent(), paper.points()
+    places = [(axes.transData.transform((wall, 1))[0] - box.x0) / box.width for wall, _, _ in ends]
+    least = 1.35 * size / 72 * figure.dpi / box.width
+    for (wall, _, name), place in zip(ends, apart(places, least, 0.0, 1.0), strict=True):
+        style = props(xycoords=axes.get_xaxis_transform(), textcoords=axes.transAxes, rotation=90)
+        style |= props(ha="center", va="bottom", size=size, color=INK, annotation_clip=False)
+        line = props(arrowstyle="-", color=mark_of(name).colour, linewidth=0.7, shrinkB=0)
+        text = paper.shortened(name)
+        axes.annotate(text, (wall, 1.0), xytext=(place, 1.05), arrowprops=line, **style)
 
 
 def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -373,12 +336,11 @@ def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             shares.tick_params(labelbottom=False)
         (others or [shares])[-1].set_xlabel("days")
         legend_above(shares, 2)
-        last = frame.iloc[-1]
-        most = frame["waiting_share"].max()
+        last, most = frame.iloc[-1], BYTES.text(frame["growth_bytes_per_day"].max())
         headline(
             shares,
-            f"{figures.percent(100 * last['moved_share'], 0, sign=False)} of the accounts moved "
-            f"after {figures.integer(last['day'])} days; at most "
-            f"{figures.percent(100 * most, 0, sign=False)} wait",
+            f"{figures.percent(100 * last['moved_share'], 0, sign=False)} of the accounts have "
+            f"moved by day {figures.integer(last['day'])}, and the chain has grown by up to {most} "
+            "a day",
         )
     return shares

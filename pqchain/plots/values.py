@@ -16,7 +16,18 @@ from pqchain.algorithms import ALGORITHMS
 from pqchain.figures import Unit
 from pqchain.plots import paper
 from pqchain.plots.canvas import INK, PAPER, canvas, headline, look, require
-from pqchain.plots.marks import annotate, brief, grid, legend_above, log_ticks, mark_of, props
+from pqchain.plots.marks import (
+    annotate,
+    brief,
+    enclose,
+    grid,
+    legend_above,
+    log_ticks,
+    mark_of,
+    name_levels,
+    props,
+)
+from pqchain.plots.words import words
 
 
 def plot_values(
@@ -66,31 +77,24 @@ def plot_values(
             axes.plot([cell[value]], [level], zorder=3, **style)
             right = max([float(cell[value]), *ends])
             annotate(axes, _number(unit, cell[value]), (right, level), (8, 0))
-        axes.set_yticks(range(len(rows)), [str(name) for name in rows])
-        axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.tick_params(axis="y", length=0)
+        name_levels(axes, [words(str(name)) for name in rows], top=0.3 if hues else 0.0)
         axes.spines["left"].set_visible(False)
         left, right = axes.get_xlim()
         if is_log:
-            axes.set_xlim(left, right * (right / left) ** 0.16)
+            enclose(axes)
             log_ticks(axes, "x", brief if unit == "s" else partial(_number, unit))
         else:
-            axes.set_xlim(
-                left if origin is not None or left < 0 else 0, right + 0.16 * (right - left)
-            )
-        if not is_log:
+            axes.set_xlim(left if origin is not None or left < 0 else 0, right)
+            enclose(axes)
             axes.xaxis.set_major_locator(MaxNLocator(4 if paper.narrow() else 6))
             axes.xaxis.set_major_formatter(lambda number, _: _number(unit, number))
         grid(axes, "x")
         axes.set_xlabel(label or figures.title(value))
         if hues:
             legend_above(axes, 3)
-        order = fine[value].astype(float).argsort()
-        least, most = (fine.iloc[int(order.iloc[at])].to_dict() for at in (0, -1))
-        extremes = [
-            f"{_number(unit, end[value])} ({_name(end, row, hue)})" for end in (least, most)
-        ]
-        text = f"{figures.title(value)}: from {' to '.join(extremes)}"
+        most = fine.iloc[int(fine[value].astype(float).argmax())].to_dict()
+        text = f"{figures.title(value)}: {_number(unit, most[value])} with {_name(most, row, hue)}"
+        text += ", the most of those shown" if len(fine) > 1 else ""
         headline(axes, title or text[0].upper() + text[1:])
     return axes
 

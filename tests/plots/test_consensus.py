@@ -107,7 +107,7 @@ def runs() -> pd.DataFrame:
 @pytest.mark.parametrize("quantity", ["latency", "throughput"])
 def test_measured_cells_are_plotted_with_intervals(cells, runs, quantity):
     axes = plots.plot_cells(measured.with_runs(cells, runs), quantity)
-    assert "hollow mark: printed; line: fitted law; filled mark: run" in axes.get_xlabel()
+    assert "hollow mark: published; line: model" in axes.get_xlabel()
     assert "whisker: 95" in axes.get_xlabel()
     column = {"latency": "latency_seconds", "throughput": "throughput_per_second"}[quantity]
     one = runs[
@@ -214,11 +214,11 @@ def test_squares_have_the_colour_of_the_winner_and_leads_at_borders(won):
     others = {text for text in texts if "512" not in text and "Dilithium" not in text}
     leads = {f"×{lead:.2f}" for lead in winners["lead"]} | {"≈"}
     assert others and others <= leads
-    assert [text.get_text() for text in loads.get_yticklabels()] == [
+    assert [text.get_text() for text in full.get_yticklabels()] == [
         "1\u202fMb/s", "1\u202fGb/s", "10\u202fGb/s",
     ]  # fmt: skip
-    counts = won["winner"].value_counts()
-    assert f"{counts.iloc[0]} of {len(won)} networks" in figure.get_suptitle()
+    first = won["winner"].value_counts().index[0]
+    assert f"Of the schemes shown {first} leads" in figure.get_suptitle()
 
 
 def test_small_lead_is_pale_and_tie_has_a_sign(won):

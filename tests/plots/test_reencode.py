@@ -59,7 +59,7 @@ def test_phases_of_a_run_fill_the_bar() -> None:
 def test_streams_have_the_change_by_multiplexing_with_its_interval() -> None:
     series = frames.replays()["figure1"]
     axes = plots.plot_streams(series)
-    assert "replayed, clock: virtual" in axes.get_xlabel()
+    assert "in simulated time" in axes.get_xlabel()
     chosen = series[series["mode"] == "virtual"].set_index(["streams", "blocks"])
     single, other = (chosen.loc[name].sort_index() for name in ("single", "multiplexed"))
     changes = 100 * (other["transfer_seconds"] / single["transfer_seconds"] - 1)
@@ -79,7 +79,8 @@ def test_streams_without_both_kinds_are_rejected() -> None:
 
 def test_transports_are_next_to_the_limit_of_the_link() -> None:
     axes = plots.plot_transports(frames.replays()["transports"])
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["tcp-tls", "aioquic", "grpc"]
+    rows = [label.get_text() for label in axes.get_yticklabels()]
+    assert rows == ["TCP with TLS", "QUIC (aioquic)", "gRPC"]
     assert "unsupported" in "".join(text.get_text() for text in axes.texts)
     assert "10 Mbit/s" in axes.get_xlabel()
     assert "dotted: least time that the link allows" in axes.get_xlabel().replace("\n", " ")
@@ -107,4 +108,4 @@ def test_links_have_a_point_for_each_successful_transfer() -> None:
     assert points == {("TCP", 2.0), ("QUIC", 1.0), ("QUIC", 4.0), ("limit of the link", 0.5)}
     names = [label.get_text().replace(NARROW_SPACE, " ") for label in axes.get_yticklabels()]
     assert names == ["10 Mbit/s, 20 ms, 2 % loss", "10 Mbit/s, 20 ms, 0 % loss"]
-    assert "netns" in axes.get_xlabel()
+    assert "between network namespaces" in axes.get_xlabel()

@@ -1,0 +1,77 @@
+"""Display words of figures: columns, clocks, transports, implementations, networks and provers."""
+
+from __future__ import annotations
+
+import re
+
+from pqchain import figures
+
+_WORDS = {
+    # Columns and operations.
+    "verify_seconds": "time to verify", "sign_seconds": "time to sign",
+    "public_key_bytes": "size of the public key", "signature_bytes": "size of the signature",
+    "block_bytes": "size of a block", "data_bytes": "size of the data",
+    "nodes": "number of nodes", "capacity_per_second": "capacity",
+    # Clocks and kinds of evidence.
+    "virtual": "in simulated time", "loopback": "loopback",
+    "netns": "between network namespaces",
+    "replayed": "simulated", "printed": "in the paper",
+    # Transports.
+    "tcp": "TCP", "tcp-tls": "TCP with TLS", "aioquic": "QUIC (aioquic)", "native": "QUIC",
+    "grpc": "gRPC", "quic": "QUIC", "quic-one-stream": "QUIC on one stream",
+    "quic-cubic": "QUIC with CUBIC", "quic-bbr": "QUIC with BBR",
+    "quic-fresh": "QUIC in new sessions", "quic-0-rtt": "QUIC with 0-RTT",
+    "io": "reading and writing",
+    # Implementations.
+    "ref": "portable C", "avx2": "AVX2",
+    # Networks and computers.
+    "paper-serial": "one link for all", "csma": "shared channel",
+    "star": "star around a hub", "regions": "regions of the world",
+    "mesh": "a link for each pair", "gossip": "gossip to some peers",
+    "gossip in regions": "gossip across regions",
+    "one each": "a computer each", "all processors": "all processors of this machine",
+    # Provers of certificates.
+    "labrador": "LaBRADOR", "leanmultisig": "leanMultisig",
+    "leanmultisig-small": "leanMultisig small", "leanvm-b": "leanVM-b",
+    "leanvm-desktop": "leanVM on a desktop", "leanvm-eip8292": "leanVM of EIP-8292",
+    "risc-zero-slh-dsa": "RISC Zero",
+    # Rows of the accelerator's Table 3.
+    "printed: M4 SW": "software on the M4, published",
+    "printed: SW+HW": "engine of the paper, published",
+    "M4 software, pqm4's cycles": "software on the M4, cycles cited from pqm4",
+    "M4 software, one cycle per instruction": "software on the M4, one cycle per instruction",
+    "M4 + engine, pipelined": "model: overlap, pipelined",
+    "M4 + engine, pipelined, whole attempt": "model: pipelined, whole attempt in the engine",
+}  # fmt: skip
+
+_LATENCIES = re.compile(r"M4 \+ engine, (no overlap|overlapped), latencies (\d+) and (\d+)")
+
+EXPLANATIONS = {
+    "Glamsterdam": "Glamsterdam: the next upgrade of Ethereum",
+    "P2MR": "P2MR: Pay-to-Merkle-Root, a proposed output",
+    "gas": "gas: Ethereum's measure of work and bytes",
+    "all-to-all": "all-to-all: each delegate sends the block to each other",
+}
+"""Explanations of terms that stay in figures, for their notes."""
+
+
+def words(name: str) -> str:
+    """Return the words for a name of columns, settings or implementations.
+
+    >>> words("verify_seconds"), words("liboqs-0.13/ref"), words("generate_keypair")
+    ('time to verify', 'liboqs 0.13, portable C', 'generate key pair')
+    """
+    if name in _WORDS:
+        return _WORDS[name]
+    if match := _LATENCIES.fullmatch(name):
+        how = "no overlap" if match[1] == "no overlap" else "overlap"
+        return f"model: {how}, adder {match[2]}, multiplier {match[3]} cycles"
+    library, slash, variant = name.partition("/")
+    if slash and variant in _WORDS:
+        return f"{re.sub(r'-(?=[0-9])', ' ', library)}, {_WORDS[variant]}"
+    return figures.humanize(name)
+
+
+def explained(*texts: str) -> list[str]:
+    """Return the explanations of the terms that occur in texts."""
+    return [note for term, note in EXPLANATIONS.items() if any(term in text for text in texts)]
