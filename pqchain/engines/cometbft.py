@@ -196,8 +196,8 @@ def cause(run: Mapping[Any, Any], quantity: str) -> str:
         if 0 < run["commit_timeout_seconds"] < 2 * (link + poll):
             return "the pause after the commit is too short for the last votes and their copies"
     if quantity == "cpu_seconds" and run["mode"] != "virtual":
-        # Three runs of Ed25519 with 4 validators on an otherwise idle machine took 43, 42 and 56 ms
-        # a height; runs in loopback and netns, one after the other, 154 and 155 ms with 7.
+        # ML-DSA-65 with 7 validators took 253 ms a height on an idle computer, and on a busy one,
+        # in turn, 155 ms with a limited rate, 141 ms without and 152 ms in loopback.
         return "the computer's speed differed from that during the runs of the prices"
     if quantity in ("latency_seconds", "ratio") and run["mode"] == "netns":
         return "the token bucket of a namespace lets the first 32 kB pass at once"
