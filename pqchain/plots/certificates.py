@@ -110,10 +110,8 @@ def _proofs(axes: Axes, rows: pd.DataFrame, column: str, level: int) -> None:
 
 def _range(column: str, values: Any) -> str:
     unit = Unit.of(column)
-    if unit == "B":
-        show = with_prefix("B", places=0)
-        return " to ".join(dict.fromkeys(show(float(end)) for end in (values.min(), values.max())))
-    return " to ".join(dict.fromkeys(unit.text(float(end)) for end in (values.min(), values.max())))
+    show = with_prefix("B", places=0) if unit == "B" else unit.text
+    return " to ".join(dict.fromkeys(show(float(end)) for end in (values.min(), values.max())))
 
 
 def _extremes(votes: pd.DataFrame, proofs: pd.DataFrame, column: str) -> str:

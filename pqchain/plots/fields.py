@@ -28,7 +28,6 @@ _TIE = 1.005  # ratios below this are ties: they would be written as 1.00
 
 _WIDE_LEAD = 2.0  # from this lead on a field has its full colour
 
-
 Place = tuple[int, int]
 
 

@@ -190,6 +190,10 @@ def grid(axes: Axes, axis: Literal["x", "y", "both"] = "both") -> None:
     axes.grid(visible=True, which="major", axis=axis, color=GRID)
 
 
+_BACKGROUND = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.8, "alpha": 0.85}
+"""Box behind a text, which lets lines shine through little."""
+
+
 def name_levels(
     axes: Axes,
     names: Sequence[str],
@@ -222,7 +226,7 @@ def name_levels(
         label.set(
             ha="left",
             in_layout=False,
-            bbox=props(facecolor=PAPER, edgecolor="none", pad=0.8, alpha=0.85),
+            bbox=_BACKGROUND,
         )
     if isinstance(figure := figure_of(axes), Drawing):
         paper.add_lines(figure, 0.85 * len(names))
@@ -267,7 +271,7 @@ def annotate(
     look = props(textcoords="offset points", size=size or paper.points(), color=INK)
     look |= props(va="center", annotation_clip=False)
     # Lines that cross a label are interrupted there; marks are drawn above it.
-    look |= props(bbox=props(facecolor=PAPER, edgecolor="none", pad=0.8, alpha=0.85), zorder=2.5)
+    look |= props(bbox=_BACKGROUND, zorder=2.5)
     axes.annotate(text, point, xytext=offset, ha=side, **look)
 
 

@@ -68,8 +68,8 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             ("low", "input halved", props(color=halved, edgecolor=halved)),
             ("high", "input doubled", props(color=PAPER, edgecolor=doubled, hatch="////")),
         ):
-            change = np.nan_to_num(frame[column].to_numpy(float) - base, posinf=0, neginf=0)
-            axes.barh(levels, change, left=base, height=0.62, label=label, **style)
+            difference = np.nan_to_num(frame[column].to_numpy(float) - base, posinf=0, neginf=0)
+            axes.barh(levels, difference, left=base, height=0.62, label=label, **style)
         axes.axvline(base, color=INK, linewidth=0.9)
         axes.margins(x=0.08)
         name_levels(axes, [words(name) for name in frame["input"]], is_above=False)

@@ -13,8 +13,7 @@ _WORDS = {
     "block_bytes": "size of a block", "data_bytes": "size of the data",
     "nodes": "number of nodes", "capacity_per_second": "capacity",
     # Clocks and kinds of evidence.
-    "virtual": "in simulated time", "loopback": "loopback",
-    "netns": "between network namespaces",
+    "virtual": "in simulated time", "netns": "between network namespaces",
     "replayed": "simulated", "printed": "in the paper",
     # Transports.
     "tcp": "TCP", "tcp-tls": "TCP with TLS", "aioquic": "QUIC (aioquic)", "native": "QUIC",
@@ -46,7 +45,7 @@ _WORDS = {
 
 _LATENCIES = re.compile(r"M4 \+ engine, (no overlap|overlapped), latencies (\d+) and (\d+)")
 
-EXPLANATIONS = {
+_EXPLANATIONS = {
     "Glamsterdam": "Glamsterdam: the next upgrade of Ethereum",
     "P2MR": "P2MR: Pay-to-Merkle-Root, a proposed output",
     "gas": "gas: Ethereum's measure of work and bytes",
@@ -74,4 +73,4 @@ def words(name: str) -> str:
 
 def explained(*texts: str) -> list[str]:
     """Return the explanations of the terms that occur in texts."""
-    return [note for term, note in EXPLANATIONS.items() if any(term in text for text in texts)]
+    return [note for term, note in _EXPLANATIONS.items() if any(term in text for text in texts)]
