@@ -323,7 +323,9 @@ def plot_blocks(
     if len(fine) > 1:
         values = fine["value"]
         most, least = (fine.iloc[int(at)] for at in (values.argmax(), values.argmin()))
-        ratio = as_printed(float(values.max()), float(values.min()))
+        ends = float(values.max()), float(values.min())
+        # Bytes are printed whole.
+        ratio = times(ends[0] / ends[1]) if quantity == "bytes" else as_printed(*ends)
         text = finding.format(most=most["algorithm"], least=least["algorithm"], ratio=ratio)
         headline(axes, text + ("" if quantity == "bytes" else f", on {order[0]}"))
     return axes

@@ -65,6 +65,14 @@ def test_dotted_lines_join_points_of_equal_cost() -> None:
         assert np.ptp(total) < 1e-12
 
 
+def test_title_of_blocks_has_the_ratio_of_the_printed_bytes() -> None:
+    sizes = {"Falcon-512": 217.0, "ML-DSA-44": 17241.0}
+    blocks = frames.blocks(list(sizes))
+    blocks["transaction_bytes"] = blocks["algorithm"].map(sizes)
+    axes = plots.plot_blocks(blocks, "bytes")
+    assert "79 times the bytes" in axes.figure.caption.replace("\n", " ")
+
+
 def test_empty_and_unknown_schemes_are_rejected() -> None:
     with pytest.raises(UsageError, match="at least one row"):
         plots.plot_sizes([])
