@@ -231,21 +231,21 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
     """Draw maps of the best scheme by bandwidth and number of nodes, one for each criterion.
 
     Takes a frame of `pqchain.consensus.landscape.winners`. The colour of a square is the family of
-    the best scheme, the stronger the greater its lead over the second; the first square of an area
-    names the scheme, and all with room the lead, or "≈" for a tie. Returns the figure, because it
-    has several axes. Raises DataError, UsageError.
+    the best scheme, the stronger the greater its lead over the second, and grey for a tie; squares
+    with room have the lead. Returns the figure, because it has several axes. Raises DataError,
+    UsageError.
     """
     require(winners, "question nodes rate_bits_per_second winner runner_up lead ranked_by amount")
     questions = list(dict.fromkeys(winners["question"]))
-    across = min(1 if paper.narrow() else 2, len(questions))
+    across = min(2, len(questions))
     down = -(-len(questions) // across)
     rates, nodes = (sorted(set(winners[name])) for name in ("rate_bits_per_second", "nodes"))
-    counts = winners["winner"].value_counts()
-    hatches = fields.hatches(counts.index)
-    row_inches = 0.16 if paper.narrow() else 0.36
+    hatches = fields.hatches(winners["winner"].value_counts().index)
+    row_inches = 0.2 if paper.narrow() else 0.26
     notes: dict[str, None] = {}
     with panels(down, across, 1.3 + down * (0.55 + row_inches * len(rates))) as squares:
         width = float(figure_of(squares[0]).get_size_inches()[0])
+        every: list[tuple[str, float]] = []
         for axes, question in zip(squares, questions, strict=False):
             rows = winners[winners["question"] == question].to_dict("records")
             places = (
@@ -255,42 +255,47 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
             cells = {
                 place: (row["winner"], row["lead"]) for place, row in zip(places, rows, strict=True)
             }
+            every += cells.values()
             cell = (width - 0.9) / across / len(nodes), row_inches
             notes |= dict.fromkeys(fields.draw(axes, cells, hatches, cell))
             axes.set(xlim=(-0.5, len(nodes) - 0.5), ylim=(-0.5, len(rates) - 0.5))
-            axes.set_xticks(range(len(nodes)), map(_power, nodes))
+            axes.set_xticks(range(len(nodes)), map(str, nodes))
             axes.set_yticks(range(len(rates)), map(with_prefix("b/s"), rates))
             axes.tick_params(length=0, labelleft=axes in squares[::across])
-            first = rows[0]
-            title = f"lowest latency, {figures.integer(first['amount'])} transactions"
-            if first["ranked_by"] == "throughput_per_second":
-                title = f"highest throughput, blocks of {with_prefix('B')(first['amount'])}"
-            panel_title(axes, title)
+            axes.spines[:].set_visible(False)
+            panel_title(axes, _goal(rows[0], "\n" if paper.narrow() else " "))
         for axes in squares[len(questions) :]:
             axes.set_axis_off()
         figure_of(squares[0]).supxlabel(with_notes("nodes", *notes), size=paper.points())
         for axes in squares[::across]:
             axes.set_ylabel("uplink of a node")
-        legend_above(squares[0], 3, fields.handles(hatches, float(winners["lead"].max())))
+        legend_above(squares[0], 3, fields.handles(every, hatches))
         headline(squares[0], _leaders(winners))
     return figure_of(squares[0])
+
+
+def _goal(row: Any, space: str = " ") -> str:
+    """Return by what a row of a contest ranks schemes."""
+    if row["ranked_by"] == "throughput_per_second":
+        return f"throughput with{space}blocks of {with_prefix('B')(row['amount'])}"
+    return f"latency of{space}{figures.integer(row['amount'])} transactions"
 
 
 def _leaders(winners: pd.DataFrame) -> str:
     """Return the scheme that leads most networks, and where another does."""
     first = winners["winner"].value_counts().index[0]
-    others = winners[winners["winner"] != first]
-    text = f"Of the schemes shown {first} leads"
+    others = winners[(winners["winner"] != first) & ~(winners["lead"] < fields.TIE)]
     if others.empty:
-        return f"{text} in every network"
-    goals = {"throughput_per_second": "throughput", "latency_seconds": "latency"}
-    names = " and ".join(dict.fromkeys(others["winner"]))
-    goal = " and ".join(goals[name] for name in dict.fromkeys(others["ranked_by"]))
+        return f"{first} leads or ties in all networks shown"
+    goals = dict.fromkeys(map(_goal, others.to_dict("records")))
     rates = sorted(set(others["rate_bits_per_second"]))
     rate = with_prefix("b/s")(rates[0]) + ("" if len(rates) == 1 else " and more")
-    least = figures.integer(others["nodes"].min())
-    nodes = "" if others["nodes"].min() == winners["nodes"].min() else f" and {least} nodes or more"
-    return f"{text}; only in {goal} at {rate}{nodes} {names} can lead"
+    names = " and ".join(dict.fromkeys(others["winner"]))
+    is_there = winners["question"].isin(others["question"])
+    there = winners[is_there & (winners["rate_bits_per_second"] >= rates[0])]
+    verb = "leads" if len(there) == len(others) and " and " not in names else "can lead"
+    goal = " and ".join(goals)
+    return f"{first} leads or ties, except at {rate} in {goal}, where {names} {verb}"
 
 
 def _measured(axes: Axes, nodes: Any, seen: Any, half: Any, colour: str, marker: str) -> None:

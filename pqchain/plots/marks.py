@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation
 from matplotlib.ticker import (
     EngFormatter,
@@ -381,14 +382,22 @@ def legend_above(axes: Axes, columns: int, handles: Sequence[Any] | None = None)
     columns = paper.columns_that_fit(list(entries), size, columns, width)
     if isinstance(figure, Drawing):
         paper.add_lines(figure, -(-len(entries) // columns) - 1)
-    rise = 1.6 * size / 72 if axes.get_title(loc="left") else 0.0
+    title = axes.get_title(loc="left")
+    rise = (1.6 + 1.2 * title.count("\n")) * size / 72 if title else 0.0
     above = axes.transAxes + ScaledTranslation(0, rise, figure.dpi_scale_trans)
     place = props(loc="lower left", bbox_to_anchor=(0, 1), bbox_transform=above)
     # At the edge of the figure, where a legend of many entries has most room.
     if isinstance(figure, Drawing):
         place |= props(bbox_transform=blended_transform_factory(figure.transFigure, above))
     place |= props(fontsize=size, handletextpad=0.4, columnspacing=1.6, borderaxespad=0.3)
-    axes.legend(entries.values(), entries, ncols=columns, **place)
+    legend = axes.legend(entries.values(), entries, ncols=columns, **place)
+    if isinstance(figure, Drawing) and axes.get_gridspec().ncols > 1:  # type: ignore[union-attr]
+        # A legend that is wider than its panel would widen it; only the height is kept free.
+        legend.set_in_layout(False)
+        top = rise + (1.6 * -(-len(entries) // columns) + 0.8) * size / 72
+        to_corner = figure.dpi_scale_trans + ScaledTranslation(0, 1, axes.transAxes)
+        room = props(fill=False, linewidth=0, clip_on=False, transform=to_corner)
+        axes.add_patch(Rectangle((0, 0), 0.01, top, **room))
 
 
 def _entries(axes: Axes, handles: Sequence[Any] | None) -> dict[str, Any]:
