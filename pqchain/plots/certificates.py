@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from pqchain import figures
-from pqchain.figures import Unit
+from pqchain.figures import Kind, Unit
 from pqchain.plots import paper
 from pqchain.plots.canvas import (
     canvas,
@@ -103,7 +103,8 @@ def _votes(
 def _proofs(axes: Axes, rows: pd.DataFrame, column: str, level: int) -> None:
     """Draw the proofs of a prover in a row, with their range."""
     mark, values = mark_of(str(rows["algorithm"].iloc[0])), rows[column].to_numpy(float)
-    style = mark.style(6) | props(marker="o", linewidth=1.2)
+    is_published = rows["kind"].iloc[0] == Kind.CITED
+    style = mark.style(6, is_published=is_published) | props(marker="o", linewidth=1.2)
     axes.plot(np.sort(values), [level] * len(values), label=str(rows["source"].iloc[0]), **style)
     annotate(axes, _range(column, values), (float(values.max()), level), (8, 0))
 

@@ -15,7 +15,6 @@ from pqchain.errors import UsageError
 from pqchain.figures import SECONDS
 from pqchain.plots import fields, paper
 from pqchain.plots.canvas import (
-    PAPER,
     canvas,
     figure_of,
     headline,
@@ -26,6 +25,7 @@ from pqchain.plots.canvas import (
     with_notes,
 )
 from pqchain.plots.marks import (
+    HOLLOW,
     INTERVAL,
     brief,
     dashes,
@@ -81,8 +81,7 @@ def plot_cells(
                 nodes**power * group[f"{side}{column}"].to_numpy() for side in ("", "published_")
             )
             axes.plot(nodes, ours, color=mark.colour, linewidth=1.3, linestyle=lines[str(name)])
-            style = mark.style(6) | props(linestyle="", label=str(name))
-            style |= props(markerfacecolor=PAPER, markeredgecolor=mark.colour, markeredgewidth=1.2)
+            style = mark.style(6, is_published=True) | props(linestyle="", label=str(name))
             axes.plot(places, printed, **style)
             if was_run:
                 seen, half = (
@@ -97,7 +96,7 @@ def plot_cells(
             fine = (1.0, 2.0, 5.0) if was_run else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
             axes.yaxis.set_major_locator(LogLocator(subs=fine))
             label = f"{label} {'/' if seconds else figures.TIMES} N²"
-        notes = ["hollow mark: published", "line: model fitted to the published values"]
+        notes = [HOLLOW, "line: model fitted to the published values"]
         notes += ["filled mark: run", INTERVAL] if was_run else []
         notes += ["level line: law of N²", "marks are moved apart"] if per_pair else []
         axes.set(xlabel=with_notes("nodes N", *notes), ylabel=label)

@@ -195,9 +195,7 @@ def _draw(
         style = mark_of(algorithm).style(5.5 if several else 7.0) | props(color=colour)
         if several:
             style |= props(marker=marks[operation])
-        filled = mark_of(algorithm).post_quantum
-        style |= props(markerfacecolor=colour) if filled else props(markeredgecolor=colour)
-        style |= props(linestyle="none", label=words(operation), zorder=3)
+        style |= props(markerfacecolor=colour, linestyle="none", label=words(operation), zorder=3)
         axes.plot(rows[value], levels, **style)
     # Rows without a dot stay: a missing row would hide that an algorithm was not measured.
     axes.spines["left"].set_visible(False)

@@ -48,7 +48,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
     "Classic-McEliece": ("brown", "P"), "BIKE": ("brown", "X"),
 }  # fmt: skip
 """Colour and mark of each family of schemes, in every figure. Families of one colour rest on
-related problems; grey ones are broken by Shor's algorithm, and their marks are hollow."""
+related problems; grey ones are broken by Shor's algorithm."""
 
 OPERATION_MARKS = {
     "generate_keypair": "d", "sign": ">", "encapsulate": ">", "verify": "o", "decapsulate": "o",
@@ -65,10 +65,10 @@ class Mark:
     marker: str
     post_quantum: bool
 
-    def style(self, size: float = 6.5) -> dict[str, Any]:
-        """Return the properties of the scheme's points, of which classical ones are hollow."""
+    def style(self, size: float = 6.5, *, is_published: bool = False) -> dict[str, Any]:
+        """Return the properties of the scheme's points; published values are hollow."""
         filling = props(markerfacecolor=self.colour, markeredgecolor=PAPER, markeredgewidth=0.6)
-        if not self.post_quantum:
+        if is_published:
             filling = props(markerfacecolor=PAPER, markeredgecolor=self.colour, markeredgewidth=1.2)
         return props(color=self.colour, marker=self.marker, markersize=size) | filling
 
@@ -114,6 +114,9 @@ SAMPLES = "whisker: fastest sample to 95th percentile"
 INTERVAL = f"whisker: 95{figures.NARROW_SPACE}% interval"
 RUNS = "whisker: shortest to longest run"
 """Explanations of whiskers, in the same words in every figure."""
+
+HOLLOW = "hollow mark: published"
+"""The meaning of hollow marks, in every figure."""
 
 
 def change(percent: float, decimals: int = 1) -> str:

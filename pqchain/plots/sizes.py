@@ -197,7 +197,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
             if line.get_label() == "_equal cost"
         ]
         label_points(axes, points, [edge, *lines] if edge is not None else lines)
-        marks = "" if several else "larger mark: higher NIST level; hollow: not post-quantum"
+        marks = "" if several else "larger mark: higher NIST level"
         dotted = "dotted: equal time to receive at 1 Gbit/s and verify together"
         dotted = dotted if len(axes.lines) > drawn else ""
         axes.set_xlabel(with_notes("public key and signature", marks, dotted))

@@ -242,15 +242,16 @@ def _dumbbell(axes: Axes, level: float, medians: Any, name: str, is_ours: bool) 
     """Draw portable C and AVX2 on one level; return the gain if both are known."""
     mark = mark_of(name)
     values = [float(medians.get(variant, np.nan)) for variant in ("ref", "avx2")]
-    style = props(linestyle="none", markersize=6, markeredgecolor=mark.colour, color=mark.colour)
-    style |= props(markerfacecolor=mark.colour if is_ours else PAPER, zorder=3)
+    style = mark.style(6, is_published=not is_ours) | props(linestyle="none", zorder=3)
     if all(np.isfinite(value) for value in values):
         axes.hlines(level, min(values), max(values), color=mark.colour, linewidth=1.4, zorder=1)
         annotate(axes, _times(values[0] / values[1]), (max(values), level), (7, 0))
     for value, marker, variant in zip(values, "so", ("ref", "avx2"), strict=True):
         if np.isfinite(value):
             side = "here" if is_ours else "published"
-            axes.plot([value], [level], marker=marker, label=f"{variant}, {side}", **style)
+            axes.plot(
+                [value], [level], **(style | props(marker=marker, label=f"{variant}, {side}"))
+            )
     return values[0] / values[1] if all(np.isfinite(value) for value in values) else None
 
 
@@ -271,8 +272,10 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             line = props(color=colour, linewidth=1.0, alpha=0.5, zorder=1)
             axes.hlines(level, cells["ours"].min(), cells["ours"].max(), **line)
             for cell in cells.to_dict("records"):
-                style = props(color=mark_of(cell["algorithm"]).colour, linestyle="none", zorder=3)
-                style |= props(marker=_KIND_MARKS[cell["kind"]], label=cell["kind"], markersize=6.5)
+                is_published = cell["kind"] in (Kind.PUBLISHED, Kind.CITED)
+                style = mark_of(cell["algorithm"]).style(is_published=is_published)
+                style |= props(marker=_KIND_MARKS[cell["kind"]], label=cell["kind"])
+                style |= props(linestyle="none", zorder=3)
                 axes.plot([cell["ours"]], [level], **style)
                 side = -7 if cell["algorithm"] == names[0] and len(names) > 1 else 7
                 annotate(axes, SECONDS.text(cell["ours"]), (cell["ours"], level), (side, 0))

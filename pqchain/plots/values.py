@@ -108,12 +108,12 @@ def _style(cell: Mapping[Any, Any], hue: str | None, hues: list[Any]) -> dict[st
     if name in ALGORITHMS:
         mark = mark_of(name)
         same = [other for other in hues if mark_of(str(other)) == mark]
-        # The second set of a family is hollow.
-        hollow = props(markerfacecolor=PAPER, markeredgecolor=mark.colour, markeredgewidth=1.3)
+        # The second set of a family is half filled; hollow marks are published values.
+        half = props(fillstyle="left", markerfacecoloralt=PAPER, markeredgecolor=mark.colour)
         return (
             mark.style()
             | props(linestyle="none", label=name)
-            | (hollow if same.index(cell[hue]) else {})
+            | (half if same.index(cell[hue]) else {})
         )
     if "algorithm" in cell and hue in (None, "algorithm"):
         return mark_of(str(cell["algorithm"])).style() | props(linestyle="none", label=name)
