@@ -27,6 +27,8 @@ from pqchain.plots.words import words
 TIE = 1.02
 """Ratios below this are no difference, as in `plot_compared`."""
 
+TIED = f"no difference, up to {100 * (TIE - 1):.0f}{figures.NARROW_SPACE}%"
+
 _WIDE_LEAD = 2.0  # from this lead on a field has its full colour
 
 Place = tuple[int, int]
@@ -43,22 +45,19 @@ def hatches(names: Iterable[str]) -> dict[str, str]:
 
 def handles(cells: Iterable[tuple[str, float]], hatching: Mapping[str, str]) -> list[Patch]:
     """Return the entries of a legend: the schemes that lead somewhere, and ties."""
-    fields = list(cells)
-    named = [name for name in hatching if any(name == best for best, lead in fields)]
-    greatest = {name: max(_strength(lead) for best, lead in fields if best == name) for name in named}
+    leads: dict[str, list[float]] = {}
+    for name, lead in cells:
+        leads.setdefault(TIED if _is_tie(lead) else name, []).append(_strength(lead))
     schemes = [
         Patch(
-            facecolor=mark_of(name).colour, hatch=hatching[name], edgecolor=PAPER, linewidth=0,
-            label=name, alpha=greatest[name],
+            facecolor=mark_of(name).colour, hatch=hatch, edgecolor=PAPER, linewidth=0, label=name,
+            alpha=max(leads[name]),
         )
-        for name in named
+        for name, hatch in hatching.items()
+        if name in leads
     ]  # fmt: skip
-    has_tie = any(_is_tie(lead) for _, lead in fields)
-    tie = Patch(facecolor=MUTED, alpha=_strength(1.0), linewidth=0, label=_NO_DIFFERENCE)
-    return [*schemes, *([tie] if has_tie else [])]
-
-
-_NO_DIFFERENCE = f"no difference, up to {100 * (TIE - 1):.0f}{figures.NARROW_SPACE}%"
+    tie = Patch(facecolor=MUTED, alpha=_strength(1.0), linewidth=0, label=TIED)
+    return [*schemes, *([tie] if TIED in leads else [])]
 
 
 def _is_tie(lead: float) -> bool:
