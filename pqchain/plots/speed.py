@@ -101,8 +101,10 @@ _PAIR = ["algorithm", "operation"]
 def _contrast(frame: pd.DataFrame, by: str) -> tuple[str, str, pd.Series] | None:
     """Return the slower and the faster of two values of a column, and the ratios of their times."""
     names = list(dict.fromkeys(frame[by]))
+    if len(names) != 2 or by in _PAIR:
+        return None
     medians = frame[frame["status"] == "ok"].pivot_table("median_seconds", _PAIR, by)
-    if len(names) != 2 or not set(names) <= set(medians):
+    if not set(names) <= set(medians):
         return None
     ratios = (medians[names[1]] / medians[names[0]]).dropna()
     if len(ratios) < 2:

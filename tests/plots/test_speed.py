@@ -11,7 +11,6 @@ from pqchain import algorithms, plots
 from pqchain.errors import DataError, UsageError
 from pqchain.figures import NARROW_SPACE, RATIO
 from pqchain.plots.marks import OPERATION_MARKS
-from pqchain.plots.words import words
 from pqchain.works.falcon_hls.work import table3
 from tests import frames
 from tests.plots.common import SCHEMES, legend_texts, marked_points, row_heights
