@@ -112,6 +112,7 @@ brief = partial(SECONDS.text, digits=1)
 
 SAMPLES = "whisker: fastest sample to 95th percentile"
 INTERVAL = f"whisker: 95{figures.NARROW_SPACE}% interval"
+DEVIATION = "whisker: median absolute deviation"
 RUNS = "whisker: shortest to longest run"
 """Explanations of whiskers, in the same words in every figure."""
 
