@@ -24,6 +24,7 @@ _WORDS = {
     # Implementations.
     "ref": "portable C", "avx2": "AVX2", "falcon/kernel": "pqchain's kernel",
     "coincurve/libsecp256k1": "libsecp256k1", "cryptography/openssl": "OpenSSL",
+    "pycryptodome/python": "PyCryptodome",
     # Networks and computers.
     "paper-serial": "one link for all", "csma": "shared channel",
     "star": "star around a hub", "regions": "regions of the world",
