@@ -45,7 +45,7 @@ from pqchain.plots.marks import (
 _PARTS = {"public key": "s", "signature": "o", "ciphertext": "o", "secret key": "x"}
 """Marks of sizes; the sum of the first two is a large mark of the family."""
 
-_SIGNATURES_PER_CORE = (1e-5, 1e-4, 1e-3, 1e-2)
+_EQUAL_SECONDS = (1.5e-5, 1.5e-4, 1.5e-3, 1.5e-2)  # between lines of the grid
 
 _THREAD_MARKS = "osD^vP"
 
@@ -84,11 +84,12 @@ def plot_sizes(
         enclose(axes)
         log_ticks(axes, "x", with_prefix("B"))
         grid(axes, "x")
-        axes.set_xlabel(with_notes("size", "number: sum, which a message carries"))
         kinds = {row.kind for row in rows}
         drawn = ["public key", *(["signature"] if "signature" in kinds else [])]
         drawn += [*(["ciphertext"] if "kem" in kinds else [])]
         drawn += [*(["secret key"] if secret_keys else [])]
+        with_key = " or ".join(name for name in drawn if name in ("signature", "ciphertext"))
+        axes.set_xlabel(with_notes("size", f"number: sum of public key and {with_key}"))
         style = props(color=INK, linestyle="none", markersize=5)
         handles = [Line2D([], [], marker=_PARTS[name], label=name, **style) for name in drawn]
         legend_above(axes, 5, [*handles, Line2D([], [], **_SUM, label="sum")])
@@ -97,7 +98,12 @@ def plot_sizes(
     return axes
 
 
-_SUM = props(color=INK, marker="|", markersize=12, markeredgewidth=2.2, linestyle="none")
+_SUM = props(color=INK, marker="|", markersize=12, markeredgewidth=1.8, linestyle="none")
+
+
+def _sum_points() -> float:
+    """Return the height of a mark of a sum, which in narrow figures is below a name."""
+    return 9.0 if paper.narrow() else 12.0
 
 
 def _total(row: Algorithm) -> int:
@@ -121,7 +127,12 @@ def _sized(axes: Axes, row: Algorithm, level: float, *, secret_keys: bool) -> No
         if name == "secret key":
             style |= props(markeredgecolor=MUTED, markeredgewidth=1.2)
         axes.plot([size], [level], label=name, **(style | props(marker=_PARTS[name])))
-    axes.plot([_total(row)], [level], label="sum", **(_SUM | props(color=colour, zorder=2)))
+    axes.plot(
+        [_total(row)],
+        [level],
+        label="sum",
+        **(_SUM | props(color=colour, zorder=4, markersize=_sum_points())),
+    )
     annotate(axes, BYTES.text(_total(row)), (max(ends), level), (8, 0))
 
 
@@ -131,8 +142,8 @@ def _smallest(rows: list[Algorithm]) -> str:
     if not new:
         return ""
     best = min(new, key=_total)
-    text = f"{best.name} has the smallest public key and signature of the post-quantum schemes"
-    text += f" shown: {BYTES.text(_total(best))}"
+    text = f"{best.name} has the smallest sum of the post-quantum schemes shown: "
+    text += BYTES.text(_total(best))
     today = [row for row in signing if not row.family_facts.post_quantum]
     if today:
         least = min(today, key=_total)
@@ -184,9 +195,11 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
             else:
                 points[labelled(row)] = (size, float(medians))
                 axes.plot(*points[labelled(row)], **style)
-        axes.margins(0.16)
+        axes.margins(0.08, 0.12)
         log_ticks(axes, "x", with_prefix("B"))
         log_ticks(axes, "y", brief)
+        if paper.narrow():
+            axes.set_xlim(left=0.6 * axes.get_xlim()[0])  # room for a name around its mark
         drawn = len(axes.lines)
         _equal_costs(axes)
         edge = _today(axes, chosen)
@@ -215,7 +228,7 @@ _EQUAL_RATE_BYTES = 1.25e8  # 1 Gbit/s
 def _equal_costs(axes: Axes) -> None:
     """Join points at which receiving at 1 Gbit/s and verifying take the same time together."""
     (low, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    for total in _SIGNATURES_PER_CORE:
+    for total in _EQUAL_SECONDS:
         sizes = np.geomspace(low, min(high, total * _EQUAL_RATE_BYTES * 0.9999), 300)
         rest = total - sizes / _EQUAL_RATE_BYTES
         inside = (rest >= bottom) & (rest <= top)
@@ -224,7 +237,7 @@ def _equal_costs(axes: Axes) -> None:
             style = props(color=MUTED, linestyle=":", linewidth=0.9, zorder=0)
             axes.plot(sizes[inside], rest[inside], label="_equal cost", **style)
             start = float(sizes[inside][0]), float(rest[inside][0])
-            text = brief(total) if paper.narrow() else f"{brief(total)} together"
+            text = SECONDS.text(total, 2) + ("" if paper.narrow() else " together")
             # Above a line that starts at the left edge, and left of one that starts on top.
             annotate(
                 axes,
