@@ -328,52 +328,6 @@ def apart(places: Sequence[float], least: float, low: float, high: float) -> lis
     return moved
 
 
-_SIDES = np.array(
-    [(8, 0), (-8, 0), (0, 11), (0, -11), (8, 9), (-8, 9), (8, -9), (-8, -9), (8, 17), (8, -17)]
-)
-"""Offsets of a label in points, in order of preference."""
-
-
-def label_points(
-    axes: Axes, points: dict[str, tuple[float, float]], lines: Sequence[Any] = ()
-) -> None:
-    """Write the name of each point on the side where it overlaps least; axes are logarithmic.
-
-    `lines` are arrays of points of lines that names should not cross.
-    """
-    # Every label gets the side with the least overlap, in points.
-    size, figure = paper.points(), figure_of(axes)
-    figure.draw_without_rendering()
-    extent = np.array(axes.get_window_extent().size) * 72 / figure.dpi
-    low, high = np.log10([axes.get_xlim(), axes.get_ylim()]).T
-    centres = (np.log10([*points.values()]) - low) / (high - low) * extent
-    along = (np.log10(np.vstack([np.empty((0, 2)), *lines])) - low) / (high - low) * extent
-    starts, ends = np.vstack([centres - 6, along - 1.5]), np.vstack([centres + 6, along + 1.5])
-    names = [paper.shortened(name) if paper.narrow() else name for name in points]
-    sizes = np.array([(72 * paper.text_inches(name, size) + 2, 1.2 * size) for name in names])
-    sides: dict[int, tuple[Any, Any]] = {}
-    # Again with all labels in place, as the first ones did not know those that follow.
-    for index in [*range(len(names))] * 3:
-        # The overlap of the box on each side with every other box that is placed already.
-        lowest = centres[index] + _SIDES + np.sign(_SIDES) * [sizes[index, 0] / 2, 0]
-        lowest = lowest - sizes[index] / 2
-        highest = lowest + sizes[index]  # boxes in points, not data: both axes are logarithmic
-        boxes = [box for other, (_, box) in sides.items() if other != index]
-        is_other = np.arange(len(starts)) != index
-        first = np.maximum(
-            lowest[:, None], np.vstack([starts[is_other], *(box[:1] for box in boxes)])
-        )
-        last = np.minimum(
-            highest[:, None], np.vstack([ends[is_other], *(box[1:] for box in boxes)])
-        )
-        cost = (last - first).clip(min=0).prod(axis=2).sum(axis=1)
-        outside = (np.maximum(0, -lowest) + np.maximum(0, highest - extent)).sum(axis=1)
-        best = int(np.argmin(cost + 20 * outside))
-        sides[index] = _SIDES[best], np.vstack([lowest[best], highest[best]])
-    for (side, _), name, point in zip(sides.values(), names, points.values(), strict=True):
-        annotate(axes, name, point, side, size=size)
-
-
 def at_hyphens(name: str, width: int) -> str:
     """Return a name in lines of at most `width` letters, broken after hyphens only."""
     lines = [""]

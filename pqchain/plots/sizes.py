@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from pqchain.plots.canvas import (
     INK,
     MUTED,
     canvas,
+    figure_of,
     headline,
     look,
     require,
@@ -29,10 +30,10 @@ from pqchain.plots.dots import dots, labelled, reject_duplicates
 from pqchain.plots.marks import (
     annotate,
     as_printed,
+    at_hyphens,
     brief,
     enclose,
     grid,
-    label_points,
     legend_above,
     log_ticks,
     mark_of,
@@ -209,7 +210,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
             for line in axes.lines[drawn:]
             if line.get_label() == "_equal cost"
         ]
-        label_points(axes, points, [edge, *lines] if edge is not None else lines)
+        _label_points(axes, points, [edge, *lines] if edge is not None else lines)
         marks = "" if several else "larger mark: higher NIST level"
         dotted = "dotted: equal time to receive at 1 Gbit/s and verify together"
         dotted = dotted if len(axes.lines) > drawn else ""
@@ -283,6 +284,51 @@ def _front(rows: list[Algorithm], points: dict[str, tuple[float, float]]) -> str
     if small == fast:
         return f"Of the {kind} shown, {small} is smallest ({sized}) and verifies fastest ({timed})"
     return f"Of the {kind} shown, {small} is the smallest ({sized}), {fast} the fastest ({timed})"
+
+
+_SIDES = np.array(
+    [(8, 0), (-8, 0), (0, 11), (0, -11), (8, 9), (-8, 9), (8, -9), (-8, -9), (8, 17), (8, -17)]
+)
+"""Offsets of a label in points, in order of preference."""
+
+
+def _label_points(
+    axes: Axes, points: dict[str, tuple[float, float]], lines: Sequence[Any] = ()
+) -> None:
+    """Write the name of each point on the side where it overlaps least; axes are logarithmic.
+
+    `lines` are arrays of points of lines that names should not cross.
+    """
+    # Every label gets the side with the least overlap, in points.
+    size, figure = paper.points(), figure_of(axes)
+    figure.draw_without_rendering()
+    extent = np.array(axes.get_window_extent().size) * 72 / figure.dpi
+    low, high = np.log10([axes.get_xlim(), axes.get_ylim()]).T
+    centres = (np.log10([*points.values()]) - low) / (high - low) * extent
+    along = (np.log10(np.vstack([np.empty((0, 2)), *lines])) - low) / (high - low) * extent
+    starts, ends = np.vstack([centres - 6, along - 1.5]), np.vstack([centres + 6, along + 1.5])
+    names = [at_hyphens(paper.shortened(name), 11) if paper.narrow() else name for name in points]
+    placed: dict[int, Any] = {}
+    # Again with all labels in place, as the first ones did not know those that follow.
+    for index in [*range(len(names))] * 3:
+        rows = names[index].split("\n")
+        wide, tall = max(paper.text_inches(row, size) for row in rows), 1.2 * size * len(rows)
+        label = np.array([72 * wide + 2, tall])
+        sides = _SIDES + np.sign(_SIDES) * [0, (tall - 1.2 * size) / 2]
+        # The overlap of the box on each side with every other box that is placed already.
+        lowest = centres[index] + sides + np.sign(sides) * [label[0] / 2, 0] - label / 2
+        highest = lowest + label  # boxes in points, not data: both axes are logarithmic
+        boxes = np.array([box for other, (_, box) in placed.items() if other != index])
+        boxes = boxes.reshape(-1, 2, 2)
+        is_other = np.arange(len(starts)) != index
+        first = np.maximum(lowest[:, None], np.vstack([starts[is_other], boxes[:, 0]]))
+        last = np.minimum(highest[:, None], np.vstack([ends[is_other], boxes[:, 1]]))
+        cost = (last - first).clip(min=0).prod(axis=2).sum(axis=1)
+        outside = (np.maximum(0, -lowest) + np.maximum(0, highest - extent)).sum(axis=1)
+        best = int(np.argmin(cost + 20 * outside))
+        placed[index] = sides[best], np.stack([lowest[best], highest[best]])
+    for (side, _), name, point in zip(placed.values(), names, points.values(), strict=True):
+        annotate(axes, name, point, side, size=size)
 
 
 def plot_blocks(

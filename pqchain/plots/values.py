@@ -58,7 +58,7 @@ def plot_values(
     hues = [] if hue is None else list(dict.fromkeys(frame[hue]))
     unit = Unit.of(value)
     fine = frame[np.isfinite(frame[value].astype(float))]
-    with canvas(ax, 1.25 + (0.16 + 0.15 * max(1, len(hues))) * len(rows)) as axes:
+    with canvas(ax, 1.25 + (0.16 + 0.18 * max(1, len(hues))) * len(rows)) as axes:
         if is_log:
             axes.set_xscale("log")
         if origin is not None:
