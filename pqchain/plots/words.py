@@ -31,6 +31,11 @@ _WORDS = {
     "mesh": "a link for each pair", "gossip": "gossip to some peers",
     "gossip in regions": "gossip across regions",
     "one each": "a computer each", "all processors": "all processors of this machine",
+    # Phases of a signing attempt of Falcon.
+    "LDL and splits": "LDL decomposition, splitting", "merges and corrections": "merging",
+    "leaves": "deviations of the leaves", "transforms": "FFT and inverse FFT",
+    "sampler": "Gaussian sampler", "polynomials": "products of polynomials",
+    "transfers": "transfers to and from the host",
     # Rows of the accelerator's Table 3; marks tell published from modelled ones.
     "printed: M4 SW": "software alone",
     "printed: SW+HW": "with engine",
@@ -47,6 +52,7 @@ _EXPLANATIONS = {
     "P2MR": "P2MR: Pay-to-Merkle-Root, a proposed output",
     "gas": "gas: Ethereum's measure of work and bytes",
     "all-to-all": "all-to-all: each delegate sends the block to each other",
+    "broadcast": "broadcast: only the proposer sends it",
 }
 """Explanations of terms that stay in figures, for their notes."""
 
