@@ -163,7 +163,9 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             marker = "os^D"[exchanges.index(exchange) % 4]
             rows = group.sort_values("nodes")
             # Moved apart, because latencies of few delegates are nearly equal.
-            nodes = rows["nodes"].to_numpy(dtype=float) * 2 ** (0.03 * (index - len(lines) / 2))
+            nodes = rows["nodes"].to_numpy(dtype=float) * 2 ** (
+                0.03 * (index - (len(lines) - 1) / 2)
+            )
             seen = rows["latency_seconds"].to_numpy()
             half = rows["latency_seconds_half_width"].to_numpy()
             name = f"{setting}, {exchange}"
