@@ -21,10 +21,13 @@ from pqchain.plots.canvas import (
     require,
     with_notes,
 )
-from pqchain.plots.marks import HATCHES, at_hyphens, legend_above, mark_of, props
+from pqchain.plots.marks import HATCHES, legend_above, mark_of, props
 from pqchain.plots.words import words
 
-_TIE = 1.005  # ratios below this are ties: they would be written as 1.00
+TIE = 1.02
+"""Ratios below this are no difference, as in `plot_compared`."""
+
+TIED = f"no difference, up to {100 * (TIE - 1):.0f}{figures.NARROW_SPACE}%"
 
 _WIDE_LEAD = 2.0  # from this lead on a field has its full colour
 
@@ -40,23 +43,25 @@ def hatches(names: Iterable[str]) -> dict[str, str]:
     return chosen
 
 
-def handles(hatching: Mapping[str, str], greatest: float) -> list[Patch]:
-    """Return the entries of a legend: the schemes, and the colours of leads up to the greatest."""
-    strong = props(alpha=_strength(greatest), linewidth=0)
+def handles(cells: Iterable[tuple[str, float]], hatching: Mapping[str, str]) -> list[Patch]:
+    """Return the entries of a legend: the schemes that lead somewhere, and ties."""
+    leads: dict[str, list[float]] = {}
+    for name, lead in cells:
+        leads.setdefault(TIED if _is_tie(lead) else name, []).append(_strength(lead))
     schemes = [
-        Patch(facecolor=mark_of(name).colour, hatch=hatch, edgecolor=PAPER, label=name, **strong)
-        for name, hatch in hatching.items()
-    ]
-    leads = [
-        Patch(facecolor=INK, alpha=_strength(lead), linewidth=0, label=label)
-        for lead, label in (
-            (1.0, f"lead {figures.TIMES}1"),
-            (1.5, f"{figures.TIMES}1.5"),
-            (_WIDE_LEAD, f"{figures.TIMES}{_WIDE_LEAD:g} or more"),
+        Patch(
+            facecolor=mark_of(name).colour, hatch=hatch, edgecolor=PAPER, linewidth=0, label=name,
+            alpha=max(leads[name]),
         )
-        if lead <= max(greatest, 1.0)
-    ]
-    return schemes + leads
+        for name, hatch in hatching.items()
+        if name in leads
+    ]  # fmt: skip
+    tie = Patch(facecolor=MUTED, alpha=_strength(1.0), linewidth=0, label=TIED)
+    return [*schemes, *([tie] if TIED in leads else [])]
+
+
+def _is_tie(lead: float) -> bool:
+    return lead < TIE
 
 
 def _strength(lead: float) -> float:
@@ -73,46 +78,27 @@ def draw(
 ) -> list[str]:
     """Draw a field for each cell, the best scheme and its lead over the second (NaN without one).
 
-    The colour is the stronger, the greater the lead. A scheme is named once, and leads are written
-    where the best scheme of a neighbour is another, if they fit in a cell. Returns the explanations
-    of what is written.
+    The colour is the scheme's, the stronger the greater the lead, and grey for a tie. Leads are
+    written if they fit in a cell. Returns the explanations of what is written.
     """
-    named = {name: _middle(cells, name) for name in {name for name, _ in cells.values()}}
     text, notes = props(ha="center", va="center", color=INK, size=paper.points()), []
     for (x, y), (name, lead) in cells.items():
-        style = props(color=mark_of(name).colour, alpha=_strength(lead), linewidth=0)
+        colour = MUTED if _is_tie(lead) else mark_of(name).colour
+        style = props(color=colour, alpha=_strength(lead), linewidth=0)
         axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **style)
-        if hatching[name]:
+        if hatching[name] and not _is_tie(lead):
             style = props(facecolor="none", edgecolor=PAPER, hatch=hatching[name], linewidth=0)
             axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **style)
-        around = [cells.get(place) for place in ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1))]
-        label, note = "", ""
-        short = name.partition("-SHA")[0]
-        # Only high cells have room for a name of two lines.
-        short = at_hyphens(short, 8) if cell_inches[1] > 0.3 else short
-        if named[name] == (x, y) and _is_within(short, cell_inches[0]):
-            label = short
-        elif any(other is not None and other[0] != name for other in around):
-            if lead >= _TIE:
-                label, note = f"{figures.TIMES}{lead:.2f}", "number: lead over the second scheme"
-            elif np.isfinite(lead):
-                label, note = "\N{ALMOST EQUAL TO}", "\N{ALMOST EQUAL TO}: tie"
-        if label and _is_within(label, cell_inches[0]):
+        label = "\N{ALMOST EQUAL TO}" if _is_tie(lead) else f"{lead:.2f}"
+        if np.isfinite(lead) and _is_within(label, cell_inches[0]):
             axes.text(x, y, label, **text)
-            notes.append(note)
+            if not _is_tie(lead):
+                notes.append("number: lead over the second scheme, as a factor")
     return list(dict.fromkeys(notes))
 
 
 def _is_within(label: str, inches: float) -> bool:
-    rows = label.split("\n")
-    return max(paper.text_inches(row, paper.points()) for row in rows) < 0.9 * inches
-
-
-def _middle(cells: Mapping[Place, tuple[str, float]], name: str) -> Place:
-    places = np.array([place for place, cell in cells.items() if cell[0] == name])
-    distance = np.abs(places - places.mean(axis=0)).sum(axis=1)
-    x, y = places[int(distance.argmin())]
-    return int(x), int(y)
+    return paper.text_inches(label, paper.points()) < 0.95 * inches
 
 
 def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -149,7 +135,7 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.set_ylabel(f"{other}, relative to today")
         label = f"{label}, relative to today"
         axes.set_xlabel(with_notes(label, "ring: the study as it is", *notes))
-        legend_above(axes, 6, handles(hatching, float(fitting["margin"].max())))
+        legend_above(axes, 6, handles(cells.values(), hatching))
         axes.spines[:].set_color(MUTED)
         headline(axes, _finding(frame))
     return axes

@@ -52,6 +52,9 @@ _NARROW_INCHES = 5.0
 _SHORTER = 0.85
 """Factor of the height of a narrow figure in print."""
 
+_HIGHEST_INCHES = 5.0
+"""Greatest height of a figure in a column of print, which leaves room for a caption and text."""
+
 _LINES_INCHES = 0.25  # additional height for labels that are wrapped
 
 _EDGE = 0.01  # margin of moved labels, as a share of the figure's width
@@ -214,6 +217,7 @@ def finish(figure: Figure) -> None:
         # Wrapping one label changes the layout of the others, so repeat until nothing moves.
         if chosen.narrow:
             _shorten_names(figure)
+        add_lines(figure, 0)
         for _ in range(5):
             figure.draw_without_rendering()
             moved = list(map(_fit, figure.axes))
@@ -225,7 +229,9 @@ def finish(figure: Figure) -> None:
 
 def add_lines(figure: Figure, count: float) -> None:
     """Make a figure higher by lines of text, so that they take no room from its plots."""
-    figure.set_figheight(float(figure.get_figheight()) + count * 1.25 * points() / 72)
+    height = float(figure.get_figheight()) + count * 1.25 * points() / 72
+    is_column = in_print() and narrow()
+    figure.set_figheight(min(height, _HIGHEST_INCHES) if is_column else height)
 
 
 _LONG_NAMES = re.compile(r"(SPHINCS\+|SLH-DSA)-(\n?)SHA2-\n?(\d+[sf])(-\n?simple)?")

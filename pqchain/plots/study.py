@@ -57,7 +57,7 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
     Takes a frame of `pqchain.study.tornado`. Raises DataError, UsageError.
     """
-    require(frame, "algorithm output unit input base low high")
+    require(frame, "algorithm output unit input input_value base low high")
     first = frame.iloc[0]
     base, levels = float(first["base"]), np.arange(len(frame))
     unit = Unit.of(str(first["output"]), str(first["unit"]))
@@ -72,7 +72,16 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             axes.barh(levels, difference, left=base, height=0.62, label=label, **style)
         axes.axvline(base, color=INK, linewidth=0.9)
         axes.margins(x=0.08)
-        name_levels(axes, [words(name) for name in frame["input"]], is_above=False)
+        values = [
+            Unit.of(str(name)).text(value)
+            for name, value in zip(frame["input"], frame["input_value"], strict=True)
+        ]
+        space = "\n" if paper.narrow() else " "
+        names = [
+            f"{words(name)}{space}({value})"
+            for name, value in zip(frame["input"], values, strict=True)
+        ]
+        name_levels(axes, names, is_above=False)
         for row, pair in enumerate(frame[["low", "high"]].to_numpy(float)):
             for offset, end in ((-5, pair.min()), (5, pair.max())):
                 if np.isfinite(end):
@@ -80,17 +89,19 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         enclose(axes)
         shown = {"tx/s": " in transactions per second"}.get(unit, f" in {unit}" if unit else "")
         axes.set_xlabel(with_notes(
-            f"{output}{shown} with {algorithm}", f"line: {unit.text(base)}, with no input changed"
+            f"{output}{shown} with {algorithm}",
+            f"line: {unit.text(base)}, with the values in brackets",
         ))  # fmt: skip
         grid(axes, "x")
         legend_above(axes, 2)
         ends = frame.iloc[0][["low", "high"]].dropna().astype(float)
         if len(ends) and base:
-            name = words(str(first["input"]))
             factor = max(ends / base, key=lambda value: abs(np.log(max(value, 1e-9))))
             side = "halved" if factor == ends.get("low", np.nan) / base else "doubled"
-            text = f"Of the inputs shown, the {name} changes the {output} with {algorithm} most: "
-            text += f"{side}, it goes from {unit.text(base)} to {unit.text(base * factor)}"
+            text = (
+                f"Of the inputs shown, the {words(str(first['input']))} changes the {output} most: "
+            )
+            text += f"{side}, {unit.text(base * factor)} instead of {unit.text(base)}"
             headline(axes, text)
     return axes
 
@@ -108,8 +119,9 @@ def plot_capacity(
 
     Takes a study's rows of one figure, and limits by scheme; `label` names another figure.
     `baseline` is the scheme of today, by default the first classical one of the frame; others have
-    the difference from it in percent. The colour is the limit's, and a limit that binds all is
-    named once. `before` has values that are drawn as hollow bars. Raises DataError, UsageError.
+    the difference from it in percent. The colour is the limit's, or the family's if one limit binds
+    all, which is named once. `before` has values that are drawn as hollow bars. Raises DataError,
+    UsageError.
     """
     require(frame, "algorithm value low high")
     names = frame["algorithm"].tolist()
@@ -125,8 +137,10 @@ def plot_capacity(
         for level, (name, size) in enumerate(zip(names, value, strict=True)):
             place = bound.index(limits[name]) if limits.get(name) in bound else 0
             colour, hatch = look(place)[0], HATCHES[place % len(HATCHES)]
+            if len(bound) < 2:
+                colour = mark_of(name).colour
             bar = props(color=colour, height=0.6, edgecolor=PAPER, hatch=hatch, linewidth=0)
-            alpha = 1.0 if mark_of(name).post_quantum else 0.45
+            alpha = 1.0 if mark_of(name).post_quantum or len(bound) < 2 else 0.45
             axes.barh(level, size, alpha=alpha, **bar)
             if before and np.isfinite(before.get(name, np.nan)):
                 outline = props(facecolor="none", edgecolor=INK, linewidth=1.1, height=0.8)
@@ -182,7 +196,8 @@ def _kept(names: list[str], value: Any, today: str, base: float) -> str:
     best = max(new, key=lambda name: new[name])
     if base > 0:
         kept = figures.percent(100 * new[best] / base, 0, sign=False)
-        most = ", the most of the schemes shown" if len(new) > 1 else ""
+        kind = "schemes" if set(new) | {today} == set(names) else "single schemes"
+        most = f", the most of the {kind} shown" if len(new) > 1 else ""
         return f"{best} keeps {kept} of today's capacity{most}"
     return f"{best} carries most of those shown, {figures.significant(new[best])} transactions/s"
 
@@ -225,15 +240,19 @@ def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 style |= props(rotation=90)
             axes.text(x, -0.55, at_hyphens(name, scheme_width), **style)
         axes.set_xticks([])
+        # Without additions in parentheses where rows have room for two lines.
+        shown = [title.partition(" (")[0] if paper.narrow() else title for title in titles]
         marked = (
-            f"{title}{'' if tested[title] else figures.NARROW_SPACE + '*'}" for title in titles
+            f"{name}{'' if tested[title] else figures.NARROW_SPACE + '*'}"
+            for name, title in zip(shown, titles, strict=True)
         )
         axes.set_yticks(range(len(titles)), [textwrap.fill(name, title_width) for name in marked])
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         axes.set_xlabel(with_notes(
-            "share of capacity lost, with the key in each transaction",
-            "" if all(tested.values()) else "*: model not tested by an observation of the chain",
+            "share of today's capacity lost",
+            "key in each transaction", "rows: by mean loss",
+            "" if all(tested.values()) else "*: model not tested by an observation",
             "100 %: no transaction fits" if frame["lost_share"].max() >= 1 else "",
             *explained(*titles),
         ))  # fmt: skip
@@ -250,7 +269,7 @@ def _losses(frame: pd.DataFrame) -> str:
     middle = 100 * new.groupby("algorithm")["lost_share"].median().sort_values()
     share = figures.percent(middle.iloc[0], 0, sign=False)
     least = "costs least of the schemes shown" if len(middle) > 1 else "costs"
-    return f"{middle.index[0]} {least}: {share} of the capacity, in the median of the rows"
+    return f"{middle.index[0]} {least}: {share} of today's capacity, in the median of the rows"
 
 
 def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
