@@ -237,8 +237,8 @@ def _add(row: Algorithm, by: Implementation) -> None:
     before = next((row for name, row in known.items() if name.casefold() == folded), None)
     if before is not None and (before.name, before.location) != (by.name, by.location):
         raise UsageError(
-            f"{before.name} already names the code at {before.location or 'another object'}; rename "
-            "the class or the library"
+            f"{before.name} already names the code at {before.location or 'another object'}; "
+            "rename the class or the library"
         )
     algorithms.add(row, by)
 
