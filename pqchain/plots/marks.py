@@ -112,6 +112,7 @@ brief = partial(SECONDS.text, digits=1)
 
 SAMPLES = "whisker: fastest sample to 95th percentile"
 INTERVAL = f"whisker: 95{figures.NARROW_SPACE}% interval"
+DEVIATION = "whisker: median absolute deviation"
 RUNS = "whisker: shortest to longest run"
 """Explanations of whiskers, in the same words in every figure."""
 
@@ -171,7 +172,7 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
         below = [step * 10 ** np.floor(np.log10(least)) for step in steps]
     start = max((value for value in below if value <= least * 1.0001), default=low)
     if start < low and ratio >= 4 and (which == "x" or len(steps) > 1 or label is _clock):
-        (axes.set_xlim if which == "x" else axes.set_ylim)(start * 0.97, high)
+        (axes.set_xlim if which == "x" else axes.set_ylim)(start * 0.999, high)
         if label is _clock:
             locator = FixedLocator([start, *locator.tick_values(low, high)])
     axis.set_major_locator(locator)
@@ -251,7 +252,7 @@ def enclose(axes: Axes, panels_across: int = 1) -> None:
     low, high = np.log10(axes.get_xlim()) if is_log else axes.get_xlim()
     for text in axes.texts:
         if isinstance(text, Annotation) and text.anncoords == "offset points":
-            offset = abs(text.xyann[0]) + 4
+            offset = abs(text.xyann[0]) + 8
             share = (paper.text_inches(text.get_text(), size) + offset / 72) / width
             at = float(np.log10(text.xy[0]) if is_log else text.xy[0])
             if share < 0.7 and text.get_horizontalalignment() == "left":

@@ -53,12 +53,15 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     several = compared["run"].nunique() > 1
     base, run = compared["base"].iloc[0], compared["run"].iloc[0]
     judged = compared[compared["verdict"] != ""]
-    label = f"time of {'each run' if several else run} / {base}"
+    undecided = (judged["verdict"] == "undecided").sum()
+    label = f"time {'of each run' if several else run} / time {base}"
     notes = ["right of the line: slower"]
-    notes += (
-        [f"band: no difference, up to 2{figures.NARROW_SPACE}%", INTERVAL] if len(judged) else []
-    )
-    notes += [] if compared["verdict"].isin(["", "slower", "faster"]).all() else ["grey: not clear"]
+    if len(judged):
+        notes += [f"band: up to 2{figures.NARROW_SPACE}% does not count", INTERVAL]
+    if not compared["verdict"].isin(["", "slower", "faster"]).all():
+        notes.append("grey: not significant")
+    if undecided:
+        notes.append(f"{undecided} of {len(judged)} need more runs")
     many = compared.groupby("algorithm")["implementation"].transform("nunique") > 1
     rows = compared["algorithm"].where(
         ~many, compared["algorithm"] + "\n" + compared["implementation"].map(words)
@@ -78,13 +81,12 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     )
     if len(judged):
         slower, faster = ((judged["verdict"] == word).sum() for word in ("slower", "faster"))
-        undecided = (judged["verdict"] == "undecided").sum()
         if slower + faster:
-            text = f"{slower + faster} of {len(judged)} times differ"
+            text = f"{slower + faster} of {len(judged)} times differ significantly"
             headline(axes, f"{text}: {faster} faster, {slower} slower")
         else:
-            more = f"; {undecided} need more runs" if undecided else ""
-            headline(axes, f"None of {len(judged)} times is clearly faster or slower{more}")
+            sides = f"from {base}" if several else f"between {base} and {run}"
+            headline(axes, f"None of {len(judged)} times differs significantly {sides}")
     else:
         low, high = compared["ratio"].min(), compared["ratio"].max()
         headline(axes, f"Single runs, without a verdict: {_times(low)} to {_times(high)}")

@@ -240,15 +240,19 @@ def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 style |= props(rotation=90)
             axes.text(x, -0.55, at_hyphens(name, scheme_width), **style)
         axes.set_xticks([])
+        # Without additions in parentheses where rows have room for two lines.
+        shown = [title.partition(" (")[0] if paper.narrow() else title for title in titles]
         marked = (
-            f"{title}{'' if tested[title] else figures.NARROW_SPACE + '*'}" for title in titles
+            f"{name}{'' if tested[title] else figures.NARROW_SPACE + '*'}"
+            for name, title in zip(shown, titles, strict=True)
         )
         axes.set_yticks(range(len(titles)), [textwrap.fill(name, title_width) for name in marked])
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         axes.set_xlabel(with_notes(
-            "share of capacity lost, with the key in each transaction",
-            "" if all(tested.values()) else "*: model not tested by an observation of the chain",
+            "share of today's capacity lost",
+            "key in each transaction", "rows: by mean loss",
+            "" if all(tested.values()) else "*: model not tested by an observation",
             "100 %: no transaction fits" if frame["lost_share"].max() >= 1 else "",
             *explained(*titles),
         ))  # fmt: skip
@@ -265,7 +269,7 @@ def _losses(frame: pd.DataFrame) -> str:
     middle = 100 * new.groupby("algorithm")["lost_share"].median().sort_values()
     share = figures.percent(middle.iloc[0], 0, sign=False)
     least = "costs least of the schemes shown" if len(middle) > 1 else "costs"
-    return f"{middle.index[0]} {least}: {share} of the capacity, in the median of the rows"
+    return f"{middle.index[0]} {least}: {share} of today's capacity, in the median of the rows"
 
 
 def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
