@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,9 @@ def dots(
                 axes, list(heights), list(heights.values()), top=0.3 if count > 1 else 0.0,
                 is_above=is_free,
             )  # fmt: skip
+            # Between the marks of one row and of the next, unless names are there.
+            for before, after in pairwise(heights.values() if count > 1 and not is_free else ()):
+                axes.axhline((before + after) / 2, color=GRID, linewidth=0.6, zorder=0)
             if origin is not None:
                 axes.axvline(origin, color=INK, linewidth=0.9, zorder=1)
                 style = props(color=GRID, alpha=0.6, linewidth=0, zorder=0)
@@ -195,6 +199,8 @@ def _draw(
         style = mark_of(algorithm).style(5.5 if several else 7.0) | props(color=colour)
         if several:
             style |= props(marker=marks[operation])
+        if whiskers is not None:
+            style |= props(markeredgewidth=0.0)  # an outline would cut short whiskers off
         style |= props(markerfacecolor=colour, linestyle="none", label=words(operation), zorder=3)
         axes.plot(rows[value], levels, **style)
     # Rows without a dot stay: a missing row would hide that an algorithm was not measured.

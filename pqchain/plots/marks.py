@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.text import Annotation
@@ -119,6 +120,11 @@ HOLLOW = "hollow mark: published"
 """The meaning of hollow marks, in every figure."""
 
 
+def chain_of(frame: pd.DataFrame) -> str:
+    """Return the chain of the column `study`, the title of a plan; "" without this column."""
+    return str(frame["study"].iloc[0]).partition(":")[0] if "study" in frame else ""
+
+
 def change(percent: float, decimals: int = 1) -> str:
     """Format a change in percent, with a minus sign instead of a hyphen."""
     return figures.percent(percent, decimals).replace("-", "\N{MINUS SIGN}")
@@ -140,7 +146,7 @@ def times(ratio: float, digits: int = 2) -> str:
 
 _LONG_TIMES = (
     *(factor * 10.0**power for power in range(-9, 1) for factor in (1, 2, 5)), 10, 30,
-    *(60 * minutes for minutes in (1, 2, 5, 10, 30)), *(3600 * hours for hours in (2, 6, 12)),
+    *(60 * minutes for minutes in (1, 2, 5, 10, 30)), *(3600 * hours for hours in (1, 2, 6, 12)),
     *(86_400 * days for days in (2, 10, 30, 100)),
 )  # fmt: skip
 
@@ -170,7 +176,9 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
     if label is not _clock and np.isfinite(least):
         below = [step * 10 ** np.floor(np.log10(least)) for step in steps]
     start = max((value for value in below if value <= least * 1.0001), default=low)
-    if start < low and ratio >= 4 and (which == "x" or len(steps) > 1 or label is _clock):
+    # Not across most of an empty decade.
+    is_near = which == "x" and least < 3 * start
+    if start < low and ratio >= 4 and (is_near or len(steps) > 1 or label is _clock):
         (axes.set_xlim if which == "x" else axes.set_ylim)(start * 0.97, high)
         if label is _clock:
             locator = FixedLocator([start, *locator.tick_values(low, high)])
@@ -251,7 +259,7 @@ def enclose(axes: Axes, panels_across: int = 1) -> None:
     low, high = np.log10(axes.get_xlim()) if is_log else axes.get_xlim()
     for text in axes.texts:
         if isinstance(text, Annotation) and text.anncoords == "offset points":
-            offset = abs(text.xyann[0]) + 4
+            offset = abs(text.xyann[0]) + 7
             share = (paper.text_inches(text.get_text(), size) + offset / 72) / width
             at = float(np.log10(text.xy[0]) if is_log else text.xy[0])
             if share < 0.7 and text.get_horizontalalignment() == "left":
@@ -303,9 +311,12 @@ def label_ends(
     places = apart(heights, (0.1 + 1.2 * rows) * size, 0.0, whole)
     # From the edge of the axes, which the layout moves to make room for the names.
     edge = axes.transAxes + ScaledTranslation(gap / 72, 0, figure.dpi_scale_trans)
-    for (name, point, colour), place in zip(ends, places, strict=True):
-        # A stroke across the plot would look like data if it had the line's colour.
+    for (name, point, colour), height, place in zip(ends, heights, places, strict=True):
         is_far = (box.x1 - axes.transData.transform(point)[0]) > 0.1 * box.width
+        if is_far and abs(place - height) < 1:
+            # A stroke across the plot would look like data.
+            annotate(axes, name, point, (gap + 2, 0))
+            continue
         stroke = props(color=MUTED, linewidth=0.5) if is_far else props(color=colour, linewidth=0.9)
         stroke |= props(arrowstyle="-", shrinkA=0, shrinkB=2)
         look = props(textcoords=edge, size=size, color=INK, va="center", ha="left")
