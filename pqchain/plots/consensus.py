@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -28,6 +29,7 @@ from pqchain.plots.marks import (
     HOLLOW,
     INTERVAL,
     brief,
+    change,
     dashes,
     grid,
     label_ends,
@@ -73,15 +75,16 @@ def plot_cells(
         for index, (name, group) in enumerate(cells.groupby("algorithm", sort=False)):
             mark = mark_of(str(name))
             nodes = group["nodes"].to_numpy(dtype=float)
-            # On level lines, points at the same number of nodes are moved apart; on falling ones
-            # that would look like an error of the model.
-            shift = 0.07 * (index - (len(names) - 1) / 2) if per_pair else 0.0
-            places = nodes * 2**shift
+            # Lines are moved with their marks: marks beside a line would look like its error.
+            places = nodes * 2 ** ((0.07 if per_pair else 0.035) * (index - (len(names) - 1) / 2))
             ours, printed = (
                 nodes**power * group[f"{side}{column}"].to_numpy() for side in ("", "published_")
             )
-            axes.plot(nodes, ours, color=mark.colour, linewidth=1.3, linestyle=lines[str(name)])
-            style = mark.style(6, is_published=True) | props(linestyle="", label=str(name))
+            axes.plot(places, ours, color=mark.colour, linewidth=1.3, linestyle=lines[str(name)])
+            if per_pair:
+                # Marks of a family are alike; the strokes join each with its line.
+                axes.vlines(places, ours, printed, color=mark.colour, linewidth=0.8)
+            style = mark.style(5, is_published=True) | props(linestyle="", label=str(name))
             axes.plot(places, printed, **style)
             if was_run:
                 seen, half = (
@@ -89,7 +92,7 @@ def plot_cells(
                     for end in ("", "_half_width")
                 )
                 _measured(axes, places, seen, half, mark.colour, mark.marker)
-            ends.append((str(name), (float(nodes[-1]), float(ours[-1])), mark.colour))
+            ends.append((str(name), (float(places[-1]), float(ours[-1])), mark.colour))
         _over_nodes(axes, sorted(set(cells["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief if seconds else "{:g}".format)
         if per_pair:
@@ -98,11 +101,32 @@ def plot_cells(
             label = f"{label} {'/' if seconds else figures.TIMES} N²"
         notes = [HOLLOW, "line: model fitted to the published values"]
         notes += ["filled mark: run", INTERVAL] if was_run else []
-        notes += ["level line: law of N²", "marks are moved apart"] if per_pair else []
+        notes += ["level line: proportional to N²"] if per_pair else []
+        notes += ["schemes are moved apart sideways"]
         axes.set(xlabel=with_notes("nodes N", *notes), ylabel=label)
-        headline(axes, _best_cell(cells, column, seconds))
+        fitted = _errors(cells, column) if per_pair else ""
+        headline(axes, fitted or _best_cell(cells, column, seconds))
         label_ends(axes, ends, gap=12)
     return axes
+
+
+def _errors(cells: pd.DataFrame, column: str) -> str:
+    """Return how far published values are from the model, and the one that is much farther."""
+    error = 100 * (cells[f"published_{column}"] / cells[column] - 1).dropna()
+    ordered = error.abs().sort_values()
+    if len(ordered) < 2:
+        return ""
+    what = column.partition("_")[0]
+    outlier = ordered.index[-1] if ordered.iloc[-1] > 3 * ordered.iloc[-2] else None
+    within = ordered.iloc[-1 if outlier is None else -2]
+    within = figures.percent(float(np.ceil(within)), 0, sign=False)
+    text = f"Published {what} is within {within} of the model"
+    if outlier is not None:
+        row = cells.loc[outlier]
+        text += (
+            f", but for {row['algorithm']} with {row['nodes']} nodes ({change(error[outlier], 0)})"
+        )
+    return text
 
 
 def _best_cell(cells: pd.DataFrame, column: str, seconds: bool) -> str:

@@ -39,7 +39,7 @@ from pqchain.plots.marks import (
     props,
     times,
 )
-from pqchain.plots.words import words
+from pqchain.plots.words import without_library, words
 
 _KIND_MARKS = {Kind.PUBLISHED: "o", Kind.CITED: "s", Kind.ESTIMATED: "D", Kind.MODELLED: "X"}
 
@@ -68,55 +68,82 @@ def plot_speed(
     value, of which the axes of the first are returned. Raises DataError, UsageError.
     """
     needed = "algorithm implementation operation median_seconds min_seconds p95_seconds status"
-    require(measurements, needed)
+    require(measurements, " ".join(filter(None, (needed, hue, col))))
     frame, of_several = measurements, ""
     if "implementation" not in (hue, col):
         frame = fastest(frame)
         if len(frame) < len(measurements):
             of_several = " of the fastest implementation"
-    label = with_notes(f"time of an operation{of_several}, median", SAMPLES)
+    text, note, of_library = "", "", ""
+    if (by := hue or col) and (contrast := _contrast(frame, by)):
+        if by == "implementation":
+            library, names = without_library(list(frame[by]))
+            frame = frame.assign(implementation=names)
+            of_library = f" with {library}" if library else ""
+            contrast = _contrast(frame, by) or contrast
+        slow, fast, ratios = contrast
+        algorithm, operation = map(str, ratios.idxmax())
+        text = (
+            f"{words(slow)} takes up to {times(ratios.max())} as long as {words(fast)}{of_library}"
+        )
+        text = f"{text[0].upper()}{text[1:]} ({algorithm}, {words(operation)})"
+        if by == hue:
+            frame = _with_ratios(frame, ratios)
+            note = f"number: {words(slow)} / {words(fast)}"
+    label = with_notes(f"time of an operation{of_several}{of_library}, median", SAMPLES, note)
     whiskers = ("min_seconds", "p95_seconds")
     axes = dots(
         frame, value="median_seconds", label=label, ax=ax, whiskers=whiskers, hue=hue, col=col
     )
-    text = (_greatest_contrast(frame, col) if col else "") or _fastest_and_slowest(frame)
-    if text:
+    if text := text or _fastest_and_slowest(frame):
         headline(axes, text)
     return axes
 
 
-def _greatest_contrast(frame: pd.DataFrame, col: str) -> str:
-    """Return by which factors the slower of two panels is slower."""
-    names = list(dict.fromkeys(frame[col]))
-    keys = ["algorithm", "operation"]
-    times_by_panel = frame[frame["status"] == "ok"].pivot_table(
-        values="median_seconds", index=keys, columns=col
-    )
-    if len(names) != 2 or not set(names) <= set(times_by_panel):
-        return ""
-    ratios = (times_by_panel[names[1]] / times_by_panel[names[0]]).dropna()
-    slow, fast = names[::-1]
-    if ratios.median() < 1:
-        ratios, slow, fast = 1 / ratios, fast, slow
+_PAIR = ["algorithm", "operation"]
+
+
+def _contrast(frame: pd.DataFrame, by: str) -> tuple[str, str, pd.Series] | None:
+    """Return the slower and the faster of two values of a column, and the ratios of their times."""
+    names = list(dict.fromkeys(frame[by]))
+    if len(names) != 2 or by in _PAIR:
+        return None
+    medians = frame[frame["status"] == "ok"].pivot_table("median_seconds", _PAIR, by)
+    if not set(names) <= set(medians):
+        return None
+    ratios = (medians[names[1]] / medians[names[0]]).dropna()
     if len(ratios) < 2:
-        return ""
-    algorithm, operation = map(str, ratios.idxmax())
-    return (
-        f"{words(str(slow))} takes up to {times(ratios.max())} as long as {words(str(fast))}, most "
-        f"for {algorithm}: {words(operation)}"
-    )
+        return None
+    if ratios.median() < 1:
+        return names[0], names[1], 1 / ratios
+    return names[1], names[0], ratios
+
+
+def _with_ratios(frame: pd.DataFrame, ratios: pd.Series) -> pd.DataFrame:
+    """Add a column `text` with each ratio, in the row of the greater of its two times."""
+    greatest = frame.groupby(_PAIR)["median_seconds"].transform("max")
+    texts = [
+        _times(ratios[key]) if key in ratios.index and is_last else ""
+        for *pair, is_last in zip(
+            frame["algorithm"], frame["operation"], frame["median_seconds"] == greatest, strict=True
+        )
+        for key in [tuple(pair)]
+    ]
+    return frame.assign(text=texts)
 
 
 def _fastest_and_slowest(frame: pd.DataFrame) -> str:
     for operation, verb in _VERBS.items():
         rows = frame[(frame["operation"] == operation) & (frame["status"] == "ok")]
-        ordered = rows.groupby("algorithm")["median_seconds"].min().sort_values()
-        if len(ordered) > 1:
-            ratio = times(ordered.iloc[-1] / ordered.iloc[0])
+        rows = rows.sort_values("median_seconds").drop_duplicates("algorithm")
+        if len(rows) > 1:
+            (first, last), (least, most) = rows.iloc[[0, -1]][
+                ["algorithm", "median_seconds"]
+            ].T.values
+            by = words(str(rows["implementation"].iloc[0]))
             return (
-                f"{ordered.index[0]} {verb} fastest of those shown, in "
-                f"{SECONDS.text(ordered.iloc[0], 2)}; "
-                f"{ordered.index[-1]} takes {ratio} as long"
+                f"{first} {verb} fastest of those shown, in {SECONDS.text(least, 2)} with {by}; "
+                f"{last} slowest, in {SECONDS.text(most, 2)}"
             )
     return ""
 
@@ -183,8 +210,8 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     best = frame.iloc[int(frame["speedup"].argmax())]
     headline(
         axes,
-        f"AVX2 gains {times(frame['speedup'].median())} in the median, and most of those shown for "
-        f"{best['algorithm']}, {words(best['operation'])}: {times(best['speedup'])}",
+        f"AVX2 is {times(frame['speedup'].median())} as fast as portable C in the median, at most "
+        f"{times(best['speedup'])} ({best['algorithm']}, {words(best['operation'])})",
     )
     return axes
 

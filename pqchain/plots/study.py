@@ -108,8 +108,9 @@ def plot_capacity(
 
     Takes a study's rows of one figure, and limits by scheme; `label` names another figure.
     `baseline` is the scheme of today, by default the first classical one of the frame; others have
-    the difference from it in percent. The colour is the limit's, and a limit that binds all is
-    named once. `before` has values that are drawn as hollow bars. Raises DataError, UsageError.
+    the difference from it in percent. The colour is the limit's, or the family's if one limit binds
+    all, which is named once. `before` has values that are drawn as hollow bars. Raises DataError,
+    UsageError.
     """
     require(frame, "algorithm value low high")
     names = frame["algorithm"].tolist()
@@ -125,8 +126,10 @@ def plot_capacity(
         for level, (name, size) in enumerate(zip(names, value, strict=True)):
             place = bound.index(limits[name]) if limits.get(name) in bound else 0
             colour, hatch = look(place)[0], HATCHES[place % len(HATCHES)]
+            if len(bound) < 2:
+                colour = mark_of(name).colour
             bar = props(color=colour, height=0.6, edgecolor=PAPER, hatch=hatch, linewidth=0)
-            alpha = 1.0 if mark_of(name).post_quantum else 0.45
+            alpha = 1.0 if mark_of(name).post_quantum or len(bound) < 2 else 0.45
             axes.barh(level, size, alpha=alpha, **bar)
             if before and np.isfinite(before.get(name, np.nan)):
                 outline = props(facecolor="none", edgecolor=INK, linewidth=1.1, height=0.8)
@@ -182,7 +185,8 @@ def _kept(names: list[str], value: Any, today: str, base: float) -> str:
     best = max(new, key=lambda name: new[name])
     if base > 0:
         kept = figures.percent(100 * new[best] / base, 0, sign=False)
-        most = ", the most of the schemes shown" if len(new) > 1 else ""
+        kind = "schemes" if set(new) | {today} == set(names) else "single schemes"
+        most = f", the most of the {kind} shown" if len(new) > 1 else ""
         return f"{best} keeps {kept} of today's capacity{most}"
     return f"{best} carries most of those shown, {figures.significant(new[best])} transactions/s"
 

@@ -22,7 +22,8 @@ _WORDS = {
     "quic-fresh": "QUIC in new sessions", "quic-0-rtt": "QUIC with 0-RTT",
     "io": "reading and writing",
     # Implementations.
-    "ref": "portable C", "avx2": "AVX2",
+    "ref": "portable C", "avx2": "AVX2", "falcon/kernel": "pqchain's kernel",
+    "coincurve/libsecp256k1": "libsecp256k1", "cryptography/openssl": "OpenSSL",
     # Networks and computers.
     "paper-serial": "one link for all", "csma": "shared channel",
     "star": "star around a hub", "regions": "regions of the world",
@@ -69,6 +70,22 @@ def words(name: str) -> str:
     if slash and variant in _WORDS:
         return f"{re.sub(r'-(?=[0-9])', ' ', library)}, {_WORDS[variant]}"
     return figures.humanize(name)
+
+
+def without_library(implementations: list[str]) -> tuple[str, list[str]]:
+    """Return the library that all implementations share and the words for their variants.
+
+    The library is "" and the words are those of the implementations if they share none.
+
+    >>> without_library(["liboqs-0.13/ref", "liboqs-0.13/avx2"])
+    ('liboqs 0.13', ['portable C', 'AVX2'])
+    """
+    names = list(map(words, implementations))
+    libraries = {name.rpartition(", ")[0] for name in names}
+    library = libraries.pop()
+    if libraries or not library:
+        return "", implementations
+    return library, [name.removeprefix(f"{library}, ") for name in names]
 
 
 def explained(*texts: str) -> list[str]:
