@@ -94,6 +94,8 @@ def draw(
             axes.text(x, y, label, **text)
             if not _is_tie(lead):
                 notes.append("number: lead over the second scheme, as a factor")
+        elif np.isfinite(lead):
+            notes.append("the stronger the colour, the greater the lead")
     return list(dict.fromkeys(notes))
 
 

@@ -308,16 +308,27 @@ def label_ends(
     ]
     whole = box.height * to_points
     rows = 1 + max((name.count("\n") for name, _, _ in ends), default=0)
-    places = apart(heights, (0.1 + 1.2 * rows) * size, 0.0, whole)
+    least = (0.1 + 1.2 * rows) * size
+    far = {
+        index
+        for index, (_, point, _) in enumerate(ends)
+        if (box.x1 - axes.transData.transform(point)[0]) > 0.1 * box.width
+    }
+    levels = sorted(heights[index] for index in far)
+    inside = far if all(after - before >= least for before, after in pairwise(levels)) else set()
+    outside = [index for index in range(len(ends)) if index not in inside]
+    for index in inside:
+        # At the end of the line, because a stroke across the plot would look like data.
+        name, point, _ = ends[index]
+        annotate(axes, name, point, (gap + 2, 0))
+    places = apart([heights[index] for index in outside], least, 0.0, whole)
     # From the edge of the axes, which the layout moves to make room for the names.
     edge = axes.transAxes + ScaledTranslation(gap / 72, 0, figure.dpi_scale_trans)
-    for (name, point, colour), height, place in zip(ends, heights, places, strict=True):
-        is_far = (box.x1 - axes.transData.transform(point)[0]) > 0.1 * box.width
-        if is_far and abs(place - height) < 1:
-            # A stroke across the plot would look like data.
-            annotate(axes, name, point, (gap + 2, 0))
-            continue
-        stroke = props(color=MUTED, linewidth=0.5) if is_far else props(color=colour, linewidth=0.9)
+    for index, place in zip(outside, places, strict=True):
+        name, point, colour = ends[index]
+        stroke = props(color=colour, linewidth=0.9)
+        if index in far:
+            stroke = props(color=MUTED, linewidth=0.5)
         stroke |= props(arrowstyle="-", shrinkA=0, shrinkB=2)
         look = props(textcoords=edge, size=size, color=INK, va="center", ha="left")
         look |= props(annotation_clip=False, arrowprops=stroke)

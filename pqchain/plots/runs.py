@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator
 
 from pqchain import figures
 from pqchain.errors import UsageError
@@ -148,16 +149,18 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             if axes is not all_axes[-1]:
                 axes.tick_params(labelbottom=False)
             log_ticks(axes, "y", lambda value: SECONDS.text(value, 2))
+            if np.divide(*axes.get_ylim()[::-1]) > 5:
+                axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # panels are low
             grid(axes)
             axes.set_ylabel("time")
             label_ends(axes, ends)
         all_axes[-1].set_xlabel(with_notes(
-            "run", "whisker: median absolute deviation on both sides of the median",
+            "runs in the order of time", "whisker: median absolute deviation on both sides of the median",
             f"ring: change above 5{figures.NARROW_SPACE}% with whiskers apart",
         ))  # fmt: skip
         if changes:
             ratio, name = max(changes, key=lambda change: abs(np.log(change[0])))
-            headline(all_axes[0], f"The greatest change from run to run is {times(ratio)} {name}")
+            headline(all_axes[0], f"To {name.format(times(ratio))}, the greatest change")
         else:
             headline(all_axes[0], f"No time changed beyond its noise in {len(names)} runs")
     return all_axes[0]
@@ -178,7 +181,8 @@ def _changes(
         if apart and max(ratio, 1 / ratio) > _CHANGE:
             ring = props(marker="o", markersize=11, markerfacecolor="none", markeredgecolor=INK)
             axes.plot([places[at]], [medians[at]], linestyle="none", markeredgewidth=1.1, **ring)
-            what = f"the time to {words(operation)} with {label}, in {runs[at]}"
+            what = f"{words(operation)} with {label} took {{}} as long in {runs[at]} as in "
+            what += runs[at - 1]
             found.append((float(ratio), what))
     return found
 
