@@ -113,6 +113,7 @@ brief = partial(SECONDS.text, digits=1)
 
 SAMPLES = "whisker: fastest sample to 95th percentile"
 INTERVAL = f"whisker: 95{figures.NARROW_SPACE}% interval"
+DEVIATION = "whisker: median absolute deviation on both sides of the median"
 RUNS = "whisker: shortest to longest run"
 """Explanations of whiskers, in the same words in every figure."""
 
@@ -348,44 +349,6 @@ def apart(places: Sequence[float], least: float, low: float, high: float) -> lis
         if room:
             moved = [min(max(place, low), high) for place in moved]
     return moved
-
-
-_SIDES = np.array(
-    [(8, 0), (-8, 0), (0, 11), (0, -11), (8, 9), (-8, 9), (8, -9), (-8, -9), (8, 17), (8, -17)]
-)
-"""Offsets of a label in points, in order of preference."""
-
-
-def label_points(
-    axes: Axes, points: dict[str, tuple[float, float]], lines: Sequence[Any] = ()
-) -> None:
-    """Write the name of each point on the side where it overlaps least; axes are logarithmic.
-
-    `lines` are arrays of points of lines that names should not cross.
-    """
-    # Every label gets the side with the least overlap; extents are estimates in points, because
-    # the final layout is known only when drawn.
-    size = paper.points()
-    height, per_character = 1.2 * size, 0.55 * size
-    extent = figure_of(axes).get_size_inches() * 72 * 0.85
-    low, high = np.log10([axes.get_xlim(), axes.get_ylim()]).T
-    centres = (np.log10([*points.values()]) - low) / (high - low) * extent
-    starts, ends = centres - 6, centres + 6
-    along = (np.log10(np.vstack([np.empty((0, 2)), *lines])) - low) / (high - low) * extent
-    starts, ends = np.vstack([starts, along - 1.5]), np.vstack([ends, along + 1.5])
-    for index, (text, point) in enumerate(points.items()):
-        extents = np.array([per_character * len(text), height])
-        # The overlap of the box on each side with every other box that is placed already.
-        lowest = centres[index] + _SIDES + np.sign(_SIDES) * [extents[0] / 2, 0] - extents / 2
-        highest = lowest + extents  # boxes in points, not data: both axes are logarithmic
-        others = np.arange(len(starts)) != index
-        first = np.maximum(lowest[:, np.newaxis], starts[others])
-        last = np.minimum(highest[:, np.newaxis], ends[others])
-        cost = (last - first).clip(min=0).prod(axis=2).sum(axis=1)
-        outside = (np.maximum(0, -lowest) + np.maximum(0, highest - extent)).sum(axis=1)
-        best = int(np.argmin(cost + 20 * outside))
-        starts, ends = np.vstack([starts, lowest[best]]), np.vstack([ends, highest[best]])
-        annotate(axes, text, point, _SIDES[best], size=size)
 
 
 def at_hyphens(name: str, width: int) -> str:

@@ -37,6 +37,7 @@ from pqchain.plots.marks import (
     log_ticks,
     name_levels,
     props,
+    with_prefix,
 )
 from pqchain.plots.words import words
 
@@ -149,18 +150,18 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         raise UsageError(
             "streams must have single and multiplexed ones of equal blocks; got others"
         )
-    with canvas(ax, 1.7 + 0.4 * len(changes)) as axes:
+    with canvas(ax, 1.5 + (0.4 if paper.narrow() else 0.55) * len(changes)) as axes:
         axes.axvline(0, color=INK, linewidth=0.9, zorder=1)
         for level, (blocks, row) in enumerate(changes.iterrows()):
             axes.hlines(level, row["low"], row["high"], color=LOOKS[0][0], linewidth=1.6, zorder=2)
             style = props(color=LOOKS[0][0], marker="o", linestyle="none", markersize=6.5)
             axes.plot([row["mean"]], [level], label=str(blocks), **style)
-            annotate(axes, change(row["mean"]), (row["high"], level), (7, 0))
+            annotate(axes, change(row["mean"]), (row["mean"], level), (0, 11))
         names = [_blocks(blocks) for blocks in changes.index]
         if not paper.narrow():
             pairs = zip(changes["single"], changes["multiplexed"], strict=True)
             texts = (
-                f"single {SECONDS.text(one)}, multiplexed {SECONDS.text(other)}"
+                f"one stream: {SECONDS.text(one)}\none per chunk: {SECONDS.text(other)}"
                 for one, other in pairs
             )
             names = [f"{name}\n{text}" for name, text in zip(names, texts, strict=True)]
@@ -179,8 +180,9 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         most = changes.index.max()
         ends = changes.loc[most]
         clear = ends["low"] > 0 or ends["high"] < 0
-        verb = "changes the transfer time" if clear else "makes no clear difference"
-        headline(axes, f"Multiplexing {verb}: {change(ends['mean'])} with {most} blocks")
+        verb = "changes" if clear else "does not clearly change"
+        text = f"A stream for each chunk {verb} the transfer time, compared with one stream for all"
+        headline(axes, f"{text}: {change(ends['mean'])} with {_blocks(most)}")
     return axes
 
 
@@ -213,15 +215,15 @@ def _changes(rows: pd.DataFrame) -> pd.DataFrame:
 def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the transfer time of each transport on equal links, and the least time at the link rate.
 
-    Takes a row per transport with the columns mode, transport, bits_per_second, repeats,
-    transfer_seconds, low_seconds, high_seconds, wire_limit_seconds and status; whiskers go from
-    the shortest to the longest run; a transport that did not run has its status. Labels have the
-    excess over the limit of the link. Raises DataError, UsageError.
+    Takes a row per transport with the columns mode, transport, bits_per_second, block_bytes,
+    repeats, transfer_seconds, low_seconds, high_seconds, wire_limit_seconds and status; whiskers go
+    from the shortest to the longest run; a transport that did not run has its status. Labels have
+    the excess over the limit of the link. Raises DataError, UsageError.
     """
     require(
         table,
-        "mode transport bits_per_second repeats transfer_seconds low_seconds high_seconds "
-        "wire_limit_seconds status",
+        "mode transport bits_per_second block_bytes repeats transfer_seconds low_seconds "
+        "high_seconds wire_limit_seconds status",
     )
     limit = table["wire_limit_seconds"].max()
     excess = {}
@@ -231,8 +233,8 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         for level, row in enumerate(table.to_dict("records")):
             time, low, high = (row[f"{which}_seconds"] for which in ("transfer", "low", "high"))
             if not np.isfinite(time):
-                axes.text(0, level, f"  {words(row['status'])} here", va="center", color=MUTED,
-                          size=paper.points())  # fmt: skip
+                annotate(axes, f"{words(row['status'])} here", (0, level), (6, 0))
+                axes.texts[-1].set_color(MUTED)
                 continue
             whisker = props(xerr=[[time - low], [high - time]], capsize=3, ecolor=INK)
             axes.barh(level, time, height=0.6, color=MUTED, alpha=0.55, **whisker)
@@ -250,8 +252,12 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         rate = first["bits_per_second"] / 1e6
         links = f"links of {rate:g} Mbit/s" if rate > 0 else "links not shaped"
         axes.xaxis.set_major_formatter(lambda seconds, _: SECONDS.text(seconds, 2))
+        size = with_prefix("B")(float(table["block_bytes"].max()))
+        ran = table["transfer_seconds"].notna()
+        has_range = (table["high_seconds"] > table["low_seconds"])[ran].any()
         axes.set_xlabel(with_notes(
-            f"time of a transfer, measured {words(first['mode'])}", links, RUNS,
+            f"time to transfer {size}, measured {words(first['mode'])}", links,
+            RUNS if has_range else "",
             f"dotted: least time that the link allows, {SECONDS.text(limit)}" if limit > 0 else "",
         ))  # fmt: skip
         grid(axes, "x")

@@ -26,6 +26,7 @@ from pqchain.plots.canvas import (
 from pqchain.plots.dots import dots
 from pqchain.plots.marks import (
     DASHES,
+    DEVIATION,
     INTERVAL,
     grid,
     label_ends,
@@ -155,7 +156,7 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             axes.set_ylabel("time")
             label_ends(axes, ends)
         all_axes[-1].set_xlabel(with_notes(
-            "runs in the order of time", "whisker: median absolute deviation on both sides of the median",
+            "runs in the order of time", DEVIATION,
             f"ring: change above 5{figures.NARROW_SPACE}% with whiskers apart",
         ))  # fmt: skip
         if changes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from pqchain.plots.canvas import (
     INK,
     MUTED,
     canvas,
+    figure_of,
     headline,
     look,
     require,
@@ -29,10 +30,10 @@ from pqchain.plots.dots import dots, labelled, reject_duplicates
 from pqchain.plots.marks import (
     annotate,
     as_printed,
+    at_hyphens,
     brief,
     enclose,
     grid,
-    label_points,
     legend_above,
     log_ticks,
     mark_of,
@@ -45,7 +46,7 @@ from pqchain.plots.marks import (
 _PARTS = {"public key": "s", "signature": "o", "ciphertext": "o", "secret key": "x"}
 """Marks of sizes; the sum of the first two is a large mark of the family."""
 
-_SIGNATURES_PER_CORE = (1e-5, 1e-4, 1e-3, 1e-2)
+_EQUAL_SECONDS = (1.5e-5, 1.5e-4, 1.5e-3, 1.5e-2)  # between lines of the grid
 
 _THREAD_MARKS = "osD^vP"
 
@@ -84,11 +85,12 @@ def plot_sizes(
         enclose(axes)
         log_ticks(axes, "x", with_prefix("B"))
         grid(axes, "x")
-        axes.set_xlabel(with_notes("size", "number: sum, which a message carries"))
         kinds = {row.kind for row in rows}
         drawn = ["public key", *(["signature"] if "signature" in kinds else [])]
         drawn += [*(["ciphertext"] if "kem" in kinds else [])]
         drawn += [*(["secret key"] if secret_keys else [])]
+        with_key = " or ".join(name for name in drawn if name in ("signature", "ciphertext"))
+        axes.set_xlabel(with_notes("size", f"number: sum of public key and {with_key}"))
         style = props(color=INK, linestyle="none", markersize=5)
         handles = [Line2D([], [], marker=_PARTS[name], label=name, **style) for name in drawn]
         legend_above(axes, 5, [*handles, Line2D([], [], **_SUM, label="sum")])
@@ -97,7 +99,12 @@ def plot_sizes(
     return axes
 
 
-_SUM = props(color=INK, marker="|", markersize=12, markeredgewidth=2.2, linestyle="none")
+_SUM = props(color=INK, marker="|", markersize=12, markeredgewidth=1.8, linestyle="none")
+
+
+def _sum_points() -> float:
+    """Return the height of a mark of a sum, which in narrow figures is below a name."""
+    return 9.0 if paper.narrow() else 12.0
 
 
 def _total(row: Algorithm) -> int:
@@ -121,7 +128,12 @@ def _sized(axes: Axes, row: Algorithm, level: float, *, secret_keys: bool) -> No
         if name == "secret key":
             style |= props(markeredgecolor=MUTED, markeredgewidth=1.2)
         axes.plot([size], [level], label=name, **(style | props(marker=_PARTS[name])))
-    axes.plot([_total(row)], [level], label="sum", **(_SUM | props(color=colour, zorder=2)))
+    axes.plot(
+        [_total(row)],
+        [level],
+        label="sum",
+        **(_SUM | props(color=colour, zorder=4, markersize=_sum_points())),
+    )
     annotate(axes, BYTES.text(_total(row)), (max(ends), level), (8, 0))
 
 
@@ -131,8 +143,8 @@ def _smallest(rows: list[Algorithm]) -> str:
     if not new:
         return ""
     best = min(new, key=_total)
-    text = f"{best.name} has the smallest public key and signature of the post-quantum schemes"
-    text += f" shown: {BYTES.text(_total(best))}"
+    text = f"{best.name} has the smallest sum of the post-quantum schemes shown: "
+    text += BYTES.text(_total(best))
     today = [row for row in signing if not row.family_facts.post_quantum]
     if today:
         least = min(today, key=_total)
@@ -184,9 +196,11 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
             else:
                 points[labelled(row)] = (size, float(medians))
                 axes.plot(*points[labelled(row)], **style)
-        axes.margins(0.16)
+        axes.margins(0.08, 0.12)
         log_ticks(axes, "x", with_prefix("B"))
         log_ticks(axes, "y", brief)
+        if paper.narrow():
+            axes.set_xlim(left=0.6 * axes.get_xlim()[0])  # room for a name around its mark
         drawn = len(axes.lines)
         _equal_costs(axes)
         edge = _today(axes, chosen)
@@ -196,7 +210,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
             for line in axes.lines[drawn:]
             if line.get_label() == "_equal cost"
         ]
-        label_points(axes, points, [edge, *lines] if edge is not None else lines)
+        _label_points(axes, points, [edge, *lines] if edge is not None else lines)
         marks = "" if several else "larger mark: higher NIST level"
         dotted = "dotted: equal time to receive at 1 Gbit/s and verify together"
         dotted = dotted if len(axes.lines) > drawn else ""
@@ -215,7 +229,7 @@ _EQUAL_RATE_BYTES = 1.25e8  # 1 Gbit/s
 def _equal_costs(axes: Axes) -> None:
     """Join points at which receiving at 1 Gbit/s and verifying take the same time together."""
     (low, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    for total in _SIGNATURES_PER_CORE:
+    for total in _EQUAL_SECONDS:
         sizes = np.geomspace(low, min(high, total * _EQUAL_RATE_BYTES * 0.9999), 300)
         rest = total - sizes / _EQUAL_RATE_BYTES
         inside = (rest >= bottom) & (rest <= top)
@@ -224,7 +238,7 @@ def _equal_costs(axes: Axes) -> None:
             style = props(color=MUTED, linestyle=":", linewidth=0.9, zorder=0)
             axes.plot(sizes[inside], rest[inside], label="_equal cost", **style)
             start = float(sizes[inside][0]), float(rest[inside][0])
-            text = brief(total) if paper.narrow() else f"{brief(total)} together"
+            text = SECONDS.text(total, 2) + ("" if paper.narrow() else " together")
             # Above a line that starts at the left edge, and left of one that starts on top.
             annotate(
                 axes,
@@ -270,6 +284,51 @@ def _front(rows: list[Algorithm], points: dict[str, tuple[float, float]]) -> str
     if small == fast:
         return f"Of the {kind} shown, {small} is smallest ({sized}) and verifies fastest ({timed})"
     return f"Of the {kind} shown, {small} is the smallest ({sized}), {fast} the fastest ({timed})"
+
+
+_SIDES = np.array(
+    [(8, 0), (-8, 0), (0, 11), (0, -11), (8, 9), (-8, 9), (8, -9), (-8, -9), (8, 17), (8, -17)]
+)
+"""Offsets of a label in points, in order of preference."""
+
+
+def _label_points(
+    axes: Axes, points: dict[str, tuple[float, float]], lines: Sequence[Any] = ()
+) -> None:
+    """Write the name of each point on the side where it overlaps least; axes are logarithmic.
+
+    `lines` are arrays of points of lines that names should not cross.
+    """
+    # Every label gets the side with the least overlap, in points.
+    size, figure = paper.points(), figure_of(axes)
+    figure.draw_without_rendering()
+    extent = np.array(axes.get_window_extent().size) * 72 / figure.dpi
+    low, high = np.log10([axes.get_xlim(), axes.get_ylim()]).T
+    centres = (np.log10([*points.values()]) - low) / (high - low) * extent
+    along = (np.log10(np.vstack([np.empty((0, 2)), *lines])) - low) / (high - low) * extent
+    starts, ends = np.vstack([centres - 6, along - 1.5]), np.vstack([centres + 6, along + 1.5])
+    names = [at_hyphens(paper.shortened(name), 11) if paper.narrow() else name for name in points]
+    placed: dict[int, Any] = {}
+    # Again with all labels in place, as the first ones did not know those that follow.
+    for index in [*range(len(names))] * 3:
+        rows = names[index].split("\n")
+        wide, tall = max(paper.text_inches(row, size) for row in rows), 1.2 * size * len(rows)
+        label = np.array([72 * wide + 2, tall])
+        sides = _SIDES + np.sign(_SIDES) * [0, (tall - 1.2 * size) / 2]
+        # The overlap of the box on each side with every other box that is placed already.
+        lowest = centres[index] + sides + np.sign(sides) * [label[0] / 2, 0] - label / 2
+        highest = lowest + label  # boxes in points, not data: both axes are logarithmic
+        boxes = np.array([box for other, (_, box) in placed.items() if other != index])
+        boxes = boxes.reshape(-1, 2, 2)
+        is_other = np.arange(len(starts)) != index
+        first = np.maximum(lowest[:, None], np.vstack([starts[is_other], boxes[:, 0]]))
+        last = np.minimum(highest[:, None], np.vstack([ends[is_other], boxes[:, 1]]))
+        cost = (last - first).clip(min=0).prod(axis=2).sum(axis=1)
+        outside = (np.maximum(0, -lowest) + np.maximum(0, highest - extent)).sum(axis=1)
+        best = int(np.argmin(cost + 20 * outside))
+        placed[index] = sides[best], np.stack([lowest[best], highest[best]])
+    for (side, _), name, point in zip(placed.values(), names, points.values(), strict=True):
+        annotate(axes, name, point, side, size=size)
 
 
 def plot_blocks(

@@ -27,6 +27,7 @@ from pqchain.plots.canvas import (
 )
 from pqchain.plots.dots import dots, fastest, ranked
 from pqchain.plots.marks import (
+    DEVIATION,
     SAMPLES,
     annotate,
     brief,
@@ -170,7 +171,7 @@ def plot_ratio(printed: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     label = with_notes(
         "time measured here / published time, medians",
         "line: equal times",
-        "whisker: median absolute deviation on both sides of the measured median",
+        DEVIATION,
     )
     axes = dots(
         frame, value="ratio", label=label, show=_factor, ax=ax, origin=1.0, is_sorted=True,

@@ -57,7 +57,7 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
     Takes a frame of `pqchain.study.tornado`. Raises DataError, UsageError.
     """
-    require(frame, "algorithm output unit input base low high")
+    require(frame, "algorithm output unit input input_value base low high")
     first = frame.iloc[0]
     base, levels = float(first["base"]), np.arange(len(frame))
     unit = Unit.of(str(first["output"]), str(first["unit"]))
@@ -72,7 +72,16 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             axes.barh(levels, difference, left=base, height=0.62, label=label, **style)
         axes.axvline(base, color=INK, linewidth=0.9)
         axes.margins(x=0.08)
-        name_levels(axes, [words(name) for name in frame["input"]], is_above=False)
+        values = [
+            Unit.of(str(name)).text(value)
+            for name, value in zip(frame["input"], frame["input_value"], strict=True)
+        ]
+        space = "\n" if paper.narrow() else " "
+        names = [
+            f"{words(name)}{space}({value})"
+            for name, value in zip(frame["input"], values, strict=True)
+        ]
+        name_levels(axes, names, is_above=False)
         for row, pair in enumerate(frame[["low", "high"]].to_numpy(float)):
             for offset, end in ((-5, pair.min()), (5, pair.max())):
                 if np.isfinite(end):
@@ -80,17 +89,19 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         enclose(axes)
         shown = {"tx/s": " in transactions per second"}.get(unit, f" in {unit}" if unit else "")
         axes.set_xlabel(with_notes(
-            f"{output}{shown} with {algorithm}", f"line: {unit.text(base)}, with no input changed"
+            f"{output}{shown} with {algorithm}",
+            f"line: {unit.text(base)}, with the values in brackets",
         ))  # fmt: skip
         grid(axes, "x")
         legend_above(axes, 2)
         ends = frame.iloc[0][["low", "high"]].dropna().astype(float)
         if len(ends) and base:
-            name = words(str(first["input"]))
             factor = max(ends / base, key=lambda value: abs(np.log(max(value, 1e-9))))
             side = "halved" if factor == ends.get("low", np.nan) / base else "doubled"
-            text = f"Of the inputs shown, the {name} changes the {output} with {algorithm} most: "
-            text += f"{side}, it goes from {unit.text(base)} to {unit.text(base * factor)}"
+            text = (
+                f"Of the inputs shown, the {words(str(first['input']))} changes the {output} most: "
+            )
+            text += f"{side}, {unit.text(base * factor)} instead of {unit.text(base)}"
             headline(axes, text)
     return axes
 

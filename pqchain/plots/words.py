@@ -35,6 +35,11 @@ _WORDS = {
     "leanmultisig-small": "leanMultisig small", "leanvm-b": "leanVM-b",
     "leanvm-desktop": "leanVM on a desktop", "leanvm-eip8292": "leanVM of EIP-8292",
     "risc-zero-slh-dsa": "RISC Zero",
+    # Phases of a signing attempt of Falcon.
+    "LDL and splits": "LDL decomposition, splitting", "merges and corrections": "merging",
+    "leaves": "deviations of the leaves", "transforms": "FFT and inverse FFT",
+    "sampler": "Gaussian sampler", "polynomials": "products of polynomials",
+    "transfers": "transfers to and from the host",
     # Rows of the accelerator's Table 3.
     "printed: M4 SW": "software on the M4, published",
     "printed: SW+HW": "engine of the paper, published",

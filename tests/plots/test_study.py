@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgba
 
 from pqchain import plots
 from pqchain.plots import paper
-from tests.plots.common import LONG, SCHEMES, legend_texts
+from tests.plots.common import LONG, SCHEMES, legend_texts, row_heights
 
 
 def capacity_frame() -> pd.DataFrame:
@@ -28,7 +28,8 @@ def tornado_frame() -> pd.DataFrame:
     inputs = ("verify_seconds", "block_bytes", "rate_bits_per_second", "verification_threads")
     rows = [
         {"algorithm": LONG, "output": "capacity_per_second", "unit": "1/s", "input": name,
-         "base": 1000.0, "low": 1000 - 100 * number, "high": 1000 + 200 * number}
+         "input_value": 2.0 * number, "base": 1000.0, "low": 1000 - 100 * number,
+         "high": 1000 + 200 * number}
         for number, name in enumerate(inputs, start=1)
     ]  # fmt: skip
     return pd.DataFrame(rows)
@@ -122,7 +123,10 @@ def test_tornado_states_the_base_value_and_the_first_input() -> None:
     axes = plots.plot_tornado(tornado_frame().iloc[::-1])
     title = axes.figure.get_suptitle().replace("\n", " ")
     assert "verification threads changes" in title
-    assert title.replace("\N{NARROW NO-BREAK SPACE}", " ").endswith("from 1000 tx/s to 1800 tx/s")
+    assert title.replace("\N{NARROW NO-BREAK SPACE}", " ").endswith(
+        "1800 tx/s instead of 1000 tx/s"
+    )
+    assert row_heights(axes).keys() >= {"verification threads (8)", "size of a block (4\u202fB)"}
 
 
 def test_matrix_has_the_loss_of_each_scheme_on_each_chain() -> None:
