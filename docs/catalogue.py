@@ -121,6 +121,7 @@ def phrases() -> dict[str, Any]:
     return {
         "samples": "Whiskers reach from the fastest sample to the 95th percentile.",
         "interval": "Whiskers are 95\u202f% confidence intervals.",
+        "deviation": "Whiskers are the median absolute deviation on both sides of the median.",
         "runs": "Whiskers reach from the shortest to the longest run.",
         "single": "Each value is that of one run, so there is no interval.",
         "exact": "Sizes are exact, so there is no interval.",

@@ -113,7 +113,7 @@ brief = partial(SECONDS.text, digits=1)
 
 SAMPLES = "whisker: fastest sample to 95th percentile"
 INTERVAL = f"whisker: 95{figures.NARROW_SPACE}% interval"
-DEVIATION = "whisker: median absolute deviation on both sides of the median"
+DEVIATION = "whisker: median absolute deviation"
 RUNS = "whisker: shortest to longest run"
 """Explanations of whiskers, in the same words in every figure."""
 
@@ -180,7 +180,7 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
     # Not across most of an empty decade.
     is_near = which == "x" and least < 3 * start
     if start < low and ratio >= 4 and (is_near or len(steps) > 1 or label is _clock):
-        (axes.set_xlim if which == "x" else axes.set_ylim)(start * 0.97, high)
+        (axes.set_xlim if which == "x" else axes.set_ylim)(start * 0.999, high)
         if label is _clock:
             locator = FixedLocator([start, *locator.tick_values(low, high)])
     axis.set_major_locator(locator)
@@ -260,7 +260,7 @@ def enclose(axes: Axes, panels_across: int = 1) -> None:
     low, high = np.log10(axes.get_xlim()) if is_log else axes.get_xlim()
     for text in axes.texts:
         if isinstance(text, Annotation) and text.anncoords == "offset points":
-            offset = abs(text.xyann[0]) + 7
+            offset = abs(text.xyann[0]) + 8
             share = (paper.text_inches(text.get_text(), size) + offset / 72) / width
             at = float(np.log10(text.xy[0]) if is_log else text.xy[0])
             if share < 0.7 and text.get_horizontalalignment() == "left":
@@ -379,8 +379,8 @@ def legend_above(axes: Axes, columns: int, handles: Sequence[Any] | None = None)
         place |= props(bbox_transform=blended_transform_factory(figure.transFigure, above))
     place |= props(fontsize=size, handletextpad=0.4, columnspacing=1.6, borderaxespad=0.3)
     legend = axes.legend(entries.values(), entries, ncols=columns, **place)
-    if isinstance(figure, Drawing) and axes.get_gridspec().ncols > 1:  # type: ignore[union-attr]
-        # A legend that is wider than its panel would widen it; only the height is kept free.
+    if isinstance(figure, Drawing):
+        # A legend beyond the sides of the axes would narrow them; only the height is kept free.
         legend.set_in_layout(False)
         top = rise + (1.6 * -(-len(entries) // columns) + 0.8) * size / 72
         to_corner = figure.dpi_scale_trans + ScaledTranslation(0, 1, axes.transAxes)

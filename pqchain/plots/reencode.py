@@ -83,7 +83,7 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     with canvas(ax, 1.0 + 0.52 * table["run"].nunique()) as axes:
         for level, (run, group) in enumerate(table.groupby("run", sort=False)):
             first, total = group.iloc[0], group["seconds"].sum(min_count=1)
-            size = f"{first['payload_bytes'] / 1e6:g} MB in {SECONDS.text(total)}"
+            size = f"{BYTES.text(first['payload_bytes'], 2)} in {SECONDS.text(total)}"
             labels.append(f"{words(str(run))} ({words(first['kind'])})\n{size}")
             shares = group.set_index("phase")["share_percent"].reindex(list(_PHASES))
             start = 0.0
@@ -123,7 +123,7 @@ def _ranges(shares: pd.Series[float], kinds: pd.Series[str]) -> str:
     """Return the share that was measured and that which was published, or else that of all runs."""
     percent = partial(figures.percent, decimals=0, sign=False)
     parts = []
-    for kind, where in (("run", "in the runs measured here"), ("published", "in the paper")):
+    for kind, where in (("measured", "in the runs measured here"), ("published", "in the paper")):
         if len(values := shares[kinds[shares.index] == kind]):
             ends = dict.fromkeys(map(percent, (values.min(), values.max())))
             parts.append((" to ".join(ends), where))

@@ -55,12 +55,15 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     several = compared["run"].nunique() > 1
     base, run = compared["base"].iloc[0], compared["run"].iloc[0]
     judged = compared[compared["verdict"] != ""]
-    label = f"time of {'each run' if several else run} / {base}"
+    undecided = (judged["verdict"] == "undecided").sum()
+    label = f"time {'of each run' if several else run} / time {base}"
     notes = ["right of the line: slower"]
-    notes += (
-        [f"band: no difference, up to 2{figures.NARROW_SPACE}%", INTERVAL] if len(judged) else []
-    )
-    notes += [] if compared["verdict"].isin(["", "slower", "faster"]).all() else ["grey: not clear"]
+    if len(judged):
+        notes += [f"band: up to 2{figures.NARROW_SPACE}% does not count", INTERVAL]
+    if not compared["verdict"].isin(["", "slower", "faster"]).all():
+        notes.append("grey: not significant")
+    if undecided:
+        notes.append(f"{undecided} of {len(judged)} need more runs")
     many = compared.groupby("algorithm")["implementation"].transform("nunique") > 1
     rows = compared["algorithm"].where(
         ~many, compared["algorithm"] + "\n" + compared["implementation"].map(words)
@@ -80,13 +83,12 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     )
     if len(judged):
         slower, faster = ((judged["verdict"] == word).sum() for word in ("slower", "faster"))
-        undecided = (judged["verdict"] == "undecided").sum()
         if slower + faster:
-            text = f"{slower + faster} of {len(judged)} times differ"
+            text = f"{slower + faster} of {len(judged)} times differ significantly"
             headline(axes, f"{text}: {faster} faster, {slower} slower")
         else:
-            more = f"; {undecided} need more runs" if undecided else ""
-            headline(axes, f"None of {len(judged)} times is clearly faster or slower{more}")
+            sides = f"from {base}" if several else f"between {base} and {run}"
+            headline(axes, f"None of {len(judged)} times differs significantly {sides}")
     else:
         low, high = compared["ratio"].min(), compared["ratio"].max()
         headline(axes, f"Single runs, without a verdict: {_times(low)} to {_times(high)}")
@@ -141,6 +143,7 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 dash = DASHES[order[line].index(line[1]) % len(DASHES)]
                 label = f"{name}, {words(str(implementation))}" if several else str(name)
                 style = mark.style(5) | props(linestyle=dash, linewidth=1.4, label=label)
+                style |= props(markeredgecolor=mark.colour)
                 axes.plot(places, medians, **style)
                 runs_of = rows["run"].tolist()
                 changes += _changes(axes, places, medians, low, high, (label, operation, runs_of))
@@ -161,7 +164,7 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         ))  # fmt: skip
         if changes:
             ratio, name = max(changes, key=lambda change: abs(np.log(change[0])))
-            headline(all_axes[0], f"To {name.format(times(ratio))}, the greatest change")
+            headline(all_axes[0], f"{name.format(times(ratio))}: the greatest change")
         else:
             headline(all_axes[0], f"No time changed beyond its noise in {len(names)} runs")
     return all_axes[0]
@@ -182,7 +185,7 @@ def _changes(
         if apart and max(ratio, 1 / ratio) > _CHANGE:
             ring = props(marker="o", markersize=11, markerfacecolor="none", markeredgecolor=INK)
             axes.plot([places[at]], [medians[at]], linestyle="none", markeredgewidth=1.1, **ring)
-            what = f"{words(operation)} with {label} took {{}} as long in {runs[at]} as in "
+            what = f"In {runs[at]}, {label} took {{}} as long to {words(operation)} as in "
             what += runs[at - 1]
             found.append((float(ratio), what))
     return found

@@ -28,6 +28,7 @@ from pqchain.plots.canvas import (
 )
 from pqchain.plots.dots import dots, labelled, reject_duplicates
 from pqchain.plots.marks import (
+    DEVIATION,
     annotate,
     as_printed,
     at_hyphens,
@@ -340,45 +341,52 @@ def plot_blocks(
 ) -> Axes:
     """Draw a property of blocks: bytes per transaction, verification time, or validation rate.
 
-    Takes a block frame. "bytes": bytes of block per transaction. "verify": seconds to verify one
-    signature, by number of threads. "rate": bytes of block validated per second, by number of
-    threads. Rows are sorted, today's schemes first. `col` names a column with a panel for each
-    value. Raises DataError, UsageError.
+    Takes a block frame. "bytes": bytes of block per transaction, for which the columns algorithm
+    and transaction_bytes are enough. "verify": seconds to verify one signature, with the median
+    absolute deviation, and "rate": bytes of block validated per second, both by number of threads.
+    Rows are sorted, today's schemes first. `col` names a column with a panel for each value. Raises
+    DataError, UsageError.
     """
-    require(
-        blocks,
-        "algorithm implementation threads transactions block_bytes transaction_bytes "
-        "verify_median_seconds apply_median_seconds status",
-    )
-    threads = blocks["threads"].astype("int64")
-    named = threads.map(lambda n: f"{n} thread{'s'[: n > 1]}")
-    order = named[threads.sort_values().index].unique()
-    marks = {name: _THREAD_MARKS[at % len(_THREAD_MARKS)] for at, name in enumerate(order)}
-    frame = blocks.assign(operation=named, implementation="")
     show: Callable[[float], str] = with_prefix("B")
     numbers: Callable[[float], str] | None = None
+    whiskers: tuple[str, str] | None = None
     finding = "A transaction with {most} takes {ratio} the bytes of one with {least}"
     if quantity == "bytes":
-        label = "size of a transaction in a block"
-        frame = frame.assign(value=blocks["transaction_bytes"]).drop_duplicates("algorithm")
-        numbers = _whole_bytes
-    elif quantity == "verify":
-        label, show = "time to verify a block, per signature, median", brief
-        seconds = blocks["verify_median_seconds"]
-        frame["value"] = seconds / blocks["transactions"].astype("float64")
-        numbers = partial(SECONDS.text, digits=2)
-        finding = "{most} takes {ratio} as long to verify as {least}"
+        require(blocks, "algorithm transaction_bytes")
+        frame = blocks.assign(operation="", implementation="", value=blocks["transaction_bytes"])
+        frame = frame.assign(status=blocks.get("status", "ok")).drop_duplicates("algorithm")
+        order, label, numbers = pd.Index([""]), "size of a transaction in a block", _whole_bytes
     else:
+        require(
+            blocks,
+            "algorithm implementation threads transactions block_bytes verify_median_seconds "
+            "verify_mad_seconds apply_median_seconds status",
+        )
+        threads = blocks["threads"].astype("int64")
+        named = threads.map(lambda n: f"{n} thread{'s'[: n > 1]}")
+        order = named[threads.sort_values().index].unique()
+        frame = blocks.assign(operation=named, implementation="")
+    if quantity == "verify":
+        label, show = with_notes("time to verify a block, per signature, median", DEVIATION), brief
+        middle, spread = (
+            blocks[f"verify_{name}_seconds"] / blocks["transactions"].astype("float64")
+            for name in ("median", "mad")
+        )
+        frame = frame.assign(value=middle, low=middle - spread, high=middle + spread)
+        numbers, whiskers = partial(SECONDS.text, digits=2), ("low", "high")
+        finding = "{most} takes {ratio} as long to verify as {least}"
+    elif quantity == "rate":
         label, show = "rate of validating whole blocks, median", with_prefix("B/s")
         size = blocks["block_bytes"].astype("float64")
         frame["value"] = size / blocks["apply_median_seconds"]
         finding = "Blocks with {most} are validated at {ratio} the rate of {least}, in bytes"
+    marks = {name: _THREAD_MARKS[at % len(_THREAD_MARKS)] for at, name in enumerate(order)}
     axes = dots(
         frame, value="value", label=label, show=show, ax=ax, marks=marks, col=col,
-        numbers=numbers, is_sorted=True,
+        whiskers=whiskers, numbers=numbers, is_sorted=True,
     )  # fmt: skip
     fine = frame[(frame["status"] == "ok") & frame["value"].notna()]
-    fine = fine[fine["operation"] == order[0]] if quantity != "bytes" else fine
+    fine = fine[fine["operation"] == order[0]]
     if len(fine) > 1:
         values = fine["value"]
         most, least = (fine.iloc[int(at)] for at in (values.argmax(), values.argmin()))

@@ -240,15 +240,19 @@ def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 style |= props(rotation=90)
             axes.text(x, -0.55, at_hyphens(name, scheme_width), **style)
         axes.set_xticks([])
+        # Without additions in parentheses where rows have room for two lines.
+        shown = [title.partition(" (")[0] if paper.narrow() else title for title in titles]
         marked = (
-            f"{title}{'' if tested[title] else figures.NARROW_SPACE + '*'}" for title in titles
+            f"{name}{'' if tested[title] else figures.NARROW_SPACE + '*'}"
+            for name, title in zip(shown, titles, strict=True)
         )
         axes.set_yticks(range(len(titles)), [textwrap.fill(name, title_width) for name in marked])
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         axes.set_xlabel(with_notes(
-            "share of capacity lost, with the key in each transaction",
-            "" if all(tested.values()) else "*: model not tested by an observation of the chain",
+            "share of today's capacity lost",
+            "key in each transaction", "rows: by mean loss",
+            "" if all(tested.values()) else "*: model not tested by an observation",
             "100 %: no transaction fits" if frame["lost_share"].max() >= 1 else "",
             *explained(*titles),
         ))  # fmt: skip
@@ -265,7 +269,7 @@ def _losses(frame: pd.DataFrame) -> str:
     middle = 100 * new.groupby("algorithm")["lost_share"].median().sort_values()
     share = figures.percent(middle.iloc[0], 0, sign=False)
     least = "costs least of the schemes shown" if len(middle) > 1 else "costs"
-    return f"{middle.index[0]} {least}: {share} of the capacity, in the median of the rows"
+    return f"{middle.index[0]} {least}: {share} of today's capacity, in the median of the rows"
 
 
 def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -276,8 +280,7 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     the start of the title. Raises DataError, UsageError.
     """
     require(frame, "algorithm arrivals_per_second latency_seconds")
-    names = list(dict.fromkeys(frame["algorithm"]))
-    lines, ends = dashes(names), []
+    lines, ends = dashes(dict.fromkeys(frame["algorithm"])), []
     with canvas(ax, 4.2) as axes:
         axes.set(xscale="log", yscale="log")
         for algorithm, group in frame.groupby("algorithm", sort=False):
@@ -315,8 +318,8 @@ def _name_walls(axes: Axes, ends: list[tuple[float, float, str]]) -> None:
     height, line = box.height * to_points, 1.4 * size
     # The names take room above the curves, so that the scale must be found by steps.
     for _ in range(20):
-        tops: list[tuple[float, float]] = []  # right end and top of a name, in points
-        walls: list[tuple[float, float, float, str]] = []
+        tops: list[tuple[float, float]] = []  # right end and top in points
+        walls: list[tuple[float, float, float, str, str]] = []
         for wall, latency, name in sorted(ends):
             text = paper.shortened(name) if paper.narrow() else name
             right = (axes.transData.transform((wall, 1))[0] - box.x0) * to_points
@@ -324,17 +327,16 @@ def _name_walls(axes: Axes, ends: list[tuple[float, float, str]]) -> None:
             start = (np.log10(latency) - low) / (high - low) * height
             place = max([start + 0.5 * line, *(top for end, top in tops if end > left)])
             tops.append((right, place + line))
-            walls.append((wall, latency, low + place / height * (high - low), name))
+            end = 10.0 ** (low + place / height * (high - low))
+            walls.append((wall, latency, end, text, mark_of(name).colour))
         most = max(top for _, top in tops)
         if most <= height:
             break
         high = low + (high - low) * 1.03 * most / height
     axes.set_ylim(top=10.0**high)
-    for wall, latency, end, name in walls:
-        style = props(color=mark_of(name).colour, linewidth=0.9, linestyle=":")
-        axes.vlines(wall, latency, 10.0**end, label=f"_capacity of {name}", **style)
-        text = paper.shortened(name) if paper.narrow() else name
-        annotate(axes, text, (wall, 10.0**end), (0, 0.8 * size), leftwards=True)
+    for wall, latency, end, text, colour in walls:
+        axes.vlines(wall, latency, end, color=colour, linewidth=0.9, linestyle=":")
+        annotate(axes, text, (wall, end), (0, 0.8 * size), leftwards=True)
 
 
 def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -350,16 +352,16 @@ def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     with panels(2, 1, 4.4) if ax is None else canvas(ax, 3.0) as drawn:
         shares, *others = [drawn] if isinstance(drawn, Axes) else drawn
         moved, waiting, bytes_look = (look(at)[0] for at in range(3))
-        shares.plot(frame["day"], 100 * frame["moved_share"], color=moved, label="moved",
-                    linewidth=1.6)  # fmt: skip
-        shares.plot(frame["day"], 100 * frame["waiting_share"], color=waiting, linewidth=1.6,
-                    linestyle=(0, (5, 1.5)), label="waiting for room in blocks")  # fmt: skip
+        style = props(color=moved, linewidth=1.6)
+        shares.plot(frame["day"], 100 * frame["moved_share"], label="moved", **style)
+        style = props(color=waiting, linewidth=1.6, linestyle=(0, (5, 1.5)))
+        label = "waiting for room in blocks"
+        shares.plot(frame["day"], 100 * frame["waiting_share"], label=label, **style)
         shares.set(ylabel="% of the accounts", ylim=(0, 103))
         grid(shares)
         for growth in others:
-            growth.plot(
-                frame["day"], frame["growth_bytes_per_day"], color=bytes_look, linewidth=1.6
-            )
+            style = props(color=bytes_look, linewidth=1.6)
+            growth.plot(frame["day"], frame["growth_bytes_per_day"], **style)
             growth.set_ylim(bottom=0)
             growth.yaxis.set_major_formatter(with_prefix("B"))
             growth.set_ylabel("growth of the\nchain per day")
@@ -368,19 +370,17 @@ def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         for axes in (shares, *others):
             for day in {day for days in events.values() for day in days}:
                 axes.axvline(day, color=INK, linewidth=0.9, linestyle=":", zorder=1)
-        notes = (
+        notes = ", ".join(
             f"{what} from day {' to '.join(map(figures.integer, days))}"
             for what, days in events.items()
         )
-        (others or [shares])[-1].set_xlabel(with_notes(
-            "day of the migration", f"dotted: {', '.join(notes)}" if events else ""
-        ))  # fmt: skip
+        label = with_notes("day of the migration", f"dotted: {notes}" if notes else "")
+        (others or [shares])[-1].set_xlabel(label)
         legend_above(shares, 2)
-        start, last = frame.iloc[0], frame.iloc[-1]
-        growths = (BYTES.text(row["growth_bytes_per_day"]) for row in (last, start))
+        last = frame.iloc[-1]
+        first, then = (BYTES.text(frame["growth_bytes_per_day"].iloc[at]) for at in (0, -1))
         text = f"{100 * last['moved_share']:.4g}{figures.NARROW_SPACE}% of the accounts have moved "
-        text += f"by day {figures.integer(last['day'])}; the chain then grows by {next(growths)} "
-        text += f"per day instead of {next(growths)}"
+        text += f"by day {figures.integer(last['day'])}; growth rises from {first} to {then} a day"
         names = [chain_of(frame), *(frame["algorithm"].iloc[:1] if "algorithm" in frame else [])]
         title = " to ".join(filter(None, names))
         headline(shares, f"{title}: {text}" if title else text)
@@ -391,9 +391,8 @@ def _events(frame: pd.DataFrame) -> dict[str, list[float]]:
     """Return the days on which blocks are full and moves wait, at which the curves bend."""
     is_full = frame["carried_per_second"] < frame["wanted_per_second"]
     is_waiting = frame["waiting_share"] > 0
-    last = frame["day"].max()
     return {
-        what: [days.min(), *([days.max()] if days.max() < last else [])]
+        what: [days.min(), *([days.max()] if days.max() < frame["day"].max() else [])]
         for what, days in (
             ("blocks are full", frame["day"][is_full]), ("moves wait", frame["day"][is_waiting])
         )
