@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
+from matplotlib.offsetbox import AnchoredOffsetbox, DrawingArea
 from matplotlib.text import Annotation
 from matplotlib.ticker import (
     EngFormatter,
@@ -382,10 +382,9 @@ def legend_above(axes: Axes, columns: int, handles: Sequence[Any] | None = None)
     if isinstance(figure, Drawing):
         # A legend beyond the sides of the axes would narrow them; only the height is kept free.
         legend.set_in_layout(False)
-        top = rise + (1.6 * -(-len(entries) // columns) + 0.8) * size / 72
-        to_corner = figure.dpi_scale_trans + ScaledTranslation(0, 1, axes.transAxes)
-        room = props(fill=False, linewidth=0, clip_on=False, transform=to_corner)
-        axes.add_patch(Rectangle((0, 0), 0.01, top, **room))
+        room = DrawingArea(1, (1.6 * -(-len(entries) // columns) + 0.8) * size)
+        corner = props(bbox_to_anchor=(0, 1), bbox_transform=above, pad=0, borderpad=0)
+        axes.add_artist(AnchoredOffsetbox("lower left", child=room, frameon=False, **corner))
 
 
 def _entries(axes: Axes, handles: Sequence[Any] | None) -> dict[str, Any]:

@@ -53,6 +53,8 @@ def test_phases_of_a_run_fill_the_bar() -> None:
     assert list(ends) == [0, 1, 2, 3]
     assert all(abs(end - 100) < 0.02 for end in ends.values())
     assert "published" in axes.get_yticklabels()[0].get_text()
+    assert all(int(text.get_text().split("\u202f")[0]) >= 10 for text in axes.texts)
+    assert "in the runs measured here, " in axes.figure.get_suptitle().replace("\n", " ")
     assert legend_texts(axes) == ["transfer", "decode", "encode", "reading and writing", "other"]
 
 
