@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.text import Text
+from matplotlib.text import Annotation, Text
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedFormatter, FixedLocator, LogLocator, MaxNLocator
 
@@ -262,6 +262,8 @@ def _recolour(artist: Any) -> None:
         names = ("color", "markerfacecolor", "markeredgecolor")
     elif isinstance(artist, (Patch, Collection)):
         names = ("facecolor", "edgecolor")
+    elif isinstance(artist, Annotation) and artist.arrow_patch is not None:
+        _recolour(artist.arrow_patch)
     for name in names:
         now = getattr(artist, f"get_{name}")()
         if isinstance(artist, Collection):
