@@ -209,7 +209,7 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     require(fine, "")
     fine = fine.assign(setting=fine["setting"].map(words))
     ends: list[tuple[str, tuple[float, float], str]] = []
-    has_band = False
+    seeds = 1
     with canvas(ax, 4.6) as axes:
         for index, (name, group) in enumerate(fine.groupby("setting", sort=False)):
             colour, marker = look(index)
@@ -217,9 +217,9 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             seen = group.groupby("nodes")["latency_seconds"].agg(["median", "min", "max", "count"])
             nodes, latency = seen.index.to_numpy(dtype=float), seen["median"].to_numpy()
             if (seen["count"] > 1).any():
-                band = props(color=colour, alpha=0.2, linewidth=0)
+                band = props(color=colour, alpha=0.3, linewidth=0)
                 axes.fill_between(nodes, seen["min"], seen["max"], **band)
-                has_band = True
+                seeds = max(seeds, int(seen["count"].max()))
             line = props(linestyle="--" if elected else "-", linewidth=1.4, label=str(name))
             axes.plot(nodes, latency, color=colour, marker=marker, markersize=4, **line)
             ends.append((str(name), (float(nodes[-1]), float(latency[-1])), colour))
@@ -229,8 +229,8 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         _over_nodes(axes, [2**n for n in exponents if n % step == 0], _power)
         log_ticks(axes, "y", _long)
         axes.set_xlabel(with_notes(
-            "nodes", "solid: every node votes", "dashed: delegates vote",
-            "band: range of several random networks" if has_band else "",
+            "number of nodes", "solid: every node votes", "dashed: delegates vote",
+            f"band: range of {seeds} random networks" if seeds > 1 else "",
         ))  # fmt: skip
         axes.set_ylabel("latency of a block, modelled")
         headline(axes, _growth(fine))
@@ -247,9 +247,10 @@ def _growth(fine: pd.DataFrame) -> str:
         return ""
     low, high = latency.idxmin(), latency.idxmax()
     ratio = times(latency[high] / latency[low])
+    schemes = "".join(f"{name} and " for name in fine.get("algorithm", pd.Series()).unique()[:1])
     return (
-        f"{figures.integer(shared)} nodes: a block takes {SECONDS.text(latency[low], 2)} with "
-        f"{low}, and {ratio} as long with {high}"
+        f"With {schemes}{figures.integer(shared)} nodes, a block takes "
+        f"{SECONDS.text(latency[low], 2)} over {low}, and {ratio} as long over {high}"
     )
 
 

@@ -115,6 +115,8 @@ def dots(
                 axes, list(heights), list(heights.values()), top=0.3 if count > 1 else 0.0,
                 is_above=is_free,
             )  # fmt: skip
+            if count > 1 and not is_free:
+                _separate(axes, list(heights.values()))
             if origin is not None:
                 axes.axvline(origin, color=INK, linewidth=0.9, zorder=1)
                 style = props(color=GRID, alpha=0.6, linewidth=0, zorder=0)
@@ -125,8 +127,6 @@ def dots(
                 axes.tick_params(labelleft=False)
         _limits(all_axes, drawn, [value, *(whiskers or ())], origin)
         for axes, (_, rows) in zip(all_axes, parts, strict=True):
-            if has_texts and count > 1:
-                _separate(axes, sorted(heights.values()))
             if has_texts:
                 _write(axes, rows[rows.index.isin(drawn.index)], value, heights, numbers, whiskers)
                 enclose(axes, across)
@@ -231,7 +231,7 @@ def _limits(
 
 
 def _separate(axes: Axes, levels: list[float]) -> None:
-    """Draw a line between rows, whose labels are as far apart as those within a row."""
+    """Draw a line between rows, whose marks are about as far apart as those within a row."""
     for before, after in pairwise(levels):
         axes.axhline((before + after) / 2, color=GRID, linewidth=0.6, zorder=0)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
 
 from pqchain import figures
 from pqchain.plots import paper
@@ -21,7 +21,7 @@ from pqchain.plots.canvas import (
     require,
     with_notes,
 )
-from pqchain.plots.marks import HATCHES, legend_above, mark_of, props
+from pqchain.plots.marks import HATCHES, chain_of, legend_above, mark_of, props
 from pqchain.plots.words import words
 
 TIE = 1.02
@@ -94,6 +94,8 @@ def draw(
             axes.text(x, y, label, **text)
             if not _is_tie(lead):
                 notes.append("number: lead over the second scheme, as a factor")
+        elif np.isfinite(lead):
+            notes.append("the stronger the colour, the greater the lead")
     return list(dict.fromkeys(notes))
 
 
@@ -104,9 +106,9 @@ def _is_within(label: str, inches: float) -> bool:
 def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the scheme with the highest capacity for each pair of factors of two inputs.
 
-    Takes a frame of `plane`. No transaction fits in empty cells; a ring marks the unchanged study.
-    The colour is the stronger, the greater the margin over the second. Raises DataError,
-    UsageError.
+    Takes a frame of `plane`; a column `study`, the title of its plan, is the start of the title. No
+    transaction fits in empty cells; an outline marks the unchanged study. The colour is the
+    stronger, the greater the margin over the second. Raises DataError, UsageError.
     """
     require(frame, "across upwards across_factor upwards_factor winner capacity_per_second margin")
     fitting = frame[frame["winner"] != ""]
@@ -127,17 +129,17 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.set_xticks(range(len(across)), map(figures.factor, across))
         axes.set_yticks(range(len(upwards)), map(figures.factor, upwards))
         if 1.0 in upwards and 1.0 in across:
-            ring = props(marker="o", color=PAPER, markeredgecolor=INK, clip_on=False)
-            ring |= props(markerfacecolor="none", markeredgewidth=1.4, markersize=52 * min(cell))
-            axes.plot(across.index(1.0), upwards.index(1.0), **ring)
+            corner = across.index(1.0) - 0.47, upwards.index(1.0) - 0.45
+            outline = props(fill=False, edgecolor=INK, linewidth=1.6, clip_on=False)
+            axes.add_patch(Rectangle(corner, 0.94, 0.9, **outline))
         axes.tick_params(length=0)
         label, other = (words(frame[name].iloc[0]) for name in ("across", "upwards"))
         axes.set_ylabel(f"{other}, relative to today")
-        label = f"{label}, relative to today"
-        axes.set_xlabel(with_notes(label, "ring: the study as it is", *notes))
+        label = f"{label} of each scheme, relative to today"
+        axes.set_xlabel(with_notes(label, "outlined: today", *notes))
         legend_above(axes, 6, handles(cells.values(), hatching))
-        axes.spines[:].set_color(MUTED)
-        headline(axes, _finding(frame))
+        axes.spines[:].set_visible(False)
+        headline(axes, ": ".join(filter(None, [chain_of(frame), _finding(frame)])))
     return axes
 
 
@@ -161,8 +163,22 @@ def _finding(frame: pd.DataFrame) -> str:
                 f"{words(frame[other].iloc[0])}: {best[0]} has the highest capacity shown up to "
                 f"{figures.factor(float(last))}, {best[1]} above"
             )
-    here = frame[(frame["across_factor"] == 1) & (frame["upwards_factor"] == 1)]["winner"]
-    most = frame.loc[frame["winner"] != "", "winner"].value_counts().index[0]
-    as_it_is = here.iloc[0] if len(here) else ""
-    text = f"{most} has the highest capacity shown for most of these factors"
-    return text + (f"; in the study as it is, {as_it_is} has" if as_it_is not in ("", most) else "")
+    return _nearest(frame)
+
+
+def _nearest(frame: pd.DataFrame) -> str:
+    """Return the best scheme today, and the smallest change with which another is best."""
+    clear = frame[(frame["winner"] != "") & ~(frame["margin"] < TIE)]
+    steps = np.log2(frame[["across_factor", "upwards_factor"]]).abs().sum(axis=1)
+    first = frame.loc[steps.idxmin(), "winner"]
+    text = f"{first} has the highest capacity shown today" if first else "No scheme fits today"
+    others = []
+    for name in dict.fromkeys(clear["winner"][clear["winner"] != first]):
+        row = frame.loc[steps[clear.index[clear["winner"] == name]].idxmin()]
+        changes = (
+            f"the {words(row[axis])} {figures.factor(float(row[f'{axis}_factor']))}"
+            for axis in ("across", "upwards")
+            if row[f"{axis}_factor"] != 1
+        )
+        others.append(f"{name} with {' and '.join(changes)}")
+    return ", ".join([text, *others])

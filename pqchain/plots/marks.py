@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
+from matplotlib.offsetbox import AnchoredOffsetbox, DrawingArea
 from matplotlib.text import Annotation
 from matplotlib.ticker import (
     EngFormatter,
@@ -120,6 +121,11 @@ HOLLOW = "hollow mark: published"
 """The meaning of hollow marks, in every figure."""
 
 
+def chain_of(frame: pd.DataFrame) -> str:
+    """Return the chain of the column `study`, the title of a plan; "" without this column."""
+    return str(frame["study"].iloc[0]).partition(":")[0] if "study" in frame else ""
+
+
 def change(percent: float, decimals: int = 1) -> str:
     """Format a change in percent, with a minus sign instead of a hyphen."""
     return figures.percent(percent, decimals).replace("-", "\N{MINUS SIGN}")
@@ -141,7 +147,7 @@ def times(ratio: float, digits: int = 2) -> str:
 
 _LONG_TIMES = (
     *(factor * 10.0**power for power in range(-9, 1) for factor in (1, 2, 5)), 10, 30,
-    *(60 * minutes for minutes in (1, 2, 5, 10, 30)), *(3600 * hours for hours in (2, 6, 12)),
+    *(60 * minutes for minutes in (1, 2, 5, 10, 30)), *(3600 * hours for hours in (1, 2, 6, 12)),
     *(86_400 * days for days in (2, 10, 30, 100)),
 )  # fmt: skip
 
@@ -171,7 +177,9 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
     if label is not _clock and np.isfinite(least):
         below = [step * 10 ** np.floor(np.log10(least)) for step in steps]
     start = max((value for value in below if value <= least * 1.0001), default=low)
-    if start < low and ratio >= 4 and (which == "x" or len(steps) > 1 or label is _clock):
+    # Not across most of an empty decade.
+    is_near = which == "x" and least < 3 * start
+    if start < low and ratio >= 4 and (is_near or len(steps) > 1 or label is _clock):
         (axes.set_xlim if which == "x" else axes.set_ylim)(start * 0.999, high)
         if label is _clock:
             locator = FixedLocator([start, *locator.tick_values(low, high)])
@@ -301,13 +309,27 @@ def label_ends(
     ]
     whole = box.height * to_points
     rows = 1 + max((name.count("\n") for name, _, _ in ends), default=0)
-    places = apart(heights, (0.1 + 1.2 * rows) * size, 0.0, whole)
+    least = (0.1 + 1.2 * rows) * size
+    far = {
+        index
+        for index, (_, point, _) in enumerate(ends)
+        if (box.x1 - axes.transData.transform(point)[0]) > 0.1 * box.width
+    }
+    levels = sorted(heights[index] for index in far)
+    inside = far if all(after - before >= least for before, after in pairwise(levels)) else set()
+    outside = [index for index in range(len(ends)) if index not in inside]
+    for index in inside:
+        # At the end of the line, because a stroke across the plot would look like data.
+        name, point, _ = ends[index]
+        annotate(axes, name, point, (gap + 2, 0))
+    places = apart([heights[index] for index in outside], least, 0.0, whole)
     # From the edge of the axes, which the layout moves to make room for the names.
     edge = axes.transAxes + ScaledTranslation(gap / 72, 0, figure.dpi_scale_trans)
-    for (name, point, colour), place in zip(ends, places, strict=True):
-        # A stroke across the plot would look like data if it had the line's colour.
-        is_far = (box.x1 - axes.transData.transform(point)[0]) > 0.1 * box.width
-        stroke = props(color=MUTED, linewidth=0.5) if is_far else props(color=colour, linewidth=0.9)
+    for index, place in zip(outside, places, strict=True):
+        name, point, colour = ends[index]
+        stroke = props(color=colour, linewidth=0.9)
+        if index in far:
+            stroke = props(color=MUTED, linewidth=0.5)
         stroke |= props(arrowstyle="-", shrinkA=0, shrinkB=2)
         look = props(textcoords=edge, size=size, color=INK, va="center", ha="left")
         look |= props(annotation_clip=False, arrowprops=stroke)
@@ -357,13 +379,12 @@ def legend_above(axes: Axes, columns: int, handles: Sequence[Any] | None = None)
         place |= props(bbox_transform=blended_transform_factory(figure.transFigure, above))
     place |= props(fontsize=size, handletextpad=0.4, columnspacing=1.6, borderaxespad=0.3)
     legend = axes.legend(entries.values(), entries, ncols=columns, **place)
-    if isinstance(figure, Drawing) and axes.get_gridspec().ncols > 1:  # type: ignore[union-attr]
-        # A legend that is wider than its panel would widen it; only the height is kept free.
+    if isinstance(figure, Drawing):
+        # A legend beyond the sides of the axes would narrow them; only the height is kept free.
         legend.set_in_layout(False)
-        top = rise + (1.6 * -(-len(entries) // columns) + 0.8) * size / 72
-        to_corner = figure.dpi_scale_trans + ScaledTranslation(0, 1, axes.transAxes)
-        room = props(fill=False, linewidth=0, clip_on=False, transform=to_corner)
-        axes.add_patch(Rectangle((0, 0), 0.01, top, **room))
+        room = DrawingArea(1, (1.6 * -(-len(entries) // columns) + 0.8) * size)
+        corner = props(bbox_to_anchor=(0, 1), bbox_transform=above, pad=0, borderpad=0)
+        axes.add_artist(AnchoredOffsetbox("lower left", child=room, frameon=False, **corner))
 
 
 def _entries(axes: Axes, handles: Sequence[Any] | None) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from pqchain.plots.canvas import (
 )
 from pqchain.plots.dots import dots, fastest, ranked
 from pqchain.plots.marks import (
+    DEVIATION,
     SAMPLES,
     annotate,
     as_printed,
@@ -47,6 +48,11 @@ _KIND_MARKS = {Kind.PUBLISHED: "o", Kind.CITED: "s", Kind.ESTIMATED: "D", Kind.M
 _VERBS = {"verify": "verifies", "decapsulate": "decapsulates", "sign": "signs"}
 
 _times = partial(RATIO.text, digits=2)
+
+_factor = f"{figures.TIMES}{{:g}}".format
+
+_AS_PUBLISHED = 1.25
+"""Ratio of two gains up to which one confirms the other."""
 
 
 def plot_speed(
@@ -147,26 +153,38 @@ def _fastest_and_slowest(frame: pd.DataFrame) -> str:
 def plot_ratio(printed: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw measured time / published time per algorithm and operation, on a log axis around 1.
 
-    Takes a printed frame, of which it draws the times of operations. Raises DataError, UsageError.
+    Takes a printed frame, of which it draws the times of operations. Whiskers are the deviation of
+    the measured times. Raises DataError, UsageError.
     """
-    require(printed, "algorithm implementation variant quantity unit kind ratio verdict")
+    columns = "algorithm implementation variant quantity printed unit kind ours deviation ratio"
+    require(printed, f"{columns} verdict")
     is_time = (printed["unit"] == "s") & (printed["verdict"] != "")
     measured = printed[is_time & (printed["kind"] == Kind.MEASURED)]
     require(measured, "")
-    variant = measured["variant"]
+    variant, deviation = measured["variant"], measured["deviation"].fillna(0)
     frame = measured.assign(
+        low=(measured["ours"] - deviation) / measured["printed"],
+        high=(measured["ours"] + deviation) / measured["printed"],
         operation=measured["quantity"].str.removesuffix("_seconds"),
         row=measured["algorithm"] + variant.where(variant == "", " (" + variant + ")"),
         status=measured["verdict"],
     )
     label = with_notes(
-        "measured / published time", "left of the line: measured is faster", "rows: by the median"
+        "time measured here / published time, medians",
+        "line: equal times",
+        DEVIATION,
     )
-    axes = _around_one(frame, "ratio", label, ax)
+    axes = dots(
+        frame, value="ratio", label=label, show=_factor, ax=ax, origin=1.0, is_sorted=True,
+        whiskers=("low", "high"),
+    )  # fmt: skip
     ratios = frame.loc[frame["status"] == "ok", "ratio"].dropna()
     if len(ratios):
+        shorter = int((ratios < 1).sum())
+        count = f"All {shorter}" if shorter == len(ratios) > 1 else f"{shorter} of {len(ratios)}"
         middle = figures.significant(ratios.median(), 2)
-        headline(axes, f"The median measured time is {middle} of the published one")
+        text = f"{count} times measured here are shorter than the published ones: "
+        headline(axes, f"{text}{middle} of them in the median")
     return axes
 
 
@@ -201,10 +219,9 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 
 def _around_one(frame: pd.DataFrame, value: str, label: str, ax: Axes | None) -> Axes:
-    show = f"{figures.TIMES}{{:g}}".format
     numbers: Callable[[float], str] = _times
     return dots(
-        frame, value=value, label=label, show=show, ax=ax, origin=1.0, numbers=numbers,
+        frame, value=value, label=label, show=_factor, ax=ax, origin=1.0, numbers=numbers,
         is_sorted=True,
     )  # fmt: skip
 
@@ -213,7 +230,8 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
     """Draw the times of an operation with portable C and AVX2, published and ours, and the gain.
 
     Takes a printed frame. Hollow: published; filled: ours. A missing time has its verdict as a
-    label. Raises DataError, and UsageError for an operation that the table does not have.
+    label; notes of the frame are below the axis. Raises DataError, and UsageError for an operation
+    that the table does not have.
     """
     require(table, "algorithm variant quantity printed ours verdict")
     rows = table[table["quantity"] == f"{operation}_seconds"]
@@ -244,8 +262,8 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
         log_ticks(axes, "x", brief)
         grid(axes, "x")
         axes.set_xlabel(with_notes(
-            f"time to {words(operation)}, median",
-            "number: portable C / AVX2",
+            f"time to {words(operation)}, median", "number: portable C / AVX2",
+            *(f"{name} here: {note}" for name, note in _notes(rows).items()),
         ))  # fmt: skip
         point = props(color=INK, markeredgecolor=INK, linestyle="none", markersize=6)
         legend_above(axes, 4, [
@@ -255,15 +273,33 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
                 ("s", INK, "portable C, here"), ("o", INK, "AVX2, here"),
             )
         ])  # fmt: skip
-        if gains["ours"]:
-            best, gain = max(gains["ours"], key=lambda pair: pair[1])
-            was = dict(gains["printed"]).get(best)
-            headline(
-                axes,
-                f"Of the schemes shown, AVX2 gains most for {best}: {times(gain)} here"
-                + (f", {times(was)} published" if was else ""),
-            )
+        headline(axes, _gained(dict(gains["printed"]), dict(gains["ours"])))
     return axes
+
+
+def _notes(rows: pd.DataFrame) -> dict[str, str]:
+    """Return the notes of schemes in a printed frame."""
+    noted = rows[rows["note"] != ""] if "note" in rows else rows.iloc[:0]
+    return dict(zip(noted["algorithm"], noted["note"], strict=True))
+
+
+def _gained(printed: dict[str, float], ours: dict[str, float]) -> str:
+    """Return whether AVX2 gains as much here as published."""
+    if not ours:
+        return ""
+    apart = {name: max(ours[name] / gain, gain / ours[name])
+             for name, gain in printed.items() if name in ours}  # fmt: skip
+    far = [name for name, ratio in apart.items() if ratio > _AS_PUBLISHED]
+    if len(far) > 1 or len(apart) < 3:
+        best = max(ours, key=ours.__getitem__)
+        text = f"Of the schemes shown, AVX2 gains most for {best}: {times(ours[best])} here"
+        return text + (f", {times(printed[best])} published" if best in printed else "")
+    within = max(ratio for name, ratio in apart.items() if name not in far) - 1
+    text = f"AVX2 gains as much here as published, within {100 * within:.0f}"
+    text += f"{figures.NARROW_SPACE}%"
+    for name in far:
+        text += f", except for {name}: {times(ours[name])} here, {times(printed[name])} published"
+    return text
 
 
 def _dumbbell(axes: Axes, level: float, medians: Any, name: str, is_ours: bool) -> float | None:

@@ -30,10 +30,10 @@ from pqchain.plots.canvas import (
 from pqchain.plots.marks import (
     HATCHES,
     annotate,
-    apart,
     as_printed,
     at_hyphens,
     brief,
+    chain_of,
     change,
     dashes,
     enclose,
@@ -131,7 +131,7 @@ def plot_capacity(
     frame = frame.sort_values(["is_new", "value"], ascending=[True, False], kind="stable")
     names, value = frame["algorithm"].tolist(), frame["value"].to_numpy(float)
     base = dict(zip(names, value, strict=True)).get(today, np.nan)
-    chain = str(frame["study"].iloc[0]).partition(":")[0] if "study" in frame else ""
+    chain = chain_of(frame)
     bound = list(dict.fromkeys(limits[name] for name in names if limits.get(name)))
     with canvas(ax, 1.25 + 0.36 * len(frame)) as axes:
         for level, (name, size) in enumerate(zip(names, value, strict=True)):
@@ -276,11 +276,11 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw latency over the arrival rate, a line for each scheme; both axes are logarithmic.
 
     Takes a frame of the contract "study-load". A column `load`, the arrivals as a share of the
-    capacity, places a wall at each scheme's capacity. Raises DataError, UsageError.
+    capacity, places a wall at each scheme's capacity. A column `study`, the title of its plan, is
+    the start of the title. Raises DataError, UsageError.
     """
     require(frame, "algorithm arrivals_per_second latency_seconds")
-    names = list(dict.fromkeys(frame["algorithm"]))
-    lines, ends = dashes(names), []
+    lines, ends = dashes(dict.fromkeys(frame["algorithm"])), []
     with canvas(ax, 4.2) as axes:
         axes.set(xscale="log", yscale="log")
         for algorithm, group in frame.groupby("algorithm", sort=False):
@@ -288,78 +288,113 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             rates, latencies = group["arrivals_per_second"], group["latency_seconds"]
             style = props(color=mark.colour, linestyle=lines[str(algorithm)], linewidth=1.5)
             axes.plot(rates, latencies, label=algorithm, **style)
-            ends.append((float(rates.iloc[-1]), float(latencies.iloc[-1]), str(algorithm)))
-        top = axes.get_ylim()[1]
-        for at, (rate, latency, name) in enumerate(ends):
-            group = frame[frame["algorithm"] == name]
-            wall = rate / group["load"].iloc[-1] if "load" in frame else rate
-            style = props(color=mark_of(name).colour, linewidth=0.9, linestyle=":")
-            axes.vlines(wall, latency, top, label=f"_capacity of {name}", **style)
-            ends[at] = (wall, latency, name)
+            wall = rates.iloc[-1] / (group["load"].iloc[-1] if "load" in frame else 1.0)
+            ends.append((float(wall), float(latencies.iloc[-1]), str(algorithm)))
         log_ticks(axes, "y", brief)
         log_ticks(axes, "x", "{:g}".format)
-        wall = "dotted: capacity of the chain" if "load" in frame else ""
+        wall = "dotted: capacity with the scheme" if "load" in frame else ""
         axes.set_xlabel(with_notes("arriving transactions per second", wall))
-        axes.set_ylabel("mean latency with queue")
+        axes.set_ylabel("mean latency of a transaction, modelled")
         grid(axes)
         least, most = min(ends), max(ends)
         text = f"{most[2]} carries {figures.significant(most[0])} transactions per second"
         if len(ends) > 1:
             ratio = as_printed(most[0], least[0], 3)
             text += f", the most of the schemes shown and {ratio} as many as {least[2]}"
-        headline(axes, text)
-        # Names stand above the walls, in the order of the capacities.
+        headline(axes, ": ".join(filter(None, [chain_of(frame), text])))
         _name_walls(axes, ends)
     return axes
 
 
 def _name_walls(axes: Axes, ends: list[tuple[float, float, str]]) -> None:
-    """Write the names of schemes along the upper edge, each from its wall upwards."""
-    figure = figure_of(axes)
+    """Draw the wall of each scheme with its name on top, above the walls and names left of it.
+
+    `ends` are (capacity, latency at the end of the curve, name).
+    """
+    figure, size = figure_of(axes), paper.points()
     figure.draw_without_rendering()
-    box, size = axes.get_window_extent(), paper.points()
-    places = [(axes.transData.transform((wall, 1))[0] - box.x0) / box.width for wall, _, _ in ends]
-    least = 1.35 * size / 72 * figure.dpi / box.width
-    for (wall, _, name), place in zip(ends, apart(places, least, 0.0, 1.0), strict=True):
-        style = props(xycoords=axes.get_xaxis_transform(), textcoords=axes.transAxes, rotation=90)
-        style |= props(ha="center", va="bottom", size=size, color=INK, annotation_clip=False)
-        line = props(arrowstyle="-", color=mark_of(name).colour, linewidth=0.7, shrinkB=0)
-        text = paper.shortened(name)
-        axes.annotate(text, (wall, 1.0), xytext=(place, 1.05), arrowprops=line, **style)
+    box, to_points = axes.get_window_extent(), 72 / figure.dpi
+    low, high = np.log10(axes.get_ylim())
+    height, line = box.height * to_points, 1.4 * size
+    # The names take room above the curves, so that the scale must be found by steps.
+    for _ in range(20):
+        tops: list[tuple[float, float]] = []  # right end and top in points
+        walls: list[tuple[float, float, float, str, str]] = []
+        for wall, latency, name in sorted(ends):
+            text = paper.shortened(name) if paper.narrow() else name
+            right = (axes.transData.transform((wall, 1))[0] - box.x0) * to_points
+            left = max(right - 72 * paper.text_inches(text, size) - 6, 0.0)
+            start = (np.log10(latency) - low) / (high - low) * height
+            place = max([start + 0.5 * line, *(top for end, top in tops if end > left)])
+            tops.append((right, place + line))
+            end = 10.0 ** (low + place / height * (high - low))
+            walls.append((wall, latency, end, text, mark_of(name).colour))
+        most = max(top for _, top in tops)
+        if most <= height:
+            break
+        high = low + (high - low) * 1.03 * most / height
+    axes.set_ylim(top=10.0**high)
+    for wall, latency, end, text, colour in walls:
+        axes.vlines(wall, latency, end, color=colour, linewidth=0.9, linestyle=":")
+        annotate(axes, text, (wall, end), (0, 0.8 * size), leftwards=True)
 
 
 def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the shares of accounts that moved and that wait by day, and below the chain's growth.
 
-    Takes a frame of the contract "study-migration". With `ax` only the shares are drawn; the axes
-    of the shares are returned. Raises DataError, UsageError.
+    Takes a frame of the contract "study-migration"; columns `study` and `algorithm`, the title of a
+    plan and the new scheme, are the start of the title. With `ax` only the shares are drawn; the
+    axes of the shares are returned. Raises DataError, UsageError.
     """
-    require(frame, "day moved_share waiting_share growth_bytes_per_day")
+    require(frame, "day moved_share waiting_share carried_per_second wanted_per_second")
+    require(frame, "growth_bytes_per_day")
+    events = _events(frame)
     with panels(2, 1, 4.4) if ax is None else canvas(ax, 3.0) as drawn:
         shares, *others = [drawn] if isinstance(drawn, Axes) else drawn
         moved, waiting, bytes_look = (look(at)[0] for at in range(3))
-        shares.plot(frame["day"], 100 * frame["moved_share"], color=moved, label="moved",
-                    linewidth=1.6)  # fmt: skip
-        shares.plot(frame["day"], 100 * frame["waiting_share"], color=waiting, linewidth=1.6,
-                    linestyle=(0, (5, 1.5)), label="waiting for room in blocks")  # fmt: skip
+        style = props(color=moved, linewidth=1.6)
+        shares.plot(frame["day"], 100 * frame["moved_share"], label="moved", **style)
+        style = props(color=waiting, linewidth=1.6, linestyle=(0, (5, 1.5)))
+        label = "waiting for room in blocks"
+        shares.plot(frame["day"], 100 * frame["waiting_share"], label=label, **style)
         shares.set(ylabel="% of the accounts", ylim=(0, 103))
         grid(shares)
         for growth in others:
-            growth.plot(
-                frame["day"], frame["growth_bytes_per_day"], color=bytes_look, linewidth=1.6
-            )
+            style = props(color=bytes_look, linewidth=1.6)
+            growth.plot(frame["day"], frame["growth_bytes_per_day"], **style)
             growth.set_ylim(bottom=0)
             growth.yaxis.set_major_formatter(with_prefix("B"))
             growth.set_ylabel("growth of the\nchain per day")
             grid(growth)
             shares.tick_params(labelbottom=False)
-        (others or [shares])[-1].set_xlabel("days")
-        legend_above(shares, 2)
-        last, most = frame.iloc[-1], BYTES.text(frame["growth_bytes_per_day"].max())
-        headline(
-            shares,
-            f"{figures.percent(100 * last['moved_share'], 0, sign=False)} of the accounts have "
-            f"moved by day {figures.integer(last['day'])}, and the chain has grown by up to {most} "
-            "a day",
+        for axes in (shares, *others):
+            for day in {day for days in events.values() for day in days}:
+                axes.axvline(day, color=INK, linewidth=0.9, linestyle=":", zorder=1)
+        notes = ", ".join(
+            f"{what} from day {' to '.join(map(figures.integer, days))}"
+            for what, days in events.items()
         )
+        label = with_notes("day of the migration", f"dotted: {notes}" if notes else "")
+        (others or [shares])[-1].set_xlabel(label)
+        legend_above(shares, 2)
+        last = frame.iloc[-1]
+        first, then = (BYTES.text(frame["growth_bytes_per_day"].iloc[at]) for at in (0, -1))
+        text = f"{100 * last['moved_share']:.4g}{figures.NARROW_SPACE}% of the accounts have moved "
+        text += f"by day {figures.integer(last['day'])}; growth rises from {first} to {then} a day"
+        names = [chain_of(frame), *(frame["algorithm"].iloc[:1] if "algorithm" in frame else [])]
+        title = " to ".join(filter(None, names))
+        headline(shares, f"{title}: {text}" if title else text)
     return shares
+
+
+def _events(frame: pd.DataFrame) -> dict[str, list[float]]:
+    """Return the days on which blocks are full and moves wait, at which the curves bend."""
+    is_full = frame["carried_per_second"] < frame["wanted_per_second"]
+    is_waiting = frame["waiting_share"] > 0
+    return {
+        what: [days.min(), *([days.max()] if days.max() < frame["day"].max() else [])]
+        for what, days in (
+            ("blocks are full", frame["day"][is_full]), ("moves wait", frame["day"][is_waiting])
+        )
+        if len(days)
+    }  # fmt: skip

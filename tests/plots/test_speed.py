@@ -19,7 +19,7 @@ from tests.plots.common import SCHEMES, legend_texts, marked_points, row_heights
 def operation_frame() -> pd.DataFrame:
     rows = [
         {"algorithm": name, "variant": variant, "quantity": "sign_seconds", "printed": 1e-3,
-         "ours": 9e-4, "verdict": "ok"}
+         "ours": 9e-4, "verdict": "ok", "note": "other code" if name == SCHEMES[0] else ""}
         for name in SCHEMES
         for variant in ("ref", "avx2")
     ]  # fmt: skip
@@ -161,6 +161,10 @@ def test_ratio_is_drawn_around_one_and_names_the_published_implementation() -> N
     assert low < 0.8 < 1 < high
     height = round(row_heights(axes)["Dilithium2 (ref)"] + 0.26, 6)
     assert marked_points(axes)["verify"][height] == pytest.approx(0.8)
+    row = compared[compared["algorithm"] == "Dilithium2"].iloc[0].to_dict()
+    ends = [(row["ours"] + sign * row["deviation"]) / row["printed"] for sign in (-1, 1)]
+    drawn = [line[:, 0] for lines in axes.collections for line in lines.get_segments()]
+    assert any(line == pytest.approx(ends) for line in drawn)
 
 
 def test_speedup_divides_portable_c_by_avx2() -> None:
@@ -231,6 +235,11 @@ def test_dumbbells_have_the_gain_of_avx2() -> None:
     texts = [text.get_text() for text in axes.texts]
     assert texts.count("×3.0") == texts.count("×1.0") == len(SCHEMES)
     assert "3.0 times here, 1.0 times published" in axes.figure.get_suptitle().replace("\n", " ")
+    assert f"{SCHEMES[0]} here: other code" in axes.get_xlabel().replace("\n", " ")
+    is_one = table["algorithm"] == SCHEMES[0]
+    table["printed"] = table["printed"].where(~is_fast | is_one, table["printed"] / 3.3)
+    title = plots.plot_operation(table, "sign").figure.get_suptitle().replace("\n", " ")
+    assert "as published, within 10\u202f%, except for " + SCHEMES[0] in title
     with pytest.raises(UsageError, match="must be one of sign"):
         plots.plot_operation(table, "verify")
 

@@ -50,7 +50,8 @@ def plane_frame() -> pd.DataFrame:
 def migration_frame() -> pd.DataFrame:
     return pd.DataFrame(
         {"day": [1.0, 200.0, 700.0], "moved_share": [0.1, 0.5, 1.0],
-         "waiting_share": [0.0, 0.2, 0.0], "growth_bytes_per_day": [1e8, 2e8, 3e8]}
+         "waiting_share": [0.0, 0.2, 0.0], "growth_bytes_per_day": [1e8, 2e8, 3e8],
+         "carried_per_second": [5.0, 4.0, 3.0], "wanted_per_second": [5.0, 5.0, 5.0]}
     )  # fmt: skip
 
 
@@ -106,7 +107,9 @@ def test_load_draws_a_line_and_a_wall_for_each_scheme_on_log_axes() -> None:
     assert list(axes.lines[1].get_ydata()) == [8.0, 15.0, 29.0, 57.0]
     walls = {float(wall.get_segments()[0][0][0]) for wall in axes.collections}
     assert walls == {2000.0}
-    assert {text.get_text() for text in axes.texts} == set(map(paper.shortened, SCHEMES))
+    assert {text.get_text() for text in axes.texts} == set(SCHEMES)
+    tops = [float(wall.get_segments()[0][1][1]) for wall in axes.collections]
+    assert len(set(tops)) == len(tops) and max(tops) < axes.get_ylim()[1]
 
 
 def test_migration_shows_percent_and_growth() -> None:
@@ -117,6 +120,17 @@ def test_migration_shows_percent_and_growth() -> None:
     growth = shares.figure.axes[1]
     assert list(growth.lines[0].get_ydata()) == [1e8, 2e8, 3e8]
     assert growth.get_ylabel().replace("\n", " ") == "growth of the chain per day"
+    label = growth.get_xlabel().replace("\n", " ")
+    assert "blocks are full from day 200, moves wait from day 200 to 200" in label
+    named = migration_frame().assign(study="Bitcoin: 600 s", algorithm="Falcon-512")
+    title = plots.plot_migration(named).figure.get_suptitle()
+    assert title.startswith("Bitcoin to Falcon-512: 100\N{NARROW NO-BREAK SPACE}% of the accounts")
+
+
+def test_plane_names_the_smallest_change_with_which_another_scheme_is_best() -> None:
+    title = plots.plot_plane(plane_frame()).figure.get_suptitle().replace("\n", " ")
+    assert title.startswith(f"{SCHEMES[0]} has the highest capacity shown today, ")
+    assert f"{SCHEMES[1]} with the time to verify ×4" in title
 
 
 def test_tornado_states_the_base_value_and_the_first_input() -> None:
