@@ -321,7 +321,7 @@ def plot_blocks(
         require(blocks, "algorithm transaction_bytes")
         frame = blocks.assign(operation="", implementation="", value=blocks["transaction_bytes"])
         frame = frame.assign(status=blocks.get("status", "ok")).drop_duplicates("algorithm")
-        order, label, numbers = pd.Index([""]), "size of a transaction in a block", _whole_bytes
+        order, label, numbers = [""], "size of a transaction in a block", _whole_bytes
     else:
         require(
             blocks,
@@ -330,7 +330,7 @@ def plot_blocks(
         )
         threads = blocks["threads"].astype("int64")
         named = threads.map(lambda n: f"{n} thread{'s'[: n > 1]}")
-        order = named[threads.sort_values().index].unique()
+        order = list(named[threads.sort_values().index].unique())
         frame = blocks.assign(operation=named, implementation="")
     if quantity == "verify":
         label, show = with_notes("time to verify a block, per signature, median", DEVIATION), brief
