@@ -16,11 +16,12 @@ sys.path.insert(0, str(ROOT / "docs"))
 import catalogue  # noqa: E402
 
 from pqchain import plots  # noqa: E402
+from pqchain.plots.canvas import figure_of  # noqa: E402
 from pqchain.render import palette  # noqa: E402
 
 
 def main() -> None:
-    """Write NAME-light.svg, NAME-dark.svg, their PNG files and NAME-paper.png of each figure."""
+    """Write the pictures and the caption of each figure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", help="names of figures, separated by commas")
@@ -43,6 +44,8 @@ def main() -> None:
 def write(entry: catalogue.Entry, folder: Path, styles: list[str]) -> None:
     """Write the pictures of a figure in some styles."""
     figure = entry.draw()
+    caption = f"{figure_of(figure).caption}. {entry.text}\n"
+    (folder / f"{entry.name}.txt").write_text(caption, encoding="utf-8")
     (folder / f"{entry.name}.svg").write_text(plots.screen_svg(figure), encoding="utf-8")
     svg = plots.screen_svg(figure, inline=True)
     for column, theme in enumerate(("light", "dark")):

@@ -7,14 +7,16 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import pandas as pd
 import tomllib
 
 from pqchain import algorithms, plots
+from pqchain.bench import stored
 from pqchain.plots.canvas import panels
 from pqchain.plots.marks import FAMILIES, annotate, family_mark
 
@@ -33,7 +35,11 @@ class Entry:
     topic: str
     kinds: list[str]
     """Kinds of the numbers, as in `pqchain.figures.Kind`."""
-    about: str
+    caption: str
+    """What is drawn, where the data come from, and what intervals and marks mean; in plain text.
+
+    `$name` is a name of `phrases()` or of the code.
+    """
     code: str
     notebook: str = ""
     """The notebook that shows the figure, if its code takes minutes."""
@@ -71,6 +77,18 @@ class Entry:
         found = {algorithms.ALGORITHMS[name].family for name in named & set(algorithms.ALGORITHMS)}
         return [name for name in FAMILIES if name in found]
 
+    @cached_property
+    def text(self) -> str:
+        """The caption with the values of its names."""
+        template = Template(self.caption)
+        try:
+            return template.substitute(phrases())
+        except KeyError:
+            # The code, which may take long, runs only if the caption uses its names.
+            if not self._names:
+                self.draw()
+            return template.substitute(phrases() | self._names)
+
     @property
     def plot(self) -> str:
         """The name of the plot function."""
@@ -94,6 +112,22 @@ def entries() -> list[Entry]:
     """Return the figures of the gallery in their order."""
     table: Mapping[str, Any] = tomllib.loads((DOCS / "gallery.toml").read_text(encoding="utf-8"))
     return [Entry(name=name, **facts) for name, facts in table.items()]
+
+
+@cache
+def phrases() -> dict[str, Any]:
+    """Return sentences that captions share, by the names for them in `gallery.toml`."""
+    computer = stored.load().attrs["provenance"]
+    return {
+        "samples": "Whiskers reach from the fastest sample to the 95th percentile.",
+        "interval": "Whiskers are 95\u202f% confidence intervals.",
+        "deviation": "Whiskers are the median absolute deviation on both sides of the median.",
+        "runs": "Whiskers reach from the shortest to the longest run.",
+        "single": "Each value is that of one run, so there is no interval.",
+        "exact": "Sizes are exact, so there is no interval.",
+        "deterministic": "The model is deterministic, so there is no interval.",
+        "computer": f"{computer['cpu_count']} processors of an {computer['cpu_model']}",
+    }
 
 
 def marks() -> str:

@@ -79,7 +79,10 @@ def _figure(entry: catalogue.Entry, package: str) -> dict[str, Any]:
         facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return facts
     logging.getLogger(__name__).info("gallery: %s", entry.name)
-    facts = {"pictures": entry.pictures(), "families": entry.families, "csv": "", "chart": None}
+    facts = {
+        "pictures": entry.pictures(), "caption": entry.text, "families": entry.families,
+        "csv": "", "chart": None,
+    }  # fmt: skip
     if not entry.notebook:
         facts["csv"] = entry.data.to_csv(index=False)
         if entry.interactive:
@@ -102,7 +105,7 @@ def inlined(svg: str, prefix: str) -> str:
 def pictures(entry: catalogue.Entry, facts: dict[str, Any]) -> str:
     """Return the picture for wide and narrow screens."""
     return "".join(
-        f'<div class="figure {width}" role="img" aria-label="{html.escape(entry.about)}">'
+        f'<div class="figure {width}" role="img" aria-label="{html.escape(facts["caption"])}">'
         f"{inlined(svg, f'{entry.name}-{width}')}</div>"
         for width, svg in facts["pictures"].items()
     )
@@ -121,7 +124,9 @@ def _chart(entry: catalogue.Entry, facts: dict[str, Any]) -> str:
 
 def _page(entry: catalogue.Entry, facts: dict[str, Any]) -> str:
     labels = ", ".join(f"{kind} ({Kind(kind).meaning})" for kind in entry.kinds)
-    parts = [f"# {entry.title}", entry.about, _raw(pictures(entry, facts)), f"Numbers: {labels}."]
+    caption = f"<figcaption>{html.escape(facts['caption'])}</figcaption>"
+    figure = _raw(f"<figure>{pictures(entry, facts)}{caption}</figure>")
+    parts = [f"# {entry.title}", figure, f"Numbers: {labels}."]
     if facts["csv"]:
         link = f'<a href="../_static/data/{entry.name}.csv" download>{entry.name}.csv</a>'
         parts.append(_raw(f"<p>Data: {link}</p>"))

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from pqchain import figures
-from pqchain.figures import Unit
-from pqchain.plots import paper
-from pqchain.plots.canvas import (
-    canvas,
-    headline,
-    panel_title,
-    panels,
-    require,
-    with_notes,
-)
+from pqchain.algorithms import ALGORITHMS
+from pqchain.figures import Kind, Unit
+from pqchain.plots.canvas import canvas, headline, require
 from pqchain.plots.marks import (
-    annotate,
+    Mark,
     brief,
     dashes,
-    enclose,
+    family_mark,
     grid,
     label_ends,
+    legend_above,
     log_ticks,
     mark_of,
-    name_levels,
     props,
     with_prefix,
 )
-from pqchain.plots.words import words
 
 
 def plot_certificates(
@@ -40,48 +32,27 @@ def plot_certificates(
 ) -> Axes:
     """Draw the certificate of a quorum over the number of validators; both axes are logarithmic.
 
-    Takes a frame of `pqchain.study.certificates`: a line for each list or aggregate, points for the
-    proofs of each prover, whose names state the kind. "bytes" or "verify" (seconds of a processor).
-    Raises DataError, UsageError.
+    Takes a frame of `pqchain.study.certificates`: a line for each list or aggregate, marks for the
+    proofs of all signatures in one, by the scheme of the signatures; those from publications are
+    hollow. "bytes" or "verify" (seconds of a processor). Raises DataError, UsageError.
     """
     require(frame, "algorithm form nodes certificate_bytes verify_seconds kind source")
     column = "certificate_bytes" if quantity == "bytes" else "verify_seconds"
     drawn = frame[frame[column].notna()]
     votes, proofs = drawn[drawn["form"] != "proof"], drawn[drawn["form"] == "proof"]
-    what = "certificate of a quorum" if quantity == "bytes" else "time to verify a certificate"
-    show = with_prefix("B") if quantity == "bytes" else brief
-    sources = proofs.groupby("source", sort=False)
-    rows = 1 if ax is not None or proofs.empty else 2
-    tall = 2.9 + (rows - 1) * (2.9 if paper.narrow() else 2.3)
-    with panels(rows, 1, tall) if ax is None else canvas(ax, tall) as drawn_axes:
-        all_axes = [drawn_axes] if isinstance(drawn_axes, Axes) else drawn_axes
-        first = all_axes[0]
-        ends = _votes(first, votes, column)
-        log_ticks(first, "x", with_prefix(""))
-        log_ticks(first, "y", show)
-        grid(first)
-        first.set(xlabel="validators", ylabel=what)
-        for axes in all_axes[1:]:
-            axes.set_xscale("log")
-            for level, (_, group) in enumerate(sources):
-                _proofs(axes, group, column, level)
-            labels = [_prover(str(name), group) for name, group in sources]
-            name_levels(axes, labels, top=0.15)
-            enclose(axes)
-            log_ticks(axes, "x", show)
-            grid(axes, "x")
-            low, high = (figures.integer(proofs["nodes"].agg(end)) for end in ("min", "max"))
-            axes.set_xlabel(with_notes(what, f"proofs for {low} to {high} validators"))
-            panel_title(first, "lists of signatures and aggregates")
-            panel_title(axes, "proofs, by prover")
-        headline(first, _extremes(votes, proofs, column))
-        label_ends(first, ends)
-    return first
-
-
-def _prover(name: str, rows: pd.DataFrame) -> str:
-    algorithm = paper.shortened(str(rows["algorithm"].iloc[0])).removesuffix("-simple")
-    return f"{words(name)}, {algorithm.partition(' of ')[0]} ({rows['kind'].iloc[0]})"
+    what = "size of a certificate" if quantity == "bytes" else "time to verify a certificate"
+    with canvas(ax, 4.4) as axes:
+        ends = _votes(axes, votes, column)
+        _proofs(axes, proofs, column)
+        log_ticks(axes, "x", with_prefix(""))
+        log_ticks(axes, "y", with_prefix("B") if quantity == "bytes" else brief)
+        grid(axes)
+        axes.set(xlabel="validators", ylabel=what)
+        if len(proofs):
+            legend_above(axes, 4)
+        headline(axes, _crossing(votes, proofs, column))
+        label_ends(axes, ends)
+    return axes
 
 
 def _votes(
@@ -92,37 +63,56 @@ def _votes(
     lines, ends = dashes(dict.fromkeys(votes["algorithm"])), []
     for name, rows in votes.groupby("algorithm", sort=False):
         rows, mark = rows.sort_values("nodes"), mark_of(str(name))
-        style = mark.style(5) | props(linewidth=1.4, linestyle=lines[str(name)])
+        style = props(color=mark.colour, linewidth=1.5, linestyle=lines[str(name)])
         label = f"{name}, {rows['form'].iloc[0]}"
-        axes.plot(rows["nodes"].astype(float), rows[column], label=label, **style)
+        # Names stand at the lines, and the legend has only proofs.
+        axes.plot(rows["nodes"].astype(float), rows[column], label=f"_{label}", **style)
         end = float(rows["nodes"].iloc[-1]), float(rows[column].iloc[-1])
         ends.append((label, end, mark.colour))
     return ends
 
 
-def _proofs(axes: Axes, rows: pd.DataFrame, column: str, level: int) -> None:
-    """Draw the proofs of a prover in a row, with their range."""
-    mark, values = mark_of(str(rows["algorithm"].iloc[0])), rows[column].to_numpy(float)
-    style = mark.style(6) | props(marker="o", linewidth=1.2)
-    axes.plot(np.sort(values), [level] * len(values), label=str(rows["source"].iloc[0]), **style)
-    annotate(axes, _range(column, values), (float(values.max()), level), (8, 0))
+def _proofs(axes: Axes, proofs: pd.DataFrame, column: str) -> None:
+    """Draw the proofs of each prover, joined; the legend names each scheme once."""
+    named: set[str] = set()
+    for (_, algorithm, kind), rows in proofs.groupby(["source", "algorithm", "kind"], sort=False):
+        rows = rows.sort_values("nodes")
+        label = f"{str(algorithm).partition(' of ')[0]}, proof"
+        if kind == Kind.MEASURED:
+            label += " (measured)"
+        mark = _mark(str(algorithm))
+        style = mark.style(8 if mark.marker == "*" else 5.5, is_published=kind != Kind.MEASURED)
+        style |= props(linewidth=0.8, label="_" * (label in named) + label)
+        # Marks that would cover each other are left out; the line has their values.
+        style |= props(markevery=0.04) if len(rows) > 1 else {}
+        axes.plot(rows["nodes"].astype(float), rows[column], zorder=3, **style)
+        named.add(label)
 
 
-def _range(column: str, values: Any) -> str:
-    unit = Unit.of(column)
-    show = with_prefix("B", places=0) if unit == "B" else unit.text
-    return " to ".join(dict.fromkeys(show(float(end)) for end in (values.min(), values.max())))
+def _mark(algorithm: str) -> Mark:
+    # "XMSS of leanSig" is a parameter set of a family, without an entry of its own.
+    return mark_of(algorithm) if algorithm in ALGORITHMS else family_mark(algorithm.split()[0])
 
 
-def _extremes(votes: pd.DataFrame, proofs: pd.DataFrame, column: str) -> str:
+def _crossing(votes: pd.DataFrame, proofs: pd.DataFrame, column: str) -> str:
+    """Return from how many validators on proofs cost less than the cheapest post-quantum list."""
     most = votes[votes["nodes"] == votes["nodes"].max()].sort_values(column)
     new = most[[mark_of(str(name)).post_quantum for name in most["algorithm"]]]
     if new.empty:
         return ""
     unit, row = Unit.of(column), new.iloc[0]
-    thing = "a list of signatures" if unit == "B" else "verifying a list of signatures"
-    text = f"With {figures.integer(row['nodes'])} validators, {thing} of {row['algorithm']} takes "
-    text += unit.text(float(row[column]))
-    if len(proofs):
-        text += f"; no proof shown takes more than {unit.text(float(proofs[column].max()))}"
-    return text
+    name, is_size = row["algorithm"], unit == "B"
+    listed = votes[votes["algorithm"] == name].sort_values("nodes")
+    nodes = listed["nodes"].to_numpy(float)
+    limits = np.interp(proofs["nodes"].astype(float), nodes, listed[column].to_numpy(float))
+    dearer = proofs["nodes"][proofs[column].to_numpy(float) >= limits]
+    start = nodes[nodes > dearer.max()] if len(dearer) else nodes
+    if len(start) and (proofs["nodes"] >= start[0]).any():
+        least = "smaller than" if is_size else "verified faster than"
+        return (
+            f"From {figures.integer(start[0])} validators on, each proof shown is {least} a list "
+            f"of {name} signatures"
+        )
+    thing = "a list of" if is_size else "verifying a list of"
+    text = f"With {figures.integer(row['nodes'])} validators, {thing} {name} signatures takes "
+    return text + unit.text(float(row[column]))

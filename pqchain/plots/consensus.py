@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,7 +16,6 @@ from pqchain.errors import UsageError
 from pqchain.figures import SECONDS
 from pqchain.plots import fields, paper
 from pqchain.plots.canvas import (
-    PAPER,
     canvas,
     figure_of,
     headline,
@@ -26,8 +26,10 @@ from pqchain.plots.canvas import (
     with_notes,
 )
 from pqchain.plots.marks import (
+    HOLLOW,
     INTERVAL,
     brief,
+    change,
     dashes,
     grid,
     label_ends,
@@ -73,16 +75,16 @@ def plot_cells(
         for index, (name, group) in enumerate(cells.groupby("algorithm", sort=False)):
             mark = mark_of(str(name))
             nodes = group["nodes"].to_numpy(dtype=float)
-            # On level lines, points at the same number of nodes are moved apart; on falling ones
-            # that would look like an error of the model.
-            shift = 0.07 * (index - (len(names) - 1) / 2) if per_pair else 0.0
-            places = nodes * 2**shift
+            # Lines are moved with their marks: marks beside a line would look like its error.
+            places = nodes * 2 ** ((0.07 if per_pair else 0.035) * (index - (len(names) - 1) / 2))
             ours, printed = (
                 nodes**power * group[f"{side}{column}"].to_numpy() for side in ("", "published_")
             )
-            axes.plot(nodes, ours, color=mark.colour, linewidth=1.3, linestyle=lines[str(name)])
-            style = mark.style(6) | props(linestyle="", label=str(name))
-            style |= props(markerfacecolor=PAPER, markeredgecolor=mark.colour, markeredgewidth=1.2)
+            axes.plot(places, ours, color=mark.colour, linewidth=1.3, linestyle=lines[str(name)])
+            if per_pair:
+                # Marks of a family are alike; the strokes join each with its line.
+                axes.vlines(places, ours, printed, color=mark.colour, linewidth=0.8)
+            style = mark.style(5, is_published=True) | props(linestyle="", label=str(name))
             axes.plot(places, printed, **style)
             if was_run:
                 seen, half = (
@@ -90,20 +92,41 @@ def plot_cells(
                     for end in ("", "_half_width")
                 )
                 _measured(axes, places, seen, half, mark.colour, mark.marker)
-            ends.append((str(name), (float(nodes[-1]), float(ours[-1])), mark.colour))
+            ends.append((str(name), (float(places[-1]), float(ours[-1])), mark.colour))
         _over_nodes(axes, sorted(set(cells["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief if seconds else "{:g}".format)
         if per_pair:
             fine = (1.0, 2.0, 5.0) if was_run else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
             axes.yaxis.set_major_locator(LogLocator(subs=fine))
             label = f"{label} {'/' if seconds else figures.TIMES} N²"
-        notes = ["hollow mark: published", "line: model fitted to the published values"]
+        notes = [HOLLOW, "line: model fitted to the published values"]
         notes += ["filled mark: run", INTERVAL] if was_run else []
-        notes += ["level line: law of N²", "marks are moved apart"] if per_pair else []
+        notes += ["level line: proportional to N²"] if per_pair else []
+        notes += ["schemes are moved apart sideways"]
         axes.set(xlabel=with_notes("nodes N", *notes), ylabel=label)
-        headline(axes, _best_cell(cells, column, seconds))
+        fitted = _errors(cells, column) if per_pair else ""
+        headline(axes, fitted or _best_cell(cells, column, seconds))
         label_ends(axes, ends, gap=12)
     return axes
+
+
+def _errors(cells: pd.DataFrame, column: str) -> str:
+    """Return how far published values are from the model, and the one that is much farther."""
+    error = 100 * (cells[f"published_{column}"] / cells[column] - 1).dropna()
+    ordered = error.abs().sort_values()
+    if len(ordered) < 2:
+        return ""
+    what = column.partition("_")[0]
+    outlier = ordered.index[-1] if ordered.iloc[-1] > 3 * ordered.iloc[-2] else None
+    within = ordered.iloc[-1 if outlier is None else -2]
+    within = figures.percent(float(np.ceil(within)), 0, sign=False)
+    text = f"Published {what} is within {within} of the model"
+    if outlier is not None:
+        row = cells.loc[outlier]
+        text += (
+            f", but for {row['algorithm']} with {row['nodes']} nodes ({change(error[outlier], 0)})"
+        )
+    return text
 
 
 def _best_cell(cells: pd.DataFrame, column: str, seconds: bool) -> str:
@@ -132,13 +155,18 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     require(runs, "predicted_latency_seconds")
     runs = runs.assign(setting=runs["setting"].map(words))
     settings, exchanges = (list(dict.fromkeys(runs[name])) for name in ("setting", "exchange"))
+    lines = runs.groupby(["setting", "exchange"], sort=False)
     ends = []
     with canvas(ax, 4.0) as axes:
-        for (setting, exchange), group in runs.groupby(["setting", "exchange"], sort=False):
+        for index, ((setting, exchange), group) in enumerate(lines):
             colour = look(settings.index(setting))[0]
             marker = "os^D"[exchanges.index(exchange) % 4]
             rows = group.sort_values("nodes")
-            nodes, seen = rows["nodes"].to_numpy(dtype=float), rows["latency_seconds"].to_numpy()
+            # Moved apart, because latencies of few delegates are nearly equal.
+            nodes = rows["nodes"].to_numpy(dtype=float) * 2 ** (
+                0.03 * (index - (len(lines) - 1) / 2)
+            )
+            seen = rows["latency_seconds"].to_numpy()
             half = rows["latency_seconds_half_width"].to_numpy()
             name = f"{setting}, {exchange}"
             axes.plot(nodes, seen, color=colour, linewidth=1.3, label=name)
@@ -154,7 +182,8 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         # Lines and whiskers that cannot be seen are not explained.
         axes.set_xlabel(with_notes(
             "delegates N", INTERVAL if is_wide else "",
-            "solid: run; dashed: model" if differs else "", *explained(*exchanges),
+            "solid: run; dashed: model" if differs else "", "lines are moved apart sideways",
+            *explained(*exchanges),
         ))  # fmt: skip
         axes.set_ylabel("latency of a block")
         most = runs[runs["nodes"] == runs["nodes"].max()]
@@ -162,11 +191,8 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         if slow["latency_seconds"] > fast["latency_seconds"] > 0:
             ratio = slow["latency_seconds"] / fast["latency_seconds"]
             way, other = (f"{row['exchange']} with {row['setting']}" for row in (slow, fast))
-            headline(
-                axes,
-                f"With {most['nodes'].iloc[0]} delegates, {other} is fastest of those shown; {way} "
-                f"takes {times(ratio)} as long",
-            )
+            text = f"With {most['nodes'].iloc[0]} delegates, {way} takes {times(ratio)} as long as "
+            headline(axes, text + other)
         label_ends(axes, ends)
     return axes
 
@@ -183,7 +209,7 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     require(fine, "")
     fine = fine.assign(setting=fine["setting"].map(words))
     ends: list[tuple[str, tuple[float, float], str]] = []
-    has_band = False
+    seeds = 1
     with canvas(ax, 4.6) as axes:
         for index, (name, group) in enumerate(fine.groupby("setting", sort=False)):
             colour, marker = look(index)
@@ -191,9 +217,9 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             seen = group.groupby("nodes")["latency_seconds"].agg(["median", "min", "max", "count"])
             nodes, latency = seen.index.to_numpy(dtype=float), seen["median"].to_numpy()
             if (seen["count"] > 1).any():
-                band = props(color=colour, alpha=0.2, linewidth=0)
+                band = props(color=colour, alpha=0.3, linewidth=0)
                 axes.fill_between(nodes, seen["min"], seen["max"], **band)
-                has_band = True
+                seeds = max(seeds, int(seen["count"].max()))
             line = props(linestyle="--" if elected else "-", linewidth=1.4, label=str(name))
             axes.plot(nodes, latency, color=colour, marker=marker, markersize=4, **line)
             ends.append((str(name), (float(nodes[-1]), float(latency[-1])), colour))
@@ -203,8 +229,8 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         _over_nodes(axes, [2**n for n in exponents if n % step == 0], _power)
         log_ticks(axes, "y", _long)
         axes.set_xlabel(with_notes(
-            "nodes", "solid: every node votes", "dashed: delegates vote",
-            "band: range of several random networks" if has_band else "",
+            "number of nodes", "solid: every node votes", "dashed: delegates vote",
+            f"band: range of {seeds} random networks" if seeds > 1 else "",
         ))  # fmt: skip
         axes.set_ylabel("latency of a block, modelled")
         headline(axes, _growth(fine))
@@ -221,9 +247,10 @@ def _growth(fine: pd.DataFrame) -> str:
         return ""
     low, high = latency.idxmin(), latency.idxmax()
     ratio = times(latency[high] / latency[low])
+    schemes = "".join(f"{name} and " for name in fine.get("algorithm", pd.Series()).unique()[:1])
     return (
-        f"{figures.integer(shared)} nodes: a block takes {SECONDS.text(latency[low], 2)} with "
-        f"{low}, and {ratio} as long with {high}"
+        f"With {schemes}{figures.integer(shared)} nodes, a block takes "
+        f"{SECONDS.text(latency[low], 2)} over {low}, and {ratio} as long over {high}"
     )
 
 
@@ -231,21 +258,21 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
     """Draw maps of the best scheme by bandwidth and number of nodes, one for each criterion.
 
     Takes a frame of `pqchain.consensus.landscape.winners`. The colour of a square is the family of
-    the best scheme, the stronger the greater its lead over the second; the first square of an area
-    names the scheme, and all with room the lead, or "≈" for a tie. Returns the figure, because it
-    has several axes. Raises DataError, UsageError.
+    the best scheme, the stronger the greater its lead over the second, and grey for a tie; squares
+    with room have the lead. Returns the figure, because it has several axes. Raises DataError,
+    UsageError.
     """
     require(winners, "question nodes rate_bits_per_second winner runner_up lead ranked_by amount")
     questions = list(dict.fromkeys(winners["question"]))
-    across = min(1 if paper.narrow() else 2, len(questions))
+    across = min(2, len(questions))
     down = -(-len(questions) // across)
     rates, nodes = (sorted(set(winners[name])) for name in ("rate_bits_per_second", "nodes"))
-    counts = winners["winner"].value_counts()
-    hatches = fields.hatches(counts.index)
-    row_inches = 0.16 if paper.narrow() else 0.36
+    hatches = fields.hatches(winners["winner"].value_counts().index)
+    row_inches = 0.2 if paper.narrow() else 0.26
     notes: dict[str, None] = {}
     with panels(down, across, 1.3 + down * (0.55 + row_inches * len(rates))) as squares:
         width = float(figure_of(squares[0]).get_size_inches()[0])
+        every: list[tuple[str, float]] = []
         for axes, question in zip(squares, questions, strict=False):
             rows = winners[winners["question"] == question].to_dict("records")
             places = (
@@ -255,42 +282,47 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
             cells = {
                 place: (row["winner"], row["lead"]) for place, row in zip(places, rows, strict=True)
             }
+            every += cells.values()
             cell = (width - 0.9) / across / len(nodes), row_inches
             notes |= dict.fromkeys(fields.draw(axes, cells, hatches, cell))
             axes.set(xlim=(-0.5, len(nodes) - 0.5), ylim=(-0.5, len(rates) - 0.5))
-            axes.set_xticks(range(len(nodes)), map(_power, nodes))
+            axes.set_xticks(range(len(nodes)), map(str, nodes))
             axes.set_yticks(range(len(rates)), map(with_prefix("b/s"), rates))
             axes.tick_params(length=0, labelleft=axes in squares[::across])
-            first = rows[0]
-            title = f"lowest latency, {figures.integer(first['amount'])} transactions"
-            if first["ranked_by"] == "throughput_per_second":
-                title = f"highest throughput, blocks of {with_prefix('B')(first['amount'])}"
-            panel_title(axes, title)
+            axes.spines[:].set_visible(False)
+            panel_title(axes, _goal(rows[0], "\n" if paper.narrow() else " "))
         for axes in squares[len(questions) :]:
             axes.set_axis_off()
         figure_of(squares[0]).supxlabel(with_notes("nodes", *notes), size=paper.points())
         for axes in squares[::across]:
             axes.set_ylabel("uplink of a node")
-        legend_above(squares[0], 3, fields.handles(hatches, float(winners["lead"].max())))
+        legend_above(squares[0], 3, fields.handles(every, hatches))
         headline(squares[0], _leaders(winners))
     return figure_of(squares[0])
+
+
+def _goal(row: Any, space: str = " ") -> str:
+    """Return by what a row of a contest ranks schemes."""
+    if row["ranked_by"] == "throughput_per_second":
+        return f"throughput with{space}blocks of {with_prefix('B')(row['amount'])}"
+    return f"latency of{space}{figures.integer(row['amount'])} transactions"
 
 
 def _leaders(winners: pd.DataFrame) -> str:
     """Return the scheme that leads most networks, and where another does."""
     first = winners["winner"].value_counts().index[0]
-    others = winners[winners["winner"] != first]
-    text = f"Of the schemes shown {first} leads"
+    others = winners[(winners["winner"] != first) & ~(winners["lead"] < fields.TIE)]
     if others.empty:
-        return f"{text} in every network"
-    goals = {"throughput_per_second": "throughput", "latency_seconds": "latency"}
-    names = " and ".join(dict.fromkeys(others["winner"]))
-    goal = " and ".join(goals[name] for name in dict.fromkeys(others["ranked_by"]))
+        return f"{first} leads or ties in all networks shown"
+    goals = dict.fromkeys(map(_goal, others.to_dict("records")))
     rates = sorted(set(others["rate_bits_per_second"]))
     rate = with_prefix("b/s")(rates[0]) + ("" if len(rates) == 1 else " and more")
-    least = figures.integer(others["nodes"].min())
-    nodes = "" if others["nodes"].min() == winners["nodes"].min() else f" and {least} nodes or more"
-    return f"{text}; only in {goal} at {rate}{nodes} {names} can lead"
+    names = " and ".join(dict.fromkeys(others["winner"]))
+    is_there = winners["question"].isin(others["question"])
+    there = winners[is_there & (winners["rate_bits_per_second"] >= rates[0])]
+    verb = "leads" if len(there) == len(others) and " and " not in names else "can lead"
+    goal = " and ".join(goals)
+    return f"{first} leads or ties, except at {rate} in {goal}, where {names} {verb}"
 
 
 def _measured(axes: Axes, nodes: Any, seen: Any, half: Any, colour: str, marker: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -40,14 +41,15 @@ from pqchain.plots.marks import (
 from pqchain.plots.words import words
 
 _SHIFT = {
-    "generate_keypair": -0.3, "sign": 0.0, "encapsulate": 0.0, "verify": 0.3, "decapsulate": 0.3,
+    "generate_keypair": -0.26, "sign": 0.0, "encapsulate": 0.0, "verify": 0.26,
+    "decapsulate": 0.26,
 }  # fmt: skip
 """Vertical offset of an operation in the row of its algorithm; others are spread evenly."""
 
 _GIVEN_LABEL = " (as entered)"
 
-_ROW_INCHES, _DENSE_INCHES, _NUMBER_INCHES = 0.24, 0.17, 0.145
-"""Height of a row of dots, of one of many rows, and of each operation in a row with numbers."""
+_ROW_INCHES, _DENSE_INCHES, _PART_INCHES, _NUMBER_INCHES = 0.24, 0.17, 0.1, 0.125
+"""Height of a row of dots, of one of many rows, and of each operation in a row, with numbers."""
 
 MOST_PANELS = 6
 
@@ -75,7 +77,7 @@ def dots(
     `label` is the label of the axis, `show` the format of its ticks. `origin` draws a reference
     line, with a band of the factor `band` around it. `hue` names a column that decides the colour,
     `col` one with a panel for each value; the axes of the first panel are returned. `numbers`
-    writes each value. Raises DataError, UsageError.
+    writes each value, a column `text` other labels. Raises DataError, UsageError.
     """
     require(frame, "algorithm operation")
     known: dict[str, Any] = {"row": frame["algorithm"], "implementation": "", "status": "ok"}
@@ -94,10 +96,10 @@ def dots(
     frame["shift"] = frame["operation"].map(_shifts(frame["operation"].unique()))
     parts = _parts(frame, col)
     count = frame["operation"].nunique()
+    has_texts = numbers is not None or "text" in frame
     row_inches = _DENSE_INCHES if len(heights) > 25 and count == 1 else _ROW_INCHES
-    row_inches = (
-        row_inches if numbers is None or count == 1 else 0.06 + _NUMBER_INCHES * max(count, 1.3)
-    )
+    if count > 1:
+        row_inches = 0.06 + (_NUMBER_INCHES if has_texts else _PART_INCHES) * count
     # Labels of several lines need the room of their lines.
     line_count = max(row.count("\n") for row in heights) + 1
     row_inches = max(row_inches, 1.35 * line_count * paper.points() / 72)
@@ -113,6 +115,8 @@ def dots(
                 axes, list(heights), list(heights.values()), top=0.3 if count > 1 else 0.0,
                 is_above=is_free,
             )  # fmt: skip
+            if count > 1 and not is_free:
+                _separate(axes, list(heights.values()))
             if origin is not None:
                 axes.axvline(origin, color=INK, linewidth=0.9, zorder=1)
                 style = props(color=GRID, alpha=0.6, linewidth=0, zorder=0)
@@ -123,7 +127,7 @@ def dots(
                 axes.tick_params(labelleft=False)
         _limits(all_axes, drawn, [value, *(whiskers or ())], origin)
         for axes, (_, rows) in zip(all_axes, parts, strict=True):
-            if numbers is not None:
+            if has_texts:
                 _write(axes, rows[rows.index.isin(drawn.index)], value, heights, numbers, whiskers)
                 enclose(axes, across)
             start = axes.get_xlim()[0]
@@ -191,13 +195,14 @@ def _draw(
         levels = rows["row"].map(heights) + rows["shift"]
         if whiskers is not None:
             low, high = (rows[name] for name in whiskers)
-            axes.hlines(levels, low, high, color=colour, linewidth=1.2, alpha=0.55, zorder=2)
-        style = mark_of(algorithm).style(5.5 if several else 7.0) | props(color=colour)
+            axes.hlines(levels, low, high, color=colour, linewidth=1.3, alpha=0.75, zorder=2)
+        size = 5.0 if several and whiskers is not None else 6.0 if several else 7.0
+        style = mark_of(algorithm).style(size) | props(color=colour)
         if several:
             style |= props(marker=marks[operation])
-        filled = mark_of(algorithm).post_quantum
-        style |= props(markerfacecolor=colour) if filled else props(markeredgecolor=colour)
-        style |= props(linestyle="none", label=words(operation), zorder=3)
+        style |= props(markerfacecolor=colour, linestyle="none", label=words(operation), zorder=3)
+        if whiskers is not None:
+            style |= props(markeredgecolor=colour)  # an outline would cut off short whiskers
         axes.plot(rows[value], levels, **style)
     # Rows without a dot stay: a missing row would hide that an algorithm was not measured.
     axes.spines["left"].set_visible(False)
@@ -225,19 +230,25 @@ def _limits(
         axes.set_xlim(low / spread, high * spread)
 
 
+def _separate(axes: Axes, levels: list[float]) -> None:
+    """Draw a line between rows, whose marks are about as far apart as those within a row."""
+    for before, after in pairwise(levels):
+        axes.axhline((before + after) / 2, color=GRID, linewidth=0.6, zorder=0)
+
+
 def _write(
     axes: Axes,
     drawn: pd.DataFrame,
     value: str,
     heights: Mapping[str, float],
-    numbers: Callable[[float], str],
+    numbers: Callable[[float], str] | None,
     whiskers: tuple[str, str] | None,
 ) -> None:
     for row in drawn.to_dict("records"):
-        if row.get("clear", True):
+        if text := row["text"] if numbers is None else numbers(row[value]) * row.get("clear", True):
             level = heights[row["row"]] + row["shift"]
             right = row[value] if whiskers is None else np.fmax(row[whiskers[1]], row[value])
-            annotate(axes, numbers(row[value]), (float(right), level), (6, 0))
+            annotate(axes, text, (float(right), level), (6, 0))
 
 
 def reject_duplicates(frame: pd.DataFrame, value: str, *others: str) -> None:
@@ -321,9 +332,10 @@ def _legend(axes: Axes, frame: pd.DataFrame, marks: Mapping[str, str], hue: str 
         for marker, names in by_mark.items()
     ]
     if hue is not None and hue != "operation":
-        handles += [
+        colours = [
             Line2D([], [], color=look(at)[0], linewidth=4, label=words(str(name)))
             for at, name in enumerate(dict.fromkeys(frame[hue]))
         ]
+        handles = [*colours, *handles]
     if handles:
         legend_above(axes, len(handles), handles)

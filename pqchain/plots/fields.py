@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
 
 from pqchain import figures
 from pqchain.plots import paper
@@ -21,10 +21,13 @@ from pqchain.plots.canvas import (
     require,
     with_notes,
 )
-from pqchain.plots.marks import HATCHES, at_hyphens, legend_above, mark_of, props
+from pqchain.plots.marks import HATCHES, chain_of, legend_above, mark_of, props
 from pqchain.plots.words import words
 
-_TIE = 1.005  # ratios below this are ties: they would be written as 1.00
+TIE = 1.02
+"""Ratios below this are no difference, as in `plot_compared`."""
+
+TIED = f"no difference, up to {100 * (TIE - 1):.0f}{figures.NARROW_SPACE}%"
 
 _WIDE_LEAD = 2.0  # from this lead on a field has its full colour
 
@@ -40,23 +43,25 @@ def hatches(names: Iterable[str]) -> dict[str, str]:
     return chosen
 
 
-def handles(hatching: Mapping[str, str], greatest: float) -> list[Patch]:
-    """Return the entries of a legend: the schemes, and the colours of leads up to the greatest."""
-    strong = props(alpha=_strength(greatest), linewidth=0)
+def handles(cells: Iterable[tuple[str, float]], hatching: Mapping[str, str]) -> list[Patch]:
+    """Return the entries of a legend: the schemes that lead somewhere, and ties."""
+    leads: dict[str, list[float]] = {}
+    for name, lead in cells:
+        leads.setdefault(TIED if _is_tie(lead) else name, []).append(_strength(lead))
     schemes = [
-        Patch(facecolor=mark_of(name).colour, hatch=hatch, edgecolor=PAPER, label=name, **strong)
-        for name, hatch in hatching.items()
-    ]
-    leads = [
-        Patch(facecolor=INK, alpha=_strength(lead), linewidth=0, label=label)
-        for lead, label in (
-            (1.0, f"lead {figures.TIMES}1"),
-            (1.5, f"{figures.TIMES}1.5"),
-            (_WIDE_LEAD, f"{figures.TIMES}{_WIDE_LEAD:g} or more"),
+        Patch(
+            facecolor=mark_of(name).colour, hatch=hatch, edgecolor=PAPER, linewidth=0, label=name,
+            alpha=max(leads[name]),
         )
-        if lead <= max(greatest, 1.0)
-    ]
-    return schemes + leads
+        for name, hatch in hatching.items()
+        if name in leads
+    ]  # fmt: skip
+    tie = Patch(facecolor=MUTED, alpha=_strength(1.0), linewidth=0, label=TIED)
+    return [*schemes, *([tie] if TIED in leads else [])]
+
+
+def _is_tie(lead: float) -> bool:
+    return lead < TIE
 
 
 def _strength(lead: float) -> float:
@@ -73,54 +78,37 @@ def draw(
 ) -> list[str]:
     """Draw a field for each cell, the best scheme and its lead over the second (NaN without one).
 
-    The colour is the stronger, the greater the lead. A scheme is named once, and leads are written
-    where the best scheme of a neighbour is another, if they fit in a cell. Returns the explanations
-    of what is written.
+    The colour is the scheme's, the stronger the greater the lead, and grey for a tie. Leads are
+    written if they fit in a cell. Returns the explanations of what is written.
     """
-    named = {name: _middle(cells, name) for name in {name for name, _ in cells.values()}}
     text, notes = props(ha="center", va="center", color=INK, size=paper.points()), []
     for (x, y), (name, lead) in cells.items():
-        style = props(color=mark_of(name).colour, alpha=_strength(lead), linewidth=0)
+        colour = MUTED if _is_tie(lead) else mark_of(name).colour
+        style = props(color=colour, alpha=_strength(lead), linewidth=0)
         axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **style)
-        if hatching[name]:
+        if hatching[name] and not _is_tie(lead):
             style = props(facecolor="none", edgecolor=PAPER, hatch=hatching[name], linewidth=0)
             axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **style)
-        around = [cells.get(place) for place in ((x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1))]
-        label, note = "", ""
-        short = name.partition("-SHA")[0]
-        # Only high cells have room for a name of two lines.
-        short = at_hyphens(short, 8) if cell_inches[1] > 0.3 else short
-        if named[name] == (x, y) and _is_within(short, cell_inches[0]):
-            label = short
-        elif any(other is not None and other[0] != name for other in around):
-            if lead >= _TIE:
-                label, note = f"{figures.TIMES}{lead:.2f}", "number: lead over the second scheme"
-            elif np.isfinite(lead):
-                label, note = "\N{ALMOST EQUAL TO}", "\N{ALMOST EQUAL TO}: tie"
-        if label and _is_within(label, cell_inches[0]):
+        label = "\N{ALMOST EQUAL TO}" if _is_tie(lead) else f"{lead:.2f}"
+        if np.isfinite(lead) and _is_within(label, cell_inches[0]):
             axes.text(x, y, label, **text)
-            notes.append(note)
+            if not _is_tie(lead):
+                notes.append("number: lead over the second scheme, as a factor")
+        elif np.isfinite(lead):
+            notes.append("the stronger the colour, the greater the lead")
     return list(dict.fromkeys(notes))
 
 
 def _is_within(label: str, inches: float) -> bool:
-    rows = label.split("\n")
-    return max(paper.text_inches(row, paper.points()) for row in rows) < 0.9 * inches
-
-
-def _middle(cells: Mapping[Place, tuple[str, float]], name: str) -> Place:
-    places = np.array([place for place, cell in cells.items() if cell[0] == name])
-    distance = np.abs(places - places.mean(axis=0)).sum(axis=1)
-    x, y = places[int(distance.argmin())]
-    return int(x), int(y)
+    return paper.text_inches(label, paper.points()) < 0.95 * inches
 
 
 def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the scheme with the highest capacity for each pair of factors of two inputs.
 
-    Takes a frame of `plane`. No transaction fits in empty cells; a ring marks the unchanged study.
-    The colour is the stronger, the greater the margin over the second. Raises DataError,
-    UsageError.
+    Takes a frame of `plane`; a column `study`, the title of its plan, is the start of the title. No
+    transaction fits in empty cells; an outline marks the unchanged study. The colour is the
+    stronger, the greater the margin over the second. Raises DataError, UsageError.
     """
     require(frame, "across upwards across_factor upwards_factor winner capacity_per_second margin")
     fitting = frame[frame["winner"] != ""]
@@ -141,17 +129,17 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.set_xticks(range(len(across)), map(figures.factor, across))
         axes.set_yticks(range(len(upwards)), map(figures.factor, upwards))
         if 1.0 in upwards and 1.0 in across:
-            ring = props(marker="o", color=PAPER, markeredgecolor=INK, clip_on=False)
-            ring |= props(markerfacecolor="none", markeredgewidth=1.4, markersize=52 * min(cell))
-            axes.plot(across.index(1.0), upwards.index(1.0), **ring)
+            corner = across.index(1.0) - 0.47, upwards.index(1.0) - 0.45
+            outline = props(fill=False, edgecolor=INK, linewidth=1.6, clip_on=False)
+            axes.add_patch(Rectangle(corner, 0.94, 0.9, **outline))
         axes.tick_params(length=0)
         label, other = (words(frame[name].iloc[0]) for name in ("across", "upwards"))
         axes.set_ylabel(f"{other}, relative to today")
-        label = f"{label}, relative to today"
-        axes.set_xlabel(with_notes(label, "ring: the study as it is", *notes))
-        legend_above(axes, 6, handles(hatching, float(fitting["margin"].max())))
-        axes.spines[:].set_color(MUTED)
-        headline(axes, _finding(frame))
+        label = f"{label} of each scheme, relative to today"
+        axes.set_xlabel(with_notes(label, "outlined: today", *notes))
+        legend_above(axes, 6, handles(cells.values(), hatching))
+        axes.spines[:].set_visible(False)
+        headline(axes, ": ".join(filter(None, [chain_of(frame), _finding(frame)])))
     return axes
 
 
@@ -175,8 +163,22 @@ def _finding(frame: pd.DataFrame) -> str:
                 f"{words(frame[other].iloc[0])}: {best[0]} has the highest capacity shown up to "
                 f"{figures.factor(float(last))}, {best[1]} above"
             )
-    here = frame[(frame["across_factor"] == 1) & (frame["upwards_factor"] == 1)]["winner"]
-    most = frame.loc[frame["winner"] != "", "winner"].value_counts().index[0]
-    as_it_is = here.iloc[0] if len(here) else ""
-    text = f"{most} has the highest capacity shown for most of these factors"
-    return text + (f"; in the study as it is, {as_it_is} has" if as_it_is not in ("", most) else "")
+    return _nearest(frame)
+
+
+def _nearest(frame: pd.DataFrame) -> str:
+    """Return the best scheme today, and the smallest change with which another is best."""
+    clear = frame[(frame["winner"] != "") & ~(frame["margin"] < TIE)]
+    steps = frame[["across_factor", "upwards_factor"]].apply(np.log2).abs().sum(axis=1)
+    first = str(frame["winner"].iloc[int(steps.argmin())])
+    text = f"{first} has the highest capacity shown today" if first else "No scheme fits today"
+    others = []
+    for name in dict.fromkeys(clear["winner"][clear["winner"] != first]):
+        row = frame.loc[steps[clear.index[clear["winner"] == name]].idxmin()]
+        changes = (
+            f"the {words(row[axis])} {figures.factor(float(row[f'{axis}_factor']))}"
+            for axis in ("across", "upwards")
+            if row[f"{axis}_factor"] != 1
+        )
+        others.append(f"{name} with {' and '.join(changes)}")
+    return ", ".join([text, *others])

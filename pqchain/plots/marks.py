@@ -10,7 +10,9 @@ from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.offsetbox import AnchoredOffsetbox, DrawingArea
 from matplotlib.text import Annotation
 from matplotlib.ticker import (
     EngFormatter,
@@ -47,7 +49,7 @@ FAMILIES: dict[str, tuple[str, str]] = {
     "Classic-McEliece": ("brown", "P"), "BIKE": ("brown", "X"),
 }  # fmt: skip
 """Colour and mark of each family of schemes, in every figure. Families of one colour rest on
-related problems; grey ones are broken by Shor's algorithm, and their marks are hollow."""
+related problems; grey ones are broken by Shor's algorithm."""
 
 OPERATION_MARKS = {
     "generate_keypair": "d", "sign": ">", "encapsulate": ">", "verify": "o", "decapsulate": "o",
@@ -64,10 +66,10 @@ class Mark:
     marker: str
     post_quantum: bool
 
-    def style(self, size: float = 6.5) -> dict[str, Any]:
-        """Return the properties of the scheme's points, of which classical ones are hollow."""
+    def style(self, size: float = 6.5, *, is_published: bool = False) -> dict[str, Any]:
+        """Return the properties of the scheme's points; published values are hollow."""
         filling = props(markerfacecolor=self.colour, markeredgecolor=PAPER, markeredgewidth=0.6)
-        if not self.post_quantum:
+        if is_published:
             filling = props(markerfacecolor=PAPER, markeredgecolor=self.colour, markeredgewidth=1.2)
         return props(color=self.colour, marker=self.marker, markersize=size) | filling
 
@@ -111,8 +113,17 @@ brief = partial(SECONDS.text, digits=1)
 
 SAMPLES = "whisker: fastest sample to 95th percentile"
 INTERVAL = f"whisker: 95{figures.NARROW_SPACE}% interval"
+DEVIATION = "whisker: median absolute deviation"
 RUNS = "whisker: shortest to longest run"
 """Explanations of whiskers, in the same words in every figure."""
+
+HOLLOW = "hollow mark: published"
+"""The meaning of hollow marks, in every figure."""
+
+
+def chain_of(frame: pd.DataFrame) -> str:
+    """Return the chain of the column `study`, the title of a plan; "" without this column."""
+    return str(frame["study"].iloc[0]).partition(":")[0] if "study" in frame else ""
 
 
 def change(percent: float, decimals: int = 1) -> str:
@@ -136,7 +147,7 @@ def times(ratio: float, digits: int = 2) -> str:
 
 _LONG_TIMES = (
     *(factor * 10.0**power for power in range(-9, 1) for factor in (1, 2, 5)), 10, 30,
-    *(60 * minutes for minutes in (1, 2, 5, 10, 30)), *(3600 * hours for hours in (2, 6, 12)),
+    *(60 * minutes for minutes in (1, 2, 5, 10, 30)), *(3600 * hours for hours in (1, 2, 6, 12)),
     *(86_400 * days for days in (2, 10, 30, 100)),
 )  # fmt: skip
 
@@ -166,8 +177,10 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
     if label is not _clock and np.isfinite(least):
         below = [step * 10 ** np.floor(np.log10(least)) for step in steps]
     start = max((value for value in below if value <= least * 1.0001), default=low)
-    if start < low and ratio >= 4 and (which == "x" or len(steps) > 1 or label is _clock):
-        (axes.set_xlim if which == "x" else axes.set_ylim)(start * 0.97, high)
+    # Not across most of an empty decade.
+    is_near = which == "x" and least < 3 * start
+    if start < low and ratio >= 4 and (is_near or len(steps) > 1 or label is _clock):
+        (axes.set_xlim if which == "x" else axes.set_ylim)(start * 0.999, high)
         if label is _clock:
             locator = FixedLocator([start, *locator.tick_values(low, high)])
     axis.set_major_locator(locator)
@@ -247,7 +260,7 @@ def enclose(axes: Axes, panels_across: int = 1) -> None:
     low, high = np.log10(axes.get_xlim()) if is_log else axes.get_xlim()
     for text in axes.texts:
         if isinstance(text, Annotation) and text.anncoords == "offset points":
-            offset = abs(text.xyann[0]) + 4
+            offset = abs(text.xyann[0]) + 8
             share = (paper.text_inches(text.get_text(), size) + offset / 72) / width
             at = float(np.log10(text.xy[0]) if is_log else text.xy[0])
             if share < 0.7 and text.get_horizontalalignment() == "left":
@@ -296,13 +309,27 @@ def label_ends(
     ]
     whole = box.height * to_points
     rows = 1 + max((name.count("\n") for name, _, _ in ends), default=0)
-    places = apart(heights, (0.1 + 1.2 * rows) * size, 0.0, whole)
+    least = (0.1 + 1.2 * rows) * size
+    far = {
+        index
+        for index, (_, point, _) in enumerate(ends)
+        if (box.x1 - axes.transData.transform(point)[0]) > 0.1 * box.width
+    }
+    levels = sorted(heights[index] for index in far)
+    inside = far if all(after - before >= least for before, after in pairwise(levels)) else set()
+    outside = [index for index in range(len(ends)) if index not in inside]
+    for index in inside:
+        # At the end of the line, because a stroke across the plot would look like data.
+        name, point, _ = ends[index]
+        annotate(axes, name, point, (gap + 2, 0))
+    places = apart([heights[index] for index in outside], least, 0.0, whole)
     # From the edge of the axes, which the layout moves to make room for the names.
     edge = axes.transAxes + ScaledTranslation(gap / 72, 0, figure.dpi_scale_trans)
-    for (name, point, colour), place in zip(ends, places, strict=True):
-        # A stroke across the plot would look like data if it had the line's colour.
-        is_far = (box.x1 - axes.transData.transform(point)[0]) > 0.1 * box.width
-        stroke = props(color=MUTED, linewidth=0.5) if is_far else props(color=colour, linewidth=0.9)
+    for index, place in zip(outside, places, strict=True):
+        name, point, colour = ends[index]
+        stroke = props(color=colour, linewidth=0.9)
+        if index in far:
+            stroke = props(color=MUTED, linewidth=0.5)
         stroke |= props(arrowstyle="-", shrinkA=0, shrinkB=2)
         look = props(textcoords=edge, size=size, color=INK, va="center", ha="left")
         look |= props(annotation_clip=False, arrowprops=stroke)
@@ -324,44 +351,6 @@ def apart(places: Sequence[float], least: float, low: float, high: float) -> lis
     return moved
 
 
-_SIDES = np.array(
-    [(8, 0), (-8, 0), (0, 11), (0, -11), (8, 9), (-8, 9), (8, -9), (-8, -9), (8, 17), (8, -17)]
-)
-"""Offsets of a label in points, in order of preference."""
-
-
-def label_points(
-    axes: Axes, points: dict[str, tuple[float, float]], lines: Sequence[Any] = ()
-) -> None:
-    """Write the name of each point on the side where it overlaps least; axes are logarithmic.
-
-    `lines` are arrays of points of lines that names should not cross.
-    """
-    # Every label gets the side with the least overlap; extents are estimates in points, because
-    # the final layout is known only when drawn.
-    size = paper.points()
-    height, per_character = 1.2 * size, 0.55 * size
-    extent = figure_of(axes).get_size_inches() * 72 * 0.85
-    low, high = np.log10([axes.get_xlim(), axes.get_ylim()]).T
-    centres = (np.log10([*points.values()]) - low) / (high - low) * extent
-    starts, ends = centres - 6, centres + 6
-    along = (np.log10(np.vstack([np.empty((0, 2)), *lines])) - low) / (high - low) * extent
-    starts, ends = np.vstack([starts, along - 1.5]), np.vstack([ends, along + 1.5])
-    for index, (text, point) in enumerate(points.items()):
-        extents = np.array([per_character * len(text), height])
-        # The overlap of the box on each side with every other box that is placed already.
-        lowest = centres[index] + _SIDES + np.sign(_SIDES) * [extents[0] / 2, 0] - extents / 2
-        highest = lowest + extents  # boxes in points, not data: both axes are logarithmic
-        others = np.arange(len(starts)) != index
-        first = np.maximum(lowest[:, np.newaxis], starts[others])
-        last = np.minimum(highest[:, np.newaxis], ends[others])
-        cost = (last - first).clip(min=0).prod(axis=2).sum(axis=1)
-        outside = (np.maximum(0, -lowest) + np.maximum(0, highest - extent)).sum(axis=1)
-        best = int(np.argmin(cost + 20 * outside))
-        starts, ends = np.vstack([starts, lowest[best]]), np.vstack([ends, highest[best]])
-        annotate(axes, text, point, _SIDES[best], size=size)
-
-
 def at_hyphens(name: str, width: int) -> str:
     """Return a name in lines of at most `width` letters, broken after hyphens only."""
     lines = [""]
@@ -381,14 +370,21 @@ def legend_above(axes: Axes, columns: int, handles: Sequence[Any] | None = None)
     columns = paper.columns_that_fit(list(entries), size, columns, width)
     if isinstance(figure, Drawing):
         paper.add_lines(figure, -(-len(entries) // columns) - 1)
-    rise = 1.6 * size / 72 if axes.get_title(loc="left") else 0.0
+    title = axes.get_title(loc="left")
+    rise = (1.6 + 1.2 * title.count("\n")) * size / 72 if title else 0.0
     above = axes.transAxes + ScaledTranslation(0, rise, figure.dpi_scale_trans)
     place = props(loc="lower left", bbox_to_anchor=(0, 1), bbox_transform=above)
     # At the edge of the figure, where a legend of many entries has most room.
     if isinstance(figure, Drawing):
         place |= props(bbox_transform=blended_transform_factory(figure.transFigure, above))
     place |= props(fontsize=size, handletextpad=0.4, columnspacing=1.6, borderaxespad=0.3)
-    axes.legend(entries.values(), entries, ncols=columns, **place)
+    legend = axes.legend(entries.values(), entries, ncols=columns, **place)
+    if isinstance(figure, Drawing):
+        # A legend beyond the sides of the axes would narrow them; only the height is kept free.
+        legend.set_in_layout(False)
+        room = DrawingArea(1, (1.6 * -(-len(entries) // columns) + 0.8) * size)
+        corner = props(bbox_to_anchor=(0, 1), bbox_transform=above, pad=0, borderpad=0)
+        axes.add_artist(AnchoredOffsetbox("lower left", child=room, frameon=False, **corner))
 
 
 def _entries(axes: Axes, handles: Sequence[Any] | None) -> dict[str, Any]:

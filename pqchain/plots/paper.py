@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.text import Text
+from matplotlib.text import Annotation, Text
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedFormatter, FixedLocator, LogLocator, MaxNLocator
 
@@ -51,6 +51,9 @@ _NARROW_INCHES = 5.0
 
 _SHORTER = 0.85
 """Factor of the height of a narrow figure in print."""
+
+_HIGHEST_INCHES = 5.0
+"""Greatest height of a figure in a column of print, which leaves room for a caption and text."""
 
 _LINES_INCHES = 0.25  # additional height for labels that are wrapped
 
@@ -214,6 +217,7 @@ def finish(figure: Figure) -> None:
         # Wrapping one label changes the layout of the others, so repeat until nothing moves.
         if chosen.narrow:
             _shorten_names(figure)
+        add_lines(figure, 0)
         for _ in range(5):
             figure.draw_without_rendering()
             moved = list(map(_fit, figure.axes))
@@ -225,7 +229,9 @@ def finish(figure: Figure) -> None:
 
 def add_lines(figure: Figure, count: float) -> None:
     """Make a figure higher by lines of text, so that they take no room from its plots."""
-    figure.set_figheight(float(figure.get_figheight()) + count * 1.25 * points() / 72)
+    height = float(figure.get_figheight()) + count * 1.25 * points() / 72
+    is_column = in_print() and narrow()
+    figure.set_figheight(min(height, _HIGHEST_INCHES) if is_column else height)
 
 
 _LONG_NAMES = re.compile(r"(SPHINCS\+|SLH-DSA)-(\n?)SHA2-\n?(\d+[sf])(-\n?simple)?")
@@ -256,14 +262,20 @@ def _recolour(artist: Any) -> None:
         names = ("color", "markerfacecolor", "markeredgecolor")
     elif isinstance(artist, (Patch, Collection)):
         names = ("facecolor", "edgecolor")
+    elif isinstance(artist, Annotation) and artist.arrow_patch is not None:
+        _recolour(artist.arrow_patch)
     for name in names:
         now = getattr(artist, f"get_{name}")()
         if isinstance(artist, Collection):
             getattr(artist, f"set_{name}")([_grey(colour) for colour in now])
         elif not (isinstance(now, str) and now in ("none", "None", "auto")):
             getattr(artist, f"set_{name}")(_grey(now))
+    if isinstance(artist, Annotation) and artist.arrow_patch is not None:
+        _recolour(artist.arrow_patch)
     # A pale mark needs an outline on white paper.
-    if isinstance(artist, Line2D) and _is_pale(artist.get_markerfacecolor()):
+    if isinstance(artist, Line2D) and any(
+        map(_is_pale, (artist.get_markerfacecolor(), artist.get_markeredgecolor()))
+    ):
         artist.set_markeredgecolor(_OUTLINE)
 
 

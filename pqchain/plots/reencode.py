@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from pqchain import figures
 from pqchain.errors import UsageError
-from pqchain.figures import SECONDS
+from pqchain.figures import BYTES, SECONDS
 from pqchain.plots import paper
 from pqchain.plots.canvas import (
     GRID,
@@ -27,6 +28,7 @@ from pqchain.plots.canvas import (
 from pqchain.plots.marks import (
     RUNS,
     annotate,
+    as_printed,
     brief,
     change,
     enclose,
@@ -35,7 +37,7 @@ from pqchain.plots.marks import (
     log_ticks,
     name_levels,
     props,
-    times,
+    with_prefix,
 )
 from pqchain.plots.words import words
 
@@ -55,7 +57,14 @@ _WAYS = dict(zip(
     LOOKS, strict=False,
 ))  # fmt: skip
 
-_LABELLED_PERCENT = 7.0
+_WAY_WORDS = {
+    "quic": "QUIC with NewReno", "tcp": "TCP with TLS", "quic-one-stream": "NewReno, one stream",
+    "quic-cubic": "QUIC with CUBIC", "quic-bbr": "QUIC with BBR",
+    "quic-fresh": "NewReno, new sessions", "quic-0-rtt": "NewReno, 0-RTT",
+}  # fmt: skip
+"""Configurations of `reencode.sweeps.WAYS` by their congestion control, streams and sessions."""
+
+_LABELLED_PERCENT = 10
 """Smaller shares have no label, which would not fit; narrow figures need more."""
 
 
@@ -68,13 +77,13 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """
     require(table, "run kind phase seconds share_percent payload_bytes status")
     text = props(ha="center", va="center", color=INK, size=paper.points())
-    least = _LABELLED_PERCENT * (1.7 if paper.narrow() else 1)
+    least = _LABELLED_PERCENT * (2 if paper.narrow() else 1)
     text |= props(bbox=props(facecolor=PAPER, edgecolor="none", pad=1.4, alpha=0.9))
     labels: list[str] = []
     with canvas(ax, 1.0 + 0.52 * table["run"].nunique()) as axes:
         for level, (run, group) in enumerate(table.groupby("run", sort=False)):
             first, total = group.iloc[0], group["seconds"].sum(min_count=1)
-            size = f"{first['payload_bytes'] / 1e6:g} MB in {SECONDS.text(total)}"
+            size = f"{BYTES.text(first['payload_bytes'], 2)} in {SECONDS.text(total)}"
             labels.append(f"{words(str(run))} ({words(first['kind'])})\n{size}")
             shares = group.set_index("phase")["share_percent"].reindex(list(_PHASES))
             start = 0.0
@@ -89,21 +98,39 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                     alpha=0.75,
                 )
                 axes.barh(level, share, left=start, height=0.62, linewidth=0.6, **style)
-                if share >= least:
-                    axes.text(start + share / 2, level, f"{share:.0f} %", **text)
+                # Rounded, so that equal labels are either all written or all left out.
+                if round(share) >= least:
+                    axes.text(
+                        start + share / 2, level, figures.percent(share, 0, sign=False), **text
+                    )
                 start += share
             if start == 0.0:
                 axes.text(1, level, first["status"], va="center", color=MUTED, size=paper.points())
         name_levels(axes, labels)
-        axes.set(xlim=(0, 100), xlabel="share of a node's time in %")
+        axes.set(xlim=(0, 100))
+        axes.set_xlabel(with_notes(
+            "share of a node's time in %", f"numbers: {least}{figures.NARROW_SPACE}% and more"
+        ))  # fmt: skip
         legend_above(axes, 5)
         transfer = table[table["phase"] == "transfer"].groupby("run", sort=False)
         shares = transfer["share_percent"].first().dropna()
         if len(shares):
-            least_share = figures.percent(shares.min(), 0, sign=False)
-            runs = "in each run shown" if len(shares) > 1 else "in this run"
-            headline(axes, f"Transfer takes at least {least_share} of a node's time {runs}")
+            headline(axes, f"Transfer takes {_ranges(shares, transfer['kind'].first())}")
     return axes
+
+
+def _ranges(shares: pd.Series[float], kinds: pd.Series[str]) -> str:
+    """Return the share that was measured and that which was published, or else that of all runs."""
+    percent = partial(figures.percent, decimals=0, sign=False)
+    parts = []
+    for kind, where in (("measured", "in the runs measured here"), ("published", "in the paper")):
+        if len(values := shares[kinds[shares.index] == kind]):
+            ends = dict.fromkeys(map(percent, (values.min(), values.max())))
+            parts.append((" to ".join(ends), where))
+    parts = parts or [(f"at least {percent(shares.min())}", "in each run shown")]
+    (first, where), *others = parts
+    text = f"{first} of a node's time {where}"
+    return ", ".join([text, *(f"{share} {other}" for share, other in others)])
 
 
 def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -123,18 +150,18 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         raise UsageError(
             "streams must have single and multiplexed ones of equal blocks; got others"
         )
-    with canvas(ax, 1.7 + 0.4 * len(changes)) as axes:
+    with canvas(ax, 1.5 + (0.4 if paper.narrow() else 0.55) * len(changes)) as axes:
         axes.axvline(0, color=INK, linewidth=0.9, zorder=1)
         for level, (blocks, row) in enumerate(changes.iterrows()):
             axes.hlines(level, row["low"], row["high"], color=LOOKS[0][0], linewidth=1.6, zorder=2)
             style = props(color=LOOKS[0][0], marker="o", linestyle="none", markersize=6.5)
             axes.plot([row["mean"]], [level], label=str(blocks), **style)
-            annotate(axes, change(row["mean"]), (row["high"], level), (7, 0))
+            annotate(axes, change(row["mean"]), (row["mean"], level), (0, 11))
         names = [_blocks(blocks) for blocks in changes.index]
         if not paper.narrow():
             pairs = zip(changes["single"], changes["multiplexed"], strict=True)
             texts = (
-                f"single {SECONDS.text(one)}, multiplexed {SECONDS.text(other)}"
+                f"one stream: {SECONDS.text(one)}\none per chunk: {SECONDS.text(other)}"
                 for one, other in pairs
             )
             names = [f"{name}\n{text}" for name, text in zip(names, texts, strict=True)]
@@ -153,8 +180,9 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         most = changes.index.max()
         ends = changes.loc[most]
         clear = ends["low"] > 0 or ends["high"] < 0
-        verb = "changes the transfer time" if clear else "makes no clear difference"
-        headline(axes, f"Multiplexing {verb}: {change(ends['mean'])} with {most} blocks")
+        verb = "changes" if clear else "does not clearly change"
+        text = f"A stream for each chunk {verb} the transfer time, compared with one stream for all"
+        headline(axes, f"{text}: {change(ends['mean'])} with {_blocks(most)}")
     return axes
 
 
@@ -187,15 +215,15 @@ def _changes(rows: pd.DataFrame) -> pd.DataFrame:
 def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the transfer time of each transport on equal links, and the least time at the link rate.
 
-    Takes a row per transport with the columns mode, transport, bits_per_second, repeats,
-    transfer_seconds, low_seconds, high_seconds, wire_limit_seconds and status; whiskers go from
-    the shortest to the longest run; a transport that did not run has its status. Labels have the
-    excess over the limit of the link. Raises DataError, UsageError.
+    Takes a row per transport with the columns mode, transport, bits_per_second, block_bytes,
+    repeats, transfer_seconds, low_seconds, high_seconds, wire_limit_seconds and status; whiskers go
+    from the shortest to the longest run; a transport that did not run has its status. Labels have
+    the excess over the limit of the link. Raises DataError, UsageError.
     """
     require(
         table,
-        "mode transport bits_per_second repeats transfer_seconds low_seconds high_seconds "
-        "wire_limit_seconds status",
+        "mode transport bits_per_second block_bytes repeats transfer_seconds low_seconds "
+        "high_seconds wire_limit_seconds status",
     )
     limit = table["wire_limit_seconds"].max()
     excess = {}
@@ -205,8 +233,8 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         for level, row in enumerate(table.to_dict("records")):
             time, low, high = (row[f"{which}_seconds"] for which in ("transfer", "low", "high"))
             if not np.isfinite(time):
-                axes.text(0, level, f"  {words(row['status'])} here", va="center", color=MUTED,
-                          size=paper.points())  # fmt: skip
+                annotate(axes, f"{words(row['status'])} here", (0, level), (6, 0))
+                axes.texts[-1].set_color(MUTED)
                 continue
             whisker = props(xerr=[[time - low], [high - time]], capsize=3, ecolor=INK)
             axes.barh(level, time, height=0.6, color=MUTED, alpha=0.55, **whisker)
@@ -224,8 +252,12 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         rate = first["bits_per_second"] / 1e6
         links = f"links of {rate:g} Mbit/s" if rate > 0 else "links not shaped"
         axes.xaxis.set_major_formatter(lambda seconds, _: SECONDS.text(seconds, 2))
+        size = with_prefix("B")(float(table["block_bytes"].max()))
+        ran = table["transfer_seconds"].notna()
+        has_range = (table["high_seconds"] > table["low_seconds"])[ran].any()
         axes.set_xlabel(with_notes(
-            f"time of a transfer, measured {words(first['mode'])}", links, RUNS,
+            f"time to transfer {size}, measured {words(first['mode'])}", links,
+            RUNS if has_range else "",
             f"dotted: least time that the link allows, {SECONDS.text(limit)}" if limit > 0 else "",
         ))  # fmt: skip
         grid(axes, "x")
@@ -242,19 +274,20 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the transfer time of each transport variant, a row for each kind of link.
 
     Takes a `reencode.sweep` frame, with the columns way, mode, bits_per_second, delay_seconds,
-    loss, transfer_seconds, low_seconds, high_seconds, wire_limit_seconds and status. Whiskers go
+    loss, transfer_seconds, low_seconds, high_seconds, wire_limit_seconds, blocks, block_bytes,
+    repeats and status. Whiskers go
     from the shortest to the longest run; a tick shows the limit of the link. Raises DataError,
     UsageError.
     """
     require(
         frame,
         "way mode bits_per_second delay_seconds loss transfer_seconds low_seconds high_seconds "
-        "wire_limit_seconds status",
+        "wire_limit_seconds blocks block_bytes repeats status",
     )
     conditions = ["bits_per_second", "delay_seconds", "loss"]
     groups = list(frame.groupby(conditions, sort=False))
     ways = list(dict.fromkeys(frame["way"]))
-    inches = max(0.45, 0.15 * len(ways))
+    inches = 0.1 + 0.17 * max(2, len(ways))
     with canvas(ax, 1.3 + inches * len(groups)) as axes:
         axes.set_xscale("log")
         labels = []
@@ -265,11 +298,13 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             for row in group[group["status"] == "ok"].to_dict("records"):
                 colour, marker = _WAYS.get(str(row["way"]), (MUTED, "."))
                 # A vertical offset separates the ways, whose times are often nearly equal.
-                at = level + 0.7 * ((ways.index(row["way"]) + 0.5) / len(ways) - 0.5)
-                axes.hlines(at, row["low_seconds"], row["high_seconds"], color=colour)
-                style = props(color=colour, marker=marker, linestyle="none", markersize=6)
-                name = words(str(row["way"]))
-                axes.plot([row["transfer_seconds"]], [at], label=name, **style)
+                at = level + 0.86 * ((ways.index(row["way"]) + 0.5) / len(ways) - 0.5)
+                line = props(color=colour, linewidth=1.6, alpha=0.55, zorder=2)
+                axes.hlines(at, row["low_seconds"], row["high_seconds"], **line)
+                style = props(color=colour, marker=marker, linestyle="none", markersize=5.5)
+                axes.plot([row["transfer_seconds"]], [at], label=_WAY_WORDS[row["way"]], **style)
+                end = max(row["high_seconds"], row["transfer_seconds"])
+                annotate(axes, SECONDS.text(row["transfer_seconds"], 2), (end, at), (7, 0))
             limit = group["wire_limit_seconds"].max()
             if limit > 0:
                 style = props(color=INK, linestyle=":", linewidth=1.4, label="limit of the link")
@@ -277,14 +312,21 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             if level:
                 axes.axhline(level - 0.5, color=GRID, linewidth=0.8, zorder=0)
         name_levels(axes, labels, is_above=False)
+        enclose(axes)
         log_ticks(axes, "x", brief)
         grid(axes, "x")
         if axes.get_legend_handles_labels()[1]:
             legend_above(axes, 4)
+        ran, sizes = frame["repeats"].max(), frame[["blocks", "block_bytes"]].drop_duplicates()
+        data = [
+            f"transfer: {blocks} blocks of {BYTES.text(size)}"
+            for blocks, size in sizes.itertuples(index=False)
+        ]
         axes.set_xlabel(with_notes(
-            f"time of a transfer {words(frame['mode'].iloc[0])}",
-            "row: rate, delay in one direction and loss of the link",
-            RUNS if (frame["high_seconds"] > 1.02 * frame["low_seconds"]).any() else "",
+            f"time of a transfer {words(frame['mode'].iloc[0])}"
+            + (f", mean of {ran} runs" if ran > 1 else ""),
+            *data, "row: rate, delay in one direction and loss of the link",
+            RUNS if (frame["high_seconds"] > frame["low_seconds"]).any() else "",
         ))  # fmt: skip
         fine = frame[frame["status"] == "ok"].groupby(conditions)["transfer_seconds"]
         spread = (fine.max() / fine.min()).dropna()
@@ -292,9 +334,10 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             worst: Any = spread.idxmax()
             rows = frame.set_index(conditions).loc[[worst]].dropna(subset="transfer_seconds")
             fast, slow = rows["transfer_seconds"].agg(["argmin", "argmax"])
-            names = rows["way"].map(words).tolist()
-            text = f"With {_link(*worst)}, {names[slow]} takes {times(spread.max())} as long as "
-            headline(axes, text + names[fast])
+            names = rows["way"].map(_WAY_WORDS).tolist()
+            ratio = as_printed(*rows["transfer_seconds"].iloc[[slow, fast]])
+            text = f"With {_link(*worst)}, {names[slow]} takes {ratio} as long as {names[fast]}"
+            headline(axes, text)
     return axes
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator
 
 from pqchain import figures
 from pqchain.errors import UsageError
@@ -25,6 +26,7 @@ from pqchain.plots.canvas import (
 from pqchain.plots.dots import dots
 from pqchain.plots.marks import (
     DASHES,
+    DEVIATION,
     INTERVAL,
     grid,
     label_ends,
@@ -53,12 +55,15 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     several = compared["run"].nunique() > 1
     base, run = compared["base"].iloc[0], compared["run"].iloc[0]
     judged = compared[compared["verdict"] != ""]
-    label = f"time of {'each run' if several else run} / {base}"
+    undecided = (judged["verdict"] == "undecided").sum()
+    label = f"time {'of each run' if several else run} / time {base}"
     notes = ["right of the line: slower"]
-    notes += (
-        [f"band: no difference, up to 2{figures.NARROW_SPACE}%", INTERVAL] if len(judged) else []
-    )
-    notes += [] if compared["verdict"].isin(["", "slower", "faster"]).all() else ["grey: not clear"]
+    if len(judged):
+        notes += [f"band: up to 2{figures.NARROW_SPACE}% does not count", INTERVAL]
+    if not compared["verdict"].isin(["", "slower", "faster"]).all():
+        notes.append("grey: not significant")
+    if undecided:
+        notes.append(f"{undecided} of {len(judged)} need more runs")
     many = compared.groupby("algorithm")["implementation"].transform("nunique") > 1
     rows = compared["algorithm"].where(
         ~many, compared["algorithm"] + "\n" + compared["implementation"].map(words)
@@ -78,13 +83,12 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     )
     if len(judged):
         slower, faster = ((judged["verdict"] == word).sum() for word in ("slower", "faster"))
-        undecided = (judged["verdict"] == "undecided").sum()
         if slower + faster:
-            text = f"{slower + faster} of {len(judged)} times differ"
+            text = f"{slower + faster} of {len(judged)} times differ significantly"
             headline(axes, f"{text}: {faster} faster, {slower} slower")
         else:
-            more = f"; {undecided} need more runs" if undecided else ""
-            headline(axes, f"None of {len(judged)} times is clearly faster or slower{more}")
+            sides = f"from {base}" if several else f"between {base} and {run}"
+            headline(axes, f"None of {len(judged)} times differs significantly {sides}")
     else:
         low, high = compared["ratio"].min(), compared["ratio"].max()
         headline(axes, f"Single runs, without a verdict: {_times(low)} to {_times(high)}")
@@ -95,9 +99,9 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw median times over runs, a panel for each operation and a line for each implementation.
 
     Takes a frame of `concat_runs`, whose column `run` is sorted; a column `commit` is written below
-    the runs. Bands are the MAD on both sides of the median; a ring marks a change of more than 5 %
-    between successive runs whose bands are apart. Several panels need no `ax`. Raises DataError,
-    UsageError.
+    the runs. Whiskers are the MAD on both sides of the median; a ring marks a change of more than
+    5 % between successive runs whose whiskers are apart. Several panels need no `ax`. Raises
+    DataError, UsageError.
     """
     require(runs, "run algorithm implementation operation median_seconds status")
     fine = runs[runs["status"] == "ok"]
@@ -113,7 +117,7 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     several = len({name for name, _ in lines}) < len(lines)
     order = {line: [other for name, other in lines if name == line[0]] for line in lines}
     changes: list[tuple[float, str]] = []
-    tall = 0.75 + max(1.0, 0.17 * len(lines))
+    tall = 0.45 + max(0.95, 0.17 * len(lines))
     with (
         panels(len(operations), 1, 0.6 + tall * len(operations)) if ax is None else canvas(ax, tall)
     ) as drawn:
@@ -126,44 +130,54 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             for (name, implementation), rows in group.groupby(
                 ["algorithm", "implementation"], sort=False
             ):
+                at = lines.index((str(name), str(implementation)))
                 mark = mark_of(str(name))
+                # Apart, so that the whiskers of two lines do not cover each other.
                 places = rows["run"].map(names.index).to_numpy()
+                places = places + 0.03 * (at - (len(lines) - 1) / 2)
                 medians = rows["median_seconds"].to_numpy()
                 spread = rows.get("mad_seconds", 0 * rows["median_seconds"]).fillna(0).to_numpy()
                 low, high = medians - spread, medians + spread
-                axes.fill_between(places, low, high, color=mark.colour, alpha=0.2, linewidth=0)
+                axes.vlines(places, low, high, color=mark.colour, linewidth=1.6, alpha=0.55)
                 line = str(name), str(implementation)
                 dash = DASHES[order[line].index(line[1]) % len(DASHES)]
                 label = f"{name}, {words(str(implementation))}" if several else str(name)
                 style = mark.style(5) | props(linestyle=dash, linewidth=1.4, label=label)
+                style |= props(markeredgecolor=mark.colour)
                 axes.plot(places, medians, **style)
-                changes += _changes(axes, places, medians, low, high, f"{label}: {operation}")
+                runs_of = rows["run"].tolist()
+                changes += _changes(axes, places, medians, low, high, (label, operation, runs_of))
                 ends.append((label, (float(places[-1]), float(medians[-1])), mark.colour))
             axes.set_xticks(range(len(names)), _run_names(runs, names))
             axes.margins(x=0.06, y=0.2)
             if axes is not all_axes[-1]:
                 axes.tick_params(labelbottom=False)
             log_ticks(axes, "y", lambda value: SECONDS.text(value, 2))
+            if np.divide(*axes.get_ylim()[::-1]) > 5:
+                axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # panels are low
             grid(axes)
             axes.set_ylabel("time")
             label_ends(axes, ends)
         all_axes[-1].set_xlabel(with_notes(
-            "runs", "band: median absolute deviation on both sides of the median",
-            f"ring: bands apart and change above 5{figures.NARROW_SPACE}%",
+            "runs in the order of time", DEVIATION,
+            f"ring: change above 5{figures.NARROW_SPACE}% with whiskers apart",
         ))  # fmt: skip
         if changes:
             ratio, name = max(changes, key=lambda change: abs(np.log(change[0])))
-            text = f"The greatest change between successive runs: {words(name)}, {times(ratio)} as "
-            headline(all_axes[0], text + "long")
+            headline(all_axes[0], f"{name.format(times(ratio))}: the greatest change")
         else:
             headline(all_axes[0], f"No time changed beyond its noise in {len(names)} runs")
     return all_axes[0]
 
 
 def _changes(
-    axes: Axes, places: Any, medians: Any, low: Any, high: Any, name: str
+    axes: Axes, places: Any, medians: Any, low: Any, high: Any, names: tuple[str, str, list[str]]
 ) -> list[tuple[float, str]]:
-    """Ring the points that differ from the one before; return their ratios."""
+    """Ring the points that differ from the one before; return their ratios and descriptions.
+
+    `names` are the label of the line, the operation, and the runs.
+    """
+    label, operation, runs = names
     found = []
     for at in range(1, len(medians)):
         ratio = medians[at] / medians[at - 1]
@@ -171,7 +185,9 @@ def _changes(
         if apart and max(ratio, 1 / ratio) > _CHANGE:
             ring = props(marker="o", markersize=11, markerfacecolor="none", markeredgecolor=INK)
             axes.plot([places[at]], [medians[at]], linestyle="none", markeredgewidth=1.1, **ring)
-            found.append((float(ratio), name))
+            what = f"In {runs[at]}, {label} took {{}} as long to {words(operation)} as in "
+            what += runs[at - 1]
+            found.append((float(ratio), what))
     return found
 
 

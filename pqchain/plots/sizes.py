@@ -26,13 +26,15 @@ from pqchain.plots.canvas import (
     with_notes,
 )
 from pqchain.plots.dots import dots, labelled, reject_duplicates
+from pqchain.plots.labels import label_points
 from pqchain.plots.marks import (
+    DEVIATION,
+    SAMPLES,
     annotate,
     as_printed,
     brief,
     enclose,
     grid,
-    label_points,
     legend_above,
     log_ticks,
     mark_of,
@@ -45,7 +47,7 @@ from pqchain.plots.marks import (
 _PARTS = {"public key": "s", "signature": "o", "ciphertext": "o", "secret key": "x"}
 """Marks of sizes; the sum of the first two is a large mark of the family."""
 
-_SIGNATURES_PER_CORE = (1e-5, 1e-4, 1e-3, 1e-2)
+_EQUAL_SECONDS = (1.5e-5, 1.5e-4, 1.5e-3, 1.5e-2)  # between lines of the grid
 
 _THREAD_MARKS = "osD^vP"
 
@@ -84,11 +86,12 @@ def plot_sizes(
         enclose(axes)
         log_ticks(axes, "x", with_prefix("B"))
         grid(axes, "x")
-        axes.set_xlabel(with_notes("size", "number: sum, which a message carries"))
         kinds = {row.kind for row in rows}
         drawn = ["public key", *(["signature"] if "signature" in kinds else [])]
         drawn += [*(["ciphertext"] if "kem" in kinds else [])]
         drawn += [*(["secret key"] if secret_keys else [])]
+        with_key = " or ".join(name for name in drawn if name in ("signature", "ciphertext"))
+        axes.set_xlabel(with_notes("size", f"number: sum of public key and {with_key}"))
         style = props(color=INK, linestyle="none", markersize=5)
         handles = [Line2D([], [], marker=_PARTS[name], label=name, **style) for name in drawn]
         legend_above(axes, 5, [*handles, Line2D([], [], **_SUM, label="sum")])
@@ -97,7 +100,12 @@ def plot_sizes(
     return axes
 
 
-_SUM = props(color=INK, marker="|", markersize=12, markeredgewidth=2.2, linestyle="none")
+_SUM = props(color=INK, marker="|", markersize=12, markeredgewidth=1.8, linestyle="none")
+
+
+def _sum_points() -> float:
+    """Return the height of a mark of a sum, which in narrow figures is below a name."""
+    return 9.0 if paper.narrow() else 12.0
 
 
 def _total(row: Algorithm) -> int:
@@ -121,7 +129,12 @@ def _sized(axes: Axes, row: Algorithm, level: float, *, secret_keys: bool) -> No
         if name == "secret key":
             style |= props(markeredgecolor=MUTED, markeredgewidth=1.2)
         axes.plot([size], [level], label=name, **(style | props(marker=_PARTS[name])))
-    axes.plot([_total(row)], [level], label="sum", **(_SUM | props(color=colour, zorder=2)))
+    axes.plot(
+        [_total(row)],
+        [level],
+        label="sum",
+        **(_SUM | props(color=colour, zorder=4, markersize=_sum_points())),
+    )
     annotate(axes, BYTES.text(_total(row)), (max(ends), level), (8, 0))
 
 
@@ -131,8 +144,8 @@ def _smallest(rows: list[Algorithm]) -> str:
     if not new:
         return ""
     best = min(new, key=_total)
-    text = f"{best.name} has the smallest public key and signature of the post-quantum schemes"
-    text += f" shown: {BYTES.text(_total(best))}"
+    text = f"{best.name} has the smallest sum of the post-quantum schemes shown: "
+    text += BYTES.text(_total(best))
     today = [row for row in signing if not row.family_facts.post_quantum]
     if today:
         least = min(today, key=_total)
@@ -145,10 +158,14 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
 
     Takes a measurement frame and uses the fastest implementation of each signature scheme; sizes
     are those of the registry. The size of a mark is the NIST level, and dotted lines join points of
-    equal cost at 1 Gbit/s: the time to receive the bytes and to verify. Several runs are joined by
-    a line for each scheme. Raises DataError, and UsageError if no verification was measured.
+    equal cost at 1 Gbit/s: the time to receive the bytes and to verify. Whiskers go from the
+    fastest sample to the 95th percentile. Several runs are joined by a line for each scheme. Raises
+    DataError, and UsageError if no verification was measured.
     """
-    require(measurements, "algorithm implementation operation median_seconds status")
+    require(
+        measurements,
+        "algorithm implementation operation median_seconds min_seconds p95_seconds status",
+    )
     fine = measurements[(measurements["operation"] == "verify") & (measurements["status"] == "ok")]
     runs = list(dict.fromkeys(fine["run"])) if "run" in fine else [""]
     several = len(runs) > 1
@@ -162,31 +179,40 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
     order = {name: place for place, name in enumerate(ALGORITHMS)}
     chosen.sort(key=lambda row: order.get(row.name, len(order)))
     keys = ["algorithm", *(["run"] if several else [])]
-    fastest = fine.groupby(keys, sort=False)["median_seconds"].min()
+    fastest = fine.sort_values("median_seconds", kind="stable").drop_duplicates(keys)
+    fastest = fastest.set_index(keys)[["median_seconds", "min_seconds", "p95_seconds"]]
     points: dict[str, tuple[float, float]] = {}
+    whiskers = []
     with canvas(ax, 4.6) as axes:
         axes.set(xscale="log", yscale="log")
         for row in chosen:
-            size, medians = row.public_key_bytes + row.signature_bytes, fastest[row.name]
+            size, seconds = row.public_key_bytes + row.signature_bytes, fastest.loc[row.name]
+            medians: Any = seconds["median_seconds"]
             style = mark_of(row.name).style(5.5 + 0.7 * row.nist_level) | props(linestyle="none")
             style |= props(label=row.name, zorder=3)
             if several:
                 axes.vlines(
                     size, medians.min(), medians.max(), color=MUTED, linewidth=1.0, zorder=1
                 )
-                for run, seconds in medians.items():
+                for run, median in medians.items():
                     place = runs.index(run)
                     colour, marker = look(place)
                     style |= props(color=colour, marker=marker, label=str(run))
                     style |= props(markerfacecolor=colour)
-                    axes.plot(size, seconds, **style)
+                    axes.plot(size, median, **style)
                 points[labelled(row)] = (size, float(medians.min()))
             else:
                 points[labelled(row)] = (size, float(medians))
+                low, high = seconds["min_seconds"], seconds["p95_seconds"]
+                axes.vlines(size, low, high, color=style["color"], linewidth=1.3, alpha=0.75)
+                whiskers.append(np.column_stack([np.full(20, size), np.geomspace(low, high, 20)]))
+                style |= props(markeredgecolor=style["color"])
                 axes.plot(*points[labelled(row)], **style)
-        axes.margins(0.16)
+        axes.margins(0.08, 0.12)
         log_ticks(axes, "x", with_prefix("B"))
         log_ticks(axes, "y", brief)
+        if paper.narrow():
+            axes.set_xlim(left=0.6 * axes.get_xlim()[0])  # room for a name around its mark
         drawn = len(axes.lines)
         _equal_costs(axes)
         edge = _today(axes, chosen)
@@ -196,8 +222,8 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
             for line in axes.lines[drawn:]
             if line.get_label() == "_equal cost"
         ]
-        label_points(axes, points, [edge, *lines] if edge is not None else lines)
-        marks = "" if several else "larger mark: higher NIST level; hollow: not post-quantum"
+        label_points(axes, points, [*whiskers, *lines, *([] if edge is None else [edge])])
+        marks = "" if several else f"larger mark: higher NIST level; {SAMPLES}"
         dotted = "dotted: equal time to receive at 1 Gbit/s and verify together"
         dotted = dotted if len(axes.lines) > drawn else ""
         axes.set_xlabel(with_notes("public key and signature", marks, dotted))
@@ -215,7 +241,7 @@ _EQUAL_RATE_BYTES = 1.25e8  # 1 Gbit/s
 def _equal_costs(axes: Axes) -> None:
     """Join points at which receiving at 1 Gbit/s and verifying take the same time together."""
     (low, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
-    for total in _SIGNATURES_PER_CORE:
+    for total in _EQUAL_SECONDS:
         sizes = np.geomspace(low, min(high, total * _EQUAL_RATE_BYTES * 0.9999), 300)
         rest = total - sizes / _EQUAL_RATE_BYTES
         inside = (rest >= bottom) & (rest <= top)
@@ -224,7 +250,7 @@ def _equal_costs(axes: Axes) -> None:
             style = props(color=MUTED, linestyle=":", linewidth=0.9, zorder=0)
             axes.plot(sizes[inside], rest[inside], label="_equal cost", **style)
             start = float(sizes[inside][0]), float(rest[inside][0])
-            text = brief(total) if paper.narrow() else f"{brief(total)} together"
+            text = SECONDS.text(total, 2) + ("" if paper.narrow() else " together")
             # Above a line that starts at the left edge, and left of one that starts on top.
             annotate(
                 axes,
@@ -281,45 +307,52 @@ def plot_blocks(
 ) -> Axes:
     """Draw a property of blocks: bytes per transaction, verification time, or validation rate.
 
-    Takes a block frame. "bytes": bytes of block per transaction. "verify": seconds to verify one
-    signature, by number of threads. "rate": bytes of block validated per second, by number of
-    threads. Rows are sorted, today's schemes first. `col` names a column with a panel for each
-    value. Raises DataError, UsageError.
+    Takes a block frame. "bytes": bytes of block per transaction, for which the columns algorithm
+    and transaction_bytes are enough. "verify": seconds to verify one signature, with the median
+    absolute deviation, and "rate": bytes of block validated per second, both by number of threads.
+    Rows are sorted, today's schemes first. `col` names a column with a panel for each value. Raises
+    DataError, UsageError.
     """
-    require(
-        blocks,
-        "algorithm implementation threads transactions block_bytes transaction_bytes "
-        "verify_median_seconds apply_median_seconds status",
-    )
-    threads = blocks["threads"].astype("int64")
-    named = threads.map(lambda n: f"{n} thread{'s'[: n > 1]}")
-    order = named[threads.sort_values().index].unique()
-    marks = {name: _THREAD_MARKS[at % len(_THREAD_MARKS)] for at, name in enumerate(order)}
-    frame = blocks.assign(operation=named, implementation="")
     show: Callable[[float], str] = with_prefix("B")
     numbers: Callable[[float], str] | None = None
+    whiskers: tuple[str, str] | None = None
     finding = "A transaction with {most} takes {ratio} the bytes of one with {least}"
     if quantity == "bytes":
-        label = "size of a transaction in a block"
-        frame = frame.assign(value=blocks["transaction_bytes"]).drop_duplicates("algorithm")
-        numbers = _whole_bytes
-    elif quantity == "verify":
-        label, show = "time to verify a block, per signature, median", brief
-        seconds = blocks["verify_median_seconds"]
-        frame["value"] = seconds / blocks["transactions"].astype("float64")
-        numbers = partial(SECONDS.text, digits=2)
-        finding = "{most} takes {ratio} as long to verify as {least}"
+        require(blocks, "algorithm transaction_bytes")
+        frame = blocks.assign(operation="", implementation="", value=blocks["transaction_bytes"])
+        frame = frame.assign(status=blocks.get("status", "ok")).drop_duplicates("algorithm")
+        order, label, numbers = [""], "size of a transaction in a block", _whole_bytes
     else:
+        require(
+            blocks,
+            "algorithm implementation threads transactions block_bytes verify_median_seconds "
+            "verify_mad_seconds apply_median_seconds status",
+        )
+        threads = blocks["threads"].astype("int64")
+        named = threads.map(lambda n: f"{n} thread{'s'[: n > 1]}")
+        order = list(named[threads.sort_values().index].unique())
+        frame = blocks.assign(operation=named, implementation="")
+    if quantity == "verify":
+        label, show = with_notes("time to verify a block, per signature, median", DEVIATION), brief
+        middle, spread = (
+            blocks[f"verify_{name}_seconds"] / blocks["transactions"].astype("float64")
+            for name in ("median", "mad")
+        )
+        frame = frame.assign(value=middle, low=middle - spread, high=middle + spread)
+        numbers, whiskers = partial(SECONDS.text, digits=2), ("low", "high")
+        finding = "{most} takes {ratio} as long to verify as {least}"
+    elif quantity == "rate":
         label, show = "rate of validating whole blocks, median", with_prefix("B/s")
         size = blocks["block_bytes"].astype("float64")
         frame["value"] = size / blocks["apply_median_seconds"]
         finding = "Blocks with {most} are validated at {ratio} the rate of {least}, in bytes"
+    marks = {name: _THREAD_MARKS[at % len(_THREAD_MARKS)] for at, name in enumerate(order)}
     axes = dots(
         frame, value="value", label=label, show=show, ax=ax, marks=marks, col=col,
-        numbers=numbers, is_sorted=True,
+        whiskers=whiskers, numbers=numbers, is_sorted=True,
     )  # fmt: skip
     fine = frame[(frame["status"] == "ok") & frame["value"].notna()]
-    fine = fine[fine["operation"] == order[0]] if quantity != "bytes" else fine
+    fine = fine[fine["operation"] == order[0]]
     if len(fine) > 1:
         values = fine["value"]
         most, least = (fine.iloc[int(at)] for at in (values.argmax(), values.argmin()))

@@ -27,8 +27,10 @@ from pqchain.plots.canvas import (
 )
 from pqchain.plots.dots import dots, fastest, ranked
 from pqchain.plots.marks import (
+    DEVIATION,
     SAMPLES,
     annotate,
+    as_printed,
     brief,
     enclose,
     grid,
@@ -39,13 +41,18 @@ from pqchain.plots.marks import (
     props,
     times,
 )
-from pqchain.plots.words import words
+from pqchain.plots.words import without_library, words
 
 _KIND_MARKS = {Kind.PUBLISHED: "o", Kind.CITED: "s", Kind.ESTIMATED: "D", Kind.MODELLED: "X"}
 
 _VERBS = {"verify": "verifies", "decapsulate": "decapsulates", "sign": "signs"}
 
 _times = partial(RATIO.text, digits=2)
+
+_factor = f"{figures.TIMES}{{:g}}".format
+
+_AS_PUBLISHED = 1.25
+"""Ratio of two gains up to which one confirms the other."""
 
 
 def plot_speed(
@@ -63,55 +70,83 @@ def plot_speed(
     value, of which the axes of the first are returned. Raises DataError, UsageError.
     """
     needed = "algorithm implementation operation median_seconds min_seconds p95_seconds status"
-    require(measurements, needed)
+    require(measurements, " ".join(filter(None, (needed, hue, col))))
     frame, of_several = measurements, ""
     if "implementation" not in (hue, col):
         frame = fastest(frame)
         if len(frame) < len(measurements):
             of_several = " of the fastest implementation"
-    label = with_notes(f"time of an operation{of_several}, median", SAMPLES)
+    text, note, of_library = "", "", ""
+    if (by := hue or col) and (contrast := _contrast(frame, by)):
+        if by == "implementation":
+            library, names = without_library(list(frame[by]))
+            frame = frame.assign(implementation=names)
+            of_library = f" with {library}" if library else ""
+            contrast = _contrast(frame, by) or contrast
+        slow, fast, ratios = contrast
+        greatest: Any = ratios.idxmax()
+        algorithm, operation = greatest
+        text = (
+            f"{words(slow)} takes up to {times(ratios.max())} as long as {words(fast)}{of_library}"
+        )
+        text = f"{text[0].upper()}{text[1:]} ({algorithm}, {words(operation)})"
+        if by == hue:
+            frame = _with_ratios(frame, ratios)
+            note = f"number: {words(slow)} / {words(fast)}"
+    label = with_notes(f"time of an operation{of_several}{of_library}, median", SAMPLES, note)
     whiskers = ("min_seconds", "p95_seconds")
     axes = dots(
         frame, value="median_seconds", label=label, ax=ax, whiskers=whiskers, hue=hue, col=col
     )
-    text = (_greatest_contrast(frame, col) if col else "") or _fastest_and_slowest(frame)
-    if text:
+    if text := text or _fastest_and_slowest(frame):
         headline(axes, text)
     return axes
 
 
-def _greatest_contrast(frame: pd.DataFrame, col: str) -> str:
-    """Return by which factors the slower of two panels is slower."""
-    names = list(dict.fromkeys(frame[col]))
-    keys = ["algorithm", "operation"]
-    times_by_panel = frame[frame["status"] == "ok"].pivot_table(
-        values="median_seconds", index=keys, columns=col
-    )
-    if len(names) != 2 or not set(names) <= set(times_by_panel):
-        return ""
-    ratios = (times_by_panel[names[1]] / times_by_panel[names[0]]).dropna()
-    slow, fast = names[::-1]
-    if ratios.median() < 1:
-        ratios, slow, fast = 1 / ratios, fast, slow
+_PAIR = ["algorithm", "operation"]
+
+
+def _contrast(frame: pd.DataFrame, by: str) -> tuple[str, str, pd.Series] | None:
+    """Return the slower and the faster of two values of a column, and the ratios of their times."""
+    names = list(dict.fromkeys(frame[by]))
+    if len(names) != 2 or by in _PAIR:
+        return None
+    medians = frame[frame["status"] == "ok"].pivot_table("median_seconds", _PAIR, by)
+    if not set(names) <= set(medians):
+        return None
+    ratios = (medians[names[1]] / medians[names[0]]).dropna()
     if len(ratios) < 2:
-        return ""
-    algorithm, operation = map(str, ratios.idxmax())
-    return (
-        f"{words(str(slow))} takes up to {times(ratios.max())} as long as {words(str(fast))}, most "
-        f"for {algorithm}: {words(operation)}"
-    )
+        return None
+    if ratios.median() < 1:
+        return names[0], names[1], 1 / ratios
+    return names[1], names[0], ratios
+
+
+def _with_ratios(frame: pd.DataFrame, ratios: pd.Series) -> pd.DataFrame:
+    """Add a column `text` with each ratio, in the row of the greater of its two times."""
+    greatest = frame.groupby(_PAIR)["median_seconds"].transform("max")
+    texts = [
+        _times(ratios[key]) if key in ratios.index and is_last else ""
+        for *pair, is_last in zip(
+            frame["algorithm"], frame["operation"], frame["median_seconds"] == greatest, strict=True
+        )
+        for key in [tuple(pair)]
+    ]
+    return frame.assign(text=texts)
 
 
 def _fastest_and_slowest(frame: pd.DataFrame) -> str:
     for operation, verb in _VERBS.items():
         rows = frame[(frame["operation"] == operation) & (frame["status"] == "ok")]
-        ordered = rows.groupby("algorithm")["median_seconds"].min().sort_values()
-        if len(ordered) > 1:
-            ratio = times(ordered.iloc[-1] / ordered.iloc[0])
+        rows = rows.sort_values("median_seconds").drop_duplicates("algorithm")
+        if len(rows) > 1:
+            (first, last), (least, most) = rows.iloc[[0, -1]][
+                ["algorithm", "median_seconds"]
+            ].T.values
+            by = words(str(rows["implementation"].iloc[0]))
             return (
-                f"{ordered.index[0]} {verb} fastest of those shown, in "
-                f"{SECONDS.text(ordered.iloc[0], 2)}; "
-                f"{ordered.index[-1]} takes {ratio} as long"
+                f"{first} {verb} fastest of those shown, in {SECONDS.text(least, 2)} with {by}; "
+                f"{last} slowest, in {SECONDS.text(most, 2)}"
             )
     return ""
 
@@ -119,26 +154,38 @@ def _fastest_and_slowest(frame: pd.DataFrame) -> str:
 def plot_ratio(printed: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw measured time / published time per algorithm and operation, on a log axis around 1.
 
-    Takes a printed frame, of which it draws the times of operations. Raises DataError, UsageError.
+    Takes a printed frame, of which it draws the times of operations. Whiskers are the deviation of
+    the measured times. Raises DataError, UsageError.
     """
-    require(printed, "algorithm implementation variant quantity unit kind ratio verdict")
+    columns = "algorithm implementation variant quantity printed unit kind ours deviation ratio"
+    require(printed, f"{columns} verdict")
     is_time = (printed["unit"] == "s") & (printed["verdict"] != "")
     measured = printed[is_time & (printed["kind"] == Kind.MEASURED)]
     require(measured, "")
-    variant = measured["variant"]
+    variant, deviation = measured["variant"], measured["deviation"].fillna(0)
     frame = measured.assign(
+        low=(measured["ours"] - deviation) / measured["printed"],
+        high=(measured["ours"] + deviation) / measured["printed"],
         operation=measured["quantity"].str.removesuffix("_seconds"),
         row=measured["algorithm"] + variant.where(variant == "", " (" + variant + ")"),
         status=measured["verdict"],
     )
     label = with_notes(
-        "measured / published time", "left of the line: measured is faster", "rows: by the median"
+        "time measured here / published time, medians",
+        "line: equal times",
+        DEVIATION,
     )
-    axes = _around_one(frame, "ratio", label, ax)
+    axes = dots(
+        frame, value="ratio", label=label, show=_factor, ax=ax, origin=1.0, is_sorted=True,
+        whiskers=("low", "high"),
+    )  # fmt: skip
     ratios = frame.loc[frame["status"] == "ok", "ratio"].dropna()
     if len(ratios):
+        shorter = int((ratios < 1).sum())
+        count = f"All {shorter}" if shorter == len(ratios) > 1 else f"{shorter} of {len(ratios)}"
         middle = figures.significant(ratios.median(), 2)
-        headline(axes, f"The median measured time is {middle} of the published one")
+        text = f"{count} times measured here are shorter than the published ones: "
+        headline(axes, f"{text}{middle} of them in the median")
     return axes
 
 
@@ -166,17 +213,16 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     best = frame.iloc[int(frame["speedup"].argmax())]
     headline(
         axes,
-        f"AVX2 gains {times(frame['speedup'].median())} in the median, and most of those shown for "
-        f"{best['algorithm']}, {words(best['operation'])}: {times(best['speedup'])}",
+        f"AVX2 is {times(frame['speedup'].median())} as fast as portable C in the median, at most "
+        f"{times(best['speedup'])} ({best['algorithm']}, {words(best['operation'])})",
     )
     return axes
 
 
 def _around_one(frame: pd.DataFrame, value: str, label: str, ax: Axes | None) -> Axes:
-    show = f"{figures.TIMES}{{:g}}".format
     numbers: Callable[[float], str] = _times
     return dots(
-        frame, value=value, label=label, show=show, ax=ax, origin=1.0, numbers=numbers,
+        frame, value=value, label=label, show=_factor, ax=ax, origin=1.0, numbers=numbers,
         is_sorted=True,
     )  # fmt: skip
 
@@ -185,7 +231,8 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
     """Draw the times of an operation with portable C and AVX2, published and ours, and the gain.
 
     Takes a printed frame. Hollow: published; filled: ours. A missing time has its verdict as a
-    label. Raises DataError, and UsageError for an operation that the table does not have.
+    label; notes of the frame are below the axis. Raises DataError, and UsageError for an operation
+    that the table does not have.
     """
     require(table, "algorithm variant quantity printed ours verdict")
     rows = table[table["quantity"] == f"{operation}_seconds"]
@@ -216,8 +263,8 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
         log_ticks(axes, "x", brief)
         grid(axes, "x")
         axes.set_xlabel(with_notes(
-            f"time to {words(operation)}, median",
-            "number: portable C / AVX2",
+            f"time to {words(operation)}, median", "number: portable C / AVX2",
+            *(f"{name} here: {note}" for name, note in _notes(rows).items()),
         ))  # fmt: skip
         point = props(color=INK, markeredgecolor=INK, linestyle="none", markersize=6)
         legend_above(axes, 4, [
@@ -227,30 +274,49 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
                 ("s", INK, "portable C, here"), ("o", INK, "AVX2, here"),
             )
         ])  # fmt: skip
-        if gains["ours"]:
-            best, gain = max(gains["ours"], key=lambda pair: pair[1])
-            was = dict(gains["printed"]).get(best)
-            headline(
-                axes,
-                f"Of the schemes shown, AVX2 gains most for {best}: {times(gain)} here"
-                + (f", {times(was)} published" if was else ""),
-            )
+        headline(axes, _gained(dict(gains["printed"]), dict(gains["ours"])))
     return axes
+
+
+def _notes(rows: pd.DataFrame) -> dict[str, str]:
+    """Return the notes of schemes in a printed frame."""
+    noted = rows[rows["note"] != ""] if "note" in rows else rows.iloc[:0]
+    return dict(zip(noted["algorithm"], noted["note"], strict=True))
+
+
+def _gained(printed: dict[str, float], ours: dict[str, float]) -> str:
+    """Return whether AVX2 gains as much here as published."""
+    if not ours:
+        return ""
+    apart = {name: max(ours[name] / gain, gain / ours[name])
+             for name, gain in printed.items() if name in ours}  # fmt: skip
+    far = [name for name, ratio in apart.items() if ratio > _AS_PUBLISHED]
+    if len(far) > 1 or len(apart) < 3:
+        best = max(ours, key=ours.__getitem__)
+        text = f"Of the schemes shown, AVX2 gains most for {best}: {times(ours[best])} here"
+        return text + (f", {times(printed[best])} published" if best in printed else "")
+    within = max(ratio for name, ratio in apart.items() if name not in far) - 1
+    text = f"AVX2 gains as much here as published, within {100 * within:.0f}"
+    text += f"{figures.NARROW_SPACE}%"
+    for name in far:
+        text += f", except for {name}: {times(ours[name])} here, {times(printed[name])} published"
+    return text
 
 
 def _dumbbell(axes: Axes, level: float, medians: Any, name: str, is_ours: bool) -> float | None:
     """Draw portable C and AVX2 on one level; return the gain if both are known."""
     mark = mark_of(name)
     values = [float(medians.get(variant, np.nan)) for variant in ("ref", "avx2")]
-    style = props(linestyle="none", markersize=6, markeredgecolor=mark.colour, color=mark.colour)
-    style |= props(markerfacecolor=mark.colour if is_ours else PAPER, zorder=3)
+    style = mark.style(6, is_published=not is_ours) | props(linestyle="none", zorder=3)
     if all(np.isfinite(value) for value in values):
         axes.hlines(level, min(values), max(values), color=mark.colour, linewidth=1.4, zorder=1)
         annotate(axes, _times(values[0] / values[1]), (max(values), level), (7, 0))
     for value, marker, variant in zip(values, "so", ("ref", "avx2"), strict=True):
         if np.isfinite(value):
             side = "here" if is_ours else "published"
-            axes.plot([value], [level], marker=marker, label=f"{variant}, {side}", **style)
+            axes.plot(
+                [value], [level], **(style | props(marker=marker, label=f"{variant}, {side}"))
+            )
     return values[0] / values[1] if all(np.isfinite(value) for value in values) else None
 
 
@@ -271,8 +337,10 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             line = props(color=colour, linewidth=1.0, alpha=0.5, zorder=1)
             axes.hlines(level, cells["ours"].min(), cells["ours"].max(), **line)
             for cell in cells.to_dict("records"):
-                style = props(color=mark_of(cell["algorithm"]).colour, linestyle="none", zorder=3)
-                style |= props(marker=_KIND_MARKS[cell["kind"]], label=cell["kind"], markersize=6.5)
+                is_published = cell["kind"] in (Kind.PUBLISHED, Kind.CITED)
+                style = mark_of(cell["algorithm"]).style(is_published=is_published)
+                style |= props(marker=_KIND_MARKS[cell["kind"]], label=cell["kind"])
+                style |= props(linestyle="none", zorder=3)
                 axes.plot([cell["ours"]], [level], **style)
                 side = -7 if cell["algorithm"] == names[0] and len(names) > 1 else 7
                 annotate(axes, SECONDS.text(cell["ours"]), (cell["ours"], level), (side, 0))
@@ -281,21 +349,23 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         log_ticks(axes, "x", brief)
         grid(axes, "x")
         sides = f"left: {names[0]}; right: {', '.join(names[1:])}" if len(names) > 1 else names[0]
-        axes.set_xlabel(with_notes("time of a signature", sides))
+        axes.set_xlabel(with_notes("time of a signature with a Cortex-M4", sides))
         legend_above(axes, 4)
         headline(axes, _accelerated(table))
     return axes
 
 
 def _accelerated(table: pd.DataFrame) -> str:
-    first = table[table["algorithm"] == table["algorithm"].iloc[0]]
-    best = first.loc[first["ours"].idxmin()]
+    name = table["algorithm"].iloc[0]
+    first = table[table["algorithm"] == name]
     printed = first[first["kind"] == Kind.PUBLISHED]["ours"]
-    name, least = best["algorithm"], SECONDS.text(best["ours"])
-    text = f"The fastest design shown signs with {name} in {least}, as {best['kind']}"
-    if len(printed):
-        text += f": {times(printed.min() / best['ours'])} as fast as the published engine"
-    return text
+    if len(printed) < 2:
+        best = first.loc[first["ours"].idxmin()]
+        return f"The fastest design shown signs with {name} in {SECONDS.text(best['ours'])}"
+    return (
+        f"As published, the engine signs with {name} in {SECONDS.text(printed.min())}, "
+        f"{as_printed(printed.max(), printed.min())} as fast as software alone"
+    )
 
 
 def speedups(measurements: pd.DataFrame) -> pd.DataFrame:

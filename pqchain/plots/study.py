@@ -30,10 +30,10 @@ from pqchain.plots.canvas import (
 from pqchain.plots.marks import (
     HATCHES,
     annotate,
-    apart,
     as_printed,
     at_hyphens,
     brief,
+    chain_of,
     change,
     dashes,
     enclose,
@@ -57,7 +57,7 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
     Takes a frame of `pqchain.study.tornado`. Raises DataError, UsageError.
     """
-    require(frame, "algorithm output unit input base low high")
+    require(frame, "algorithm output unit input input_value base low high")
     first = frame.iloc[0]
     base, levels = float(first["base"]), np.arange(len(frame))
     unit = Unit.of(str(first["output"]), str(first["unit"]))
@@ -72,7 +72,16 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             axes.barh(levels, difference, left=base, height=0.62, label=label, **style)
         axes.axvline(base, color=INK, linewidth=0.9)
         axes.margins(x=0.08)
-        name_levels(axes, [words(name) for name in frame["input"]], is_above=False)
+        values = [
+            Unit.of(str(name)).text(value)
+            for name, value in zip(frame["input"], frame["input_value"], strict=True)
+        ]
+        space = "\n" if paper.narrow() else " "
+        names = [
+            f"{words(name)}{space}({value})"
+            for name, value in zip(frame["input"], values, strict=True)
+        ]
+        name_levels(axes, names, is_above=False)
         for row, pair in enumerate(frame[["low", "high"]].to_numpy(float)):
             for offset, end in ((-5, pair.min()), (5, pair.max())):
                 if np.isfinite(end):
@@ -80,17 +89,19 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         enclose(axes)
         shown = {"tx/s": " in transactions per second"}.get(unit, f" in {unit}" if unit else "")
         axes.set_xlabel(with_notes(
-            f"{output}{shown} with {algorithm}", f"line: {unit.text(base)}, with no input changed"
+            f"{output}{shown} with {algorithm}",
+            f"line: {unit.text(base)}, with the values in brackets",
         ))  # fmt: skip
         grid(axes, "x")
         legend_above(axes, 2)
         ends = frame.iloc[0][["low", "high"]].dropna().astype(float)
         if len(ends) and base:
-            name = words(str(first["input"]))
             factor = max(ends / base, key=lambda value: abs(np.log(max(value, 1e-9))))
             side = "halved" if factor == ends.get("low", np.nan) / base else "doubled"
-            text = f"Of the inputs shown, the {name} changes the {output} with {algorithm} most: "
-            text += f"{side}, it goes from {unit.text(base)} to {unit.text(base * factor)}"
+            text = (
+                f"Of the inputs shown, the {words(str(first['input']))} changes the {output} most: "
+            )
+            text += f"{side}, {unit.text(base * factor)} instead of {unit.text(base)}"
             headline(axes, text)
     return axes
 
@@ -108,8 +119,9 @@ def plot_capacity(
 
     Takes a study's rows of one figure, and limits by scheme; `label` names another figure.
     `baseline` is the scheme of today, by default the first classical one of the frame; others have
-    the difference from it in percent. The colour is the limit's, and a limit that binds all is
-    named once. `before` has values that are drawn as hollow bars. Raises DataError, UsageError.
+    the difference from it in percent. The colour is the limit's, or the family's if one limit binds
+    all, which is named once. `before` has values that are drawn as hollow bars. Raises DataError,
+    UsageError.
     """
     require(frame, "algorithm value low high")
     names = frame["algorithm"].tolist()
@@ -119,14 +131,16 @@ def plot_capacity(
     frame = frame.sort_values(["is_new", "value"], ascending=[True, False], kind="stable")
     names, value = frame["algorithm"].tolist(), frame["value"].to_numpy(float)
     base = dict(zip(names, value, strict=True)).get(today, np.nan)
-    chain = str(frame["study"].iloc[0]).partition(":")[0] if "study" in frame else ""
+    chain = chain_of(frame)
     bound = list(dict.fromkeys(limits[name] for name in names if limits.get(name)))
     with canvas(ax, 1.25 + 0.36 * len(frame)) as axes:
         for level, (name, size) in enumerate(zip(names, value, strict=True)):
             place = bound.index(limits[name]) if limits.get(name) in bound else 0
             colour, hatch = look(place)[0], HATCHES[place % len(HATCHES)]
+            if len(bound) < 2:
+                colour = mark_of(name).colour
             bar = props(color=colour, height=0.6, edgecolor=PAPER, hatch=hatch, linewidth=0)
-            alpha = 1.0 if mark_of(name).post_quantum else 0.45
+            alpha = 1.0 if mark_of(name).post_quantum or len(bound) < 2 else 0.45
             axes.barh(level, size, alpha=alpha, **bar)
             if before and np.isfinite(before.get(name, np.nan)):
                 outline = props(facecolor="none", edgecolor=INK, linewidth=1.1, height=0.8)
@@ -182,7 +196,8 @@ def _kept(names: list[str], value: Any, today: str, base: float) -> str:
     best = max(new, key=lambda name: new[name])
     if base > 0:
         kept = figures.percent(100 * new[best] / base, 0, sign=False)
-        most = ", the most of the schemes shown" if len(new) > 1 else ""
+        kind = "schemes" if set(new) | {today} == set(names) else "single schemes"
+        most = f", the most of the {kind} shown" if len(new) > 1 else ""
         return f"{best} keeps {kept} of today's capacity{most}"
     return f"{best} carries most of those shown, {figures.significant(new[best])} transactions/s"
 
@@ -225,15 +240,19 @@ def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 style |= props(rotation=90)
             axes.text(x, -0.55, at_hyphens(name, scheme_width), **style)
         axes.set_xticks([])
+        # Without additions in parentheses where rows have room for two lines.
+        shown = [title.partition(" (")[0] if paper.narrow() else title for title in titles]
         marked = (
-            f"{title}{'' if tested[title] else figures.NARROW_SPACE + '*'}" for title in titles
+            f"{name}{'' if tested[title] else figures.NARROW_SPACE + '*'}"
+            for name, title in zip(shown, titles, strict=True)
         )
         axes.set_yticks(range(len(titles)), [textwrap.fill(name, title_width) for name in marked])
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         axes.set_xlabel(with_notes(
-            "share of capacity lost, with the key in each transaction",
-            "" if all(tested.values()) else "*: model not tested by an observation of the chain",
+            "share of today's capacity lost",
+            "key in each transaction", "rows: by mean loss",
+            "" if all(tested.values()) else "*: model not tested by an observation",
             "100 %: no transaction fits" if frame["lost_share"].max() >= 1 else "",
             *explained(*titles),
         ))  # fmt: skip
@@ -250,18 +269,18 @@ def _losses(frame: pd.DataFrame) -> str:
     middle = 100 * new.groupby("algorithm")["lost_share"].median().sort_values()
     share = figures.percent(middle.iloc[0], 0, sign=False)
     least = "costs least of the schemes shown" if len(middle) > 1 else "costs"
-    return f"{middle.index[0]} {least}: {share} of the capacity, in the median of the rows"
+    return f"{middle.index[0]} {least}: {share} of today's capacity, in the median of the rows"
 
 
 def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw latency over the arrival rate, a line for each scheme; both axes are logarithmic.
 
     Takes a frame of the contract "study-load". A column `load`, the arrivals as a share of the
-    capacity, places a wall at each scheme's capacity. Raises DataError, UsageError.
+    capacity, places a wall at each scheme's capacity. A column `study`, the title of its plan, is
+    the start of the title. Raises DataError, UsageError.
     """
     require(frame, "algorithm arrivals_per_second latency_seconds")
-    names = list(dict.fromkeys(frame["algorithm"]))
-    lines, ends = dashes(names), []
+    lines, ends = dashes(dict.fromkeys(frame["algorithm"])), []
     with canvas(ax, 4.2) as axes:
         axes.set(xscale="log", yscale="log")
         for algorithm, group in frame.groupby("algorithm", sort=False):
@@ -269,78 +288,113 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             rates, latencies = group["arrivals_per_second"], group["latency_seconds"]
             style = props(color=mark.colour, linestyle=lines[str(algorithm)], linewidth=1.5)
             axes.plot(rates, latencies, label=algorithm, **style)
-            ends.append((float(rates.iloc[-1]), float(latencies.iloc[-1]), str(algorithm)))
-        top = axes.get_ylim()[1]
-        for at, (rate, latency, name) in enumerate(ends):
-            group = frame[frame["algorithm"] == name]
-            wall = rate / group["load"].iloc[-1] if "load" in frame else rate
-            style = props(color=mark_of(name).colour, linewidth=0.9, linestyle=":")
-            axes.vlines(wall, latency, top, label=f"_capacity of {name}", **style)
-            ends[at] = (wall, latency, name)
+            wall = rates.iloc[-1] / (group["load"].iloc[-1] if "load" in frame else 1.0)
+            ends.append((float(wall), float(latencies.iloc[-1]), str(algorithm)))
         log_ticks(axes, "y", brief)
         log_ticks(axes, "x", "{:g}".format)
-        wall = "dotted: capacity of the chain" if "load" in frame else ""
+        wall = "dotted: capacity with the scheme" if "load" in frame else ""
         axes.set_xlabel(with_notes("arriving transactions per second", wall))
-        axes.set_ylabel("mean latency with queue")
+        axes.set_ylabel("mean latency of a transaction, modelled")
         grid(axes)
         least, most = min(ends), max(ends)
         text = f"{most[2]} carries {figures.significant(most[0])} transactions per second"
         if len(ends) > 1:
             ratio = as_printed(most[0], least[0], 3)
             text += f", the most of the schemes shown and {ratio} as many as {least[2]}"
-        headline(axes, text)
-        # Names stand above the walls, in the order of the capacities.
+        headline(axes, ": ".join(filter(None, [chain_of(frame), text])))
         _name_walls(axes, ends)
     return axes
 
 
 def _name_walls(axes: Axes, ends: list[tuple[float, float, str]]) -> None:
-    """Write the names of schemes along the upper edge, each from its wall upwards."""
-    figure = figure_of(axes)
+    """Draw the wall of each scheme with its name on top, above the walls and names left of it.
+
+    `ends` are (capacity, latency at the end of the curve, name).
+    """
+    figure, size = figure_of(axes), paper.points()
     figure.draw_without_rendering()
-    box, size = axes.get_window_extent(), paper.points()
-    places = [(axes.transData.transform((wall, 1))[0] - box.x0) / box.width for wall, _, _ in ends]
-    least = 1.35 * size / 72 * figure.dpi / box.width
-    for (wall, _, name), place in zip(ends, apart(places, least, 0.0, 1.0), strict=True):
-        style = props(xycoords=axes.get_xaxis_transform(), textcoords=axes.transAxes, rotation=90)
-        style |= props(ha="center", va="bottom", size=size, color=INK, annotation_clip=False)
-        line = props(arrowstyle="-", color=mark_of(name).colour, linewidth=0.7, shrinkB=0)
-        text = paper.shortened(name)
-        axes.annotate(text, (wall, 1.0), xytext=(place, 1.05), arrowprops=line, **style)
+    box, to_points = axes.get_window_extent(), 72 / figure.dpi
+    low, high = np.log10(axes.get_ylim())
+    height, line = box.height * to_points, 1.4 * size
+    # The names take room above the curves, so that the scale must be found by steps.
+    for _ in range(20):
+        tops: list[tuple[float, float]] = []  # right end and top in points
+        walls: list[tuple[float, float, float, str, str]] = []
+        for wall, latency, name in sorted(ends):
+            text = paper.shortened(name) if paper.narrow() else name
+            right = (axes.transData.transform((wall, 1))[0] - box.x0) * to_points
+            left = max(right - 72 * paper.text_inches(text, size) - 6, 0.0)
+            start = (np.log10(latency) - low) / (high - low) * height
+            place = max([start + 0.5 * line, *(top for end, top in tops if end > left)])
+            tops.append((right, place + line))
+            end = 10.0 ** (low + place / height * (high - low))
+            walls.append((wall, latency, end, text, mark_of(name).colour))
+        most = max(top for _, top in tops)
+        if most <= height:
+            break
+        high = low + (high - low) * 1.03 * most / height
+    axes.set_ylim(top=10.0**high)
+    for wall, latency, end, text, colour in walls:
+        axes.vlines(wall, latency, end, color=colour, linewidth=0.9, linestyle=":")
+        annotate(axes, text, (wall, end), (0, 0.8 * size), leftwards=True)
 
 
 def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the shares of accounts that moved and that wait by day, and below the chain's growth.
 
-    Takes a frame of the contract "study-migration". With `ax` only the shares are drawn; the axes
-    of the shares are returned. Raises DataError, UsageError.
+    Takes a frame of the contract "study-migration"; columns `study` and `algorithm`, the title of a
+    plan and the new scheme, are the start of the title. With `ax` only the shares are drawn; the
+    axes of the shares are returned. Raises DataError, UsageError.
     """
-    require(frame, "day moved_share waiting_share growth_bytes_per_day")
+    require(frame, "day moved_share waiting_share carried_per_second wanted_per_second")
+    require(frame, "growth_bytes_per_day")
+    events = _events(frame)
     with panels(2, 1, 4.4) if ax is None else canvas(ax, 3.0) as drawn:
         shares, *others = [drawn] if isinstance(drawn, Axes) else drawn
         moved, waiting, bytes_look = (look(at)[0] for at in range(3))
-        shares.plot(frame["day"], 100 * frame["moved_share"], color=moved, label="moved",
-                    linewidth=1.6)  # fmt: skip
-        shares.plot(frame["day"], 100 * frame["waiting_share"], color=waiting, linewidth=1.6,
-                    linestyle=(0, (5, 1.5)), label="waiting for room in blocks")  # fmt: skip
+        style = props(color=moved, linewidth=1.6)
+        shares.plot(frame["day"], 100 * frame["moved_share"], label="moved", **style)
+        style = props(color=waiting, linewidth=1.6, linestyle=(0, (5, 1.5)))
+        label = "waiting for room in blocks"
+        shares.plot(frame["day"], 100 * frame["waiting_share"], label=label, **style)
         shares.set(ylabel="% of the accounts", ylim=(0, 103))
         grid(shares)
         for growth in others:
-            growth.plot(
-                frame["day"], frame["growth_bytes_per_day"], color=bytes_look, linewidth=1.6
-            )
+            style = props(color=bytes_look, linewidth=1.6)
+            growth.plot(frame["day"], frame["growth_bytes_per_day"], **style)
             growth.set_ylim(bottom=0)
             growth.yaxis.set_major_formatter(with_prefix("B"))
             growth.set_ylabel("growth of the\nchain per day")
             grid(growth)
             shares.tick_params(labelbottom=False)
-        (others or [shares])[-1].set_xlabel("days")
-        legend_above(shares, 2)
-        last, most = frame.iloc[-1], BYTES.text(frame["growth_bytes_per_day"].max())
-        headline(
-            shares,
-            f"{figures.percent(100 * last['moved_share'], 0, sign=False)} of the accounts have "
-            f"moved by day {figures.integer(last['day'])}, and the chain has grown by up to {most} "
-            "a day",
+        for axes in (shares, *others):
+            for day in {day for days in events.values() for day in days}:
+                axes.axvline(day, color=INK, linewidth=0.9, linestyle=":", zorder=1)
+        notes = ", ".join(
+            f"{what} from day {' to '.join(map(figures.integer, days))}"
+            for what, days in events.items()
         )
+        label = with_notes("day of the migration", f"dotted: {notes}" if notes else "")
+        (others or [shares])[-1].set_xlabel(label)
+        legend_above(shares, 2)
+        last = frame.iloc[-1]
+        first, then = (BYTES.text(frame["growth_bytes_per_day"].iloc[at]) for at in (0, -1))
+        text = f"{100 * last['moved_share']:.4g}{figures.NARROW_SPACE}% of the accounts have moved "
+        text += f"by day {figures.integer(last['day'])}; growth rises from {first} to {then} a day"
+        names = [chain_of(frame), *(frame["algorithm"].iloc[:1] if "algorithm" in frame else [])]
+        title = " to ".join(filter(None, names))
+        headline(shares, f"{title}: {text}" if title else text)
     return shares
+
+
+def _events(frame: pd.DataFrame) -> dict[str, list[float]]:
+    """Return the days on which blocks are full and moves wait, at which the curves bend."""
+    is_full = frame["carried_per_second"] < frame["wanted_per_second"]
+    is_waiting = frame["waiting_share"] > 0
+    return {
+        what: [days.min(), *([days.max()] if days.max() < frame["day"].max() else [])]
+        for what, days in (
+            ("blocks are full", frame["day"][is_full]), ("moves wait", frame["day"][is_waiting])
+        )
+        if len(days)
+    }  # fmt: skip

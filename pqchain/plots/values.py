@@ -17,6 +17,7 @@ from pqchain.figures import Unit
 from pqchain.plots import paper
 from pqchain.plots.canvas import INK, PAPER, canvas, headline, look, require
 from pqchain.plots.marks import (
+    HATCHES,
     annotate,
     brief,
     enclose,
@@ -48,7 +49,8 @@ def plot_values(
 
     `low` and `high` name columns with the ends of the interval, `hue` one whose values have a
     colour and mark each; without it a column `algorithm` gives those of the families. `origin`
-    draws a line and joins the dots with it. The suffix of `value` states the unit of the numbers
+    draws a line and joins the dots with it; without intervals, `origin` and `is_log`, bars start
+    at 0. The suffix of `value` states the unit of the numbers
     (`verify_seconds`), and its words are the label of the axis. Raises DataError, UsageError.
     """
     require(frame, " ".join(filter(None, (row, value, hue, low, high))))
@@ -56,7 +58,7 @@ def plot_values(
     hues = [] if hue is None else list(dict.fromkeys(frame[hue]))
     unit = Unit.of(value)
     fine = frame[np.isfinite(frame[value].astype(float))]
-    with canvas(ax, 1.25 + (0.16 + 0.15 * max(1, len(hues))) * len(rows)) as axes:
+    with canvas(ax, 1.25 + (0.16 + 0.18 * max(1, len(hues))) * len(rows)) as axes:
         if is_log:
             axes.set_xscale("log")
         if origin is not None:
@@ -71,12 +73,19 @@ def plot_values(
             start = 0.0 if origin is None and not is_log else origin
             if len(ends) == 2:
                 axes.hlines(level, ends[0], ends[1], color=style["color"], linewidth=1.6, zorder=2)
+            elif start is not None and origin is None:
+                same = [name for name in hues if mark_of(str(name)) == mark_of(str(cell.get(hue)))]
+                hatch = HATCHES[same.index(cell[hue]) % len(HATCHES)] if hue else ""
+                bar = props(color=style["color"], edgecolor=PAPER, linewidth=0, hatch=hatch)
+                height = 0.6 / max(1, len(hues))
+                axes.barh(level, cell[value], height=height, label=style["label"], zorder=3, **bar)
             elif start is not None:
                 axes.hlines(level, start, cell[value], color=style["color"], linewidth=2.4,
                             alpha=0.5, zorder=2)  # fmt: skip
-            axes.plot([cell[value]], [level], zorder=3, **style)
+            if ends or origin is not None or is_log:
+                axes.plot([cell[value]], [level], zorder=3, **style)
             right = max([float(cell[value]), *ends])
-            annotate(axes, _number(unit, cell[value]), (right, level), (8, 0))
+            annotate(axes, _number(unit, cell[value]), (right, level), (6, 0))
         name_levels(axes, [words(str(name)) for name in rows], top=0.3 if hues else 0.0)
         axes.spines["left"].set_visible(False)
         left, right = axes.get_xlim()
@@ -108,12 +117,12 @@ def _style(cell: Mapping[Any, Any], hue: str | None, hues: list[Any]) -> dict[st
     if name in ALGORITHMS:
         mark = mark_of(name)
         same = [other for other in hues if mark_of(str(other)) == mark]
-        # The second set of a family is hollow.
-        hollow = props(markerfacecolor=PAPER, markeredgecolor=mark.colour, markeredgewidth=1.3)
+        # The second set of a family is half filled; hollow marks are published values.
+        half = props(fillstyle="left", markerfacecoloralt=PAPER, markeredgecolor=mark.colour)
         return (
             mark.style()
             | props(linestyle="none", label=name)
-            | (hollow if same.index(cell[hue]) else {})
+            | (half if same.index(cell[hue]) else {})
         )
     if "algorithm" in cell and hue in (None, "algorithm"):
         return mark_of(str(cell["algorithm"])).style() | props(linestyle="none", label=name)

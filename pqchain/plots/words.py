@@ -22,25 +22,27 @@ _WORDS = {
     "quic-fresh": "QUIC in new sessions", "quic-0-rtt": "QUIC with 0-RTT",
     "io": "reading and writing",
     # Implementations.
-    "ref": "portable C", "avx2": "AVX2",
+    "ref": "portable C", "avx2": "AVX2", "falcon/kernel": "pqchain's kernel",
+    "coincurve/libsecp256k1": "libsecp256k1", "cryptography/openssl": "OpenSSL",
+    "pycryptodome/python": "PyCryptodome",
     # Networks and computers.
     "paper-serial": "one link for all", "csma": "shared channel",
     "star": "star around a hub", "regions": "regions of the world",
     "mesh": "a link for each pair", "gossip": "gossip to some peers",
     "gossip in regions": "gossip across regions",
     "one each": "a computer each", "all processors": "all processors of this machine",
-    # Provers of certificates.
-    "labrador": "LaBRADOR", "leanmultisig": "leanMultisig",
-    "leanmultisig-small": "leanMultisig small", "leanvm-b": "leanVM-b",
-    "leanvm-desktop": "leanVM on a desktop", "leanvm-eip8292": "leanVM of EIP-8292",
-    "risc-zero-slh-dsa": "RISC Zero",
-    # Rows of the accelerator's Table 3.
-    "printed: M4 SW": "software on the M4, published",
-    "printed: SW+HW": "engine of the paper, published",
-    "M4 software, pqm4's cycles": "software on the M4, cycles cited from pqm4",
-    "M4 software, one cycle per instruction": "software on the M4, one cycle per instruction",
-    "M4 + engine, pipelined": "model: overlap, pipelined",
-    "M4 + engine, pipelined, whole attempt": "model: pipelined, whole attempt in the engine",
+    # Phases of a signing attempt of Falcon.
+    "LDL and splits": "LDL decomposition, splitting", "merges and corrections": "merging",
+    "leaves": "deviations of the leaves", "transforms": "FFT and inverse FFT",
+    "sampler": "Gaussian sampler", "polynomials": "products of polynomials",
+    "transfers": "transfers to and from the host",
+    # Rows of the accelerator's Table 3; marks tell published from modelled ones.
+    "printed: M4 SW": "software alone",
+    "printed: SW+HW": "with engine",
+    "M4 software, pqm4's cycles": "software alone, cycles of pqm4",
+    "M4 software, one cycle per instruction": "software alone, 1 cycle per instruction",
+    "M4 + engine, pipelined": "with pipelined engine: add 6, multiply 6 cycles",
+    "M4 + engine, pipelined, whole attempt": "whole attempt in pipelined engine",
 }  # fmt: skip
 
 _LATENCIES = re.compile(r"M4 \+ engine, (no overlap|overlapped), latencies (\d+) and (\d+)")
@@ -50,6 +52,7 @@ _EXPLANATIONS = {
     "P2MR": "P2MR: Pay-to-Merkle-Root, a proposed output",
     "gas": "gas: Ethereum's measure of work and bytes",
     "all-to-all": "all-to-all: each delegate sends the block to each other",
+    "broadcast": "broadcast: only the proposer sends it",
 }
 """Explanations of terms that stay in figures, for their notes."""
 
@@ -63,12 +66,28 @@ def words(name: str) -> str:
     if name in _WORDS:
         return _WORDS[name]
     if match := _LATENCIES.fullmatch(name):
-        how = "no overlap" if match[1] == "no overlap" else "overlap"
-        return f"model: {how}, adder {match[2]}, multiplier {match[3]} cycles"
+        how = "" if match[1] == "no overlap" else "pipelined "
+        return f"with {how}engine: add {match[2]}, multiply {match[3]} cycles"
     library, slash, variant = name.partition("/")
     if slash and variant in _WORDS:
         return f"{re.sub(r'-(?=[0-9])', ' ', library)}, {_WORDS[variant]}"
     return figures.humanize(name)
+
+
+def without_library(implementations: list[str]) -> tuple[str, list[str]]:
+    """Return the library that all implementations share and the words for their variants.
+
+    The library is "" and the words are those of the implementations if they share none.
+
+    >>> without_library(["liboqs-0.13/ref", "liboqs-0.13/avx2"])
+    ('liboqs 0.13', ['portable C', 'AVX2'])
+    """
+    names = list(map(words, implementations))
+    libraries = {name.rpartition(", ")[0] for name in names}
+    library = libraries.pop()
+    if libraries or not library:
+        return "", implementations
+    return library, [name.removeprefix(f"{library}, ") for name in names]
 
 
 def explained(*texts: str) -> list[str]:

@@ -18,7 +18,9 @@ from pqchain.study.figures import OUTPUTS, QUANTITIES, Model, models
 from pqchain.study.inputs import INPUTS, Plan
 
 TORNADO = Contract.of(
-    "study-tornado", ("str", "algorithm output unit input"), ("float64", "base low high")
+    "study-tornado",
+    ("str", "algorithm output unit input"),
+    ("float64", "input_value base low high"),
 )
 
 PLANE = Contract.of(
@@ -95,9 +97,10 @@ def tornado(
 ) -> pd.DataFrame:
     """Return the effect on a figure of halving and doubling each input, the largest effect first.
 
-    Columns: algorithm, output, unit, input, base, low, high (the figure with the input halved and
-    doubled; NaN where the plan would be impossible or has no such figure). Inputs without an
-    effect are left out. `algorithm` defaults to the first of the plan. Raises UnknownName.
+    Columns: algorithm, output, unit, input, input_value (unchanged), base, low, high (the figure
+    with the input unchanged, halved and doubled; NaN where the plan would be impossible or has no
+    such figure). Inputs without an effect are left out. `algorithm` defaults to the first of the
+    plan. Raises UnknownName.
     """
     check_output(output)
     chosen = plan.algorithms[0] if algorithm is None else algorithm
@@ -110,7 +113,8 @@ def ranked(variations: Variations, output: str) -> pd.DataFrame:
     """Return the effect of each input on the figure `output` as a frame; see `tornado`."""
     base = variations.base[output]
     frame = TORNADO.frame(
-        [variations.base.algorithm, output, str(QUANTITIES[output].unit), name, base]
+        [variations.base.algorithm, output, str(QUANTITIES[output].unit), name]
+        + [float(variations.inputs[name]), base]
         + [model[output] if model else math.nan for model in ends]
         for name, ends in variations.ends.items()
     )
@@ -125,6 +129,8 @@ class Variations:
     """Models of a scheme: with the plan unchanged, and with each input halved and doubled."""
 
     base: Model
+    inputs: dict[str, float]
+    """Unchanged inputs."""
     ends: dict[str, list[Model | None]]
     """By input; None where the plan would be impossible."""
 
@@ -133,14 +139,15 @@ def one_at_a_time(plan: Plan, costs: CostTable, algorithm: str) -> Variations:
     """Return the models of a scheme with each input of VARIED halved and doubled."""
     # Only this scheme and the baseline: others cost time and change nothing.
     alone = plan.with_(algorithms=(algorithm,), migration={})
-    ends = {}
+    ends, inputs = {}, {}
     for name in VARIED:
+        inputs[name] = getattr(costs[algorithm] if name in COSTS else plan, name)
         # Multiples of 0 are 0.
-        if name in COSTS or getattr(plan, name):
+        if name in COSTS or inputs[name]:
             # Halving and doubling is symmetric on the logarithmic scale on which inputs differ.
             varied = (_models(alone, costs, (name, by)) for by in (1 / FACTOR, FACTOR))
             ends[name] = [models_of.get(algorithm) for models_of in varied]
-    return Variations(models(alone, costs)[algorithm], ends)
+    return Variations(models(alone, costs)[algorithm], inputs, ends)
 
 
 def plane(

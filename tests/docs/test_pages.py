@@ -162,7 +162,7 @@ def test_figures_of_the_gallery_are_complete(name: str) -> None:
     assert {Kind(kind) for kind in entry["kinds"]}
     assert "notebook" not in entry or (ROOT / f"notebooks/{entry['notebook']}.ipynb").is_file()
     assert set(entry) <= {
-        "title", "topic", "kinds", "about", "code", "notebook", "interactive",
+        "title", "topic", "kinds", "caption", "code", "notebook", "interactive",
     }  # fmt: skip
 
 

@@ -10,11 +10,11 @@ from matplotlib.colors import to_hex
 from pqchain import plots
 from pqchain.consensus import landscape
 from pqchain.errors import DataError, UsageError
-from pqchain.plots.marks import at_hyphens
+from pqchain.plots.canvas import MUTED
 from pqchain.works import papers
 from pqchain.works.pqdpol import measured, plans
 from pqchain.works.pqdpol import rebuilt as pqdpol
-from tests.plots.common import LONG, SCHEMES, labelled_lines
+from tests.plots.common import LONG, SCHEMES, labelled_lines, legend_texts
 from tests.works import studies
 
 PAPER = papers.costs("pqdpol")
@@ -134,7 +134,7 @@ def test_runs_are_solid_lines_and_predictions_dashed(runs):
     is_one = (where["setting"] == plans.ONE) & (where["exchange"] == plans.BROADCAST)
     one = where[is_one]
     nodes, latency = labelled_lines(axes)[f"{plans.ONE}, {plans.BROADCAST}"]
-    assert nodes == [2, 4, 8]
+    assert nodes == pytest.approx([2, 4, 8], rel=0.1)
     assert latency == pytest.approx(list(one["latency_seconds"]))
     dashed = [list(line.get_ydata()) for line in axes.get_lines() if line.get_linestyle() == "--"]
     assert any(np.allclose(each, one["predicted_latency_seconds"]) for each in dashed)
@@ -194,31 +194,30 @@ def test_networks_omit_unsupported_rows(laws):
         plots.plot_networks(laws.assign(status="unsupported"))
 
 
-def test_squares_have_the_colour_of_the_winner_and_leads_at_borders(won):
+def test_squares_have_the_colour_of_the_winner_and_its_lead(won):
     figure = plots.plot_winners(won)
     full, loads = figure.axes
-    assert full.get_title(loc="left") == "highest throughput, blocks of 50\u202fkB"
-    assert loads.get_title(loc="left") == "lowest latency, 300 transactions"
-    fields = [field for field in loads.collections if field.get_alpha() is not None]
-    assert len(fields) == 6
-    colours = {to_hex(field.get_facecolor()[0]) for field in fields}
-    assert colours == {plots.mark_of(name).colour for name in ("Falcon-512", "Dilithium2")}
-    texts = {text.get_text(): tuple(text.get_position()) for text in loads.texts}
-    # Each area is named once.
+    assert full.get_title(loc="left") == "throughput with blocks of 50\u202fkB"
+    assert loads.get_title(loc="left") == "latency of 300 transactions"
+    nodes, rates = (sorted(set(won[column])) for column in ("nodes", "rate_bits_per_second"))
+    texts = {tuple(text.get_position()): text.get_text() for text in loads.texts}
+    colours = {
+        (round(x), round(y)): to_hex(field.get_facecolor()[0])
+        for field in loads.collections
+        for x, y in [field.get_paths()[0].get_extents().get_points().mean(axis=0)]
+    }
     winners = won[won["question"] == "300 transactions"]
-    for name in ("Falcon-512", "Dilithium2"):
-        x, y = texts[at_hyphens(name, 8)]
-        nodes, rates = (sorted(set(won[column])) for column in ("nodes", "rate_bits_per_second"))
-        at = (winners["nodes"] == nodes[x]) & (winners["rate_bits_per_second"] == rates[y])
-        assert winners.loc[at, "winner"].tolist() == [name]
-    others = {text for text in texts if "512" not in text and "Dilithium" not in text}
-    leads = {f"×{lead:.2f}" for lead in winners["lead"]} | {"≈"}
-    assert others and others <= leads
+    assert len(texts) == len(winners)
+    for row in winners.to_dict("records"):
+        place = nodes.index(row["nodes"]), rates.index(row["rate_bits_per_second"])
+        is_tie = row["lead"] < 1.02
+        assert texts[place] == ("≈" if is_tie else f"{row['lead']:.2f}")
+        assert colours[place] == (MUTED if is_tie else plots.mark_of(row["winner"]).colour)
     assert [text.get_text() for text in full.get_yticklabels()] == [
         "1\u202fMb/s", "1\u202fGb/s", "10\u202fGb/s",
     ]  # fmt: skip
     first = won["winner"].value_counts().index[0]
-    assert f"Of the schemes shown {first} leads" in figure.get_suptitle()
+    assert figure.get_suptitle().startswith(f"{first} leads or ties")
 
 
 def test_small_lead_is_pale_and_tie_has_a_sign(won):
@@ -226,12 +225,13 @@ def test_small_lead_is_pale_and_tie_has_a_sign(won):
         axes = plots.plot_winners(won.assign(lead=lead).iloc[:1]).axes[0]
         return axes.collections[0].get_alpha()
 
-    assert strength(1.004) < strength(1.5) < strength(2.0) == strength(9.0)
+    assert strength(1.03) < strength(1.5) < strength(2.0) == strength(9.0)
     alone = plots.plot_winners(won.assign(lead=np.nan, runner_up="").iloc[:1])
-    assert [text.get_text() for text in alone.axes[0].texts] == [at_hyphens("Falcon-512", 8)]
-    ties = plots.plot_winners(won.assign(lead=1.004, runner_up=LONG))
-    signs = [text.get_text() for axes in ties.axes for text in axes.texts]
-    assert "≈" in signs and not any("×" in sign for sign in signs)
+    assert not alone.axes[0].texts
+    assert legend_texts(alone.axes[0]) == ["Falcon-512"]
+    ties = plots.plot_winners(won.assign(lead=1.019, runner_up=LONG))
+    assert {text.get_text() for axes in ties.axes for text in axes.texts} == {"≈"}
+    assert [text[:13] for text in legend_texts(ties.axes[0])] == ["no difference"]
 
 
 def test_odd_number_of_panels_leaves_no_empty_axes(won):

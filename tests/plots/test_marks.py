@@ -19,12 +19,13 @@ def test_every_family_has_a_colour_and_mark_of_its_own() -> None:
     assert {colour for colour, _ in looks} <= set(palette.COLOURS)
 
 
-def test_classical_schemes_are_grey_and_hollow() -> None:
+def test_classical_schemes_are_grey_and_published_values_hollow() -> None:
     for name in names():
         mark = mark_of(name)
         is_grey = mark.colour == palette.light("grey")
         assert is_grey == (not mark.post_quantum), name
-        assert (mark.style()["markerfacecolor"] == mark.colour) == mark.post_quantum
+        assert mark.style()["markerfacecolor"] == mark.colour
+        assert mark.style(is_published=True)["markerfacecolor"] == palette.light("paper")
 
 
 def test_sets_of_one_family_differ_by_dashes() -> None:

@@ -51,6 +51,7 @@ def test_plots_fit_a_column_of_3_5_inches(kind: str) -> None:
     with plots.style("paper", width="single"):
         figure = figure_of(SAMPLES[kind]())
     assert figure.get_size_inches()[0] == 3.5
+    assert figure.get_size_inches()[1] <= 5
     figure.draw_without_rendering()
     whole = figure.bbox.padded(0.5)
     for what, box in boxes(figure):

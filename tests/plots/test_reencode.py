@@ -53,6 +53,8 @@ def test_phases_of_a_run_fill_the_bar() -> None:
     assert list(ends) == [0, 1, 2, 3]
     assert all(abs(end - 100) < 0.02 for end in ends.values())
     assert "published" in axes.get_yticklabels()[0].get_text()
+    assert all(int(text.get_text().split("\u202f")[0]) >= 10 for text in axes.texts)
+    assert "in the runs measured here, " in axes.figure.get_suptitle().replace("\n", " ")
     assert legend_texts(axes) == ["transfer", "decode", "encode", "reading and writing", "other"]
 
 
@@ -105,7 +107,12 @@ def test_links_have_a_point_for_each_successful_transfer() -> None:
     points = {
         (line.get_label(), line.get_xdata()[0]) for line in axes.lines if line.get_label()[0] != "_"
     }
-    assert points == {("TCP", 2.0), ("QUIC", 1.0), ("QUIC", 4.0), ("limit of the link", 0.5)}
+    new_reno = "QUIC with NewReno"
+    assert points == {
+        ("TCP with TLS", 2.0), (new_reno, 1.0), (new_reno, 4.0), ("limit of the link", 0.5),
+    }  # fmt: skip
+    texts = {text.get_text().replace(NARROW_SPACE, " ") for text in axes.texts}
+    assert texts == {"2.0 s", "1.0 s", "4.0 s"}
     names = [label.get_text().replace(NARROW_SPACE, " ") for label in axes.get_yticklabels()]
     assert names == ["10 Mbit/s, 20 ms, 2 % loss", "10 Mbit/s, 20 ms, 0 % loss"]
     assert "between network namespaces" in axes.get_xlabel()

@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgba
 
 from pqchain import plots
 from pqchain.plots import paper
-from tests.plots.common import LONG, SCHEMES, legend_texts
+from tests.plots.common import LONG, SCHEMES, legend_texts, row_heights
 
 
 def capacity_frame() -> pd.DataFrame:
@@ -28,7 +28,8 @@ def tornado_frame() -> pd.DataFrame:
     inputs = ("verify_seconds", "block_bytes", "rate_bits_per_second", "verification_threads")
     rows = [
         {"algorithm": LONG, "output": "capacity_per_second", "unit": "1/s", "input": name,
-         "base": 1000.0, "low": 1000 - 100 * number, "high": 1000 + 200 * number}
+         "input_value": 2.0 * number, "base": 1000.0, "low": 1000 - 100 * number,
+         "high": 1000 + 200 * number}
         for number, name in enumerate(inputs, start=1)
     ]  # fmt: skip
     return pd.DataFrame(rows)
@@ -49,7 +50,8 @@ def plane_frame() -> pd.DataFrame:
 def migration_frame() -> pd.DataFrame:
     return pd.DataFrame(
         {"day": [1.0, 200.0, 700.0], "moved_share": [0.1, 0.5, 1.0],
-         "waiting_share": [0.0, 0.2, 0.0], "growth_bytes_per_day": [1e8, 2e8, 3e8]}
+         "waiting_share": [0.0, 0.2, 0.0], "growth_bytes_per_day": [1e8, 2e8, 3e8],
+         "carried_per_second": [5.0, 4.0, 3.0], "wanted_per_second": [5.0, 5.0, 5.0]}
     )  # fmt: skip
 
 
@@ -105,7 +107,9 @@ def test_load_draws_a_line_and_a_wall_for_each_scheme_on_log_axes() -> None:
     assert list(axes.lines[1].get_ydata()) == [8.0, 15.0, 29.0, 57.0]
     walls = {float(wall.get_segments()[0][0][0]) for wall in axes.collections}
     assert walls == {2000.0}
-    assert {text.get_text() for text in axes.texts} == set(map(paper.shortened, SCHEMES))
+    assert {text.get_text() for text in axes.texts} == set(SCHEMES)
+    tops = [float(wall.get_segments()[0][1][1]) for wall in axes.collections]
+    assert len(set(tops)) == len(tops) and max(tops) < axes.get_ylim()[1]
 
 
 def test_migration_shows_percent_and_growth() -> None:
@@ -116,13 +120,27 @@ def test_migration_shows_percent_and_growth() -> None:
     growth = shares.figure.axes[1]
     assert list(growth.lines[0].get_ydata()) == [1e8, 2e8, 3e8]
     assert growth.get_ylabel().replace("\n", " ") == "growth of the chain per day"
+    label = growth.get_xlabel().replace("\n", " ")
+    assert "blocks are full from day 200, moves wait from day 200 to 200" in label
+    named = migration_frame().assign(study="Bitcoin: 600 s", algorithm="Falcon-512")
+    title = plots.plot_migration(named).figure.get_suptitle()
+    assert title.startswith("Bitcoin to Falcon-512: 100\N{NARROW NO-BREAK SPACE}% of the accounts")
+
+
+def test_plane_names_the_smallest_change_with_which_another_scheme_is_best() -> None:
+    title = plots.plot_plane(plane_frame()).figure.get_suptitle().replace("\n", " ")
+    assert title.startswith(f"{SCHEMES[0]} has the highest capacity shown today, ")
+    assert f"{SCHEMES[1]} with the time to verify ×4" in title
 
 
 def test_tornado_states_the_base_value_and_the_first_input() -> None:
     axes = plots.plot_tornado(tornado_frame().iloc[::-1])
     title = axes.figure.get_suptitle().replace("\n", " ")
     assert "verification threads changes" in title
-    assert title.replace("\N{NARROW NO-BREAK SPACE}", " ").endswith("from 1000 tx/s to 1800 tx/s")
+    assert title.replace("\N{NARROW NO-BREAK SPACE}", " ").endswith(
+        "1800 tx/s instead of 1000 tx/s"
+    )
+    assert row_heights(axes).keys() >= {"verification threads (8)", "size of a block (4\u202fB)"}
 
 
 def test_matrix_has_the_loss_of_each_scheme_on_each_chain() -> None:
@@ -142,15 +160,15 @@ def test_matrix_has_the_loss_of_each_scheme_on_each_chain() -> None:
     for row in frame.to_dict("records"):
         value = shown[row["title"], row["algorithm"]]
         assert float(value.split("\N{NARROW NO-BREAK SPACE}")[0]) == round(100 * row["lost_share"])
-    assert "not tested" in axes.get_xlabel()
+    assert "not tested" in axes.get_xlabel().replace("\n", " ")
     tested = plots.plot_cost_on_chains(frame[frame["calibrated"]])
-    assert "not tested" not in tested.get_xlabel()
+    assert "not tested" not in tested.get_xlabel().replace("\n", " ")
 
 
 def test_narrow_matrix_names_every_chain() -> None:
-    titles = [f"Chain {number} (draft of a proposal, two of nine)" for number in range(8)]
+    titles = [f"Chain {number} after a draft of a proposal (two of nine)" for number in range(8)]
     row = {"algorithm": "Falcon-512", "lost_share": 0.5, "calibrated": True}
     with plots.style("screen", width="3.6in"):
         axes = plots.plot_cost_on_chains(pd.DataFrame([row | {"title": it} for it in titles]))
     named = [label.get_text().replace("\n", " ") for label in paper.drawn_labels(axes.yaxis)]
-    assert named == titles
+    assert named == [title.removesuffix(" (two of nine)") for title in titles]
