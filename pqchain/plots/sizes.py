@@ -187,7 +187,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
         axes.set(xscale="log", yscale="log")
         for row in chosen:
             size, seconds = row.public_key_bytes + row.signature_bytes, fastest.loc[row.name]
-            medians = seconds["median_seconds"]
+            medians: Any = seconds["median_seconds"]
             style = mark_of(row.name).style(5.5 + 0.7 * row.nist_level) | props(linestyle="none")
             style |= props(label=row.name, zorder=3)
             if several:
