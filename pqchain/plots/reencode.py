@@ -336,12 +336,12 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             fast, slow = rows["transfer_seconds"].agg(["argmin", "argmax"])
             names = rows["way"].map(_WAY_WORDS).tolist()
             ratio = as_printed(*rows["transfer_seconds"].iloc[[slow, fast]])
-            text = f"With {_link(*worst)}, {names[slow]} takes {ratio} as long as {names[fast]}"
+            text = f"With {_link(*worst, delay_word=' delay')}, {names[slow]} takes {ratio} as long as {names[fast]}"
             headline(axes, text)
     return axes
 
 
-def _link(rate: float, delay: float, loss: float) -> str:
+def _link(rate: float, delay: float, loss: float, *, delay_word: str = "") -> str:
     narrow_space = figures.NARROW_SPACE
-    link = f"{rate / 1e6:g}{narrow_space}Mbit/s, {1e3 * delay:g}{narrow_space}ms"
+    link = f"{rate / 1e6:g}{narrow_space}Mbit/s, {1e3 * delay:g}{narrow_space}ms{delay_word}"
     return f"{link}, {100 * loss:g}{narrow_space}% loss"
