@@ -231,12 +231,14 @@ def _add(row: Algorithm, by: Implementation) -> None:
         raise UsageError(
             f"{row.name!r} has the same two-byte identifier as {other.name}; rename it"
         )
-    # Implementations are named after class or library file, so two files may give one name.
-    before = algorithms.IMPLEMENTATIONS.get(by.name)
-    if before is not None and before.location != by.location:
+    # Implementations are named after class or library file, so two files may give one name. Case
+    # does not distinguish them when they are looked up.
+    folded, known = by.name.casefold(), algorithms.IMPLEMENTATIONS
+    before = next((row for name, row in known.items() if name.casefold() == folded), None)
+    if before is not None and (before.name, before.location) != (by.name, by.location):
         raise UsageError(
-            f"{by.name} already names the code at {before.location or 'another object'}; rename "
-            "the class or the library"
+            f"{before.name} already names the code at {before.location or 'another object'}; "
+            "rename the class or the library"
         )
     algorithms.add(row, by)
 

@@ -59,11 +59,13 @@ def test_dir_of_a_package_shows_its_public_names(name: str) -> None:
     assert dir(package) == sorted(package.__all__)
 
 
-@pytest.mark.parametrize("name", ["algorithms", "costs", "machine", "schemes"])
+@pytest.mark.parametrize(
+    "name", ["algorithms", "costs", "machine", "results", "schemes", "works.papers"]
+)
 def test_dir_of_a_module_shows_what_it_defines(name: str) -> None:
     module = importlib.import_module(f"pqchain.{name}")
     shown = {"algorithms": "get", "costs": "MEASUREMENT", "machine": "provenance",
-             "schemes": "register"}  # fmt: skip
+             "results": "Contract", "schemes": "register", "works.papers": "costs"}  # fmt: skip
     assert shown[name] in dir(module)
     assert not {"Any", "annotations", "csv", "partial", "dataclass"} & set(dir(module))
 

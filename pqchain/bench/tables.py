@@ -240,16 +240,20 @@ def compared_table(compared: pd.DataFrame) -> Table:
         else figures.MISSING
         for low, high in zip(compared["low"], compared["high"], strict=True)
     ]
-    pairs = zip(compared["verdict"], compared["reason"], strict=True)
-    verdicts = [": ".join(filter(None, pair)) for pair in pairs]
-    rows = compared.assign(verdict=verdicts, **{"95 %": intervals})
+    rows = compared.assign(**{"95 %": intervals})
     # Rows of one side only would bury the others; failed ones say why they have no ratio.
     one_sided = (compared["base_runs"].fillna(0) == 0) | (compared["runs"].fillna(0) == 0)
     notes = _compared_notes(compared)
     if one_sided.any() and not one_sided.all():
         rows = rows[~one_sided]
         notes.append(f"{one_sided.sum()} rows are of one side only and left out; --json has them.")
-    return Table.of(rows, columns, notes=notes)
+    pairs = zip(rows["verdict"], rows["reason"], strict=True)
+    verdicts = [": ".join(filter(None, pair)) for pair in pairs]
+    # A reason of all rows is said once, because it would make the table too wide for a terminal.
+    if len(verdicts) > 1 and len(set(verdicts)) == 1 and rows["reason"].iloc[0]:
+        notes.insert(0, f"{verdicts[0]}.")
+        verdicts = [verdict or figures.MISSING for verdict in rows["verdict"]]
+    return Table.of(rows.assign(verdict=verdicts), columns, notes=notes)
 
 
 def _compared_notes(compared: pd.DataFrame) -> list[str]:

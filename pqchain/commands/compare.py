@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
         if Path(name).suffix == ".csv" and not Path(name).is_file():
             raise UsageError(f"{name} does not exist; name a file of `pqchain bench --output`")
     from pqchain import results
-    from pqchain.bench import comparing, runs, stored, tables
+    from pqchain.bench import comparing, runs, stored, tables, variation
 
     # A name without the suffix .csv is that of a machine with a stored run.
     paths = {
@@ -44,8 +44,16 @@ def run(arguments: argparse.Namespace) -> int:
         ):
             axes = plots.plot_history(runs.concat_runs(files))
         console.save_plot(axes, arguments.plot)
-    data = {"runs": provenance, "compared": console.records(comparison)}
-    summary = _summary(provenance)
+    warnings = [
+        f"Warning: the machine was busy during {name}: median/min of verifications "
+        f"{facts['median_over_min']:.2f}, which is above {variation.MAX_MEDIAN_OVER_MIN:g}."
+        for name, facts in provenance.items()
+        if (facts["median_over_min"] or 0) > variation.MAX_MEDIAN_OVER_MIN
+    ]
+    data = {
+        "warnings": warnings, "runs": provenance, "compared": console.records(comparison)
+    }  # fmt: skip
+    summary = "\n".join([*warnings, _summary(provenance)])
     return console.show(arguments, data, summary, tables.compared_table(comparison))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Literal
 
@@ -20,18 +20,18 @@ from pqchain.plots.canvas import (
     INK,
     MUTED,
     canvas,
-    figure_of,
     headline,
     look,
     require,
     with_notes,
 )
 from pqchain.plots.dots import dots, labelled, reject_duplicates
+from pqchain.plots.labels import label_points
 from pqchain.plots.marks import (
     DEVIATION,
+    SAMPLES,
     annotate,
     as_printed,
-    at_hyphens,
     brief,
     enclose,
     grid,
@@ -158,10 +158,14 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
 
     Takes a measurement frame and uses the fastest implementation of each signature scheme; sizes
     are those of the registry. The size of a mark is the NIST level, and dotted lines join points of
-    equal cost at 1 Gbit/s: the time to receive the bytes and to verify. Several runs are joined by
-    a line for each scheme. Raises DataError, and UsageError if no verification was measured.
+    equal cost at 1 Gbit/s: the time to receive the bytes and to verify. Whiskers go from the
+    fastest sample to the 95th percentile. Several runs are joined by a line for each scheme. Raises
+    DataError, and UsageError if no verification was measured.
     """
-    require(measurements, "algorithm implementation operation median_seconds status")
+    require(
+        measurements,
+        "algorithm implementation operation median_seconds min_seconds p95_seconds status",
+    )
     fine = measurements[(measurements["operation"] == "verify") & (measurements["status"] == "ok")]
     runs = list(dict.fromkeys(fine["run"])) if "run" in fine else [""]
     several = len(runs) > 1
@@ -175,27 +179,34 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
     order = {name: place for place, name in enumerate(ALGORITHMS)}
     chosen.sort(key=lambda row: order.get(row.name, len(order)))
     keys = ["algorithm", *(["run"] if several else [])]
-    fastest = fine.groupby(keys, sort=False)["median_seconds"].min()
+    fastest = fine.sort_values("median_seconds", kind="stable").drop_duplicates(keys)
+    fastest = fastest.set_index(keys)[["median_seconds", "min_seconds", "p95_seconds"]]
     points: dict[str, tuple[float, float]] = {}
+    whiskers = []
     with canvas(ax, 4.6) as axes:
         axes.set(xscale="log", yscale="log")
         for row in chosen:
-            size, medians = row.public_key_bytes + row.signature_bytes, fastest[row.name]
+            size, seconds = row.public_key_bytes + row.signature_bytes, fastest.loc[row.name]
+            medians = seconds["median_seconds"]
             style = mark_of(row.name).style(5.5 + 0.7 * row.nist_level) | props(linestyle="none")
             style |= props(label=row.name, zorder=3)
             if several:
                 axes.vlines(
                     size, medians.min(), medians.max(), color=MUTED, linewidth=1.0, zorder=1
                 )
-                for run, seconds in medians.items():
+                for run, median in medians.items():
                     place = runs.index(run)
                     colour, marker = look(place)
                     style |= props(color=colour, marker=marker, label=str(run))
                     style |= props(markerfacecolor=colour)
-                    axes.plot(size, seconds, **style)
+                    axes.plot(size, median, **style)
                 points[labelled(row)] = (size, float(medians.min()))
             else:
                 points[labelled(row)] = (size, float(medians))
+                low, high = seconds["min_seconds"], seconds["p95_seconds"]
+                axes.vlines(size, low, high, color=style["color"], linewidth=1.3, alpha=0.75)
+                whiskers.append(np.column_stack([np.full(20, size), np.geomspace(low, high, 20)]))
+                style |= props(markeredgecolor=style["color"])
                 axes.plot(*points[labelled(row)], **style)
         axes.margins(0.08, 0.12)
         log_ticks(axes, "x", with_prefix("B"))
@@ -211,8 +222,8 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
             for line in axes.lines[drawn:]
             if line.get_label() == "_equal cost"
         ]
-        _label_points(axes, points, [edge, *lines] if edge is not None else lines)
-        marks = "" if several else "larger mark: higher NIST level"
+        label_points(axes, points, [*whiskers, *lines, *([] if edge is None else [edge])])
+        marks = "" if several else f"larger mark: higher NIST level; {SAMPLES}"
         dotted = "dotted: equal time to receive at 1 Gbit/s and verify together"
         dotted = dotted if len(axes.lines) > drawn else ""
         axes.set_xlabel(with_notes("public key and signature", marks, dotted))
@@ -285,51 +296,6 @@ def _front(rows: list[Algorithm], points: dict[str, tuple[float, float]]) -> str
     if small == fast:
         return f"Of the {kind} shown, {small} is smallest ({sized}) and verifies fastest ({timed})"
     return f"Of the {kind} shown, {small} is the smallest ({sized}), {fast} the fastest ({timed})"
-
-
-_SIDES = np.array(
-    [(8, 0), (-8, 0), (0, 11), (0, -11), (8, 9), (-8, 9), (8, -9), (-8, -9), (8, 17), (8, -17)]
-)
-"""Offsets of a label in points, in order of preference."""
-
-
-def _label_points(
-    axes: Axes, points: dict[str, tuple[float, float]], lines: Sequence[Any] = ()
-) -> None:
-    """Write the name of each point on the side where it overlaps least; axes are logarithmic.
-
-    `lines` are arrays of points of lines that names should not cross.
-    """
-    # Every label gets the side with the least overlap, in points.
-    size, figure = paper.points(), figure_of(axes)
-    figure.draw_without_rendering()
-    extent = np.array(axes.get_window_extent().size) * 72 / figure.dpi
-    low, high = np.log10([axes.get_xlim(), axes.get_ylim()]).T
-    centres = (np.log10([*points.values()]) - low) / (high - low) * extent
-    along = (np.log10(np.vstack([np.empty((0, 2)), *lines])) - low) / (high - low) * extent
-    starts, ends = np.vstack([centres - 6, along - 1.5]), np.vstack([centres + 6, along + 1.5])
-    names = [at_hyphens(paper.shortened(name), 11) if paper.narrow() else name for name in points]
-    placed: dict[int, Any] = {}
-    # Again with all labels in place, as the first ones did not know those that follow.
-    for index in [*range(len(names))] * 3:
-        rows = names[index].split("\n")
-        wide, tall = max(paper.text_inches(row, size) for row in rows), 1.2 * size * len(rows)
-        label = np.array([72 * wide + 2, tall])
-        sides = _SIDES + np.sign(_SIDES) * [0, (tall - 1.2 * size) / 2]
-        # The overlap of the box on each side with every other box that is placed already.
-        lowest = centres[index] + sides + np.sign(sides) * [label[0] / 2, 0] - label / 2
-        highest = lowest + label  # boxes in points, not data: both axes are logarithmic
-        boxes = np.array([box for other, (_, box) in placed.items() if other != index])
-        boxes = boxes.reshape(-1, 2, 2)
-        is_other = np.arange(len(starts)) != index
-        first = np.maximum(lowest[:, None], np.vstack([starts[is_other], boxes[:, 0]]))
-        last = np.minimum(highest[:, None], np.vstack([ends[is_other], boxes[:, 1]]))
-        cost = (last - first).clip(min=0).prod(axis=2).sum(axis=1)
-        outside = (np.maximum(0, -lowest) + np.maximum(0, highest - extent)).sum(axis=1)
-        best = int(np.argmin(cost + 20 * outside))
-        placed[index] = sides[best], np.stack([lowest[best], highest[best]])
-    for (side, _), name, point in zip(placed.values(), names, points.values(), strict=True):
-        annotate(axes, name, point, side, size=size)
 
 
 def plot_blocks(

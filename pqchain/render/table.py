@@ -257,7 +257,8 @@ def _layout(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Iterat
     widths = [max(map(_display_width, texts)) for texts in zip(*rows, strict=True)]
     right = [column.numeric for column in columns]
     if any(column.group for column in columns):
-        yield _groups(columns, widths).rstrip()
+        widths, groups = _groups(columns, widths)
+        yield groups.rstrip()
     for number, row in enumerate(rows):
         padded = zip(row, widths, right, strict=True)
         yield "  ".join(_padded(*cell) for cell in padded).rstrip()
@@ -265,11 +266,15 @@ def _layout(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Iterat
             yield "  ".join("─" * width for width in widths)
 
 
-def _groups(columns: Sequence[Column], widths: Sequence[int]) -> str:
-    shared = groupby(range(len(columns)), key=lambda place: columns[place].group)
-    spans = [(name, sum(widths[at] + 2 for at in members) - 2) for name, members in shared]
-    # Titles and cells decide the width of columns; a longer group title is cut.
-    return "  ".join(_padded(name[:span], span) for name, span in spans)
+def _groups(columns: Sequence[Column], widths: Sequence[int]) -> tuple[list[int], str]:
+    """Return the widths of columns with room for the titles of groups, and the line of these."""
+    wide, titles = list(widths), []
+    for name, members in groupby(range(len(columns)), key=lambda place: columns[place].group):
+        places = list(members)
+        span = sum(wide[at] + 2 for at in places) - 2
+        wide[places[-1]] += max(0, _display_width(name) - span)
+        titles.append(_padded(name, max(span, _display_width(name))))
+    return wide, "  ".join(titles)
 
 
 def _padded(text: str, width: int, right: bool = False) -> str:

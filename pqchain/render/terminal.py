@@ -13,6 +13,9 @@ from pqchain.figures import NARROW_SPACE
 from pqchain.render.html import VERDICTS
 
 if TYPE_CHECKING:
+    from rich.align import VerticalAlignMethod
+    from rich.console import JustifyMethod
+
     from pqchain.render.table import Column
 
 GAP = 2
@@ -37,17 +40,22 @@ def layout(
     """Return rows of texts as a table of at most `width` terminal columns.
 
     Cells wrap between words. A table that is still too wide continues below with its remaining
-    columns; the first `row_headers` columns are repeated there. Only the words of a row header and
-    one more column exceed the width, where it is too small for both.
+    columns; the first `row_headers` columns are repeated there, and the texts after them that
+    identify a row. Only the words of a row header and one more column exceed the width, where it is
+    too small for both.
     """
-    headings = _headings(columns, width)
-    cells = [[_tight(text) for text in row] for row in [headings, *rows]]
-    least = [max(map(_longest_word, texts)) for texts in zip(*cells, strict=True)]
-    most = [max(map(_longest_line, texts)) for texts in zip(*cells, strict=True)]
-    heads = list(range(min(row_headers, len(columns))))
+    titles = _titles(columns, width)
+    texts = [[_tight(text) for text in row] for row in rows]
+    cells = list(zip(titles, *texts, strict=True))
+    groups = [column.group for column in columns]
+    least = [max(map(_longest_word, [*cells[at], groups[at]])) for at in range(len(columns))]
+    most = [max(map(_longest_line, [*cells[at], groups[at]])) for at in range(len(columns))]
+    heads = _heads(columns, least, most, row_headers, width)
     return "\n\n".join(
-        _rendered(columns, cells, dict(zip(part, _widths(part, least, most, width), strict=True)),
-                  colour)
+        _rendered(
+            columns, [_grouped(columns, titles, part), *texts],
+            dict(zip(part, _widths(part, least, most, width), strict=True)), colour,
+        )
         for part in _parts(least, heads, width)
     )  # fmt: skip
 
@@ -72,18 +80,48 @@ def wrapped(text: str, width: int, *, colour: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _headings(columns: Sequence[Column], width: int) -> list[str]:
-    """Return the heading of each column, under that of its group where a group begins."""
-    headings, before = [], ""
-    for column in columns:
-        title = column.title
-        # A name breaks after hyphens only where columns as wide as it would not fit.
-        if len(columns) * (len(title) + GAP) > width:
-            title = _at_hyphens(title, max(12, width // len(columns) - GAP))
-        group = column.group if column.group != before else ""
-        before = column.group
-        headings.append(f"{group}\n{title}" if group else title)
+def _titles(columns: Sequence[Column], width: int) -> list[str]:
+    """Return the title of each column, in several lines if the columns are many."""
+    # A name breaks after hyphens only where columns as wide as it would not fit.
+    return [
+        _at_hyphens(column.title, max(12, width // len(columns) - GAP))
+        if len(columns) * (len(column.title) + GAP) > width
+        else column.title
+        for column in columns
+    ]
+
+
+def _grouped(columns: Sequence[Column], titles: Sequence[str], part: Sequence[int]) -> list[str]:
+    """Return the headings of a part of the table: titles, under their group where one begins."""
+    headings, before = list(titles), ""
+    for at in part:
+        group = columns[at].group
+        if group and group != before:
+            headings[at] = f"{group}\n{titles[at]}"
+        before = group
     return headings
+
+
+def _heads(
+    columns: Sequence[Column],
+    least: Sequence[int],
+    most: Sequence[int],
+    row_headers: int,
+    width: int,
+) -> list[int]:
+    """Return the columns that each part repeats: row headers, and short texts that follow them.
+
+    They identify a row. They take up to two thirds of the width, and leave room for a word of each
+    other column.
+    """
+    heads = list(range(min(row_headers, len(columns))))
+    for at in range(len(heads), len(columns)):
+        taken = sum(most[i] + GAP for i in [*heads, at])
+        room = max(least[at + 1 :], default=width)
+        if columns[at].numeric or taken > width * 2 // 3 or taken + room > width:
+            break
+        heads.append(at)
+    return heads
 
 
 def _at_hyphens(name: str, width: int) -> str:
@@ -146,25 +184,28 @@ def _rendered(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(
-        box=None, pad_edge=False, padding=(0, GAP, 0, 0), show_header=False, show_edge=False
-    )
-    for at, width in widths.items():
-        table.add_column(
-            justify="right" if columns[at].numeric else "left", width=width, overflow="fold",
-        )  # fmt: skip
-    for number, row in enumerate(cells):
-        style = "bold" if number == 0 else ""
-        table.add_row(*(Text(row[at], style=style or _style(row[at])) for at in widths))
-        if number == 0:
-            table.add_row(*("─" * width for width in widths.values()))
+    def grid(vertical: VerticalAlignMethod) -> Table:
+        table = Table(
+            box=None, pad_edge=False, padding=(0, GAP, 0, 0), show_header=False, show_edge=False
+        )
+        for at, width in widths.items():
+            justify: JustifyMethod = "right" if columns[at].numeric else "left"
+            table.add_column(justify=justify, width=width, overflow="fold", vertical=vertical)
+        return table
+
+    # A title stands on the line above its figures, also where its neighbours have a group.
+    head, body = grid("bottom"), grid("top")
+    head.add_row(*(Text(cells[0][at], style="bold") for at in widths))
+    body.add_row(*("─" * width for width in widths.values()))
+    for row in cells[1:]:
+        body.add_row(*(Text(row[at], style=_style(row[at])) for at in widths))
     stream = io.StringIO()
     console = Console(
         file=stream, width=sum(widths.values()) + GAP * len(widths), force_terminal=colour,
         legacy_windows=False, color_system="standard" if colour else None,
         force_jupyter=False,  # in a notebook, rich would display the table and leave the file empty
     )  # fmt: skip
-    console.print(table)
+    console.print(head, body, sep="")
     return "\n".join(_stripped(stream.getvalue().replace(_TIGHT, NARROW_SPACE)))
 
 

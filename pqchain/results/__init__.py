@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain.errors import DataError, MachineMismatch, UsageError
-from pqchain.installation import MAX_JSON_BYTES, MAX_TABLE_BYTES, read_bytes
+from pqchain.installation import MAX_JSON_BYTES, MAX_TABLE_BYTES, defined_names, read_bytes
 from pqchain.results import checksum
 
 if TYPE_CHECKING:
@@ -411,3 +411,6 @@ def _merged_provenance(provenances: list[dict[str, Any]]) -> dict[str, Any]:
     }
     differing = [{key: run[key] for key in run if key not in common} for run in runs]
     return common | ({"runs": differing} if any(differing) else {})
+
+
+__dir__ = defined_names(__name__)

@@ -25,7 +25,7 @@ import pandas as pd
 from pqchain import algorithms, installation, results
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UnknownPaper
-from pqchain.installation import MAX_TABLE_BYTES, read_bytes
+from pqchain.installation import MAX_TABLE_BYTES, defined_names, read_bytes
 from pqchain.results import Contract
 from pqchain.works.paper import Paper, PrintedTable, read
 
@@ -344,3 +344,6 @@ def _cell(
         unit=unit,
         note=note,
     )
+
+
+__dir__ = defined_names(__name__)

@@ -27,6 +27,7 @@ def test_compare_shows_draws_and_saves(saved: Path, capsys) -> None:
     assert "Imaginary 9000" in shown
     assert "single run: repeat both sides, alternating" in shown
     assert "1 run, median/min of verifications 1.05" in shown
+    assert shown.count("single run") == 1 and "Warning" not in shown
     assert Path("two.svg").read_text().startswith("<?xml")
     assert cli.main(["compare", str(saved), str(saved), "--json"]) == 0
     plain = json.loads(capsys.readouterr().out)
@@ -51,6 +52,17 @@ def test_compare_takes_sides_of_several_files(saved: Path, capsys) -> None:
     falcon = json.loads(capsys.readouterr().out)["compared"][0]
     assert (falcon["verdict"], falcon["base"], falcon["run"]) == ("slower", "old", "new")
     assert falcon["ratio"] == pytest.approx(2.0)
+
+
+def test_compare_begins_with_the_warning_of_a_busy_machine(saved: Path, capsys) -> None:
+    busy = results.load(saved).eval("median_seconds = 1.3 * min_seconds")
+    busy.attrs = results.load(saved).attrs
+    results.save(busy, Path("busy.csv"))
+    assert cli.main(["compare", str(saved), "busy.csv"]) == 0
+    warning = capsys.readouterr().out.splitlines()[0]
+    assert warning.startswith("Warning: the machine was busy during busy: ") and "1.30" in warning
+    assert cli.main(["compare", str(saved), "busy.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == [warning]
 
 
 def test_plot_draws_for_a_column(saved: Path, capsys) -> None:

@@ -204,6 +204,8 @@ def test_equal_class_names_in_two_files_stay_distinct(tmp_path: Path) -> None:
         UsageError, match=r"own/Same already names the code at .*Same\.py:Same; rename"
     ):
         pq.register(write(tmp_path / "other", "Same"))
+    with pytest.raises(UsageError, match="own/Same already names the code"):
+        pq.register(write(tmp_path / "other", "SAME"))
 
 
 def test_changed_file_is_reloaded(tmp_path: Path) -> None:

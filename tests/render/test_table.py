@@ -51,17 +51,28 @@ def test_text_table_aligns_numbers_and_merges_repeated_headers():
     ]
 
 
+def test_title_of_a_group_is_not_cut():
+    columns = [Column("a", "a long title", True), Column("b", "a long title", True), Column("c")]
+    assert Table(columns=columns, rows=[["1", "2", "x"]]).text().splitlines() == [
+        "a long title",
+        "a          b  c",
+        "─  ─────────  ─",
+        "1          2  x",
+    ]
+
+
 def test_wide_row_wraps():
     """No column is lost or truncated."""
     text = table(caption="", remark="").text(width=27).replace("\u202f", " ")
     # The second part repeats the row headers.
     assert text.split("\n\n") == [
-        "scheme      from     time\n"
-        "                     sign\n"
+        "                     time\n"
+        "scheme      from     sign\n"
         "──────────  ────  ───────\n"
         "Falcon-512  avx2   200 µs\n"
         "            ref   5.00 ms\n"
         "Dilithium2  ref         –",
+        "                     time\n"
         "scheme      from   verify\n"
         "──────────  ────  ───────\n"
         "Falcon-512  avx2  40.0 µs\n"

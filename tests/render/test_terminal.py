@@ -55,11 +55,23 @@ def test_headings_break_after_hyphens_and_groups_stand_once() -> None:
     lines = terminal.layout(columns, [["x", *"1234"]], 70).splitlines()
     assert max(map(len, lines)) <= 70
     assert [line.split() for line in lines[:4]] == [
-        ["f", "g", *3 * ["SPHINCS+-"]],
-        ["SPHINCS+-", *3 * ["SHA2-128s-"]],
-        ["SHA2-128s-", *3 * ["simple"]],
-        ["simple"],
+        ["g"],
+        4 * ["SPHINCS+-"],
+        4 * ["SHA2-128s-"],
+        ["f", *4 * ["simple"]],
     ]
+
+
+def test_a_continued_table_repeats_what_identifies_a_row_and_its_group() -> None:
+    columns = [
+        Column("scheme"), Column("operation"), *(Column(x, "time of it", True) for x in "ab")
+    ]  # fmt: skip
+    first, second = terminal.layout(columns, [["Falcon", "sign", 9 * "1", 9 * "2"]], 29).split(
+        "\n\n"
+    )
+    assert first.splitlines()[0].split() == second.splitlines()[0].split() == ["time", "of", "it"]
+    assert first.splitlines()[-1].split() == ["Falcon", "sign", 9 * "1"]
+    assert second.splitlines()[-1].split() == ["Falcon", "sign", 9 * "2"]
 
 
 def test_colours_are_for_people_only() -> None:

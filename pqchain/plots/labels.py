@@ -1,0 +1,57 @@
+"""Placement of the names of points, which overlap neither marks nor each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from pqchain.plots import paper
+from pqchain.plots.canvas import figure_of
+from pqchain.plots.marks import annotate, at_hyphens
+
+_SIDES = np.array(
+    [(8, 0), (-8, 0), (0, 11), (0, -11), (8, 9), (-8, 9), (8, -9), (-8, -9), (8, 17), (8, -17)]
+)
+"""Offsets of a label in points, in order of preference."""
+
+
+def label_points(
+    axes: Axes, points: dict[str, tuple[float, float]], lines: Sequence[Any] = ()
+) -> None:
+    """Write the name of each point on the side where it overlaps least; axes are logarithmic.
+
+    `lines` are arrays of points of lines that names should not cross.
+    """
+    # Every label gets the side with the least overlap, in points.
+    size, figure = paper.points(), figure_of(axes)
+    figure.draw_without_rendering()
+    extent = np.array(axes.get_window_extent().size) * 72 / figure.dpi
+    low, high = np.log10([axes.get_xlim(), axes.get_ylim()]).T
+    centres = (np.log10([*points.values()]) - low) / (high - low) * extent
+    along = (np.log10(np.vstack([np.empty((0, 2)), *lines])) - low) / (high - low) * extent
+    starts, ends = np.vstack([centres - 6, along - 1.5]), np.vstack([centres + 6, along + 1.5])
+    names = [at_hyphens(paper.shortened(name), 13) if paper.narrow() else name for name in points]
+    placed: dict[int, Any] = {}
+    # Again with all labels in place, as the first ones did not know those that follow.
+    for index in [*range(len(names))] * 3:
+        rows = names[index].split("\n")
+        wide, tall = max(paper.text_inches(row, size) for row in rows), 1.2 * size * len(rows)
+        label = np.array([72 * wide + 2, tall])
+        sides = _SIDES + np.sign(_SIDES) * [0, (tall - 1.2 * size) / 2]
+        # The overlap of the box on each side with every other box that is placed already.
+        lowest = centres[index] + sides + np.sign(sides) * [label[0] / 2, 0] - label / 2
+        highest = lowest + label  # boxes in points, not data: both axes are logarithmic
+        boxes = np.array([box for other, (_, box) in placed.items() if other != index])
+        boxes = boxes.reshape(-1, 2, 2)
+        is_other = np.arange(len(starts)) != index
+        first = np.maximum(lowest[:, None], np.vstack([starts[is_other], boxes[:, 0]]))
+        last = np.minimum(highest[:, None], np.vstack([ends[is_other], boxes[:, 1]]))
+        cost = (last - first).clip(min=0).prod(axis=2).sum(axis=1)
+        outside = (np.maximum(0, -lowest) + np.maximum(0, highest - extent)).sum(axis=1)
+        best = int(np.argmin(cost + 20 * outside))
+        placed[index] = sides[best], np.stack([lowest[best], highest[best]])
+    for (side, _), name, point in zip(placed.values(), names, points.values(), strict=True):
+        annotate(axes, name, point, side, size=size)
