@@ -16,6 +16,7 @@ sys.path.insert(0, str(ROOT / "docs"))
 import catalogue  # noqa: E402
 
 from pqchain import plots  # noqa: E402
+from pqchain.plots.canvas import figure_of  # noqa: E402
 from pqchain.render import palette  # noqa: E402
 
 
@@ -43,7 +44,8 @@ def main() -> None:
 def write(entry: catalogue.Entry, folder: Path, styles: list[str]) -> None:
     """Write the pictures of a figure in some styles."""
     figure = entry.draw()
-    (folder / f"{entry.name}.txt").write_text(entry.text + "\n", encoding="utf-8")
+    caption = f"{figure_of(figure).caption}. {entry.text}\n"
+    (folder / f"{entry.name}.txt").write_text(caption, encoding="utf-8")
     (folder / f"{entry.name}.svg").write_text(plots.screen_svg(figure), encoding="utf-8")
     svg = plots.screen_svg(figure, inline=True)
     for column, theme in enumerate(("light", "dark")):

@@ -69,6 +69,7 @@ html_title = f"pqchain {version}"
 html_static_path = ["static", str(DOCS / "_build" / "static")]
 html_css_files = ["site.css", "figures.css"]
 html_js_files = ["gallery.js"]
+html_search_scorer = "scorer.js"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -169,8 +169,8 @@ def _finding(frame: pd.DataFrame) -> str:
 def _nearest(frame: pd.DataFrame) -> str:
     """Return the best scheme today, and the smallest change with which another is best."""
     clear = frame[(frame["winner"] != "") & ~(frame["margin"] < TIE)]
-    steps = np.log2(frame[["across_factor", "upwards_factor"]]).abs().sum(axis=1)
-    first = frame.loc[steps.idxmin(), "winner"]
+    steps = frame[["across_factor", "upwards_factor"]].apply(np.log2).abs().sum(axis=1)
+    first = str(frame["winner"].iloc[int(steps.argmin())])
     text = f"{first} has the highest capacity shown today" if first else "No scheme fits today"
     others = []
     for name in dict.fromkeys(clear["winner"][clear["winner"] != first]):

@@ -262,6 +262,8 @@ def _recolour(artist: Any) -> None:
         names = ("color", "markerfacecolor", "markeredgecolor")
     elif isinstance(artist, (Patch, Collection)):
         names = ("facecolor", "edgecolor")
+    elif isinstance(artist, Annotation) and artist.arrow_patch is not None:
+        _recolour(artist.arrow_patch)
     for name in names:
         now = getattr(artist, f"get_{name}")()
         if isinstance(artist, Collection):

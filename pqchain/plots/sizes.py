@@ -187,7 +187,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
         axes.set(xscale="log", yscale="log")
         for row in chosen:
             size, seconds = row.public_key_bytes + row.signature_bytes, fastest.loc[row.name]
-            medians = seconds["median_seconds"]
+            medians: Any = seconds["median_seconds"]
             style = mark_of(row.name).style(5.5 + 0.7 * row.nist_level) | props(linestyle="none")
             style |= props(label=row.name, zorder=3)
             if several:
@@ -321,7 +321,7 @@ def plot_blocks(
         require(blocks, "algorithm transaction_bytes")
         frame = blocks.assign(operation="", implementation="", value=blocks["transaction_bytes"])
         frame = frame.assign(status=blocks.get("status", "ok")).drop_duplicates("algorithm")
-        order, label, numbers = pd.Index([""]), "size of a transaction in a block", _whole_bytes
+        order, label, numbers = [""], "size of a transaction in a block", _whole_bytes
     else:
         require(
             blocks,
@@ -330,7 +330,7 @@ def plot_blocks(
         )
         threads = blocks["threads"].astype("int64")
         named = threads.map(lambda n: f"{n} thread{'s'[: n > 1]}")
-        order = named[threads.sort_values().index].unique()
+        order = list(named[threads.sort_values().index].unique())
         frame = blocks.assign(operation=named, implementation="")
     if quantity == "verify":
         label, show = with_notes("time to verify a block, per signature, median", DEVIATION), brief

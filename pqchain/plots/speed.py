@@ -84,7 +84,8 @@ def plot_speed(
             of_library = f" with {library}" if library else ""
             contrast = _contrast(frame, by) or contrast
         slow, fast, ratios = contrast
-        algorithm, operation = map(str, ratios.idxmax())
+        greatest: Any = ratios.idxmax()
+        algorithm, operation = greatest
         text = (
             f"{words(slow)} takes up to {times(ratios.max())} as long as {words(fast)}{of_library}"
         )

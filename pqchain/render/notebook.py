@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Notebooks have no style sheet of their own; the colours are those of the page around the table.
+# Short words stay whole, so a table of many columns scrolls in a narrow window.
 _STYLE = Markup(
-    "<style>.pqchain th,.pqchain td{text-align:left;vertical-align:top;white-space:normal;"
-    "overflow-wrap:anywhere;max-width:26em}.pqchain .number{text-align:right;white-space:nowrap}"
+    "<style>.pqchain{overflow-x:auto}.pqchain th,.pqchain td{text-align:left;vertical-align:top;"
+    "white-space:normal;overflow-wrap:anywhere;min-width:5.5em;max-width:26em}"
+    ".pqchain .number{text-align:right;white-space:nowrap;min-width:0}"
     ".pqchain caption{text-align:left;font-weight:600}.pqchain .note{font-size:smaller;opacity:.8}"
     "</style>"
 )

@@ -18,15 +18,12 @@ from pqchain.errors import UnknownName, UsageError
 from pqchain.figures import Figure, Unit
 from pqchain.installation import VERSION
 from pqchain.render.table import Column, Table
-from pqchain.study import READY, chain, text, validation, wording
+from pqchain.study import OTHER_NAMES, READY, chain, text, validation, wording
 from pqchain.study.figures import models
 from pqchain.study.inputs import Plan
 from pqchain.study.reading import load
 from pqchain.study.sampling import DRAWS, Findings, sample, times_of
 from pqchain.works import citation
-
-OTHER_NAMES: Mapping[str, str] = {"cosmos": "cometbft", "bsc": "bnb"}
-"""Other names of chains that have a plan."""
 
 UNCALIBRATED = "uncalibrated: no independent observation of this chain is cited"
 """Fit of a plan that no observation tests."""
@@ -332,7 +329,7 @@ def chain_of(name: str) -> str:
     if str(name).endswith(".toml"):
         return str(name)
     folded = str(name).casefold()
-    known = folded if folded in READY else OTHER_NAMES.get(folded, "")
+    known = OTHER_NAMES.get(folded, folded)
     if known not in READY:
         raise UnknownName("chain", name, READY, f"the chains {', '.join(READY)}.")
     return known

@@ -23,6 +23,11 @@ def test_studies_are_listed(capsys) -> None:
     assert json.loads(capsys.readouterr().out)["pqdpol"] == load("pqdpol").title
 
 
+def test_other_name_of_a_chain_is_its_plan(capsys) -> None:
+    assert cli.main(["study", "cosmos", "--show"]) == 0
+    assert 'title = "CometBFT' in capsys.readouterr().out
+
+
 def test_preset_can_be_shown_changed_and_run(tmp_path: Path, capsys) -> None:
     assert cli.main(["study", "pqdpol", "--show"]) == 0
     shown = capsys.readouterr().out
