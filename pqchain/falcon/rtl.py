@@ -30,7 +30,7 @@ one with memory that keeps the expanded key."""
 
 STANDARD = "standard"
 """The engine before both, which decided every verdict by a polynomial and transformed the basis
-twice. Its clocks are recorded until those of the others are measured."""
+twice; its figures are recorded to compare."""
 
 NEW_KEY = "fast, new key"
 """Label of attempts of the fast configuration that expand a key; later ones use it."""

@@ -297,8 +297,8 @@ def label_ends(
     """
     figure, size = figure_of(axes), paper.points()
     if paper.narrow():
-        wide = 0.27 * float(figure.get_size_inches()[0])
-        names = (paper.wrapped(paper.shortened(name), wide, size) for name, _, _ in ends)
+        most = 0.27 * float(figure.get_size_inches()[0])
+        names = (paper.wrapped(paper.shortened(name), most, size) for name, _, _ in ends)
         ends = [(name, *rest) for name, (_, *rest) in zip(names, ends, strict=True)]  # type: ignore
     figure.draw_without_rendering()
     # In points, because labels have the same size on every axis.
@@ -310,13 +310,16 @@ def label_ends(
     whole = box.height * to_points
     rows = 1 + max((name.count("\n") for name, _, _ in ends), default=0)
     least = (0.1 + 1.2 * rows) * size
-    far = {
-        index
-        for index, (_, point, _) in enumerate(ends)
-        if (box.x1 - axes.transData.transform(point)[0]) > 0.1 * box.width
-    }
-    levels = sorted(heights[index] for index in far)
-    inside = far if all(after - before >= least for before, after in pairwise(levels)) else set()
+    room = [float(box.x1 - axes.transData.transform(point)[0]) for _, point, _ in ends]
+    far = {index for index in range(len(ends)) if room[index] > 0.1 * box.width}
+    # Names at the ends of lines must not meet any other name.
+    is_free = all(
+        abs(heights[index] - heights[other]) >= least
+        for index in far
+        for other in range(len(ends))
+        if other != index
+    )
+    inside = far if is_free else set()
     outside = [index for index in range(len(ends)) if index not in inside]
     for index in inside:
         # At the end of the line, because a stroke across the plot would look like data.

@@ -164,7 +164,9 @@ module datapath #(
     // errors of x decide on the halvings: such a y, and a negative one, is left to kernel `exact`. So
     // is every y if the scale is 0, when the threshold wraps around to 2^64 - 1: an invalid key's
     // scale is 0 if it is 1 or more.
-    logic [POWER_BITS-1:0] powers [0:255], power2;
+    // In LUTs: block RAM in front of the product would be the longest path.
+    (* rom_style = "logic" *) logic [POWER_BITS-1:0] powers [0:255];
+    logic [POWER_BITS-1:0] power2;
     logic [SCALE_BITS-1:0] scale;
     initial $readmemh({ROM, "powers.hex"}, powers);
     localparam int BYTE = POWER_BITS + SCALE_BITS - 8;

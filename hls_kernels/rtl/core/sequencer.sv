@@ -72,7 +72,7 @@ module sequencer #(
     assign logn       = is_1024 ? 4'd10 : 4'd9;
     assign top        = level == logn;
     assign left_child = path[0];
-    assign operand    = instruction[5*(5-which) +: 5];
+    assign operand    = instruction.operand_a;
     always_comb begin
         {polynomials, halves, in_tree} = {operand, 4'd0, 1'b0};
         case (operand)
@@ -165,6 +165,8 @@ module sequencer #(
             end
             DECODE: begin
                 if (~decoded) which <= which + 3'd1;
+                // the next operand becomes the first: an index into all six would infer a multiplier
+                instruction[29:0] <= {instruction[24:0], 5'd0};
                 if (which != '0 & ~decoded) places <= {places[74:0], place};
                 case (instruction.opcode)
                     OP_RUN[2:0], OP_PASSES[2:0]: begin
