@@ -242,7 +242,7 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
         raise UsageError(f"operation must be one of {expected}; got {operation!r}")
     names = list(dict.fromkeys(rows["algorithm"]))
     gains: dict[str, list[tuple[str, float]]] = {"printed": [], "ours": []}
-    with canvas(ax, 1.2 + 0.42 * len(names)) as axes:
+    with canvas(ax, 1.2 + (0.5 if paper.narrow() else 0.42) * len(names)) as axes:
         axes.set_xscale("log")
         for level, name in enumerate(names):
             lacking = rows[(rows["algorithm"] == name) & ~np.isfinite(rows["ours"])]
