@@ -22,6 +22,7 @@ from matplotlib.ticker import (
     LogLocator,
     MaxNLocator,
     NullFormatter,
+    NullLocator,
 )
 from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
@@ -184,7 +185,9 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
         if label is _clock:
             locator = FixedLocator([start, *locator.tick_values(low, high)])
     axis.set_major_locator(locator)
-    axis.set_minor_locator(LogLocator(subs=range(2, 10), numticks=12))
+    # Round numbers of seconds between minutes and hours would mislead.
+    is_clock = label is _clock
+    axis.set_minor_locator(NullLocator() if is_clock else LogLocator(subs=range(2, 10), numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
     axis.set_minor_formatter(NullFormatter())
     axes.tick_params(axis=which, which="minor", length=2)
@@ -277,10 +280,9 @@ def annotate(
     offset: tuple[float, float] = (3, 0),
     *,
     size: float = 0.0,
-    leftwards: bool = False,
 ) -> None:
-    """Write a text next to a point, at an offset in points; `leftwards` aligns it to the right."""
-    side = "left" if offset[0] > 0 else "right" if leftwards or offset[0] < 0 else "center"
+    """Write a text next to a point, at an offset in points."""
+    side = "left" if offset[0] > 0 else "right" if offset[0] < 0 else "center"
     look = props(textcoords="offset points", size=size or paper.points(), color=INK)
     look |= props(va="center", annotation_clip=False)
     # Lines that cross a label are interrupted there; marks are drawn above it.
