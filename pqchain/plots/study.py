@@ -167,7 +167,7 @@ def plot_capacity(
             label or "transactions per second in full blocks",
             f"limit of all: {bound[0]}" if len(bound) == 1 else "",
             f"dotted: today, {today}" if base > 0 else "",
-            "whisker: 90 % of the draws" if varies else "", *explained(*bound[:1], chain),
+            "whisker: 90 % of the draws" if varies else "",
         ))  # fmt: skip
         grid(axes, "x")
         handles: list[Any] = [
@@ -196,8 +196,8 @@ def _kept(names: list[str], value: Any, today: str, base: float) -> str:
     best = max(new, key=lambda name: new[name])
     if base > 0:
         kept = figures.percent(100 * new[best] / base, 0, sign=False)
-        kind = "schemes" if set(new) | {today} == set(names) else "single schemes"
-        most = f", the most of the {kind} shown" if len(new) > 1 else ""
+        kind = "" if set(new) | {today} == set(names) else "single "
+        most = f", the most of the {kind}post-quantum schemes shown" if len(new) > 1 else ""
         return f"{best} keeps {kept} of today's capacity{most}"
     return f"{best} carries most of those shown, {figures.significant(new[best])} transactions/s"
 
