@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from pqchain import figures
 from pqchain.algorithms import ALGORITHMS
 from pqchain.figures import Kind, Unit
+from pqchain.plots import paper
 from pqchain.plots.canvas import canvas, headline, panel_title, panels, require
 from pqchain.plots.marks import (
     Mark,
@@ -51,7 +52,7 @@ def plot_certificates(
         _scales(axes, quantity)
         axes.set_ylabel(what)
         for other in enlarged:
-            _proofs(other, proofs, column, 5)
+            _proofs(other, proofs, column, 4.5 if paper.narrow() else 5)
             _scales(other, quantity)
             limits = other.axis()
             _votes(other, votes, column)
@@ -106,13 +107,13 @@ def _proofs(axes: Axes, proofs: pd.DataFrame, column: str, points: float) -> Non
             label += " (measured)" if is_measured else ""
             style = mark.style(points, is_published=not is_measured)
             style |= props(marker=markers[place % len(markers)], linewidth=0.8, label=label)
-            if style["marker"] == "*":
-                style |= props(markersize=1.4 * points)
+            if is_measured:  # an outline in the colour of the paper would hide small marks
+                style |= props(markersize=1.4 * points, markeredgecolor=mark.colour)
             if not rows["nodes"].is_unique:
                 style |= props(linestyle="none")  # settings of a prover, not a series
             if len(rows) > 5:
                 # Marks of all would cover each other.
-                style |= props(markevery=[0, len(rows) // 2, len(rows) - 1])
+                style |= props(markevery=[0, len(rows) // 3, len(rows) - 1])
             axes.plot(rows["nodes"].astype(float), rows[column], zorder=3, **style)
 
 

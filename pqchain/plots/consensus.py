@@ -48,7 +48,7 @@ _LABELS = {
     "throughput": ("throughput_per_second", "transactions per second"),
 }
 
-_OTHER_SETS = {"s": "DP", "^": "<"}
+_OTHER_SETS = {"s": "Dv", "^": "<"}
 """Marks of further sets of a family, by the mark of the family."""
 
 
@@ -90,7 +90,7 @@ def plot_cells(
             # Sets of a family have different marks, which may be between two lines.
             markers = mark.marker + _OTHER_SETS.get(mark.marker, "")
             marker = markers[DASHES.index(lines[str(name)]) % len(markers)]
-            style = mark.style(4 if paper.narrow() else 5, is_published=True)
+            style = mark.style(5, is_published=True)
             style |= props(marker=marker, linestyle="", label=str(name))
             axes.plot(places, printed, **style)
             if was_run:
