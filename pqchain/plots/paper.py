@@ -274,13 +274,10 @@ def _recolour(artist: Any) -> None:
         _recolour(artist.arrow_patch)
     # A pale mark needs an outline on white paper, of its hue: another would be another series.
     if isinstance(artist, Line2D):
-        for colour in (artist.get_markerfacecolor(), artist.get_markeredgecolor()):
-            if _is_pale(colour):
-                artist.set_markeredgecolor([_DARKER * part for part in to_rgb(colour)])
-                break
-
-
-_DARKER = 0.62
+        pale = filter(_is_pale, (artist.get_markerfacecolor(), artist.get_markeredgecolor()))
+        for colour in list(pale)[:1]:
+            red, green, blue = (0.62 * part for part in to_rgb(colour))
+            artist.set_markeredgecolor((red, green, blue))
 
 
 def _is_pale(colour: Any) -> bool:

@@ -21,13 +21,13 @@ from pqchain.plots.canvas import (
     MUTED,
     PAPER,
     canvas,
-    figure_of,
     headline,
     look,
     panels,
     require,
     with_notes,
 )
+from pqchain.plots.labels import name_walls
 from pqchain.plots.marks import (
     HATCHES,
     annotate,
@@ -46,7 +46,7 @@ from pqchain.plots.marks import (
     props,
     with_prefix,
 )
-from pqchain.plots.words import explained, words
+from pqchain.plots.words import words
 from pqchain.render import palette
 
 _LOSS = palette.light("vermilion")
@@ -168,7 +168,7 @@ def plot_capacity(
             label or "transactions per second in full blocks",
             f"limit of all: {bound[0]}" if len(bound) == 1 else "",
             f"dotted: today, {today}" if base > 0 else "",
-            "whisker: 90 % of the draws" if varies else "", *explained(*bound[:1], chain),
+            "whisker: 90 % of the draws" if varies else "",
         ))  # fmt: skip
         grid(axes, "x")
         handles: list[Any] = [
@@ -197,8 +197,8 @@ def _kept(names: list[str], value: Any, today: str, base: float) -> str:
     best = max(new, key=lambda name: new[name])
     if base > 0:
         kept = figures.percent(100 * new[best] / base, 0, sign=False)
-        kind = "schemes" if set(new) | {today} == set(names) else "single schemes"
-        most = f", the most of the {kind} shown" if len(new) > 1 else ""
+        kind = "" if set(new) | {today} == set(names) else "single "
+        most = f", the most of the {kind}post-quantum schemes shown" if len(new) > 1 else ""
         return f"{best} keeps {kept} of today's capacity{most}"
     return f"{best} carries most of those shown, {figures.significant(new[best])} transactions/s"
 
@@ -300,48 +300,8 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             ratio = as_printed(most[0], least[0], 3)
             text += f", the most of the schemes shown and {ratio} as many as {least[2]}"
         headline(axes, ": ".join(filter(None, [chain_of(frame), text])))
-        _name_walls(axes, ends)
+        name_walls(axes, ends)
     return axes
-
-
-def _name_walls(axes: Axes, ends: list[tuple[float, float, str]]) -> None:
-    """Draw the wall of each scheme with its name on top, above the walls and names right of it.
-
-    `ends` are (capacity, latency at the end of the curve, name).
-    """
-    figure, size = figure_of(axes), paper.points()
-    figure.draw_without_rendering()
-    box, to_points = axes.get_window_extent(), 72 / figure.dpi
-    low, high = np.log10(axes.get_ylim())
-    width, height, line = box.width * to_points, box.height * to_points, 1.4 * size
-    names = {name: paper.shortened(name) if paper.narrow() else name for *_, name in ends}
-    lengths = {name: 72 * paper.text_inches(text, size) + 8 for name, text in names.items()}
-    # Names start at their walls, and the axis ends after the last name.
-    first, last = np.log10(axes.get_xlim())
-    for wall, _, name in ends:
-        share = 1 - lengths[name] / width
-        last = max(last, first + (np.log10(wall) - first) / max(share, 0.3))
-    axes.set_xlim(right=10.0**last)
-    # The names take room above the curves, so that the scale must be found by steps.
-    for _ in range(20):
-        tops: list[tuple[float, float]] = []  # left end and top in points
-        walls: list[tuple[float, float, float, str, str]] = []
-        for wall, latency, name in sorted(ends, reverse=True):
-            left = (np.log10(wall) - first) / (last - first) * width
-            right = left + lengths[name]
-            start = (np.log10(latency) - low) / (high - low) * height
-            place = max([start + 0.5 * line, *(top for other, top in tops if other < right)])
-            tops.append((left, place + line))
-            end = 10.0 ** (low + place / height * (high - low))
-            walls.append((wall, latency, end, names[name], mark_of(name).colour))
-        most = max(top for _, top in tops)
-        if most <= height:
-            break
-        high = low + (high - low) * 1.03 * most / height
-    axes.set_ylim(top=10.0**high)
-    for wall, latency, end, text, colour in walls:
-        axes.vlines(wall, latency, end, color=colour, linewidth=0.9, linestyle=":")
-        annotate(axes, text, (wall, end), (1, 0.8 * size))
 
 
 def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
