@@ -226,7 +226,7 @@ class CostTable(Mapping[str, Costs]):
         reason = dict(self.gaps).get(canonical, "it is not in the table")
         raise MissingCosts(
             f"no costs of {canonical!r} in {self.source!r}: {reason}; "
-            f"the table has {[row.algorithm for row in self.rows]}"
+            f"the table has {', '.join(row.algorithm for row in self.rows) or 'no scheme'}"
         )
 
     def __contains__(self, name: object) -> bool:

@@ -118,7 +118,7 @@ def test_missing_algorithm_states_the_reason():
     with pytest.raises(MissingCosts) as caught:
         table["Hawk-512"]
     assert str(caught.value) == (
-        "no costs of 'Hawk-512' in 'test': sign failed; the table has ['Falcon-512']"
+        "no costs of 'Hawk-512' in 'test': sign failed; the table has Falcon-512"
     )
     with pytest.raises(DataError, match="it is not in the table"):
         table["Dilithium2"]

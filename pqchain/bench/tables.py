@@ -251,7 +251,7 @@ def compared_table(compared: pd.DataFrame) -> Table:
     verdicts = [": ".join(filter(None, pair)) for pair in pairs]
     # A reason of all rows is said once, because it would make the table too wide for a terminal.
     if len(verdicts) > 1 and len(set(verdicts)) == 1 and rows["reason"].iloc[0]:
-        notes.insert(0, f"{verdicts[0]}.")
+        notes.insert(0, f"{rows['verdict'].iloc[0] or 'No verdict'}: {rows['reason'].iloc[0]}.")
         verdicts = [verdict or figures.MISSING for verdict in rows["verdict"]]
     return Table.of(rows.assign(verdict=verdicts), columns, notes=notes)
 

@@ -35,10 +35,12 @@ Place = tuple[int, int]
 
 
 def hatches(names: Iterable[str]) -> dict[str, str]:
-    """Return the hatching of each scheme, which tells sets of one colour apart."""
+    """Return the hatching of each scheme, which tells sets of one colour apart, in print all."""
     chosen: dict[str, str] = {}
     for name in names:
-        same = [other for other in chosen if mark_of(other).colour == mark_of(name).colour]
+        # The strength of a colour is the lead, so that grey would not tell who leads.
+        colour = mark_of(name).colour
+        same = [other for other in chosen if paper.in_print() or mark_of(other).colour == colour]
         chosen[name] = HATCHES[len(same) % len(HATCHES)]
     return chosen
 
@@ -122,7 +124,7 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 places, fitting["winner"], fitting["margin"], strict=True
             )
         }
-        width = float(figure_of(axes).get_size_inches()[0]) - 1.1
+        width = float(figure_of(axes).get_size_inches()[0]) - 0.75
         cell = width / len(across), 0.34 * (0.85 if paper.narrow() else 1.0)
         notes = draw(axes, cells, hatching, cell)
         axes.set(xlim=(-0.5, len(across) - 0.5), ylim=(-0.5, len(upwards) - 0.5))

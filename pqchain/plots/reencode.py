@@ -294,7 +294,7 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         for level, (_, group) in enumerate(groups):
             first = group.iloc[0]
             label = _link(*(first[name] for name in conditions))
-            labels.append(label.replace(", ", "\n", 1) if paper.narrow() else label)
+            labels.append(label.replace(", ", "\n") if paper.narrow() else label)
             for row in group[group["status"] == "ok"].to_dict("records"):
                 colour, marker = _WAYS.get(str(row["way"]), (MUTED, "."))
                 # A vertical offset separates the ways, whose times are often nearly equal.
@@ -325,7 +325,7 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.set_xlabel(with_notes(
             f"time of a transfer {words(frame['mode'].iloc[0])}"
             + (f", mean of {ran} runs" if ran > 1 else ""),
-            *data, "row: rate, delay in one direction and loss of the link",
+            *data, "rate, delay and loss of each direction",
             RUNS if (frame["high_seconds"] > frame["low_seconds"]).any() else "",
         ))  # fmt: skip
         fine = frame[frame["status"] == "ok"].groupby(conditions)["transfer_seconds"]
@@ -343,5 +343,5 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
 def _link(rate: float, delay: float, loss: float) -> str:
     narrow_space = figures.NARROW_SPACE
-    link = f"{rate / 1e6:g}{narrow_space}Mbit/s, {1e3 * delay:g}{narrow_space}ms"
+    link = f"{rate / 1e6:g}{narrow_space}Mbit/s, {1e3 * delay:g}{narrow_space}ms delay"
     return f"{link}, {100 * loss:g}{narrow_space}% loss"

@@ -147,7 +147,7 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 axes.plot(places, medians, **style)
                 runs_of = rows["run"].tolist()
                 changes += _changes(axes, places, medians, low, high, (label, operation, runs_of))
-                ends.append((label, (float(places[-1]), float(medians[-1])), mark.colour))
+                ends.append((label, (float(places[-1]), float(medians[-1]))))
             axes.set_xticks(range(len(names)), _run_names(runs, names))
             axes.margins(x=0.06, y=0.2)
             if axes is not all_axes[-1]:

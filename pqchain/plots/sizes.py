@@ -204,7 +204,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
             else:
                 points[labelled(row)] = (size, float(medians))
                 low, high = seconds["min_seconds"], seconds["p95_seconds"]
-                axes.vlines(size, low, high, color=style["color"], linewidth=1.3, alpha=0.75)
+                axes.plot([size] * 2, [low, high], color=style["color"], linewidth=1.3, alpha=0.75)
                 whiskers.append(np.column_stack([np.full(20, size), np.geomspace(low, high, 20)]))
                 style |= props(markeredgecolor=style["color"])
                 axes.plot(*points[labelled(row)], **style)

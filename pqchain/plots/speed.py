@@ -242,7 +242,7 @@ def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = Non
         raise UsageError(f"operation must be one of {expected}; got {operation!r}")
     names = list(dict.fromkeys(rows["algorithm"]))
     gains: dict[str, list[tuple[str, float]]] = {"printed": [], "ours": []}
-    with canvas(ax, 1.2 + 0.42 * len(names)) as axes:
+    with canvas(ax, 1.2 + (0.5 if paper.narrow() else 0.42) * len(names)) as axes:
         axes.set_xscale("log")
         for level, name in enumerate(names):
             lacking = rows[(rows["algorithm"] == name) & ~np.isfinite(rows["ours"])]
@@ -346,6 +346,7 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 annotate(axes, SECONDS.text(cell["ours"]), (cell["ours"], level), (side, 0))
         name_levels(axes, list(map(words, rows)), top=0.2)
         enclose(axes)
+        axes.set_xlim(left=0.85 * axes.get_xlim()[0])  # the first number starts near the axis
         log_ticks(axes, "x", brief)
         grid(axes, "x")
         sides = f"left: {names[0]}; right: {', '.join(names[1:])}" if len(names) > 1 else names[0]

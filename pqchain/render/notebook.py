@@ -49,13 +49,18 @@ class Output:
         return {"text/plain": self.text, **self.data}, dict(self.metadata)
 
 
-def show(frame: pd.DataFrame, columns: Sequence[str | Column] = (), *, caption: str = "") -> Output:
+def show(
+    frame: pd.DataFrame | Table, columns: Sequence[str | Column] = (), *, caption: str = ""
+) -> Output:
     """Return a frame as a table, with units, wrapped texts, and the machine of its measurements.
 
     `columns` selects and orders columns; without it all are shown. A named index becomes the first
     columns. The suffix of a column's name states its unit (`verify_seconds`, `share_percent`).
-    Raises UsageError for a column that the frame lacks.
+    A table of pqchain, such as `study.text.main_table` makes, is shown as it is. Raises UsageError
+    for a column that the frame lacks.
     """
+    if isinstance(frame, Table):
+        return _output(frame, "")
     rows = frame.reset_index() if any(frame.index.names) else frame
     made = [_column(name, rows[name]) for name in rows.columns]
     rows = rows.set_axis([column.key for column in made], axis="columns")
@@ -71,7 +76,10 @@ def show(frame: pd.DataFrame, columns: Sequence[str | Column] = (), *, caption: 
         if not column.numeric:
             rows[name] = rows[name].astype(object).where(rows[name].notna(), "")
     note = measured_on(frame.attrs.get("provenance") or {})
-    table = Table.of(rows, chosen, caption=caption)
+    return _output(Table.of(rows, chosen, caption=caption), note)
+
+
+def _output(table: Table, note: str) -> Output:
     below = element("p", note, class_="note") if note else Markup("")
     text = "\n".join(filter(None, [table.text(_TEXT_COLUMNS), note]))
     page = join(_STYLE, element("div", table.html(), below, class_="pqchain"))

@@ -114,5 +114,5 @@ def test_links_have_a_point_for_each_successful_transfer() -> None:
     texts = {text.get_text().replace(NARROW_SPACE, " ") for text in axes.texts}
     assert texts == {"2.0 s", "1.0 s", "4.0 s"}
     names = [label.get_text().replace(NARROW_SPACE, " ") for label in axes.get_yticklabels()]
-    assert names == ["10 Mbit/s, 20 ms, 2 % loss", "10 Mbit/s, 20 ms, 0 % loss"]
+    assert names == ["10 Mbit/s, 20 ms delay, 2 % loss", "10 Mbit/s, 20 ms delay, 0 % loss"]
     assert "between network namespaces" in axes.get_xlabel()

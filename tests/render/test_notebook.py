@@ -7,6 +7,7 @@ import pqchain as pq
 from pqchain.errors import UsageError
 from pqchain.figures import NARROW_SPACE
 from pqchain.render.notebook import measured_on
+from pqchain.render.table import Column, Table
 
 
 def plain(output):
@@ -73,3 +74,9 @@ def test_fields_and_values_of_a_sentence_must_match():
 
 def test_nothing_is_said_of_an_unknown_machine():
     assert measured_on({}) == ""
+
+
+def test_a_table_of_pqchain_is_shown_as_it_is():
+    table = Table(columns=[Column("figure"), Column("a", numeric=True)], rows=[["x", 1]])
+    shown = pq.show(table)
+    assert shown.text == table.text(100) and "<table" in shown.data["text/html"]
