@@ -25,9 +25,11 @@ from pqchain.plots.marks import HATCHES, chain_of, legend_above, mark_of, props
 from pqchain.plots.words import words
 
 TIE = 1.02
-"""Ratios below this are no difference, as in `plot_compared`."""
+"""Ratios below this are no difference, in every figure, as in `bench.comparing`."""
 
-TIED = f"no difference, up to {100 * (TIE - 1):.0f}{figures.NARROW_SPACE}%"
+TIE_PERCENT = f"{100 * (TIE - 1):.0f}{figures.NARROW_SPACE}%"
+
+TIED = f"no difference, up to {TIE_PERCENT}"
 
 _WIDE_LEAD = 2.0  # from this lead on a field has its full colour
 

@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 
 from pqchain.plots import paper
 from pqchain.plots.canvas import figure_of
-from pqchain.plots.marks import annotate, at_hyphens, mark_of
+from pqchain.plots.marks import annotate, mark_of
+from pqchain.render.terminal import at_hyphens
 
 _SIDES = np.array(
     [(8, 0), (-8, 0), (0, 11), (0, -11), (8, 9), (-8, 9), (8, -9), (-8, -9), (8, 17), (8, -17)]

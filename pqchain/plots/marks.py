@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -280,10 +279,11 @@ def annotate(
     offset: tuple[float, float] = (3, 0),
     *,
     size: float = 0.0,
+    colour: str = INK,
 ) -> None:
     """Write a text next to a point, at an offset in points."""
     side = "left" if offset[0] > 0 else "right" if offset[0] < 0 else "center"
-    look = props(textcoords="offset points", size=size or paper.points(), color=INK)
+    look = props(textcoords="offset points", size=size or paper.points(), color=colour)
     look |= props(va="center", annotation_clip=False)
     # Lines that cross a label are interrupted there; marks are drawn above it.
     look |= props(bbox=_BACKGROUND, zorder=2.5)
@@ -352,16 +352,6 @@ def apart(places: Sequence[float], least: float, low: float, high: float) -> lis
         if room:
             moved = [min(max(place, low), high) for place in moved]
     return moved
-
-
-def at_hyphens(name: str, width: int) -> str:
-    """Return a name in lines of at most `width` letters, broken after hyphens only."""
-    lines = [""]
-    for part in re.findall(r"[^-]+-?", name):
-        if lines[-1] and len(lines[-1]) + len(part) > width:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(lines)
 
 
 def legend_above(axes: Axes, columns: int, handles: Sequence[Any] | None = None) -> None:

@@ -270,8 +270,6 @@ def _recolour(artist: Any) -> None:
             getattr(artist, f"set_{name}")([_grey(colour) for colour in now])
         elif not (isinstance(now, str) and now in ("none", "None", "auto")):
             getattr(artist, f"set_{name}")(_grey(now))
-    if isinstance(artist, Annotation) and artist.arrow_patch is not None:
-        _recolour(artist.arrow_patch)
     # A pale mark needs an outline on white paper, of its hue: another would be another series.
     if isinstance(artist, Line2D):
         pale = filter(_is_pale, (artist.get_markerfacecolor(), artist.get_markeredgecolor()))

@@ -24,6 +24,7 @@ from pqchain.plots.canvas import (
     with_notes,
 )
 from pqchain.plots.dots import dots
+from pqchain.plots.fields import TIE, TIE_PERCENT
 from pqchain.plots.marks import (
     DASHES,
     DEVIATION,
@@ -59,7 +60,7 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     label = f"time {'of each run' if several else run} / time {base}"
     notes = ["right of the line: slower"]
     if len(judged):
-        notes += [f"band: up to 2{figures.NARROW_SPACE}% does not count", INTERVAL]
+        notes += [f"band: up to {TIE_PERCENT} does not count", INTERVAL]
     if not compared["verdict"].isin(["", "slower", "faster"]).all():
         notes.append("grey: not significant")
     if undecided:
@@ -76,7 +77,7 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         show=f"{figures.TIMES}{{:g}}".format,
         ax=ax,
         origin=1.0,
-        band=1.02 if len(judged) else 1.0,
+        band=TIE if len(judged) else 1.0,
         whiskers=("low", "high"),
         numbers=_times,
         col="run" if several else None,

@@ -252,13 +252,8 @@ def _equal_costs(axes: Axes) -> None:
             start = float(sizes[inside][0]), float(rest[inside][0])
             text = SECONDS.text(total, 2) + ("" if paper.narrow() else " together")
             # Above a line that starts at the left edge, and left of one that starts on top.
-            annotate(
-                axes,
-                text,
-                start,
-                (3, 8) if start[0] < 1.01 * low else (-5, -6),
-            )
-            axes.texts[-1].set_color(MUTED)
+            offset = (3, 8) if start[0] < 1.01 * low else (-5, -6)
+            annotate(axes, text, start, offset, colour=MUTED)
     axes.set(xlim=(low, high), ylim=(bottom, top))
 
 

@@ -32,7 +32,6 @@ from pqchain.plots.marks import (
     HATCHES,
     annotate,
     as_printed,
-    at_hyphens,
     brief,
     chain_of,
     change,
@@ -48,6 +47,7 @@ from pqchain.plots.marks import (
 )
 from pqchain.plots.words import words
 from pqchain.render import palette
+from pqchain.render.terminal import at_hyphens
 
 _LOSS = palette.light("vermilion")
 """Colour of lost capacity; the more is lost, the stronger."""

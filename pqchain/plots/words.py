@@ -17,10 +17,7 @@ _WORDS = {
     "replayed": "simulated", "printed": "in the paper",
     # Transports.
     "tcp": "TCP", "tcp-tls": "TCP with TLS", "aioquic": "QUIC (aioquic)", "native": "QUIC",
-    "grpc": "gRPC", "quic": "QUIC", "quic-one-stream": "QUIC on one stream",
-    "quic-cubic": "QUIC with CUBIC", "quic-bbr": "QUIC with BBR",
-    "quic-fresh": "QUIC in new sessions", "quic-0-rtt": "QUIC with 0-RTT",
-    "io": "reading and writing",
+    "grpc": "gRPC", "io": "reading and writing",
     # Implementations.
     "ref": "portable C", "avx2": "AVX2", "falcon/kernel": "pqchain's kernel",
     "coincurve/libsecp256k1": "libsecp256k1", "cryptography/openssl": "OpenSSL",
@@ -52,9 +49,6 @@ _WORDS = {
 _LATENCIES = re.compile(r"M4 \+ engine, (no overlap|overlapped), latencies (\d+) and (\d+)")
 
 _EXPLANATIONS = {
-    "Glamsterdam": "Glamsterdam: the next upgrade of Ethereum",
-    "P2MR": "P2MR: Pay-to-Merkle-Root, a proposed output",
-    "gas": "gas: Ethereum's measure of work and bytes",
     "all-to-all": "all-to-all: each delegate sends the block to each other",
     "broadcast": "broadcast: only the proposer sends it",
 }
