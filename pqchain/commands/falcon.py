@@ -167,7 +167,7 @@ def show_rtl(arguments: argparse.Namespace) -> int:
     data = {name: console.records(frame) for name, frame in frames.items()}
     provenance = {name: rtl.figures()[name] for name in ("clock", "tools")}
     cycles = frames["cycles"][frames["cycles"]["configuration"] == rtl.COMPACT]
-    cells = frames["cells"][frames["cells"]["configuration"] == rtl.STANDARD]
+    cells = frames["cells"][frames["cells"]["configuration"] == rtl.COMPACT]
     modules = cells[cells["family"] == "xc7"]
     engines = frames["cells"][frames["cells"]["module"] == _ENGINE]
     paper = printed.rename(columns=_PRINTED_CELLS).assign(configuration="printed", family="Artix-7")

@@ -54,7 +54,7 @@ def test_netlist_signatures_of_two_keys_show_no_leak() -> None:
 
 
 @pytest.mark.parametrize("degree", [512, 1024])
-@pytest.mark.parametrize("configuration", [rtl.STANDARD])
+@pytest.mark.parametrize("configuration", [rtl.STANDARD, rtl.COMPACT, rtl.FAST, rtl.NEW_KEY])
 def test_hundred_keys_take_equal_time_outside_the_sampler(configuration: str, degree: int) -> None:
     """Each known answer has another key: every other phase has constant cycles."""
     frame = rtl.cycles().query(f"configuration == {configuration!r} and degree == {degree}")

@@ -278,6 +278,18 @@ def test_signing_time_at_the_routed_clock_meets_its_target(degree: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("configuration", "limits"), [(rtl.COMPACT, (3.0e-3, 6.3e-3)), (rtl.FAST, (1.9e-3, 4.0e-3))]
+)
+def test_signing_time_at_the_median_clock_meets_its_target(
+    configuration: str, limits: tuple[float, float]
+) -> None:
+    times = rtl.times().query(f"configuration == {configuration!r}").set_index("degree")
+    assert (times["placements"] >= 5).all()
+    for degree, limit in zip((512, 1024), limits, strict=True):
+        assert times["seconds"][degree] <= limit
+
+
+@pytest.mark.parametrize(
     ("configuration", "limits"),
     [(rtl.COMPACT, (340_000, 710_000)), (rtl.FAST, (210_000, 440_000))],
 )

@@ -198,7 +198,7 @@ def _parameter(name: str, quantity: str, implementation: str) -> Number:
 
 
 def _cells(quantity: str) -> float:
-    frame = rtl.cells().query("configuration == 'standard' and family == 'xc7'")
+    frame = rtl.cells().query("configuration == 'compact' and family == 'xc7'")
     design = frame[frame["module"] == "design_hierarchy"]
     columns = {
         "lookup_tables": ["lut", "lutram", "shift_register"],
@@ -280,7 +280,7 @@ def engines() -> pd.DataFrame:
     printed = papers.table(FalconHls.key, "table2").iloc[0]
     published = papers.published(FalconHls.key).query("implementation == 'cortex-m4+artix-7'")
     seconds = published.query("quantity == 'sign_seconds'").set_index("algorithm")["value"]
-    times = rtl.times().query("configuration == 'standard'").set_index("degree")
+    times = rtl.times().query("configuration == 'compact'").set_index("degree")
     routed = times.iloc[0]
     cycles = {f"cycles_{degree}": times["cycles"][degree] for degree in times.index}
     rows = [
