@@ -67,7 +67,10 @@ MUTANTS: dict[str, list[tuple[str, str]]] = {
         ("store_value[63] ^ w.st_negate", "store_value[63]"),
         ("{{46{accept_candidate[5]}}, accept_candidate}", "{46'b0, accept_candidate}"),
         ("~open4 & random < least4", "random < least4"),
-        ("open4 | (random >= least4", "(random >= least4"),
+        (
+            "open4 | (random >= least4 & {1'b0, random} <= most4)",
+            "(random >= least4 & {1'b0, random} <= most4)",
+        ),
         ("open2 | ~|scale", "open2"),
         ("(product3 + POWER_SLACK[POWER_BITS+SCALE_BITS:0])", "product3"),
         ("exact ? exact_draw : w.ld_arg[2:0]", "w.ld_arg[2:0]"),

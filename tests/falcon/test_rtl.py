@@ -305,3 +305,7 @@ def test_every_mutant_matches_the_source(tmp_path) -> None:
     assert len(listed) >= 50
     text = "".join(path.read_text() for path in (tmp_path / "core").glob("*.sv"))
     assert text.count("mutant ==") == len(listed)
+    # An expression is put in parentheses, so it needs all of its own.
+    for pairs in mutants.MUTANTS.values():
+        for expression in (expression for pair in pairs for expression in pair):
+            assert expression.count("(") == expression.count(")"), expression
