@@ -27,7 +27,7 @@ from pqchain.plots.words import words
 TIE = 1.02
 """Ratios below this are no difference, as in `plot_compared`."""
 
-TIED = f"no difference, up to {100 * (TIE - 1):.0f}{figures.NARROW_SPACE}%"
+TIED = f"no difference, below {100 * (TIE - 1):.0f}{figures.NARROW_SPACE}%"
 
 _WIDE_LEAD = 2.0  # from this lead on a field has its full colour
 
@@ -35,12 +35,8 @@ Place = tuple[int, int]
 
 
 def hatches(names: Iterable[str]) -> dict[str, str]:
-    """Return the hatching of each scheme, which tells sets of one colour apart."""
-    chosen: dict[str, str] = {}
-    for name in names:
-        same = [other for other in chosen if mark_of(other).colour == mark_of(name).colour]
-        chosen[name] = HATCHES[len(same) % len(HATCHES)]
-    return chosen
+    """Return the hatching of each scheme, as a strong colour may be as grey as a pale one."""
+    return {name: HATCHES[at % len(HATCHES)] for at, name in enumerate(dict.fromkeys(names))}
 
 
 def handles(cells: Iterable[tuple[str, float]], hatching: Mapping[str, str]) -> list[Patch]:
