@@ -11,7 +11,8 @@ from matplotlib.axes import Axes
 from pqchain import figures
 from pqchain.algorithms import ALGORITHMS
 from pqchain.figures import Kind, Unit
-from pqchain.plots.canvas import canvas, headline, require
+from pqchain.plots import paper
+from pqchain.plots.canvas import canvas, headline, panel_title, panels, require
 from pqchain.plots.marks import (
     Mark,
     brief,
@@ -25,6 +26,7 @@ from pqchain.plots.marks import (
     props,
     with_prefix,
 )
+from pqchain.plots.words import words
 
 
 def plot_certificates(
@@ -33,60 +35,86 @@ def plot_certificates(
     """Draw the certificate of a quorum over the number of validators; both axes are logarithmic.
 
     Takes a frame of `pqchain.study.certificates`: a line for each list or aggregate, marks for the
-    proofs of all signatures in one, by the scheme of the signatures; those from publications are
-    hollow. "bytes" or "verify" (seconds of a processor). Raises DataError, UsageError.
+    proofs of all signatures in one, by prover and scheme; those from publications are hollow. A
+    second panel, which axes of the caller lack, has the range of the proofs; the axes of the first
+    are returned. "bytes" or "verify" (seconds of a processor). Raises DataError, UsageError.
     """
     require(frame, "algorithm form nodes certificate_bytes verify_seconds kind source")
     column = "certificate_bytes" if quantity == "bytes" else "verify_seconds"
     drawn = frame[frame[column].notna()]
     votes, proofs = drawn[drawn["form"] != "proof"], drawn[drawn["form"] == "proof"]
     what = "size of a certificate" if quantity == "bytes" else "time to verify a certificate"
-    with canvas(ax, 4.4) as axes:
+    count = 1 if ax is not None or proofs.empty else 2
+    with panels(count, 1, 3.2 * count) if ax is None else canvas(ax, 4.4) as drawn_on:
+        axes, *enlarged = [drawn_on] if isinstance(drawn_on, Axes) else drawn_on
         ends = _votes(axes, votes, column)
-        _proofs(axes, proofs, column)
-        log_ticks(axes, "x", with_prefix(""))
-        log_ticks(axes, "y", with_prefix("B") if quantity == "bytes" else brief)
-        grid(axes)
-        axes.set(xlabel="validators", ylabel=what)
+        _proofs(axes, proofs, column, 2.5 if enlarged else 5)
+        _scales(axes, quantity)
+        axes.set_ylabel(what)
+        for other in enlarged:
+            _proofs(other, proofs, column, 4.5 if paper.narrow() else 5)
+            _scales(other, quantity)
+            limits = other.axis()
+            _votes(other, votes, column)
+            other.axis(limits)
+            other.set_ylabel(what)
+            panel_title(other, "range of the proofs, enlarged")
+        lowest = [axes, *enlarged][-1]
+        lowest.set_xlabel("validators")
         if len(proofs):
-            legend_above(axes, 4)
+            legend_above(axes, 3, lowest.get_legend_handles_labels()[0])
         headline(axes, _crossing(votes, proofs, column))
         label_ends(axes, ends)
     return axes
 
 
-def _votes(
-    axes: Axes, votes: pd.DataFrame, column: str
-) -> list[tuple[str, tuple[float, float], str]]:
-    """Draw lists and aggregates; return their names, ends and colours."""
+def _scales(axes: Axes, quantity: str) -> None:
     axes.set(xscale="log", yscale="log")
+    log_ticks(axes, "x", with_prefix(""))
+    log_ticks(axes, "y", with_prefix("B") if quantity == "bytes" else brief)
+    grid(axes)
+
+
+def _votes(axes: Axes, votes: pd.DataFrame, column: str) -> list[tuple[str, tuple[float, float]]]:
+    """Draw lists and aggregates; return their names and ends."""
     lines, ends = dashes(dict.fromkeys(votes["algorithm"])), []
     for name, rows in votes.groupby("algorithm", sort=False):
-        rows, mark = rows.sort_values("nodes"), mark_of(str(name))
-        style = props(color=mark.colour, linewidth=1.5, linestyle=lines[str(name)])
+        rows = rows.sort_values("nodes")
+        style = props(color=mark_of(str(name)).colour, linewidth=1.5, linestyle=lines[str(name)])
         label = f"{name}, {rows['form'].iloc[0]}"
         # Names stand at the lines, and the legend has only proofs.
         axes.plot(rows["nodes"].astype(float), rows[column], label=f"_{label}", **style)
-        end = float(rows["nodes"].iloc[-1]), float(rows[column].iloc[-1])
-        ends.append((label, end, mark.colour))
+        ends.append((label, (float(rows["nodes"].iloc[-1]), float(rows[column].iloc[-1]))))
     return ends
 
 
-def _proofs(axes: Axes, proofs: pd.DataFrame, column: str) -> None:
-    """Draw the proofs of each prover, joined; the legend names each scheme once."""
-    named: set[str] = set()
-    for (_, algorithm, kind), rows in proofs.groupby(["source", "algorithm", "kind"], sort=False):
-        rows = rows.sort_values("nodes")
-        label = f"{str(algorithm).partition(' of ')[0]}, proof"
-        if kind == Kind.MEASURED:
-            label += " (measured)"
+_OTHER_MARKS = "sDh"
+"""Marks of further provers of a scheme, whose first has the mark of the family."""
+
+
+def _proofs(axes: Axes, proofs: pd.DataFrame, column: str, points: float) -> None:
+    """Draw the proofs of each prover, joined; `points` is the size of the marks."""
+    proofs = proofs.assign(prover=proofs["source"].map(words))
+    # Two sources publish the same proofs of one prover.
+    proofs = proofs.drop_duplicates(["prover", "algorithm", "kind", "nodes", column])
+    for algorithm, of_scheme in proofs.groupby("algorithm", sort=False):
         mark = _mark(str(algorithm))
-        style = mark.style(8 if mark.marker == "*" else 5.5, is_published=kind != Kind.MEASURED)
-        style |= props(linewidth=0.8, label="_" * (label in named) + label)
-        # Marks that would cover each other are left out; the line has their values.
-        style |= props(markevery=0.04) if len(rows) > 1 else {}
-        axes.plot(rows["nodes"].astype(float), rows[column], zorder=3, **style)
-        named.add(label)
+        markers = mark.marker + _OTHER_MARKS
+        for place, (prover, rows) in enumerate(of_scheme.groupby("prover", sort=False)):
+            rows = rows.sort_values(["nodes", column])
+            is_measured = rows["kind"].iloc[0] == Kind.MEASURED
+            label = f"{str(algorithm).partition(' of ')[0]} proof, {prover}"
+            label += " (measured)" if is_measured else ""
+            style = mark.style(points, is_published=not is_measured)
+            style |= props(marker=markers[place % len(markers)], linewidth=0.8, label=label)
+            if is_measured:  # an outline in the colour of the paper would hide small marks
+                style |= props(markersize=1.4 * points, markeredgecolor=mark.colour)
+            if not rows["nodes"].is_unique:
+                style |= props(linestyle="none")  # settings of a prover, not a series
+            if len(rows) > 5:
+                # Marks of all would cover each other.
+                style |= props(markevery=[0, len(rows) // 3, len(rows) - 1])
+            axes.plot(rows["nodes"].astype(float), rows[column], zorder=3, **style)
 
 
 def _mark(algorithm: str) -> Mark:

@@ -26,6 +26,7 @@ from pqchain.plots.canvas import (
     with_notes,
 )
 from pqchain.plots.marks import (
+    DASHES,
     HOLLOW,
     INTERVAL,
     brief,
@@ -46,6 +47,9 @@ _LABELS = {
     "latency": ("latency_seconds", "latency of a transaction"),
     "throughput": ("throughput_per_second", "transactions per second"),
 }
+
+_OTHER_SETS = {"s": "Dv", "^": "<"}
+"""Marks of further sets of a family, by the mark of the family."""
 
 
 def plot_cells(
@@ -76,30 +80,33 @@ def plot_cells(
             mark = mark_of(str(name))
             nodes = group["nodes"].to_numpy(dtype=float)
             # Lines are moved with their marks: marks beside a line would look like its error.
-            places = nodes * 2 ** ((0.07 if per_pair else 0.035) * (index - (len(names) - 1) / 2))
+            places = nodes * 2 ** (0.07 * (index - (len(names) - 1) / 2))
             ours, printed = (
                 nodes**power * group[f"{side}{column}"].to_numpy() for side in ("", "published_")
             )
             axes.plot(places, ours, color=mark.colour, linewidth=1.3, linestyle=lines[str(name)])
             if per_pair:
-                # Marks of a family are alike; the strokes join each with its line.
                 axes.vlines(places, ours, printed, color=mark.colour, linewidth=0.8)
-            style = mark.style(5, is_published=True) | props(linestyle="", label=str(name))
+            # Sets of a family have different marks, which may be between two lines.
+            markers = mark.marker + _OTHER_SETS.get(mark.marker, "")
+            marker = markers[DASHES.index(lines[str(name)]) % len(markers)]
+            style = mark.style(5, is_published=True)
+            style |= props(marker=marker, linestyle="", label=str(name))
             axes.plot(places, printed, **style)
             if was_run:
                 seen, half = (
                     nodes**power * group[f"run_{column}{end}"].to_numpy()
                     for end in ("", "_half_width")
                 )
-                _measured(axes, places, seen, half, mark.colour, mark.marker)
-            ends.append((str(name), (float(places[-1]), float(ours[-1])), mark.colour))
+                _measured(axes, places, seen, half, mark.colour, marker)
+            ends.append((str(name), (float(places[-1]), float(ours[-1]))))
         _over_nodes(axes, sorted(set(cells["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief if seconds else "{:g}".format)
         if per_pair:
             fine = (1.0, 2.0, 5.0) if was_run else (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
             axes.yaxis.set_major_locator(LogLocator(subs=fine))
             label = f"{label} {'/' if seconds else figures.TIMES} N²"
-        notes = [HOLLOW, "line: model fitted to the published values"]
+        notes = [HOLLOW, "line: model fitted to the published latencies"]
         notes += ["filled mark: run", INTERVAL] if was_run else []
         notes += ["level line: proportional to N²"] if per_pair else []
         notes += ["schemes are moved apart sideways"]
@@ -173,7 +180,7 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             _measured(axes, nodes, seen, half, colour, marker)
             law = rows["predicted_latency_seconds"].to_numpy()
             axes.plot(nodes, law, color=colour, linewidth=1.1, linestyle="--")
-            ends.append((name, (float(nodes[-1]), float(seen[-1])), colour))
+            ends.append((name, (float(nodes[-1]), float(seen[-1]))))
         _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief)
         of_all = runs["latency_seconds"]
@@ -201,15 +208,15 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw latency over the number of nodes, a line for each kind of network.
 
     Takes a frame of `pqchain.consensus.landscape.laws`. Solid lines: every node votes; dashed:
-    delegates vote. Of several seeds the median is drawn, with a band from least to greatest.
+    delegates vote. Of several seeds the median is drawn, with a whisker from least to greatest.
     Raises DataError, and UsageError if nothing ran.
     """
     require(laws, "setting nodes delegates latency_seconds status")
     fine = laws[laws["status"] == "ok"]
     require(fine, "")
     fine = fine.assign(setting=fine["setting"].map(words))
-    ends: list[tuple[str, tuple[float, float], str]] = []
-    seeds = 1
+    ends: list[tuple[str, tuple[float, float]]] = []
+    seeds, repeated = 1, 0
     with canvas(ax, 4.6) as axes:
         for index, (name, group) in enumerate(fine.groupby("setting", sort=False)):
             colour, marker = look(index)
@@ -217,12 +224,15 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             seen = group.groupby("nodes")["latency_seconds"].agg(["median", "min", "max", "count"])
             nodes, latency = seen.index.to_numpy(dtype=float), seen["median"].to_numpy()
             if (seen["count"] > 1).any():
-                band = props(color=colour, alpha=0.3, linewidth=0)
-                axes.fill_between(nodes, seen["min"], seen["max"], **band)
+                # Moved apart, because regions decide the latency of few nodes on all networks.
+                nodes *= 2 ** (0.12 * (-1) ** repeated)
+                style = props(color=colour, linewidth=1.2)
+                axes.vlines(nodes, seen["min"], seen["max"], **style)
+                repeated += 1
                 seeds = max(seeds, int(seen["count"].max()))
             line = props(linestyle="--" if elected else "-", linewidth=1.4, label=str(name))
             axes.plot(nodes, latency, color=colour, marker=marker, markersize=4, **line)
-            ends.append((str(name), (float(nodes[-1]), float(latency[-1])), colour))
+            ends.append((str(name), (float(nodes[-1]), float(latency[-1]))))
         low, high = int(fine["nodes"].min()), int(fine["nodes"].max())
         exponents = range(low.bit_length() - 1, high.bit_length())
         step = 1 if len(exponents) < 12 else 2
@@ -230,7 +240,8 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         log_ticks(axes, "y", _long)
         axes.set_xlabel(with_notes(
             "number of nodes", "solid: every node votes", "dashed: delegates vote",
-            f"band: range of {seeds} random networks" if seeds > 1 else "",
+            f"whisker: range of {seeds} random placements of the nodes" if seeds > 1 else "",
+            "lines with whiskers are moved apart sideways" if repeated > 1 else "",
         ))  # fmt: skip
         axes.set_ylabel("latency of a block, modelled")
         headline(axes, _growth(fine))

@@ -25,9 +25,11 @@ from pqchain.plots.marks import HATCHES, chain_of, legend_above, mark_of, props
 from pqchain.plots.words import words
 
 TIE = 1.02
-"""Ratios below this are no difference, as in `plot_compared`."""
+"""Ratios below this are no difference, in every figure, as in `bench.comparing`."""
 
-TIED = f"no difference, below {100 * (TIE - 1):.0f}{figures.NARROW_SPACE}%"
+TIE_PERCENT = f"{100 * (TIE - 1):.0f}{figures.NARROW_SPACE}%"
+
+TIED = f"no difference, below {TIE_PERCENT}"
 
 _WIDE_LEAD = 2.0  # from this lead on a field has its full colour
 
@@ -35,8 +37,14 @@ Place = tuple[int, int]
 
 
 def hatches(names: Iterable[str]) -> dict[str, str]:
-    """Return the hatching of each scheme, as a strong colour may be as grey as a pale one."""
-    return {name: HATCHES[at % len(HATCHES)] for at, name in enumerate(dict.fromkeys(names))}
+    """Return the hatching of each scheme, which tells sets of one colour apart, in print all."""
+    chosen: dict[str, str] = {}
+    for name in names:
+        # The strength of a colour is the lead, so that grey would not tell who leads.
+        colour = mark_of(name).colour
+        same = [other for other in chosen if paper.in_print() or mark_of(other).colour == colour]
+        chosen[name] = HATCHES[len(same) % len(HATCHES)]
+    return chosen
 
 
 def handles(cells: Iterable[tuple[str, float]], hatching: Mapping[str, str]) -> list[Patch]:
@@ -118,7 +126,7 @@ def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 places, fitting["winner"], fitting["margin"], strict=True
             )
         }
-        width = float(figure_of(axes).get_size_inches()[0]) - 1.1
+        width = float(figure_of(axes).get_size_inches()[0]) - 0.75
         cell = width / len(across), 0.34 * (0.85 if paper.narrow() else 1.0)
         notes = draw(axes, cells, hatching, cell)
         axes.set(xlim=(-0.5, len(across) - 0.5), ylim=(-0.5, len(upwards) - 0.5))

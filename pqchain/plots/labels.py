@@ -1,4 +1,4 @@
-"""Placement of the names of points, which overlap neither marks nor each other."""
+"""Placement of the names of points and walls, which overlap neither marks nor each other."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 
 from pqchain.plots import paper
 from pqchain.plots.canvas import figure_of
-from pqchain.plots.marks import annotate, at_hyphens
+from pqchain.plots.marks import annotate, mark_of
+from pqchain.render.terminal import at_hyphens
 
 _SIDES = np.array(
     [(8, 0), (-8, 0), (0, 11), (0, -11), (8, 9), (-8, 9), (8, -9), (-8, -9), (8, 17), (8, -17)]
@@ -55,3 +56,43 @@ def label_points(
         placed[index] = sides[best], np.stack([lowest[best], highest[best]])
     for (side, _), name, point in zip(placed.values(), names, points.values(), strict=True):
         annotate(axes, name, point, side, size=size)
+
+
+def name_walls(axes: Axes, ends: list[tuple[float, float, str]]) -> None:
+    """Draw the wall of each scheme with its name on top, above the walls and names right of it.
+
+    `ends` are (capacity, latency at the end of the curve, name).
+    """
+    figure, size = figure_of(axes), paper.points()
+    figure.draw_without_rendering()
+    box, to_points = axes.get_window_extent(), 72 / figure.dpi
+    low, high = np.log10(axes.get_ylim())
+    width, height, line = box.width * to_points, box.height * to_points, 1.4 * size
+    names = {name: paper.shortened(name) if paper.narrow() else name for *_, name in ends}
+    lengths = {name: 72 * paper.text_inches(text, size) + 8 for name, text in names.items()}
+    # Names start at their walls, and the axis ends after the last name.
+    first, last = np.log10(axes.get_xlim())
+    for wall, _, name in ends:
+        share = 1 - lengths[name] / width
+        last = max(last, first + (np.log10(wall) - first) / max(share, 0.3))
+    axes.set_xlim(right=10.0**last)
+    # The names take room above the curves, so that the scale must be found by steps.
+    for _ in range(20):
+        tops: list[tuple[float, float]] = []  # left end and top in points
+        walls: list[tuple[float, float, float, str, str]] = []
+        for wall, latency, name in sorted(ends, reverse=True):
+            left = (np.log10(wall) - first) / (last - first) * width
+            right = left + lengths[name]
+            start = (np.log10(latency) - low) / (high - low) * height
+            place = max([start + 0.5 * line, *(top for other, top in tops if other < right)])
+            tops.append((left, place + line))
+            end = 10.0 ** (low + place / height * (high - low))
+            walls.append((wall, latency, end, names[name], mark_of(name).colour))
+        most = max(top for _, top in tops)
+        if most <= height:
+            break
+        high = low + (high - low) * 1.03 * most / height
+    axes.set_ylim(top=10.0**high)
+    for wall, latency, end, text, colour in walls:
+        axes.vlines(wall, latency, end, color=colour, linewidth=0.9, linestyle=":")
+        annotate(axes, text, (wall, end), (1, 0.8 * size))

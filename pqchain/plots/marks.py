@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +21,7 @@ from matplotlib.ticker import (
     LogLocator,
     MaxNLocator,
     NullFormatter,
+    NullLocator,
 )
 from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
@@ -184,7 +184,9 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
         if label is _clock:
             locator = FixedLocator([start, *locator.tick_values(low, high)])
     axis.set_major_locator(locator)
-    axis.set_minor_locator(LogLocator(subs=range(2, 10), numticks=12))
+    # Round numbers of seconds between minutes and hours would mislead.
+    minor = NullLocator() if label is _clock else LogLocator(subs=range(2, 10), numticks=12)
+    axis.set_minor_locator(minor)
     axis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
     axis.set_minor_formatter(NullFormatter())
     axes.tick_params(axis=which, which="minor", length=2)
@@ -277,11 +279,11 @@ def annotate(
     offset: tuple[float, float] = (3, 0),
     *,
     size: float = 0.0,
-    leftwards: bool = False,
+    colour: str = INK,
 ) -> None:
-    """Write a text next to a point, at an offset in points; `leftwards` aligns it to the right."""
-    side = "left" if offset[0] > 0 else "right" if leftwards or offset[0] < 0 else "center"
-    look = props(textcoords="offset points", size=size or paper.points(), color=INK)
+    """Write a text next to a point, at an offset in points."""
+    side = "left" if offset[0] > 0 else "right" if offset[0] < 0 else "center"
+    look = props(textcoords="offset points", size=size or paper.points(), color=colour)
     look |= props(va="center", annotation_clip=False)
     # Lines that cross a label are interrupted there; marks are drawn above it.
     look |= props(bbox=_BACKGROUND, zorder=2.5)
@@ -289,28 +291,27 @@ def annotate(
 
 
 def label_ends(
-    axes: Axes, ends: Sequence[tuple[str, tuple[float, float], str]], *, gap: float = 7.0
+    axes: Axes, ends: Sequence[tuple[str, tuple[float, float]]], *, gap: float = 7.0
 ) -> None:
-    """Write names to the right of the ends of lines, moved apart, with a stroke in the colour.
+    """Write names to the right of the ends of lines, moved apart, with thin grey leaders.
 
-    `ends` are (name, point, colour). All limits of the axes must be set before.
+    `ends` are (name, point). All limits of the axes must be set before.
     """
     figure, size = figure_of(axes), paper.points()
     if paper.narrow():
         most = 0.27 * float(figure.get_size_inches()[0])
-        names = (paper.wrapped(paper.shortened(name), most, size) for name, _, _ in ends)
-        ends = [(name, *rest) for name, (_, *rest) in zip(names, ends, strict=True)]  # type: ignore
+        ends = [(paper.wrapped(paper.shortened(name), most, size), point) for name, point in ends]
     figure.draw_without_rendering()
     # In points, because labels have the same size on every axis.
     to_points = 72 / figure.dpi
     box = axes.get_window_extent()
     heights = [
-        (float(axes.transData.transform(point)[1]) - box.y0) * to_points for _, point, _ in ends
+        (float(axes.transData.transform(point)[1]) - box.y0) * to_points for _, point in ends
     ]
     whole = box.height * to_points
-    rows = 1 + max((name.count("\n") for name, _, _ in ends), default=0)
+    rows = 1 + max((name.count("\n") for name, _ in ends), default=0)
     least = (0.1 + 1.2 * rows) * size
-    room = [float(box.x1 - axes.transData.transform(point)[0]) for _, point, _ in ends]
+    room = [float(box.x1 - axes.transData.transform(point)[0]) for _, point in ends]
     far = {index for index in range(len(ends)) if room[index] > 0.1 * box.width}
     # Names at the ends of lines must not meet any other name.
     is_free = all(
@@ -323,17 +324,16 @@ def label_ends(
     outside = [index for index in range(len(ends)) if index not in inside]
     for index in inside:
         # At the end of the line, because a stroke across the plot would look like data.
-        name, point, _ = ends[index]
+        name, point = ends[index]
         annotate(axes, name, point, (gap + 2, 0))
     places = apart([heights[index] for index in outside], least, 0.0, whole)
     # From the edge of the axes, which the layout moves to make room for the names.
     edge = axes.transAxes + ScaledTranslation(gap / 72, 0, figure.dpi_scale_trans)
     for index, place in zip(outside, places, strict=True):
-        name, point, colour = ends[index]
-        stroke = props(color=colour, linewidth=0.9)
-        if index in far:
-            stroke = props(color=MUTED, linewidth=0.5)
-        stroke |= props(arrowstyle="-", shrinkA=0, shrinkB=2)
+        name, point = ends[index]
+        # Unlike a line of data, and from the middle of the name's left side.
+        stroke = props(color=MUTED, linewidth=0.5, arrowstyle="-", relpos=(0, 0.5))
+        stroke |= props(shrinkA=0, shrinkB=gap / 2)
         look = props(textcoords=edge, size=size, color=INK, va="center", ha="left")
         look |= props(annotation_clip=False, arrowprops=stroke)
         axes.annotate(name, point, xytext=(1.0, place / whole), **look)
@@ -352,16 +352,6 @@ def apart(places: Sequence[float], least: float, low: float, high: float) -> lis
         if room:
             moved = [min(max(place, low), high) for place in moved]
     return moved
-
-
-def at_hyphens(name: str, width: int) -> str:
-    """Return a name in lines of at most `width` letters, broken after hyphens only."""
-    lines = [""]
-    for part in re.findall(r"[^-]+-?", name):
-        if lines[-1] and len(lines[-1]) + len(part) > width:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(lines)
 
 
 def legend_above(axes: Axes, columns: int, handles: Sequence[Any] | None = None) -> None:

@@ -270,16 +270,12 @@ def _recolour(artist: Any) -> None:
             getattr(artist, f"set_{name}")([_grey(colour) for colour in now])
         elif not (isinstance(now, str) and now in ("none", "None", "auto")):
             getattr(artist, f"set_{name}")(_grey(now))
-    if isinstance(artist, Annotation) and artist.arrow_patch is not None:
-        _recolour(artist.arrow_patch)
-    # A pale mark needs an outline on white paper.
-    if isinstance(artist, Line2D) and any(
-        map(_is_pale, (artist.get_markerfacecolor(), artist.get_markeredgecolor()))
-    ):
-        artist.set_markeredgecolor(_OUTLINE)
-
-
-_OUTLINE = "#6b6b6b"
+    # A pale mark needs an outline on white paper, of its hue: another would be another series.
+    if isinstance(artist, Line2D):
+        pale = filter(_is_pale, (artist.get_markerfacecolor(), artist.get_markeredgecolor()))
+        for colour in list(pale)[:1]:
+            red, green, blue = (0.62 * part for part in to_rgb(colour))
+            artist.set_markeredgecolor((red, green, blue))
 
 
 def _is_pale(colour: Any) -> bool:

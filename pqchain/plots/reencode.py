@@ -52,17 +52,14 @@ _PHASES = {
 
 _STREAMS = ("single", "multiplexed")
 
-_WAYS = dict(zip(
-    ("quic", "tcp", "quic-one-stream", "quic-cubic", "quic-bbr", "quic-fresh", "quic-0-rtt"),
-    LOOKS, strict=False,
-))  # fmt: skip
-
 _WAY_WORDS = {
     "quic": "QUIC with NewReno", "tcp": "TCP with TLS", "quic-one-stream": "NewReno, one stream",
     "quic-cubic": "QUIC with CUBIC", "quic-bbr": "QUIC with BBR",
     "quic-fresh": "NewReno, new sessions", "quic-0-rtt": "NewReno, 0-RTT",
 }  # fmt: skip
 """Configurations of `reencode.sweeps.WAYS` by their congestion control, streams and sessions."""
+
+_WAYS = dict(zip(_WAY_WORDS, LOOKS, strict=False))
 
 _LABELLED_PERCENT = 10
 """Smaller shares have no label, which would not fit; narrow figures need more."""
@@ -233,8 +230,7 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         for level, row in enumerate(table.to_dict("records")):
             time, low, high = (row[f"{which}_seconds"] for which in ("transfer", "low", "high"))
             if not np.isfinite(time):
-                annotate(axes, f"{words(row['status'])} here", (0, level), (6, 0))
-                axes.texts[-1].set_color(MUTED)
+                annotate(axes, f"{words(row['status'])} here", (0, level), (6, 0), colour=MUTED)
                 continue
             whisker = props(xerr=[[time - low], [high - time]], capsize=3, ecolor=INK)
             axes.barh(level, time, height=0.6, color=MUTED, alpha=0.55, **whisker)
@@ -275,9 +271,8 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
 
     Takes a `reencode.sweep` frame, with the columns way, mode, bits_per_second, delay_seconds,
     loss, transfer_seconds, low_seconds, high_seconds, wire_limit_seconds, blocks, block_bytes,
-    repeats and status. Whiskers go
-    from the shortest to the longest run; a tick shows the limit of the link. Raises DataError,
-    UsageError.
+    repeats and status. Whiskers go from the shortest to the longest run; a tick shows the limit of
+    the link. Raises DataError, UsageError.
     """
     require(
         frame,

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator
+from matplotlib.transforms import ScaledTranslation
 
 from pqchain import figures
 from pqchain.errors import UsageError
@@ -17,6 +18,7 @@ from pqchain.figures import RATIO, SECONDS
 from pqchain.plots.canvas import (
     INK,
     canvas,
+    figure_of,
     headline,
     panel_title,
     panels,
@@ -24,6 +26,7 @@ from pqchain.plots.canvas import (
     with_notes,
 )
 from pqchain.plots.dots import dots
+from pqchain.plots.fields import TIE, TIE_PERCENT
 from pqchain.plots.marks import (
     DASHES,
     DEVIATION,
@@ -40,6 +43,9 @@ from pqchain.plots.words import words
 _CHANGE = 1.05
 """Ratio of two successive runs from which a point of a history is marked, if the intervals of
 median and MAD are apart, too."""
+
+_APART_POINTS = 4.5
+"""Distance of the marks of two lines of a history in one run."""
 
 _times = partial(RATIO.text, digits=2)
 
@@ -59,7 +65,7 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     label = f"time {'of each run' if several else run} / time {base}"
     notes = ["right of the line: slower"]
     if len(judged):
-        notes += [f"band: up to 2{figures.NARROW_SPACE}% does not count", INTERVAL]
+        notes += [f"band: below {TIE_PERCENT} does not count", INTERVAL]
     if not compared["verdict"].isin(["", "slower", "faster"]).all():
         notes.append("grey: not significant")
     if undecided:
@@ -76,7 +82,7 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         show=f"{figures.TIMES}{{:g}}".format,
         ax=ax,
         origin=1.0,
-        band=1.02 if len(judged) else 1.0,
+        band=TIE if len(judged) else 1.0,
         whiskers=("low", "high"),
         numbers=_times,
         col="run" if several else None,
@@ -132,13 +138,13 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             ):
                 at = lines.index((str(name), str(implementation)))
                 mark = mark_of(str(name))
-                # Apart, so that the whiskers of two lines do not cover each other.
                 places = rows["run"].map(names.index).to_numpy()
-                places = places + 0.03 * (at - (len(lines) - 1) / 2)
+                count = len(axes.lines)
                 medians = rows["median_seconds"].to_numpy()
                 spread = rows.get("mad_seconds", 0 * rows["median_seconds"]).fillna(0).to_numpy()
                 low, high = medians - spread, medians + spread
-                axes.vlines(places, low, high, color=mark.colour, linewidth=1.6, alpha=0.55)
+                look = props(color=mark.colour, linewidth=1.6, alpha=0.55)
+                whiskers = axes.vlines(places, low, high, **look)
                 line = str(name), str(implementation)
                 dash = DASHES[order[line].index(line[1]) % len(DASHES)]
                 label = f"{name}, {words(str(implementation))}" if several else str(name)
@@ -147,7 +153,13 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 axes.plot(places, medians, **style)
                 runs_of = rows["run"].tolist()
                 changes += _changes(axes, places, medians, low, high, (label, operation, runs_of))
-                ends.append((label, (float(places[-1]), float(medians[-1])), mark.colour))
+                # Apart, so that the whiskers of two lines do not cover each other; afterwards, so
+                # that the limits of the axes are those of the data.
+                inches = _APART_POINTS / 72 * (at - (len(lines) - 1) / 2)
+                moved = ScaledTranslation(inches, 0, figure_of(axes).dpi_scale_trans)
+                for artist in (whiskers, *axes.lines[count:]):
+                    artist.set_transform(axes.transData + moved)
+                ends.append((label, (float(places[-1]), float(medians[-1]))))
             axes.set_xticks(range(len(names)), _run_names(runs, names))
             axes.margins(x=0.06, y=0.2)
             if axes is not all_axes[-1]:

@@ -252,13 +252,8 @@ def _equal_costs(axes: Axes) -> None:
             start = float(sizes[inside][0]), float(rest[inside][0])
             text = SECONDS.text(total, 2) + ("" if paper.narrow() else " together")
             # Above a line that starts at the left edge, and left of one that starts on top.
-            annotate(
-                axes,
-                text,
-                start,
-                (3, 8) if start[0] < 1.01 * low else (-5, -6),
-            )
-            axes.texts[-1].set_color(MUTED)
+            offset = (3, 8) if start[0] < 1.01 * low else (-5, -6)
+            annotate(axes, text, start, offset, colour=MUTED)
     axes.set(xlim=(low, high), ylim=(bottom, top))
 
 
@@ -317,22 +312,21 @@ def plot_blocks(
     numbers: Callable[[float], str] | None = None
     whiskers: tuple[str, str] | None = None
     finding = "A transaction with {most} takes {ratio} the bytes of one with {least}"
-    if quantity == "bytes":
-        require(blocks, "algorithm transaction_bytes")
-        frame = blocks.assign(operation="", implementation="", value=blocks["transaction_bytes"])
-        frame = frame.assign(status=blocks.get("status", "ok")).drop_duplicates("algorithm")
-        order, label, numbers = [""], "size of a transaction in a block", _whole_bytes
-    else:
-        require(
-            blocks,
-            "algorithm implementation threads transactions block_bytes verify_median_seconds "
-            "verify_mad_seconds apply_median_seconds status",
+    needed = "algorithm transaction_bytes"
+    if quantity != "bytes":
+        needed += (
+            " implementation threads transactions block_bytes verify_median_seconds "
+            "verify_mad_seconds apply_median_seconds status"
         )
-        threads = blocks["threads"].astype("int64")
-        named = threads.map(lambda n: f"{n} thread{'s'[: n > 1]}")
-        order = list(named[threads.sort_values().index].unique())
-        frame = blocks.assign(operation=named, implementation="")
-    if quantity == "verify":
+    require(blocks, needed)
+    threads = pd.Series(blocks.get("threads", 1), index=blocks.index).astype("int64")
+    named = threads.map(lambda n: f"{n} thread{'s'[: n > 1]}")
+    order = named[threads.sort_values().index].unique()
+    frame = blocks.assign(operation=named, implementation="", status=blocks.get("status", "ok"))
+    if quantity == "bytes":
+        label, numbers = "size of a transaction in a block", _whole_bytes
+        frame = frame.assign(value=blocks["transaction_bytes"]).drop_duplicates("algorithm")
+    elif quantity == "verify":
         label, show = with_notes("time to verify a block, per signature, median", DEVIATION), brief
         middle, spread = (
             blocks[f"verify_{name}_seconds"] / blocks["transactions"].astype("float64")
@@ -341,7 +335,7 @@ def plot_blocks(
         frame = frame.assign(value=middle, low=middle - spread, high=middle + spread)
         numbers, whiskers = partial(SECONDS.text, digits=2), ("low", "high")
         finding = "{most} takes {ratio} as long to verify as {least}"
-    elif quantity == "rate":
+    else:
         label, show = "rate of validating whole blocks, median", with_prefix("B/s")
         size = blocks["block_bytes"].astype("float64")
         frame["value"] = size / blocks["apply_median_seconds"]
@@ -352,7 +346,7 @@ def plot_blocks(
         whiskers=whiskers, numbers=numbers, is_sorted=True,
     )  # fmt: skip
     fine = frame[(frame["status"] == "ok") & frame["value"].notna()]
-    fine = fine[fine["operation"] == order[0]]
+    fine = fine[fine["operation"] == order[0]] if quantity != "bytes" else fine
     if len(fine) > 1:
         values = fine["value"]
         most, least = (fine.iloc[int(at)] for at in (values.argmax(), values.argmin()))

@@ -332,6 +332,7 @@ def plot_accelerator(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 annotate(axes, SECONDS.text(cell["ours"]), (cell["ours"], level), (side, 0))
         name_levels(axes, list(map(words, rows)), top=0.2)
         enclose(axes)
+        axes.set_xlim(left=0.85 * axes.get_xlim()[0])  # the first number starts near the axis
         log_ticks(axes, "x", brief)
         grid(axes, "x")
         sides = f"left: {names[0]}; right: {', '.join(names[1:])}" if len(names) > 1 else names[0]

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from pqchain import figures
 from pqchain.algorithms import ALGORITHMS
@@ -20,18 +21,17 @@ from pqchain.plots.canvas import (
     MUTED,
     PAPER,
     canvas,
-    figure_of,
     headline,
     look,
     panels,
     require,
     with_notes,
 )
+from pqchain.plots.labels import name_walls
 from pqchain.plots.marks import (
     HATCHES,
     annotate,
     as_printed,
-    at_hyphens,
     brief,
     chain_of,
     change,
@@ -45,8 +45,9 @@ from pqchain.plots.marks import (
     props,
     with_prefix,
 )
-from pqchain.plots.words import explained, words
+from pqchain.plots.words import words
 from pqchain.render import palette
+from pqchain.render.terminal import at_hyphens
 
 _LOSS = palette.light("vermilion")
 """Colour of lost capacity; the more is lost, the stronger."""
@@ -167,7 +168,7 @@ def plot_capacity(
             label or "transactions per second in full blocks",
             f"limit of all: {bound[0]}" if len(bound) == 1 else "",
             f"dotted: today, {today}" if base > 0 else "",
-            "whisker: 90 % of the draws" if varies else "", *explained(*bound[:1], chain),
+            "whisker: 90 % of the draws" if varies else "",
         ))  # fmt: skip
         grid(axes, "x")
         handles: list[Any] = [
@@ -196,8 +197,8 @@ def _kept(names: list[str], value: Any, today: str, base: float) -> str:
     best = max(new, key=lambda name: new[name])
     if base > 0:
         kept = figures.percent(100 * new[best] / base, 0, sign=False)
-        kind = "schemes" if set(new) | {today} == set(names) else "single schemes"
-        most = f", the most of the {kind} shown" if len(new) > 1 else ""
+        kind = "" if set(new) | {today} == set(names) else "single "
+        most = f", the most of the {kind}post-quantum schemes shown" if len(new) > 1 else ""
         return f"{best} keeps {kept} of today's capacity{most}"
     return f"{best} carries most of those shown, {figures.significant(new[best])} transactions/s"
 
@@ -251,10 +252,7 @@ def plot_cost_on_chains(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.spines[:].set_visible(False)
         axes.set_xlabel(with_notes(
             "share of today's capacity lost",
-            "key in each transaction", "rows: by mean loss",
             "" if all(tested.values()) else "*: model not tested by an observation",
-            "100 %: no transaction fits" if frame["lost_share"].max() >= 1 else "",
-            *explained(*titles),
         ))  # fmt: skip
         headline(axes, _losses(frame))
     return axes
@@ -302,53 +300,22 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             ratio = as_printed(most[0], least[0], 3)
             text += f", the most of the schemes shown and {ratio} as many as {least[2]}"
         headline(axes, ": ".join(filter(None, [chain_of(frame), text])))
-        _name_walls(axes, ends)
+        name_walls(axes, ends)
     return axes
-
-
-def _name_walls(axes: Axes, ends: list[tuple[float, float, str]]) -> None:
-    """Draw the wall of each scheme with its name on top, above the walls and names left of it.
-
-    `ends` are (capacity, latency at the end of the curve, name).
-    """
-    figure, size = figure_of(axes), paper.points()
-    figure.draw_without_rendering()
-    box, to_points = axes.get_window_extent(), 72 / figure.dpi
-    low, high = np.log10(axes.get_ylim())
-    height, line = box.height * to_points, 1.4 * size
-    # The names take room above the curves, so that the scale must be found by steps.
-    for _ in range(20):
-        tops: list[tuple[float, float]] = []  # right end and top in points
-        walls: list[tuple[float, float, float, str, str]] = []
-        for wall, latency, name in sorted(ends):
-            text = paper.shortened(name) if paper.narrow() else name
-            right = (axes.transData.transform((wall, 1))[0] - box.x0) * to_points
-            left = max(right - 72 * paper.text_inches(text, size) - 6, 0.0)
-            start = (np.log10(latency) - low) / (high - low) * height
-            place = max([start + 0.5 * line, *(top for end, top in tops if end > left)])
-            tops.append((right, place + line))
-            end = 10.0 ** (low + place / height * (high - low))
-            walls.append((wall, latency, end, text, mark_of(name).colour))
-        most = max(top for _, top in tops)
-        if most <= height:
-            break
-        high = low + (high - low) * 1.03 * most / height
-    axes.set_ylim(top=10.0**high)
-    for wall, latency, end, text, colour in walls:
-        axes.vlines(wall, latency, end, color=colour, linewidth=0.9, linestyle=":")
-        annotate(axes, text, (wall, end), (0, 0.8 * size), leftwards=True)
 
 
 def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw the shares of accounts that moved and that wait by day, and below the chain's growth.
 
     Takes a frame of the contract "study-migration"; columns `study` and `algorithm`, the title of a
-    plan and the new scheme, are the start of the title. With `ax` only the shares are drawn; the
-    axes of the shares are returned. Raises DataError, UsageError.
+    plan and the new scheme, are the start of the title, and a column `item` has another word for
+    accounts, such as outputs. With `ax` only the shares are drawn; the axes of the shares are
+    returned. Raises DataError, UsageError.
     """
     require(frame, "day moved_share waiting_share carried_per_second wanted_per_second")
     require(frame, "growth_bytes_per_day")
     events = _events(frame)
+    items = str(frame["item"].iloc[0]) if "item" in frame else "accounts"
     with panels(2, 1, 4.4) if ax is None else canvas(ax, 3.0) as drawn:
         shares, *others = [drawn] if isinstance(drawn, Axes) else drawn
         moved, waiting, bytes_look = (look(at)[0] for at in range(3))
@@ -357,7 +324,7 @@ def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         style = props(color=waiting, linewidth=1.6, linestyle=(0, (5, 1.5)))
         label = "waiting for room in blocks"
         shares.plot(frame["day"], 100 * frame["waiting_share"], label=label, **style)
-        shares.set(ylabel="% of the accounts", ylim=(0, 103))
+        shares.set(ylabel=f"% of the {items}", ylim=(0, 103))
         grid(shares)
         for growth in others:
             style = props(color=bytes_look, linewidth=1.6)
@@ -367,7 +334,10 @@ def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             growth.set_ylabel("growth of the\nchain per day")
             grid(growth)
             shares.tick_params(labelbottom=False)
+        # To a day with a tick, also where a narrow figure has few.
+        end = MaxNLocator(3).tick_values(0, frame["day"].max())[-1]
         for axes in (shares, *others):
+            axes.set_xlim(0, end)
             for day in {day for days in events.values() for day in days}:
                 axes.axvline(day, color=INK, linewidth=0.9, linestyle=":", zorder=1)
         notes = ", ".join(
@@ -379,7 +349,7 @@ def plot_migration(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         legend_above(shares, 2)
         last = frame.iloc[-1]
         first, then = (BYTES.text(frame["growth_bytes_per_day"].iloc[at]) for at in (0, -1))
-        text = f"{100 * last['moved_share']:.4g}{figures.NARROW_SPACE}% of the accounts have moved "
+        text = f"{100 * last['moved_share']:.4g}{figures.NARROW_SPACE}% of the {items} have moved "
         text += f"by day {figures.integer(last['day'])}; growth rises from {first} to {then} a day"
         names = [chain_of(frame), *(frame["algorithm"].iloc[:1] if "algorithm" in frame else [])]
         title = " to ".join(filter(None, names))

@@ -50,8 +50,8 @@ def plot_values(
     `low` and `high` name columns with the ends of the interval, `hue` one whose values have a
     colour and mark each; without it a column `algorithm` gives those of the families. `origin`
     draws a line and joins the dots with it; without intervals, `origin` and `is_log`, bars start
-    at 0. The suffix of `value` states the unit of the numbers
-    (`verify_seconds`), and its words are the label of the axis. Raises DataError, UsageError.
+    at 0. The suffix of `value` states the unit of the numbers (`verify_seconds`), and its words are
+    the label of the axis. Raises DataError, UsageError.
     """
     require(frame, " ".join(filter(None, (row, value, hue, low, high))))
     rows = list(dict.fromkeys(frame[row]))
@@ -74,8 +74,7 @@ def plot_values(
             if len(ends) == 2:
                 axes.hlines(level, ends[0], ends[1], color=style["color"], linewidth=1.6, zorder=2)
             elif start is not None and origin is None:
-                same = [name for name in hues if mark_of(str(name)) == mark_of(str(cell.get(hue)))]
-                hatch = HATCHES[same.index(cell[hue]) % len(HATCHES)] if hue else ""
+                hatch = HATCHES[_place(cell[hue], hues) % len(HATCHES)] if hue else ""
                 bar = props(color=style["color"], edgecolor=PAPER, linewidth=0, hatch=hatch)
                 height = 0.6 / max(1, len(hues))
                 axes.barh(level, cell[value], height=height, label=style["label"], zorder=3, **bar)
@@ -116,19 +115,23 @@ def _style(cell: Mapping[Any, Any], hue: str | None, hues: list[Any]) -> dict[st
     name = str(cell[hue]) if hue else ""
     if name in ALGORITHMS:
         mark = mark_of(name)
-        same = [other for other in hues if mark_of(str(other)) == mark]
         # The second set of a family is half filled; hollow marks are published values.
         half = props(fillstyle="left", markerfacecoloralt=PAPER, markeredgecolor=mark.colour)
         return (
             mark.style()
             | props(linestyle="none", label=name)
-            | (half if same.index(cell[hue]) else {})
+            | (half if _place(cell[hue], hues) else {})
         )
     if "algorithm" in cell and hue in (None, "algorithm"):
         return mark_of(str(cell["algorithm"])).style() | props(linestyle="none", label=name)
     colour, marker = look(hues.index(cell[hue]) if hue else 0)
     style = props(color=colour, marker=marker, markersize=6.5, markeredgecolor=PAPER)
     return style | props(linestyle="none", label=name)
+
+
+def _place(hue: Any, hues: list[Any]) -> int:
+    """Return the place of a value among those with the same mark, such as sets of a family."""
+    return [other for other in hues if mark_of(str(other)) == mark_of(str(hue))].index(hue)
 
 
 def _name(cell: Any, row: str, hue: str | None) -> str:

@@ -17,10 +17,7 @@ _WORDS = {
     "replayed": "simulated", "printed": "in the paper",
     # Transports.
     "tcp": "TCP", "tcp-tls": "TCP with TLS", "aioquic": "QUIC (aioquic)", "native": "QUIC",
-    "grpc": "gRPC", "quic": "QUIC", "quic-one-stream": "QUIC on one stream",
-    "quic-cubic": "QUIC with CUBIC", "quic-bbr": "QUIC with BBR",
-    "quic-fresh": "QUIC in new sessions", "quic-0-rtt": "QUIC with 0-RTT",
-    "io": "reading and writing",
+    "grpc": "gRPC", "io": "reading and writing",
     # Implementations.
     "ref": "portable C", "avx2": "AVX2", "falcon/kernel": "pqchain's kernel",
     "coincurve/libsecp256k1": "libsecp256k1", "cryptography/openssl": "OpenSSL",
@@ -36,21 +33,22 @@ _WORDS = {
     "leaves": "deviations of the leaves", "transforms": "FFT and inverse FFT",
     "sampler": "Gaussian sampler", "polynomials": "products of polynomials",
     "transfers": "transfers to and from the host",
+    # Provers of data/provers, of which some have several settings.
+    "labrador": "LaBRADOR", "risc-zero-slh-dsa": "RISC Zero", "leanvm-b": "leanVM-b",
+    "leanvm-desktop": "leanVM", "leanvm-eip8292": "leanVM",
+    "leanmultisig": "leanMultisig", "leanmultisig-small": "leanMultisig",
     # Rows of the accelerator's Table 3; marks tell published from modelled ones.
     "printed: M4 SW": "software alone",
     "printed: SW+HW": "with engine",
     "M4 software, pqm4's cycles": "software alone, cycles of pqm4",
     "M4 software, one cycle per instruction": "software alone, 1 cycle per instruction",
     "M4 + engine, pipelined": "with pipelined engine: add 6, multiply 6 cycles",
-    "M4 + engine, pipelined, whole attempt": "whole attempt in pipelined engine",
+    "M4 + engine, pipelined, whole attempt": "whole attempt, pipelined: add 6, multiply 6 cycles",
 }  # fmt: skip
 
 _LATENCIES = re.compile(r"M4 \+ engine, (no overlap|overlapped), latencies (\d+) and (\d+)")
 
 _EXPLANATIONS = {
-    "Glamsterdam": "Glamsterdam: the next upgrade of Ethereum",
-    "P2MR": "P2MR: Pay-to-Merkle-Root, a proposed output",
-    "gas": "gas: Ethereum's measure of work and bytes",
     "all-to-all": "all-to-all: each delegate sends the block to each other",
     "broadcast": "broadcast: only the proposer sends it",
 }

@@ -84,7 +84,7 @@ def _titles(columns: Sequence[Column], width: int) -> list[str]:
     """Return the title of each column, in several lines if the columns are many."""
     # A name breaks after hyphens only where columns as wide as it would not fit.
     return [
-        _at_hyphens(column.title, max(12, width // len(columns) - GAP))
+        at_hyphens(column.title, max(12, width // len(columns) - GAP))
         if len(columns) * (len(column.title) + GAP) > width
         else column.title
         for column in columns
@@ -124,7 +124,7 @@ def _heads(
     return heads
 
 
-def _at_hyphens(name: str, width: int) -> str:
+def at_hyphens(name: str, width: int) -> str:
     """Return a name in lines of at most `width` letters, broken after hyphens only."""
     lines = [""]
     for part in re.findall(r"[^-]+-*|-+", name):

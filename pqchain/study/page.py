@@ -14,7 +14,7 @@ from pqchain.figures import MISSING, Kind, humanize
 from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
-from pqchain.study import sliders, text
+from pqchain.study import queueing, sliders, text
 from pqchain.study.analysis import Analysis
 from pqchain.study.inputs import Plan
 from pqchain.study.sampling import Findings
@@ -197,7 +197,8 @@ def _only_winner(plane: pd.DataFrame) -> str:
 
 def _load_table(curve: pd.DataFrame) -> Table:
     """Return a table of latency: a row for each load, a column for each scheme."""
-    wide = curve.pivot(index="load", columns="algorithm", values="latency_seconds")
+    few = curve[curve["load"].isin(queueing.LOADS)]
+    wide = few.pivot(index="load", columns="algorithm", values="latency_seconds")
     names = list(dict.fromkeys(curve["algorithm"]))
     return Table(
         columns=[

@@ -24,7 +24,10 @@ LOAD = Contract.of(
 )
 
 LOADS = (0.05, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
-"""Shares of the capacity at the points of the curve."""
+"""Shares of the capacity in tables."""
+
+_CURVE_LOADS = sorted({*LOADS, 0.3, 0.5, 0.65, 0.75, 0.84, 0.87, 0.92, 0.935, 0.96, 0.97})
+"""Shares of the capacity at the points of the curve, which bends near the capacity."""
 
 MOST_TERMS = 10_000
 """Terms of Spitzer's sum; where more would matter, Kingman's bound replaces it."""
@@ -117,5 +120,5 @@ def curve(blocks_of: dict[str, Blocks]) -> pd.DataFrame:
         [algorithm, load * blocks.capacity_per_second, load,
          latency_seconds(blocks, load * blocks.capacity_per_second)]
         for algorithm, blocks in blocks_of.items()
-        for load in LOADS
+        for load in _CURVE_LOADS
     )  # fmt: skip

@@ -166,6 +166,24 @@ def test_figures_of_the_gallery_are_complete(name: str) -> None:
     }  # fmt: skip
 
 
+def test_captions_have_no_unfilled_or_nested_phrases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values that a caption names are defined, and sentences of phrases are not within others."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    phrases = importlib.import_module("catalogue").phrases()
+    for name, entry in gallery().items():
+        assigned = {
+            node.id
+            for node in ast.walk(ast.parse(entry["code"]))
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        for match in re.finditer(r"\$\{?(\w*)\}?", entry["caption"]):
+            # Of one of both: a phrase would be shown instead of the value of the code.
+            assert (match[1] in assigned) != (match[1] in phrases), (name, match[0])
+            if str(phrases.get(match[1], "")).endswith("."):
+                before, after = entry["caption"][: match.start()], entry["caption"][match.end() :]
+                assert before.rstrip()[-1:] in ("", ".") and after[:1] in ("", " "), name
+
+
 def test_pages_have_one_title_and_no_machine_paths() -> None:
     for page in PAGES:
         text = page.read_text(encoding="utf-8")

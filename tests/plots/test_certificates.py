@@ -20,7 +20,7 @@ def frame() -> pd.DataFrame:
     rows += [
         ("leanXMSS", "proof", nodes, 2e5, seconds, kind, source)
         for nodes, seconds, kind, source in (
-            (24, 0.015, "measured", "py-lean-pq"), (1499, float("nan"), "cited", "leanvm")
+            (24, 0.015, "measured", "py-lean-pq"), (1499, float("nan"), "cited", "leanvm-b")
         )
     ]  # fmt: skip
     names = "algorithm form nodes certificate_bytes verify_seconds kind source"
@@ -39,11 +39,34 @@ def test_lists_and_proofs_are_drawn_over_their_numbers_of_validators() -> None:
     (ml_dsa, bls), drawn = axes.get_lines()[:2], proofs(axes)
     assert list(ml_dsa.get_ydata()) == [9680, 154880, 2478080]
     assert list(bls.get_xdata()) == [4, 64, 1024]
-    measured, cited = drawn["leanXMSS, proof (measured)"], drawn["leanXMSS, proof"]
+    measured = drawn["leanXMSS proof, py-lean-pq (measured)"]
+    cited = drawn["leanXMSS proof, leanVM-b"]
     assert (list(measured.get_xdata()), list(measured.get_ydata())) == ([24], [2e5])
     assert list(cited.get_xdata()) == [1499]
     # A published value is hollow.
     assert cited.get_markerfacecolor() != measured.get_markerfacecolor()
+    # Provers of one scheme have different marks.
+    assert cited.get_marker() != measured.get_marker()
+
+
+def test_second_panel_has_the_range_of_the_proofs() -> None:
+    rows = frame()
+    rows.loc[rows["nodes"] == 1499, "certificate_bytes"] = 4e5
+    axes, enlarged = plots.plot_certificates(rows).figure.axes
+    assert proofs(enlarged).keys() == proofs(axes).keys()
+    low, high = enlarged.get_ylim()
+    assert 1e5 < low < 2e5 < 4e5 < high < 6e5
+
+
+def test_two_sources_of_one_prover_are_one_series() -> None:
+    rows = frame().tail(1)
+    sources = ("leanvm-desktop", "leanvm-eip8292")
+    twice = pd.concat([frame(), *(rows.assign(source=source) for source in sources)])
+    (line,) = (
+        line for name, line in proofs(plots.plot_certificates(twice)).items() if "leanVM" in name
+        if "leanVM-b" not in name
+    )  # fmt: skip
+    assert list(line.get_xdata()) == [1499]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +84,7 @@ def test_title_states_where_proofs_are_smaller(nodes: int, title: str) -> None:
 def test_a_time_that_is_not_published_has_no_point() -> None:
     axes = plots.plot_certificates(frame(), "verify")
     assert list(axes.get_lines()[1].get_ydata()) == pytest.approx([4e-5, 64e-5, 1024e-5])
-    assert list(proofs(axes)) == ["leanXMSS, proof (measured)"]
+    assert list(proofs(axes)) == ["leanXMSS proof, py-lean-pq (measured)"]
     # No proof is verified faster than a list of at least as many signatures.
     assert axes.figure.get_suptitle().replace("\n", " ") == (
         "With 1024 validators, verifying a list of ML-DSA-44 signatures takes 10.2\u202fms"

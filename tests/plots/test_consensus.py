@@ -155,7 +155,9 @@ def test_printed_cells_are_markers_and_modelled_ones_lines(cells, quantity):
     drawn = [line for line in axes.get_lines() if line.get_linestyle() != "None"]
     assert any(np.allclose(list(line.get_ydata()), one[column]) for line in drawn)
     assert len(labelled_lines(axes)) == len(drawn) == 6
-    # Sets of a family have its colour and mark, and differ by their dashes and names.
+    # Sets of a family have its colour, and differ by their dashes, marks and names.
+    marks = {line.get_marker() for line in axes.get_lines() if line.get_linestyle() == "None"}
+    assert len(marks) == 6
     looks = {(line.get_color(), str(line._unscaled_dash_pattern)) for line in drawn}
     assert len(looks) == 6
     assert set(labelled_lines(axes)) == {text.get_text() for text in axes.texts}

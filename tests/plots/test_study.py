@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.colors import to_rgba
 
 from pqchain import plots
-from pqchain.plots import paper
+from pqchain.plots import fields, paper
 from tests.plots.common import LONG, SCHEMES, legend_texts, row_heights
 
 
@@ -112,6 +112,12 @@ def test_load_draws_a_line_and_a_wall_for_each_scheme_on_log_axes() -> None:
     assert len(set(tops)) == len(tops) and max(tops) < axes.get_ylim()[1]
 
 
+def test_load_in_minutes_has_no_ticks_at_round_seconds_between_them() -> None:
+    frame = load_frame()
+    axes = plots.plot_load(frame.assign(latency_seconds=60 * frame["latency_seconds"]))
+    assert not len(axes.yaxis.get_minorticklocs())
+
+
 def test_migration_shows_percent_and_growth() -> None:
     shares = plots.plot_migration(migration_frame())
     assert list(shares.lines[0].get_ydata()) == [10.0, 50.0, 100.0]
@@ -125,12 +131,21 @@ def test_migration_shows_percent_and_growth() -> None:
     named = migration_frame().assign(study="Bitcoin: 600 s", algorithm="Falcon-512")
     title = plots.plot_migration(named).figure.get_suptitle()
     assert title.startswith("Bitcoin to Falcon-512: 100\N{NARROW NO-BREAK SPACE}% of the accounts")
+    title = plots.plot_migration(named.assign(item="outputs")).figure.get_suptitle()
+    assert "% of the outputs have moved" in title.replace("\n", " ")
 
 
 def test_plane_names_the_smallest_change_with_which_another_scheme_is_best() -> None:
     title = plots.plot_plane(plane_frame()).figure.get_suptitle().replace("\n", " ")
     assert title.startswith(f"{SCHEMES[0]} has the highest capacity shown today, ")
     assert f"{SCHEMES[1]} with the time to verify ×4" in title
+
+
+def test_fields_in_print_have_a_hatch_for_each_scheme() -> None:
+    names = ("MAYO-2", "Falcon-512", "ML-DSA-44")
+    assert len(set(fields.hatches(names).values())) == 1
+    with plots.style("paper"):
+        assert len(set(fields.hatches(names).values())) == len(names)
 
 
 def test_tornado_states_the_base_value_and_the_first_input() -> None:
