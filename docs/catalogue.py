@@ -118,16 +118,37 @@ def entries() -> list[Entry]:
 def phrases() -> dict[str, Any]:
     """Return sentences that captions share, by the names for them in `gallery.toml`."""
     computer = stored.load().attrs["provenance"]
+    short = "A whisker that is not visible is shorter than its mark."
+    falcon = _signatures_of_falcon()
     return {
-        "samples": "Whiskers reach from the fastest sample to the 95th percentile.",
-        "interval": "Whiskers are 95\u202f% confidence intervals.",
-        "deviation": "Whiskers are the median absolute deviation on both sides of the median.",
+        "samples": f"Whiskers reach from the fastest sample to the 95th percentile. {short}",
+        "interval": f"Whiskers are 95\u202f% confidence intervals. {short}",
+        "deviation": "Whiskers are the median absolute deviation on both sides of the median. "
+        f"{short}",
+        "short": short,
         "runs": "Whiskers reach from the shortest to the longest run.",
         "single": "Each value is that of one run, so there is no interval.",
-        "exact": "Sizes are exact, so there is no interval.",
+        "falcon": falcon,
+        "exact": f"{falcon} All other sizes are exact, so there is no interval.",
         "deterministic": "The model is deterministic, so there is no interval.",
         "computer": f"{computer['cpu_count']} processors of an {computer['cpu_model']}",
     }
+
+
+def _signatures_of_falcon() -> str:
+    """Return which length of Falcon's signatures is used, and that of the specification."""
+    mean, padded = (
+        " and ".join(
+            f"{algorithms.get(f'Falcon-{kind}{degree}').signature_bytes}\u202fB"
+            f"{'' if kind else f' with Falcon-{degree}'}"
+            for degree in (512, 1024)
+        )
+        for kind in ("", "padded-")
+    )
+    return (
+        f"Falcon's signatures vary in length: the mean of those counted is used, {mean}, while the "
+        f"specification pads them to {padded}."
+    )
 
 
 def marks() -> str:

@@ -46,6 +46,9 @@ _SHIFT = {
 }  # fmt: skip
 """Vertical offset of an operation in the row of its algorithm; others are spread evenly."""
 
+_DODGE = 0.05
+"""Greatest vertical offset of a colour from the place of its operation, as a share of a row."""
+
 _GIVEN_LABEL = " (as entered)"
 
 _ROW_INCHES, _DENSE_INCHES, _PART_INCHES, _NUMBER_INCHES = 0.24, 0.17, 0.1, 0.125
@@ -94,12 +97,15 @@ def dots(
     drawn = frame[is_drawn]
     heights = _sorted(frame, drawn, value) if is_sorted else _by_family(frame)
     frame["shift"] = frame["operation"].map(_shifts(frame["operation"].unique()))
+    frame["dodge"] = _dodges(frame, hue, col)
     parts = _parts(frame, col)
     count = frame["operation"].nunique()
     has_texts = numbers is not None or "text" in frame
     row_inches = _DENSE_INCHES if len(heights) > 25 and count == 1 else _ROW_INCHES
     if count > 1:
         row_inches = 0.06 + (_NUMBER_INCHES if has_texts else _PART_INCHES) * count
+    if frame["dodge"].any():
+        row_inches *= 1.2
     # Labels of several lines need the room of their lines.
     line_count = max(row.count("\n") for row in heights) + 1
     row_inches = max(row_inches, 1.35 * line_count * paper.points() / 72)
@@ -166,6 +172,16 @@ def _shifts(operations: Iterable[str]) -> dict[str, float]:
     return _SHIFT | dict(zip(others, map(float, places), strict=True))
 
 
+def _dodges(frame: pd.DataFrame, hue: str | None, col: str | None) -> pd.Series[float]:
+    """Return vertical offsets of the colours of one operation, whose marks may coincide."""
+    keys = ["row", "operation", *([col] if col else [])]
+    if hue is None or not frame.duplicated(keys).any():
+        return pd.Series(0.0, index=frame.index)
+    names = list(frame[hue].unique())
+    places = np.linspace(-_DODGE, _DODGE, len(names)) if len(names) > 1 else [0.0]
+    return frame[hue].map(dict(zip(names, map(float, places), strict=True)))
+
+
 def _colours(frame: pd.DataFrame, hue: str | None) -> list[str]:
     if hue is None:
         colours = [mark_of(name).colour for name in frame["algorithm"]]
@@ -192,7 +208,7 @@ def _draw(
     drawn = frame[fine]
     for key, rows in drawn.groupby(["operation", "colour", "algorithm"], sort=False):
         operation, colour, algorithm = (str(part) for part in key)
-        levels = rows["row"].map(heights) + rows["shift"]
+        levels = rows["row"].map(heights) + rows["shift"] + rows["dodge"]
         if whiskers is not None:
             low, high = (rows[name] for name in whiskers)
             axes.hlines(levels, low, high, color=colour, linewidth=1.3, alpha=0.75, zorder=2)

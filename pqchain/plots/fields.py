@@ -29,7 +29,7 @@ TIE = 1.02
 
 TIE_PERCENT = f"{100 * (TIE - 1):.0f}{figures.NARROW_SPACE}%"
 
-TIED = f"no difference, up to {TIE_PERCENT}"
+TIED = f"no difference, below {TIE_PERCENT}"
 
 _WIDE_LEAD = 2.0  # from this lead on a field has its full colour
 

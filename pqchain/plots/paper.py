@@ -291,12 +291,10 @@ def _grey(colour: Any) -> str:
 
 
 def _fit(axes: Axes) -> bool:
-    changed = [_fit_label(axes, axes.xaxis.label, upright=False)]
-    changed.append(_fit_label(axes, axes.yaxis.label, upright=True))
-    changed += [_fit_label(axes, axes.title, upright=False)]
-    changed += [_fit_label(axes, axes._left_title, upright=False)]  # type: ignore[attr-defined]
-    changed += [_thinned(axes.xaxis), _thinned(axes.yaxis)]
-    return any(changed)
+    labels = axes.xaxis.label, axes.title, axes._left_title  # type: ignore[attr-defined]
+    changed = [_fit_label(axes, label, upright=False) for label in labels]
+    changed += [_fit_label(axes, axes.yaxis.label, upright=True)]
+    return any([*changed, _thinned(axes.xaxis), _thinned(axes.yaxis)])
 
 
 def _fit_label(axes: Axes, label: Text, *, upright: bool) -> bool:
@@ -343,7 +341,9 @@ def wrapped(text: str, width_inches: float, size: float) -> str:
 
 
 def balanced(text: str, width_inches: float, size: float) -> str:
-    """Return a text in as few lines of at most this width as possible, of similar lengths."""
+    """Return each line in as few lines of at most this width as possible, of similar lengths."""
+    if "\n" in text:
+        return "\n".join(balanced(line, width_inches, size) for line in text.split("\n"))
     best = wrapped(text, width_inches, size)
     count = best.count("\n")
     for share in (0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55) if count else ():

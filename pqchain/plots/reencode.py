@@ -332,6 +332,9 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             names = rows["way"].map(_WAY_WORDS).tolist()
             ratio = as_printed(*rows["transfer_seconds"].iloc[[slow, fast]])
             text = f"With {_link(*worst)}, {names[slow]} takes {ratio} as long as {names[fast]}"
+            if ran > 1:
+                is_apart = rows["low_seconds"].iloc[slow] > rows["high_seconds"].iloc[fast]
+                text += f"; their ranges of runs {'do not ' if is_apart else ''}overlap"
             headline(axes, text)
     return axes
 

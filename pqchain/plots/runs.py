@@ -65,7 +65,7 @@ def plot_compared(compared: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     label = f"time {'of each run' if several else run} / time {base}"
     notes = ["right of the line: slower"]
     if len(judged):
-        notes += [f"band: up to {TIE_PERCENT} does not count", INTERVAL]
+        notes += [f"band: below {TIE_PERCENT} does not count", INTERVAL]
     if not compared["verdict"].isin(["", "slower", "faster"]).all():
         notes.append("grey: not significant")
     if undecided:
@@ -175,8 +175,8 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             f"ring: change above 5{figures.NARROW_SPACE}% with whiskers apart",
         ))  # fmt: skip
         if changes:
-            ratio, name = max(changes, key=lambda change: abs(np.log(change[0])))
-            headline(all_axes[0], f"{name.format(times(ratio))}: the greatest change")
+            _, text = max(changes, key=lambda change: abs(np.log(change[0])))
+            headline(all_axes[0], f"{text}, the greatest change")
         else:
             headline(all_axes[0], f"No time changed beyond its noise in {len(names)} runs")
     return all_axes[0]
@@ -197,9 +197,13 @@ def _changes(
         if apart and max(ratio, 1 / ratio) > _CHANGE:
             ring = props(marker="o", markersize=11, markerfacecolor="none", markeredgecolor=INK)
             axes.plot([places[at]], [medians[at]], linestyle="none", markeredgewidth=1.1, **ring)
-            what = f"In {runs[at]}, {label} took {{}} as long to {words(operation)} as in "
-            what += runs[at - 1]
-            found.append((float(ratio), what))
+            what = words(operation).replace("key pair", "a key pair")
+            by = f"{abs(100 * (ratio - 1)):.0f}{figures.NARROW_SPACE}%"
+            how = f"fell by {by}" if ratio < 1 else f"rose by {by}"
+            if ratio >= 2:
+                how = f"rose to {times(ratio)} its value"
+            text = f"From {runs[at - 1]} to {runs[at]}, the median time of {label} to {what} {how}"
+            found.append((float(ratio), text))
     return found
 
 

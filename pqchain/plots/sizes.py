@@ -47,7 +47,7 @@ from pqchain.plots.marks import (
 _PARTS = {"public key": "s", "signature": "o", "ciphertext": "o", "secret key": "x"}
 """Marks of sizes; the sum of the first two is a large mark of the family."""
 
-_EQUAL_SECONDS = (1.5e-5, 1.5e-4, 1.5e-3, 1.5e-2)  # between lines of the grid
+_EQUAL_SECONDS = (3e-5, 3e-4, 3e-3, 3e-2)  # between lines of the grid
 
 _THREAD_MARKS = "osD^vP"
 
@@ -211,8 +211,9 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
         axes.margins(0.08, 0.12)
         log_ticks(axes, "x", with_prefix("B"))
         log_ticks(axes, "y", brief)
-        if paper.narrow():
-            axes.set_xlim(left=0.6 * axes.get_xlim()[0])  # room for a name around its mark
+        low, high = axes.get_xlim()
+        # Room for names around their marks, left of the dotted line.
+        axes.set_xlim(low * (0.75 if paper.narrow() else 1.0), high * 1.7)
         drawn = len(axes.lines)
         _equal_costs(axes)
         edge = _today(axes, chosen)

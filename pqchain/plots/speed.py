@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,15 +15,7 @@ from pqchain.costs import require_columns
 from pqchain.errors import UsageError
 from pqchain.figures import RATIO, SECONDS, Kind
 from pqchain.plots import paper
-from pqchain.plots.canvas import (
-    INK,
-    MUTED,
-    PAPER,
-    canvas,
-    headline,
-    require,
-    with_notes,
-)
+from pqchain.plots.canvas import INK, MUTED, PAPER, canvas, headline, require, with_notes
 from pqchain.plots.dots import dots, fastest, ranked
 from pqchain.plots.marks import (
     DEVIATION,
@@ -183,9 +174,8 @@ def plot_ratio(printed: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     if len(ratios):
         shorter = int((ratios < 1).sum())
         count = f"All {shorter}" if shorter == len(ratios) > 1 else f"{shorter} of {len(ratios)}"
-        middle = figures.significant(ratios.median(), 2)
-        text = f"{count} times measured here are shorter than the published ones: "
-        headline(axes, f"{text}{middle} of them in the median")
+        text = f"{count} times measured here are shorter than the published ones; "
+        headline(axes, f"{text}the median ratio is {figures.significant(ratios.median(), 2)}")
     return axes
 
 
@@ -193,8 +183,9 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw how many times faster AVX2 is than portable C, per algorithm and operation.
 
     Takes a measurement frame and uses pairs of implementations /ref and /avx2 of one library; of
-    several libraries the first in the registry. Raises DataError, and UsageError if no pair was
-    measured.
+    several libraries the first in the registry. Whiskers are the ratios if both times deviate from
+    their medians by the MAD, in opposite directions. Raises DataError, and UsageError if no pair
+    was measured.
     """
     frame = speedups(measurements)
     rank = ranked(frame.assign(implementation=frame["library"] + "/avx2"))["rank"]
@@ -207,9 +198,12 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     label = with_notes(
         "time of portable C / time with AVX2, medians",
         "right of the line: AVX2 is faster",
-        "rows: by the median",
+        f"{DEVIATION}s of both",
     )
-    axes = _around_one(frame, "speedup", label, ax)
+    axes = dots(
+        frame, value="speedup", label=label, show=_factor, ax=ax, origin=1.0, numbers=_times,
+        whiskers=("low", "high"), is_sorted=True,
+    )  # fmt: skip
     best = frame.iloc[int(frame["speedup"].argmax())]
     headline(
         axes,
@@ -217,14 +211,6 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         f"{times(best['speedup'])} ({best['algorithm']}, {words(best['operation'])})",
     )
     return axes
-
-
-def _around_one(frame: pd.DataFrame, value: str, label: str, ax: Axes | None) -> Axes:
-    numbers: Callable[[float], str] = _times
-    return dots(
-        frame, value=value, label=label, show=_factor, ax=ax, origin=1.0, numbers=numbers,
-        is_sorted=True,
-    )  # fmt: skip
 
 
 def plot_operation(table: pd.DataFrame, operation: str, *, ax: Axes | None = None) -> Axes:
@@ -375,16 +361,18 @@ def speedups(measurements: pd.DataFrame) -> pd.DataFrame:
     A scheme with AVX2 code in a library without portable code, such as `rainbow/avx2`, has pairs of
     this code with the portable code of the other library, whose AVX2 build has none of its own.
 
-    Columns: algorithm, operation, library, ref_seconds, avx2_seconds, speedup (ref / avx2).
+    Columns: algorithm, operation, library, ref_seconds, avx2_seconds, speedup (ref / avx2), low and
+    high (the speedup if both times deviate by their MAD, in opposite directions; NaN without one).
     """
     needed = ("algorithm", "implementation", "operation", "median_seconds", "status")
     require_columns(measurements, needed, "this plot")
     fine = measurements[measurements["status"] == "ok"]
+    fine = fine.assign(mad_seconds=fine.get("mad_seconds", np.nan))
     fine = fine.join(fine["implementation"].str.extract("^(?P<library>.*)/(?P<variant>.*)$"))
     keys = ["algorithm", "operation", "library"]
     ref, avx2 = (
-        fine[fine["variant"] == variant][[*keys, "median_seconds"]].rename(
-            columns={"median_seconds": f"{variant}_seconds"}
+        fine[fine["variant"] == variant][[*keys, "median_seconds", "mad_seconds"]].rename(
+            columns={"median_seconds": f"{variant}_seconds", "mad_seconds": f"{variant}_mad"}
         )
         for variant in ("ref", "avx2")
     )
@@ -393,8 +381,15 @@ def speedups(measurements: pd.DataFrame) -> pd.DataFrame:
     places = zip(avx2["algorithm"], avx2["library"], strict=True)
     alone = avx2[[place not in both for place in places]]
     if len(alone):
-        portable = ref.groupby(keys[:2], as_index=False)["ref_seconds"].min()
-        own = alone.merge(portable, on=keys[:2])
+        portable = ref.sort_values("ref_seconds").drop_duplicates(keys[:2])
+        own = alone.merge(portable.drop(columns="library"), on=keys[:2])
         others = paired[~paired["algorithm"].isin(own["algorithm"])]
         paired = pd.concat([others, own[paired.columns]], ignore_index=True)
-    return paired.assign(speedup=paired["ref_seconds"] / paired["avx2_seconds"])
+    low, high = (
+        (paired["ref_seconds"] + side * paired["ref_mad"])
+        / (paired["avx2_seconds"] - side * paired["avx2_mad"])
+        for side in (-1, 1)
+    )
+    ratio = paired["ref_seconds"] / paired["avx2_seconds"]
+    paired = paired.drop(columns=["ref_mad", "avx2_mad"])
+    return paired.assign(speedup=ratio, low=low, high=high)

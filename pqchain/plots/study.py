@@ -97,12 +97,12 @@ def plot_tornado(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         legend_above(axes, 2)
         ends = frame.iloc[0][["low", "high"]].dropna().astype(float)
         if len(ends) and base:
-            factor = max(ends / base, key=lambda value: abs(np.log(max(value, 1e-9))))
-            side = "halved" if factor == ends.get("low", np.nan) / base else "doubled"
+            end = max(ends, key=lambda value: abs(value - base))
+            side = "halved" if end == ends.get("low", np.nan) else "doubled"
             text = (
                 f"Of the inputs shown, the {words(str(first['input']))} changes the {output} most: "
             )
-            text += f"{side}, {unit.text(base * factor)} instead of {unit.text(base)}"
+            text += f"{side}, {unit.text(end)} instead of {unit.text(base)}"
             headline(axes, text)
     return axes
 

@@ -24,9 +24,9 @@ COLOURS = {
     "amber": ("#b87f00", "#f0bb45", "#dac28e"),
     # Series that are not schemes.
     "indigo": ("#4c5c8a", "#94a5dc", "#2f3549"),
-    "crimson": ("#a23b4a", "#ec8391", "#793a43"),
+    "crimson": ("#a23b4a", "#ec8391", "#b3737c"),
     "violet": ("#7a5ea8", "#b9a0e4", "#725f93"),
-    "teal": ("#2f8080", "#6cc4c4", "#458f8f"),
+    "teal": ("#2f8080", "#6cc4c4", "#2a5353"),
     "slate": ("#6b7686", "#a9b3c1", "#9ba0a5"),
     "olive": ("#8a7a1f", "#d0be5c", "#c4ba81"),
 }

@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from string import Template
 from types import ModuleType
 from typing import Any
 
@@ -181,7 +182,8 @@ def test_captions_have_no_unfilled_or_nested_phrases(monkeypatch: pytest.MonkeyP
             assert (match[1] in assigned) != (match[1] in phrases), (name, match[0])
             if str(phrases.get(match[1], "")).endswith("."):
                 before, after = entry["caption"][: match.start()], entry["caption"][match.end() :]
-                assert before.rstrip()[-1:] in ("", ".") and after[:1] in ("", " "), name
+                before = Template(before).safe_substitute(phrases).rstrip()
+                assert before[-1:] in ("", ".") and after[:1] in ("", " "), name
 
 
 def test_pages_have_one_title_and_no_machine_paths() -> None:

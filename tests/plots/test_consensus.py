@@ -206,6 +206,7 @@ def test_squares_have_the_colour_of_the_winner_and_its_lead(won):
     colours = {
         (round(x), round(y)): to_hex(field.get_facecolor()[0])
         for field in loads.collections
+        if len(field.get_facecolor())  # not a hatching
         for x, y in [field.get_paths()[0].get_extents().get_points().mean(axis=0)]
     }
     winners = won[won["question"] == "300 transactions"]

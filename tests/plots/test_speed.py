@@ -173,8 +173,12 @@ def test_speedup_divides_portable_c_by_avx2() -> None:
     paired = plots.speedups(measured)
     assert set(paired["algorithm"]) == {"Falcon-512"}
     assert list(paired.columns) == [
-        "algorithm", "operation", "library", "ref_seconds", "avx2_seconds", "speedup",
+        "algorithm", "operation", "library", "ref_seconds", "avx2_seconds", "speedup", "low",
+        "high",
     ]  # fmt: skip
+    # The synthetic deviations are 2 % of the medians.
+    assert (paired["low"] / paired["speedup"]).to_numpy() == pytest.approx(0.98 / 1.02)
+    assert (paired["high"] / paired["speedup"]).to_numpy() == pytest.approx(1.02 / 0.98)
     axes = plots.plot_speedup(measured)
     assert list(row_heights(axes)) == ["Falcon-512"]
     assert marked_points(axes)["sign"][0.0] == pytest.approx(paired["speedup"].iloc[0])
