@@ -10,7 +10,7 @@ _WORDS = {
     # Columns and operations.
     "verify_seconds": "time to verify", "sign_seconds": "time to sign",
     "public_key_bytes": "size of the public key", "signature_bytes": "size of the signature",
-    "block_bytes": "size of a block", "data_bytes": "size of the data",
+    "block_bytes": "size of a block", "data_bytes": "data of a transaction",
     "nodes": "number of nodes", "capacity_per_second": "capacity",
     # Clocks and kinds of evidence.
     "virtual": "in simulated time", "netns": "between network namespaces",

@@ -234,7 +234,7 @@ def test_small_lead_is_pale_and_tie_has_a_sign(won):
     assert legend_texts(alone.axes[0]) == ["Falcon-512"]
     ties = plots.plot_winners(won.assign(lead=1.019, runner_up=LONG))
     assert {text.get_text() for axes in ties.axes for text in axes.texts} == {"≈"}
-    assert [text[:13] for text in legend_texts(ties.axes[0])] == ["no difference"]
+    assert [text[:12] for text in legend_texts(ties.axes[0])] == ["≈ lead below"]
 
 
 def test_odd_number_of_panels_leaves_no_empty_axes(won):
