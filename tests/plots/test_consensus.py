@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -128,9 +130,13 @@ def test_runs_are_solid_lines_and_predictions_dashed(runs):
     axes = plots.plot_computers(where)
     assert set(labelled_lines(axes)) == {
         f"{setting}, {exchange}"
-        for setting in (plans.ONE, plans.TWO, "a computer each")
+        for setting in (plans.ONE, plans.TWO, "a computer each (simulated)")
         for exchange in plans.EXCHANGES
     }
+    # A comparison of settings with one exchange, not of both.
+    title = axes.figure.get_suptitle().replace("\n", " ")
+    assert re.fullmatch(r"With 8 delegates, \S+ takes .* times as long with .* as with .*", title)
+    assert legend_texts(plots.plot_computers(computers_frame()))[-1] == "model"
     is_one = (where["setting"] == plans.ONE) & (where["exchange"] == plans.BROADCAST)
     one = where[is_one]
     nodes, latency = labelled_lines(axes)[f"{plans.ONE}, {plans.BROADCAST}"]
