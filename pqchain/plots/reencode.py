@@ -162,21 +162,21 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         if not paper.narrow():
             pairs = zip(changes["single"], changes["multiplexed"], strict=True)
             texts = (
-                f"one stream: {SECONDS.text(one)}\none per chunk: {SECONDS.text(other)}"
+                f"one stream: {SECONDS.text(one, 4)}\none per chunk: {SECONDS.text(other, 4)}"
                 for one, other in pairs
             )
             names = [f"{name}\n{text}" for name, text in zip(names, texts, strict=True)]
-        name_levels(axes, names, top=0.1)
+        name_levels(axes, names, is_above=False)
         low, high = min(0.0, changes["low"].min()), max(0.0, changes["high"].max())
         axes.set_xlim(low - 0.08 * (high - low or 1), high + 0.08 * (high - low or 1))
         enclose(axes)
-        axes.xaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+        axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
         axes.xaxis.set_major_formatter(lambda number, _: change(number, 0 if high > 5 else 1))
         kind, runs = chosen["kind"].iloc[0], int(chosen["repeats"].max())
         sizes = set(chosen.get("block_bytes", []))
         axes.set_xlabel(with_notes(
             f"change of the transfer time {f'{kind} ' if mode != 'virtual' else ''}{words(mode)}",
-            f"blocks of {BYTES.text(sizes.pop())}" if len(sizes) == 1 else "",
+            f"blocks of {BYTES.text(sizes.pop(), 2)}" if len(sizes) == 1 else "",
             "left of the line: faster", f"whisker: range between any two of {runs} runs",
         ))  # fmt: skip
         grid(axes, "x")
