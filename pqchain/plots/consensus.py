@@ -203,7 +203,7 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.set_ylabel("latency of a block")
         ink = props(color=INK, markersize=5)
         legend_above(axes, 3, [
-            *(Line2D([], [], color=look(at)[0], linewidth=4, label=name)
+            *(Line2D([], [], color=look(at)[0], linewidth=4, solid_capstyle="butt", label=name)
               for at, name in enumerate(settings)),
             *(Line2D([], [], marker=marker, linewidth=1.3, label=f"{name}, run", **ink)
               for name, marker in markers.items()),
