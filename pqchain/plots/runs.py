@@ -211,7 +211,7 @@ def _changes(
         ratio = medians[at] / medians[at - 1]
         apart = low[at] > high[at - 1] or high[at] < low[at - 1]
         if apart and max(ratio, 1 / ratio) > _CHANGE:
-            ring = props(marker="o", markersize=8.5, markerfacecolor="none", markeredgecolor=INK)
+            ring = props(marker="o", markersize=7.5, markerfacecolor="none", markeredgecolor=INK)
             axes.plot([places[at]], [medians[at]], linestyle="none", markeredgewidth=1.1, **ring)
             what = words(operation).replace("key pair", "a key pair")
             by = f"{abs(100 * (ratio - 1)):.0f}{figures.NARROW_SPACE}%"
