@@ -237,8 +237,9 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             ends.append((str(name), (float(nodes[-1]), float(latency[-1]))))
         low, high = int(fine["nodes"].min()), int(fine["nodes"].max())
         exponents = range(low.bit_length() - 1, high.bit_length())
-        step = 1 if len(exponents) < 12 else 2
-        _over_nodes(axes, [2**n for n in exponents if n % step == 0], _power)
+        step = 1 if len(exponents) < 12 and not paper.narrow() else 2
+        show = figures.integer if len(exponents) < 12 else _power
+        _over_nodes(axes, [2**n for n in exponents if n % step == 0], show)
         log_ticks(axes, "y", _long)
         axes.set_xlabel(with_notes(
             "number of nodes", "solid: every node votes", "dashed: delegates vote",

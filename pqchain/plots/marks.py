@@ -244,7 +244,7 @@ def name_levels(
             bbox=_BACKGROUND,
         )
     if isinstance(figure := figure_of(axes), Drawing):
-        paper.add_lines(figure, 0.85 * len(names))
+        paper.add_lines(figure, (0.85 if top else 1.1) * len(names))
 
 
 def enclose(axes: Axes, panels_across: int = 1) -> None:

@@ -28,7 +28,6 @@ from pqchain.plots.canvas import (
 from pqchain.plots.marks import (
     RUNS,
     annotate,
-    as_printed,
     brief,
     change,
     enclose,
@@ -37,6 +36,7 @@ from pqchain.plots.marks import (
     log_ticks,
     name_levels,
     props,
+    times,
     with_prefix,
 )
 from pqchain.plots.words import words
@@ -299,7 +299,7 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 style = props(color=colour, marker=marker, linestyle="none", markersize=5.5)
                 axes.plot([row["transfer_seconds"]], [at], label=_WAY_WORDS[row["way"]], **style)
                 end = max(row["high_seconds"], row["transfer_seconds"])
-                annotate(axes, SECONDS.text(row["transfer_seconds"], 2), (end, at), (7, 0))
+                annotate(axes, SECONDS.text(row["transfer_seconds"], 3), (end, at), (7, 0))
             limit = group["wire_limit_seconds"].max()
             if limit > 0:
                 style = props(color=INK, linestyle=":", linewidth=1.4, label="limit of the link")
@@ -330,7 +330,7 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             rows = frame.set_index(conditions).loc[[worst]].dropna(subset="transfer_seconds")
             fast, slow = rows["transfer_seconds"].agg(["argmin", "argmax"])
             names = rows["way"].map(_WAY_WORDS).tolist()
-            ratio = as_printed(*rows["transfer_seconds"].iloc[[slow, fast]])
+            ratio = times(rows["transfer_seconds"].iloc[slow] / rows["transfer_seconds"].iloc[fast])
             text = f"With {_link(*worst)}, {names[slow]} takes {ratio} as long as {names[fast]}"
             if ran > 1:
                 is_apart = rows["low_seconds"].iloc[slow] > rows["high_seconds"].iloc[fast]

@@ -17,6 +17,7 @@ from pqchain.errors import UsageError
 from pqchain.figures import BYTES, SECONDS
 from pqchain.plots import paper
 from pqchain.plots.canvas import (
+    GRID,
     INK,
     MUTED,
     canvas,
@@ -81,6 +82,9 @@ def plot_sizes(
         axes.set_xscale("log")
         for level, row in zip(levels, rows, strict=True):
             _sized(axes, row, level, secret_keys=secret_keys)
+            if paper.narrow():
+                # From the name above the row to its marks, which may be far to the right.
+                axes.axhline(level, color=GRID, linewidth=0.8, zorder=0)
         name_levels(axes, [labelled(row) for row in rows], levels, top=0.0)
         axes.spines["left"].set_visible(False)
         enclose(axes)

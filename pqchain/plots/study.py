@@ -31,7 +31,6 @@ from pqchain.plots.labels import name_walls
 from pqchain.plots.marks import (
     HATCHES,
     annotate,
-    as_printed,
     brief,
     chain_of,
     change,
@@ -43,6 +42,7 @@ from pqchain.plots.marks import (
     mark_of,
     name_levels,
     props,
+    times,
     with_prefix,
 )
 from pqchain.plots.words import words
@@ -297,7 +297,7 @@ def plot_load(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         least, most = min(ends), max(ends)
         text = f"{most[2]} carries {figures.significant(most[0])} transactions per second"
         if len(ends) > 1:
-            ratio = as_printed(most[0], least[0], 3)
+            ratio = times(most[0] / least[0])
             text += f", the most of the schemes shown and {ratio} as many as {least[2]}"
         headline(axes, ": ".join(filter(None, [chain_of(frame), text])))
         name_walls(axes, ends)

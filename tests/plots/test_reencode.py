@@ -112,7 +112,7 @@ def test_links_have_a_point_for_each_successful_transfer() -> None:
         ("TCP with TLS", 2.0), (new_reno, 1.0), (new_reno, 4.0), ("limit of the link", 0.5),
     }  # fmt: skip
     texts = {text.get_text().replace(NARROW_SPACE, " ") for text in axes.texts}
-    assert texts == {"2.0 s", "1.0 s", "4.0 s"}
+    assert texts == {"2.00 s", "1.00 s", "4.00 s"}
     names = [label.get_text().replace(NARROW_SPACE, " ") for label in axes.get_yticklabels()]
     assert names == ["10 Mbit/s, 20 ms delay, 2 % loss", "10 Mbit/s, 20 ms delay, 0 % loss"]
     assert "between network namespaces" in axes.get_xlabel()
