@@ -207,8 +207,9 @@ def plot_speedup(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     best = frame.iloc[int(frame["speedup"].argmax())]
     headline(
         axes,
-        f"AVX2 is {times(frame['speedup'].median())} as fast as portable C in the median, at most "
-        f"{times(best['speedup'])} ({best['algorithm']}, {words(best['operation'])})",
+        f"In the median of {len(frame)} ratios, AVX2 is {times(frame['speedup'].median())} as fast "
+        f"as portable C, at most {times(best['speedup'])} ({best['algorithm']}, "
+        f"{words(best['operation'])})",
     )
     return axes
 

@@ -86,6 +86,10 @@ def test_transports_are_next_to_the_limit_of_the_link() -> None:
     assert "unsupported" in "".join(text.get_text() for text in axes.texts)
     assert "10 Mbit/s" in axes.get_xlabel()
     assert "dotted: least time that the link allows" in axes.get_xlabel().replace("\n", " ")
+    table = frames.replays()["transports"]
+    verdicts = ["bound by the processor: all of it"] * len(table)
+    label = plots.plot_transports(table.assign(verdict=verdicts)).get_xlabel().replace("\n", " ")
+    assert "limited by the processor: all" in label
 
 
 @pytest.mark.parametrize(
