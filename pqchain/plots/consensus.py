@@ -77,12 +77,14 @@ def plot_cells(
     power = (-2.0 if seconds else 2.0) if per_pair else 0.0
     names = list(dict.fromkeys(cells["algorithm"]))
     lines, ends = dashes(names), []
+    # Marks are larger in a narrow plot, compared with the distance of two numbers of nodes.
+    step, points = (0.11, 4.5) if paper.narrow() else (0.07, 5.0)
     with canvas(ax, 4.2) as axes:
         for index, (name, group) in enumerate(cells.groupby("algorithm", sort=False)):
             mark = mark_of(str(name))
             nodes = group["nodes"].to_numpy(dtype=float)
             # Lines are moved with their marks: marks beside a line would look like its error.
-            places = nodes * 2 ** (0.07 * (index - (len(names) - 1) / 2))
+            places = nodes * 2 ** (step * (index - (len(names) - 1) / 2))
             ours, printed = (
                 nodes**power * group[f"{side}{column}"].to_numpy() for side in ("", "published_")
             )
@@ -92,7 +94,7 @@ def plot_cells(
             # Sets of a family have different marks, which may be between two lines.
             markers = mark.marker + _OTHER_SETS.get(mark.marker, "")
             marker = markers[DASHES.index(lines[str(name)]) % len(markers)]
-            style = mark.style(5, is_published=True)
+            style = mark.style(points, is_published=True)
             style |= props(marker=marker, linestyle="", label=str(name))
             axes.plot(places, printed, **style)
             if was_run:
@@ -115,7 +117,7 @@ def plot_cells(
         axes.set(xlabel=with_notes("nodes N", *notes), ylabel=label)
         fitted = _errors(cells, column) if per_pair else ""
         headline(axes, fitted or _best_cell(cells, column, seconds))
-        label_ends(axes, ends, gap=12)
+        label_ends(axes, ends, gap=12, clear=6.5)
     return axes
 
 
