@@ -131,6 +131,8 @@ def phrases() -> dict[str, Any]:
         "falcon": falcon,
         "exact": f"{falcon} All other sizes are exact, so there is no interval.",
         "deterministic": "The model is deterministic, so there is no interval.",
+        "narrow": "Narrow figures leave hash and variant out of names: SPHINCS+-128s is "
+        "SPHINCS+-SHA2-128s-simple.",
         "computer": f"{computer['cpu_count']} processors of an {computer['cpu_model']}",
     }
 

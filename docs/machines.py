@@ -69,7 +69,7 @@ def _machine(machine: str) -> Iterator[Markup]:
     yield html.figure(
         plots.figure_bytes(axes, "svg"), identifier=f"history-{machine}",
         description=f"Median times of verifications on {machine} over {len(dates)} runs.",
-        caption="Median times of verifications over runs; the band is the noise of the machine.",
+        caption="Median times of verifications over runs, relative to the first run.",
     )  # fmt: skip
     found = changes.changes(history)
     if not len(found):

@@ -223,7 +223,7 @@ def significant(value: float, digits: int = 3) -> str:
     rounded = round(value, decimals)
     # 9.996 rounds up to 10.0 and then needs one decimal less.
     decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
-    return f"{rounded:.{max(decimals, 0)}f}"
+    return integer(rounded) if abs(rounded) >= 10_000 else f"{rounded:.{max(decimals, 0)}f}"
 
 
 def integer(value: float) -> str:

@@ -12,7 +12,7 @@ from pqchain import figures
 from pqchain.algorithms import ALGORITHMS
 from pqchain.figures import Kind, Unit
 from pqchain.plots import paper
-from pqchain.plots.canvas import canvas, headline, panel_title, panels, require
+from pqchain.plots.canvas import GRID, canvas, headline, panel_title, panels, require
 from pqchain.plots.marks import (
     Mark,
     brief,
@@ -36,8 +36,9 @@ def plot_certificates(
 
     Takes a frame of `pqchain.study.certificates`: a line for each list or aggregate, marks for the
     proofs of all signatures in one, by prover and scheme; those from publications are hollow. A
-    second panel, which axes of the caller lack, has the range of the proofs; the axes of the first
-    are returned. "bytes" or "verify" (seconds of a processor). Raises DataError, UsageError.
+    second panel, which axes of the caller lack, has the range of the proofs, which is shaded in the
+    first and has only dots there; the axes of the first are returned. "bytes" or "verify" (seconds
+    of a processor). Raises DataError, UsageError.
     """
     require(frame, "algorithm form nodes certificate_bytes verify_seconds kind source")
     column = "certificate_bytes" if quantity == "bytes" else "verify_seconds"
@@ -48,17 +49,17 @@ def plot_certificates(
     with panels(count, 1, 3.2 * count) if ax is None else canvas(ax, 4.4) as drawn_on:
         axes, *enlarged = [drawn_on] if isinstance(drawn_on, Axes) else drawn_on
         ends = _votes(axes, votes, column)
-        _proofs(axes, proofs, column, 2.5 if enlarged else 5)
+        _proofs(axes, proofs, column, 0 if enlarged else 5)
         _scales(axes, quantity)
         axes.set_ylabel(what)
         for other in enlarged:
             _proofs(other, proofs, column, 4.5 if paper.narrow() else 5)
             _scales(other, quantity)
-            limits = other.axis()
+            low, high = other.get_ylim()
             _votes(other, votes, column)
-            other.axis(limits)
-            other.set_ylabel(what)
-            panel_title(other, "range of the proofs, enlarged")
+            other.set(xlim=axes.get_xlim(), ylim=(low, high), ylabel=what)
+            axes.axhspan(low, high, color=GRID, alpha=0.5, linewidth=0, zorder=0)
+            panel_title(other, "shaded range, enlarged")
         lowest = [axes, *enlarged][-1]
         lowest.set_xlabel("validators")
         if len(proofs):
@@ -93,7 +94,7 @@ _OTHER_MARKS = "sDh"
 
 
 def _proofs(axes: Axes, proofs: pd.DataFrame, column: str, points: float) -> None:
-    """Draw the proofs of each prover, joined; `points` is the size of the marks."""
+    """Draw the proofs of each prover, joined; `points` is the size of the marks, 0 for dots."""
     proofs = proofs.assign(prover=proofs["source"].map(words))
     # Two sources publish the same proofs of one prover.
     proofs = proofs.drop_duplicates(["prover", "algorithm", "kind", "nodes", column])
@@ -114,6 +115,9 @@ def _proofs(axes: Axes, proofs: pd.DataFrame, column: str, points: float) -> Non
             if len(rows) > 5:
                 # Marks of all would cover each other.
                 style |= props(markevery=[0, len(rows) // 3, len(rows) - 1])
+            if not points:
+                style |= props(marker=".", markersize=4, markevery=None)
+                style |= props(markerfacecolor=mark.colour, markeredgewidth=0)
             axes.plot(rows["nodes"].astype(float), rows[column], zorder=3, **style)
 
 

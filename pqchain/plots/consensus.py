@@ -9,13 +9,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from pqchain import figures
 from pqchain.errors import UsageError
-from pqchain.figures import SECONDS
+from pqchain.figures import SECONDS, Kind
 from pqchain.plots import fields, paper
 from pqchain.plots.canvas import (
+    INK,
     canvas,
     figure_of,
     headline,
@@ -75,12 +77,14 @@ def plot_cells(
     power = (-2.0 if seconds else 2.0) if per_pair else 0.0
     names = list(dict.fromkeys(cells["algorithm"]))
     lines, ends = dashes(names), []
+    # Marks are larger in a narrow plot, compared with the distance of two numbers of nodes.
+    step, points = (0.11, 4.5) if paper.narrow() else (0.07, 5.0)
     with canvas(ax, 4.2) as axes:
         for index, (name, group) in enumerate(cells.groupby("algorithm", sort=False)):
             mark = mark_of(str(name))
             nodes = group["nodes"].to_numpy(dtype=float)
             # Lines are moved with their marks: marks beside a line would look like its error.
-            places = nodes * 2 ** (0.07 * (index - (len(names) - 1) / 2))
+            places = nodes * 2 ** (step * (index - (len(names) - 1) / 2))
             ours, printed = (
                 nodes**power * group[f"{side}{column}"].to_numpy() for side in ("", "published_")
             )
@@ -90,7 +94,7 @@ def plot_cells(
             # Sets of a family have different marks, which may be between two lines.
             markers = mark.marker + _OTHER_SETS.get(mark.marker, "")
             marker = markers[DASHES.index(lines[str(name)]) % len(markers)]
-            style = mark.style(5, is_published=True)
+            style = mark.style(points, is_published=True)
             style |= props(marker=marker, linestyle="", label=str(name))
             axes.plot(places, printed, **style)
             if was_run:
@@ -113,7 +117,7 @@ def plot_cells(
         axes.set(xlabel=with_notes("nodes N", *notes), ylabel=label)
         fitted = _errors(cells, column) if per_pair else ""
         headline(axes, fitted or _best_cell(cells, column, seconds))
-        label_ends(axes, ends, gap=12)
+        label_ends(axes, ends, gap=12, clear=6.5)
     return axes
 
 
@@ -156,52 +160,80 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     """Draw latency over the number of delegates, a line for each number of computers and exchange.
 
     Takes runs of `pqchain.works.pqdpol.measured`: setting, exchange, nodes, latency_seconds with
-    its _half_width, and predicted_latency_seconds, dashed if known. Raises DataError.
+    its _half_width, and predicted_latency_seconds, dashed if known; with a column `kind`, settings
+    in virtual time are named as simulated. Raises DataError, UsageError.
     """
     require(runs, "setting exchange nodes latency_seconds latency_seconds_half_width")
     require(runs, "predicted_latency_seconds")
-    runs = runs.assign(setting=runs["setting"].map(words))
+    is_simulated = runs["kind"] == Kind.REPLAYED if "kind" in runs else pd.Series(False, runs.index)
+    labels = runs["setting"].map(words)
+    runs = runs.assign(setting=labels.where(~is_simulated, labels + " (simulated)"))
     settings, exchanges = (list(dict.fromkeys(runs[name])) for name in ("setting", "exchange"))
+    markers = dict(zip(exchanges, "os^D", strict=False))
     lines = runs.groupby(["setting", "exchange"], sort=False)
-    ends = []
+    of_run = runs["predicted_latency_seconds"] / runs["latency_seconds"]
+    # Lines and whiskers that cannot be seen are not explained.
+    differs = bool(((of_run - 1).abs() > 0.02).any())
+    is_wide = (runs["latency_seconds_half_width"] > 0.05 * runs["latency_seconds"]).any()
     with canvas(ax, 4.0) as axes:
         for index, ((setting, exchange), group) in enumerate(lines):
-            colour = look(settings.index(setting))[0]
-            marker = "os^D"[exchanges.index(exchange) % 4]
+            colour, marker = look(settings.index(setting))[0], markers[exchange]
             rows = group.sort_values("nodes")
             # Moved apart, because latencies of few delegates are nearly equal.
             nodes = rows["nodes"].to_numpy(dtype=float) * 2 ** (
-                0.03 * (index - (len(lines) - 1) / 2)
+                0.05 * (index - (len(lines) - 1) / 2)
             )
             seen = rows["latency_seconds"].to_numpy()
             half = rows["latency_seconds_half_width"].to_numpy()
-            name = f"{setting}, {exchange}"
-            axes.plot(nodes, seen, color=colour, linewidth=1.3, label=name)
+            axes.plot(nodes, seen, color=colour, linewidth=1.3, label=f"{setting}, {exchange}")
             _measured(axes, nodes, seen, half, colour, marker)
             law = rows["predicted_latency_seconds"].to_numpy()
-            axes.plot(nodes, law, color=colour, linewidth=1.1, linestyle="--")
-            ends.append((name, (float(nodes[-1]), float(seen[-1]))))
+            # With marks, which tell dashed lines of one colour apart.
+            style = props(linewidth=1.1, linestyle="--", marker=marker, markersize=2.8)
+            axes.plot(nodes, law, color=colour, **style)
         _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief)
-        of_all = runs["latency_seconds"]
-        is_wide = (runs["latency_seconds_half_width"] > 0.05 * of_all).any()
-        differs = ((runs["predicted_latency_seconds"] / of_all - 1).abs() > 0.02).any()
-        # Lines and whiskers that cannot be seen are not explained.
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        counts = set(runs.get("heights", []))
+        blocks = f" of the mean of {counts.pop()} blocks" if len(counts) == 1 else ""
+        low, high = (figures.significant(end, 2) for end in (of_run.min(), of_run.max()))
         axes.set_xlabel(with_notes(
-            "delegates N", INTERVAL if is_wide else "",
-            "solid: run; dashed: model" if differs else "", "lines are moved apart sideways",
-            *explained(*exchanges),
+            "delegates N", f"{INTERVAL}{blocks}" if is_wide else "",
+            f"model: {low} to {high} times the run" if differs else "",
+            "lines are moved apart sideways", *explained(*exchanges),
         ))  # fmt: skip
         axes.set_ylabel("latency of a block")
-        most = runs[runs["nodes"] == runs["nodes"].max()]
-        slow, fast = (most.loc[most["latency_seconds"].agg(end)] for end in ("idxmax", "idxmin"))
-        if slow["latency_seconds"] > fast["latency_seconds"] > 0:
-            ratio = slow["latency_seconds"] / fast["latency_seconds"]
-            way, other = (f"{row['exchange']} with {row['setting']}" for row in (slow, fast))
-            text = f"With {most['nodes'].iloc[0]} delegates, {way} takes {times(ratio)} as long as "
-            headline(axes, text + other)
-        label_ends(axes, ends)
+        ink = props(color=INK, markersize=5)
+        legend_above(axes, 3, [
+            *(Line2D([], [], color=look(at)[0], linewidth=4, solid_capstyle="butt", label=name)
+              for at, name in enumerate(settings)),
+            *(Line2D([], [], marker=marker, linewidth=1.3, label=f"{name}, run", **ink)
+              for name, marker in markers.items()),
+            *([Line2D([], [], linestyle="--", linewidth=1.1, label="model", color=INK)]
+              if differs else []),
+        ])  # fmt: skip
+        headline(axes, _slowest(runs))
     return axes
+
+
+def _slowest(runs: pd.DataFrame) -> str:
+    """Return the greatest ratio of two settings with one exchange, or else of two exchanges."""
+    most = runs[runs["nodes"] == runs["nodes"].max()].reset_index()
+    by, alike = "setting", "exchange"
+    if most["setting"].nunique() == 1:
+        by, alike = alike, by
+    ends = most.groupby(alike)["latency_seconds"].agg(["max", "min", "idxmax", "idxmin"])
+    greatest = ends.loc[(ends["max"] / ends["min"]).idxmax()]
+    if not greatest["max"] > greatest["min"] > 0:
+        return ""
+    slow, fast = (most.loc[greatest[end]] for end in ("idxmax", "idxmin"))
+    ratio = times(greatest["max"] / greatest["min"])
+    start = f"With {most['nodes'].iloc[0]} delegates"
+    if by == "exchange":
+        text = f"{start} and {slow['setting']}, {slow['exchange']} takes {ratio} as long as "
+        return text + str(fast["exchange"])
+    text = f"{start}, {slow['exchange']} takes {ratio} as long with {slow['setting']} as with "
+    return text + str(fast["setting"])
 
 
 def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -235,8 +267,9 @@ def plot_networks(laws: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             ends.append((str(name), (float(nodes[-1]), float(latency[-1]))))
         low, high = int(fine["nodes"].min()), int(fine["nodes"].max())
         exponents = range(low.bit_length() - 1, high.bit_length())
-        step = 1 if len(exponents) < 12 else 2
-        _over_nodes(axes, [2**n for n in exponents if n % step == 0], _power)
+        step = 1 if len(exponents) < 12 and not paper.narrow() else 2
+        show = figures.integer if len(exponents) < 12 else _power
+        _over_nodes(axes, [2**n for n in exponents if n % step == 0], show)
         log_ticks(axes, "y", _long)
         axes.set_xlabel(with_notes(
             "number of nodes", "solid: every node votes", "dashed: delegates vote",

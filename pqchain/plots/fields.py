@@ -29,7 +29,9 @@ TIE = 1.02
 
 TIE_PERCENT = f"{100 * (TIE - 1):.0f}{figures.NARROW_SPACE}%"
 
-TIED = f"no difference, below {TIE_PERCENT}"
+_ALMOST_EQUAL = "\N{ALMOST EQUAL TO}"
+
+TIED = f"{_ALMOST_EQUAL} lead below {TIE_PERCENT}"
 
 _WIDE_LEAD = 2.0  # from this lead on a field has its full colour
 
@@ -53,9 +55,10 @@ def handles(cells: Iterable[tuple[str, float]], hatching: Mapping[str, str]) -> 
     for name, lead in cells:
         leads.setdefault(TIED if _is_tie(lead) else name, []).append(_strength(lead))
     schemes = [
+        # Not with the alpha of the patch, in which its hatch would be translucent, too.
         Patch(
-            facecolor=mark_of(name).colour, hatch=hatch, edgecolor=PAPER, linewidth=0, label=name,
-            alpha=max(leads[name]),
+            facecolor=(mark_of(name).colour, max(leads[name])), hatch=hatch, edgecolor=PAPER,
+            linewidth=0, label=name,
         )
         for name, hatch in hatching.items()
         if name in leads
@@ -70,8 +73,8 @@ def _is_tie(lead: float) -> bool:
 
 def _strength(lead: float) -> float:
     share = min(max((lead - 1) / (_WIDE_LEAD - 1), 0.0), 1.0) if np.isfinite(lead) else 1.0
-    # Translucent, so that the text is readable on light and on dark pages.
-    return 0.26 + 0.42 * share
+    # Translucent, so that the text has a contrast of 4.5 on light and on dark pages.
+    return 0.2 + 0.25 * share
 
 
 def draw(
@@ -90,11 +93,17 @@ def draw(
         colour = MUTED if _is_tie(lead) else mark_of(name).colour
         style = props(color=colour, alpha=_strength(lead), linewidth=0)
         axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **style)
+        label = _ALMOST_EQUAL if _is_tie(lead) else f"{lead:.2f}"
+        is_labelled = bool(np.isfinite(lead)) and _is_within(label, cell_inches[0])
         if hatching[name] and not _is_tie(lead):
-            style = props(facecolor="none", edgecolor=PAPER, hatch=hatching[name], linewidth=0)
-            axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **style)
-        label = "\N{ALMOST EQUAL TO}" if _is_tie(lead) else f"{lead:.2f}"
-        if np.isfinite(lead) and _is_within(label, cell_inches[0]):
+            hatch = props(facecolor="none", edgecolor=PAPER, hatch=hatching[name], linewidth=0)
+            axes.fill_between([x - 0.47, x + 0.47], y - 0.45, y + 0.45, **hatch)
+            if is_labelled:
+                # Plain behind the digits.
+                half = 0.5 * np.divide(_label_inches(label), cell_inches)
+                for patch in (props(color=PAPER, linewidth=0), style):
+                    axes.fill_between([x - half[0], x + half[0]], y - half[1], y + half[1], **patch)
+        if is_labelled:
             axes.text(x, y, label, **text)
             if not _is_tie(lead):
                 notes.append("number: lead over the second scheme, as a factor")
@@ -105,6 +114,12 @@ def draw(
 
 def _is_within(label: str, inches: float) -> bool:
     return paper.text_inches(label, paper.points()) < 0.95 * inches
+
+
+def _label_inches(label: str) -> tuple[float, float]:
+    """Return the size of a label and of a margin around it."""
+    size = paper.points()
+    return paper.text_inches(label, size) + 0.3 * size / 72, 1.15 * size / 72
 
 
 def plot_plane(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:

@@ -18,6 +18,9 @@ _SIDES = np.array(
 )
 """Offsets of a label in points, in order of preference."""
 
+_Placed = tuple[Any, Any, float]
+"""Offset, box (both in points), and cost of a name's side."""
+
 
 def label_points(
     axes: Axes, points: dict[str, tuple[float, float]], lines: Sequence[Any] = ()
@@ -26,36 +29,49 @@ def label_points(
 
     `lines` are arrays of points of lines that names should not cross.
     """
-    # Every label gets the side with the least overlap, in points.
     size, figure = paper.points(), figure_of(axes)
     figure.draw_without_rendering()
     extent = np.array(axes.get_window_extent().size) * 72 / figure.dpi
     low, high = np.log10([axes.get_xlim(), axes.get_ylim()]).T
     centres = (np.log10([*points.values()]) - low) / (high - low) * extent
     along = (np.log10(np.vstack([np.empty((0, 2)), *lines])) - low) / (high - low) * extent
+    # Once per 3 points, so that the cost of a crossing does not depend on how a line is sampled.
+    along = 3 * np.unique(np.round(along / 3), axis=0)
     starts, ends = np.vstack([centres - 6, along - 1.5]), np.vstack([centres + 6, along + 1.5])
     names = [at_hyphens(paper.shortened(name), 13) if paper.narrow() else name for name in points]
-    placed: dict[int, Any] = {}
-    # Again with all labels in place, as the first ones did not know those that follow.
-    for index in [*range(len(names))] * 3:
-        rows = names[index].split("\n")
-        wide, tall = max(paper.text_inches(row, size) for row in rows), 1.2 * size * len(rows)
-        label = np.array([72 * wide + 2, tall])
-        sides = _SIDES + np.sign(_SIDES) * [0, (tall - 1.2 * size) / 2]
-        # The overlap of the box on each side with every other box that is placed already.
+    texts = [name.split("\n") for name in names]
+    sizes = [
+        (72 * max(paper.text_inches(row, size) for row in rows) + 2, 1.2 * size * len(rows))
+        for rows in texts
+    ]
+
+    def choose(index: int, placed: dict[int, _Placed]) -> _Placed:
+        """Return the side with the least overlap with marks, lines and names placed already."""
+        label = np.array(sizes[index])
+        sides = _SIDES + np.sign(_SIDES) * [0, (label[1] - 1.2 * size) / 2]
         lowest = centres[index] + sides + np.sign(sides) * [label[0] / 2, 0] - label / 2
         highest = lowest + label  # boxes in points, not data: both axes are logarithmic
-        boxes = np.array([box for other, (_, box) in placed.items() if other != index])
+        boxes = np.array([box for other, (_, box, _) in placed.items() if other != index])
         boxes = boxes.reshape(-1, 2, 2)
         is_other = np.arange(len(starts)) != index
         first = np.maximum(lowest[:, None], np.vstack([starts[is_other], boxes[:, 0]]))
         last = np.minimum(highest[:, None], np.vstack([ends[is_other], boxes[:, 1]]))
         cost = (last - first).clip(min=0).prod(axis=2).sum(axis=1)
         outside = (np.maximum(0, -lowest) + np.maximum(0, highest - extent)).sum(axis=1)
-        best = int(np.argmin(cost + 20 * outside))
-        placed[index] = sides[best], np.stack([lowest[best], highest[best]])
-    for (side, _), name, point in zip(placed.values(), names, points.values(), strict=True):
-        annotate(axes, name, point, side, size=size)
+        cost += 20 * outside + np.arange(len(_SIDES))  # of equal ones the preferred
+        best = int(np.argmin(cost))
+        return sides[best], np.stack([lowest[best], highest[best]]), float(cost[best])
+
+    trials: list[dict[int, _Placed]] = []
+    # From every name on, as the first names know none of the others and take their room.
+    for begin in range(len(names)):
+        placed: dict[int, _Placed] = {}
+        for index in [*range(begin, len(names)), *range(begin)] * 3:
+            placed[index] = choose(index, placed)
+        trials.append(placed)
+    best = min(trials, key=lambda trial: sum(cost for *_, cost in trial.values()))
+    for index, (name, point) in enumerate(zip(names, points.values(), strict=True)):
+        annotate(axes, name, point, best[index][0], size=size)
 
 
 def name_walls(axes: Axes, ends: list[tuple[float, float, str]]) -> None:

@@ -244,7 +244,7 @@ def name_levels(
             bbox=_BACKGROUND,
         )
     if isinstance(figure := figure_of(axes), Drawing):
-        paper.add_lines(figure, 0.85 * len(names))
+        paper.add_lines(figure, (0.85 if top else 1.1) * len(names))
 
 
 def enclose(axes: Axes, panels_across: int = 1) -> None:
@@ -291,11 +291,17 @@ def annotate(
 
 
 def label_ends(
-    axes: Axes, ends: Sequence[tuple[str, tuple[float, float]]], *, gap: float = 7.0
+    axes: Axes,
+    ends: Sequence[tuple[str, tuple[float, float]]],
+    *,
+    gap: float = 7.0,
+    clear: float = 0.0,
+    between: float = 0.1,
 ) -> None:
     """Write names to the right of the ends of lines, moved apart, with thin grey leaders.
 
-    `ends` are (name, point). All limits of the axes must be set before.
+    `ends` are (name, point), `clear` is the distance in points that leaders keep from other ends,
+    and `between` the space between names, in lines. All limits of the axes must be set before.
     """
     figure, size = figure_of(axes), paper.points()
     if paper.narrow():
@@ -310,7 +316,7 @@ def label_ends(
     ]
     whole = box.height * to_points
     rows = 1 + max((name.count("\n") for name, _ in ends), default=0)
-    least = (0.1 + 1.2 * rows) * size
+    least = (between + 1.2 * rows) * size
     room = [float(box.x1 - axes.transData.transform(point)[0]) for _, point in ends]
     far = {index for index in range(len(ends)) if room[index] > 0.1 * box.width}
     # Names at the ends of lines must not meet any other name.
@@ -326,7 +332,19 @@ def label_ends(
         # At the end of the line, because a stroke across the plot would look like data.
         name, point = ends[index]
         annotate(axes, name, point, (gap + 2, 0))
-    places = apart([heights[index] for index in outside], least, 0.0, whole)
+    # Whole names within the height of the axes, above which a legend may be, if all have room.
+    bottom = 0.6 * rows * size
+    bottom = bottom if len(outside) * least <= whole - 2 * bottom else 0.0
+    places = apart([heights[index] for index in outside], least, bottom, whole - bottom)
+    for _ in range(10 if clear else 0):
+        for at, index in enumerate(outside):
+            for other, to_edge in enumerate(room):
+                # The share of the leader that ends at the mark of the other line.
+                share = (room[index] - to_edge) / (room[index] + gap / to_points)
+                over = heights[index] + share * (places[at] - heights[index]) - heights[other]
+                if share > 0.1 and abs(over) < clear:
+                    places[at] += float(np.copysign(clear - abs(over), over)) / share
+        places = apart(places, least, bottom, whole - bottom)
     # From the edge of the axes, which the layout moves to make room for the names.
     edge = axes.transAxes + ScaledTranslation(gap / 72, 0, figure.dpi_scale_trans)
     for index, place in zip(outside, places, strict=True):

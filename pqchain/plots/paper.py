@@ -282,7 +282,7 @@ def _is_pale(colour: Any) -> bool:
     if isinstance(colour, str) and colour in ("none", "None", "auto"):
         return False
     red, green, blue = to_rgb(colour)
-    return 0.75 < 0.3 * red + 0.59 * green + 0.11 * blue < 0.99
+    return 0.59 < 0.3 * red + 0.59 * green + 0.11 * blue < 0.99
 
 
 def _grey(colour: Any) -> str:

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from pqchain import figures
 from pqchain.errors import UsageError
-from pqchain.figures import BYTES, SECONDS
+from pqchain.figures import BYTES, SECONDS, Kind
 from pqchain.plots import paper
 from pqchain.plots.canvas import (
     GRID,
@@ -28,7 +28,6 @@ from pqchain.plots.canvas import (
 from pqchain.plots.marks import (
     RUNS,
     annotate,
-    as_printed,
     brief,
     change,
     enclose,
@@ -37,6 +36,7 @@ from pqchain.plots.marks import (
     log_ticks,
     name_levels,
     props,
+    times,
     with_prefix,
 )
 from pqchain.plots.words import words
@@ -62,7 +62,7 @@ _WAY_WORDS = {
 _WAYS = dict(zip(_WAY_WORDS, LOOKS, strict=False))
 
 _LABELLED_PERCENT = 10
-"""Smaller shares have no label, which would not fit; narrow figures need more."""
+"""Smaller shares have no label, which would not fit; narrow figures need more, except transfers."""
 
 
 def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -81,7 +81,10 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         for level, (run, group) in enumerate(table.groupby("run", sort=False)):
             first, total = group.iloc[0], group["seconds"].sum(min_count=1)
             size = f"{BYTES.text(first['payload_bytes'], 2)} in {SECONDS.text(total)}"
-            labels.append(f"{words(str(run))} ({words(first['kind'])})\n{size}")
+            name, transport = words(str(run)), words(str(first.get("transport", "")))
+            if first["kind"] == Kind.MEASURED and transport not in name:
+                name += f", {transport}"
+            labels.append(f"{name} ({words(first['kind'])})\n{size}")
             shares = group.set_index("phase")["share_percent"].reindex(list(_PHASES))
             start = 0.0
             for share, (phase, (colour, hatch)) in zip(shares, _PHASES.items(), strict=True):
@@ -96,7 +99,7 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 )
                 axes.barh(level, share, left=start, height=0.62, linewidth=0.6, **style)
                 # Rounded, so that equal labels are either all written or all left out.
-                if round(share) >= least:
+                if round(share) >= (_LABELLED_PERCENT if phase == "transfer" else least):
                     axes.text(
                         start + share / 2, level, figures.percent(share, 0, sign=False), **text
                     )
@@ -107,6 +110,7 @@ def plot_phases(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         axes.set(xlim=(0, 100))
         axes.set_xlabel(with_notes(
             "share of a node's time in %", f"numbers: {least}{figures.NARROW_SPACE}% and more"
+            + (", and of transfers" if least > _LABELLED_PERCENT else ""),
         ))  # fmt: skip
         legend_above(axes, 5)
         transfer = table[table["phase"] == "transfer"].groupby("run", sort=False)
@@ -158,19 +162,21 @@ def plot_streams(series: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         if not paper.narrow():
             pairs = zip(changes["single"], changes["multiplexed"], strict=True)
             texts = (
-                f"one stream: {SECONDS.text(one)}\none per chunk: {SECONDS.text(other)}"
+                f"one stream: {SECONDS.text(one, 4)}\none per chunk: {SECONDS.text(other, 4)}"
                 for one, other in pairs
             )
             names = [f"{name}\n{text}" for name, text in zip(names, texts, strict=True)]
-        name_levels(axes, names, top=0.1)
+        name_levels(axes, names, is_above=False)
         low, high = min(0.0, changes["low"].min()), max(0.0, changes["high"].max())
         axes.set_xlim(low - 0.08 * (high - low or 1), high + 0.08 * (high - low or 1))
         enclose(axes)
-        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
         axes.xaxis.set_major_formatter(lambda number, _: change(number, 0 if high > 5 else 1))
         kind, runs = chosen["kind"].iloc[0], int(chosen["repeats"].max())
+        sizes = set(chosen.get("block_bytes", []))
         axes.set_xlabel(with_notes(
             f"change of the transfer time {f'{kind} ' if mode != 'virtual' else ''}{words(mode)}",
+            f"blocks of {BYTES.text(sizes.pop(), 2)}" if len(sizes) == 1 else "",
             "left of the line: faster", f"whisker: range between any two of {runs} runs",
         ))  # fmt: skip
         grid(axes, "x")
@@ -239,7 +245,8 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 excess[row["transport"]] = 100 * (time / limit - 1)
                 text += f"  ({change(excess[row['transport']], 0)})"
             annotate(axes, text, (high, level), (7, 0))
-        name_levels(axes, [words(name) for name in table["transport"]])
+        # The dotted line would cross names above the bars.
+        name_levels(axes, [words(name) for name in table["transport"]], is_above=False)
         if np.isfinite(limit) and limit > 0:
             axes.axvline(limit, color=INK, linestyle=":", linewidth=1.4, label="limit of the link")
             axes.set_xlim(0, max(limit, table["high_seconds"].max()))
@@ -253,7 +260,7 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         has_range = (table["high_seconds"] > table["low_seconds"])[ran].any()
         axes.set_xlabel(with_notes(
             f"time to transfer {size}, measured {words(first['mode'])}", links,
-            RUNS if has_range else "",
+            RUNS if has_range else "", _bound(table[ran]),
             f"dotted: least time that the link allows, {SECONDS.text(limit)}" if limit > 0 else "",
         ))  # fmt: skip
         grid(axes, "x")
@@ -264,6 +271,15 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             text = f"{words(best)}{fastest} takes {more} more than the least time of the link"
             headline(axes, text)
     return axes
+
+
+def _bound(ran: pd.DataFrame) -> str:
+    """Return which transports the processor limited, of frames with verdicts; "" for none."""
+    is_bound = ran.get("verdict", pd.Series(dtype=str)).str.startswith("bound by the processor")
+    if not is_bound.any():
+        return ""
+    names = "all" if is_bound.all() else " and ".join(map(words, ran["transport"][is_bound]))
+    return f"limited by the processor: {names}"
 
 
 def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
@@ -299,7 +315,7 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 style = props(color=colour, marker=marker, linestyle="none", markersize=5.5)
                 axes.plot([row["transfer_seconds"]], [at], label=_WAY_WORDS[row["way"]], **style)
                 end = max(row["high_seconds"], row["transfer_seconds"])
-                annotate(axes, SECONDS.text(row["transfer_seconds"], 2), (end, at), (7, 0))
+                annotate(axes, SECONDS.text(row["transfer_seconds"], 3), (end, at), (7, 0))
             limit = group["wire_limit_seconds"].max()
             if limit > 0:
                 style = props(color=INK, linestyle=":", linewidth=1.4, label="limit of the link")
@@ -330,7 +346,7 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             rows = frame.set_index(conditions).loc[[worst]].dropna(subset="transfer_seconds")
             fast, slow = rows["transfer_seconds"].agg(["argmin", "argmax"])
             names = rows["way"].map(_WAY_WORDS).tolist()
-            ratio = as_printed(*rows["transfer_seconds"].iloc[[slow, fast]])
+            ratio = times(rows["transfer_seconds"].iloc[slow] / rows["transfer_seconds"].iloc[fast])
             text = f"With {_link(*worst)}, {names[slow]} takes {ratio} as long as {names[fast]}"
             if ran > 1:
                 is_apart = rows["low_seconds"].iloc[slow] > rows["high_seconds"].iloc[fast]

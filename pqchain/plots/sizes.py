@@ -17,6 +17,7 @@ from pqchain.errors import UsageError
 from pqchain.figures import BYTES, SECONDS
 from pqchain.plots import paper
 from pqchain.plots.canvas import (
+    GRID,
     INK,
     MUTED,
     canvas,
@@ -47,7 +48,7 @@ from pqchain.plots.marks import (
 _PARTS = {"public key": "s", "signature": "o", "ciphertext": "o", "secret key": "x"}
 """Marks of sizes; the sum of the first two is a large mark of the family."""
 
-_EQUAL_SECONDS = (3e-5, 3e-4, 3e-3, 3e-2)  # between lines of the grid
+_EQUAL_SECONDS = (3e-4, 3e-3, 3e-2)  # between lines of the grid
 
 _THREAD_MARKS = "osD^vP"
 
@@ -81,6 +82,9 @@ def plot_sizes(
         axes.set_xscale("log")
         for level, row in zip(levels, rows, strict=True):
             _sized(axes, row, level, secret_keys=secret_keys)
+            if paper.narrow():
+                # From the name above the row to its marks, which may be far to the right.
+                axes.axhline(level, color=GRID, linewidth=0.8, zorder=0)
         name_levels(axes, [labelled(row) for row in rows], levels, top=0.0)
         axes.spines["left"].set_visible(False)
         enclose(axes)
@@ -183,7 +187,9 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
     fastest = fastest.set_index(keys)[["median_seconds", "min_seconds", "p95_seconds"]]
     points: dict[str, tuple[float, float]] = {}
     whiskers = []
-    with canvas(ax, 4.6) as axes:
+    # Names need more room on a telephone than a column of print has.
+    height_inches = 5.6 if paper.narrow() and not paper.in_print() else 4.6
+    with canvas(ax, height_inches) as axes:
         axes.set(xscale="log", yscale="log")
         for row in chosen:
             size, seconds = row.public_key_bytes + row.signature_bytes, fastest.loc[row.name]
@@ -211,9 +217,8 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
         axes.margins(0.08, 0.12)
         log_ticks(axes, "x", with_prefix("B"))
         log_ticks(axes, "y", brief)
-        low, high = axes.get_xlim()
-        # Room for names around their marks, left of the dotted line.
-        axes.set_xlim(low * (0.75 if paper.narrow() else 1.0), high * 1.7)
+        # Room for names right of their marks, left of the dotted line.
+        axes.set_xlim(right=1.7 * axes.get_xlim()[1])
         drawn = len(axes.lines)
         _equal_costs(axes)
         edge = _today(axes, chosen)
@@ -243,9 +248,11 @@ def _equal_costs(axes: Axes) -> None:
     """Join points at which receiving at 1 Gbit/s and verifying take the same time together."""
     (low, high), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     for total in _EQUAL_SECONDS:
-        sizes = np.geomspace(low, min(high, total * _EQUAL_RATE_BYTES * 0.9999), 300)
+        # By bytes for the level part, by time for the steep one, down to the axis.
+        flat, steep = np.geomspace(low, high, 300), total - np.geomspace(bottom, total, 300)
+        sizes = np.unique([*flat, *(steep * _EQUAL_RATE_BYTES)])
         rest = total - sizes / _EQUAL_RATE_BYTES
-        inside = (rest >= bottom) & (rest <= top)
+        inside = (sizes >= low) & (sizes <= high) & (rest >= 0.999 * bottom) & (rest <= top)
         is_high = rest.max() > bottom * (top / bottom) ** 0.1
         if inside.sum() > 30 and is_high:
             style = props(color=MUTED, linestyle=":", linewidth=0.9, zorder=0)
@@ -269,13 +276,14 @@ def _today(axes: Axes, rows: list[Algorithm]) -> Any:
         for is_new in (False, True)
     }
     if sizes[False] and sizes[True] and max(sizes[False]) < min(sizes[True]):
-        edge = float(np.sqrt(max(sizes[False]) * min(sizes[True])))
+        # Nearer to the new schemes, as names of today's are mostly right of their marks.
+        edge = float(max(sizes[False]) ** 0.3 * min(sizes[True]) ** 0.7)
         axes.axvline(edge, color=MUTED, linewidth=0.9, zorder=0)
-        style = props(transform=axes.get_xaxis_transform(), va="bottom", color=MUTED)
+        style = props(transform=axes.get_xaxis_transform(), va="top", color=MUTED)
         style |= props(size=paper.points(), style="italic")
         step = (edge / axes.get_xlim()[0]) ** 0.04
-        axes.text(edge / step, 0.015, "today", ha="right", **style)
-        axes.text(edge * step, 0.015, "post-quantum", ha="left", **style)
+        axes.text(edge / step, 0.985, "today", ha="right", **style)
+        axes.text(edge * step, 0.985, "post-quantum", ha="left", **style)
         heights = np.geomspace(*axes.get_ylim(), 100)
         return np.column_stack([np.full(100, edge), heights])
     return None

@@ -10,14 +10,14 @@ _WORDS = {
     # Columns and operations.
     "verify_seconds": "time to verify", "sign_seconds": "time to sign",
     "public_key_bytes": "size of the public key", "signature_bytes": "size of the signature",
-    "block_bytes": "size of a block", "data_bytes": "size of the data",
+    "block_bytes": "size of a block", "data_bytes": "data of a transaction",
     "nodes": "number of nodes", "capacity_per_second": "capacity",
     # Clocks and kinds of evidence.
     "virtual": "in simulated time", "netns": "between network namespaces",
     "replayed": "simulated", "printed": "in the paper",
     # Transports.
     "tcp": "TCP", "tcp-tls": "TCP with TLS", "aioquic": "QUIC (aioquic)", "native": "QUIC",
-    "grpc": "gRPC", "io": "reading and writing",
+    "qh3": "QUIC (qh3)", "grpc": "gRPC", "io": "reading and writing",
     # Implementations.
     "ref": "portable C", "avx2": "AVX2", "falcon/kernel": "pqchain's kernel",
     "coincurve/libsecp256k1": "libsecp256k1", "cryptography/openssl": "OpenSSL",

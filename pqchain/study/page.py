@@ -84,7 +84,7 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
         html.element(
             "div",
             html.bullets([*opening, *text.conclusions(findings)]),
-            class_="verdict",
+            class_="verdict plain",
             role="status",
         ),
         _cards(findings),

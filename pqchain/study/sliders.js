@@ -89,14 +89,15 @@ const FIGURES = {
 };
 
 // Numbers with their units, as pqchain.figures writes them.
-const significant = (value, digits = 3) => {
-  if (value === 0) return "0";
-  const rounded = Number(value.toPrecision(digits));
-  return rounded.toFixed(Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(rounded)))));
-};
 const grouped = (value) => {
   const text = String(Math.round(value));
   return Math.abs(value) < 10000 ? text : text.replace(/\B(?=(\d{3})+$)/g, "\u202f");
+};
+const significant = (value, digits = 3) => {
+  if (value === 0) return "0";
+  const rounded = Number(value.toPrecision(digits));
+  if (Math.abs(rounded) >= 10000) return grouped(rounded);
+  return rounded.toFixed(Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(rounded)))));
 };
 const text = (value, unit) => {
   if (value === null || !Number.isFinite(value)) return "–";

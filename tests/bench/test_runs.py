@@ -34,7 +34,9 @@ def test_history_has_every_added_run(tmp_path: Path) -> None:
     axes = pq.plots.plot_history(together)
     line = axes.get_lines()[0]
     assert list(line.get_xdata()) == [0, 1, 2]
-    assert list(line.get_ydata()) == pytest.approx([0.0073, 0.0146, 0.0219])
+    # Relative to the first run, whose time is next to the name.
+    assert list(line.get_ydata()) == pytest.approx([1, 2, 3])
+    assert "(7.3\u202fms)" in axes.texts[0].get_text().replace("\n", " ")
     results.save(run_of("m"), tmp_path / "other.csv")
     with pytest.raises(DataError, match="must be a history"):
         runs.append(run_of("m"), tmp_path / "other.csv")

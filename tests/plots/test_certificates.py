@@ -43,7 +43,9 @@ def test_lists_and_proofs_are_drawn_over_their_numbers_of_validators() -> None:
     cited = drawn["leanXMSS proof, leanVM-b"]
     assert (list(measured.get_xdata()), list(measured.get_ydata())) == ([24], [2e5])
     assert list(cited.get_xdata()) == [1499]
-    # A published value is hollow.
+    # The panel of their range has their marks, and a published value is hollow.
+    enlarged = proofs(axes.figure.axes[1])
+    measured, cited = (enlarged[str(line.get_label())] for line in (measured, cited))
     assert cited.get_markerfacecolor() != measured.get_markerfacecolor()
     # Provers of one scheme have different marks.
     assert cited.get_marker() != measured.get_marker()
@@ -54,6 +56,8 @@ def test_second_panel_has_the_range_of_the_proofs() -> None:
     rows.loc[rows["nodes"] == 1499, "certificate_bytes"] = 4e5
     axes, enlarged = plots.plot_certificates(rows).figure.axes
     assert proofs(enlarged).keys() == proofs(axes).keys()
+    assert enlarged.get_xlim() == axes.get_xlim()
+    assert {line.get_marker() for line in proofs(axes).values()} == {"."}
     low, high = enlarged.get_ylim()
     assert 1e5 < low < 2e5 < 4e5 < high < 6e5
 

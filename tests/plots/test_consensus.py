@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -128,9 +130,13 @@ def test_runs_are_solid_lines_and_predictions_dashed(runs):
     axes = plots.plot_computers(where)
     assert set(labelled_lines(axes)) == {
         f"{setting}, {exchange}"
-        for setting in (plans.ONE, plans.TWO, "a computer each")
+        for setting in (plans.ONE, plans.TWO, "a computer each (simulated)")
         for exchange in plans.EXCHANGES
     }
+    # A comparison of settings with one exchange, not of both.
+    title = axes.figure.get_suptitle().replace("\n", " ")
+    assert re.fullmatch(r"With 8 delegates, \S+ takes .* times as long with .* as with .*", title)
+    assert legend_texts(plots.plot_computers(computers_frame()))[-1] == "model"
     is_one = (where["setting"] == plans.ONE) & (where["exchange"] == plans.BROADCAST)
     one = where[is_one]
     nodes, latency = labelled_lines(axes)[f"{plans.ONE}, {plans.BROADCAST}"]
@@ -234,7 +240,7 @@ def test_small_lead_is_pale_and_tie_has_a_sign(won):
     assert legend_texts(alone.axes[0]) == ["Falcon-512"]
     ties = plots.plot_winners(won.assign(lead=1.019, runner_up=LONG))
     assert {text.get_text() for axes in ties.axes for text in axes.texts} == {"≈"}
-    assert [text[:13] for text in legend_texts(ties.axes[0])] == ["no difference"]
+    assert [text[:12] for text in legend_texts(ties.axes[0])] == ["≈ lead below"]
 
 
 def test_odd_number_of_panels_leaves_no_empty_axes(won):

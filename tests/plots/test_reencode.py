@@ -86,6 +86,10 @@ def test_transports_are_next_to_the_limit_of_the_link() -> None:
     assert "unsupported" in "".join(text.get_text() for text in axes.texts)
     assert "10 Mbit/s" in axes.get_xlabel()
     assert "dotted: least time that the link allows" in axes.get_xlabel().replace("\n", " ")
+    table = frames.replays()["transports"]
+    verdicts = ["bound by the processor: all of it"] * len(table)
+    label = plots.plot_transports(table.assign(verdict=verdicts)).get_xlabel().replace("\n", " ")
+    assert "limited by the processor: all" in label
 
 
 @pytest.mark.parametrize(
@@ -112,7 +116,7 @@ def test_links_have_a_point_for_each_successful_transfer() -> None:
         ("TCP with TLS", 2.0), (new_reno, 1.0), (new_reno, 4.0), ("limit of the link", 0.5),
     }  # fmt: skip
     texts = {text.get_text().replace(NARROW_SPACE, " ") for text in axes.texts}
-    assert texts == {"2.0 s", "1.0 s", "4.0 s"}
+    assert texts == {"2.00 s", "1.00 s", "4.00 s"}
     names = [label.get_text().replace(NARROW_SPACE, " ") for label in axes.get_yticklabels()]
     assert names == ["10 Mbit/s, 20 ms delay, 2 % loss", "10 Mbit/s, 20 ms delay, 0 % loss"]
     assert "between network namespaces" in axes.get_xlabel()

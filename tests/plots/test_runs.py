@@ -48,10 +48,11 @@ def test_only_differences_have_a_colour_and_a_number() -> None:
     points = [line for line in axes.get_lines() if line.get_marker() != "None"]
     grey = [line for line in points if same_color(line.get_color(), MUTED)]
     assert len(grey) == len(points) - 1
-    assert axes.figure.get_suptitle() == "1 of 6 times differ significantly: 0 faster, 1 slower"
+    title = "1 of the 6 measured times differ significantly: 0 faster, 1 slower"
+    assert axes.figure.get_suptitle().replace("\n", " ") == title
     undecided = compared_frame().assign(verdict=["undecided", *["no difference"] * 5])
     drawn = plots.plot_compared(undecided)
-    title = "None of 6 times differs significantly between before and after"
+    title = "None of the 6 measured times differs significantly between before and after"
     assert drawn.figure.get_suptitle().replace("\n", " ") == title
     assert "1 of 6 need more runs" in drawn.get_xlabel().replace("\n", " ")
 
@@ -79,14 +80,22 @@ def test_history_rings_a_change_beyond_noise() -> None:
     }  # fmt: skip
     assert round(rings["sign"][0].get_xdata()[0]) == 2
     title = axes.figure.get_suptitle().replace("\n", " ")
-    assert title.endswith("AVX2 to sign rose by 50\u202f%, the greatest change")
+    assert title.endswith("AVX2 to sign rose by 50\u202f%, the greatest change with whiskers apart")
     lines = labelled_lines(panels["sign"])
-    assert lines["Falcon-512, liboqs 0.13, AVX2"][1] == pytest.approx([310e-6, 310e-6, 465e-6])
+    assert lines["Falcon-512, liboqs 0.13, AVX2"][1] == pytest.approx([1, 1, 1.5])
+    names = [text.get_text() for text in panels["sign"].texts]
+    assert "Falcon-512, liboqs 0.13, AVX2 (310\u202fµs)" in names
+    assert "ring: " in panels["verify"].get_xlabel()
 
 
 def test_history_of_noise_rings_nothing_and_names_commits() -> None:
     axes = plots.plot_history(three_runs().assign(commit="0123456789ab"))
-    assert axes.figure.get_suptitle() == "No time changed beyond its noise in 3 runs"
+    title = axes.figure.get_suptitle().replace("\n", " ")
+    assert title == "No time changed by more than 5\u202f% with whiskers apart in 3 runs"
+    lowest = axes.figure.axes[-1]
+    assert "ring" not in lowest.get_xlabel()
+    # Noise below the bound of a change is not enlarged.
+    assert lowest.get_ylim()[0] <= 1 / 1.05 and lowest.get_ylim()[1] >= 1.05
     assert "0123456" in axes.figure.axes[-1].get_xticklabels()[0].get_text()
     with pytest.raises(UsageError, match="panel each"):
         plots.plot_history(three_runs(), ax=Figure().subplots())
