@@ -131,8 +131,7 @@ def phrases() -> dict[str, Any]:
         "falcon": falcon,
         "exact": f"{falcon} All other sizes are exact, so there is no interval.",
         "deterministic": "The model is deterministic, so there is no interval.",
-        "narrow": "Narrow figures leave hash and variant out of names: SPHINCS+-128s is "
-        "SPHINCS+-SHA2-128s-simple.",
+        "narrow": "Narrow figures leave SHA2 and simple out of the names of SPHINCS+ and SLH-DSA.",
         "computer": f"{computer['cpu_count']} processors of an {computer['cpu_model']}",
     }
 
