@@ -18,6 +18,7 @@ from pqchain.figures import SECONDS, Kind
 from pqchain.plots import fields, paper
 from pqchain.plots.canvas import (
     INK,
+    PAPER,
     canvas,
     figure_of,
     headline,
@@ -181,7 +182,7 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             rows = group.sort_values("nodes")
             # Moved apart, because latencies of few delegates are nearly equal.
             nodes = rows["nodes"].to_numpy(dtype=float) * 2 ** (
-                0.05 * (index - (len(lines) - 1) / 2)
+                0.07 * (index - (len(lines) - 1) / 2)
             )
             seen = rows["latency_seconds"].to_numpy()
             half = rows["latency_seconds_half_width"].to_numpy()
@@ -189,7 +190,8 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             _measured(axes, nodes, seen, half, colour, marker)
             law = rows["predicted_latency_seconds"].to_numpy()
             # With marks, which tell dashed lines of one colour apart.
-            style = props(linewidth=1.1, linestyle="--", marker=marker, markersize=2.8)
+            style = props(linewidth=1.1, linestyle="--", marker=marker, markersize=3.2)
+            style |= props(markerfacecolor=PAPER)
             axes.plot(nodes, law, color=colour, **style)
         _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
         log_ticks(axes, "y", brief)
