@@ -142,7 +142,7 @@ def _crossing(votes: pd.DataFrame, proofs: pd.DataFrame, column: str) -> str:
     if len(cheaper):
         least = "smaller than" if is_size else "verified faster than"
         return (
-            f"With {figures.integer(cheaper.min())} validators or more, each proof shown is "
+            f"All proofs shown for {figures.integer(cheaper.min())} validators or more are "
             f"{least} a list of {name} signatures"
         )
     thing = "a list of" if is_size else "verifying a list of"

@@ -191,7 +191,7 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             of_inch = (high - low) / (axes.get_position().width * figure_of(axes).get_figwidth())
             moved_ends = [(name, (x + of_inch * inches, y)) for name, (x, y), inches in ends]
             label_ends(axes, moved_ends, gap=5, between=0.5)
-        ring = f"ring: change above 5{figures.NARROW_SPACE}% with whiskers apart"
+        ring = f"ring: change from the run before above 5{figures.NARROW_SPACE}%, whiskers apart"
         all_axes[-1].set_xlabel(with_notes(
             "runs in the order of time", "ratio to the first run, whose time is in brackets",
             DEVIATION,

@@ -218,7 +218,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
         log_ticks(axes, "x", with_prefix("B"))
         log_ticks(axes, "y", brief)
         # Room for names right of their marks, left of the dotted line.
-        axes.set_xlim(right=(2.4 if paper.narrow() else 1.7) * axes.get_xlim()[1])
+        axes.set_xlim(right=(3.2 if paper.narrow() else 1.7) * axes.get_xlim()[1])
         drawn = len(axes.lines)
         _equal_costs(axes)
         _today(axes, chosen)
@@ -230,7 +230,7 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
         ]
         label_points(axes, points, [*whiskers, *lines])
         marks = "" if several else f"larger mark: higher NIST level; {SAMPLES}"
-        dotted = "dotted: equal time to receive at 1 Gbit/s and verify together"
+        dotted = "dotted: equal time to receive at 1\u202fGbit/s and verify together"
         dotted = dotted if len(axes.lines) > drawn else ""
         axes.set_xlabel(with_notes("public key and signature", marks, dotted))
         axes.set_ylabel("time of a verification, median")

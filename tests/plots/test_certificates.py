@@ -83,7 +83,7 @@ def test_title_states_where_proofs_are_smaller(nodes: int, least: str) -> None:
     rows.loc[(rows["form"] == "proof") & (rows["nodes"] == 24), "nodes"] = nodes
     text = plots.plot_certificates(rows).figure.get_suptitle().replace("\n", " ")
     assert text == (
-        f"With {least} validators or more, each proof shown is smaller than a list of ML-DSA-44 "
+        f"All proofs shown for {least} validators or more are smaller than a list of ML-DSA-44 "
         "signatures"
     )
 
