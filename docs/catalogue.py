@@ -19,6 +19,7 @@ from pqchain import algorithms, plots
 from pqchain.bench import stored
 from pqchain.plots.canvas import panels
 from pqchain.plots.marks import FAMILIES, annotate, family_mark
+from pqchain.works import papers
 
 DOCS = Path(__file__).parent
 
@@ -119,7 +120,7 @@ def phrases() -> dict[str, Any]:
     """Return sentences that captions share, by the names for them in `gallery.toml`."""
     computer = stored.load().attrs["provenance"]
     short = "A whisker that is not visible is shorter than its mark."
-    falcon = _signatures_of_falcon()
+    falcon, dpol = _signatures_of_falcon(), papers.paper("pqdpol")
     return {
         "samples": f"Whiskers reach from the fastest sample to the 95th percentile. {short}",
         "interval": f"Whiskers are 95\u202f% confidence intervals. {short}",
@@ -131,8 +132,8 @@ def phrases() -> dict[str, Any]:
         "falcon": falcon,
         "exact": f"{falcon} All other sizes are exact, so there is no interval.",
         "deterministic": "The model is deterministic, so there is no interval.",
-        "narrow": "Narrow figures leave hash and variant out of names: SPHINCS+-128s is "
-        "SPHINCS+-SHA2-128s-simple.",
+        "narrow": "Narrow figures leave SHA2 and simple out of the names of SPHINCS+ and SLH-DSA.",
+        "pqdpol": f"""{dpol.title}, {dpol.venue.partition("(")[2].partition(")")[0]}""",
         "computer": f"{computer['cpu_count']} processors of an {computer['cpu_model']}",
     }
 

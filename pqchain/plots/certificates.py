@@ -53,7 +53,7 @@ def plot_certificates(
         _scales(axes, quantity)
         axes.set_ylabel(what)
         for other in enlarged:
-            _proofs(other, proofs, column, 4.5 if paper.narrow() else 5)
+            _proofs(other, proofs, column, 3.6 if paper.narrow() else 5)
             _scales(other, quantity)
             low, high = other.get_ylim()
             _votes(other, votes, column)
@@ -110,7 +110,7 @@ def _proofs(axes: Axes, proofs: pd.DataFrame, column: str, points: float) -> Non
             style |= props(marker=markers[place % len(markers)], linewidth=0.8, label=label)
             if is_measured:  # an outline in the colour of the paper would hide small marks
                 style |= props(markersize=1.4 * points, markeredgecolor=mark.colour)
-            if not rows["nodes"].is_unique:
+            if len(rows) == 1 or not rows["nodes"].is_unique:
                 style |= props(linestyle="none")  # settings of a prover, not a series
             if len(rows) > 5:
                 # Marks of all would cover each other.
@@ -127,7 +127,7 @@ def _mark(algorithm: str) -> Mark:
 
 
 def _crossing(votes: pd.DataFrame, proofs: pd.DataFrame, column: str) -> str:
-    """Return from how many validators on proofs cost less than the cheapest post-quantum list."""
+    """Return with how many validators proofs cost less than the cheapest post-quantum list."""
     most = votes[votes["nodes"] == votes["nodes"].max()].sort_values(column)
     new = most[[mark_of(str(name)).post_quantum for name in most["algorithm"]]]
     if new.empty:
@@ -138,12 +138,12 @@ def _crossing(votes: pd.DataFrame, proofs: pd.DataFrame, column: str) -> str:
     nodes = listed["nodes"].to_numpy(float)
     limits = np.interp(proofs["nodes"].astype(float), nodes, listed[column].to_numpy(float))
     dearer = proofs["nodes"][proofs[column].to_numpy(float) >= limits]
-    start = nodes[nodes > dearer.max()] if len(dearer) else nodes
-    if len(start) and (proofs["nodes"] >= start[0]).any():
+    cheaper = proofs["nodes"][proofs["nodes"] > dearer.max()] if len(dearer) else proofs["nodes"]
+    if len(cheaper):
         least = "smaller than" if is_size else "verified faster than"
         return (
-            f"From {figures.integer(start[0])} validators on, each proof shown is {least} a list "
-            f"of {name} signatures"
+            f"All proofs shown for {figures.integer(cheaper.min())} validators or more are "
+            f"{least} a list of {name} signatures"
         )
     thing = "a list of" if is_size else "verifying a list of"
     text = f"With {figures.integer(row['nodes'])} validators, {thing} {name} signatures takes "

@@ -18,10 +18,12 @@ from pqchain.figures import SECONDS, Kind
 from pqchain.plots import fields, paper
 from pqchain.plots.canvas import (
     INK,
+    PAPER,
     canvas,
     figure_of,
     headline,
     look,
+    on_log_scale,
     panel_title,
     panels,
     require,
@@ -157,11 +159,12 @@ def _best_cell(cells: pd.DataFrame, column: str, seconds: bool) -> str:
 
 
 def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
-    """Draw latency over the number of delegates, a line for each number of computers and exchange.
+    """Draw latency over the number of delegates: a panel for each exchange, lines by setting.
 
     Takes runs of `pqchain.works.pqdpol.measured`: setting, exchange, nodes, latency_seconds with
     its _half_width, and predicted_latency_seconds, dashed if known; with a column `kind`, settings
-    in virtual time are named as simulated. Raises DataError, UsageError.
+    in virtual time are named as simulated. With `ax` all lines are in one panel; the first axes are
+    returned. Raises DataError, UsageError.
     """
     require(runs, "setting exchange nodes latency_seconds latency_seconds_half_width")
     require(runs, "predicted_latency_seconds")
@@ -175,52 +178,74 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     # Lines and whiskers that cannot be seen are not explained.
     differs = bool(((of_run - 1).abs() > 0.02).any())
     is_wide = (runs["latency_seconds_half_width"] > 0.05 * runs["latency_seconds"]).any()
-    with canvas(ax, 4.0) as axes:
-        for index, ((setting, exchange), group) in enumerate(lines):
+    # A panel for each exchange, as all lines in one would hide each other.
+    count = len(exchanges) if ax is None else 1
+    down, across = (count, 1) if paper.narrow() else (1, count)
+    with panels(down, across, 2.8 * down + 1.0) if ax is None else canvas(ax, 4.0) as drawn:
+        all_axes = [drawn] if isinstance(drawn, Axes) else drawn
+        for place, ((setting, exchange), group) in enumerate(lines):
+            axes = all_axes[exchanges.index(exchange) % count]
             colour, marker = look(settings.index(setting))[0], markers[exchange]
             rows = group.sort_values("nodes")
             # Moved apart, because latencies of few delegates are nearly equal.
-            nodes = rows["nodes"].to_numpy(dtype=float) * 2 ** (
-                0.05 * (index - (len(lines) - 1) / 2)
-            )
+            step = place if count == 1 else settings.index(setting)
+            last = len(lines) if count == 1 else len(settings)
+            nodes = rows["nodes"].to_numpy(dtype=float) * 2 ** (0.05 * (step - (last - 1) / 2))
             seen = rows["latency_seconds"].to_numpy()
             half = rows["latency_seconds_half_width"].to_numpy()
             axes.plot(nodes, seen, color=colour, linewidth=1.3, label=f"{setting}, {exchange}")
             _measured(axes, nodes, seen, half, colour, marker)
             law = rows["predicted_latency_seconds"].to_numpy()
             # With marks, which tell dashed lines of one colour apart.
-            style = props(linewidth=1.1, linestyle="--", marker=marker, markersize=2.8)
+            style = props(linewidth=1.1, linestyle="--", marker=marker, markersize=3.2)
+            style |= props(markerfacecolor=PAPER)
             axes.plot(nodes, law, color=colour, **style)
-        _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
-        log_ticks(axes, "y", brief)
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        for axes in all_axes:
+            _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
+            log_ticks(axes, "y", brief)
+            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        limits = np.array([axes.get_ylim() for axes in all_axes])
+        for axes in all_axes:
+            axes.set_ylim(limits.min(), limits.max())
+            if count > 1:
+                panel_title(axes, exchanges[all_axes.index(axes)])
         counts = set(runs.get("heights", []))
         blocks = f" of the mean of {counts.pop()} blocks" if len(counts) == 1 else ""
-        low, high = (figures.significant(end, 2) for end in (of_run.min(), of_run.max()))
-        axes.set_xlabel(with_notes(
+        least, most = (figures.significant(end, 2) for end in (of_run.min(), of_run.max()))
+        label = with_notes(
             "delegates N", f"{INTERVAL}{blocks}" if is_wide else "",
-            f"model: {low} to {high} times the run" if differs else "",
+            f"model: {least} to {most} times the run" if differs else "",
             "lines are moved apart sideways", *explained(*exchanges),
-        ))  # fmt: skip
-        axes.set_ylabel("latency of a block")
+        )  # fmt: skip
+        if across > 1:
+            figure_of(all_axes[0]).supxlabel(on_log_scale(label), size=paper.points())
+        else:
+            all_axes[-1].set_xlabel(label)
+        for axes in all_axes[::across]:
+            axes.set_ylabel("latency of a block")
         ink = props(color=INK, markersize=5)
-        legend_above(axes, 3, [
+        kinds = list(markers.items()) if count == 1 else [("", markers[exchanges[0]])]
+        runs_of = [
+            Line2D([], [], marker=marker, linewidth=1.3, label=f"{name}, run".lstrip(", "), **ink)
+            for name, marker in kinds
+        ]
+        style = props(linestyle="--", marker=kinds[0][1], markerfacecolor=PAPER, markersize=3.2)
+        legend_above(all_axes[0], 3, [
             *(Line2D([], [], color=look(at)[0], linewidth=4, solid_capstyle="butt", label=name)
               for at, name in enumerate(settings)),
-            *(Line2D([], [], marker=marker, linewidth=1.3, label=f"{name}, run", **ink)
-              for name, marker in markers.items()),
-            *([Line2D([], [], linestyle="--", linewidth=1.1, label="model", color=INK)]
+            *runs_of,
+            *([Line2D([], [], linewidth=1.1, label="model", color=INK, **style)]
               if differs else []),
         ])  # fmt: skip
-        headline(axes, _slowest(runs))
-    return axes
+        headline(all_axes[0], _slowest(runs))
+    return all_axes[0]
 
 
 def _slowest(runs: pd.DataFrame) -> str:
-    """Return the greatest ratio of two settings with one exchange, or else of two exchanges."""
+    """Return the greatest ratio of two exchanges in one setting, or else of two settings."""
     most = runs[runs["nodes"] == runs["nodes"].max()].reset_index()
-    by, alike = "setting", "exchange"
-    if most["setting"].nunique() == 1:
+    by, alike = "exchange", "setting"
+    if most["exchange"].nunique() == 1:
         by, alike = alike, by
     ends = most.groupby(alike)["latency_seconds"].agg(["max", "min", "idxmax", "idxmin"])
     greatest = ends.loc[(ends["max"] / ends["min"]).idxmax()]

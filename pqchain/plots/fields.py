@@ -190,14 +190,19 @@ def _nearest(frame: pd.DataFrame) -> str:
     clear = frame[(frame["winner"] != "") & ~(frame["margin"] < TIE)]
     steps = frame[["across_factor", "upwards_factor"]].apply(np.log2).abs().sum(axis=1)
     first = str(frame["winner"].iloc[int(steps.argmin())])
-    text = f"{first} has the highest capacity shown today" if first else "No scheme fits today"
+    text = (
+        f"Of those shown, {first} has the highest capacity today"
+        if first
+        else "No scheme fits today"
+    )
     others = []
     for name in dict.fromkeys(clear["winner"][clear["winner"] != first]):
         row = frame.loc[steps[clear.index[clear["winner"] == name]].idxmin()]
-        changes = (
+        changes = [
             f"the {words(row[axis])} {figures.factor(float(row[f'{axis}_factor']))}"
             for axis in ("across", "upwards")
             if row[f"{axis}_factor"] != 1
-        )
-        others.append(f"{name} with {' and '.join(changes)}")
+        ]
+        alone = " alone" if len(changes) == 1 else ""
+        others.append(f"{name} with {' and '.join(changes)}{alone}")
     return ", ".join([text, *others])

@@ -41,7 +41,7 @@ def label_points(
     names = [at_hyphens(paper.shortened(name), 13) if paper.narrow() else name for name in points]
     texts = [name.split("\n") for name in names]
     sizes = [
-        (72 * max(paper.text_inches(row, size) for row in rows) + 2, 1.2 * size * len(rows))
+        (72 * max(paper.text_inches(row, size) for row in rows) + 6, 1.2 * size * len(rows))
         for rows in texts
     ]
 

@@ -185,7 +185,7 @@ def log_ticks(axes: Axes, which: Literal["x", "y"], label: Callable[[float], str
             locator = FixedLocator([start, *locator.tick_values(low, high)])
     axis.set_major_locator(locator)
     # Round numbers of seconds between minutes and hours would mislead.
-    minor = NullLocator() if label is _clock else LogLocator(subs=range(2, 10), numticks=12)
+    minor = NullLocator() if label is _clock else LogLocator(subs=range(1, 10), numticks=12)
     axis.set_minor_locator(minor)
     axis.set_major_formatter(FuncFormatter(lambda value, _: label(value)))
     axis.set_minor_formatter(NullFormatter())

@@ -381,7 +381,8 @@ def _thinned(axis: Axis) -> bool:
         visible = [value for value in decades if low <= value <= high]
         kept = visible[::2] if len(visible) == len(boxes) else visible
         # Fewer than three labels would not tell the scale.
-        others = axis.get_majorticklocs()[::2].tolist()
+        every = axis.get_majorticklocs().tolist()
+        others = max((every[::2], every[1::2]), key=lambda some: len({*some} & {*visible}))
         axis.set_major_locator(FixedLocator(kept if len(kept) > 2 else others))
     elif isinstance(formatter, FixedFormatter):
         axis.set_ticks(axis.get_majorticklocs()[::2], [*formatter.seq][::2])

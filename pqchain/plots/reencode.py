@@ -254,12 +254,14 @@ def plot_transports(table: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         first = table.iloc[0]
         rate = first["bits_per_second"] / 1e6
         links = f"links of {rate:g} Mbit/s" if rate > 0 else "links not shaped"
-        axes.xaxis.set_major_formatter(lambda seconds, _: SECONDS.text(seconds, 2))
+        axes.xaxis.set_major_formatter(f"{{x:g}}{figures.NARROW_SPACE}s")
         size = with_prefix("B")(float(table["block_bytes"].max()))
         ran = table["transfer_seconds"].notna()
         has_range = (table["high_seconds"] > table["low_seconds"])[ran].any()
+        repeats = table["repeats"].max()
+        mean = f"mean of {repeats} runs, " if repeats > 1 else ""
         axes.set_xlabel(with_notes(
-            f"time to transfer {size}, measured {words(first['mode'])}", links,
+            f"time to transfer {size}, {mean}measured {words(first['mode'])}", links,
             RUNS if has_range else "", _bound(table[ran]),
             f"dotted: least time that the link allows, {SECONDS.text(limit)}" if limit > 0 else "",
         ))  # fmt: skip
@@ -278,7 +280,9 @@ def _bound(ran: pd.DataFrame) -> str:
     is_bound = ran.get("verdict", pd.Series(dtype=str)).str.startswith("bound by the processor")
     if not is_bound.any():
         return ""
-    names = "all" if is_bound.all() else " and ".join(map(words, ran["transport"][is_bound]))
+    names = (
+        "all transports" if is_bound.all() else " and ".join(map(words, ran["transport"][is_bound]))
+    )
     return f"limited by the processor: {names}"
 
 

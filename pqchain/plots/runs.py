@@ -135,6 +135,7 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         # The lines of a run take at most half of the distance to the next one.
         across = 0.6 * 72 * float(figure_of(all_axes[0]).get_size_inches()[0])
         points = min(_APART_POINTS, 0.5 * across / len(names) / len(lines))
+        all_ends = []
         for axes, operation in zip(all_axes, operations, strict=True):
             axes.set_yscale("log")
             panel_title(axes, words(operation))
@@ -170,20 +171,27 @@ def plot_history(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
                 for artist in (whiskers, *axes.lines[count:]):
                     artist.set_transform(axes.transData + moved)
                 end = float(places[-1]), float(medians[-1])
-                ends.append((f"{label} ({SECONDS.text(first, 2)})", end))
+                ends.append((f"{label} ({SECONDS.text(first, 2)})", end, inches))
+            all_ends.append(ends)
             axes.set_xticks(range(len(names)), _run_names(runs, names))
             axes.margins(x=0.1, y=0.2)
             if axes is not all_axes[-1]:
                 axes.tick_params(labelbottom=False)
-            low, high = axes.get_ylim()
-            axes.set_ylim(min(low, 1 / _CHANGE), max(high, _CHANGE))  # noise is not enlarged
+        # Of equal height, as a reader compares panels, and so that noise is not enlarged.
+        limits = np.array([axes.get_ylim() for axes in all_axes])
+        for axes, ends in zip(all_axes, all_ends, strict=True):
+            axes.set_ylim(min(limits.min(), 1 / _CHANGE), max(limits.max(), _CHANGE))
             log_ticks(axes, "y", f"{figures.TIMES}{{:g}}".format)
             if np.divide(*axes.get_ylim()[::-1]) > 5:
                 axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))  # panels are low
             grid(axes)
             axes.set_ylabel("ratio")
-            label_ends(axes, ends, gap=12, between=0.5)
-        ring = f"ring: change above 5{figures.NARROW_SPACE}% with whiskers apart"
+            # From the moved ends of the lines.
+            low, high = axes.get_xlim()
+            of_inch = (high - low) / (axes.get_position().width * figure_of(axes).get_figwidth())
+            moved_ends = [(name, (x + of_inch * inches, y)) for name, (x, y), inches in ends]
+            label_ends(axes, moved_ends, gap=5, between=0.5)
+        ring = f"ring: change from the run before above 5{figures.NARROW_SPACE}%, whiskers apart"
         all_axes[-1].set_xlabel(with_notes(
             "runs in the order of time", "ratio to the first run, whose time is in brackets",
             DEVIATION,

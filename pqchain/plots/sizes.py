@@ -218,19 +218,19 @@ def plot_tradeoff(measurements: pd.DataFrame, *, ax: Axes | None = None) -> Axes
         log_ticks(axes, "x", with_prefix("B"))
         log_ticks(axes, "y", brief)
         # Room for names right of their marks, left of the dotted line.
-        axes.set_xlim(right=1.7 * axes.get_xlim()[1])
+        axes.set_xlim(right=(3.2 if paper.narrow() else 1.7) * axes.get_xlim()[1])
         drawn = len(axes.lines)
         _equal_costs(axes)
-        edge = _today(axes, chosen)
+        _today(axes, chosen)
         grid(axes)
         lines = [
             np.column_stack(line.get_data())
             for line in axes.lines[drawn:]
             if line.get_label() == "_equal cost"
         ]
-        label_points(axes, points, [*whiskers, *lines, *([] if edge is None else [edge])])
+        label_points(axes, points, [*whiskers, *lines])
         marks = "" if several else f"larger mark: higher NIST level; {SAMPLES}"
-        dotted = "dotted: equal time to receive at 1 Gbit/s and verify together"
+        dotted = "dotted: equal time to receive at 1\u202fGbit/s and verify together"
         dotted = dotted if len(axes.lines) > drawn else ""
         axes.set_xlabel(with_notes("public key and signature", marks, dotted))
         axes.set_ylabel("time of a verification, median")
@@ -265,8 +265,8 @@ def _equal_costs(axes: Axes) -> None:
     axes.set(xlim=(low, high), ylim=(bottom, top))
 
 
-def _today(axes: Axes, rows: list[Algorithm]) -> Any:
-    """Separate the sizes of today's schemes, if they are apart; return points of the line."""
+def _today(axes: Axes, rows: list[Algorithm]) -> None:
+    """Separate the sizes of today's schemes above the points, if they are apart."""
     sizes = {
         is_new: [
             row.public_key_bytes + row.signature_bytes
@@ -276,17 +276,14 @@ def _today(axes: Axes, rows: list[Algorithm]) -> Any:
         for is_new in (False, True)
     }
     if sizes[False] and sizes[True] and max(sizes[False]) < min(sizes[True]):
-        # Nearer to the new schemes, as names of today's are mostly right of their marks.
-        edge = float(max(sizes[False]) ** 0.3 * min(sizes[True]) ** 0.7)
-        axes.axvline(edge, color=MUTED, linewidth=0.9, zorder=0)
+        edge = float(np.sqrt(max(sizes[False]) * min(sizes[True])))
+        # A line through all of the plot would cross the names of points.
+        axes.axvline(edge, ymin=0.92, color=MUTED, linewidth=0.9, zorder=0)
         style = props(transform=axes.get_xaxis_transform(), va="top", color=MUTED)
         style |= props(size=paper.points(), style="italic")
         step = (edge / axes.get_xlim()[0]) ** 0.04
         axes.text(edge / step, 0.985, "today", ha="right", **style)
         axes.text(edge * step, 0.985, "post-quantum", ha="left", **style)
-        heights = np.geomspace(*axes.get_ylim(), 100)
-        return np.column_stack([np.full(100, edge), heights])
-    return None
 
 
 def _front(rows: list[Algorithm], points: dict[str, tuple[float, float]]) -> str:

@@ -128,21 +128,25 @@ def test_measured_cells_are_plotted_with_intervals(cells, runs, quantity):
 def test_runs_are_solid_lines_and_predictions_dashed(runs):
     where = runs[runs["setting"].isin((plans.ONE, plans.TWO, plans.EACH))]
     axes = plots.plot_computers(where)
-    assert set(labelled_lines(axes)) == {
-        f"{setting}, {exchange}"
-        for setting in (plans.ONE, plans.TWO, "a computer each (simulated)")
-        for exchange in plans.EXCHANGES
-    }
-    # A comparison of settings with one exchange, not of both.
+    all_axes = axes.figure.axes
+    for panel, exchange in zip(all_axes, plans.EXCHANGES, strict=True):
+        assert set(labelled_lines(panel)) == {
+            f"{setting}, {exchange}"
+            for setting in (plans.ONE, plans.TWO, "a computer each (simulated)")
+        }
+        assert panel.get_ylim() == axes.get_ylim()
+    # A comparison of exchanges in one setting, not of both.
     title = axes.figure.get_suptitle().replace("\n", " ")
-    assert re.fullmatch(r"With 8 delegates, \S+ takes .* times as long with .* as with .*", title)
+    assert re.fullmatch(r"With 8 delegates and .*, \S+ takes .* times as long as \S+", title)
     assert legend_texts(plots.plot_computers(computers_frame()))[-1] == "model"
     is_one = (where["setting"] == plans.ONE) & (where["exchange"] == plans.BROADCAST)
     one = where[is_one]
-    nodes, latency = labelled_lines(axes)[f"{plans.ONE}, {plans.BROADCAST}"]
+    (broadcast,) = (panel for panel in all_axes if panel.get_title("left") == plans.BROADCAST)
+    nodes, latency = labelled_lines(broadcast)[f"{plans.ONE}, {plans.BROADCAST}"]
     assert nodes == pytest.approx([2, 4, 8], rel=0.1)
     assert latency == pytest.approx(list(one["latency_seconds"]))
-    dashed = [list(line.get_ydata()) for line in axes.get_lines() if line.get_linestyle() == "--"]
+    lines = broadcast.get_lines()
+    dashed = [list(line.get_ydata()) for line in lines if line.get_linestyle() == "--"]
     assert any(np.allclose(each, one["predicted_latency_seconds"]) for each in dashed)
     with pytest.raises(DataError):
         plots.plot_computers(where.drop(columns="setting"))

@@ -85,7 +85,7 @@ def test_history_rings_a_change_beyond_noise() -> None:
     assert lines["Falcon-512, liboqs 0.13, AVX2"][1] == pytest.approx([1, 1, 1.5])
     names = [text.get_text() for text in panels["sign"].texts]
     assert "Falcon-512, liboqs 0.13, AVX2 (310\u202fµs)" in names
-    assert "ring: " in panels["verify"].get_xlabel()
+    assert "ring:" in panels["verify"].get_xlabel()
 
 
 def test_history_of_noise_rings_nothing_and_names_commits() -> None:

@@ -138,7 +138,7 @@ def test_migration_shows_percent_and_growth() -> None:
 
 def test_plane_names_the_smallest_change_with_which_another_scheme_is_best() -> None:
     title = plots.plot_plane(plane_frame()).figure.get_suptitle().replace("\n", " ")
-    assert title.startswith(f"{SCHEMES[0]} has the highest capacity shown today, ")
+    assert title.startswith(f"Of those shown, {SCHEMES[0]} has the highest capacity today, ")
     assert f"{SCHEMES[1]} with the time to verify ×4" in title
 
 
