@@ -133,7 +133,7 @@ def phrases() -> dict[str, Any]:
         "exact": f"{falcon} All other sizes are exact, so there is no interval.",
         "deterministic": "The model is deterministic, so there is no interval.",
         "narrow": "Narrow figures leave SHA2 and simple out of the names of SPHINCS+ and SLH-DSA.",
-        "pqdpol": f"""{dpol.title}, {dpol.venue.partition("(")[2].partition(")")[0]}""",
+        "pqdpol": f'"{dpol.title}" ({dpol.venue.partition("(")[2].partition(")")[0]})',
         "computer": f"{computer['cpu_count']} processors of an {computer['cpu_model']}",
     }
 

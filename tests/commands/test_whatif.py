@@ -51,7 +51,7 @@ def test_page_opens_with_the_answer(words: list[str], tmp_path: Path, capsys) ->
     assert cli.main([*words, "--page", str(page)]) == 0
     assert str(page) in capsys.readouterr().err
     text = page.read_text(encoding="utf-8")
-    opening = text[text.index('class="verdict"') :]
+    opening = text[text.index('class="verdict plain"') :]
     assert opening.index("transaction: ") < opening.index("read next: ") < opening.index("<h2")
 
 
