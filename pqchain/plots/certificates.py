@@ -108,6 +108,7 @@ def _proofs(axes: Axes, proofs: pd.DataFrame, column: str, points: float) -> Non
             label += " (measured)" if is_measured else ""
             style = mark.style(points, is_published=not is_measured)
             style |= props(marker=markers[place % len(markers)], linewidth=0.8, label=label)
+            style |= props(markeredgewidth=0.7)  # wider edges close small hollow marks
             if is_measured:  # an outline in the colour of the paper would hide small marks
                 style |= props(markersize=1.4 * points, markeredgecolor=mark.colour)
             if len(rows) == 1 or not rows["nodes"].is_unique:

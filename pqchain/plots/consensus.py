@@ -198,7 +198,7 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             law = rows["predicted_latency_seconds"].to_numpy()
             # With marks, which tell dashed lines of one colour apart.
             style = props(linewidth=1.1, linestyle="--", marker=marker, markersize=3.2)
-            style |= props(markerfacecolor=PAPER)
+            style |= props(markerfacecolor=PAPER, zorder=4)
             axes.plot(nodes, law, color=colour, **style)
         for axes in all_axes:
             _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
