@@ -148,7 +148,8 @@ def _smallest(rows: list[Algorithm]) -> str:
     if not new:
         return ""
     best = min(new, key=_total)
-    text = f"{best.name} has the smallest sum of the post-quantum schemes shown: "
+    kind = "signature schemes" if len(signing) < len(rows) else "schemes"
+    text = f"{best.name} has the smallest sum of the post-quantum {kind} shown: "
     text += BYTES.text(_total(best))
     today = [row for row in signing if not row.family_facts.post_quantum]
     if today:

@@ -80,3 +80,10 @@ def test_empty_and_unknown_schemes_are_rejected() -> None:
         plots.plot_tradeoff(frames.measurements(["Kyber512"]))
     with pytest.raises(DataError, match="median_seconds"):
         plots.plot_tradeoff(frames.measurements().drop(columns="median_seconds"))
+
+
+def test_title_of_sizes_names_the_kind_of_scheme_that_it_compares() -> None:
+    title = plots.plot_sizes(["NTRU-HPS-2048-509", "Falcon-512"]).figure.get_suptitle()
+    assert "post-quantum signature schemes shown" in title.replace("\n", " ")
+    title = plots.plot_sizes(["ML-DSA-44", "Falcon-512"]).figure.get_suptitle()
+    assert "post-quantum schemes shown" in title.replace("\n", " ")
