@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, Literal
 
@@ -96,10 +96,10 @@ def canvas(ax: Axes | None, height_inches: float) -> Iterator[Axes]:
 def _name_log_scales(axes: Axes) -> None:
     for axis in (axes.xaxis, axes.yaxis):
         if axis.get_scale() == "log" and (text := axis.get_label_text()):
-            axis.label.set_text(on_log_scale(text))
+            axis.label.set_text(_on_log_scale(text))
 
 
-def on_log_scale(label: str) -> str:
+def _on_log_scale(label: str) -> str:
     """Return the label of an axis with the words "log scale" in its first line."""
     first, *notes = label.split("\n")
     return "\n".join([f"{first}, log scale", *notes])
@@ -141,6 +141,14 @@ def headline(axes: Axes, text: str) -> None:
     title = paper.balanced(text, 0.86 * figure.get_size_inches()[0], size)
     paper.add_lines(figure, title.count("\n"))
     figure.suptitle(title, x=0.01, ha="left", size=size, weight="bold", color=INK)
+
+
+def label_below(all_axes: Sequence[Axes], across: int, label: str) -> None:
+    """Write the label of a logarithmic x axis once below panels, `across` of them in a row."""
+    if across == 1:
+        all_axes[-1].set_xlabel(label)
+    else:
+        figure_of(all_axes[0]).supxlabel(_on_log_scale(label), size=paper.points())
 
 
 def panel_title(axes: Axes, text: str) -> None:

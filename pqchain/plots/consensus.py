@@ -22,8 +22,8 @@ from pqchain.plots.canvas import (
     canvas,
     figure_of,
     headline,
+    label_below,
     look,
-    on_log_scale,
     panel_title,
     panels,
     require,
@@ -217,10 +217,7 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
             f"model: {least} to {most} times the run" if differs else "",
             "lines are moved apart sideways", *explained(*exchanges),
         )  # fmt: skip
-        if across > 1:
-            figure_of(all_axes[0]).supxlabel(on_log_scale(label), size=paper.points())
-        else:
-            all_axes[-1].set_xlabel(label)
+        label_below(all_axes, across, label)
         for axes in all_axes[::across]:
             axes.set_ylabel("latency of a block")
         ink = props(color=INK, markersize=5)

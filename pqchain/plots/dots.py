@@ -19,9 +19,8 @@ from pqchain.plots.canvas import (
     INK,
     MUTED,
     canvas,
-    figure_of,
+    label_below,
     look,
-    on_log_scale,
     panel_title,
     panels,
     require,
@@ -144,10 +143,7 @@ def dots(
         ends = np.array([axes.get_xlim() for axes in all_axes])
         for axes in all_axes:
             axes.set_xlim(ends.min(), ends.max())
-        if across == 1:
-            all_axes[-1].set_xlabel(label)
-        else:
-            figure_of(all_axes[0]).supxlabel(on_log_scale(label), size=paper.points())
+        label_below(all_axes, across, label)
         _legend(all_axes[0], frame, marks, hue)
     return all_axes[0]
 

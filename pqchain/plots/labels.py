@@ -39,10 +39,9 @@ def label_points(
     along = 3 * np.unique(np.round(along / 3), axis=0)
     starts, ends = np.vstack([centres - 6, along - 1.5]), np.vstack([centres + 6, along + 1.5])
     names = [at_hyphens(paper.shortened(name), 13) if paper.narrow() else name for name in points]
-    texts = [name.split("\n") for name in names]
     sizes = [
         (72 * max(paper.text_inches(row, size) for row in rows) + 6, 1.2 * size * len(rows))
-        for rows in texts
+        for rows in (name.split("\n") for name in names)
     ]
 
     def choose(index: int, placed: dict[int, _Placed]) -> _Placed:

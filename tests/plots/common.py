@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from matplotlib.legend import Legend
 
 LONG = "SPHINCS+-SHA2-128f-simple"
@@ -41,3 +42,21 @@ def labelled_lines(axes: Axes) -> dict[str, tuple[list[float], list[float]]]:
         for line in axes.get_lines()
         if not str(line.get_label()).startswith("_")
     }
+
+
+def lightness(colour: str) -> float:
+    """Return CIE L*: 0 is black, 100 is white."""
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in to_rgb(colour)
+    ]
+    luminance = sum(
+        part * share for part, share in zip(linear, (0.2126, 0.7152, 0.0722), strict=True)
+    )
+    return 116 * luminance ** (1 / 3) - 16
+
+
+def contrast(colour: str, background: str) -> float:
+    """Return the contrast of WCAG 2."""
+    one, other = ((((lightness(side) + 16) / 116) ** 3) + 0.05 for side in (colour, background))
+    return max(one, other) / min(one, other)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
@@ -21,6 +21,7 @@ from pqchain.plots import marks, paper, pgf
 from pqchain.plots.canvas import INK, figure_of
 from pqchain.render import palette
 from tests import frames
+from tests.plots.common import contrast, lightness
 from tests.plots.test_speed import accelerator_frame
 
 NARROWEST = 0.25
@@ -106,18 +107,6 @@ def test_style_is_local_to_its_block() -> None:
     assert figure_of(plots.plot_sizes(["Falcon-512"])).get_size_inches()[0] == wide
 
 
-def lightness(colour: str) -> float:
-    """Return CIE L*: 0 is black, 100 is white."""
-    linear = [
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
-        for part in to_rgb(colour)
-    ]
-    luminance = sum(
-        part * share for part, share in zip(linear, (0.2126, 0.7152, 0.0722), strict=True)
-    )
-    return 116 * luminance ** (1 / 3) - 16
-
-
 FAMILY_COLOURS = {colour for colour, _ in marks.FAMILIES.values()}
 
 SERIES = ("indigo", "crimson", "violet", "teal", "slate", "olive")
@@ -136,12 +125,6 @@ def test_print_uses_the_colours_of_print() -> None:
         axes = plots.plot_accelerator(accelerator_frame())
     drawn = {to_hex(line.get_color()) for line in axes.get_lines()}
     assert drawn <= {*paper.GREYS.values(), INK}
-
-
-def contrast(colour: str, background: str) -> float:
-    """Return the contrast of WCAG 2."""
-    one, other = ((((lightness(side) + 16) / 116) ** 3) + 0.05 for side in (colour, background))
-    return max(one, other) / min(one, other)
 
 
 def test_colours_have_contrast_on_light_and_dark_pages() -> None:

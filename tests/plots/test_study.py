@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pandas as pd
-from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.colors import to_hex, to_rgb, to_rgba
 
 from pqchain import plots
 from pqchain.plots import fields, marks, paper
 from pqchain.render import palette
-from tests.plots.common import LONG, SCHEMES, legend_texts, row_heights
+from tests.plots.common import LONG, SCHEMES, contrast, legend_texts, row_heights
 
 
 def capacity_frame() -> pd.DataFrame:
@@ -150,12 +150,6 @@ def test_fields_in_print_have_a_hatch_for_each_scheme() -> None:
 
 
 def test_numbers_on_the_strongest_fields_have_a_contrast_of_more_than_4_5() -> None:
-    def linear(channel: float) -> float:
-        return channel / 12.92 if channel <= 0.03928 else ((channel + 0.055) / 1.055) ** 2.4
-
-    def luminance(rgb: list[float]) -> float:
-        return sum(map(float.__mul__, (0.2126, 0.7152, 0.0722), map(linear, rgb)))
-
     leads = plots.plot_plane(plane_frame().assign(margin=9.0)).collections
     losses = plots.plot_cost_on_chains(cost_frame().assign(lost_share=1.0)).collections
     for shown, names in ((leads, {name for name, _ in marks.FAMILIES.values()}),
@@ -166,8 +160,7 @@ def test_numbers_on_the_strongest_fields_have_a_contrast_of_more_than_4_5() -> N
             for name in names:
                 pairs = zip(rgb[name], rgb["paper"], strict=True)
                 field = [alpha * colour + (1 - alpha) * page for colour, page in pairs]
-                dark, light = sorted((luminance(field), luminance([*rgb["ink"]])))
-                assert (light + 0.05) / (dark + 0.05) > 4.5, (name, theme)
+                assert contrast(to_hex(field), to_hex(rgb["ink"])) > 4.5, (name, theme)
 
 
 def test_hatches_in_print_leave_the_digits_free() -> None:
