@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import pandas as pd
 
@@ -241,7 +242,12 @@ def troubled() -> list[tuple[dict[str, object], pd.DataFrame]]:
 
 
 def replays() -> dict[str, pd.DataFrame]:
-    """Build a result of `pqchain.works.quic_reencoding.replays.reproduce`."""
+    """Return a result of `pqchain.works.quic_reencoding.replays.reproduce`."""
+    return {name: frame.copy() for name, frame in _replays().items()}
+
+
+@cache
+def _replays() -> dict[str, pd.DataFrame]:
     from pqchain.works.quic_reencoding import frames as reencoding
 
     loopback = {"mode": "loopback", "transfer_seconds": 8e-3, "total_seconds": 1.4e-2}

@@ -64,6 +64,14 @@ _EXPECTED = {
 }
 
 
+class _Columns(dict[str, str]):
+    """The dtypes of a checked frame."""
+
+    # pandas deep-copies attrs in every operation; a copy suffices, because dtypes are immutable.
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Columns:
+        return _Columns(self)
+
+
 def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
     """Return the frame with the contract's column order and dtypes; attrs kept, index dropped.
 
@@ -77,15 +85,16 @@ def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
             f"a {kind} frame must have the columns {list(columns)}; got {list(frame.columns)}. "
             "Add or drop columns"
         )
-    ordered = frame[list(columns)].reset_index(drop=True)
+    ordered = frame.copy(deep=False)
     ordered.attrs = {}  # pandas would deep-copy them with every column
+    ordered = ordered[list(columns)].reset_index(drop=True)
     checked = pd.DataFrame(
         {
             name: _cast(ordered[name], dtype, f"column {name!r} of a {kind} frame")
             for name, dtype in columns.items()
         }
     )
-    checked.attrs = {**frame.attrs, "contract": {"name": kind, "columns": dict(columns)}}
+    checked.attrs = {**frame.attrs, "contract": {"name": kind, "columns": _Columns(columns)}}
     return checked
 
 
@@ -293,17 +302,19 @@ def _sidecar(path: Path) -> dict[str, Any]:
 def _cast(column: pd.Series[Any], dtype: str, name: str) -> pd.Series[Any]:
     import numpy as np
 
+    if dtype != "str" and column.dtype == dtype:
+        return column  # each value has the type
     # Checked before the cast, which would accept a bool, or a number in a text, as a number.
+    values = column.tolist()
     if dtype == "str":
-        fits = column.map(lambda value: isinstance(value, str) and "\r" not in value)
+        fits = [isinstance(value, str) and "\r" not in value for value in values]
     elif dtype == "bool":
-        fits = column.map(lambda value: isinstance(value, (bool, np.bool_)))
+        fits = [isinstance(value, (bool, np.bool_)) for value in values]
     else:
-        fits = column.map(lambda value: not isinstance(value, (str, bool, np.bool_)))
-    fits = fits.astype(bool)
-    wrong = column[~fits]
-    if not wrong.empty:
-        raise DataError(f"{name} must have {_EXPECTED[dtype]} in every row; got {wrong.iloc[0]!r}")
+        fits = [not isinstance(value, (str, bool, np.bool_)) for value in values]
+    if not all(fits):
+        wrong = column.iloc[fits.index(False)]
+        raise DataError(f"{name} must have {_EXPECTED[dtype]} in every row; got {wrong!r}")
     target: Any = dtype
     try:
         cast: pd.Series[Any] = column.astype(target)
