@@ -53,7 +53,7 @@ def test_factor_slows_down_the_second_side() -> None:
 
 
 def test_number_of_runs_follows_from_the_duration(monkeypatch) -> None:
-    made = iter(runs(100, 0.003))
+    made = iter(runs(24 + 2 * noise.SIDE_RUNS, 0.003))
     monkeypatch.setattr(noise, "separate_run", lambda: next(made))
     monkeypatch.setattr(noise, "timed", lambda call: (2.5, call()))
     assert noise.measure_noise(60).runs == 24

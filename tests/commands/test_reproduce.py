@@ -10,6 +10,7 @@ import pytest
 
 from pqchain import bench, plots, report
 from pqchain.commands.main import main
+from pqchain.report import figures
 from pqchain.works.quic_reencoding import replays
 from tests.report.fakes import blank_figure, fake_measure, fake_replays
 from tests.works import studies
@@ -51,6 +52,7 @@ def test_reproduce_writes_the_page_and_prints_its_path(tmp_path, monkeypatch, ca
 
 def test_reproduce_prints_tables_5_and_6_of_pqdpol(tmp_path, once, monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(figures, "draw", lambda reproduction: {})
     studies.small(monkeypatch)
     output = tmp_path / "results"
     assert main(["reproduce", "--output", str(output), "--only", "pqdpol"]) == 0
@@ -67,7 +69,7 @@ def test_reproduce_prints_tables_5_and_6_of_pqdpol(tmp_path, once, monkeypatch, 
 
 def test_reproduce_prints_table_1_of_round3(tmp_path, once, monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", fake_measure())
-    studies.small(monkeypatch)
+    monkeypatch.setattr(figures, "draw", lambda reproduction: {})
     output = tmp_path / "results"
     assert main(["reproduce", "--output", str(output), "--only", "round3"]) == 0
     shown = capsys.readouterr().out

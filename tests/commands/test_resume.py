@@ -10,6 +10,7 @@ import pytest
 from pqchain import bench, results
 from pqchain.bench import blocks, operations
 from pqchain.commands.main import main
+from pqchain.report import figures
 from pqchain.works import registry
 from tests import frames
 
@@ -98,6 +99,7 @@ def test_reproduce_computes_only_the_missing_works(monkeypatch, tmp_path, capsys
 
     monkeypatch.setattr(bench, "measure", measure)
     monkeypatch.setattr(bench, "measure_blocks", lambda names, **options: frames.blocks(names))
+    monkeypatch.setattr(figures, "draw", lambda reproduction: {})
     works = {work.key: type(work) for work in registry.works()}
 
     def record(key, is_interrupted):

@@ -1,5 +1,7 @@
 """Pages and files of a report on all works."""
 
+from functools import cache
+
 import pytest
 
 from pqchain import bench, plots, report, results
@@ -40,6 +42,12 @@ def text(pages: dict[str, str]) -> str:
     return "\n".join(pages.values())
 
 
+@cache
+def read(markup: str) -> Reader:
+    """Parse a page once for all tests."""
+    return Reader(markup)
+
+
 def test_every_work_has_both_titles(reproduction, text):
     assert set(reproduction.keys) == set(papers.keys())
     assert [papers.paper(key).place for key in reproduction.keys] == sorted(
@@ -49,7 +57,7 @@ def test_every_work_has_both_titles(reproduction, text):
         paper = papers.paper(key)
         assert paper.title.replace("'", "&#x27;") in text
         assert paper.title_korean in text
-    korean = [each for each in Reader(text).all("p") if each.get("lang") == "ko"]
+    korean = [each for each in read(text).all("p") if each.get("lang") == "ko"]
     titles = [each for each in korean if each["class"] == "korean"]
     assert len(titles) == sum(bool(papers.paper(key).title_korean) for key in reproduction.keys)
 
@@ -61,7 +69,7 @@ def test_page_begins_with_linked_findings(reproduction, text):
         each for work in reproduction.works for each in work.findings(reproduction.frames[work.key])
     ]
     assert len(findings) >= 8 and section.count("<li>") == len(findings) + 7
-    identifiers = {each.get("id") for each in Reader(text).all("section")}
+    identifiers = {each.get("id") for each in read(text).all("section")}
     assert {each.place for each in findings} <= identifiers
     for fact in ("Falcon-512", "0.7907", "AVX2"):
         assert fact in section
@@ -83,7 +91,7 @@ def test_every_published_number_is_covered(reproduction, text):
 def test_pages_are_well_formed_and_load_nothing_external(reproduction, pages):
     inside = {name: set(identifiers(text)) for name, text in pages.items()}
     for name, text in pages.items():
-        reader = Reader(text)
+        reader = read(text)
         assert reader.all("script") == [{}]
         assert len(reader.all("h1")) == 1
         for tag in ("link", "img", "iframe", "video", "object", "embed", "source"):
@@ -104,7 +112,7 @@ def test_pages_are_well_formed_and_load_nothing_external(reproduction, pages):
 
 
 def identifiers(text: str) -> list[str]:
-    return [attributes["id"] for _, attributes in Reader(text).tags if "id" in attributes]
+    return [attributes["id"] for _, attributes in read(text).tags if "id" in attributes]
 
 
 def test_identifiers_are_unique_per_page(pages):
@@ -115,7 +123,7 @@ def test_identifiers_are_unique_per_page(pages):
 
 def test_pages_link_to_each_other_and_work_without_script(pages):
     for name, text in pages.items():
-        reader = Reader(text)
+        reader = read(text)
         linked = {tag["href"] for tag in reader.all("a")}
         assert linked >= set(pages) - {name}
         assert [tag["aria-current"] for tag in reader.all("b") if tag] == ["page"]
@@ -124,14 +132,14 @@ def test_pages_link_to_each_other_and_work_without_script(pages):
 
 
 def test_table_cells_have_sortable_values(reproduction, text):
-    cells = Reader(text).all("td")
+    cells = read(text).all("td")
     values = [float(cell["data-value"]) for cell in cells if "data-value" in cell]
     assert len(values) > 1000
     assert 0.000163 in values
 
 
 def test_every_table_is_labelled_and_its_headings_have_a_scope(text):
-    reader = Reader(text)
+    reader = read(text)
     assert len(reader.all("caption")) == len(reader.all("table"))
     assert text.count('<caption><span class="label ') == len(reader.all("table"))
     assert all("scope" in attributes for attributes in reader.all("th"))
@@ -140,13 +148,13 @@ def test_every_table_is_labelled_and_its_headings_have_a_scope(text):
 
 
 def test_every_figure_has_an_aria_label(text):
-    drawings = Reader(text).all("svg")
+    drawings = read(text).all("svg")
     assert drawings
     assert all(drawing["role"] == "img" and drawing["aria-label"] for drawing in drawings)
 
 
 def test_linked_files_and_written_files_are_the_same(reproduction, text):
-    targets = {tag["href"].partition("#")[0] for tag in Reader(text).all("a")} - {""}
+    targets = {tag["href"].partition("#")[0] for tag in read(text).all("a")} - {""}
     listed = {name for name in targets if not name.startswith("http")}
     written = {
         path.relative_to(reproduction.output).as_posix()

@@ -63,7 +63,7 @@ def test_failed_computation_and_a_wrong_size_are_failures(tmp_path, monkeypatch)
         measured.loc[0, [name for name in measured if name.endswith("_seconds")]] = math.nan
 
     monkeypatch.setattr(bench, "measure", fake_measure(fail))
-    monkeypatch.setattr(plots, "figure_bytes", blank_figure)
+    monkeypatch.setattr(figures, "draw", lambda reproduction: {})
     wrong = papers.published("pqdpol").replace({"value": {897.0: 898.0}})
     monkeypatch.setattr(Work, "published", wrong)
     reproduction = report.reproduce(tmp_path / "results", only="pqdpol")
@@ -84,7 +84,7 @@ def test_slow_machine_is_not_a_failure(tmp_path, monkeypatch):
             measured[name] *= 1000
 
     monkeypatch.setattr(bench, "measure", fake_measure(slow))
-    monkeypatch.setattr(plots, "figure_bytes", blank_figure)
+    monkeypatch.setattr(figures, "draw", lambda reproduction: {})
     assert report.reproduce(tmp_path / "results", only="pqdpol").failures == []
 
 
