@@ -140,7 +140,15 @@ WEAKER_RULES = {
 }
 
 
-@pytest.mark.parametrize("form", ledgers_by_key_mode())
+@pytest.mark.parametrize(
+    "form",
+    [
+        form
+        if form in ("empty", "registered hybrid")
+        else pytest.param(form, marks=pytest.mark.long)
+        for form in ledgers_by_key_mode()
+    ],
+)
 def test_rules_cannot_be_changed_afterwards(form: str, tmp_path: Path) -> None:
     """Every block refers to a hash of the rules, which recomputed digests do not change."""
     blocks, state = ledgers_by_key_mode()[form]

@@ -159,7 +159,7 @@ def test_classical_schemes_have_no_nist_level() -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        "bench --algorithm MAYO-2 --operation verify", "gas --algorithm MAYO-2 --rounds 2",
+        "bench --algorithm MAYO-2 --operation verify", "gas --algorithm MAYO-2 --rounds 2 --verifier circl",
         "chain --algorithm MAYO-2 --transactions 5", "chain --algorithm MAYO-2,Hawk-512",
         "consensus --algorithm MAYO-2 --costs measured --nodes 8",
     ],

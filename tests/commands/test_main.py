@@ -186,13 +186,17 @@ def test_unknown_command_suggests_near_names(arguments, refused):
     refused(arguments, "unknown command 'bnech'; did you mean 'bench'?")
 
 
-@pytest.mark.parametrize("name", cli.COMMANDS)
-def test_commands_import_only_their_module(name):
+@pytest.mark.parametrize("step", [1, -1])
+def test_commands_import_only_their_module(step):
+    # In both orders, so that a command that imports another one precedes it in one of them.
     probe = (
-        "import sys; from pqchain.commands.main import COMMANDS, parser; "
-        f"parser({name!r}); loaded = {{each.rpartition('.')[2] for each in sys.modules "
-        "if each.startswith('pqchain.commands.')}; "
-        f"sys.exit(str(loaded) if loaded & set(COMMANDS) != {{{name!r}}} else 0)"
+        "import sys; from pqchain.commands.main import COMMANDS, parser\n"
+        f"names = list(COMMANDS)[::{step}]\n"
+        "for number, name in enumerate(names, 1):\n"
+        "    parser(name)\n"
+        "    modules = [each for each in sys.modules if each.startswith('pqchain.commands.')]\n"
+        "    loaded = {each.rpartition('.')[2] for each in modules} & set(COMMANDS)\n"
+        "    if loaded != set(names[:number]): sys.exit(f'{name}: {loaded}')\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", probe], capture_output=True, text=True, check=False

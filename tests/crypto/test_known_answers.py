@@ -39,8 +39,11 @@ def pairs(kind: str) -> list[tuple[str, tuple[str, str]]]:
     return [(name, builds) for builds, answers in ANSWERS.items() for name in answers[kind]]
 
 
-SLOW = ("Falcon", "MAYO")
-"""Families whose portable build takes seconds for a hundred vectors (`make test-long`)."""
+SLOW = ("Falcon", "MAYO", "Classic-McEliece")
+"""Families whose portable build takes seconds for its vectors (`make test-long`)."""
+
+SLOW_EVERYWHERE = ("Falcon-padded-1024",)
+"""Sets whose every build takes seconds; keys and compressed signatures are those of Falcon-1024."""
 
 SLOWEST = ("SPHINCS+-SHA2-192s-simple", "SPHINCS+-SHA2-256s-simple")
 """Whose portable build takes seconds for one."""
@@ -60,7 +63,8 @@ def cells(kind: str, which: str) -> list[Any]:
 def marks(name: str, build: str, which: str) -> list[pytest.MarkDecorator]:
     """Return the pytest marks of these vectors."""
     slow = (which == "all" and name.startswith(SLOW)) or name in SLOWEST
-    return [pytest.mark.long] if slow and build.endswith("/ref") else []
+    slow_everywhere = which == "all" and name in SLOW_EVERYWHERE
+    return [pytest.mark.long] if slow_everywhere or (slow and build.endswith("/ref")) else []
 
 
 def signed_message(name: str, message: bytes, signature: bytes) -> bytes:

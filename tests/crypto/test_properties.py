@@ -218,7 +218,9 @@ def test_signers_check_lengths(name):
 @pytest.mark.parametrize("name", CONTEXTS)
 def test_context_is_bound_to_the_signature(name):
     signer, public_key, secret_key, without = signed(name)
-    for context in (b"c", bytes(1), bytes(range(255))):
+    contexts = (b"c", bytes(1), bytes(range(255)))
+    # Small sets of SLH-DSA take a second to sign, and prepare a message as the fast sets do.
+    for context in contexts[1:2] if name.startswith("SLH-DSA") and name.endswith("s") else contexts:
         signature = signer.sign(MESSAGE, secret_key, context)
         assert signer.verify(MESSAGE, signature, public_key, context) is True
         assert signer.verify(MESSAGE, signature, public_key, bytearray(context)) is True

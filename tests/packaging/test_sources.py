@@ -181,7 +181,9 @@ def test_every_build_checks_its_source(release: str) -> None:
     assert all(f"set({name} " in pinned for name in ("digest", "corrected_digest"))
 
 
-@pytest.mark.parametrize("release", ["liboqs-0.13.0", "liboqs-0.7.1"])
+@pytest.mark.parametrize(
+    "release", ["liboqs-0.13.0", pytest.param("liboqs-0.7.1", marks=pytest.mark.long)]
+)
 def test_changed_liboqs_header_is_rejected(release: str, tmp_path: Path) -> None:
     """The cached tree, and the same with one changed line in a header template."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")

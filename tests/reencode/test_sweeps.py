@@ -32,9 +32,10 @@ def test_0_rtt_saves_a_round_trip_and_loss_costs_time():
     assert (lossy["transfer_seconds"] > fine["transfer_seconds"]).all()
     assert frame.groupby("loss")["over_best"].min().tolist() == [1, 1]
     again = sweep(
-        TINY, bits_per_second=(1e9,), delay_seconds=(0.02,), loss=(0.0, 0.05), ways=ways, repeats=1
+        TINY, bits_per_second=(1e9,), delay_seconds=(0.02,), loss=(0.05,), ways=ways[:1], repeats=1
     )
-    assert again.equals(frame)
+    same = ["way", "loss", "transfer_seconds", "first_chunk_seconds"]
+    assert again[same].equals(frame.loc[[2], same].reset_index(drop=True))
 
 
 def test_tcp_on_the_virtual_clock_is_a_row_with_the_reason(monkeypatch):
