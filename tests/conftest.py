@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("native"):
             item.add_marker(skip)
+
+
+def pytest_collection_finish() -> None:
+    """Leave modules and tests out of later collections of garbage, which take longer with them."""
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def short_measurements() -> Iterator[None]:
+    """Let measurements in the process of the tests end early: no test judges a time."""
+    from pqchain.bench.presets import PRESETS
+
+    quick = PRESETS["quick"]
+    blocks = replace(quick.blocks, rounds=3, sign_seconds=0.1, validate_seconds=0.1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(PRESETS, "quick", replace(quick, limit_seconds=0.005, blocks=blocks))
+        yield
 
 
 @pytest.fixture

@@ -119,14 +119,15 @@ def identifier_of(name: str) -> int:
 def algorithm_of(identifier: int) -> Algorithm | None:
     """Return the signature scheme of that identifier, or None if the registry has none."""
     # The tuple of names is the cache key: user-defined schemes can be added at any time.
-    names = _by_identifier(tuple(algorithms.names("signature", everything=True)))
+    names = _by_identifier(tuple(algorithms.ALGORITHMS))
     return algorithms.get(names[identifier]) if identifier in names else None
 
 
 @lru_cache(maxsize=4)
 def _by_identifier(names: tuple[str, ...]) -> dict[int, str]:
     """Return names by identifier; in a collision the first name, a built-in scheme, wins."""
-    return {identifier_of(name): name for name in reversed(names)}
+    signatures = [name for name in names if algorithms.get(name).kind == "signature"]
+    return {identifier_of(name): name for name in reversed(signatures)}
 
 
 def encoded_size(

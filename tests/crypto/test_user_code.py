@@ -173,10 +173,11 @@ def test_crashing_code_is_one_failed_block_row(tmp_path: Path) -> None:
     assert "late.py:15: the process ended by SIGSEGV" in rows["late"]["reason"]
 
 
-def test_late_failure_is_a_failed_gas_row(tmp_path: Path) -> None:
+def test_late_failure_is_a_failed_gas_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     after = "type(self).count += 1; self.count > 200 and ctypes.string_at(0)"
     late = write(tmp_path, "late", "def verify", after)
     words = ["--scheme", late, "--scheme", write(tmp_path, "fine"), "--algorithm", "Ed25519"]
+    monkeypatch.setenv("PQCHAIN_CACHE", str(tmp_path))  # without other verifiers to time
     completed = command("gas", *words, "--rounds", "3", "--json")
     rows = {row["algorithm"]: row for row in json.loads(completed.stdout)["gas"]}
     assert completed.returncode == 1
