@@ -14,6 +14,7 @@ import pytest
 
 import pqchain as pq
 from pqchain import algorithms, errors
+from pqchain.bench import aggregates
 
 PUBLIC = [
     "Costs", "PqchainError", "__version__", "algorithms", "bench", "chain", "conform",
@@ -139,6 +140,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("ut
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda code: code.split("\n")[2])
 def test_readme_examples_run(example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(aggregates, "ROUNDS", 3)
     with algorithms.temporary_registrations():
         exec(example, {})
 

@@ -22,6 +22,7 @@ from pqchain.commands import main
 from pqchain.figures import Kind
 from pqchain.installation import read_toml
 from pqchain.works import papers
+from tests.works.studies import small
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -56,6 +57,7 @@ def test_page_examples_give_the_stated_output(
 ) -> None:
     """The blocks of a page run in sequence."""
     monkeypatch.chdir(tmp_path)
+    small(monkeypatch)  # works model a million nodes
     names: dict[str, object] = {}
     flags = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
     with algorithms.temporary_registrations():
