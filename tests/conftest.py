@@ -50,7 +50,7 @@ def short_measurements() -> Iterator[None]:
     quick = PRESETS["quick"]
     blocks = replace(quick.blocks, rounds=3, sign_seconds=0.1, validate_seconds=0.1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(PRESETS, "quick", replace(quick, limit_seconds=0.005, blocks=blocks))
+        patch.setitem(PRESETS, "quick", replace(quick, limit_seconds=0.005, pool=1, blocks=blocks))
         yield
 
 

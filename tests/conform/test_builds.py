@@ -19,6 +19,9 @@ from tests.crypto.builds import IMPLEMENTATIONS, ROUND3_BUILDS, need
 
 FALCON = ("Falcon-512", "Falcon-padded-512")
 
+MIDDLE = ("ML-DSA-65", "Dilithium3")
+"""Sets between the smallest and the largest, in `make test-long`."""
+
 
 @cache
 def vectors(name: str) -> tuple[Vector, ...]:
@@ -44,7 +47,11 @@ def misjudged(name: str, verify) -> list[str]:
 @pytest.mark.parametrize(
     ("name", "implementation"),
     [
-        *((name, build) for name in PARAMETER_SETS for build in IMPLEMENTATIONS),
+        *(
+            pytest.param(name, build, marks=[pytest.mark.long] if name in MIDDLE else [])
+            for name in PARAMETER_SETS
+            for build in IMPLEMENTATIONS
+        ),
         *(("Dilithium2", build) for build in ROUND3_BUILDS),
         *((name, build) for name in FALCON for build in (*IMPLEMENTATIONS, "falcon/kernel")),
     ],

@@ -42,7 +42,9 @@ def test_key_pairs_are_those_of_the_portable_code() -> None:
         assert open_signer(NAME, OURS).generate_keypair() == pair(0)
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize(
+    "number", [0, *(pytest.param(number, marks=pytest.mark.long) for number in (1, 2))]
+)
 def test_signatures_and_verdicts_are_those_of_the_portable_code(number: int) -> None:
     public_key, secret_key = pair(number)
     ours, portable = open_signer(NAME, OURS), open_signer(NAME, PORTABLE)

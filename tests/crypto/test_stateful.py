@@ -106,12 +106,17 @@ def test_a_key_of_another_parameter_set_does_not_sign() -> None:
         verifier(XMSS).call("sign", key, bytearray(2500), b"", 0)
 
 
+@pytest.mark.parametrize("reserved", [25, pytest.param(0, marks=pytest.mark.long)])
 def test_each_signature_uses_the_next_leaf_and_the_last_one_is_the_last(
-    key: StatefulSigner,
+    key: StatefulSigner, tmp_path: Path, reserved: int
 ) -> None:
-    signatures = [key.sign(b"%d" % i) for i in range(31)]
-    assert [leaf(signature, LMS) for signature in signatures] == list(range(31))
-    for i, signature in enumerate(signatures):
+    leaves = [*range(3), *range(3 + reserved, 31)]
+    signatures = [key.sign(b"%d" % i) for i in leaves[:3]]
+    if reserved:
+        key.reserve(reserved, tmp_path / "reserved.key")
+    signatures += [key.sign(b"%d" % i) for i in leaves[3:]]
+    assert [leaf(signature, LMS) for signature in signatures] == leaves
+    for i, signature in zip(leaves, signatures, strict=True):
         assert verifier(LMS).verify(b"%d" % i, signature, key.public_key)
     assert key.remaining == 0
     with pytest.raises(UsageError, match="0 leaves left; got 1"):

@@ -315,7 +315,7 @@ def library(folder: Path, name: str, old: str = "", new: str = "") -> Path:
 @pytest.mark.parametrize(
     "kind",
     [
-        kind if kind in ("overruns", "signs_exit") else pytest.param(kind, marks=pytest.mark.long)
+        kind if kind == "overruns" else pytest.param(kind, marks=pytest.mark.long)
         for kind in C_MISTAKES
     ],
 )

@@ -44,7 +44,14 @@ def three(**changes):
     return live(**{"nodes": 3, "before": (2, 1), "after": (1, 1), "failed_node": 2, **changes})
 
 
-@pytest.mark.parametrize("transport", registry.TRANSPORTS)
+@pytest.mark.parametrize(
+    "transport",
+    [
+        # QUIC in Python also runs in a mesh of three libraries below.
+        pytest.param(name, marks=pytest.mark.long) if name in ("aioquic", "qh3") else name
+        for name in registry.TRANSPORTS
+    ],
+)
 def test_mesh_of_processes_reencodes(transport, tmp_path):
     if reason := registry.get(transport).unavailable_reason():
         pytest.skip(reason)

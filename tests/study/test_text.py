@@ -29,7 +29,9 @@ def test_study_and_page_start_with_the_date_of_their_sources():
     assert dated in text(found) and dated in markup(analysis := analyse(found))
     # Published outcomes have the date on which their source was read.
     assert "read on 2026-11-23" in outcomes_table(analysis.outcomes).text()
-    assert "status unknown after that date" in text(plans.found(load("algorand")))
+    assert "status unknown after that date" in text(
+        plans.found(load("algorand").with_(nodes=16, delegates=16))
+    )
 
 
 def test_study_starts_with_attacks_on_its_schemes():

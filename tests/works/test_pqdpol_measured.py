@@ -31,6 +31,14 @@ def frames():
     return studies.runs(COSTS)
 
 
+@pytest.fixture(scope="module")
+def modelled():
+    """The frames of the work without runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        studies.small(patch)
+        return registry.get("pqdpol").compute(Bench(measurements=test_frames.measurements()))
+
+
 def computer(costs=COSTS):
     return Computer(service_times=ServiceTimes(), costs=costs, processors=2)
 
@@ -112,17 +120,14 @@ def test_rows_of_one_clock_have_one_transport(frames):
 
 
 @pytest.mark.parametrize("voters", [2, 8])
-def test_caption_states_the_number_of_voters(frames, voters):
+def test_caption_states_the_number_of_voters(frames, modelled, voters):
     run = frames["run"].assign(
         delegates=lambda run: run["delegates"].where(
             ~run["setting"].str.startswith(plans.FEW_VOTE), voters
         )
     )
     work = registry.get("pqdpol")
-    with pytest.MonkeyPatch.context() as patch:
-        studies.small(patch)
-        computed = work.compute(Bench(measurements=test_frames.measurements()))
-    captions = [table.caption for table in work.tables({**computed, **frames, "run": run})]
+    captions = [table.caption for table in work.tables({**modelled, **frames, "run": run})]
     assert [f"at most {voters} that vote" in text for text in captions].count(True) == 1
     assert not any("{" in text for text in captions)
     assert any("one run of 3 blocks" in text for text in captions)

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from pqchain import bench, report, results
+from pqchain import bench, plots, report, results
+from pqchain.report import figures
 from pqchain.works import registry
 from pqchain.works.work import Work
 from tests import frames
+from tests.report.fakes import blank_figure
 from tests.works.sixth.work import FLIGHT, Sixth
 
 FOLDER = Path(__file__).parent / "data" / "sixth"
@@ -22,6 +24,7 @@ def reproduction(tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bench, "measure", measure)
+        patch.setattr(plots, "figure_bytes", blank_figure)
         works = [registry.get("falcon-hls"), Sixth(FOLDER)]
         return report.reproduce(tmp_path_factory.mktemp("sixth") / "results", works=works)
 
@@ -66,6 +69,7 @@ def test_published_times_are_next_to_measured_ones(reproduction):
 
 def test_work_of_data_only_needs_no_class(tmp_path, monkeypatch):
     monkeypatch.setattr(bench, "measure", lambda names, **_: frames.measurements(names))
+    monkeypatch.setattr(figures, "draw", lambda reproduction: {})
     reproduction = report.reproduce(tmp_path / "results", works=[Work(FOLDER)])
     claims = reproduction.claims.set_index("claim_id")
     assert claims.loc["pigeons-are-slower", "verdict"] == "cannot be decided here"
