@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pqchain import installation, results
+from pqchain import installation, results, scheduler
 from pqchain.commands.main import main
 from pqchain.conform import formats
 from pqchain.errors import DataError, UsageError
@@ -223,12 +223,13 @@ def test_foreign_folders_are_rejected_before_the_work(
     assert [path.read_text() for path in (tmp_path / "mine").iterdir()] == ["mine"]
 
 
-def test_unresponsive_scheduler_times_out(capsys) -> None:
+def test_unresponsive_scheduler_times_out(capsys, monkeypatch) -> None:
     pytest.importorskip("dask.distributed")
+    monkeypatch.setattr(scheduler, "CONNECT_SECONDS", 1)
     before = time.monotonic()
     words = ["consensus", "--nodes", "4", "--blocks", "1"]
     assert main([*words, "--scheduler", "tcp://127.0.0.1:1"]) == 2
     assert time.monotonic() - before < 20
     waiting, refused = capsys.readouterr().err.splitlines()[:2]
-    assert waiting == "Waiting up to 5 s for the Dask scheduler at tcp://127.0.0.1:1 ..."
-    assert "no Dask scheduler answers at 'tcp://127.0.0.1:1' within 5 s" in refused
+    assert waiting == "Waiting up to 1 s for the Dask scheduler at tcp://127.0.0.1:1 ..."
+    assert "no Dask scheduler answers at 'tcp://127.0.0.1:1' within 1 s" in refused

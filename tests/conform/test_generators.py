@@ -84,9 +84,10 @@ def test_files_have_the_committed_digests(vectors):
 def test_files_match_their_schemas(vectors):
     validator = pytest.importorskip("jsonschema").Draft202012Validator
     kem = vectors[0].operation != "verify"
+    chosen = [*{(vector.family, vector.expected): vector for vector in vectors}.values()]
     for content, schema in (
-        (formats.wycheproof(vectors[::8]), "wycheproof_kem" if kem else "wycheproof_verify"),
-        (formats.acvp(vectors[::8]), "acvp_encap_decap" if kem else "acvp_sigver"),
+        (formats.wycheproof(chosen), "wycheproof_kem" if kem else "wycheproof_verify"),
+        (formats.acvp(chosen), "acvp_encap_decap" if kem else "acvp_sigver"),
     ):
         path = installation.data("conform") / f"{schema}.schema.json"
         problems = validator(json.loads(path.read_text())).iter_errors(content)

@@ -46,6 +46,18 @@ def svg_figure(drawn: Any, file_format: str) -> bytes:
     return DRAW(drawn, file_format) if file_format == "svg" else b"\x89PNG"
 
 
+def same_figure() -> Callable[[Any, str], bytes]:
+    """Return a replacement of `plots.figure_bytes` that draws the first figure for all others."""
+    images: list[bytes] = []
+
+    def draw(drawn: Any, file_format: str) -> bytes:
+        if file_format == "svg" and not images:
+            images.append(svg_figure(drawn, file_format))
+        return images[0] if file_format == "svg" else svg_figure(drawn, file_format)
+
+    return draw
+
+
 def fake_blocks(
     names: list[str], *, preset: str, progress: bool, checkpoint: object = None
 ) -> pd.DataFrame:

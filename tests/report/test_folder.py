@@ -14,7 +14,14 @@ from pqchain.works.verdicts import FAILS, HOLDS, HOLDS_HERE, OPEN
 from pqchain.works.work import split_ours
 from tests import frames
 from tests.render.test_html import Reader
-from tests.report.fakes import fake_blocks, fake_measure, fake_replays, pages_of, svg_figure
+from tests.report.fakes import (
+    fake_blocks,
+    fake_measure,
+    fake_replays,
+    pages_of,
+    same_figure,
+    svg_figure,
+)
 from tests.works import studies
 
 
@@ -25,7 +32,7 @@ def reproduction(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
         patch.setattr(bench, "measure", fake_measure())
         patch.setattr(bench, "measure_blocks", fake_blocks)
         patch.setattr(replays, "reproduce", fake_replays)
-        patch.setattr(plots, "figure_bytes", svg_figure)
+        patch.setattr(plots, "figure_bytes", same_figure())
         studies.small(patch)
         return report.reproduce(tmp_path_factory.mktemp("report") / "results")
 
@@ -40,6 +47,15 @@ def pages(reproduction: Reproduction) -> dict[str, str]:
 def text(pages: dict[str, str]) -> str:
     """All pages of that reproduction."""
     return "\n".join(pages.values())
+
+
+@pytest.mark.long
+def test_every_figure_can_be_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "measure", fake_measure())
+    monkeypatch.setattr(plots, "figure_bytes", svg_figure)
+    output = report.reproduce(tmp_path / "results").output
+    images = [path.read_bytes() for path in (output / "figures").glob("*.svg")]
+    assert len(set(images)) == len(images) > 20
 
 
 @cache

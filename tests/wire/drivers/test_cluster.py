@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pqchain import delegates, machine, reencode
+from pqchain import delegates, machine, reencode, scheduler
 from pqchain.chain.ledger import Ledger
 from pqchain.consensus.network import named
 from pqchain.errors import PqchainError, UsageError
@@ -134,7 +134,8 @@ def test_port_in_use_is_reported_with_its_worker(address):
             )
 
 
-def test_cluster_needs_a_scheduler(tmp_path):
+def test_cluster_needs_a_scheduler(tmp_path, monkeypatch):
+    monkeypatch.setattr(scheduler, "CONNECT_SECONDS", 1)
     with pytest.raises(UsageError, match=r"needs a scheduler; got None.*--scheduler tcp://"):
         runs.run(small(mode="cluster"), tmp_path)
     with pytest.raises(UsageError, match=r"no Dask scheduler answers at 'tcp://127\.0"):

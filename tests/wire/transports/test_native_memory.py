@@ -26,8 +26,17 @@ REASON = registry.get("native").unavailable_reason()
 pytestmark = pytest.mark.skipif(bool(REASON), reason=REASON)
 
 
-@pytest.mark.parametrize("end", ["raised", "collected"])
-@pytest.mark.parametrize("use", ["lent", "placed", "resized"])
+@pytest.mark.parametrize(
+    ("use", "end"),
+    [
+        ("lent", "raised"),
+        ("lent", "collected"),
+        ("placed", "collected"),
+        ("resized", "collected"),
+        pytest.param("placed", "raised", marks=pytest.mark.long),
+        pytest.param("resized", "raised", marks=pytest.mark.long),
+    ],
+)
 def test_node_dropped_without_close_is_safe(use, end):
     """Each of the six cases crashed before the handle had a finalizer."""
     done = subprocess.run(
