@@ -40,7 +40,7 @@ reproduce: install ## measure, compare with the papers, write results/index.html
 test: install ## run the tests
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-test-long: install ## run the long tests: more known answers, signatures and scenarios (5 to 9 minutes)
+test-long: install ## run the long tests: more known answers, signatures and scenarios (6 to 10 minutes)
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m long
 
 test-cluster: install ## run nodes on ten workers in network namespaces, with faults of all parts (root; 7 minutes)

@@ -147,7 +147,7 @@ def test_dishonest_proposer_cannot_change_a_transaction(sample: int) -> None:
             bits = range(bit, bit + 8 * length)
             bit += 8 * length
             # Every bit of the structure; of keys and signatures a sample.
-            is_long = name in ("key", "signature") and len(bits) > sample
+            is_long = name in ("key", "signature") and len(bits) > 2 * sample
             for chosen in rng.sample(bits, sample) if is_long else bits:
                 reason = reason_after(state, block, position, flipped(data, chosen))
                 assert reason in reasons, (position, name, chosen - bits.start, reason)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,14 @@ from pqchain.errors import BadType, Malformed, UnknownAlgorithm, UsageError
 from tests.chain.wallets import alice, bob, hybrid
 
 BUILT = [name for name in algorithms.names("signature") if algorithms.get(name).implementations]
+SMALL = [
+    name
+    for name in BUILT
+    if name.startswith(("SLH-DSA", "SPHINCS+")) and name.removesuffix("-simple").endswith("s")
+]
+PAYMENTS = ((0, "inline"), (0, "registered"), (1, "registered"))
+"""Nonces and key modes."""
+
 PAYMENT = Payment(bytes(32), b"\x01" * 32, 5, 7)
 
 identifiers = st.sampled_from(
@@ -77,16 +86,19 @@ def test_different_transactions_have_different_bytes(a: Transaction, b: Transact
     assert (a == b) == (a.encoded == b.encoded)
 
 
+# Small sets of SLH-DSA and SPHINCS+ take a second to sign.
 @pytest.mark.native
-@pytest.mark.parametrize("name", BUILT)
-def test_size_is_known_without_signing(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "payments"),
+    [
+        *((name, PAYMENTS[:1] if name in SMALL else PAYMENTS) for name in BUILT),
+        *(pytest.param(name, PAYMENTS, marks=pytest.mark.long) for name in SMALL),
+    ],
+)
+def test_size_is_known_without_signing(name: str, payments: Sequence[tuple[int, str]]) -> None:
     wallet = Wallet(name)
     row = algorithms.get(name)
-    cases = ((0, "inline"), (0, "registered"), (1, "registered"))
-    # Small sets of SLH-DSA and SPHINCS+ take a second to sign; their credentials have no form of
-    # their own.
-    is_slow = name.startswith(("SLH-DSA", "SPHINCS+")) and name.removesuffix("-simple")[-1] == "s"
-    for nonce, mode in cases[:1] if is_slow else cases:
+    for nonce, mode in payments:
         wallet.key_mode = mode  # type: ignore[assignment]
         transaction = wallet.transfer(bytes(32), 1, nonce=nonce, data=b"abc")
         length = len(transaction.credentials[0].signature)

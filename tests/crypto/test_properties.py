@@ -31,6 +31,11 @@ SIGNATURES = [
 KEMS = [n for n in algorithms.names("kem") if algorithms.get(n).implementations]
 CONTEXTS = [name for name in SIGNATURES if algorithms.get(name).family_facts.context_bytes]
 
+SMALL = [name for name in CONTEXTS if name.startswith("SLH-DSA") and name.endswith("s")]
+
+EDGES = (b"c", bytes(1), bytes(range(255)))
+"""Contexts."""
+
 MESSAGE = bytes(range(64))
 MEBIBYTE = bytes(1 << 20)
 
@@ -225,12 +230,17 @@ def test_signers_check_lengths(name):
             signer.verify(MESSAGE, signature, public_key, context)
 
 
-@pytest.mark.parametrize("name", CONTEXTS)
-def test_context_is_bound_to_the_signature(name):
+# Small sets of SLH-DSA take a second to sign, and prepare a message as the fast sets do.
+@pytest.mark.parametrize(
+    ("name", "contexts"),
+    [
+        *((name, EDGES[1:2] if name in SMALL else EDGES) for name in CONTEXTS),
+        *(pytest.param(name, EDGES, marks=pytest.mark.long) for name in CONTEXTS if name in SMALL),
+    ],
+)
+def test_context_is_bound_to_the_signature(name, contexts):
     signer, public_key, secret_key, without = signed(name)
-    contexts = (b"c", bytes(1), bytes(range(255)))
-    # Small sets of SLH-DSA take a second to sign, and prepare a message as the fast sets do.
-    for context in contexts[1:2] if name.startswith("SLH-DSA") and name.endswith("s") else contexts:
+    for context in contexts:
         signature = signer.sign(MESSAGE, secret_key, context)
         assert signer.verify(MESSAGE, signature, public_key, context) is True
         assert signer.verify(MESSAGE, signature, public_key, bytearray(context)) is True
