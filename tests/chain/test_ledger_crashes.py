@@ -105,7 +105,7 @@ def _create_concurrently(path, barrier, answer):
 
 
 def test_concurrent_creation_succeeds_once(tmp_path):
-    for number in range(5):
+    for number in range(10):
         path = tmp_path / f"{number}.pqc"
         (barrier, opened), (answers, answer) = os.pipe(), os.pipe()
         children = []

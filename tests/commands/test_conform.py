@@ -103,7 +103,7 @@ def test_wrong_use_of_run_and_explain_is_rejected(refused):
 
 
 def test_mutants_are_compared_with_other_vector_sets(tmp_path, capsys, monkeypatch):
-    few = dict(list(ml_dsa.MUTANTS.items())[::30])
+    few = dict(list(ml_dsa.MUTANTS.items())[::15])
     monkeypatch.setattr(ml_dsa, "MUTANTS", few)
     file = tmp_path / "theirs.json"
     others = [v for v in generate("ML-DSA-44") if v.family == "message"]

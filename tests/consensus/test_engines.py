@@ -27,10 +27,9 @@ QUIET = settings(suppress_health_check=list(HealthCheck))
 )
 def test_reference_and_fast_engine_agree_to_the_nanosecond(part: int) -> None:
     tried: dict[str, Scenario] = {}
-    examples = 300 if part else 150
 
     @seed(part)
-    @settings(parent=QUIET, max_examples=examples)
+    @settings(parent=QUIET, max_examples=300)
     @given(case=scenarios())
     def agree(case: Scenario) -> None:
         tried[case.identifier] = case
@@ -38,7 +37,7 @@ def test_reference_and_fast_engine_agree_to_the_nanosecond(part: int) -> None:
 
     agree()
     cases = tried.values()
-    assert len(cases) >= 0.95 * examples  # some scenarios are drawn twice
+    assert len(cases) >= 286  # of 300: 2,002 distinct scenarios in all parts
     assert {case.network.law for case in cases} == set(NAMES)
     assert {case.proposal for case in cases} == {"votes", "luck", "dpos"}
     assert {case.voting for case in cases} == {"plurality", "approval", "weighted"}

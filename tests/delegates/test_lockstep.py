@@ -85,7 +85,7 @@ def test_delegates_and_model_agree_to_the_nanosecond() -> None:
     check_part(0, 100)
 
 
-@settings(parent=QUIET, max_examples=30)
+@settings(parent=QUIET, max_examples=60)
 @given(case=pipelines(runs=True))
 def test_delegates_and_model_agree_where_heights_overlap(case: Scenario) -> None:
     compare(case)

@@ -57,7 +57,7 @@ def test_galois_agrees_byte_for_byte():
     # Interpreted: compiling takes longer than all other tests of the code.
     gf = galois.GF(2**8, irreducible_poly=0x11D, compile="python-calculate")
     for code in CODES:
-        data = rows(code[0], 16)
+        data = rows(code[0], 64)
         product = gf(erasure.parity_matrix(*code)) @ gf(np.array(data))
         ours = encoded(ReedSolomon(*code, engine="numpy"), data)[code[0] :]
         assert np.array_equal(np.asarray(product), np.array(ours))
