@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from pqchain.chain.block import GROUP, GROUP_PREFIX, Header, read_front, root_of
 from pqchain.chain.encoding import CREDENTIAL_BYTES, KeyForm, Reader, algorithm_of
 from pqchain.chain.transaction import FIXED_BYTES, SIGNED, Credential, address_prefix
-from pqchain.crypto import external_libraries, native
+from pqchain.crypto import external_libraries
+from pqchain.crypto.packed import Packed
 from pqchain.errors import Malformed
 from pqchain.installation import folders
 
@@ -175,11 +176,11 @@ class Bulk:
             return None
         return list(zip(addresses, balances.tolist(), nonces.tolist(), strict=True))
 
-    def packed(self) -> native.Packed:
+    def packed(self) -> Packed:
         """Return the signatures as a packed batch for one call of C."""
         data, size = self.data, self.key_bytes
         keys = [data[offset : offset + size] for offset in self.keys.tolist()]
-        return native.Packed(
+        return Packed(
             self.messages,
             self.message_offsets,
             self.signatures,

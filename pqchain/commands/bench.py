@@ -65,8 +65,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check_submission(arguments: argparse.Namespace) -> None:
     """Raise UsageError, before minutes of measuring, if the run could not be stored."""
-    from pqchain import machine, results
+    from pqchain import machine
     from pqchain.bench import stored
+    from pqchain.results.files import check_writable
 
     chosen = ("algorithm", "operation", "implementation", "scheme")
     if named := [f"--{name}" for name in chosen if getattr(arguments, name)]:
@@ -75,7 +76,7 @@ def _check_submission(arguments: argparse.Namespace) -> None:
     if found := stored.obstacles(provenance):
         raise UsageError(f"nothing was measured: {'; '.join(found)}")
     arguments.submit.mkdir(parents=True, exist_ok=True)
-    results.check_writable(arguments.submit / stored.FILE)
+    check_writable(arguments.submit / stored.FILE)
 
 
 def _run_proofs(arguments: argparse.Namespace) -> int:

@@ -177,11 +177,12 @@ def _formatted(
 
 def save_plot(axes: Any, path: Path) -> int:
     """Save a plot in the format of the file's suffix; return the size of the file in bytes."""
-    from pqchain import plots, results
+    from pqchain import plots
+    from pqchain.results.files import write_atomically
 
     file_format: Any = path.suffix.removeprefix(".")
     content = plots.figure_bytes(axes, file_format)
-    results.write_atomically(path, content)
+    write_atomically(path, content)
     return len(content)
 
 

@@ -36,7 +36,7 @@ def _read_key(path: Path, field: str) -> tuple[int, bytes]:
 
 
 def _check_output(option: str, path: Path, others: dict[str, Path | None]) -> None:
-    from pqchain.results import check_writable
+    from pqchain.results.files import check_writable
 
     for name, other in others.items():
         # Path.resolve() raises RuntimeError at a loop of links before Python 3.13.
@@ -49,7 +49,7 @@ def _check_output(option: str, path: Path, others: dict[str, Path | None]) -> No
 
 def make_keys(arguments: argparse.Namespace) -> int:
     """Generate a key pair and write it to two files."""
-    from pqchain.results import write_atomically
+    from pqchain.results.files import write_atomically
 
     for path in (arguments.public_key, arguments.secret_key):
         # exists() is false for a broken link.
@@ -70,7 +70,7 @@ def make_keys(arguments: argparse.Namespace) -> int:
 
 def sign_file(arguments: argparse.Namespace) -> int:
     """Sign a file."""
-    from pqchain.results import write_atomically
+    from pqchain.results.files import write_atomically
 
     message, key, bitstream = arguments.message, arguments.secret_key, arguments.bitstream
     inputs = {"MESSAGE": message, "--secret-key": key, "--bitstream": bitstream}

@@ -102,9 +102,9 @@ def plot_path(text: str) -> Path:
     if path.suffix.removeprefix(".") not in PLOT_FORMATS:
         suffixes = ", ".join(f".{name}" for name in PLOT_FORMATS)
         raise UsageError(f"the file name of a plot must end in one of {suffixes}; got {path}")
-    from pqchain import results
+    from pqchain.results.files import check_writable
 
-    results.check_writable(path)
+    check_writable(path)
     return path
 
 

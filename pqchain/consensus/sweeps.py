@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
-from pqchain import installation, results
+from pqchain import installation
 from pqchain.checks import integer
 from pqchain.consensus import model, runs
 from pqchain.consensus.model import Engine
@@ -29,6 +29,7 @@ from pqchain.consensus.scenario import SCHEMA_VERSION, Scenario
 from pqchain.costs import CostTable
 from pqchain.errors import DataError, PqchainError, UnknownName
 from pqchain.results import checksum
+from pqchain.results.files import check_writable
 from pqchain.scheduler import run_tasks
 
 BATCH = 50
@@ -181,7 +182,7 @@ def _read_store(store: Path, wanted: Set[str]) -> dict[str, Row]:
     # A store that cannot be written raises its error here, before the runs.
     if not store.exists():
         store.parent.mkdir(parents=True, exist_ok=True)
-        results.check_writable(store)
+        check_writable(store)
         return {}
     known: dict[str, Row] = {}
     complete_bytes = 0

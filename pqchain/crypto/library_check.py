@@ -19,7 +19,8 @@ from typing import Any
 from pqchain import algorithms
 from pqchain.crypto import isolation
 from pqchain.crypto.abi import OK, REJECTED, SIZE, Plan, failure
-from pqchain.crypto.native import Library, batch_arguments, pack
+from pqchain.crypto.native import Library
+from pqchain.crypto.packed import batch_arguments, pack
 from pqchain.errors import (
     CryptoFailure,
     NativeLibraryMissing,

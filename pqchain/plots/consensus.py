@@ -135,10 +135,8 @@ def _errors(cells: pd.DataFrame, column: str) -> str:
     within = figures.percent(float(np.ceil(within)), 0, sign=False)
     text = f"Published {what} is within {within} of the model"
     if outlier is not None:
-        row = cells.loc[outlier]
-        text += (
-            f", but for {row['algorithm']} with {row['nodes']} nodes ({change(error[outlier], 0)})"
-        )
+        row, far = cells.loc[outlier], change(error[outlier], 0)
+        text += f", but for {row['algorithm']} with {row['nodes']} nodes ({far})"
     return text
 
 
@@ -158,13 +156,13 @@ def _best_cell(cells: pd.DataFrame, column: str, seconds: bool) -> str:
     return text
 
 
-def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
+def plot_computers(runs: pd.DataFrame) -> Figure:
     """Draw latency over the number of delegates: a panel for each exchange, lines by setting.
 
     Takes runs of `pqchain.works.pqdpol.measured`: setting, exchange, nodes, latency_seconds with
     its _half_width, and predicted_latency_seconds, dashed if known; with a column `kind`, settings
-    in virtual time are named as simulated. With `ax` all lines are in one panel; the first axes are
-    returned. Raises DataError, UsageError.
+    in virtual time are named as simulated. Returns the figure, because it has several axes. Raises
+    DataError.
     """
     require(runs, "setting exchange nodes latency_seconds latency_seconds_half_width")
     require(runs, "predicted_latency_seconds")
@@ -173,42 +171,37 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
     runs = runs.assign(setting=labels.where(~is_simulated, labels + " (simulated)"))
     settings, exchanges = (list(dict.fromkeys(runs[name])) for name in ("setting", "exchange"))
     markers = dict(zip(exchanges, "os^D", strict=False))
-    lines = runs.groupby(["setting", "exchange"], sort=False)
     of_run = runs["predicted_latency_seconds"] / runs["latency_seconds"]
     # Lines and whiskers that cannot be seen are not explained.
     differs = bool(((of_run - 1).abs() > 0.02).any())
     is_wide = (runs["latency_seconds_half_width"] > 0.05 * runs["latency_seconds"]).any()
-    # A panel for each exchange, as all lines in one would hide each other.
-    count = len(exchanges) if ax is None else 1
+    count = len(exchanges)
     down, across = (count, 1) if paper.narrow() else (1, count)
-    with panels(down, across, 2.8 * down + 1.0) if ax is None else canvas(ax, 4.0) as drawn:
-        all_axes = [drawn] if isinstance(drawn, Axes) else drawn
-        for place, ((setting, exchange), group) in enumerate(lines):
-            axes = all_axes[exchanges.index(exchange) % count]
-            colour, marker = look(settings.index(setting))[0], markers[exchange]
+    with panels(down, across, 2.8 * down + 1.0) as all_axes:
+        for (setting, exchange), group in runs.groupby(["setting", "exchange"], sort=False):
+            axes = all_axes[exchanges.index(exchange)]
+            place, marker = settings.index(setting), markers[exchange]
+            colour = look(place)[0]
             rows = group.sort_values("nodes")
             # Moved apart, because latencies of few delegates are nearly equal.
-            step = place if count == 1 else settings.index(setting)
-            last = len(lines) if count == 1 else len(settings)
-            nodes = rows["nodes"].to_numpy(dtype=float) * 2 ** (0.05 * (step - (last - 1) / 2))
+            aside = 2 ** (0.05 * (place - (len(settings) - 1) / 2))
+            nodes = rows["nodes"].to_numpy(dtype=float) * aside
             seen = rows["latency_seconds"].to_numpy()
-            half = rows["latency_seconds_half_width"].to_numpy()
             axes.plot(nodes, seen, color=colour, linewidth=1.3, label=f"{setting}, {exchange}")
-            _measured(axes, nodes, seen, half, colour, marker)
-            law = rows["predicted_latency_seconds"].to_numpy()
+            _measured(axes, nodes, seen, rows["latency_seconds_half_width"], colour, marker)
             # With marks, which tell dashed lines of one colour apart.
             style = props(linewidth=1.1, linestyle="--", marker=marker, markersize=3.2)
             style |= props(markerfacecolor=PAPER, zorder=4)
-            axes.plot(nodes, law, color=colour, **style)
-        for axes in all_axes:
+            axes.plot(nodes, rows["predicted_latency_seconds"], color=colour, **style)
+        for axes, exchange in zip(all_axes, exchanges, strict=True):
             _over_nodes(axes, sorted(set(runs["nodes"])), "{:g}".format)
             log_ticks(axes, "y", brief)
             axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            if count > 1:
+                panel_title(axes, exchange)
         limits = np.array([axes.get_ylim() for axes in all_axes])
         for axes in all_axes:
             axes.set_ylim(limits.min(), limits.max())
-            if count > 1:
-                panel_title(axes, exchanges[all_axes.index(axes)])
         counts = set(runs.get("heights", []))
         blocks = f" of the mean of {counts.pop()} blocks" if len(counts) == 1 else ""
         least, most = (figures.significant(end, 2) for end in (of_run.min(), of_run.max()))
@@ -220,22 +213,17 @@ def plot_computers(runs: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         label_below(all_axes, across, label)
         for axes in all_axes[::across]:
             axes.set_ylabel("latency of a block")
-        ink = props(color=INK, markersize=5)
-        kinds = list(markers.items()) if count == 1 else [("", markers[exchanges[0]])]
-        runs_of = [
-            Line2D([], [], marker=marker, linewidth=1.3, label=f"{name}, run".lstrip(", "), **ink)
-            for name, marker in kinds
-        ]
-        style = props(linestyle="--", marker=kinds[0][1], markerfacecolor=PAPER, markersize=3.2)
+        run = "run" if count > 1 else f"{exchanges[0]}, run"
+        ink = props(color=INK, marker=markers[exchanges[0]])
+        modelled = props(linewidth=1.1, linestyle="--", markerfacecolor=PAPER, markersize=3.2)
         legend_above(all_axes[0], 3, [
             *(Line2D([], [], color=look(at)[0], linewidth=4, solid_capstyle="butt", label=name)
               for at, name in enumerate(settings)),
-            *runs_of,
-            *([Line2D([], [], linewidth=1.1, label="model", color=INK, **style)]
-              if differs else []),
+            Line2D([], [], linewidth=1.3, label=run, markersize=5, **ink),
+            *([Line2D([], [], label="model", **ink, **modelled)] if differs else []),
         ])  # fmt: skip
         headline(all_axes[0], _slowest(runs))
-    return all_axes[0]
+    return figure_of(all_axes[0])
 
 
 def _slowest(runs: pd.DataFrame) -> str:
@@ -341,13 +329,12 @@ def plot_winners(winners: pd.DataFrame) -> Figure:
         every: list[tuple[str, float]] = []
         for axes, question in zip(squares, questions, strict=False):
             rows = winners[winners["question"] == question].to_dict("records")
-            places = (
-                (nodes.index(row["nodes"]), rates.index(row["rate_bits_per_second"]))
-                for row in rows
-            )
             cells = {
-                place: (row["winner"], row["lead"]) for place, row in zip(places, rows, strict=True)
-            }
+                (nodes.index(row["nodes"]), rates.index(row["rate_bits_per_second"])): (
+                    row["winner"], row["lead"],
+                )
+                for row in rows
+            }  # fmt: skip
             every += cells.values()
             cell = (width - 0.9) / across / len(nodes), row_inches
             notes |= dict.fromkeys(fields.draw(axes, cells, hatches, cell))
@@ -406,8 +393,7 @@ def _over_nodes(axes: Axes, nodes: Sequence[int], show: Callable[[float], str]) 
 
 
 def _power(nodes: float) -> str:
-    exponent = int(nodes).bit_length() - 1
-    return f"$2^{{{exponent}}}$" if nodes == 2**exponent else str(int(nodes))
+    return f"$2^{{{int(nodes).bit_length() - 1}}}$"
 
 
 def _long(value: float) -> str:

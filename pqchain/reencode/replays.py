@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import machine, results
+from pqchain import machine
 from pqchain.checks import integer
 from pqchain.errors import DataError, UsageError
 from pqchain.installation import MAX_JSON_BYTES, read_bytes
@@ -21,6 +21,7 @@ from pqchain.reencode import runs
 from pqchain.reencode.runs import Outcome, scenario_row
 from pqchain.reencode.scenario import MAX_REPEATS, SCHEMA_VERSION, STREAMS, Scenario
 from pqchain.results import Contract, checksum, scratch
+from pqchain.results.files import write_atomically
 from pqchain.statistics import half_width
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.drivers.cluster import Cluster
@@ -166,7 +167,7 @@ def replay(
                 }
                 if path is not None:
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    results.write_atomically(path, checksum.dumps(stored, indent=1, allow_nan=True))
+                    write_atomically(path, checksum.dumps(stored, indent=1, allow_nan=True))
             # Not stored, because the same run may have another position in another plan.
             position = {"repeat": repeat, "block": block}
             rows.append({**stored["row"], **position})
@@ -219,7 +220,7 @@ def _run(
         if log is not None:
             log.mkdir(parents=True, exist_ok=True)
             for path in folder.rglob("*.qlog"):
-                results.write_atomically(log / f"{scenario.id}-{path.name}", path.read_bytes())
+                write_atomically(log / f"{scenario.id}-{path.name}", path.read_bytes())
     return _checked(outcome)
 
 

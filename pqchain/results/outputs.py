@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pqchain import results
 from pqchain.errors import DataError, UsageError
 from pqchain.installation import MAX_TEXT_BYTES, read_bytes
 from pqchain.results import checksum, scratch
+from pqchain.results.files import check_writable, write_atomically
 
 MANIFEST = "files.json"
 
@@ -43,7 +43,7 @@ def claim(folder: Path) -> None:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"{folder} cannot be written: {reason}; name another folder") from error
     if (folder / MANIFEST).exists():
-        results.check_writable(folder / MANIFEST)
+        check_writable(folder / MANIFEST)
     else:
         _write_manifest(folder, [])
 
@@ -122,7 +122,7 @@ def _move(building: Path, folder: Path, files: list[Path], keep: bool) -> None:
 
 def _write_manifest(folder: Path, files: Iterable[Path]) -> None:
     names = sorted(file.as_posix() for file in files)
-    results.write_atomically(folder / MANIFEST, checksum.dumps({"files": names}, indent=2) + "\n")
+    write_atomically(folder / MANIFEST, checksum.dumps({"files": names}, indent=2) + "\n")
 
 
 def _remove(folder: Path, file: Path) -> None:

@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain import figures, plots, results
+from pqchain import figures, plots
 from pqchain.errors import UsageError
 from pqchain.figures import MISSING, Kind, humanize
 from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
+from pqchain.results.files import check_writable, write_atomically
 from pqchain.study import queueing, sliders, text
 from pqchain.study.analysis import Analysis
 from pqchain.study.inputs import Plan
@@ -29,7 +30,7 @@ def write(analysis: Analysis, path: str | Path, *, opening: Sequence[str] = ()) 
     """
     place = check_page(path)
     # Whole or not at all: a reader may reload while the page is written.
-    results.write_atomically(place, markup(analysis, opening))
+    write_atomically(place, markup(analysis, opening))
     return place
 
 
@@ -38,7 +39,7 @@ def check_page(path: str | Path) -> Path:
     place = Path(path)
     if place.suffix != ".html":
         raise UsageError(f"the name of a page must end in .html; got {place}")
-    results.check_writable(place)
+    check_writable(place)
     return place
 
 

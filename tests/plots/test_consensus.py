@@ -127,18 +127,18 @@ def test_measured_cells_are_plotted_with_intervals(cells, runs, quantity):
 
 def test_runs_are_solid_lines_and_predictions_dashed(runs):
     where = runs[runs["setting"].isin((plans.ONE, plans.TWO, plans.EACH))]
-    axes = plots.plot_computers(where)
-    all_axes = axes.figure.axes
+    figure = plots.plot_computers(where)
+    all_axes = figure.axes
     for panel, exchange in zip(all_axes, plans.EXCHANGES, strict=True):
         assert set(labelled_lines(panel)) == {
             f"{setting}, {exchange}"
             for setting in (plans.ONE, plans.TWO, "a computer each (simulated)")
         }
-        assert panel.get_ylim() == axes.get_ylim()
+        assert panel.get_ylim() == all_axes[0].get_ylim()
     # A comparison of exchanges in one setting, not of both.
-    title = axes.figure.get_suptitle().replace("\n", " ")
+    title = figure.get_suptitle().replace("\n", " ")
     assert re.fullmatch(r"With 8 delegates and .*, \S+ takes .* times as long as \S+", title)
-    assert legend_texts(plots.plot_computers(computers_frame()))[-1] == "model"
+    assert legend_texts(plots.plot_computers(computers_frame()).axes[0])[-1] == "model"
     is_one = (where["setting"] == plans.ONE) & (where["exchange"] == plans.BROADCAST)
     one = where[is_one]
     (broadcast,) = (panel for panel in all_axes if panel.get_title("left") == plans.BROADCAST)

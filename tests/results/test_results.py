@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import math
 from pathlib import Path
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from pqchain import results
 from pqchain.costs import MEASUREMENT
 from pqchain.errors import DataError, MachineMismatch, PqchainError, UsageError
-from pqchain.results import Contract, checksum
+from pqchain.results import Contract, checksum, files
 
 PROVENANCE = {"machine_id": "amd-epyc-01234567", "load_avg_1min": 0.25, "native": {"a": ["b"]}}
 
@@ -255,55 +254,6 @@ def test_provenance_must_be_plain_json(tmp_path: Path, value: object) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_failed_write_keeps_the_old_file_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "page.html"
-    results.write_atomically(path, "old")
-
-    def full(source: Path, target: Path) -> None:
-        raise OSError("no space left")
-
-    monkeypatch.setattr(results.os, "replace", full)
-    with pytest.raises(OSError, match="no space left"):
-        results.write_atomically(path, b"new")
-    assert [(child.name, child.read_text()) for child in tmp_path.iterdir()] == [
-        ("page.html", "old")
-    ]
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        (".", "is a folder"),
-        ("none/a.csv", "folder .*none does not exist; create it"),
-        ("file/a.csv", "folder .*file does not exist; create it"),
-        ("/dev/null", "must be a regular file"),
-        ("a" * 300, "File name too long"),
-    ],
-)
-def test_unwritable_path_is_rejected(tmp_path: Path, name: str, message: str) -> None:
-    (tmp_path / "file").touch()
-    for refused in (results.check_writable, lambda path: results.write_atomically(path, "new")):
-        with pytest.raises(UsageError, match=message):
-            refused(tmp_path / name)
-    assert [child.name for child in tmp_path.iterdir()] == ["file"]
-
-
-def test_path_check_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "old.csv").write_text("old")
-    for name in ("old.csv", "new.csv"):
-        results.check_writable(tmp_path / name)
-
-    def refuse(path: Path, *given: object, **named: object) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(Path, "touch", refuse)
-    with pytest.raises(UsageError, match=r"new\.csv cannot be written: Permission denied"):
-        results.check_writable(tmp_path / "new.csv")
-    assert [(child.name, child.read_text()) for child in tmp_path.iterdir()] == [("old.csv", "old")]
-
-
 def made_on(machine: str, **facts: object) -> pd.DataFrame:
     """One row with provenance."""
     frame = results.check(measurement(), MEASUREMENT)
@@ -377,7 +327,7 @@ def test_complete_and_partial_saves_are_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, written = tmp_path / "a.csv", []
-    write = results.write_atomically
+    write = files.write_atomically
 
     def ends_after_one(place: Path, content: str | bytes) -> None:
         if written:

@@ -15,8 +15,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from pqchain import checks, results, scheduler
+from pqchain import checks, scheduler
 from pqchain.errors import PqchainError, UsageError
+from pqchain.results.files import write_atomically
 from pqchain.wire.drivers import cluster_machines
 from pqchain.wire.drivers.cluster_calls import Worker, WorkerLost
 from pqchain.wire.drivers.job import Job, Progress, Result
@@ -211,7 +212,7 @@ async def _copy_files(worker: Worker, folder: Path, pattern: str) -> None:
                 pieces: list[bytes] = []
                 while piece := await worker.call("read_file", index, name, sum(map(len, pieces))):
                     pieces.append(piece)
-                results.write_atomically(folder / str(index) / name, b"".join(pieces))
+                write_atomically(folder / str(index) / name, b"".join(pieces))
 
 
 async def _close(workers: Sequence[Worker]) -> None:

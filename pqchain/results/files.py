@@ -1,0 +1,94 @@
+"""Files written whole: an interrupted process leaves the old file, or the new one."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+
+from pqchain.errors import UsageError
+
+
+def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
+    """Write a file atomically, replacing an earlier one of that name.
+
+    `mode` is the file mode before the umask. Raises UsageError if the file cannot be created. A
+    killed process leaves nothing behind where unnamed files exist (Linux: O_TMPFILE), and a
+    temporary file elsewhere.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    _check_regular(path)
+    if _written_unnamed(path, data, mode):
+        return
+    temporary = _temporary(path, mode)
+    try:
+        temporary.write_bytes(data)
+        os.replace(temporary, path)  # noqa: PTH105 - the name says what happens to an old file
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _written_unnamed(path: Path, data: bytes, mode: int) -> bool:
+    """Write an unnamed file and link it to `path`; return False if the system cannot do that."""
+    try:
+        descriptor = os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, mode)
+    except (OSError, AttributeError):
+        return False
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+        file.flush()
+        # With src_dir_fd Python calls linkat, which follows the symbolic link in /proc.
+        source, folder = f"/proc/self/fd/{descriptor}", descriptor
+        try:
+            os.link(source, path, src_dir_fd=folder)
+        except FileExistsError:
+            temporary = _temporary_name(path)
+            try:
+                os.link(source, temporary, src_dir_fd=folder)
+                os.replace(temporary, path)  # noqa: PTH105
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+        except OSError:
+            return False  # no /proc, or an invalid name, for which the caller raises the error
+    return True
+
+
+def check_writable(path: str | Path) -> None:
+    """Raise UsageError if the file cannot be written; for use before the file's content exists."""
+    _temporary(Path(path)).unlink()
+
+
+def _temporary(path: Path, mode: int = 0o666) -> Path:
+    _check_regular(path)
+    try:
+        temporary = _temporary_name(path)
+        temporary.touch(mode=mode, exist_ok=False)
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from error
+    return temporary
+
+
+def _temporary_name(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+
+
+def _unwritable(path: Path, error: Exception) -> UsageError:
+    reason = getattr(error, "strerror", None) or error
+    return UsageError(f"{path} cannot be written: {reason}; name another file")
+
+
+def _check_regular(path: Path) -> None:
+    try:
+        if path.is_dir():
+            raise UsageError(f"{path} must be a file; it is a folder")
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path} must be a regular file; name another")
+        if not path.parent.is_dir():
+            raise UsageError(
+                f"{path} cannot be written: the folder {path.parent} does not exist; create it, or "
+                "name another file"
+            )
+    except (OSError, ValueError) as error:
+        raise _unwritable(path, error) from error
