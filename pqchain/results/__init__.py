@@ -64,14 +64,6 @@ _EXPECTED = {
 }
 
 
-class _Columns(dict[str, str]):
-    """The dtypes of a checked frame."""
-
-    # pandas deep-copies attrs in every operation; a copy suffices, because dtypes are immutable.
-    def __deepcopy__(self, memo: dict[int, Any]) -> _Columns:
-        return _Columns(self)
-
-
 def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
     """Return the frame with the contract's column order and dtypes; attrs kept, index dropped.
 
@@ -85,16 +77,15 @@ def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
             f"a {kind} frame must have the columns {list(columns)}; got {list(frame.columns)}. "
             "Add or drop columns"
         )
-    ordered = frame.copy(deep=False)
+    ordered = frame[list(columns)].reset_index(drop=True)
     ordered.attrs = {}  # pandas would deep-copy them with every column
-    ordered = ordered[list(columns)].reset_index(drop=True)
     checked = pd.DataFrame(
         {
             name: _cast(ordered[name], dtype, f"column {name!r} of a {kind} frame")
             for name, dtype in columns.items()
         }
     )
-    checked.attrs = {**frame.attrs, "contract": {"name": kind, "columns": _Columns(columns)}}
+    checked.attrs = {**frame.attrs, "contract": {"name": kind, "columns": dict(columns)}}
     return checked
 
 

@@ -48,12 +48,12 @@ def svg_figure(drawn: Any, file_format: str) -> bytes:
 
 def same_figure() -> Callable[[Any, str], bytes]:
     """Return a replacement of `plots.figure_bytes` that draws the first figure for all others."""
-    images: list[bytes] = []
+    drawings: dict[str, bytes] = {}
 
     def draw(drawn: Any, file_format: str) -> bytes:
-        if file_format == "svg" and not images:
-            images.append(svg_figure(drawn, file_format))
-        return images[0] if file_format == "svg" else svg_figure(drawn, file_format)
+        if file_format not in drawings:
+            drawings[file_format] = svg_figure(drawn, file_format)
+        return drawings[file_format]
 
     return draw
 
