@@ -89,7 +89,7 @@ lab: $(VENV)/.notebooks ## open the notebooks in JupyterLab
 notebooks: $(VENV)/.notebooks ## run every notebook in place (N=04: one; OUT=folder: leave the checkout as it is; PRESET=paper)
 	PQCHAIN_PRESET=$(PRESET) $(BIN)/python -m nbconvert --to notebook --execute $(if $(OUT),--output-dir $(OUT),--inplace) \
 		--KernelManager.transport_encryption=auto --ExecutePreprocessor.record_timing=False --ExecutePreprocessor.store_widget_state=False \
-		--ExecutePreprocessor.timeout=$(if $(filter paper,$(PRESET)),3600,600) notebooks/$(N)*.ipynb
+		--ExecutePreprocessor.timeout=$(if $(filter paper,$(PRESET)),7200,600) notebooks/$(N)*.ipynb
 
 $(VENV)/.notebooks: $(VENV)/.installed
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \

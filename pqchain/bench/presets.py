@@ -49,8 +49,8 @@ class Preset:
 
 
 _QUICK = BlockPreset(25, 0.25, 0.7, 9, 1.0)
-# Sixty schemes take half an hour; the spread of the rounds is in the frame.
-_PAPER = BlockPreset(100, 5.0, 20.0, 30, 20.0)
+# Sixty schemes take a quarter of an hour; the spread of the rounds is in the frame.
+_PAPER = BlockPreset(100, 2.0, 10.0, 30, 10.0)
 
 PRESETS: dict[PresetName, Preset] = {
     "quick": Preset(
