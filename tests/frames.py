@@ -10,7 +10,7 @@ import pandas as pd
 from pqchain import algorithms, results
 from pqchain.bench.blocks import BLOCK
 from pqchain.chain.encoding import encoded_size, header_bytes
-from pqchain.costs import MEASUREMENT
+from pqchain.measurements import MEASUREMENT
 from pqchain.reencode.replays import NODE, RUN, Replay
 
 PROVENANCE = {
@@ -49,6 +49,39 @@ _MICROSECONDS = {
     LACKING: (0, 0, 0),
     "Rainbow-I-Classic": (130000, 1550, 1600),
 }
+
+
+def timed_operations(*rows: tuple) -> pd.DataFrame:
+    """Build a measurement frame of (algorithm, implementation, operation, median, status)."""
+    frame = pd.DataFrame(
+        [
+            {
+                "algorithm": algorithm,
+                "implementation": implementation,
+                "operation": operation,
+                "samples": 100 if status == "ok" else 0,
+                "median_seconds": median,
+                "mean_seconds": median,
+                "mad_seconds": median / 100,
+                "min_seconds": median,
+                "p95_seconds": median,
+                "median_cycles": float("nan"),
+                "status": status,
+                "reason": "" if status == "ok" else "no AVX2 here",
+            }
+            for algorithm, implementation, operation, median, status in rows
+        ]
+    )
+    frame.attrs["provenance"] = {"machine_id": "test-machine"}
+    return results.check(frame, MEASUREMENT)
+
+
+def all_three(algorithm: str, implementation: str, median: float, status: str = "ok") -> list:
+    """Return the rows of the three operations of a signature scheme."""
+    return [
+        (algorithm, implementation, operation, median, status)
+        for operation in ("generate_keypair", "sign", "verify")
+    ]
 
 
 def measurements(names: list[str] | None = None) -> pd.DataFrame:

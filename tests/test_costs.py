@@ -3,15 +3,15 @@
 import dataclasses
 import pickle
 
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqchain import costs, results
+from pqchain import costs
 from pqchain.algorithms import ALGORITHMS
-from pqchain.costs import MEASUREMENT, Costs, CostTable, MissingCosts
+from pqchain.costs import Costs, CostTable, MissingCosts
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
+from tests.frames import all_three, timed_operations
 
 FALCON = Costs(
     algorithm="Falcon-512",
@@ -25,39 +25,6 @@ FALCON = Costs(
 DILITHIUM = dataclasses.replace(
     FALCON, algorithm="Dilithium2", public_key_bytes=1312, signature_bytes=2420
 )
-
-
-def measurements(*rows: tuple) -> pd.DataFrame:
-    """Build a measurement frame of (algorithm, implementation, operation, median, status)."""
-    frame = pd.DataFrame(
-        [
-            {
-                "algorithm": algorithm,
-                "implementation": implementation,
-                "operation": operation,
-                "samples": 100 if status == "ok" else 0,
-                "median_seconds": median,
-                "mean_seconds": median,
-                "mad_seconds": median / 100,
-                "min_seconds": median,
-                "p95_seconds": median,
-                "median_cycles": float("nan"),
-                "status": status,
-                "reason": "" if status == "ok" else "no AVX2 here",
-            }
-            for algorithm, implementation, operation, median, status in rows
-        ]
-    )
-    frame.attrs["provenance"] = {"machine_id": "test-machine"}
-    return results.check(frame, MEASUREMENT)
-
-
-def all_three(algorithm: str, implementation: str, median: float, status: str = "ok") -> list:
-    """Return the rows of the three operations of a signature scheme."""
-    return [
-        (algorithm, implementation, operation, median, status)
-        for operation in ("generate_keypair", "sign", "verify")
-    ]
 
 
 # One algorithm
@@ -137,7 +104,7 @@ def test_duplicate_algorithm_is_rejected():
 
 
 def test_from_frame_takes_medians_and_the_sizes_of_the_registry():
-    table = costs.from_frame(measurements(*all_three("Falcon-512", "liboqs-0.13/avx2", 0.5)))
+    table = costs.from_frame(timed_operations(*all_three("Falcon-512", "liboqs-0.13/avx2", 0.5)))
     assert table.source == "measured:test-machine"
     assert dict(table) == {
         "Falcon-512": Costs(
@@ -153,7 +120,7 @@ def test_from_frame_takes_medians_and_the_sizes_of_the_registry():
 
 
 def test_from_frame_prefers_avx2_then_the_fastest():
-    frame = measurements(
+    frame = timed_operations(
         *all_three("Falcon-512", "liboqs-0.13/ref", 0.1),
         *all_three("Falcon-512", "liboqs-0.13/avx2", 0.2),
         *all_three("ECDSA-P256", "pycryptodome/python", 0.4),
@@ -166,7 +133,7 @@ def test_from_frame_prefers_avx2_then_the_fastest():
 
 
 def test_from_frame_falls_back_where_avx2_cannot_run():
-    frame = measurements(
+    frame = timed_operations(
         *all_three("Falcon-512", "liboqs-0.13/avx2", float("nan"), "unsupported"),
         *all_three("Falcon-512", "liboqs-0.13/ref", 0.1),
     )
@@ -174,7 +141,7 @@ def test_from_frame_falls_back_where_avx2_cannot_run():
 
 
 def test_from_frame_omits_incomplete_rows_with_the_reason():
-    frame = measurements(
+    frame = timed_operations(
         *all_three("Falcon-512", "liboqs-0.13/ref", 0.1),
         *all_three("Dilithium2", "liboqs-0.13/avx2", float("nan"), "unsupported"),
         ("Dilithium3", "liboqs-0.13/ref", "sign", 0.1, "ok"),
@@ -191,7 +158,7 @@ def test_from_frame_omits_incomplete_rows_with_the_reason():
 
 
 def test_unmeasured_operations_fail_only_where_needed():
-    row = costs.from_frame(measurements(("Falcon-512", "liboqs-0.13/ref", "verify", 0.1, "ok")))
+    row = costs.from_frame(timed_operations(("Falcon-512", "liboqs-0.13/ref", "verify", 0.1, "ok")))
     falcon = row["Falcon-512"]
     assert falcon.require("verify").verify_seconds == 0.1
     with pytest.raises(MissingCosts, match=r"no time of sign .*--operation sign"):
@@ -199,7 +166,7 @@ def test_unmeasured_operations_fail_only_where_needed():
 
 
 def test_from_frame_without_complete_rows_is_empty():
-    frame = measurements(("Falcon-512", "liboqs-0.13/ref", "generate_keypair", 0.1, "ok"))
+    frame = timed_operations(("Falcon-512", "liboqs-0.13/ref", "generate_keypair", 0.1, "ok"))
     with pytest.raises(DataError, match=r"no signature scheme with a time of .*not measured"):
         costs.from_frame(frame)
     with pytest.raises(DataError, match="nothing was measured with 'hawk/ref'"):
@@ -207,67 +174,16 @@ def test_from_frame_without_complete_rows_is_empty():
 
 
 def test_from_frame_needs_provenance():
-    frame = measurements(*all_three("Falcon-512", "liboqs-0.13/ref", 0.1))
+    frame = timed_operations(*all_three("Falcon-512", "liboqs-0.13/ref", 0.1))
     frame.attrs = {}
     assert costs.from_frame(frame).source == "measured:unknown machine"
 
 
 def test_from_frame_names_missing_columns():
-    frame = measurements(*all_three("Falcon-512", "liboqs-0.13/ref", 0.1))
+    frame = timed_operations(*all_three("Falcon-512", "liboqs-0.13/ref", 0.1))
     expected = r"must have the columns .*status, reason; got a table without reason"
     with pytest.raises(DataError, match=expected):
         costs.from_frame(frame.drop(columns="reason"))
-
-
-def test_operation_measured_twice_is_rejected():
-    row = ("Falcon-512", "liboqs-0.13/ref", "sign", 0.1, "ok")
-    with pytest.raises(DataError, match=r"have sign of Falcon-512 with liboqs-0\.13/ref twice"):
-        costs.choose(measurements(row, row), "Falcon-512")
-
-
-# The choice of an implementation
-
-
-def test_choose_accepts_variant_and_name():
-    frame = measurements(
-        *all_three("Falcon-512", "liboqs-0.13/ref", 0.1),
-        *all_three("Falcon-512", "liboqs-0.13/avx2", 0.2),
-    )
-
-    def chosen(**how: str) -> set[str]:
-        rows = costs.choose(frame, "Falcon-512", **how)
-        assert list(rows) == ["generate_keypair", "sign", "verify"]
-        return {row["implementation"] for row in rows.values()}
-
-    assert chosen() == {"liboqs-0.13/avx2"}
-    assert chosen(variant="ref") == {"liboqs-0.13/ref"}
-    assert chosen(variant="cortex-m4") == {"liboqs-0.13/avx2"}
-    assert chosen(implementation="liboqs-0.13/ref") == {"liboqs-0.13/ref"}
-    assert costs.choose(frame, "Falcon-512", implementation="hawk/ref") == {}
-    assert costs.choose(frame, "Falcon-1024") == {}
-
-
-def test_choose_takes_the_library_that_the_registry_names_first():
-    frame = measurements(
-        *all_three("Falcon-512", "liboqs-0.7.1/ref", 0.1),
-        *all_three("Falcon-512", "liboqs-0.7.1/avx2", 0.1),
-        *all_three("Falcon-512", "liboqs-0.13/ref", 0.2),
-    )
-    for variant, expected in (
-        ("ref", "liboqs-0.13/ref"),
-        ("avx2", "liboqs-0.7.1/avx2"),
-        ("", "liboqs-0.13/ref"),
-    ):
-        rows = costs.choose(frame, "Falcon-512", variant=variant)
-        assert {row["implementation"] for row in rows.values()} == {expected}
-
-
-def test_choose_takes_an_unlisted_library_last():
-    frame = measurements(
-        *all_three("Falcon-512", "hawk/ref", 0.1), *all_three("Falcon-512", "liboqs-0.13/ref", 0.2)
-    )
-    rows = costs.choose(frame, "Falcon-512")
-    assert {row["implementation"] for row in rows.values()} == {"liboqs-0.13/ref"}
 
 
 SIGNATURES = [name for name, row in ALGORITHMS.items() if row.kind == "signature"]
@@ -285,7 +201,7 @@ SIGNATURES = [name for name, row in ALGORITHMS.items() if row.kind == "signature
 )
 def test_from_frame_takes_the_fastest_of_each(medians):
     rows = [row for (name, how), median in medians.items() for row in all_three(name, how, median)]
-    table = costs.from_frame(measurements(*rows))
+    table = costs.from_frame(timed_operations(*rows))
     assert set(table) == {name for name, _ in medians}
     for name in table:
         fastest = min(median for (other, _), median in medians.items() if other == name)
@@ -295,10 +211,10 @@ def test_from_frame_takes_the_fastest_of_each(medians):
 def test_the_time_to_decode_a_key_is_used_and_decides_no_choice():
     kernel = all_three("Falcon-512", "falcon/kernel", 2e-5)
     kernel.append(("Falcon-512", "falcon/kernel", "decode_key", 5e-6, "ok"))
-    alone = costs.from_frame(measurements(*kernel))["Falcon-512"]
+    alone = costs.from_frame(timed_operations(*kernel))["Falcon-512"]
     assert alone.decode_key_seconds == 5e-6
     assert alone.known_key_verify_seconds == pytest.approx(1.5e-5)
     liboqs = all_three("Falcon-512", "liboqs-0.13/avx2", 4e-5)
     liboqs.append(("Falcon-512", "liboqs-0.13/avx2", "decode_key", float("nan"), "unsupported"))
-    both = costs.from_frame(measurements(*kernel, *liboqs))["Falcon-512"]
+    both = costs.from_frame(timed_operations(*kernel, *liboqs))["Falcon-512"]
     assert (both.verify_seconds, both.decode_key_seconds) == (4e-5, 0.0)

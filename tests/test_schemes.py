@@ -24,6 +24,7 @@ from pqchain.errors import (
     UnknownAlgorithm,
     UsageError,
 )
+from pqchain.measurements import algorithms_of
 from pqchain.plots import plot_sizes, plot_speed, plot_tradeoff
 from tests import frames
 
@@ -92,7 +93,7 @@ def test_scheme_file_is_read_for_an_unknown_name(tmp_path: Path) -> None:
     row = costs.from_frame(frame)["Hashed"]
     assert (row.public_key_bytes, row.signature_bytes) == (32, 64)
     assert row.source.startswith("given: own/Hashed on ")
-    assert [each.name for each in costs.algorithms_of(frame)] == ["Hashed"]
+    assert [each.name for each in algorithms_of(frame)] == ["Hashed"]
     assert plot_tradeoff(frame).get_xlabel()
 
 

@@ -28,10 +28,10 @@ from pqchain.chain.transaction import Transaction
 from pqchain.chain.verification import Verifier
 from pqchain.chain.wallet import Wallet
 from pqchain.checks import integer, one_of
-from pqchain.costs import user_scheme_provenance
 from pqchain.crypto import Signer, isolated
 from pqchain.crypto.native import plain_loop
 from pqchain.errors import PqchainError, Unsupported, UsageError
+from pqchain.measurements import user_scheme_provenance
 from pqchain.results import Contract
 from pqchain.results.checkpoint import Checkpoint
 

@@ -22,10 +22,10 @@ from pqchain.bench import known_keys, presets
 from pqchain.bench.presets import Preset, PresetName
 from pqchain.bench.timing import median_and_mad, name_list, one_processor, timed, with_bar
 from pqchain.checks import integer
-from pqchain.costs import MEASUREMENT, user_scheme_provenance
 from pqchain.crypto import isolated, native
 from pqchain.crypto.abi import Plan
 from pqchain.errors import CryptoFailure, PqchainError, UnknownName, UsageError
+from pqchain.measurements import MEASUREMENT, user_scheme_provenance
 from pqchain.results import Contract
 from pqchain.results.checkpoint import Checkpoint
 

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias, TypeVar, cast
 import pandas as pd
 
 from pqchain import results
-from pqchain.costs import MEASUREMENT
 from pqchain.errors import DataError
+from pqchain.measurements import MEASUREMENT
 from pqchain.results import Contract
 
 MEASUREMENT_RUNS = Contract("measurement-runs", {"run": "str", **MEASUREMENT.columns})

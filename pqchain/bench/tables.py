@@ -11,8 +11,8 @@ import pandas as pd
 from pqchain import algorithms, figures
 from pqchain.bench import variation
 from pqchain.bench.comparing import FLOOR, RESOLUTION
-from pqchain.costs import algorithms_of
 from pqchain.figures import BYTES, COUNT, RATIO, SECONDS, Kind, Unit
+from pqchain.measurements import algorithms_of
 from pqchain.render.table import Column, Shown, Table, ours
 
 Record = Mapping[Any, Any]

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqchain import costs as costing
 from pqchain.costs import CostTable
+from pqchain.measurements import choose
 
 MAX_MEDIAN_OVER_MIN = 1.1
 """Bound of `median_over_min` for runs whose times are published or ranked."""
@@ -146,7 +146,7 @@ def _rows(
     for row in table.rows:
         if not row.is_given:
             implementation = row.source.partition(" on ")[0]
-            rows = costing.choose(measurements, row.algorithm, implementation=implementation)
+            rows = choose(measurements, row.algorithm, implementation=implementation)
             yield row.algorithm, rows
 
 

@@ -92,7 +92,7 @@ def _frame(arguments: argparse.Namespace) -> pd.DataFrame:
     from pqchain import results
     from pqchain.bench import runs
     from pqchain.bench.operations import measure
-    from pqchain.costs import MEASUREMENT
+    from pqchain.measurements import MEASUREMENT
 
     if arguments.file is None:
         raise UsageError(f"{arguments.kind} needs a file; name a table saved by pqchain")

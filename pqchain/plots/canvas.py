@@ -14,8 +14,8 @@ from matplotlib import style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from pqchain.costs import require_columns
 from pqchain.errors import UsageError
+from pqchain.measurements import require_columns
 from pqchain.plots import paper, pgf
 from pqchain.render import palette
 

@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from pqchain.algorithms import ALGORITHMS, Algorithm, get, names
-from pqchain.costs import algorithms_of
 from pqchain.errors import UsageError
 from pqchain.figures import BYTES, SECONDS
+from pqchain.measurements import algorithms_of
 from pqchain.plots import paper
 from pqchain.plots.canvas import (
     GRID,

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from pqchain import figures
-from pqchain.costs import require_columns
 from pqchain.errors import UsageError
 from pqchain.figures import RATIO, SECONDS, Kind
+from pqchain.measurements import require_columns
 from pqchain.plots import paper
 from pqchain.plots.canvas import INK, MUTED, PAPER, canvas, headline, require, with_notes
 from pqchain.plots.dots import dots, fastest, ranked

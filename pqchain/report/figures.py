@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 
 from pqchain import plots
-from pqchain.costs import algorithms_of
 from pqchain.installation import read_toml
+from pqchain.measurements import algorithms_of
 from pqchain.render.plot import Plot
 from pqchain.report.run import Reproduction
 from pqchain.works import chapter

@@ -16,9 +16,10 @@ from pqchain import costs as costing
 from pqchain.bench import aggregates, operations, presets, variation
 from pqchain.bench.presets import PresetName
 from pqchain.checks import integer
-from pqchain.costs import PREFERRED_IMPLEMENTATION, AggregateCosts, Costs, CostTable
+from pqchain.costs import AggregateCosts, Costs, CostTable
 from pqchain.errors import Unsupported, UsageError
 from pqchain.figures import Figure
+from pqchain.measurements import PREFERRED_IMPLEMENTATION
 from pqchain.study import draws as drawing
 from pqchain.study import validation
 from pqchain.study.checking import BLS

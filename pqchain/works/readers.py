@@ -17,8 +17,8 @@ import pandas as pd
 
 from pqchain import algorithms, figures, results
 from pqchain.bench import variation
-from pqchain.costs import MEASUREMENT, choose
 from pqchain.figures import Kind, Unit
+from pqchain.measurements import MEASUREMENT, choose
 from pqchain.works import papers
 from pqchain.works.paper import Paper
 from pqchain.works.verdicts import CODE, MACHINE, SAME_SETTING, Standing
@@ -258,7 +258,7 @@ def counted(measurements: pd.DataFrame | None) -> Reader:
 
 
 def chosen(measurements: pd.DataFrame | None) -> Callable[[str, str], dict[str, dict[str, Any]]]:
-    """Return a cached function of `costs.choose` by algorithm and variant. Raises DataError."""
+    """Return a cached `measurements.choose`, by algorithm and variant. Raises DataError."""
     frame = None if measurements is None else results.check(measurements, MEASUREMENT)
 
     @cache

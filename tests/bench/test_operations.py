@@ -9,9 +9,9 @@ from pqchain import machine, plots
 from pqchain.algorithms import ALGORITHMS, SIGNATURE_OPERATIONS
 from pqchain.bench import operations as bench
 from pqchain.bench import presets
-from pqchain.costs import MEASUREMENT
 from pqchain.crypto import native, unavailable_reason
 from pqchain.errors import CryptoFailure, UnknownAlgorithm, UnknownImplementation, UsageError
+from pqchain.measurements import MEASUREMENT
 
 pytestmark = pytest.mark.skipif(
     bool(unavailable_reason("liboqs-0.13/ref")),

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from pqchain import algorithms, figures, plots, results
-from pqchain.costs import MEASUREMENT
 from pqchain.errors import DataError, UsageError
+from pqchain.measurements import MEASUREMENT
 from pqchain.render.table import Table
 from pqchain.works import papers
 from pqchain.works.round3 import table1 as round3

@@ -19,8 +19,9 @@ import pandas as pd
 
 from pqchain import figures
 from pqchain.consensus.network import SerialLaw
-from pqchain.costs import CostTable, require_columns
+from pqchain.costs import CostTable
 from pqchain.errors import DataError
+from pqchain.measurements import require_columns
 from pqchain.results import Contract
 from pqchain.statistics import nonnegative
 

@@ -1,0 +1,55 @@
+"""Frames of measurements: the rows that represent an algorithm."""
+
+import pytest
+
+from pqchain.errors import DataError
+from pqchain.measurements import choose
+from tests.frames import all_three, timed_operations
+
+
+def test_operation_measured_twice_is_rejected():
+    row = ("Falcon-512", "liboqs-0.13/ref", "sign", 0.1, "ok")
+    with pytest.raises(DataError, match=r"have sign of Falcon-512 with liboqs-0\.13/ref twice"):
+        choose(timed_operations(row, row), "Falcon-512")
+
+
+def test_choose_accepts_variant_and_name():
+    frame = timed_operations(
+        *all_three("Falcon-512", "liboqs-0.13/ref", 0.1),
+        *all_three("Falcon-512", "liboqs-0.13/avx2", 0.2),
+    )
+
+    def chosen(**how: str) -> set[str]:
+        rows = choose(frame, "Falcon-512", **how)
+        assert list(rows) == ["generate_keypair", "sign", "verify"]
+        return {row["implementation"] for row in rows.values()}
+
+    assert chosen() == {"liboqs-0.13/avx2"}
+    assert chosen(variant="ref") == {"liboqs-0.13/ref"}
+    assert chosen(variant="cortex-m4") == {"liboqs-0.13/avx2"}
+    assert chosen(implementation="liboqs-0.13/ref") == {"liboqs-0.13/ref"}
+    assert choose(frame, "Falcon-512", implementation="hawk/ref") == {}
+    assert choose(frame, "Falcon-1024") == {}
+
+
+def test_choose_takes_the_library_that_the_registry_names_first():
+    frame = timed_operations(
+        *all_three("Falcon-512", "liboqs-0.7.1/ref", 0.1),
+        *all_three("Falcon-512", "liboqs-0.7.1/avx2", 0.1),
+        *all_three("Falcon-512", "liboqs-0.13/ref", 0.2),
+    )
+    for variant, expected in (
+        ("ref", "liboqs-0.13/ref"),
+        ("avx2", "liboqs-0.7.1/avx2"),
+        ("", "liboqs-0.13/ref"),
+    ):
+        rows = choose(frame, "Falcon-512", variant=variant)
+        assert {row["implementation"] for row in rows.values()} == {expected}
+
+
+def test_choose_takes_an_unlisted_library_last():
+    frame = timed_operations(
+        *all_three("Falcon-512", "hawk/ref", 0.1), *all_three("Falcon-512", "liboqs-0.13/ref", 0.2)
+    )
+    rows = choose(frame, "Falcon-512")
+    assert {row["implementation"] for row in rows.values()} == {"liboqs-0.13/ref"}
