@@ -178,7 +178,7 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
             digest.update(part)
     stem = path.stem.removeprefix("lib")
     description = f"{library.source}, {path.name} of SHA-256 {digest.hexdigest()[:16]}"
-    by = Implementation(f"own/{stem}", description, library=stem, file=path)
+    by = Implementation(f"user/{stem}", description, library=stem, file=path)
     rows = []
     for name in library.names():
         sizes = library.sizes(name)
@@ -206,7 +206,7 @@ def _class_row(signer: Any) -> tuple[Algorithm, Implementation]:
     make = signer if isinstance(signer, type) else lambda: signer
     factory = partial(user_code.UserSigner, make=make)
     description = f"the Python class {class_name}"
-    by = Implementation(f"own/{class_name}", description, factory=factory)
+    by = Implementation(f"user/{class_name}", description, factory=factory)
     return _row(name, by, "signature", description, fields), by
 
 

@@ -92,7 +92,7 @@ def test_scheme_file_is_read_for_an_unknown_name(tmp_path: Path) -> None:
     frame = results.load(tmp_path / "mine.csv")
     row = costs.from_frame(frame)["Hashed"]
     assert (row.public_key_bytes, row.signature_bytes) == (32, 64)
-    assert row.source.startswith("given: own/Hashed on ")
+    assert row.source.startswith("given: user/Hashed on ")
     assert [each.name for each in algorithms_of(frame)] == ["Hashed"]
     assert plot_tradeoff(frame).get_xlabel()
 
@@ -209,7 +209,7 @@ def test_class_signs_blocks_and_is_measured() -> None:
     assert not signer.verify(b"pay 6", signature, public_key)
     frame = pq.measure("Hashed", rounds=1)
     assert (frame["status"] == "ok").all()
-    assert (frame["implementation"] == "own/Hashed").all()
+    assert (frame["implementation"] == "user/Hashed").all()
     blocks = pq.measure_blocks("Hashed", transactions=3, threads=2)
     assert blocks.loc[0, ["valid", "tampered"]].tolist() == ["yes", "bad signature"]
 
@@ -291,7 +291,7 @@ def test_library_is_measured_and_signs_blocks(built: Path) -> None:
     assert pq.register(built) == ["Example-300"]
     frame = pq.measure("Example-300", rounds=1)
     assert frame["status"].tolist() == ["ok"] * 3
-    assert (frame["implementation"] == "own/example").all()
+    assert (frame["implementation"] == "user/example").all()
     [kept] = frame.attrs["provenance"]["schemes"]
     assert kept["source"].startswith("an example, libexample.so of SHA-256 ")
     assert str(built.parent) not in str(frame.attrs["provenance"])
@@ -312,7 +312,7 @@ def test_library_may_be_another_implementation_of_a_known_scheme(
         library = changed(tmp_path / folder, common, name, sizes)
         if bytes_ == 64:
             assert pq.register(library) == ["Ed25519"]
-            assert algorithms.get("Ed25519").implementations[-1] == "own/changed"
+            assert algorithms.get("Ed25519").implementations[-1] == "user/changed"
             continue
         with pytest.raises(UsageError, match="signature_max_bytes 65 instead of 64"):
             pq.register(library)

@@ -18,7 +18,7 @@ import pandas as pd
 from pqchain import algorithms as registry
 from pqchain import crypto, machine
 from pqchain.algorithms import GIVEN
-from pqchain.bench import presets
+from pqchain.bench import presets, variation
 from pqchain.bench.presets import BlockPreset, PresetName
 from pqchain.bench.timing import median_and_mad, name_list, repeated, timed, with_bar
 from pqchain.chain.block import Block, transactions_root
@@ -70,6 +70,7 @@ def measure_blocks(
     preset: PresetName | None = None,
     progress: bool = False,
     checkpoint: Checkpoint | None = None,
+    warn: bool = True,
 ) -> pd.DataFrame:
     """Measure one block per scheme; the default is every signature scheme of the default build.
 
@@ -78,7 +79,7 @@ def measure_blocks(
     that is given by numbers has real sizes and no times. `implementation` is by default the first
     of the registry that runs here, and `preset` that of PQCHAIN_PRESET, else "quick". Duplicate
     schemes and thread counts are measured once. `checkpoint` keeps each scheme's block, and those
-    in it are not measured again.
+    in it are not measured again. `warn` states a busy machine, as `measure` does.
 
     Returns a frame, one row per scheme and number of threads: algorithm, implementation,
     key_mode, threads, transactions (in the block), public_key_bytes, signature_bytes
@@ -107,6 +108,8 @@ def measure_blocks(
     cases = list(dict.fromkeys(map(registry.split_hybrid, requested)))
     for names in cases:
         signature_schemes(names)
+    # The load of other programs: at the end it would contain that of the validating threads.
+    conditions = machine.provenance()
     # Also the arguments of a child process, so of types that JSON has.
     case: dict[str, Any] = {
         "transactions": transactions, "threads": counts, "key_mode": key_mode,
@@ -146,14 +149,26 @@ def measure_blocks(
             round_rows += [key | {"round": i} | seconds for i, seconds in enumerate(times)]
     frame = BLOCK.frame(rows)
     frame.attrs["provenance"] = {
-        **machine.provenance(),
+        **conditions,
         "preset": preset,
         "transactions": transactions,
         "data_bytes": data_bytes,
         **user_scheme_provenance(registry.get(name) for names in cases for name in names),
     }
     frame.attrs["rounds"] = pd.DataFrame(round_rows)
+    if warn:
+        variation.announce(frame)
     return frame
+
+
+def _remedy(signers: Sequence[Signer]) -> str:
+    """Return what to do about a wrong verdict: the user checks the code of the user."""
+    users = [signer for signer in signers if signer.algorithm.source]
+    if not users:
+        return "Run `make test`."
+    if any(registry.implementation(signer.implementation).file for signer in users):
+        return "Test it by `pqchain native --check`."
+    return "Correct its verify()."
 
 
 def _thread_counts(threads: Sequence[int] | int) -> list[int]:
@@ -247,13 +262,10 @@ def _measure(
     # Times of a verifier that accepts anything would be worthless.
     valid = _verdict(state, data, first)
     tampered = _verdict(state, _tampered(state, block).encode(), first)
-    # Code of the user is checked by the user.
-    is_own = any(row.algorithm.source for row in signers)
-    remedy = "Check it by `pqchain native --check`." if is_own else "Run `make test`."
     if valid != "yes" or tampered != Reason.BAD_SIGNATURE.value:
         raise PqchainError(
             f"results of validating a valid and a tampered block must be 'yes' and "
-            f"{Reason.BAD_SIGNATURE.value!r}; got {valid!r} and {tampered!r}. {remedy}"
+            f"{Reason.BAD_SIGNATURE.value!r}; got {valid!r} and {tampered!r}. {_remedy(signers)}"
         )
     figures |= {"valid": valid, "tampered": tampered}
     if sources:

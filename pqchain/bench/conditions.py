@@ -16,7 +16,7 @@ def header() -> Output:
     commit = f"{facts['commit'][:7]}{'-dirty' * facts['commit'].endswith('-dirty')}" or "unknown"
     load = facts.get("load_average")
     load_text = "unknown" if load is None else f"{load:.1f}"
-    warning = variation.busy(facts).replace("at the end of the run", "at the start of the notebook")
+    warning = variation.busy(facts)
     text = (
         f"Run on {facts['cpu_model']}, {facts['cpu_count']} processors; load {load_text} at the "
         f"start, preset {presets.preset()}, pqchain {facts['pqchain']}, commit {commit}, "

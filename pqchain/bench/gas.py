@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pqchain import algorithms as registry
 from pqchain import checks, machine, statistics
-from pqchain.bench import verification
+from pqchain.bench import variation, verification
 from pqchain.bench.gas_units import OWN, UNITS, PriceUnit, statement
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, with_bar
@@ -59,12 +59,13 @@ def measure_gas(
     anchor_gas: float | None = None,
     rounds: int = ROUNDS,
     progress: bool = False,
+    warn: bool = True,
 ) -> pd.DataFrame:
     """Estimate the price of each scheme's slowest verification from verifications of known price.
 
     `clients` are verifiers in other processes, such as those of `pqchain.conform.timing.clients`,
     which are timed in addition to pqchain's own. `anchor_gas` is the EVM gas of ecrecover, by
-    default 3000, the price in force.
+    default 3000, the price in force. `warn` states a busy machine, as `pqchain.measure` does.
 
     Returns a frame, one row per scheme, verifier and unit: algorithm; verifier, its version; unit,
     a key of `gas_units.UNITS`; anchor, anchor_verifier, anchor_gas; gas (median over rounds), low
@@ -105,6 +106,8 @@ def measure_gas(
         for unit in (UNITS.values() if entry.algorithm else [None])
     )
     frame.attrs["provenance"] = {**machine.provenance(), "preset": f"{rounds} rounds"}
+    if warn:
+        variation.announce(frame)
     return frame
 
 

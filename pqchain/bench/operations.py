@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pqchain import algorithms as registry
 from pqchain import crypto, machine, results
 from pqchain.algorithms import DECODE_KEY, GIVEN, OPERATIONS, Algorithm
-from pqchain.bench import known_keys, presets
+from pqchain.bench import known_keys, presets, variation
 from pqchain.bench.presets import Preset, PresetName
 from pqchain.bench.timing import median_and_mad, name_list, one_processor, timed, with_bar
 from pqchain.checks import integer
@@ -88,6 +88,7 @@ def measure(
     progress: bool = False,
     keep_samples: bool = False,
     checkpoint: Checkpoint | None = None,
+    warn: bool = True,
 ) -> pd.DataFrame:
     """Measure operations of algorithms on one processor of this machine.
 
@@ -95,7 +96,8 @@ def measure(
     timed directly. Each sample signs a fresh message, several key pairs are used, and results are
     checked outside the timed part. `preset` is by default that of PQCHAIN_PRESET, else "quick";
     `rounds` overrides its number of rounds. `checkpoint` keeps each round, and rounds in it are not
-    measured again; their number is `resumed_rounds` of the provenance.
+    measured again; their number is `resumed_rounds` of the provenance. `warn` states a busy machine
+    or unsteady times: in a notebook below its cell, elsewhere on stderr (logger pqchain.bench).
 
     Returns a frame, one row per algorithm, implementation and operation, with the columns
     algorithm, implementation, operation, samples (without warm-up), median_seconds, mean_seconds,
@@ -147,6 +149,8 @@ def measure(
         measured = (cell for cell in cells if cell.rounds)
         numbered = (cell.samples.reset_index().assign(**cell.names) for cell in measured)
         frame.attrs["samples"] = results.joined(numbered, SAMPLES)
+    if warn:
+        variation.announce(frame)
     return frame
 
 
@@ -224,10 +228,16 @@ def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
     try:
         crypto.open_scheme(algorithm, implementation)
     except CryptoFailure as error:
-        return "failed", str(error)
+        return "failed", _failure(error, implementation)
     except PqchainError as error:
         return "unsupported", str(error)
     return "ok", algorithm.note(implementation)
+
+
+def _failure(error: PqchainError, implementation: str) -> str:
+    """Return the reason of a failed row, and how to test the library of a user."""
+    file = registry.implementation(implementation).file
+    return str(error) if file is None else f"{error}; test it: pqchain native --check {file.name}"
 
 
 def _timing_note(cell: _Cell) -> str:
@@ -255,7 +265,7 @@ def _run_round(
         try:
             samples = _measured_round(cell, preset, index, preparing.get(key, 0.0))
         except PqchainError as error:
-            cell.status, cell.reason = "failed", str(error)
+            cell.status, cell.reason = "failed", _failure(error, cell.implementation)
             return False
         if checkpoint is not None:
             checkpoint.put(stored, samples)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,6 +12,9 @@ import pandas as pd
 
 from pqchain.costs import CostTable
 from pqchain.measurements import choose
+from pqchain.render import notebook
+
+_log = logging.getLogger("pqchain.bench")
 
 MAX_MEDIAN_OVER_MIN = 1.1
 """Bound of `median_over_min` for runs whose times are published or ranked."""
@@ -73,7 +77,7 @@ def busy(provenance: Mapping[str, Any]) -> str:
     if load <= max(count / 2, RUN_LOAD):
         return ""
     return (
-        f"The machine was busy: a load of {load:.1f} on {count} processors at the end of the run. "
+        f"The machine was busy: a load of {load:.1f} on {count} processors. "
         "Times may be too long; close other programs and run again before quoting them."
     )
 
@@ -116,6 +120,16 @@ def warnings(measurements: pd.DataFrame) -> list[str]:
                 f"{listed}{more}."
             )
     return [f"Warning: {line}" for line in lines if line]
+
+
+def announce(measurements: pd.DataFrame) -> None:
+    """State the warnings about a run: in a notebook below its cell, elsewhere on stderr.
+
+    The logger is pqchain.bench, by which a program can silence or redirect them.
+    """
+    lines = warnings(measurements)
+    if lines and not notebook.say("\n\n".join(lines)):
+        _log.warning("\n".join(lines))
 
 
 def drift(table: CostTable, measurements: list[pd.DataFrame]) -> float:

@@ -41,6 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
             # --cycles computes its quartiles from the samples.
             keep_samples=arguments.samples or arguments.cycles,
             checkpoint=checkpoint,
+            warn=False,  # shown with the table, and in --json
         )
         provenance = measurements.attrs["provenance"]
         samples = measurements.attrs.pop("samples", None)

@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
             preset=arguments.preset or presets.preset(),
             progress=console.is_interactive(),
             checkpoint=checkpoint,
+            warn=False,  # shown with the table, and in --json
         )
         frame.attrs.pop("rounds", None)
         console.save(frame, arguments.output)

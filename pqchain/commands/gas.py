@@ -34,6 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         anchor_gas=arguments.anchor_gas,
         rounds=arguments.rounds,
         progress=console.is_interactive(),
+        warn=False,  # shown with the table, and in --json
     )
     console.save(frame, arguments.output)
     in_revm, revm_note = _measure_in_revm(frame)

@@ -115,7 +115,7 @@ def wrong_verdicts(verdicts: pd.DataFrame, limit: int = 20) -> Table:
     ]
     rows = bad.groupby("implementation", sort=False).head(limit)
     omitted = len(bad) - len(rows)
-    notes = [f"{omitted} more are in the saved verdicts."] if omitted else []
+    notes = [f"{omitted} more are left out here; `--output FOLDER` saves all."] if omitted else []
     return Table.of(
         rows, columns, caption="Wrong verdicts", source=("measured",), row_headers=1, notes=notes
     )

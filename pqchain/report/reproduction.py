@@ -60,12 +60,13 @@ def reproduce(
         preset=preset,
         progress=progress,
         checkpoint=checkpoint,
+        warn=False,  # the pages state it first
     )
     tools = Bench(
         preset=preset,
         measurements=measured,
         measure_blocks=lambda names: bench.measure_blocks(
-            names, preset=preset, progress=progress, checkpoint=checkpoint
+            names, preset=preset, progress=progress, checkpoint=checkpoint, warn=False
         ),
         progress=progress,
     )

@@ -186,7 +186,7 @@ def final_seconds(model: Model) -> Evidence:
     "block_bytes vote_verify_seconds " + _CONSENSUS,
     averaged=True,
 )
-def single_final_seconds(model: Model) -> float:
+def single_transaction_final_seconds(model: Model) -> float:
     """Time from the proposal of a block of one transaction to finality at the last delegate."""
     return model.final(1)
 
@@ -247,7 +247,7 @@ def block_fill(model: Model) -> float:
     return model["throughput_per_second"] / model["capacity_per_second"]
 
 
-@figure("throughput_per_second capacity_per_second single_final_seconds")
+@figure("throughput_per_second capacity_per_second single_transaction_final_seconds")
 def latency_seconds(model: Model) -> float:
     """Mean latency of a transaction at the target load, with its wait in the queue."""
     # At and above the capacity the queue grows without end, and no mean exists.
@@ -261,7 +261,7 @@ def full_latency_seconds(model: Model) -> float:
     return _full_cycle(model) / 2 + model["final_seconds"]
 
 
-@figure("throughput_per_second transaction_bytes single_final_seconds")
+@figure("throughput_per_second transaction_bytes single_transaction_final_seconds")
 def received_bits_per_second(model: Model) -> float:
     """Bandwidth that a node receives: each transaction arrives alone and in its block."""
     # Each transaction arrives twice: when it is sent, and in its block.
@@ -283,7 +283,7 @@ def signing_cores(model: Model) -> float:
 
 
 @figure(
-    "throughput_per_second transaction_bytes single_final_seconds vote_bytes_per_block "
+    "throughput_per_second transaction_bytes single_transaction_final_seconds vote_bytes_per_block "
     "votes_in_block"
 )
 def growth_bytes_per_year(model: Model) -> float:

@@ -306,7 +306,7 @@ def blocks(plan: Plan, values: Mapping[str, float] | Model) -> queueing.Blocks:
         transactions=values["transactions_per_block"],
         seconds=plan.block_seconds,
         waits=not plan.final_blocks,
-        empty_seconds=values["single_final_seconds"],
+        empty_seconds=values["single_transaction_final_seconds"],
         full_seconds=values["final_seconds"],
     )
 
@@ -366,7 +366,7 @@ class MixedModel(Model):
             value = self.count * self["transaction_bytes"]
         elif name == "block_verify_seconds":
             value = self.count * sum(share * part[name] / part.count for share, part in self._parts)
-        elif name in ("final_seconds", "single_final_seconds"):
+        elif name in ("final_seconds", "single_transaction_final_seconds"):
             size = self["transaction_bytes"]
             value = sum(
                 share * part["transaction_bytes"] / size * part[name] for share, part in self._parts

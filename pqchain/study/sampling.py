@@ -161,6 +161,7 @@ def measured(
                 preset=chosen,
                 rounds=1,
                 progress=progress,
+                warn=False,  # the study states the variation over all passes
             )
             for name in _to_measure(plan)
         ]

@@ -81,7 +81,7 @@ const FIGURES = {
   transaction_bytes: (model) => model.facts.use.bytes,
   vote_bytes_per_block: (model) => model.facts.votes,
   final_seconds: (model) => model.final(model.count),
-  single_final_seconds: (model) => model.final(1),
+  single_transaction_final_seconds: (model) => model.final(1),
   capacity_per_second: figures_capacity_per_second,
   throughput_per_second: figures_throughput_per_second,
   latency_seconds: figures_latency_seconds,

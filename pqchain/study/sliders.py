@@ -147,7 +147,7 @@ def _finals(row: Model) -> list[tuple[float, float]]:
     large = roomy[row.algorithm]
     points: dict[float, float] = {n: large.final(n * plan.signatures) for n in counts}
     if row.count:  # as the tables of the page have it
-        points |= {1: row["single_final_seconds"], row.count: row["final_seconds"]}
+        points |= {1: row["single_transaction_final_seconds"], row.count: row["final_seconds"]}
     return sorted(points.items())
 
 

@@ -61,7 +61,7 @@ def conclusions(findings: Findings) -> list[str]:
     plan, by_algorithm, best = findings.plan, findings.figures, findings.best
     target = plan.transactions_per_second
     capacity = {name: of["capacity_per_second"] for name, of in by_algorithm.items()}
-    sentences = []
+    sentences = [_place_of_keys(plan)]
     if best and capacity[best].value > 0:
         sentences.append(
             f"Highest capacity of the post-quantum schemes: {best}, {capacity[best].text()}; "
@@ -95,6 +95,23 @@ def conclusions(findings: Findings) -> list[str]:
     if plan.baseline and best and best not in refused:
         sentences.append(_from_baseline(findings, best))
     return [*sentences, *_proof_price(findings)]
+
+
+def _place_of_keys(plan: Plan) -> str:
+    """Return a sentence on where the chain gets public keys from: it decides the capacity."""
+    names_by_mode: dict[str, list[str]] = {}
+    for name in plan.names:
+        names_by_mode.setdefault(chain.key_mode(plan, name), []).append(name)
+    places = [wording.key_mode(mode) for mode in names_by_mode]
+    if len(places) > 1:
+        places = [
+            f"{place} ({', '.join(names)})"
+            for place, names in zip(places, names_by_mode.values(), strict=True)
+        ]
+    sentence = f"Figures are {' and '.join(places)}"
+    if plan.moves_register and "registered" not in names_by_mode:
+        return f"{sentence}; --set key_mode=registered: with the key in the account."
+    return f"{sentence}."
 
 
 def _proof_price(findings: Findings) -> list[str]:

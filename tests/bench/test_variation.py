@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import math
+import sys
+from types import SimpleNamespace
+from unittest import mock
 
+import pandas as pd
 import pytest
 
+import pqchain as pq
 from pqchain.bench import tables, variation
 from tests import frames
 
@@ -62,3 +68,51 @@ def test_warnings_name_a_busy_machine_and_unsteady_times_of_constant_work() -> N
     assert [variation.is_unsteady(row) for row in frame.to_dict("records")] == sign.tolist()
     text = tables.operation_table(frame).text()
     assert text.count("!\N{NARROW NO-BREAK SPACE}0.0") == sign.sum() and "spread: median" in text
+
+
+@pytest.fixture
+def busy() -> pd.DataFrame:
+    """A frame of a run on a busy machine, with steady times."""
+    frame = frames.measurements(["Ed25519"])
+    frame[["mad_seconds", "p95_seconds"]] = 0.0
+    frame.attrs["provenance"] = {"load_average": 3.0, "cpu_count": 2}
+    return frame
+
+
+def test_warnings_are_logged_outside_notebooks(
+    busy: pd.DataFrame, caplog: pytest.LogCaptureFixture
+) -> None:
+    variation.announce(busy)
+    ((logger, level, text),) = caplog.record_tuples
+    assert (logger, level) == ("pqchain.bench", logging.WARNING)
+    assert text.startswith("Warning: The machine was busy: a load of 3.0 on 2 processors")
+    caplog.clear()
+    busy.attrs["provenance"] = {}
+    variation.announce(busy)
+    assert not caplog.records
+
+
+def test_warnings_are_displayed_in_notebooks(
+    busy: pd.DataFrame, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    display = mock.Mock()
+    shell = SimpleNamespace(kernel=object())
+    ipython = SimpleNamespace(get_ipython=lambda: shell)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    variation.announce(busy)
+    (output,) = display.call_args.args
+    assert str(output).startswith("Warning: The machine was busy")
+    assert not caplog.records
+
+
+def test_measuring_states_its_warnings(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(variation, "warnings", lambda frame: [f"Warning: {len(frame)} rows."])
+    pq.measure("Ed25519", "verify", rounds=1)
+    pq.measure_blocks("Ed25519", transactions=1, threads=1)
+    assert len(caplog.messages) == 2
+    pq.measure("Ed25519", "verify", rounds=1, warn=False)
+    pq.measure_blocks("Ed25519", transactions=1, threads=1, warn=False)
+    assert len(caplog.messages) == 2

@@ -107,7 +107,10 @@ def test_unknown_machine_is_reported(saved: Path, tmp_path, monkeypatch, capsys)
         (["compare", "mine.csv", "--with", "none.csv"], "none.csv does not exist"),
         (["cite", "nobody"], "unknown work 'nobody'"),
         (["native", "--check", "none.so"], "none.so does not exist"),
-        (["doctor", "--latex"], "this command shows none"),
+        (["doctor", "--latex"], "unrecognized arguments: --latex"),
+        (["reproduce", "--latex"], "unrecognized arguments: --latex"),
+        (["falcon", "doctor", "--markdown"], "unrecognized arguments: --markdown"),
+        (["papers", "--latex"], "this command shows none"),
         (["bench", "--algorithm", "Falcon-512", "--append", "h.txt"], "must end in .csv"),
     ],
 )

@@ -202,10 +202,10 @@ def test_equal_class_names_in_two_files_stay_distinct(tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     pq.register(write(tmp_path, "Same"))
     with pytest.raises(
-        UsageError, match=r"own/Same already names the code at .*Same\.py:Same; rename"
+        UsageError, match=r"user/Same already names the code at .*Same\.py:Same; rename"
     ):
         pq.register(write(tmp_path / "other", "Same"))
-    with pytest.raises(UsageError, match="own/Same already names the code"):
+    with pytest.raises(UsageError, match="user/Same already names the code"):
         pq.register(write(tmp_path / "other", "SAME"))
 
 
@@ -283,6 +283,7 @@ C_MISTAKES = {
         "cannot be loaded: no result within 3 s",
     ),
     "signs_exit": (C_SIGNS, "exit(0);", 1, "the process ended by exit code 0"),
+    "signs_crash": (C_SIGNS, "*(volatile int *)0 = 1;", 1, "the process ended by SIGSEGV"),
     "signs_abort": (C_SIGNS, "abort();", 1, "the process ended by SIGABRT"),
     "signs_hang": (C_SIGNS, "for (;;);", 1, "no result within 3 s"),
     "exits_late": (
@@ -315,7 +316,7 @@ def library(folder: Path, name: str, old: str = "", new: str = "") -> Path:
 @pytest.mark.parametrize(
     "kind",
     [
-        kind if kind == "overruns" else pytest.param(kind, marks=pytest.mark.long)
+        kind if kind == "signs_crash" else pytest.param(kind, marks=pytest.mark.long)
         for kind in C_MISTAKES
     ],
 )
@@ -326,7 +327,7 @@ def test_library_is_checked_in_a_child_process(kind: str, tmp_path: Path) -> Non
     checked = command("native", "--check", str(path), user_code=limit)
     assert checked.returncode == code
     assert message in checked.stdout + checked.stderr
-    if kind not in ("count", "loads_exit", "signs_exit", "overruns"):
+    if kind not in ("count", "loads_exit", "signs_exit", "signs_crash", "overruns"):
         return
     words = ["--scheme", str(path), "--algorithm", "Ed25519", "--operation", "sign", "--json"]
     completed = command("bench", *words, user_code=limit)
@@ -336,7 +337,8 @@ def test_library_is_checked_in_a_child_process(kind: str, tmp_path: Path) -> Non
     rows = {row["algorithm"]: row for row in json.loads(completed.stdout)["measurements"]}
     assert completed.returncode == 1
     assert (rows["Ed25519"]["status"], rows["Example-300"]["status"]) == ("ok", "failed")
-    assert f"lib{kind}.so" in rows["Example-300"]["reason"]
+    reason = rows["Example-300"]["reason"]
+    assert reason.endswith(f"; test it: pqchain native --check lib{kind}.so")
 
 
 def test_truncated_library_is_rejected(tmp_path: Path) -> None:

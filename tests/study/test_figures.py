@@ -65,7 +65,7 @@ def test_latency_grows_with_load_below_capacity():
     assert there["full_latency_seconds"] == pytest.approx(cycle / 2 + there["final_seconds"])
     # Almost no load: half an interval and an almost empty block.
     assert there["latency_seconds"] == pytest.approx(
-        slow.block_seconds / 2 + there["single_final_seconds"], rel=0.01
+        slow.block_seconds / 2 + there["single_transaction_final_seconds"], rel=0.01
     )
     beyond = models(fast, COSTS)["Falcon-512"]
     assert beyond["full_latency_seconds"] == there["full_latency_seconds"]

@@ -85,7 +85,8 @@ def exact(model, monkeypatch):
     monkeypatch.setattr(sliders, "_finals", lambda row: [])
     facts = sliders.facts(model)
     count = model.count
-    pairs = {1.0: model["single_final_seconds"], count: model["final_seconds"]} if count else {}
+    single = model["single_transaction_final_seconds"]
+    pairs = {1.0: single, count: model["final_seconds"]} if count else {}
     return facts | {"finals": sorted(pairs.items())}
 
 

@@ -33,13 +33,13 @@ ERRORS = {
     "sui": [],
     "aptos": [("capacity_per_second", -0.063)],
     "simplex": [
-        *(("single_final_seconds", error) for error in (
+        *(("single_transaction_final_seconds", error) for error in (
             0.002, 0.000, 0.001, 0.002, 0.004, 0.001, 0.004, 0.004, 0.012, 0.005, 0.011,
             0.012, 0.013, 0.000, 0.003, 0.002, 0.004, 0.002, -0.157,
         )),
     ],
     "cometbft": [
-        *(("single_final_seconds", error) for error in (
+        *(("single_transaction_final_seconds", error) for error in (
             -0.023, -0.025, -0.006, -0.006, 0.029, 0.020, 0.000, -0.012, 0.010,
             -0.011, 0.005, 0.004, 0.001, -0.019, 0.000, -0.019, 0.007, -0.018,
         )),
