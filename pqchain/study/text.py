@@ -100,7 +100,7 @@ def conclusions(findings: Findings) -> list[str]:
 def _place_of_keys(plan: Plan) -> str:
     """Return a sentence on where the chain gets public keys from: it decides the capacity."""
     names_by_mode: dict[str, list[str]] = {}
-    for name in plan.names:
+    for name in filter(None, dict.fromkeys((plan.baseline, *plan.algorithms))):
         names_by_mode.setdefault(chain.key_mode(plan, name), []).append(name)
     places = [wording.key_mode(mode) for mode in names_by_mode]
     if len(places) > 1:
