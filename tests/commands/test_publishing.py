@@ -110,7 +110,7 @@ def test_unknown_machine_is_reported(saved: Path, tmp_path, monkeypatch, capsys)
         (["doctor", "--latex"], "unrecognized arguments: --latex"),
         (["reproduce", "--latex"], "unrecognized arguments: --latex"),
         (["falcon", "doctor", "--markdown"], "unrecognized arguments: --markdown"),
-        (["papers", "--latex"], "this command shows none"),
+        (["study", "--list", "--latex"], "this command shows none"),
         (["bench", "--algorithm", "Falcon-512", "--append", "h.txt"], "must end in .csv"),
     ],
 )
