@@ -55,9 +55,7 @@ def say(text: str) -> bool:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if not hasattr(shell, "kernel"):
         return False
-    from IPython.display import display
-
-    display(Output(text, {"text/markdown": text}))
+    shell.display_pub.publish({"text/plain": text, "text/markdown": text})
     return True
 
 

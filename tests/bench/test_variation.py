@@ -95,14 +95,12 @@ def test_warnings_are_logged_outside_notebooks(
 def test_warnings_are_displayed_in_notebooks(
     busy: pd.DataFrame, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    display = mock.Mock()
-    shell = SimpleNamespace(kernel=object())
-    ipython = SimpleNamespace(get_ipython=lambda: shell)
-    monkeypatch.setitem(sys.modules, "IPython", ipython)
-    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    shell = mock.Mock()  # has a kernel, as in a notebook
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     variation.announce(busy)
-    (output,) = display.call_args.args
-    assert str(output).startswith("Warning: The machine was busy")
+    (data,) = shell.display_pub.publish.call_args.args
+    assert set(data) == {"text/plain", "text/markdown"}
+    assert data["text/plain"].startswith("Warning: The machine was busy")
     assert not caplog.records
 
 
