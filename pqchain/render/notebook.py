@@ -52,7 +52,7 @@ class Output:
 
 def say(text: str) -> bool:
     """Display Markdown below the notebook's running cell; return False outside a notebook."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if not hasattr(shell, "kernel"):
         return False
     shell.display_pub.publish({"text/plain": text, "text/markdown": text})
