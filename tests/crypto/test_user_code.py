@@ -163,6 +163,16 @@ def test_failing_code_is_one_row_with_its_line_number(tmp_path: Path) -> None:
         assert f"{kind}.py{line}" in reason, (kind, after)
 
 
+def test_plot_takes_measured_schemes_from_its_file(tmp_path: Path) -> None:
+    words = ["--scheme", write(tmp_path, "fine")]
+    file, picture = str(tmp_path / "times.csv"), tmp_path / "times.svg"
+    measured = command("bench", *words, "--algorithm", "Ed25519", "--output", file)
+    assert measured.returncode == 0, measured.stderr
+    drawn = command("plot", "speed", file, *words, "--output", str(picture))
+    assert drawn.returncode == 0, drawn.stderr
+    assert "fine" in picture.read_text(encoding="utf-8")
+
+
 def test_crashing_code_is_one_failed_block_row(tmp_path: Path) -> None:
     late = write(tmp_path, "late", *FAILS["crashes_late"][:2])
     words = ["--scheme", late, "--scheme", write(tmp_path, "fine"), "--algorithm", "Ed25519"]
