@@ -19,7 +19,7 @@ def measured(monkeypatch):
     """Replace the benchmark and record its calls."""
     calls = []
 
-    def measure(names, operations, implementations, *, preset, progress, keep_samples, checkpoint):
+    def measure(names, operations, implementations, *, preset, keep_samples, **options):
         calls.append((names, operations, implementations, preset, keep_samples))
         frame = frames.measurements(names or ["Falcon-512", "Hawk-512"])
         frame.attrs["provenance"] |= {"preset": preset}

@@ -24,9 +24,7 @@ def fake_measure(
 ) -> Callable[..., pd.DataFrame]:
     """Return a replacement of `bench.measure`."""
 
-    def measure(
-        names: list[str], *, preset: str, progress: bool, checkpoint: object = None
-    ) -> pd.DataFrame:
+    def measure(names: list[str], *, preset: str, **options: object) -> pd.DataFrame:
         measured = frames.measurements(names)
         measured.attrs["provenance"] = {**frames.PROVENANCE, "preset": preset}
         if change is not None:
@@ -58,9 +56,7 @@ def same_figure() -> Callable[[Any, str], bytes]:
     return draw
 
 
-def fake_blocks(
-    names: list[str], *, preset: str, progress: bool, checkpoint: object = None
-) -> pd.DataFrame:
+def fake_blocks(names: list[str], *, preset: str, **options: object) -> pd.DataFrame:
     """Replace `bench.measure_blocks`."""
     return frames.blocks(names)
 

@@ -174,7 +174,7 @@ def test_blocks_are_measured_only_for_works_with_blocks(tmp_path, monkeypatch):
 
 
 def test_failed_block_is_a_failure(tmp_path, monkeypatch):
-    def failing(names, *, preset, progress, checkpoint):
+    def failing(names, **options):
         measured = frames.blocks(names)
         measured.loc[measured["algorithm"] == "ML-DSA-65", ["status", "reason"]] = "failed", "why"
         return measured

@@ -19,7 +19,7 @@ FOLDER = Path(__file__).parent / "data" / "sixth"
 def reproduction(tmp_path_factory):
     """Reproduce it with an existing work."""
 
-    def measure(names, *, preset, progress, checkpoint=None):
+    def measure(names, *, preset, **options):
         return frames.measurements(names)
 
     with pytest.MonkeyPatch.context() as patch:
