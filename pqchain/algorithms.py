@@ -94,6 +94,11 @@ class Implementation:
         """Whether the timing loop in C can call the implementation directly."""
         return bool(self.library) and not self.package
 
+    @property
+    def check_command(self) -> str:
+        """The command that tests a user's library; "" for other code."""
+        return f"pqchain native --check {self.file.name}" if self.file else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Algorithm:

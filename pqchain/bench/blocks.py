@@ -166,8 +166,9 @@ def _remedy(signers: Sequence[Signer]) -> str:
     users = [signer for signer in signers if signer.algorithm.source]
     if not users:
         return "Run `make test`."
-    if any(registry.implementation(signer.implementation).file for signer in users):
-        return "Test it by `pqchain native --check`."
+    for signer in users:
+        if command := registry.implementation(signer.implementation).check_command:
+            return f"Test it by `{command}`."
     return "Correct its verify()."
 
 

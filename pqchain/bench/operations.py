@@ -236,8 +236,8 @@ def _status(algorithm: Algorithm, implementation: str) -> tuple[str, str]:
 
 def _failure(error: PqchainError, implementation: str) -> str:
     """Return the reason of a failed row, and how to test the library of a user."""
-    file = registry.implementation(implementation).file
-    return str(error) if file is None else f"{error}; test it: pqchain native --check {file.name}"
+    command = registry.implementation(implementation).check_command
+    return f"{error}; test it: {command}" if command else str(error)
 
 
 def _timing_note(cell: _Cell) -> str:

@@ -102,12 +102,10 @@ def _place_of_keys(plan: Plan) -> str:
     names_by_mode: dict[str, list[str]] = {}
     for name in filter(None, dict.fromkeys((plan.baseline, *plan.algorithms))):
         names_by_mode.setdefault(chain.key_mode(plan, name), []).append(name)
-    places = [wording.key_mode(mode) for mode in names_by_mode]
-    if len(places) > 1:
-        places = [
-            f"{place} ({', '.join(names)})"
-            for place, names in zip(places, names_by_mode.values(), strict=True)
-        ]
+    places = [
+        wording.key_mode(mode) + f" ({', '.join(names)})" * (len(names_by_mode) > 1)
+        for mode, names in names_by_mode.items()
+    ]
     sentence = f"Figures are {' and '.join(places)}"
     if plan.moves_register and "registered" not in names_by_mode:
         return f"{sentence}; --set key_mode=registered: with the key in the account."

@@ -326,7 +326,7 @@ def library(folder: Path, name: str, old: str = "", new: str = "") -> Path:
 @pytest.mark.parametrize(
     "kind",
     [
-        kind if kind == "signs_crash" else pytest.param(kind, marks=pytest.mark.long)
+        kind if kind in ("signs_crash", "overruns") else pytest.param(kind, marks=pytest.mark.long)
         for kind in C_MISTAKES
     ],
 )

@@ -88,7 +88,7 @@ PRESETS = {
 }
 """Both replay the paper's size. `quick` takes three to four minutes on two processors, and its
 pairs with processor time have smaller blocks; `paper`, with ten repeats and all virtual replays at
-the paper's size, takes more than an hour. On sockets, blocks are smaller in both."""
+the paper's size, takes half an hour. On sockets, blocks are smaller in both."""
 
 PAIRS = 10
 """Pairs of single and multiplexed streams with processor time: fewer have too wide an interval."""
