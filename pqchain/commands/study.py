@@ -36,10 +36,11 @@ def run(arguments: argparse.Namespace) -> int:
     from pqchain.study import page, sensitivity
     from pqchain.study import text as texts
     from pqchain.study.figures import OUTPUTS
+    from pqchain.study.input_rows import input_help
 
     if arguments.inputs:
         columns = [Column(name) for name in ("table", "input", "unit", "meaning", "default")]
-        table = Table(columns=columns, rows=texts.input_help())
+        table = Table(columns=columns, rows=input_help())
         return console.show(arguments, table.records(), table)
     if arguments.outcomes:
         return _outcomes(arguments)
@@ -90,7 +91,7 @@ def _outcomes(arguments: argparse.Namespace) -> int:
     from pqchain import costs as costing
     from pqchain import results
     from pqchain.bench import operations, presets
-    from pqchain.study import analysis, text
+    from pqchain.study import analysis, tables
 
     if arguments.measurements is not None:
         frame = results.load(arguments.measurements)
@@ -102,7 +103,7 @@ def _outcomes(arguments: argparse.Namespace) -> int:
         )  # fmt: skip
     predicted = analysis.predictions(costing.from_frame(frame))
     console.save(predicted, arguments.output, provenance=frame.attrs.get("provenance", {}))
-    return console.show(arguments, console.records(predicted), text.outcomes_table(predicted))
+    return console.show(arguments, console.records(predicted), tables.outcomes_table(predicted))
 
 
 def _with_costs(plan: Plan, names: list[str]) -> Plan:

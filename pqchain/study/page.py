@@ -15,7 +15,7 @@ from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
 from pqchain.results.files import check_writable, write_atomically
-from pqchain.study import queueing, sliders, text
+from pqchain.study import queueing, sliders, tables, text
 from pqchain.study.analysis import Analysis
 from pqchain.study.inputs import Plan
 from pqchain.study.sampling import Findings
@@ -49,29 +49,29 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
     plan = findings.plan
     parts: dict[str, tuple[str, ...]] = {
         "calibration": (
-            "The model compared with today", text.calibration_table(findings.calibration).html()
+            "The model compared with today", tables.calibration_table(findings.calibration).html()
         ),
-        "limits": ("Binding limits", _capacity(findings), text.limits_table(findings).html()),
+        "limits": ("Binding limits", _capacity(findings), tables.limits_table(findings).html()),
         "move": ("Change the inputs", *sliders.section(analysis.panel)),
-        "figures": ("Figures by scheme", _folded("All figures", text.figures_table(findings))),
+        "figures": ("Figures by scheme", _folded("All figures", tables.figures_table(findings))),
     }  # fmt: skip
     if len(analysis.load):
         table = _load_table(analysis.load)
         parts["load"] = ("Latency and load", _load(analysis.load), table.html())
-    if trees := text.trees_table(plan):
+    if trees := tables.trees_table(plan):
         parts["trees"] = ("Trees of aggregators", trees.html())
     if analysis.migration is not None:
         table = _migration_table(analysis.migration)
         plot = _migration(analysis.migration, plan, analysis.algorithm)
         parts["migration"] = ("Migration", plot, table.html())
-    outcomes = text.outcomes_table(analysis.outcomes)
+    outcomes = tables.outcomes_table(analysis.outcomes)
     parts["outcomes"] = ("Published outcomes", _folded("Outcomes of all chains", outcomes))
     parts["sensitivity"] = ("Sensitivity", _tornado(tornado), _tornado_table(tornado).html())
     if analysis.plane is not None:
         table = _plane_table(analysis.plane)
         parts["plane"] = ("Best scheme by two inputs", _plane(analysis.plane), table.html())
-    parts["inputs"] = ("Inputs", _folded("All inputs", text.inputs_table(plan)))
-    sources = _folded("Sources of all figures", text.sources_table(findings))
+    parts["inputs"] = ("Inputs", _folded("All inputs", tables.inputs_table(plan)))
+    sources = _folded("Sources of all figures", tables.sources_table(findings))
     parts["sources"] = ("Sources", sources)
     # Apart from the results, in the colour of a failure: a reader must not take them for one.
     warnings = text.warnings(findings)
@@ -99,7 +99,7 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
 
 def _cards(findings: Findings) -> Markup:
     """Return the main figures of each scheme, side by side: a table of many would be too wide."""
-    table = text.main_table(findings)
+    table = tables.main_table(findings)
     words = [str(row[0]) for row in table.rows]
     cards = []
     for at, column in enumerate(table.columns[1:], start=1):

@@ -9,7 +9,7 @@ from pqchain.errors import UsageError
 from pqchain.study import load
 from pqchain.study.aggregation import Tree, aggregate, of_plan, proven_by
 from pqchain.study.provers import PROVERS
-from pqchain.study.text import trees_table
+from pqchain.study.tables import trees_table
 
 SMALL = Tree(validators=64, groups=2, aggregators=4)
 

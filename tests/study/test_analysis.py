@@ -8,7 +8,7 @@ from pqchain.algorithms import get
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError
 from pqchain.study import analysis
-from pqchain.study.text import outcomes_table
+from pqchain.study.tables import outcomes_table
 from tests.study.plans import COSTS
 
 WITH_NEAR = CostTable(

@@ -8,10 +8,10 @@ from pqchain.consensus import named
 from pqchain.errors import UnknownName, UsageError
 from pqchain.study import READY, Plan, load, ready
 from pqchain.study.checking import NETWORK, REQUIRED, ImpossiblePlan
-from pqchain.study.input_rows import input_rows
+from pqchain.study.input_rows import input_help, input_rows
 from pqchain.study.inputs import BY_SCHEME, INPUTS, NAMES
 from pqchain.study.reading import parse
-from pqchain.study.text import input_help, status
+from pqchain.study.text import status
 from tests.study.plans import GOOD
 
 

@@ -7,7 +7,8 @@ import pytest
 from pqchain.errors import UsageError
 from pqchain.study import analyse, model, page, plane, write
 from pqchain.study.page import markup
-from pqchain.study.text import conclusions, figures_table, inputs_table, sources_table, text
+from pqchain.study.tables import figures_table, inputs_table, sources_table
+from pqchain.study.text import conclusions, text
 from tests.study import plans
 from tests.study.plans import plan
 

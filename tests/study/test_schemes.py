@@ -9,7 +9,7 @@ from pqchain.consensus import Scenario, named
 from pqchain.consensus import run as run_consensus
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import UnknownAlgorithm, UsageError
-from pqchain.study import reading, sampling, text
+from pqchain.study import reading, sampling, tables
 from tests import frames
 from tests.study import plans
 
@@ -45,7 +45,7 @@ def test_table_of_a_file_is_compared_and_labelled():
     for name in ("public_key_bytes", "signature_bytes", "sign_seconds", "verify_seconds"):
         assert tuple(rows.loc[name, ["kind", "source"]]) == ("given", "given: my thesis, table 2")
     assert "given: my thesis, table 2" in rows.loc["final_seconds", "source"]
-    assert ">given<" in text.figures_table(found).html()
+    assert ">given<" in tables.figures_table(found).html()
 
 
 def test_user_scheme_uses_its_numbers():

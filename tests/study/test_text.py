@@ -4,7 +4,8 @@ import pytest
 
 from pqchain.study import analyse, load
 from pqchain.study.page import markup
-from pqchain.study.text import conclusions, outcomes_table, status, text, warnings
+from pqchain.study.tables import outcomes_table
+from pqchain.study.text import conclusions, status, text, warnings
 from tests.study import plans
 from tests.study.plans import plan
 

@@ -10,7 +10,8 @@ from pqchain.study import READY, load, ready
 from pqchain.study.checking import Observation
 from pqchain.study.figures import models
 from pqchain.study.sampling import Times, known
-from pqchain.study.text import calibration_table, text
+from pqchain.study.tables import calibration_table
+from pqchain.study.text import text
 from pqchain.study.validation import EXPECTED, FAR, calibrate, engines, large_errors
 from tests.study.plans import ALL_COSTS, COSTS, found, plan
 
