@@ -57,7 +57,7 @@ def conclusions(findings: Findings) -> list[str]:
     plan, by_algorithm, best = findings.plan, findings.figures, findings.best
     target = plan.transactions_per_second
     capacity = {name: of["capacity_per_second"] for name, of in by_algorithm.items()}
-    sentences = [_place_of_keys(findings)]
+    sentences = [_place_of_keys(plan)]
     if best and capacity[best].value > 0:
         sentences.append(
             f"Highest capacity of the post-quantum schemes: {best}, {capacity[best].text()}; "
@@ -93,11 +93,10 @@ def conclusions(findings: Findings) -> list[str]:
     return [*sentences, *_proof_price(findings)]
 
 
-def _place_of_keys(findings: Findings) -> str:
+def _place_of_keys(plan: Plan) -> str:
     """Return a sentence on where the chain gets public keys from: it decides the capacity."""
-    plan = findings.plan
     names_by_mode: dict[str, list[str]] = {}
-    for name in findings.figures:
+    for name in plan.names:
         names_by_mode.setdefault(chain.key_mode(plan, name), []).append(name)
     places = [
         wording.key_mode(mode) + f" ({', '.join(names)})" * (len(names_by_mode) > 1)

@@ -41,7 +41,8 @@ def test_schemes_without_key_recovery_are_named():
     ethereum = load("ethereum").with_(nodes=16, delegates=16, algorithms=("ML-DSA-44",))
     assert conclusions(plans.found(ethereum))[0] == (
         "Figures are with the key recovered from the signature (ECDSA-secp256k1) and with the key "
-        "in each transaction (ML-DSA-44); --set key_mode=registered: with the key in the account."
+        "in each transaction (ML-DSA-44, Falcon-512); --set key_mode=registered: with the key in "
+        "the account."
     )
 
 
