@@ -13,7 +13,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 
 .DEFAULT_GOAL := install
 .PHONY: install reproduce test check lab notebooks wheel sdist wheel-aarch64 wheel-armv7l clean help
-.PHONY: test-long test-memory test-wheel test-aarch64 test-armv7l test-jupyter rtl
+.PHONY: test-long test-memory test-wheel test-aarch64 test-armv7l test-jupyter rtl fpga
 .PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
 .PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-slhdsa fuzz-slhdsa test-acvp bench-consensus
 .PHONY: sweep-consensus findings conform engines fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
@@ -71,6 +71,14 @@ $(BOARD)/.installed: $(VENV)/.installed
 		scikit-build-core -r pyproject.toml --extra dev
 	$(BIN)/uv pip install --quiet --python $(BOARD)/bin/python \
 		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
+	@touch $@
+
+# Not `pip install '.[fpga]'`, which would replace the editable installation.
+fpga: $(VENV)/.fpga ## install yosys and nextpnr, which bitstreams, proofs and clocks of the RTL engine need
+
+$(VENV)/.fpga: $(VENV)/.installed
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
+		-r pyproject.toml --extra fpga
 	@touch $@
 
 rtl: ## build the Falcon RTL engine as a shared library for core="rtl" (Debian: verilator)

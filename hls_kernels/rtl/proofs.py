@@ -130,7 +130,7 @@ def main() -> bool:
     """Prove the properties of the named modules, or of all; return whether all are proved."""
     yosys = find_yosys()
     if yosys is None:
-        sys.exit("no yosys found. Run `pip install '.[fpga]'` in the checkout")
+        sys.exit("no yosys found. Run `make fpga` in the checkout")
     success, output = elaborate(yosys)
     sys.stdout.write("falcon_sign: elaborated\n" if success else f"{output}\nNOT ELABORATED\n")
     for proof in PROOFS:

@@ -1,4 +1,4 @@
-# The RTL engine: needs Verilator and Python; figures need yosys and nextpnr (extra fpga).
+# The RTL engine: needs Verilator and Python; figures need yosys and nextpnr (`make fpga`).
 #   make rtl         the engine as a shared library, for FalconSigner(512, "simboard", core="rtl")
 #   make rtl-serial  the engine behind a serial line, as a pseudo-terminal
 #   make serial-test 100 known answers of each degree through the serial driver, faults on the line

@@ -50,7 +50,7 @@ BROKEN = {
 def yosys() -> str:
     found = proofs.find_yosys()
     if found is None:
-        pytest.skip("no yosys: pip install '.[fpga]'")
+        pytest.skip("no yosys: make fpga")
     if not proofs.ROM.is_dir():
         write(proofs.ROM)
     return found

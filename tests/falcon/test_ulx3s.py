@@ -49,7 +49,7 @@ def test_provenance_names_what_a_bitstream_was_made_of(monkeypatch) -> None:
 
 
 def test_missing_tool_names_the_remedy(tmp_path: Path) -> None:
-    with pytest.raises(SystemExit, match=r"no-such-tool is not installed.*\[fpga\]"):
+    with pytest.raises(SystemExit, match=r"no-such-tool is not installed.*make fpga"):
         build.run(tmp_path, "no-such-tool")
 
 

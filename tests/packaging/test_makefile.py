@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
         (["notebooks", "N=04", "OUT=folder"], "notebooks/04*.ipynb"),
         (["notebooks", "PRESET=paper"], "PQCHAIN_PRESET=paper"),
         (["install", "--always-make"], "ready; next: . .venv/bin/activate; pqchain doctor"),
+        (["-C", "hls_kernels/boards/ulx3s", "--always-make"], "--extra fpga"),
         (["docs"], "docs: draws the figures, reads and writes the pages"),
     ],
 )

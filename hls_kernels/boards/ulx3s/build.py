@@ -43,7 +43,7 @@ def run(folder: Path, *command: str) -> None:
     search = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     program = shutil.which(command[0], path=search)
     if program is None:
-        sys.exit(f"{command[0]} is not installed. Run `pip install '.[fpga]'` in the checkout")
+        sys.exit(f"{command[0]} is not installed. Run `make fpga` in the checkout")
     process = subprocess.run(
         [program, *command[1:]], cwd=folder, capture_output=True, text=True, check=False
     )
