@@ -33,6 +33,12 @@ $(VENV)/.installed: $(NATIVE_INPUTS)
 	@touch $@
 	@echo "pqchain: ready; next: . $(BIN)/activate; pqchain doctor"
 
+# Extras of pyproject.toml, in the same environment.
+$(VENV)/.notebooks $(VENV)/.browser $(VENV)/.wheel $(VENV)/.fpga: $(VENV)/.%: $(VENV)/.installed
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
+		-r pyproject.toml --extra $*
+	@touch $@
+
 reproduce: install ## measure, compare with the papers, write results/index.html
 	$(BIN)/pqchain reproduce --preset $(PRESET) --output results
 
@@ -56,9 +62,6 @@ test-jupyter: $(VENV)/.browser ## run every notebook in JupyterLab, in headless 
 	$(BIN)/python -m pytest -n 0 -m jupyter tests/notebooks/test_jupyter.py
 
 $(VENV)/.browser: $(VENV)/.notebooks
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
-		-r pyproject.toml --extra browser
-	@touch $@
 
 BOARD := .venv-board
 test-board: $(BOARD)/.installed ## test the overlay driver with the real pynq and a simulated board
@@ -75,11 +78,6 @@ $(BOARD)/.installed: $(VENV)/.installed
 
 # Not `pip install '.[fpga]'`, which would replace the editable installation.
 fpga: $(VENV)/.fpga ## install yosys and nextpnr, which bitstreams, proofs and clocks of the RTL engine need
-
-$(VENV)/.fpga: $(VENV)/.installed
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
-		-r pyproject.toml --extra fpga
-	@touch $@
 
 rtl: ## build the Falcon RTL engine as a shared library for core="rtl" (Debian: verilator)
 	$(MAKE) -C hls_kernels rtl
@@ -98,11 +96,6 @@ notebooks: $(VENV)/.notebooks ## run every notebook in place (N=04: one; OUT=fol
 	PQCHAIN_PRESET=$(PRESET) $(BIN)/python -m nbconvert --to notebook --execute $(if $(OUT),--output-dir $(OUT),--inplace) \
 		--KernelManager.transport_encryption=auto --ExecutePreprocessor.record_timing=False --ExecutePreprocessor.store_widget_state=False \
 		--ExecutePreprocessor.timeout=$(if $(filter paper,$(PRESET)),7200,600) notebooks/$(N)*.ipynb
-
-$(VENV)/.notebooks: $(VENV)/.installed
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
-		-r pyproject.toml --extra notebooks
-	@touch $@
 
 docs: $(VENV)/.docs ## write the documentation site to docs/_build/html; warnings are errors
 	@echo "docs: draws the figures, reads and writes the pages, computes four studies (3 minutes the first time)"
@@ -150,11 +143,6 @@ wheel-armv7l: $(VENV)/.wheel ## build the wheel for 32-bit ARM boards such as PY
 
 sdist: install ## build only the sdist into dist/
 	$(BIN)/uv build --quiet --sdist --no-build-isolation --python $(BIN)/python
-
-$(VENV)/.wheel: $(VENV)/.installed
-	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
-		-r pyproject.toml --extra wheel
-	@touch $@
 
 test-wheel: wheel ## check the wheel's content, then use it with each Python without compilers (20 minutes)
 	$(BIN)/python -m pytest -n 0 -m wheel tests/packaging/test_wheel.py
