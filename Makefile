@@ -4,8 +4,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PRESET ?= $(or $(PQCHAIN_PRESET),quick)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
-# Libraries are compiled to byte code once, also where PYTHONDONTWRITEBYTECODE is set, as in many
-# containers. Otherwise each process compiles them again, which takes five seconds.
+# Modules are compiled to byte code once, also where PYTHONDONTWRITEBYTECODE is set, as in many
+# containers. Otherwise each process compiles pqchain and its libraries again, which takes seconds.
+unexport PYTHONDONTWRITEBYTECODE
 COMPILED := import aioquic.asyncio, cryptography.x509, hypothesis, matplotlib.pyplot, numba, pandas, pytest
 # Without native code the install needs no compiler: PQCHAIN_NATIVE=off make
 NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
@@ -29,7 +30,7 @@ $(VENV)/.installed: $(NATIVE_INPUTS)
 		scikit-build-core -r pyproject.toml --extra dev
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt \
 		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -c "$(COMPILED)"
+	@$(BIN)/python -c "$(COMPILED)"
 	@touch $@
 	@echo "pqchain: ready; next: . $(BIN)/activate; pqchain doctor"
 
@@ -99,7 +100,7 @@ notebooks: $(VENV)/.notebooks ## run every notebook in place (N=04: one; OUT=fol
 
 docs: $(VENV)/.docs ## write the documentation site to docs/_build/html; warnings are errors
 	@echo "docs: draws the figures, reads and writes the pages, computes four studies (3 minutes the first time)"
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m sphinx --fail-on-warning --keep-going --jobs auto \
+	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --jobs auto \
 		$$(test -t 1 || echo --quiet) --doctree-dir docs/_build/doctrees docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
