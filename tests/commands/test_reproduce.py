@@ -109,6 +109,7 @@ def test_reproduce_fails_on_a_failed_computation_only(tmp_path, monkeypatch, cap
 
     studies.small(monkeypatch)
     monkeypatch.setattr(bench, "measure", fake_measure(fail))
+    monkeypatch.setattr(figures, "draw", lambda reproduction: {})
     arguments = ["reproduce", "--output", str(tmp_path), "--only", "pqdpol", "--json"]
     assert main(arguments) == 1
     shown = json.loads(capsys.readouterr().out)
