@@ -35,7 +35,14 @@ COUNTS = {
 """Numbers of vectors, which the documentation adds up."""
 
 
-@pytest.fixture(scope="module", params=QUICK)
+@pytest.fixture(
+    scope="module",
+    # SLH-DSA takes as long as all others; test_slh_dsa.py has a set of it.
+    params=[
+        pytest.param(name, marks=pytest.mark.long if scheme(name) == "slh-dsa" else [])
+        for name in QUICK
+    ],
+)
 def vectors(request) -> tuple[Vector, ...]:
     return generate(request.param)
 

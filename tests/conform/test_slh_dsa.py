@@ -72,7 +72,6 @@ def test_model_gives_the_verdicts_of_nist():
     }  # fmt: skip
 
 
-# test_generators.py has SLH-DSA-SHA2-128s.
 @pytest.mark.parametrize("name", sets("SLH-DSA-SHAKE-128f"))
 def test_model_gives_the_expected_verdicts(name):
     verifier = SLHDSAVerifier(name)

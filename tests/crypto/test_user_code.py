@@ -93,6 +93,9 @@ FAILS = {
 }
 """Classes that fail in use: a line of SCHEME, what comes after it, and what is said of it."""
 
+QUICK = ("syntax", "exits", "os_exits", "crashes", "loops", "raises", "length", "accepts", "pipes")
+"""Kinds in `make test`; `make test-long` has all."""
+
 
 def command(
     *words: str, seconds: float = 100.0, user_code: str = "20"
@@ -125,7 +128,10 @@ def temporary_registrations() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("kind", NOT_LOADED)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[] if kind in QUICK else pytest.mark.long) for kind in NOT_LOADED],
+)
 def test_unloadable_code_is_a_usage_error(kind: str, tmp_path: Path) -> None:
     text, line, message = NOT_LOADED[kind]
     (tmp_path / f"{kind}.py").write_text(f"{text}\n", encoding="utf-8")
@@ -146,8 +152,15 @@ def test_code_without_a_scheme_is_a_usage_error(place: str) -> None:
     assert ARGUMENTS[place] in sentence
 
 
-def test_failing_code_is_one_row_with_its_line_number(tmp_path: Path) -> None:
-    places = [write(tmp_path, kind, *FAILS[kind][:2]) for kind in FAILS]
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        pytest.param([kind for kind in FAILS if kind in QUICK], id="quick"),
+        pytest.param(list(FAILS), id="all", marks=pytest.mark.long),
+    ],
+)
+def test_failing_code_is_one_row_with_its_line_number(kinds: list[str], tmp_path: Path) -> None:
+    places = [write(tmp_path, kind, *FAILS[kind][:2]) for kind in kinds]
     places.append(write(tmp_path, "prints", "def sign", "print('{' * 1000); os.system('echo x')"))
     words = [word for place in places for word in ("--scheme", place)]
     words += ["--algorithm", "Ed25519", "--operation", "sign", "--json"]
@@ -155,7 +168,8 @@ def test_failing_code_is_one_row_with_its_line_number(tmp_path: Path) -> None:
     assert completed.returncode == 1
     rows = {row["algorithm"]: row for row in json.loads(completed.stdout)["measurements"]}
     assert {name for name, row in rows.items() if row["status"] == "ok"} == {"Ed25519", "prints"}
-    for kind, (after, _, message) in FAILS.items():
+    for kind in kinds:
+        after, _, message = FAILS[kind]
         reason = rows[kind]["reason"]
         assert message in reason, kind
         # Closing the pipes ends the process in the code of pqchain.

@@ -48,7 +48,7 @@ def three(**changes):
     "transport",
     [
         # QUIC in Python also runs in a mesh of three libraries below.
-        pytest.param(name, marks=pytest.mark.long) if name in ("aioquic", "qh3") else name
+        pytest.param(name, marks=[] if name == "native" else pytest.mark.long)
         for name in registry.TRANSPORTS
     ],
 )
