@@ -39,9 +39,6 @@ def pairs(kind: str) -> list[tuple[str, tuple[str, str]]]:
     return [(name, builds) for builds, answers in ANSWERS.items() for name in answers[kind]]
 
 
-SLOW = ("Falcon", "MAYO", "Classic-McEliece")
-"""Families whose portable build takes seconds for its vectors (`make test-long`)."""
-
 SLOW_EVERYWHERE = ("Falcon-1024", "Falcon-padded-1024")
 """Sets whose every build takes seconds for a hundred vectors."""
 
@@ -62,7 +59,7 @@ def cells(kind: str, which: str) -> list[Any]:
 
 def marks(name: str, build: str, which: str) -> list[pytest.MarkDecorator]:
     """Return the pytest marks of these vectors."""
-    slow = (which == "all" and name.startswith(SLOW)) or name in SLOWEST
+    slow = which == "all" or name in SLOWEST
     slow_everywhere = which == "all" and name in SLOW_EVERYWHERE
     return [pytest.mark.long] if slow_everywhere or (slow and build.endswith("/ref")) else []
 

@@ -36,6 +36,9 @@ SMALL = [
 ]
 """Sets with small signatures, which take up to a second to sign."""
 
+SLOWEST = [name for name in SMALL if "128" not in name]
+"""Mostly in `make test-long`; the fast sets of their level have the same code."""
+
 EDGES = (b"c", bytes(1), bytes(range(255)))
 """Contexts."""
 
@@ -53,7 +56,14 @@ LARGE = ("Dilithium3", "Dilithium5", "ML-DSA-65", "ML-DSA-87", "Falcon-1024",
 """Larger sets of fast schemes: every position only in `make test-long`."""
 
 FLIPPED = [
-    *((name, name.startswith(FAST) and name not in LARGE) for name in SIGNATURES),
+    *(
+        pytest.param(
+            name,
+            name.startswith(FAST) and name not in LARGE,
+            marks=pytest.mark.long if name in SLOWEST else [],
+        )
+        for name in SIGNATURES
+    ),
     *(pytest.param(name, True, marks=pytest.mark.long) for name in SIGNATURES if name in LARGE),
 ]
 """Signature schemes, and whether to try every position."""
@@ -198,14 +208,10 @@ def test_random_bytes_are_not_valid(name):
         assert signer.verify(MESSAGE, noise(len(signature)), noise(len(public_key))) is False
 
 
-# All sets of SLH-DSA and SPHINCS+ read a message by the same code.
 @pytest.mark.parametrize("message", [b"", MEBIBYTE], ids=["empty", "1-MiB"])
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.long) if name in SMALL and "128" not in name else name
-        for name in SIGNATURES
-    ],
+    [pytest.param(name, marks=pytest.mark.long if name in SLOWEST else []) for name in SIGNATURES],
 )
 def test_empty_and_long_messages_round_trip(name, message):
     signer, public_key, secret_key, _ = signed(name)
@@ -245,7 +251,11 @@ def test_signers_check_lengths(name):
 @pytest.mark.parametrize(
     ("name", "contexts"),
     [
-        *((name, EDGES[1:2] if name in SMALL else EDGES) for name in CONTEXTS),
+        *(
+            (name, EDGES[1:2] if name in SMALL else EDGES)
+            for name in CONTEXTS
+            if name not in SLOWEST
+        ),
         *(pytest.param(name, EDGES, marks=pytest.mark.long) for name in CONTEXTS if name in SMALL),
     ],
 )
