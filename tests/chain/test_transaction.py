@@ -15,13 +15,10 @@ from pqchain.chain.encoding import KeyForm, algorithm_identifier
 from pqchain.crypto import open_signer
 from pqchain.errors import BadType, Malformed, UnknownAlgorithm, UsageError
 from tests.chain.wallets import alice, bob, hybrid
+from tests.crypto.builds import has_small_signatures
 
 BUILT = [name for name in algorithms.names("signature") if algorithms.get(name).implementations]
-SMALL = [
-    name
-    for name in BUILT
-    if name.startswith(("SLH-DSA", "SPHINCS+")) and name.removesuffix("-simple").endswith("s")
-]
+SMALL = [name for name in BUILT if has_small_signatures(name)]
 PAYMENTS = ((0, "inline"), (0, "registered"), (1, "registered"))
 """Nonces and key modes."""
 
@@ -86,7 +83,6 @@ def test_different_transactions_have_different_bytes(a: Transaction, b: Transact
     assert (a == b) == (a.encoded == b.encoded)
 
 
-# Small sets of SLH-DSA and SPHINCS+ take a second to sign.
 @pytest.mark.native
 @pytest.mark.parametrize(
     ("name", "payments"),

@@ -1,4 +1,4 @@
-"""The builds of liboqs that tests compare, and permitted skips."""
+"""The builds of liboqs that tests compare, permitted skips, and sets that sign slowly."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ ROUND3_BUILDS = ("liboqs-0.7.1/avx2", "liboqs-0.7.1/ref")
 
 IMPLEMENTATIONS = (*BUILDS, None)
 """Both builds and the default, which goes through liboqs-python."""
+
+
+def has_small_signatures(name: str) -> bool:
+    """Whether this is a small set of SLH-DSA or SPHINCS+, which takes up to a second to sign."""
+    hash_based = name.startswith(("SLH-DSA", "SPHINCS+"))
+    return hash_based and name.removesuffix("-simple").endswith("s")
 
 
 def need(implementation: str | None, name: str) -> None:

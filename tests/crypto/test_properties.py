@@ -14,6 +14,7 @@ from pqchain import algorithms
 from pqchain.crypto import Kem, Signer, native, open_kem, open_signer
 from pqchain.crypto.builds import omission_reason
 from pqchain.errors import BadLength, BadType
+from tests.crypto.builds import has_small_signatures
 
 pytestmark = pytest.mark.native
 
@@ -29,12 +30,7 @@ SIGNATURES = [
 KEMS = [n for n in algorithms.names("kem") if algorithms.get(n).implementations]
 CONTEXTS = [name for name in SIGNATURES if algorithms.get(name).family_facts.context_bytes]
 
-SMALL = [
-    name
-    for name in SIGNATURES
-    if name.startswith(("SLH-DSA", "SPHINCS+")) and name.removesuffix("-simple").endswith("s")
-]
-"""Sets with small signatures, which take up to a second to sign."""
+SMALL = [name for name in SIGNATURES if has_small_signatures(name)]
 
 SLOWEST = [name for name in SMALL if "128" not in name]
 """Mostly in `make test-long`; the fast sets of their level have the same code."""

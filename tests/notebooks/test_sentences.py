@@ -104,5 +104,5 @@ def test_a_planted_contradiction_is_found(part):
         about["values"][name] = "7 B"
         out["data"]["text/plain"] = [about["template"].format(**about["values"])]
     else:
-        out["data"]["text/plain"] = [*out["data"]["text/plain"], " Ed25519 is no shorter."]
+        out["data"]["text/plain"].append(" Ed25519 is no shorter.")
     assert len(contradictions(planted)) == 1
