@@ -135,7 +135,10 @@ def _serve(modules: Iterable[str]) -> bool:
     # The system reaps the nodes, so that none remains a zombie.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        _, files, _, _ = socket.recv_fds(requests, 1, 3)
+        try:
+            _, files, _, _ = socket.recv_fds(requests, 1, 3)
+        except ConnectionResetError:
+            return False  # the parent has ended without reading the last answer
         if not files:
             return False
         pid = os.fork()

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ import pytest
 
 from pqchain.errors import PqchainError
 from pqchain.wire.drivers import processes
+from pqchain.wire.drivers.fork_server import ForkServer
 from pqchain.wire.drivers.job import Job
 
 pytestmark = pytest.mark.native
@@ -126,6 +128,14 @@ def test_one_fork_server_runs_several_jobs_and_its_end_is_reported(tmp_path):
         fork_server._process.wait()
         with pytest.raises(PqchainError, match="the fork server has ended"):
             processes.run(one, tmp_path, fork_server=fork_server)
+
+
+def test_fork_server_ends_without_message_if_its_answer_is_not_read(capfd):
+    with ForkServer(()) as fork_server, Path(os.devnull).open("r+") as null:
+        socket.send_fds(fork_server._socket, [b"\0"], [null.fileno()] * 3)
+        assert fork_server._socket.recv(1, socket.MSG_PEEK)
+    assert fork_server._process.returncode == 0
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
