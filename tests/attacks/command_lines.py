@@ -179,6 +179,11 @@ done
 ln -s /proc/self/fd "$root/dev/fd"
 mkdir -m 1777 "$root/dev/shm"
 chmod 1777 "$root/tmp"
+if ! [ -e "$root$1" ]; then  # a checkout below a folder that is empty here, such as /tmp
+  mkdir -p "$root$1"
+  mount --bind "$1" "$root$1"
+  mount -o remount,bind,ro "$root$1"
+fi
 mkdir "$root/fixtures" "$root/readonly" "$root/small" "$root/home"  2>/dev/null || true
 cp -a "$FIXTURES/." "$root/fixtures"
 mount -t tmpfs -o size=4k none "$root/small"
