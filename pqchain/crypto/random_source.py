@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any
 
 from pqchain.crypto import abi
@@ -45,12 +47,51 @@ _CALLBACK = abi.DRAW(_draw)
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_CALLBACK))
 
 
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def _signals_after_draws() -> Iterator[None]:
+    """Handle SIGINT and SIGTERM that interrupt `_draw` at the end of the context, not there.
+
+    A signal that arrives in C is handled at the first instruction of `_draw`, where ctypes would
+    drop the exception of its handler, such as KeyboardInterrupt, and the draw would be left out.
+    """
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in numbers}
+    late: list[int] = []
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        caller = frame
+        while caller is not None and caller.f_code is not _draw.__code__:
+            caller = caller.f_back
+        if caller is None:
+            before[number](number, frame)
+        else:
+            late.append(number)
+
+    changed = [number for number in numbers if callable(before[number]) and _is_main_thread()]
+    try:
+        for number in changed:
+            signal.signal(number, handle)
+        yield
+    finally:
+        for number in changed:
+            # Contexts that end in the wrong thread or order leave the handler of another one.
+            if _is_main_thread() and signal.getsignal(number) is handle:
+                signal.signal(number, before[number])
+        for interruption in dict.fromkeys(late):
+            signal.raise_signal(interruption)
+
+
 @contextmanager
 def replaced(exchange: Callable[[Any], None], source: Callable[[int], bytes]) -> Iterator[None]:
     """Draw this thread's randomness from `source(count) -> bytes` within the context.
 
     `exchange` is the pq_random of a library. An exception of the source is raised at the end of the
-    context. Raises UsageError if it ends in another thread, or before a context opened inside it.
+    context, as is KeyboardInterrupt where a signal interrupts the source. Raises UsageError if it
+    ends in another thread, or before a context opened inside it.
     """
     # C keeps a number and a callback that is never freed, so that a context that ends in the wrong
     # thread or order leaves neither a pointer to freed memory nor predictable bytes behind.
@@ -58,14 +99,15 @@ def replaced(exchange: Callable[[Any], None], source: Callable[[int], bytes]) ->
     exchanged = abi.RandomSource(_CALLBACK, number)
     is_same_thread = True
     _BLOCKS[number] = block
-    try:
-        exchange(ctypes.byref(exchanged))
-        yield
-    finally:
-        del _BLOCKS[number]
-        is_same_thread = threading.current_thread() is thread
-        if is_same_thread:
+    with _signals_after_draws():
+        try:
             exchange(ctypes.byref(exchanged))
+            yield
+        finally:
+            del _BLOCKS[number]
+            is_same_thread = threading.current_thread() is thread
+            if is_same_thread:
+                exchange(ctypes.byref(exchanged))
     if not is_same_thread or exchanged.context != number:
         raise UsageError(
             "contexts of replaced randomness must be nested within one thread; this one ended in "

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +124,42 @@ def test_source_error_is_raised_at_the_end_of_the_block(implementation: str) -> 
         results.append(draw())
     # Not zeros: bytes drawn meanwhile came from the system.
     assert len(set(results)) == 3
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let SIGINT raise KeyboardInterrupt; workers of pytest may ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interruption_before_a_draw_is_raised_at_the_end(interruptible: None) -> None:
+    signer = open_signer("Falcon-512")
+    _, secret_key = signer.generate_keypair()
+    message = bytes(1 << 25)  # hashed in C between the draws of the salt and of the seed
+    source, counts = stream(b"seed"), []
+
+    def interrupting(count: int) -> bytes:
+        counts.append(count)
+        if len(counts) == 1:
+            threading.Timer(0.005, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return source(count)
+
+    library = native.library(signer.implementation)
+    with library.randomness(stream(b"seed")):
+        expected = signer.sign(message, secret_key)
+    with pytest.raises(KeyboardInterrupt), library.randomness(interrupting):
+        signature = signer.sign(message, secret_key)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert (len(counts), signature) == (2, expected)
+
+
+def test_interruption_between_draws_is_raised_at_once(interruptible: None) -> None:
+    with pytest.raises(KeyboardInterrupt), seeded_randomness(b"seed"):
+        open_signer("ML-DSA-44").generate_keypair()
+        signal.raise_signal(signal.SIGINT)
+        pytest.fail("the signal was kept until the end")
 
 
 def test_block_ended_in_another_thread_leaves_no_seed(implementation: str) -> None:
