@@ -158,6 +158,12 @@ _COMPILES = [
 _SANDBOX = r"""
 set -e
 root=$0
+share() {  # a folder of the system, read-only
+  mkdir -p "$root$1"
+  mount --rbind "$1" "$root$1"
+  mount --make-rslave "$root$1"
+  mount -o remount,bind,ro "$root$1"
+}
 mount -t tmpfs -o size=512m,mode=755 none "$root"
 for entry in /*; do
   if [ -L "$entry" ]; then cp -P "$entry" "$root$entry"; continue; fi
@@ -167,9 +173,7 @@ for entry in /*; do
     /etc) cp -a /etc/. "$root/etc" ;;
     /proc) mount -t proc none "$root/proc" ;;
     /dev|/tmp|/sys|/mnt|/media) ;;
-    *) mount --rbind "$entry" "$root$entry"
-       mount --make-rslave "$root$entry"
-       mount -o remount,bind,ro "$root$entry" ;;
+    *) share "$entry" ;;
   esac
 done
 for device in null zero full random urandom; do
@@ -179,11 +183,7 @@ done
 ln -s /proc/self/fd "$root/dev/fd"
 mkdir -m 1777 "$root/dev/shm"
 chmod 1777 "$root/tmp"
-if ! [ -e "$root$1" ]; then  # a checkout below a folder that is empty here, such as /tmp
-  mkdir -p "$root$1"
-  mount --bind "$1" "$root$1"
-  mount -o remount,bind,ro "$root$1"
-fi
+[ -e "$root$1" ] || share "$1"  # a checkout below a folder that is empty here, such as /tmp
 mkdir "$root/fixtures" "$root/readonly" "$root/small" "$root/home"  2>/dev/null || true
 cp -a "$FIXTURES/." "$root/fixtures"
 mount -t tmpfs -o size=4k none "$root/small"

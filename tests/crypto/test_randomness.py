@@ -147,8 +147,7 @@ def test_interruption_before_a_draw_is_raised_at_the_end(interruptible: None) ->
         return source(count)
 
     library = native.library(signer.implementation)
-    with library.randomness(stream(b"seed")):
-        expected = signer.sign(message, secret_key)
+    expected = seeded(library, lambda: signer.sign(message, secret_key))
     with pytest.raises(KeyboardInterrupt), library.randomness(interrupting):
         signature = signer.sign(message, secret_key)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
