@@ -16,6 +16,7 @@ from pqchain import algorithms
 from pqchain.algorithms import Algorithm
 from pqchain.checks import integer, number
 from pqchain.errors import DataError, UnknownAlgorithm, UsageError
+from pqchain.escapes import NAME, is_name
 from pqchain.installation import defined_names
 from pqchain.measurements import algorithms_of, choose, require_columns
 
@@ -147,9 +148,8 @@ class Costs:
 
 
 def _check_user_name(name: str) -> None:
-    # Commas separate the fields of --scheme.
-    if not name.strip() or "," in name:
-        raise UsageError(f"the name of a scheme must be a text without commas; got {name!r}")
+    if not is_name(name):
+        raise UsageError(f"the name of a scheme must be {NAME}; got {name!r:.120}. Rename it.")
     try:
         known = algorithms.get(name)
     except UnknownAlgorithm:

@@ -125,5 +125,9 @@ class MachineMismatch(DataError):
     """Measurements of different machines cannot be merged."""
 
 
-class ChunksLost(DataError):
+class ResultError(DataError):
+    """Data that a run has just produced, not its input, violate a condition."""
+
+
+class ChunksLost(ResultError):
     """Too few intact chunks of a block are available; stored chunks are unchanged."""

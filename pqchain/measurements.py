@@ -32,6 +32,9 @@ _ROW = (
 )  # fmt: skip
 """Fields of a user-defined scheme kept in a frame, which may be read where it is unknown."""
 
+_TYPES = {"name": str, "kind": str, "implementations": list, "source": str}
+"""Types of these fields in JSON; the others are whole numbers."""
+
 
 def user_scheme_provenance(rows: Iterable[Algorithm]) -> dict[str, Any]:
     """Return the provenance entry of user-defined schemes; empty if there are none."""
@@ -59,6 +62,8 @@ def algorithms_of(frame: pd.DataFrame) -> list[Algorithm]:
             if name not in described:
                 raise
             row = {key: value for key, value in described[name].items() if key in _ROW}
+            if any(type(row.get(key)) is not _TYPES.get(key, int) for key in _ROW):
+                raise DataError(f"provenance must have the fields of {name}: {_ROW}") from None
             row |= {"implementations": tuple(row["implementations"])}
             rows.append(Algorithm(family="", default_build=False, **row))
     return rows

@@ -34,6 +34,7 @@ from pqchain.chain.encoding import algorithm_of, identifier_of
 from pqchain.costs import Costs
 from pqchain.crypto import isolated, isolation, library_check, user_code
 from pqchain.errors import CryptoFailure, UnknownAlgorithm, UsageError
+from pqchain.escapes import NAME, is_name
 from pqchain.installation import defined_names
 
 TABLE = (
@@ -185,8 +186,8 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
         kind = KINDS.get(sizes.pop("kind"))
         if kind is None:
             raise UsageError(f"the kind of {name} in {path.name} must be PQ_SIGNATURE or PQ_KEM")
-        if not user_code.is_name(name):
-            raise UsageError(f"names of schemes in {path.name} must have 1 to 100 characters")
+        if not is_name(name):
+            raise UsageError(f"names of schemes in {path.name} must be {NAME}; got {name!r:.120}")
         sizes.pop("context")  # user-defined schemes are used without a context string
         most = user_code.MAX_SIZE_BYTES
         if wrong := [f"{key} {size}" for key, size in sizes.items() if size > most]:
@@ -221,10 +222,9 @@ def _row(
 
 
 def _add(row: Algorithm, by: Implementation) -> None:
-    if not user_code.is_name(row.name):
-        raise UsageError(
-            f"the name of a scheme must be a text of 1 to 100 characters; got {row.name!r:.120}"
-        )
+    for what, name in (("a scheme", row.name), ("code, as its implementation,", by.name)):
+        if not is_name(name):
+            raise UsageError(f"the name of {what} must be {NAME}; got {name!r:.120}. Rename it.")
     # Blocks identify an algorithm by two bytes of a hash of its name, which may collide.
     other = algorithm_of(identifier_of(row.name)) if row.kind == "signature" else None
     if other is not None and other.name.casefold() != row.name.casefold():

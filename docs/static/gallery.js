@@ -13,7 +13,7 @@
     };
     // A permalink restores the filters.
     for (const [name, value] of new URLSearchParams(location.hash.slice(1)))
-      if (form.elements[name]) form.elements[name].value = value;
+      if (form.elements.namedItem(name)) form.elements.namedItem(name).value = value;
     form.addEventListener("change", filter);
     filter();
   }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pqchain import machine
 from pqchain.bench import presets, variation
+from pqchain.escapes import markdown, visible
 from pqchain.render.notebook import Output
 
 
@@ -24,4 +25,4 @@ def header() -> Output:
     )
     if warning:
         text = f"Warning: {warning}\n\n{text}"
-    return Output(text, {"text/markdown": text})
+    return Output(visible(text), {"text/markdown": markdown(text)})

@@ -18,6 +18,11 @@ def run(arguments: argparse.Namespace) -> int:
     for name in named:
         if Path(name).suffix == ".csv" and not Path(name).is_file():
             raise UsageError(f"{name} does not exist; name a file of `pqchain bench --output`")
+        if Path(name).suffix != ".csv" and (Path(name).suffix or Path(name).exists()):
+            raise UsageError(
+                f"{name} must be a table of `pqchain bench --output`, whose name ends in .csv, or "
+                "a machine with a stored run, such as amd-epyc-68f3fc24. Name one of these"
+            )
     from pqchain import results
     from pqchain.bench import comparing, runs, stored, tables, variation
 
@@ -31,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     comparison = comparing.compare_runs([[paths[name] for name in group] for group in groups])
     provenance = comparison.attrs["runs"]
-    console.save(comparison, arguments.output, provenance={"runs": provenance})
+    console.save(comparison, arguments.output, provenance={"sides": provenance})
     if arguments.plot is not None:
         from pqchain import plots
 

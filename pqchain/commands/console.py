@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from pqchain import figures
 from pqchain.errors import UsageError
+from pqchain.escapes import markdown, visible
 from pqchain.render import latex, terminal
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def print_json(value: Any) -> None:
     # Escapes preserve all characters where stdout is not Unicode.
     escaped = not (sys.stdout.encoding or "utf-8").casefold().startswith("utf")
     text = json.dumps(value, indent=2, ensure_ascii=escaped, allow_nan=False, default=_json_type)
-    print_stdout(text)
+    print_stdout(visible(text))  # the escapes are those of JSON
 
 
 def _json_type(value: Any) -> Any:
@@ -71,6 +72,7 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def print_stderr(text: str) -> None:
     """Write a message to stderr; if stderr is broken, drop the message."""
+    text = visible(text)
     try:
         if (width := terminal_width(sys.stderr)) is not None:
             text = terminal.wrapped(text, width, colour=has_colour(sys.stderr))
@@ -168,11 +170,13 @@ def _formatted(
             is_markup = wants_table_markup(arguments)
             yield in_markup() if is_markup else output.text(width, colour=colour)
         elif arguments.latex:
-            yield "\n".join(f"% {latex.escaped(line)}" for line in output.splitlines())
-        elif verbatim or width is None or arguments.markdown:
-            yield output
+            yield "\n".join(f"% {latex.escaped(line)}" for line in visible(output).splitlines())
+        elif arguments.markdown and not verbatim:
+            yield markdown(output)
+        elif verbatim or width is None:
+            yield visible(output)
         else:
-            yield terminal.wrapped(output, width, colour=colour)
+            yield terminal.wrapped(visible(output), width, colour=colour)
 
 
 def save_plot(axes: Any, path: Path) -> int:

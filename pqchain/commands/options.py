@@ -104,7 +104,7 @@ def plot_path(text: str) -> Path:
         raise UsageError(f"the file name of a plot must end in one of {suffixes}; got {path}")
     from pqchain.results.files import check_writable
 
-    check_writable(path)
+    check_writable(path, only_ours=True)
     return path
 
 

@@ -11,6 +11,7 @@ from pqchain.conform.protocol import DIFFERENT_SECRET, FAILURES
 from pqchain.conform.registry import VerifierSpec
 from pqchain.conform.vector import Vector
 from pqchain.errors import Unsupported, UsageError
+from pqchain.escapes import visible
 from pqchain.results import Contract
 
 VERDICTS = Contract.of(
@@ -110,7 +111,7 @@ def _ask(
     rows: list[dict[str, str]] = []
     counts = dict.fromkeys(("answered", "timeout", "crash"), 0)
     with verifier.adapter(limit_seconds=limit_seconds) as adapter:
-        for vector in tqdm(vectors, desc=verifier.name, disable=not progress, leave=False):
+        for vector in tqdm(vectors, desc=visible(verifier.name), disable=not progress, leave=False):
             if counts["timeout"] >= MAX_TIMEOUTS:
                 verdict, reason = "timeout", f"no more requests after {MAX_TIMEOUTS} timeouts"
             elif counts["crash"] >= MAX_CRASHES and not counts["answered"]:

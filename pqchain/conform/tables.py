@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pqchain import figures, results
+from pqchain import escapes, figures, results
 from pqchain.conform.registry import VerifierSpec
 from pqchain.figures import RATIO, SECONDS
 from pqchain.render import html
@@ -154,7 +154,7 @@ def save(
     # Without wrong verdicts, their table is left out.
     parts = [table for table in tables if table.rows]
     sentences = findings(summary, known=known)
-    bullets = "\n".join(f"- {sentence}" for sentence in sentences)
+    bullets = "\n".join(f"- {escapes.markdown(sentence)}" for sentence in sentences)
     markdown = "\n\n".join(f"## {part.caption}\n\n{part.markdown()}" for part in parts)
     sections = [html.section(f"t{i}", part.caption, part.html()) for i, part in enumerate(parts)]
     contents = [(f"t{i}", part.caption) for i, part in enumerate(parts)]

@@ -18,6 +18,7 @@ from pqchain.algorithms import Algorithm
 from pqchain.crypto.interface import Signer
 from pqchain.crypto.isolation import describe
 from pqchain.errors import CryptoFailure, UsageError
+from pqchain.escapes import NAME, is_name
 
 METHODS = ("generate_keypair", "sign", "verify")
 
@@ -135,17 +136,11 @@ def attributes(user_class: Any) -> dict[str, Any]:
         if type(sizes[name]) is not int or not 0 < sizes[name] <= MAX_SIZE_BYTES:
             wrong.append(f"{name} must be a whole number from 1 to {MAX_SIZE_BYTES}")
     if not is_name(values["name"]):
-        wrong.append("name must be a text of 1 to 100 printable characters without a comma")
+        wrong.append(f"name must be {NAME}")
     if wrong:
         class_name = getattr(user_class, "__name__", type(user_class).__name__)
         raise UsageError(f"{class_name} is not a signature scheme: {'; '.join(wrong)}")
     return {"name": values["name"], **sizes}
-
-
-def is_name(name: object) -> bool:
-    """Return whether the name is allowed for a user-defined scheme."""
-    # Commas separate the fields of --scheme; names are printed in tables and errors.
-    return type(name) is str and name.isprintable() and 0 < len(name) <= 100 and "," not in name
 
 
 def load_class(location: str) -> Any:

@@ -18,6 +18,7 @@ from pqchain.errors import UsageError
 from pqchain.measurements import require_columns
 from pqchain.plots import paper, pgf
 from pqchain.render import palette
+from pqchain.results.files import MADE_BY
 
 Format = Literal["svg", "png", "pdf", "pgf"]
 
@@ -163,7 +164,7 @@ def figure_bytes(figure: Figure | Axes, file_format: Format) -> bytes:
     a LaTeX to measure its text; raises Unsupported without one.
     """
     if file_format == "pgf":
-        return pgf.rendered(figure_of(figure))
+        return f"% {MADE_BY}\n".encode() + pgf.rendered(figure_of(figure))
     return _saved(figure_of(figure), file_format, "path")
 
 
@@ -182,9 +183,10 @@ _FONTS = b"system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif
 
 def _saved(figure: Figure, file_format: Format, svg_text: Literal["path", "none"]) -> bytes:
     buffer = io.BytesIO()
-    # Metadata that would differ between two renderings of one figure.
-    dated = {"svg": "Date Creator", "png": "Software", "pdf": "CreationDate Creator Producer"}
-    undated: dict[str, Any] = dict.fromkeys(dated[file_format].split())
+    # Metadata that would differ between two renderings of one figure are left out.
+    dated = {"svg": "Date", "png": "", "pdf": "CreationDate Producer"}[file_format].split()
+    mark = "Software" if file_format == "png" else "Creator"
+    undated: dict[str, Any] = {**dict.fromkeys(dated), mark: MADE_BY}
     settings = {"svg.hashsalt": "pqchain", "svg.fonttype": svg_text}
     with mpl.rc_context(settings | paper.EMBEDDED):
         figure.savefig(buffer, format=file_format, metadata=undated, dpi=220)

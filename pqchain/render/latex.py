@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from pqchain.escapes import visible
+
 if TYPE_CHECKING:
     from pqchain.render.table import Column
 
@@ -38,7 +40,7 @@ def escaped(text: str) -> str:
     >>> print(escaped("Rainbow_I: 5 % of 3 µs"))
     Rainbow\_I: 5 \% of 3 \ensuremath{\mu}s
     """
-    return "".join(_TEX.get(letter) or _plain(letter) for letter in text)
+    return "".join(_TEX.get(letter) or _plain(letter) for letter in visible(text))
 
 
 def _plain(letter: str) -> str:
@@ -50,7 +52,7 @@ def _plain(letter: str) -> str:
 
 def tabular(columns: Sequence[Column], cells: Sequence[Sequence[str]], about: Sequence[str]) -> str:
     """Return a table as a LaTeX tabular with booktabs; `about` becomes comments above it."""
-    comments = [f"% {line}" for text in about for line in text.splitlines()]
+    comments = [f"% {line}" for text in about for line in visible(text).splitlines()]
     kinds = "".join("r" if column.numeric else "l" for column in columns)
     head = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *_headings(columns), r"\midrule"]
     comments.append(r"% needs \usepackage{booktabs}")

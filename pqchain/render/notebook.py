@@ -10,8 +10,9 @@ from numbers import Real
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
-from pqchain import figures
+from pqchain import escapes, figures
 from pqchain.errors import UsageError
+from pqchain.escapes import visible
 from pqchain.figures import Figure, Unit
 from pqchain.render.html import Markup, element, join
 from pqchain.render.table import Column, Table
@@ -55,7 +56,9 @@ def say(text: str) -> bool:
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if not hasattr(shell, "kernel"):
         return False
-    shell.display_pub.publish({"text/plain": text, "text/markdown": text})
+    shell.display_pub.publish(
+        {"text/plain": visible(text), "text/markdown": escapes.markdown(text)}
+    )
     return True
 
 
@@ -91,7 +94,7 @@ def show(
 
 def _output(table: Table, note: str) -> Output:
     below = element("p", note, class_="note") if note else Markup("")
-    text = "\n".join(filter(None, [table.text(_TEXT_COLUMNS), note]))
+    text = "\n".join(filter(None, [table.text(_TEXT_COLUMNS), visible(note)]))
     page = join(_STYLE, element("div", table.html(), below, class_="pqchain"))
     return Output(text, {"text/html": page})
 
@@ -139,8 +142,9 @@ def sentence(template: str, /, **values: str | float | Figure) -> Output:
             "field of the sentence one value"
         )
     text = template.format(**texts)
+    markdown = template.format(**{name: escapes.markdown(value) for name, value in texts.items()})
     about = {"sentence": {"template": template, "values": texts}}
-    return Output(text, {"text/markdown": text}, about)
+    return Output(visible(text), {"text/markdown": markdown}, about)
 
 
 def _fields(template: str) -> set[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
 from pqchain import algorithms, figures
+from pqchain.escapes import markdown, visible
 from pqchain.figures import SECONDS, Unit
 from pqchain.render import html, latex, terminal
 from pqchain.render.html import Markup, element
@@ -147,9 +148,9 @@ class Table:
             )  # fmt: skip
         pairs = zip(self.rows, self._remarks, strict=True)
         remarks = [f"{row[0]}: {remark}" for row, remark in pairs if remark]
-        below = "\n".join(f"- {line}" for line in dict.fromkeys([*remarks, *self.notes]))
+        below = visible("\n".join(f"- {line}" for line in dict.fromkeys([*remarks, *self.notes])))
         label = f"[{', '.join(self.source)}]" if self.source else ""
-        title = " ".join(part for part in (self.caption, label if self.caption else "") if part)
+        title = visible(" ".join(filter(None, (self.caption, label if self.caption else ""))))
         if width is not None:
             title, below = (terminal.wrapped(part, width) for part in (title, below))
         return "\n".join(part for part in (title, layout, below) if part)
@@ -238,7 +239,7 @@ class Table:
 
 
 def _text(column: Column, cell: Any) -> str:
-    return cell.text if isinstance(cell, Shown) else column.text(cell)
+    return visible(cell.text if isinstance(cell, Shown) else column.text(cell))
 
 
 def _markup(column: Column, cell: Any) -> str:
@@ -253,7 +254,7 @@ def _value(column: Column, cell: Any) -> str:
 
 
 def _layout(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Iterator[str]:
-    rows = [[column.title for column in columns], *cells]
+    rows = [[visible(column.title) for column in columns], *cells]
     widths = [max(map(_display_width, texts)) for texts in zip(*rows, strict=True)]
     right = [column.numeric for column in columns]
     if any(column.group for column in columns):
@@ -269,7 +270,7 @@ def _layout(columns: Sequence[Column], cells: Sequence[Sequence[str]]) -> Iterat
 def _groups(columns: Sequence[Column], widths: Sequence[int]) -> tuple[list[int], str]:
     """Return the widths of columns with room for the titles of groups, and the line of these."""
     wide, titles = list(widths), []
-    for name, members in groupby(range(len(columns)), key=lambda place: columns[place].group):
+    for name, members in groupby(range(len(columns)), lambda at: visible(columns[at].group)):
         places = list(members)
         span = sum(wide[at] + 2 for at in places) - 2
         wide[places[-1]] += max(0, _display_width(name) - span)
@@ -295,7 +296,7 @@ def _plain(cell: Any) -> Any:
 
 
 def _line(cells: Sequence[str]) -> str:
-    escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
+    escaped = (markdown(cell).replace("\n", " ") for cell in cells)
     return f"| {' | '.join(escaped)} |"
 
 

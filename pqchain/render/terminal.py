@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from pqchain.escapes import visible
 from pqchain.figures import NARROW_SPACE
 from pqchain.render.html import VERDICTS
 
@@ -44,10 +45,10 @@ def layout(
     identify a row. Only the words of a row header and one more column exceed the width, where it is
     too small for both.
     """
-    titles = _titles(columns, width)
+    titles = list(map(visible, _titles(columns, width)))
     texts = [[_tight(text) for text in row] for row in rows]
     cells = list(zip(titles, *texts, strict=True))
-    groups = [column.group for column in columns]
+    groups = [visible(column.group) for column in columns]
     least = [max(map(_longest_word, [*cells[at], groups[at]])) for at in range(len(columns))]
     most = [max(map(_longest_line, [*cells[at], groups[at]])) for at in range(len(columns))]
     heads = _heads(columns, least, most, row_headers, width)
@@ -95,7 +96,7 @@ def _grouped(columns: Sequence[Column], titles: Sequence[str], part: Sequence[in
     """Return the headings of a part of the table: titles, under their group where one begins."""
     headings, before = list(titles), ""
     for at in part:
-        group = columns[at].group
+        group = visible(columns[at].group)
         if group and group != before:
             headings[at] = f"{group}\n{titles[at]}"
         before = group

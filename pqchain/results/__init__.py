@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqchain.errors import DataError, MachineMismatch, UsageError
 from pqchain.installation import MAX_JSON_BYTES, MAX_TABLE_BYTES, defined_names, read_bytes
-from pqchain.results import checksum
+from pqchain.results import checksum, content
 from pqchain.results.files import check_writable, write_atomically
 
 if TYPE_CHECKING:
@@ -157,10 +157,7 @@ def from_json(data: Mapping[str, Any]) -> pd.DataFrame:
     """Return the frame that `to_json` converted. Raises DataError."""
     source = "a stored frame"
     contract = _contract(data.get("contract"), data.get("columns"), source)
-    frame = _parsed(data["table"].encode(), contract, source)
-    if data["provenance"] is not None:
-        frame.attrs["provenance"] = data["provenance"]
-    return frame
+    return _parsed(data["table"].encode(), contract, data["provenance"] or {}, source)
 
 
 def load(path: str | Path) -> pd.DataFrame:
@@ -181,12 +178,24 @@ def load(path: str | Path) -> pd.DataFrame:
             "restore both files, or run the measurement again"
         )
     contract = _contract(sidecar.get("contract"), sidecar.get("columns"), f"the sidecar of {path}")
-    frame = _parsed(table, contract, str(path))
-    frame.attrs["provenance"] = sidecar.get("provenance", {})
+    return _parsed(table, contract, sidecar.get("provenance", {}), str(path))
+
+
+def _parsed(table: bytes, contract: Contract, provenance: Any, source: str) -> pd.DataFrame:
+    """Return the frame of a CSV text with its provenance. Raises DataError for any other text."""
+    try:
+        frame = _read(table, contract, source)
+        content.check_provenance(provenance)
+        frame.attrs["provenance"] = provenance
+    except content.UNREADABLE as error:
+        raise DataError(
+            f"{source} does not have the content of a {contract.name} frame: {error}; restore it "
+            "and its sidecar, or run the measurement again"
+        ) from error
     return frame
 
 
-def _parsed(table: bytes, contract: Contract, source: str) -> pd.DataFrame:
+def _read(table: bytes, contract: Contract, source: str) -> pd.DataFrame:
     import pandas as pd
 
     columns = contract.columns
@@ -200,6 +209,8 @@ def _parsed(table: bytes, contract: Contract, source: str) -> pd.DataFrame:
         name: pd.Series([_PARSERS[dtype](text) for text in printed[name]], dtype=object)
         for name, dtype in columns.items()
     }
+    for name, dtype in columns.items():
+        content.check_column(name, dtype, parsed[name])
     return check(pd.DataFrame(parsed), contract)
 
 

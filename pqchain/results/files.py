@@ -7,6 +7,10 @@ import uuid
 from pathlib import Path
 
 from pqchain.errors import UsageError
+from pqchain.installation import MAX_JSON_BYTES, read_bytes
+
+MADE_BY = "made by pqchain"
+"""Mark of a page or a plot, which may be replaced by another one."""
 
 
 def write_atomically(path: Path, content: str | bytes, *, mode: int = 0o666) -> None:
@@ -55,9 +59,15 @@ def _written_unnamed(path: Path, data: bytes, mode: int) -> bool:
     return True
 
 
-def check_writable(path: str | Path) -> None:
-    """Raise UsageError if the file cannot be written; for use before the file's content exists."""
-    _temporary(Path(path)).unlink()
+def check_writable(path: str | Path, *, only_ours: bool = False) -> None:
+    """Raise UsageError if the file cannot be written; for use before the file's content exists.
+
+    With `only_ours` also if it exists without MADE_BY, so that it is not a file of pqchain.
+    """
+    path = Path(path)
+    _temporary(path).unlink()
+    if only_ours and path.exists() and MADE_BY.encode() not in read_bytes(path, MAX_JSON_BYTES):
+        raise UsageError(f"{path} was not written by pqchain; name another file")
 
 
 def _temporary(path: Path, mode: int = 0o666) -> Path:

@@ -7,7 +7,6 @@ median times, no intervals.
 from __future__ import annotations
 
 import asyncio
-import html
 import json
 import shlex
 from collections.abc import Mapping
@@ -23,6 +22,7 @@ from pqchain.bench.presets import PresetName
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import PqchainError, Unsupported
 from pqchain.figures import humanize, title
+from pqchain.render.html import join
 from pqchain.schemes import costs_of
 from pqchain.study import sensitivity, writing
 from pqchain.study.figures import OUTPUTS, QUANTITIES, Model, framed_models, models
@@ -336,7 +336,7 @@ class Explorer:
         self._write()
 
     def _show_error(self, error: PqchainError) -> None:
-        self._message.value = f"<b>Not possible:</b> {html.escape(str(error))}"
+        self._message.value = f"<b>Not possible:</b> {join(str(error))}"
 
     def _write(self) -> None:
         form = self._form.value
@@ -346,7 +346,7 @@ class Explorer:
         except PqchainError as error:
             text = f"# {error}"
         style = "white-space: pre-wrap; overflow: auto; max-height: 16em; line-height: 1.35"
-        self._text.value = f'<pre style="{style}">{html.escape(text)}</pre>'
+        self._text.value = f'<pre style="{style}">{join(text)}</pre>'
 
     def _annotated_command(self) -> str:
         needs = []

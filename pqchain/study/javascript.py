@@ -34,6 +34,7 @@ _CALLS = {
 PRELUDE = """\
 const sum = (values) => values.reduce((total, value) => total + value, 0);
 const range = (start, end) => Array.from({ length: Math.max(0, end - start) }, (_, i) => start + i);
+const lookup = (values, key, other) => Object.hasOwn(values, key) ? values[key] : other;
 const item = (values, key) => values instanceof Model ? values.get(key) : values[key];
 """
 
@@ -189,7 +190,7 @@ class _Translator:
             raise self._unknown(node)
         if function is None and isinstance(node.func, ast.Attribute) and node.func.attr == "get":
             key, default = arguments
-            return f"({self._expression(node.func.value)}[{key}] ?? {default})"
+            return f"lookup({self._expression(node.func.value)}, {key}, {default})"
         called = self._expression(node.func) if function is None else self._known[function]
         spread = "..." if function in (min, max) and len(arguments) == 1 else ""
         return f"{called}({spread}{', '.join(arguments)})"

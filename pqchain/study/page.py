@@ -39,7 +39,7 @@ def check_page(path: str | Path) -> Path:
     place = Path(path)
     if place.suffix != ".html":
         raise UsageError(f"the name of a page must end in .html; got {place}")
-    check_writable(place)
+    check_writable(place, only_ours=True)
     return place
 
 

@@ -173,7 +173,7 @@ function start() {
   };
   for (const [name, given] of new URLSearchParams(location.search)) {
     const value = Number(given);
-    if (data.bounds[name] === undefined || given === "" || !Number.isFinite(value)) continue;
+    if (!Object.hasOwn(data.bounds, name) || given === "" || !Number.isFinite(value)) continue;
     changed[name] = limited(name, value);
   }
   inputs.forEach((input, index) => {

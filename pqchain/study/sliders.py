@@ -16,6 +16,7 @@ from typing import Any
 from pqchain.chain import encoding
 from pqchain.consensus.lengths import mean
 from pqchain.costs import CostTable
+from pqchain.escapes import visible
 from pqchain.render import html
 from pqchain.render.html import Markup, element
 from pqchain.study import chain, figures, javascript, model, queueing, sensitivity
@@ -297,7 +298,7 @@ def _data(panel: Panel) -> Markup:
     # JSON has no NaN; "<" is escaped because a script element would end at "</script>" in a text.
     text = json.dumps(_plain(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return element(
-        "script", Markup(text.replace("<", "\\u003c")), type="application/json", id="data"
+        "script", Markup(visible(text).replace("<", "\\u003c")), type="application/json", id="data"
     )
 
 

@@ -1,0 +1,65 @@
+"""Checks of content whose checksum is right: a program other than pqchain may have written it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pqchain.escapes import NAME, is_label, is_name
+from pqchain.figures import Unit
+
+UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError, AttributeError, LookupError)
+"""Errors of pandas and Python for content that is not what its format states."""
+
+_LEAST, _MOST = 1e-100, 1e100
+"""Bounds of a number with a unit; beyond them quotients and axes overflow. It may be 0 or NaN."""
+
+_PROVENANCE: Mapping[str, type] = {
+    **dict.fromkeys(("machine_id", "cpu_model", "preset", "date", "commit", "pqchain"), str),
+    "cpu_count": int, "load_average": float, "transactions": int, "schemes": list, "runs": list,
+}  # fmt: skip
+"""Types of the entries of provenance with which pqchain computes."""
+
+_MAX_LEVELS = 20
+"""Levels of nesting in provenance, which pandas copies recursively."""
+
+
+def check_column(name: str, dtype: str, values: Iterable[Any]) -> None:
+    """Raise ValueError for a value that its column could not have, although it has the dtype."""
+    wrong: list[Any] = []
+    if dtype == "float64" and Unit.of(name):
+        # NaN differs from itself.
+        wrong = [v for v in values if v and v == v and not _LEAST <= abs(v) <= _MOST]
+    elif dtype == "str" and name in ("algorithm", "implementation"):
+        wrong = [v for v in values if len(v) > 300 or not is_label(v)]
+    if wrong:
+        raise ValueError(f"column {name!r} has {wrong[0]!r:.80}")
+
+
+def check_provenance(provenance: Any) -> None:
+    """Raise one of UNREADABLE for provenance that the writer of a table could not have had."""
+    _check_levels(provenance, _MAX_LEVELS)
+    # Neither NaN nor a lone surrogate could be written again.
+    json.dumps(provenance, ensure_ascii=False, allow_nan=False).encode()
+    _check_entries(provenance)
+
+
+def _check_levels(value: Any, levels: int) -> None:
+    if not levels:
+        raise ValueError(f"provenance must have at most {_MAX_LEVELS} levels")
+    for entry in value.values() if isinstance(value, dict) else value:
+        if isinstance(entry, (dict, list)):
+            _check_levels(entry, levels - 1)
+
+
+def _check_entries(run: Any) -> None:
+    for name, expected in _PROVENANCE.items():
+        value = run.get(name, expected())
+        is_number = expected in (int, float) and isinstance(value, (int, expected))
+        if not (0 <= value <= 2**62 if is_number else isinstance(value, expected)):
+            raise ValueError(f"{name} must be a {expected.__name__}; got {value!r:.80}")
+    if not all(is_name(row["name"]) for row in run.get("schemes", ())):
+        raise ValueError(f"the name of each of the schemes must be {NAME}")
+    for part in run.get("runs", ()):
+        _check_entries(part)
