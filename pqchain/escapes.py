@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 
+LABEL = "at most 300 printable characters without $, not beginning with = + - or @"
 NAME = "a text of 1 to 100 printable characters without , and $, not beginning with = + - or @"
-"""The rule of names that users define, which `is_name` checks."""
+"""The rules of `is_label` and `is_name`."""
 
 # Control characters except the line feed, line and paragraph separators, lone surrogates (which no
 # file can contain), and the marks that change the order in which the letters of a line are shown.
@@ -29,14 +30,15 @@ def visible(text: str) -> str:
 
 def markdown(text: str) -> str:
     """Escape a text so that Markdown has no HTML, link or cell border; emphasis and code remain."""
-    return re.sub(r"[\\\[\]<|]", r"\\\g<0>", visible(text))
+    active = r"[\\|]|<(?=[A-Za-z/!?]|$)|\](?=[(\[:]|$)"
+    return re.sub(active, r"\\\g<0>", visible(text))
 
 
 def is_label(text: str) -> bool:
     """Return whether spreadsheets and matplotlib show a text as it is, and compute no formula."""
     # The last four are the same signs in full width, which spreadsheets read, too.
     is_formula = text.startswith(tuple("=+-@\uff1d\uff0b\uff0d\uff20"))
-    return text.isprintable() and "$" not in text and not is_formula
+    return len(text) <= 300 and text.isprintable() and "$" not in text and not is_formula
 
 
 def is_name(name: object) -> bool:

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias, TypeVar, cast
 import pandas as pd
 
 from pqchain import results
-from pqchain.errors import DataError
+from pqchain.errors import DataError, UsageError
+from pqchain.escapes import LABEL, is_label
 from pqchain.measurements import MEASUREMENT
 from pqchain.results import Contract
 
@@ -148,6 +149,8 @@ def _named(loaded: Sequence[tuple[str, T]], machine_of: Callable[[T], str]) -> d
     named: dict[str, T] = {}
     for (stem, value), machine in zip(loaded, machines, strict=True):
         name = machine if machine and machines.count(machine) == 1 else stem or machine or "run"
+        if not is_label(name):
+            raise UsageError(f"names of runs must be {LABEL}; got {name!r}. Rename the file")
         number = sum(key == name or key.startswith(f"{name} (") for key in named)
         named[f"{name} ({number + 1})" if number else name] = value
     return named

@@ -99,6 +99,8 @@ def dots(
     frame["dodge"] = _dodges(frame, hue, col)
     parts = _parts(frame, col)
     count = frame["operation"].nunique()
+    if count > 1 and (unknown := sorted({*frame["operation"]} - {*marks})):
+        raise DataError(f"operation must be one of {', '.join(marks)}; got {unknown[0]!r}")
     has_texts = numbers is not None or "text" in frame
     row_inches = _DENSE_INCHES if len(heights) > 25 and count == 1 else _ROW_INCHES
     if count > 1:

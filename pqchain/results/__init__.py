@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqchain.errors import DataError, MachineMismatch, UsageError
+from pqchain.escapes import is_label
 from pqchain.installation import MAX_JSON_BYTES, MAX_TABLE_BYTES, defined_names, read_bytes
 from pqchain.results import checksum, content
 from pqchain.results.files import check_writable, write_atomically
@@ -267,9 +268,10 @@ def contract_of(frame: pd.DataFrame) -> Contract:
 
 def _contract(name: object, columns: Any, source: str) -> Contract:
     known = isinstance(columns, dict) and all(
-        isinstance(dtype, str) and dtype in _PARSERS for dtype in columns.values()
+        is_label(column) and isinstance(dtype, str) and dtype in _PARSERS
+        for column, dtype in columns.items()
     )
-    if not isinstance(name, str) or not known:
+    if not isinstance(name, str) or not is_label(name) or not known:
         raise DataError(
             f"{source} must have a name and columns of a contract; give contract=..., or run the "
             "measurement again"

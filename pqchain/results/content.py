@@ -16,8 +16,9 @@ _LEAST, _MOST = 1e-100, 1e100
 """Bounds of a number with a unit; beyond them quotients and axes overflow. It may be 0 or NaN."""
 
 _PROVENANCE: Mapping[str, type] = {
-    **dict.fromkeys(("machine_id", "cpu_model", "preset", "date", "commit", "pqchain"), str),
-    "cpu_count": int, "load_average": float, "transactions": int, "schemes": list, "runs": list,
+    **dict.fromkeys(("machine_id", "cpu_model", "preset", "date", "commit", "python"), str),
+    "pqchain": str, "cpu_count": int, "load_average": float, "transactions": int,
+    "schemes": list, "runs": list,
 }  # fmt: skip
 """Types of the entries of provenance with which pqchain computes."""
 
@@ -31,8 +32,8 @@ def check_column(name: str, dtype: str, values: Iterable[Any]) -> None:
     if dtype == "float64" and Unit.of(name):
         # NaN differs from itself.
         wrong = [v for v in values if v and v == v and not _LEAST <= abs(v) <= _MOST]
-    elif dtype == "str" and name in ("algorithm", "implementation"):
-        wrong = [v for v in values if len(v) > 300 or not is_label(v)]
+    elif dtype == "str" and name in ("algorithm", "implementation", "operation", "base", "run"):
+        wrong = [v for v in values if not is_label(v)]
     if wrong:
         raise ValueError(f"column {name!r} has {wrong[0]!r:.80}")
 

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 import shutil
+import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pqchain import results
+from pqchain import plots, results
+from pqchain.bench import comparing, tables, variation
 from pqchain.conform import formats
 from pqchain.conform.vector import SignatureVector, families
 from pqchain.consensus import sweep
-from pqchain.costs import CostTable
+from pqchain.costs import CostTable, from_frame
 from pqchain.crypto import open_signer
 from pqchain.installation import data
 from pqchain.reencode.storage.erasure import ReedSolomon
 from pqchain.reencode.storage.store import ChunkStore, encode_block
-from pqchain.results import Contract
+from pqchain.render.notebook import show
+from pqchain.results import Contract, checksum
 from pqchain.study import provers, reading
 from pqchain.works import paper, papers, statements
 from tests.attacks.harness import Attack, Input, Inputs, Outcome, Try
-from tests.attacks.mutations import flips, mutations, texts
+from tests.attacks.mutations import cells, entries, flips, mutations, texts
 from tests.consensus.scenarios import scenario
+from tests.frames import PROVENANCE, measurements
 
 Reads = Callable[[], bool]
 """Reads the damaged file; returns whether the content is what was written."""
@@ -65,7 +72,7 @@ def _results(suffix: str) -> Callable[[Path], tuple[Path, Reads]]:
     def prepare(folder: Path) -> tuple[Path, Reads]:
         rows = [("Falcon-512", 3, 0.5e-4), ("ML-DSA-44", None, float("nan"))]
         frame = MEASURED.frame(rows)
-        path = results.save(frame, folder / "a.csv", provenance={"machine_id": "m", "runs": [1]})
+        path = results.save(frame, folder / "a.csv", provenance={"machine_id": "m"})
         honest = results.load(path)
 
         def reads() -> bool:
@@ -76,6 +83,71 @@ def _results(suffix: str) -> Callable[[Path], tuple[Path, Reads]]:
         return path.with_suffix(suffix), reads
 
     return prepare
+
+
+def _sealed(part: str, use: Callable[[Path, Path], object], **counts: int) -> Attack:
+    """Return the attack on a table or its sidecar whose checksums are those of the damaged content.
+
+    `use` is what a command does with the table; its second argument is an undamaged one.
+    """
+
+    def prepare(folder: Path) -> tuple[Inputs, Try]:
+        frame = measurements(["Falcon-512", "ML-DSA-44"])
+        frame["algorithm"] = frame["algorithm"].replace("ML-DSA-44", "Mine")
+        frame.attrs["provenance"] = PROVENANCE | {"schemes": [_DESCRIBED]}
+        path, other = (results.save(frame, folder / name) for name in ("a.csv", "b.csv"))
+        sidecar = checksum.loads(path.with_suffix(".json").read_bytes(), "", "")
+        table, document = path.read_bytes(), json.dumps(sidecar, indent=2).encode()
+
+        def make(rng: random.Random, count: int) -> Iterator[Input]:
+            original, of_values = (table, cells) if part == "table" else (document, entries)
+            yield from all_kinds(original, rng, count // 2, text=True)
+            yield from of_values(original, rng, count - count // 2)
+
+        def attempt(damaged: bytes) -> Outcome:
+            content = damaged
+            with suppress(ValueError, RecursionError):  # not JSON: written as it is
+                plain = json.loads(damaged) if part == "sidecar" else sidecar
+                if part == "table":
+                    path.write_bytes(damaged)
+                    plain = sidecar | {"csv_sha256": hashlib.sha256(damaged).hexdigest()}
+                content = checksum.dumps(plain, allow_nan=True).encode(errors="surrogatepass")
+            path.with_suffix(".json").write_bytes(content)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # of numpy, about NaN
+                use(path, other)
+            return Outcome.FINE
+
+        return make, attempt
+
+    return Attack(
+        surface=f"{part} with a right checksum", name=use.__name__.strip("_"), prepare=prepare,
+        **counts,
+    )  # fmt: skip
+
+
+_DESCRIBED = {
+    "name": "Mine", "kind": "signature", "nist_level": 0, "public_key_bytes": 9,
+    "secret_key_bytes": 32, "signature_bytes": 8, "signature_max_bytes": 8, "ciphertext_bytes": 0,
+    "shared_secret_bytes": 0, "implementations": ["given"], "source": "given: my own",
+}  # fmt: skip
+
+
+def _compare(path: Path, other: Path) -> None:
+    tables.compared_table(comparing.compare_runs([[path], [other]])).text(80)
+
+
+def _costs(path: Path, other: Path) -> None:
+    frame = results.load(path)
+    variation.warnings(frame)
+    show(frame)
+    from_frame(frame)
+    results.save(frame, other.with_name("c.csv"))
+    pd.testing.assert_frame_equal(results.load(other.with_name("c.csv")), frame)
+
+
+def _plot(path: Path, other: Path) -> None:
+    plots.figure_bytes(plots.plot_speed(results.load(path)), "svg")
 
 
 def _chunks(name: str) -> Callable[[Path], tuple[Path, Reads]]:
@@ -219,6 +291,11 @@ def _vectors(form: str) -> Callable[[Path], tuple[Path, Reads]]:
 
 
 ATTACKS = [
+    _sealed("sidecar", _compare, small=100, large=10_000),
+    _sealed("table", _compare, small=100, large=10_000),
+    _sealed("sidecar", _costs, small=100, large=10_000),
+    _sealed("table", _costs, small=100, large=10_000),
+    _sealed("table", _plot, small=0, large=1_000),
     file_attack("sidecar of results", _results(".json"), small=150, large=10_000),
     file_attack("table of results", _results(".csv"), small=60, large=10_000),
     file_attack("manifest of chunks", _chunks("manifest.json"), small=150, large=10_000),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from typing import Any
 
 from tests.attacks.harness import Input
 
@@ -128,3 +131,52 @@ def texts(data: bytes, rng: random.Random, count: int) -> Iterator[Input]:
 def _tokens(text: str) -> list[str]:
     """Split a text into numbers, names, quoted texts and single characters."""
     return re.findall(r'"(?:[^"\\\n]|\\.)*"|[A-Za-z0-9_.+-]+|\s+|.', text, re.DOTALL)
+
+
+_LEAVES: tuple[Any, ...] = (
+    *(None, True, -1, 1.5, 10**40, 5e-324, 1e308, 1e999, float("nan"), "", "1.5", "9" * 40),
+    *("=1+1", "\x1b[2J", "\u202e", "$\\frac$", '"', "a" * 5000, "\ud800", "<script>"),
+    *([], {}, [None], {"": None}),
+)
+"""Values that a program other than pqchain may write where another type or range is expected."""
+
+
+def cells(table: bytes, rng: random.Random, count: int) -> Iterator[Input]:
+    """Replace cells of a CSV table, headings included, or the encoding of the table."""
+    lines = [line.split(",") for line in table.decode().splitlines()]
+    for number in range(count):
+        rows = [list(row) for row in lines]
+        changes = []
+        for _ in range(rng.choice((1, 1, 2, 4))):
+            row, value = rng.choice(rows), str(rng.choice(_LEAVES))
+            at = rng.randrange(len(row))
+            changes.append(f"{row[at]} to {value:.20}")
+            row[at] = value
+        text = "\n".join(map(",".join, rows)) + "\n"
+        encoding = "utf-16" if number % 50 == 0 else "utf-8"
+        yield Input(", ".join(changes), text.encode(encoding, "surrogatepass"))
+
+
+def entries(document: bytes, rng: random.Random, count: int) -> Iterator[Input]:
+    """Replace or nest values of a JSON document, at any depth."""
+    for _ in range(count):
+        root = json.loads(document)
+        changes = []
+        for _ in range(rng.choice((1, 1, 2, 4))):
+            # Half of the changes are in the provenance, of which a document has many values.
+            below = root.get("provenance")
+            node = below if isinstance(below, dict) and below and rng.randrange(2) else root
+            key = rng.choice(_keys(node))
+            while isinstance(node[key], (dict, list)) and node[key] and rng.randrange(4):
+                node = node[key]
+                key = rng.choice(_keys(node))
+            value = deepcopy(rng.choice(_LEAVES))
+            changes.append(f"{key} to {value!r:.20}")
+            for _ in range(rng.choice((0, 0, 0, 0, 0, 0, 30, 900))):
+                value = [value] if rng.randrange(2) else {"a": value}
+            node[key] = value
+        yield Input(", ".join(changes), json.dumps(root).encode())
+
+
+def _keys(node: Any) -> list[Any]:
+    return list(node) if isinstance(node, dict) else list(range(len(node)))
