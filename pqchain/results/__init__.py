@@ -86,6 +86,8 @@ def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
             for name, dtype in columns.items()
         }
     )
+    for name in columns:
+        content.check_column(name, checked[name])
     checked.attrs = {**frame.attrs, "contract": {"name": kind, "columns": dict(columns)}}
     return checked
 
@@ -129,8 +131,9 @@ def save(
         "provenance": dict(provenance),
     }
     try:
+        content.check_provenance(sidecar["provenance"])
         text = checksum.dumps(sidecar, indent=2)
-    except (TypeError, ValueError) as error:
+    except content.UNREADABLE as error:
         raise DataError(
             f"the provenance of {path.name} is not plain JSON ({error}); "
             "use text, finite numbers, lists and dictionaries only"
@@ -210,8 +213,6 @@ def _read(table: bytes, contract: Contract, source: str) -> pd.DataFrame:
         name: pd.Series([_PARSERS[dtype](text) for text in printed[name]], dtype=object)
         for name, dtype in columns.items()
     }
-    for name, dtype in columns.items():
-        content.check_column(name, dtype, parsed[name])
     return check(pd.DataFrame(parsed), contract)
 
 

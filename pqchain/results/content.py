@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from pqchain.escapes import NAME, is_label, is_name
+from pqchain.errors import DataError
+from pqchain.escapes import LABEL, NAME, is_label, is_name
 from pqchain.figures import Unit
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError, AttributeError, LookupError)
 """Errors of pandas and Python for content that is not what its format states."""
 
 _LEAST, _MOST = 1e-100, 1e100
 """Bounds of a number with a unit; beyond them quotients and axes overflow. It may be 0 or NaN."""
+
+_NAMES = ("algorithm", "implementation", "operation", "base", "run")
+"""Columns whose texts label rows and plots."""
 
 _PROVENANCE: Mapping[str, type] = {
     **dict.fromkeys(("machine_id", "cpu_model", "preset", "date", "commit", "python"), str),
@@ -26,16 +33,17 @@ _MAX_LEVELS = 20
 """Levels of nesting in provenance, which pandas copies recursively."""
 
 
-def check_column(name: str, dtype: str, values: Iterable[Any]) -> None:
-    """Raise ValueError for a value that its column could not have, although it has the dtype."""
+def check_column(name: str, values: pd.Series[Any]) -> None:
+    """Raise DataError for a value that a column of that name could not have."""
     wrong: list[Any] = []
-    if dtype == "float64" and Unit.of(name):
-        # NaN differs from itself.
-        wrong = [v for v in values if v and v == v and not _LEAST <= abs(v) <= _MOST]
-    elif dtype == "str" and name in ("algorithm", "implementation", "operation", "base", "run"):
-        wrong = [v for v in values if not is_label(v)]
+    if values.dtype == "float64" and Unit.of(name):
+        absolute = values[(values != 0) & values.notna()].abs()
+        wrong = absolute[~absolute.between(_LEAST, _MOST)].tolist()
+    elif name in _NAMES and values.dtype == object:
+        wrong = [value for value in set(values) if not is_label(value)]
     if wrong:
-        raise ValueError(f"column {name!r} has {wrong[0]!r:.80}")
+        expected = LABEL if isinstance(wrong[0], str) else f"0, or {_LEAST} to {_MOST} in size"
+        raise DataError(f"column {name!r} must have {expected}; got {wrong[0]!r:.80}")
 
 
 def check_provenance(provenance: Any) -> None:

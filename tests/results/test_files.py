@@ -26,6 +26,18 @@ def test_failed_write_keeps_the_old_file_only(
     ]
 
 
+def test_foreign_file_is_not_replaced_where_only_ours_may_be(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    files.check_writable(path, only_ours=True)
+    path.write_text("a page about pqchain")
+    files.check_writable(path)
+    with pytest.raises(UsageError, match=r"page.html was not written by pqchain; name another"):
+        files.check_writable(path, only_ours=True)
+    path.write_text(f"<meta content='{files.MADE_BY}'>")
+    files.check_writable(path, only_ours=True)
+    assert [child.name for child in tmp_path.iterdir()] == ["page.html"]
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

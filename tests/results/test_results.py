@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from pathlib import Path
@@ -228,6 +229,80 @@ def test_sidecar_with_unknown_column_types_is_rejected(tmp_path: Path, columns: 
     )
     with pytest.raises(DataError, match="must have a name and columns of a contract"):
         results.load(path)
+
+
+HOSTILE = {
+    "provenance null": {"provenance": None},
+    "provenance a text": {"provenance": "amd"},
+    "provenance a list": {"provenance": [1]},
+    "900 levels": {"provenance": json.loads('{"a":' * 900 + "1" + "}" * 900)},
+    "30 levels": {"provenance": {"a": json.loads("[" * 30 + "]" * 30)}},
+    "NaN": {"provenance": {"load_average": math.nan}},
+    "infinite": {"provenance": {"cpu_flags": [math.inf]}},
+    "processors a text": {"provenance": {"cpu_count": "2"}},
+    "processors of 40 digits": {"provenance": {"cpu_count": 10**40}},
+    "machine a list": {"provenance": {"machine_id": ["a"]}},
+    "runs not objects": {"provenance": {"runs": [1]}},
+    "schemes not objects": {"provenance": {"schemes": ["Mine"]}},
+    "scheme of another name": {"provenance": {"schemes": [{"name": "=1+1"}]}},
+    "scheme without a name": {"provenance": {"runs": [{"schemes": [{}]}]}},
+    "lone surrogate": {"provenance": {"note": "\ud800"}},
+    "contract with control characters": {"contract": "a\x1b[2J"},
+    "columns a list": {"columns": ["algorithm"]},
+}
+
+
+def with_checksums(path: Path, table: bytes, changes: dict[str, Any]) -> None:
+    """Write a table, and its sidecar with changes, as a program that knows the format does."""
+    sidecar = path.with_suffix(".json")
+    plain = checksum.loads(sidecar.read_bytes(), "", "") | changes
+    plain["csv_sha256"] = hashlib.sha256(table).hexdigest()
+    path.write_bytes(table)
+    sidecar.write_bytes(checksum.dumps(plain, allow_nan=True).encode(errors="surrogatepass"))
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_wrong_sidecar_with_the_right_checksum_is_rejected(tmp_path: Path, kind: str) -> None:
+    path = results.save(measurement(), tmp_path / "a.csv", contract=MEASUREMENT)
+    with_checksums(path, path.read_bytes(), HOSTILE[kind])
+    with pytest.raises(DataError):
+        results.load(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"1000,", b"1.5,"), (b"1000,", b"9" * 40 + b","), (b"4.61e-05", b"5e-324"),
+        (b"4.61e-05", b"1e300"), (b"4.61e-05", b"-1e-200"), (b"4.61e-05", b"inf"),
+        (b"4.61e-05", b"fast"), (b"ok,", b'"ok,'), (b"Falcon-512", b"Falcon\xff"),
+        (b"Falcon-512", b"=1+1"), (b"Falcon-512", b"a\x1b[2J"), (b"Falcon-512", b"a" * 5000),
+        (b"verify", b"$\\frac$"), (b"liboqs-0.13/avx2", b"@SUM(1)"), (b"Falcon-512", b"\0"),
+    ],
+)  # fmt: skip
+def test_wrong_table_with_the_right_checksum_is_rejected(
+    tmp_path: Path, old: bytes, new: bytes
+) -> None:
+    path = results.save(measurement(), tmp_path / "a.csv", contract=MEASUREMENT)
+    table = path.read_bytes()
+    assert old in table
+    with_checksums(path, table.replace(old, new), {})
+    with pytest.raises(DataError):
+        results.load(path)
+    with_checksums(path, table.decode().encode("utf-16"), {})
+    with pytest.raises(DataError, match="does not have the content of a measurement frame"):
+        results.load(path)
+    with_checksums(path, table, {})
+    assert len(results.load(path)) == 1
+
+
+def test_content_that_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
+    for frame, provenance in (
+        (measurement(algorithm="=1+1"), {}), (measurement(median_seconds=5e-324), {}),
+        (measurement(), {"runs": [1]}),
+    ):  # fmt: skip
+        with pytest.raises(DataError):
+            results.save(frame, tmp_path / "a.csv", contract=MEASUREMENT, provenance=provenance)
+    assert not list(tmp_path.iterdir())
 
 
 def test_first_format_version_is_rejected_with_a_remedy(tmp_path: Path) -> None:
