@@ -86,8 +86,8 @@ def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
             for name, dtype in columns.items()
         }
     )
-    for name in columns:
-        content.check_column(name, checked[name])
+    for name, dtype in columns.items():
+        content.check_column(name, dtype, checked[name])
     checked.attrs = {**frame.attrs, "contract": {"name": kind, "columns": dict(columns)}}
     return checked
 

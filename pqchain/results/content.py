@@ -33,13 +33,13 @@ _MAX_LEVELS = 20
 """Levels of nesting in provenance, which pandas copies recursively."""
 
 
-def check_column(name: str, values: pd.Series[Any]) -> None:
+def check_column(name: str, dtype: str, values: pd.Series[Any]) -> None:
     """Raise DataError for a value that a column of that name could not have."""
     wrong: list[Any] = []
-    if values.dtype == "float64" and Unit.of(name):
+    if dtype == "float64" and Unit.of(name):
         absolute = values[(values != 0) & values.notna()].abs()
         wrong = absolute[~absolute.between(_LEAST, _MOST)].tolist()
-    elif name in _NAMES and values.dtype == object:
+    elif dtype == "str" and name in _NAMES:
         wrong = [value for value in set(values) if not is_label(value)]
     if wrong:
         expected = LABEL if isinstance(wrong[0], str) else f"0, or {_LEAST} to {_MOST} in size"

@@ -291,10 +291,10 @@ def _vectors(form: str) -> Callable[[Path], tuple[Path, Reads]]:
 
 
 ATTACKS = [
-    _sealed("sidecar", _compare, small=100, large=10_000),
-    _sealed("table", _compare, small=100, large=10_000),
-    _sealed("sidecar", _costs, small=100, large=10_000),
-    _sealed("table", _costs, small=100, large=10_000),
+    _sealed("sidecar", _compare, small=60, large=4_000),
+    _sealed("table", _compare, small=60, large=4_000),
+    _sealed("sidecar", _costs, small=60, large=4_000),
+    _sealed("table", _costs, small=60, large=4_000),
     _sealed("table", _plot, small=0, large=1_000),
     file_attack("sidecar of results", _results(".json"), small=150, large=10_000),
     file_attack("table of results", _results(".csv"), small=60, large=10_000),

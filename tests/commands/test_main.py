@@ -21,7 +21,14 @@ from pqchain.commands import algorithms, consensus, reencode
 from pqchain.commands import main as cli
 from pqchain.commands.main import main
 from pqchain.consensus.model import ENGINES
-from pqchain.errors import CryptoFailure
+from pqchain.errors import (
+    ChunksLost,
+    CryptoFailure,
+    DataError,
+    MachineMismatch,
+    Malformed,
+    ResultError,
+)
 from pqchain.falcon import BACKENDS
 
 
@@ -87,6 +94,37 @@ def test_pqchain_error_exits_1_with_one_line(monkeypatch, capsys):
     monkeypatch.setattr(bench, "measure", fail)
     assert main(["bench"]) == 1
     assert capsys.readouterr().err == "pqchain: the key may be damaged\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (DataError("a.csv cannot be read"), 2), (MachineMismatch("two machines"), 2),
+        (Malformed("no signature"), 2), (ChunksLost("2 of 6 chunks"), 1),
+        (ResultError("cannot be stored"), 1), (CryptoFailure("no key"), 1),
+        (FileNotFoundError(2, "No such file", "a.csv"), 2),
+        (PermissionError(13, "Permission denied", "a.csv"), 2), (OSError(28, "No space left"), 1),
+    ],
+    ids=lambda value: type(value).__name__,
+)  # fmt: skip
+def test_unreadable_input_exits_2_and_a_failure_1(monkeypatch, capsys, error, code):
+    def fail(arguments):
+        raise error
+
+    monkeypatch.setattr(algorithms, "run", fail)
+    assert main(["algorithms"]) == code
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_messages_have_no_control_characters(tmp_path, capsys):
+    name = "\x1b]0;OWNED\x07\x1b[2J\u202e.csv"
+    assert main(["plot", "speed", name]) == 2
+    assert main(["compare", name, name]) == 2
+    assert main(["study", f"{tmp_path}/{name}.toml"]) == 2
+    assert main(["algorithms", f"--{name}"]) == 2
+    shown = capsys.readouterr()
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown.out + shown.err)
+    assert shown.err.count("\\u001b]0;OWNED\\u0007") >= 4
 
 
 @pytest.mark.parametrize("command", ["bench", "chain", "reencode", "consensus"])

@@ -86,6 +86,30 @@ def test_history_is_drawn(saved: Path) -> None:
     assert "Falcon-512" in Path("history.svg").read_text()
 
 
+@pytest.mark.parametrize("name", ["notes.txt", "folder", "none.json"])
+def test_compared_name_that_is_no_table_states_what_is_expected(saved, refused, name) -> None:
+    Path("notes.txt").touch()
+    Path("folder").mkdir()
+    refused(["compare", str(saved), name], f"{name} must be a table of `pqchain bench --output`")
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf", "png", "pgf"])
+def test_foreign_file_is_not_replaced_by_a_plot(saved, refused, suffix) -> None:
+    path = Path(f"mine.{suffix}")
+    path.write_text("a drawing of speeds by pqchain")
+    refused(["plot", "speed", str(saved), "--output", str(path)], "was not written by pqchain")
+    refused(["compare", str(saved), str(saved), "--plot", str(path)], "was not written by pqchain")
+    assert path.read_text() == "a drawing of speeds by pqchain"
+
+
+def test_plot_is_replaced_by_a_plot(saved: Path) -> None:
+    for suffix in ("svg", "pdf", "png"):
+        for algorithm in ("Falcon-512", "ML-DSA-44"):
+            words = ["plot", "sizes", "--algorithm", algorithm, "--output", f"a.{suffix}"]
+            assert cli.main(words) == 0
+    assert cli.main(["compare", str(saved), str(saved), "--plot", "a.svg"]) == 0
+
+
 def test_unknown_machine_is_reported(saved: Path, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(stored, "folder", lambda: tmp_path)
     assert cli.main(["compare", str(saved), "elsewhere"]) == 2

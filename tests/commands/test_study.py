@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,35 @@ def test_eight_figures_in_words_unless_all_are_asked_for(capsys) -> None:
     assert cli.main(["study", "pqdpol", "--draws", "1", "--all"]) == 0
     whole = capsys.readouterr().out
     assert whole.startswith(short.rstrip()) and "final_seconds" in whole
+
+
+HOSTILE = "\x1b]0;OWNED\x07\x1b[2J\x9b\u202e<script>[x](javascript:y)"
+
+
+@pytest.mark.parametrize("option", ["", "--json", "--markdown", "--latex"])
+def test_title_of_a_plan_is_shown_without_control_characters(option, capsys, tmp_path) -> None:
+    title = f"title = {json.dumps(HOSTILE)}"
+    plan = re.sub("^title = .*$", lambda _: title, ready("pqdpol"), flags=re.MULTILINE)
+    (tmp_path / "my.toml").write_text(plan, encoding="utf-8")
+    assert cli.main(["study", str(tmp_path / "my.toml"), *filter(None, [option])]) == 0
+    captured = capsys.readouterr()
+    shown = captured.out + captured.err
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", shown)
+    if option == "--json":
+        assert json.loads(captured.out)["study"] == HOSTILE
+    elif option == "--markdown":
+        assert "\\\\u202e\\<script>[x\\](javascript:y)" in shown
+    else:
+        assert "u202e" in shown
+
+
+def test_foreign_page_is_not_replaced(capsys, tmp_path) -> None:
+    page = tmp_path / "notes.html"
+    page.write_text("about pqchain")
+    for command in (["study", "pqdpol"], ["whatif", "ethereum", "Falcon-512"]):
+        assert cli.main([*command, "--page", str(page)]) == 2
+        assert "notes.html was not written by pqchain; name another" in capsys.readouterr().err
+    assert page.read_text() == "about pqchain"
 
 
 def test_price_of_one_scheme_can_be_set(capsys, tmp_path) -> None:

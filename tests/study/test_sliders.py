@@ -215,6 +215,44 @@ def test_page_is_complete_without_script():
     assert data.count("<") == 2  # an embedded text cannot close the script
 
 
+QUERIES = """
+const element = () => ({ textContent: "", style: { setProperty() {} } });
+const inputs = DATA.sliders.map(() => ({ ...element(), nextElementSibling: element() }));
+const ids = { data: { textContent: JSON.stringify(DATA) }, permalink: { href: "" },
+  sliders: { querySelectorAll: () => inputs }, again: { ...element(), parentElement: {} } };
+Object.assign(globalThis, { history: { replaceState() {} }, location: { search: "" },
+  document: { getElementById: (id) => ids[id], querySelectorAll: () => [] } });
+const queries = JSON.parse(require("fs").readFileSync(0, "utf8"));
+process.stdout.write(JSON.stringify(queries.map((query) => {
+  location.search = query;
+  start();
+  return [ids.again.textContent, ids.permalink.search];
+})));
+"""
+
+
+def test_query_changes_inputs_of_sliders_only():
+    """An object of JavaScript has the names of its prototype besides its own."""
+    data = sliders._data(panel_of(plan(block_seconds=5.0), COSTS))
+    program = f"{sliders.script()}\nconst DATA = {re.sub('<[^>]*>', '', data)};\n{QUERIES}"
+    names = ["constructor", "toString", "valueOf", "hasOwnProperty", "__proto__", "isPrototypeOf"]
+    queries = [f"?{name}=5" for name in names] + ["?__proto__[nodes]=5", "?nodes=7&nodes=x"]
+    command = "pqchain study STUDY"
+    assert run_node(program, queries) == [[command, ""]] * len(queries)
+    everything = "?" + "&".join(f"{name}=5" for name in [*names, "block_bytes"])
+    assert run_node(program, [everything, "?block_bytes=NaN"]) == [
+        [f"{command} --set block_bytes=5", "block_bytes=5"], [command, ""],
+    ]  # fmt: skip
+
+
+def test_program_finds_no_price_of_a_scheme_in_a_prototype():
+    program = f"{sliders.script()}\nprocess.stdout.write(JSON.stringify(PRICES));"
+    names = ["constructor", "toString", "__proto__", "Mine"]
+    looked_up = ", ".join(f'lookup({{ "Mine": 3 }}, "{name}", 7)' for name in names)
+    assert run_node(program.replace("PRICES", f"[{looked_up}]"), None) == [7, 7, 7, 3]
+    assert "lookup(plan.gas_prices, row.algorithm, by_time)" in program
+
+
 DRIVER = """
 const rows = [...document.querySelectorAll("#moved tbody tr")];
 const shown = () => rows.map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
