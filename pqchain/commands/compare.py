@@ -19,10 +19,8 @@ def run(arguments: argparse.Namespace) -> int:
         if Path(name).suffix == ".csv" and not Path(name).is_file():
             raise UsageError(f"{name} does not exist; name a file of `pqchain bench --output`")
         if Path(name).suffix != ".csv" and (Path(name).suffix or Path(name).exists()):
-            raise UsageError(
-                f"{name} must be a table of `pqchain bench --output`, whose name ends in .csv, or "
-                "a machine with a stored run, such as amd-epyc-68f3fc24. Name one of these"
-            )
+            expected = "a table of `pqchain bench --output` (FILE.csv) or a machine of data/"
+            raise UsageError(f"{name} must be {expected}measurements; name one of these")
     from pqchain import results
     from pqchain.bench import comparing, runs, stored, tables, variation
 

@@ -15,7 +15,7 @@ from pqchain.commands import console, options, values
 from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import Network, named
 from pqchain.consensus.scenario import MAX_NODES, Layout, Scenario
-from pqchain.errors import DataError, Unsupported, UsageError
+from pqchain.errors import Unsupported, UsageError
 from pqchain.figures import Kind
 from pqchain.results import outputs
 
@@ -309,15 +309,12 @@ def _costs(arguments: argparse.Namespace, names: list[str]) -> CostTable:
     if source == "measured":
         return _measured(arguments, names)
     if source.endswith(".csv"):
-        try:
-            frame = results.load(Path(source))
-            if "median_seconds" not in frame:
-                raise DataError("not a table of measurements")
-            return costs.from_frame(frame)
-        except DataError as error:
+        frame = results.load(Path(source))
+        if "median_seconds" not in frame:
             raise UsageError(
-                f"--costs {source}: {error}; name a file of `pqchain bench --output`"
-            ) from error
+                f"--costs {source} is not a table of measurements; name one of `pqchain bench`"
+            )
+        return costs.from_frame(frame)
     raise UsageError(
         "--costs must be paper:<work>, measured, or a .csv of `pqchain bench --output`; "
         f"got {source}"

@@ -40,9 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
         outputs = [f"{latex.escaped(answer.sentence)[:-1]}~\\cite{{pqchain}}.", answer.bibtex]
     elif console.wants_table_markup(arguments):
         outputs = [answer.table(), answer.sentence]
-    console.show(
-        arguments, answer.data(), *outputs, verbatim=arguments.bibtex or not arguments.markdown
-    )
+    verbatim = arguments.bibtex or not arguments.markdown
+    console.show(arguments, answer.data(), *outputs, verbatim=verbatim)
     if arguments.page is not None:
         opening = [f"{subject}: {text}" for subject, text in answer.statements.items()]
         studies.write(studies.analyse(answer.inline), arguments.page, opening=opening)

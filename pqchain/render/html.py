@@ -50,7 +50,7 @@ def element(tag: str, *children: str, **attributes: str) -> Markup:
     """Return an HTML element; the keyword `class_` becomes class, `aria_label` aria-label."""
     # Empty attributes are left out, so that callers can pass them conditionally.
     written = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{_escaped(value)}"'
+        f' {name.rstrip("_").replace("_", "-")}="{html.escape(visible(value))}"'
         for name, value in attributes.items()
         if value
     )
@@ -59,12 +59,8 @@ def element(tag: str, *children: str, **attributes: str) -> Markup:
 
 def join(*parts: str) -> Markup:
     """Concatenate parts; escape those that are not `Markup`."""
-    escaped = (part if isinstance(part, Markup) else _escaped(part) for part in parts)
+    escaped = (part if isinstance(part, Markup) else html.escape(visible(part)) for part in parts)
     return Markup("".join(escaped))
-
-
-def _escaped(text: str) -> str:
-    return html.escape(visible(text))
 
 
 def badge(verdict: str, *, short: bool = False) -> Markup:
@@ -103,7 +99,7 @@ def figure(svg: bytes, *, identifier: str, description: str, caption: str) -> Ma
     drawing = re.sub(r'\bid="', f'id="{identifier}-', drawing)
     drawing = re.sub(r'(href="|url\()#', rf"\g<1>#{identifier}-", drawing)
     # The role and label make the plot one image for screen readers instead of hundreds of paths.
-    head = f'<svg role="img" aria-label="{_escaped(description)}" '
+    head = f'<svg role="img" aria-label="{html.escape(visible(description))}" '
     drawing = drawing.replace("<svg ", head, 1)
     return element(
         "figure", Markup(drawing), element("figcaption", caption), id=identifier, class_="plot"
@@ -159,6 +155,6 @@ def document(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f'<meta name="generator" content="{MADE_BY}">\n'
-        f"<title>{_escaped(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f"<title>{html.escape(visible(title))}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         f"{navigation}\n{element('main', *children)}\n{after}</body>\n</html>\n"
     )

@@ -10,9 +10,9 @@ from numbers import Real
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
-from pqchain import escapes, figures
+from pqchain import figures
 from pqchain.errors import UsageError
-from pqchain.escapes import visible
+from pqchain.escapes import markdown, visible
 from pqchain.figures import Figure, Unit
 from pqchain.render.html import Markup, element, join
 from pqchain.render.table import Column, Table
@@ -56,9 +56,7 @@ def say(text: str) -> bool:
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if not hasattr(shell, "kernel"):
         return False
-    shell.display_pub.publish(
-        {"text/plain": visible(text), "text/markdown": escapes.markdown(text)}
-    )
+    shell.display_pub.publish({"text/plain": visible(text), "text/markdown": markdown(text)})
     return True
 
 
@@ -142,9 +140,9 @@ def sentence(template: str, /, **values: str | float | Figure) -> Output:
             "field of the sentence one value"
         )
     text = template.format(**texts)
-    markdown = template.format(**{name: escapes.markdown(value) for name, value in texts.items()})
+    marked = template.format(**{name: markdown(value) for name, value in texts.items()})
     about = {"sentence": {"template": template, "values": texts}}
-    return Output(visible(text), {"text/markdown": markdown}, about)
+    return Output(visible(text), {"text/markdown": marked}, about)
 
 
 def _fields(template: str) -> set[str]:

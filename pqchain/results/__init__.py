@@ -187,33 +187,29 @@ def load(path: str | Path) -> pd.DataFrame:
 
 def _parsed(table: bytes, contract: Contract, provenance: Any, source: str) -> pd.DataFrame:
     """Return the frame of a CSV text with its provenance. Raises DataError for any other text."""
+    import pandas as pd
+
+    columns = contract.columns
     try:
-        frame = _read(table, contract, source)
+        printed = pd.read_csv(io.BytesIO(table), dtype=str, keep_default_na=False)
+        if list(printed.columns) != list(columns):
+            raise DataError(
+                f"{source} must have the columns {list(columns)}; got {list(printed.columns)}. "
+                f"Save it again as a {contract.name} frame"
+            )
+        parsed = {
+            name: pd.Series([_PARSERS[dtype](text) for text in printed[name]], dtype=object)
+            for name, dtype in columns.items()
+        }
+        frame = check(pd.DataFrame(parsed), contract)
         content.check_provenance(provenance)
-        frame.attrs["provenance"] = provenance
     except content.UNREADABLE as error:
         raise DataError(
             f"{source} does not have the content of a {contract.name} frame: {error}; restore it "
             "and its sidecar, or run the measurement again"
         ) from error
+    frame.attrs["provenance"] = provenance
     return frame
-
-
-def _read(table: bytes, contract: Contract, source: str) -> pd.DataFrame:
-    import pandas as pd
-
-    columns = contract.columns
-    printed = pd.read_csv(io.BytesIO(table), dtype=str, keep_default_na=False)
-    if list(printed.columns) != list(columns):
-        raise DataError(
-            f"{source} must have the columns {list(columns)}; got {list(printed.columns)}. "
-            f"Save it again as a {contract.name} frame"
-        )
-    parsed = {
-        name: pd.Series([_PARSERS[dtype](text) for text in printed[name]], dtype=object)
-        for name, dtype in columns.items()
-    }
-    return check(pd.DataFrame(parsed), contract)
 
 
 def merge(frames: Iterable[pd.DataFrame], *, contract: Contract | None = None) -> pd.DataFrame:

@@ -46,23 +46,11 @@ def check_column(name: str, dtype: str, values: pd.Series[Any]) -> None:
         raise DataError(f"column {name!r} must have {expected}; got {wrong[0]!r:.80}")
 
 
-def check_provenance(provenance: Any) -> None:
+def check_provenance(run: Any) -> None:
     """Raise one of UNREADABLE for provenance that the writer of a table could not have had."""
-    _check_levels(provenance, _MAX_LEVELS)
+    _check_levels(run, _MAX_LEVELS)
     # Neither NaN nor a lone surrogate could be written again.
-    json.dumps(provenance, ensure_ascii=False, allow_nan=False).encode()
-    _check_entries(provenance)
-
-
-def _check_levels(value: Any, levels: int) -> None:
-    if not levels:
-        raise ValueError(f"provenance must have at most {_MAX_LEVELS} levels")
-    for entry in value.values() if isinstance(value, dict) else value:
-        if isinstance(entry, (dict, list)):
-            _check_levels(entry, levels - 1)
-
-
-def _check_entries(run: Any) -> None:
+    json.dumps(run, ensure_ascii=False, allow_nan=False).encode()
     for name, expected in _PROVENANCE.items():
         value = run.get(name, expected())
         is_number = expected in (int, float) and isinstance(value, (int, expected))
@@ -71,4 +59,12 @@ def _check_entries(run: Any) -> None:
     if not all(is_name(row["name"]) for row in run.get("schemes", ())):
         raise ValueError(f"the name of each of the schemes must be {NAME}")
     for part in run.get("runs", ()):
-        _check_entries(part)
+        check_provenance(part)
+
+
+def _check_levels(value: Any, levels: int) -> None:
+    if not levels:
+        raise ValueError(f"provenance must have at most {_MAX_LEVELS} levels")
+    for entry in value.values() if isinstance(value, dict) else value:
+        if isinstance(entry, (dict, list)):
+            _check_levels(entry, levels - 1)
