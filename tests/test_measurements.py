@@ -1,9 +1,12 @@
 """Frames of measurements: the rows that represent an algorithm."""
 
+from dataclasses import replace
+
 import pytest
 
+from pqchain import algorithms
 from pqchain.errors import DataError
-from pqchain.measurements import choose
+from pqchain.measurements import algorithms_of, choose, user_scheme_provenance
 from tests.frames import all_three, timed_operations
 
 
@@ -53,3 +56,26 @@ def test_choose_takes_an_unlisted_library_last():
     )
     rows = choose(frame, "Falcon-512")
     assert {row["implementation"] for row in rows.values()} == {"liboqs-0.13/ref"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"public_key_bytes": "9"}, {"signature_bytes": None}, {"implementations": "given"},
+        {"kind": 1}, {"nist_level": True}, {"source": ["mine"]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_scheme_of_provenance_has_the_types_of_a_scheme(changes):
+    frame = timed_operations(*all_three("Mine", "given", 0.1))
+    mine = replace(algorithms.get("Falcon-512"), name="Mine", source="given: my own")
+    provenance = user_scheme_provenance([mine])
+    frame.attrs["provenance"] = provenance
+    assert [row.name for row in algorithms_of(frame)] == ["Mine"]
+    provenance["schemes"][0] |= changes
+    with pytest.raises(DataError, match="provenance must have the fields of Mine"):
+        algorithms_of(frame)
+    for name in changes:
+        del provenance["schemes"][0][name]
+    with pytest.raises(DataError, match="provenance must have the fields of Mine"):
+        algorithms_of(frame)

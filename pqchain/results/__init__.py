@@ -68,7 +68,7 @@ _EXPECTED = {
 def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
     """Return the frame with the contract's column order and dtypes; attrs kept, index dropped.
 
-    Raises DataError if columns are missing or unexpected, or a value has the wrong type.
+    Raises DataError if columns are missing or unexpected, or a value has a wrong type or range.
     """
     import pandas as pd
 

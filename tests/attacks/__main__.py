@@ -34,8 +34,10 @@ everything else, such as tracebacks, wrong answers, half-written files, files le
 files of others, processes left running, more than 20 s for one input (commands: 300 s), or more
 than 64 MB for all (a command line: 512 MB). *Memory*: growth of the process's peak (not measured
 for C programs, which the sanitizers check, nor for command lines, which are processes of their
-own). The temporary files of a killed command must be gone after the next command. The tests are in
-`tests/attacks`; a small part of most runs in `make test`.
+own). The temporary files of a killed command must be gone after the next command. The checksum of a
+table or sidecar rejects almost all damage before its content is read; *with a right checksum*, the
+checksums are those of the damaged content, which is then compared, converted to costs and saved, or
+drawn. The tests are in `tests/attacks`; a small part of most runs in `make test`.
 
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -14,7 +15,7 @@ from pqchain.conform import registry, runner, tables
 from pqchain.conform.generators import generate
 from pqchain.conform.protocol import Adapter
 from pqchain.conform.registry import VerifierSpec
-from pqchain.errors import UnknownName, Unsupported, UsageError
+from pqchain.errors import DataError, UnknownName, Unsupported, UsageError
 
 FAKES = Path(__file__).with_name("fakes.py")
 
@@ -226,6 +227,19 @@ def test_results_are_saved_as_tables_and_as_one_page(some, tmp_path):
         f"{', '.join(dict.fromkeys(v.family for v in some if v.expected == 'invalid'))}.",
     ]
     assert "accept" in (tmp_path / "out" / "conformance.md").read_text()
+
+
+def test_name_of_a_verifier_is_a_text(some, tmp_path, capsys):
+    verifier = replace(fake("accept"), name="\x1b[2J<script>[x](javascript:y)")
+    with pytest.raises(DataError, match="column 'implementation' must have"):
+        runner.run([verifier], some[:2], progress=True)
+    assert "\x1b[2J" not in (shown := capsys.readouterr().err) and "\\u001b[2J" in shown
+    verifier = replace(verifier, name="<script>[x](javascript:y)")
+    verdicts, summary = runner.run([verifier], some[:2])
+    tables.save(tmp_path / "out", summary, verdicts, None, known={})
+    written = (tmp_path / "out" / "conformance.md").read_text()
+    assert r"\<script>[x\](javascript:y)" in written
+    assert not re.search(r"(?<!\\)(<script|\]\()", written)
 
 
 def test_versions_equal_the_lock_files():

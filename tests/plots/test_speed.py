@@ -264,3 +264,10 @@ def test_values_have_intervals_numbers_and_the_families_marks() -> None:
     assert title.endswith("40.0 µs with ML-DSA-44, the most of those shown")
     with pytest.raises(DataError, match="missing"):
         plots.plot_values(frame, "missing")
+
+
+def test_unknown_operation_is_rejected() -> None:
+    frame = frames.measurements(["Falcon-512"])
+    frame["operation"] = frame["operation"].replace("sign", "sagn")
+    with pytest.raises(DataError, match=r"operation must be one of .*; got 'sagn'"):
+        plots.plot_speed(frame)

@@ -10,7 +10,7 @@ import pytest
 import pqchain as pq
 from pqchain import plots
 from pqchain.commands.main import main
-from pqchain.errors import Unsupported
+from pqchain.errors import Unsupported, UsageError
 from pqchain.study.reading import parse
 from tests.study import plans
 
@@ -138,3 +138,8 @@ def test_missing_library_names_the_install_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "ipywidgets", None)
     with pytest.raises(Unsupported, match="pip install"):
         pq.study.explore("pqdpol")
+
+
+def test_errors_and_commands_are_shown_as_text(explorer):
+    explorer._show_error(UsageError("<b>\x1b[2J\u202e"))
+    assert explorer._message.value == ("<b>Not possible:</b> &lt;b&gt;\\u001b[2J\\u202e")

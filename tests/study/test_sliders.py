@@ -7,6 +7,7 @@ import math
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html import unescape
 
 import numpy as np
@@ -251,6 +252,15 @@ def test_program_finds_no_price_of_a_scheme_in_a_prototype():
     looked_up = ", ".join(f'lookup({{ "Mine": 3 }}, "{name}", 7)' for name in names)
     assert run_node(program.replace("PRICES", f"[{looked_up}]"), None) == [7, 7, 7, 3]
     assert "lookup(plan.gas_prices, row.algorithm, by_time)" in program
+
+
+def test_embedded_data_have_no_control_characters():
+    hostile = "a\x7f\x9b\u202e</script>"
+    panel = panel_of(plan(block_seconds=5.0), COSTS)
+    panel = replace(panel, plan={**panel.plan, "gas_prices": {hostile: 1.0}})
+    data = str(sliders._data(panel))
+    assert not re.search("[\x7f-\x9f\u202e]|</script>.", data)
+    assert json.loads(re.sub("<[^>]*>", "", data))["plan"]["gas_prices"] == {hostile: 1.0}
 
 
 DRIVER = """
