@@ -41,9 +41,14 @@ def table_of(text: str) -> Table:
     return Table(columns=columns, rows=rows, caption=text, notes=[text], remarks=[text, ""])
 
 
-def written_by_console(text: str, **options: bool) -> str:
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def written_by_console(text: str, *, stream: type = io.StringIO, **options: bool) -> str:
     arguments = argparse.Namespace(**{"json": False, "latex": False, "markdown": False, **options})
-    stdout, stderr = io.StringIO(), io.StringIO()
+    stdout, stderr = stream(), stream()
     with redirect_stdout(stdout), redirect_stderr(stderr):
         console.show(arguments, {text: [text]}, table_of(text), text, remarks=[text, f"r{text}"])
     return stdout.getvalue() + stderr.getvalue()
@@ -61,6 +66,7 @@ WRITERS = {
         for at in (0, 1)
     ),
     "command": written_by_console,
+    "command on a terminal": lambda text: SGR.sub("", written_by_console(text, stream=Terminal)),
     "command --json": lambda text: written_by_console(text, json=True),
     "command --latex": lambda text: written_by_console(text, latex=True),
     "command --markdown": lambda text: written_by_console(text, markdown=True),

@@ -16,7 +16,8 @@ from pqchain.conform import openssl
 from pqchain.conform.protocol import Adapter
 from pqchain.conform.vector import scheme
 from pqchain.crypto import obstacle
-from pqchain.errors import UnknownName, Unsupported
+from pqchain.errors import UnknownName, Unsupported, UsageError
+from pqchain.escapes import LABEL, is_label
 from pqchain.source_builds import BUILT, SourceBuild
 
 SOURCES = installation.HOME / "conform" / "adapters"
@@ -127,6 +128,8 @@ def from_command(command: Iterable[str], name: str = "") -> VerifierSpec:
     # The script of an interpreter, and not the interpreter: `python mine.py` is named mine.
     scripts = [part for part in parts[1:] if Path(part).suffix and Path(part).is_file()]
     name = name or (Path(scripts[0]).stem if scripts else Path(parts[0]).name)
+    if not is_label(name):
+        raise UsageError(f"the name of a verifier must be {LABEL}; got {name!r}. Rename it")
     return VerifierSpec(name=name, folder="", command=parts, language="given")
 
 

@@ -230,6 +230,9 @@ def test_results_are_saved_as_tables_and_as_one_page(some, tmp_path):
 
 
 def test_name_of_a_verifier_is_a_text(some, tmp_path, capsys):
+    for name in ("\x1b[2J", "=1+1", "$\\frac$"):
+        with pytest.raises(UsageError, match="the name of a verifier must be at most 300 print"):
+            registry.from_command(["verifier"], name)
     verifier = replace(fake("accept"), name="\x1b[2J<script>[x](javascript:y)")
     with pytest.raises(DataError, match="column 'implementation' must have"):
         runner.run([verifier], some[:2], progress=True)
