@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ UNREADABLE = (ValueError, TypeError, OverflowError, RecursionError, AttributeErr
 """Errors of pandas and Python for content that is not what its format states."""
 
 _LEAST, _MOST = 1e-100, 1e100
-"""Bounds of a number with a unit; beyond them quotients and axes overflow. It may be 0 or NaN."""
+"""Bounds of a finite number with a unit, other than 0; beyond them quotients and axes overflow."""
 
 _NAMES = ("algorithm", "implementation", "operation", "base", "run")
 """Columns whose texts label rows and plots."""
@@ -37,12 +38,12 @@ def check_column(name: str, dtype: str, values: pd.Series[Any]) -> None:
     """Raise DataError for a value that a column of that name could not have."""
     wrong: list[Any] = []
     if dtype == "float64" and Unit.of(name):
-        absolute = values[(values != 0) & values.notna()].abs()
-        wrong = absolute[~absolute.between(_LEAST, _MOST)].tolist()
+        absolute = values[values.notna()].abs()
+        wrong = absolute[~absolute.between(_LEAST, _MOST) & ~absolute.isin([0, math.inf])].tolist()
     elif dtype == "str" and name in _NAMES:
         wrong = [value for value in set(values) if not is_label(value)]
     if wrong:
-        expected = LABEL if isinstance(wrong[0], str) else f"0, or {_LEAST} to {_MOST} in size"
+        expected = LABEL if isinstance(wrong[0], str) else f"0, inf, or {_LEAST} to {_MOST} in size"
         raise DataError(f"column {name!r} must have {expected}; got {wrong[0]!r:.80}")
 
 

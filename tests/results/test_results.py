@@ -273,7 +273,7 @@ def test_wrong_sidecar_with_the_right_checksum_is_rejected(tmp_path: Path, kind:
     ("old", "new"),
     [
         (b"1000,", b"1.5,"), (b"1000,", b"9" * 40 + b","), (b"4.61e-05", b"5e-324"),
-        (b"4.61e-05", b"1e300"), (b"4.61e-05", b"-1e-200"), (b"4.61e-05", b"inf"),
+        (b"4.61e-05", b"1e300"), (b"4.61e-05", b"-1e-200"),
         (b"4.61e-05", b"fast"), (b"ok,", b'"ok,'), (b"Falcon-512", b"Falcon\xff"),
         (b"Falcon-512", b"=1+1"), (b"Falcon-512", b"a\x1b[2J"), (b"Falcon-512", b"a" * 5000),
         (b"verify", b"$\\frac$"), (b"liboqs-0.13/avx2", b"@SUM(1)"), (b"Falcon-512", b"\0"),

@@ -98,6 +98,10 @@ def test_page_is_written_atomically_without_evaluation(tmp_path, analysis, monke
     place = write(analysis, tmp_path / "a.html")
     assert place.read_text(encoding="utf-8").endswith("</html>\n")
     assert [path.name for path in tmp_path.iterdir()] == ["a.html"]
+    assert write(analysis, place) == place  # a page of pqchain may be replaced, another file not
+    place.write_text("<html>about pqchain</html>")
+    with pytest.raises(UsageError, match=r"a\.html was not written by pqchain"):
+        write(analysis, place)
 
 
 def test_unwritable_path_is_rejected(tmp_path, analysis):
