@@ -193,17 +193,14 @@ def _parsed(table: bytes, contract: Contract, provenance: Any, source: str) -> p
     try:
         printed = pd.read_csv(io.BytesIO(table), dtype=str, keep_default_na=False)
         if list(printed.columns) != list(columns):
-            raise DataError(
-                f"{source} must have the columns {list(columns)}; got {list(printed.columns)}. "
-                f"Save it again as a {contract.name} frame"
-            )
+            raise DataError(f"columns {list(columns)} expected; got {list(printed.columns)}")
         parsed = {
             name: pd.Series([_PARSERS[dtype](text) for text in printed[name]], dtype=object)
             for name, dtype in columns.items()
         }
         frame = check(pd.DataFrame(parsed), contract)
         content.check_provenance(provenance)
-    except content.UNREADABLE as error:
+    except (DataError, *content.UNREADABLE) as error:
         raise DataError(
             f"{source} does not have the content of a {contract.name} frame: {error}; restore it "
             "and its sidecar, or run the measurement again"

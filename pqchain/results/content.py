@@ -49,6 +49,8 @@ def check_column(name: str, dtype: str, values: pd.Series[Any]) -> None:
 
 def check_provenance(run: Any) -> None:
     """Raise one of UNREADABLE for provenance that the writer of a table could not have had."""
+    if not isinstance(run, dict):
+        raise ValueError(f"provenance must be an object; got {run!r:.80}")
     _check_levels(run, _MAX_LEVELS)
     # Neither NaN nor a lone surrogate could be written again.
     json.dumps(run, ensure_ascii=False, allow_nan=False).encode()
