@@ -83,11 +83,12 @@ fpga: $(VENV)/.fpga ## install yosys and nextpnr, which bitstreams, proofs and c
 rtl: ## build the Falcon RTL engine as a shared library for core="rtl" (Debian: verilator)
 	$(MAKE) -C hls_kernels rtl
 
-check: install ## check style, types, dependency rules and spelling
+check: install ## check style, types, dependency rules, size and spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/size.py
 	$(BIN)/codespell
 
 lab: $(VENV)/.notebooks ## open the notebooks in JupyterLab
