@@ -33,7 +33,7 @@ from pqchain.consensus.network import SECOND
 from pqchain.consensus.runs import MODES, Height, Mode, Run
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
-from pqchain.delegates import host, lockstep, setting, timed_delegate
+from pqchain.delegates import host, lockstep, pipeline, setting, timed_delegate
 from pqchain.delegates.node import DelegateTask
 from pqchain.delegates.plain_network import PLAIN
 from pqchain.delegates.pool import PoolLoad
@@ -76,6 +76,8 @@ def run(
     check_mode(scenario, mode, transport, log)
     cluster = Cluster.of(scheduler) if mode == "cluster" else None
     if mode == "virtual" and transport in (None, PLAIN):
+        if scenario.pipelined:
+            return pipeline.run(scenario)
         return lockstep.run(scenario, progress=progress)
     chosen = transport or registry.default()
     warm = _warm(scenario, mode)
