@@ -193,7 +193,6 @@ bench-keys: install ## measure secret-key validation, compared with signing
 
 bench-flood: install ## flood a node as unauthenticated peers and as a member: memory, service, honest connections
 	$(BIN)/python -m tests.wire.flood aioquic
-	$(BIN)/python -m tests.wire.flood qh3
 	for transport in native tcp-tls grpc; do $(BIN)/python -m tests.wire.flood $$transport || exit 1; done
 	$(BIN)/python -m tests.wire.members
 

@@ -76,7 +76,7 @@ def test_every_library_has_a_working_install_command(monkeypatch):
         erasure, "unavailable_reason", lambda engine: "ISA-L is not installed: get it"
     )
     findings = {finding.name: finding for finding in doctor.examine()}
-    looked_for = "aioquic simpy reedsolo numba dask distributed grpcio qh3 uvloop ISA-L"
+    looked_for = "aioquic simpy reedsolo numba dask distributed grpcio uvloop ISA-L"
     for name in looked_for.split():
         assert (findings[name].state, findings[name].healthy) == ("missing", True)
         assert findings[name].disables

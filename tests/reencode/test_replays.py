@@ -158,8 +158,8 @@ def test_estimates_grow_with_the_work():
 @pytest.mark.parametrize("mode", ["loopback", "netns"])
 def test_missing_library_is_named(mode, monkeypatch):
     monkeypatch.setattr("pqchain.wire.drivers.namespaces.unavailable_reason", lambda: "")
-    monkeypatch.delitem(sys.modules, "pqchain.wire.transports.qh3", raising=False)
-    monkeypatch.setitem(sys.modules, "qh3", None)
-    reason = replays.unavailable_reason(small(mode=mode, transport="qh3"))
-    assert reason.startswith("the transport qh3 needs qh3 (")
-    assert reason.endswith("pip install qh3")
+    monkeypatch.delitem(sys.modules, "pqchain.wire.transports.grpc", raising=False)
+    monkeypatch.setitem(sys.modules, "grpc", None)
+    reason = replays.unavailable_reason(small(mode=mode, transport="grpc"))
+    assert reason.startswith("the transport grpc needs grpcio (")
+    assert reason.endswith("pip install grpcio")

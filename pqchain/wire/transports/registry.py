@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pqchain.wire.identity import Identity, PublicIdentity
 
 MIN_DATAGRAM_BYTES, MAX_DATAGRAM_BYTES = 1200, 16_000
-"""Datagram lengths in bytes: minimum of QUIC, and maximum that aioquic and qh3 can send."""
+"""Datagram lengths in bytes: minimum of QUIC, and maximum that aioquic can send."""
 
 CONGESTION = ("reno", "cubic", "bbr")
 """Congestion controls of all transports: NewReno (RFC 9002), CUBIC (RFC 9438), BBR."""
@@ -68,7 +68,7 @@ class TransportInfo:
 
     name: str
     module: str = ""
-    """Module with `open_transport`, and `LIBRARY` for datagrams; if empty, that of `name`."""
+    """Module with `open_transport`, and `MAX_DATAGRAM_BYTES` for datagrams; default: `name`."""
     package: str = ""
     """Required package; empty if nothing beyond Python is needed."""
     datagrams: bool = True
@@ -81,8 +81,6 @@ class TransportInfo:
     """Whether sessions can be resumed with 0-RTT."""
     writes_qlog: bool = False
     congestion: tuple[str, ...] = ("reno", "cubic")
-    streams_at_once: int | None = None
-    """Maximum number of concurrent channels of a session, if the library sets a low one."""
     certificate_key: str = "p256"
     live_seconds: float
     """Processor seconds per datagram, or per byte of stream transports, on a processor of 2021."""
@@ -112,7 +110,7 @@ class TransportInfo:
 
     def max_datagram_bytes(self) -> int:
         """Return the longest datagram in bytes. Raises Unsupported if the library is missing."""
-        return int(self.load().LIBRARY.max_datagram_bytes)
+        return int(self.load().MAX_DATAGRAM_BYTES)
 
     def open(self, settings: TransportSettings) -> Any:
         """Open and return the transport. Raises Unsupported if its library is missing or old."""
@@ -143,9 +141,6 @@ _TRANSPORTS = (
         certificate_key="ed25519",
         live_seconds=250e-6,
         virtual_seconds=360e-6,
-    ),
-    TransportInfo(
-        name="qh3", package="qh3", congestion=("reno",), streams_at_once=100, live_seconds=80e-6
     ),
     TransportInfo(name="tcp-tls", module="tcp", datagrams=False, endpoint=False, live_seconds=5e-9),
     TransportInfo(
