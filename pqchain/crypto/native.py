@@ -16,6 +16,7 @@ from typing import Any, cast
 from pqchain import algorithms
 from pqchain.crypto.abi import (
     ABI,
+    DRAW,
     KNOWN_KEY_PROTOTYPES,
     OK,
     POINTER,
@@ -30,10 +31,13 @@ from pqchain.crypto.abi import (
 from pqchain.crypto.builds import INSTALL_HINT, built_library, obstacle
 from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
 from pqchain.crypto.packed import Memory, Packed, batch_arguments, pack
-from pqchain.crypto.random_source import replaced
+from pqchain.crypto.random_source import Source, replaced
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
 
 MAX_SCHEMES = 10_000
+
+_SEEDED = "liboqs-0.13/dispatch"
+"""Implementation whose library has the function `pq_draw`, a source for all libraries."""
 
 
 def _build_hint(path: Path, hint: str = INSTALL_HINT) -> str:
@@ -100,15 +104,17 @@ class Library:
         self._handle.pq_sizes(self.scheme(name), ctypes.byref(sizes))
         return {field: int(getattr(sizes, field)) for field, _ in Sizes._fields_}
 
-    def randomness(self, source: Callable[[int], bytes]) -> AbstractContextManager[None]:
-        """Return a context in which this thread's randomness comes from `source(count) -> bytes`.
+    def randomness(self, source: Source) -> AbstractContextManager[None]:
+        """Return a context in which this thread's randomness comes from a source.
 
+        The source is a `Stream`, the bytes of every draw, or a function `source(count) -> bytes`.
         For reproducible runs and tests only. Other threads draw from the operating system, and of
-        nested contexts the innermost applies. An exception of the source is raised at the end of
+        nested contexts the innermost applies. An exception of a function is raised at the end of
         the context; until then the library draws from the operating system. Do not await or yield
-        within the context: UsageError is raised if it ends in another thread.
+        within the context: UsageError is raised if it ends in another thread. Raises Unsupported if
+        liboqs is not installed.
         """
-        return replaced(self._handle.pq_random, source)
+        return replaced(self._handle.pq_random, _draw_function(), source)
 
     def measure(self, name: str, plan: Plan) -> tuple[Sequence[int], Sequence[int]]:
         """Run the timed loop; return nanoseconds and cycles per sample. Raises CryptoFailure."""
@@ -314,6 +320,11 @@ def _argument(value: int | float | BytesLike | None) -> Any:
     if isinstance(value, float):
         return ctypes.c_double(value)
     return ctypes.byref((ctypes.c_char * memoryview(value).nbytes).from_buffer(value))
+
+
+@cache
+def _draw_function() -> Any:
+    return ctypes.cast(library(_SEEDED)._handle.pq_draw, DRAW)
 
 
 @cache
