@@ -82,7 +82,7 @@ class SeededContext(ctypes.Structure):
     """Structure seeded_context of seeded.c: the context that `pq_draw` takes."""
 
     _fields_ = (
-        *_numbers("is_open asked mismatch"),
+        *_numbers("is_open asked answered"),
         ("count", ctypes.POINTER(NUMBER)),
         ("text", TEXT),
         *_numbers("text_bytes"),

@@ -9,10 +9,9 @@
 #include "falcon_host.h"
 
 typedef struct {
-    uint64_t is_open;   /* 0 after its context has ended: buffers keep the system's randomness */
-    uint64_t asked;     /* draws in this context */
-    uint64_t mismatch;  /* the last length that text does not have */
-    uint64_t *count;    /* draws of the stream; NULL if every draw is the text itself */
+    uint64_t is_open; /* 0 after its end: buffers keep the system's randomness */
+    uint64_t asked, answered; /* draws; Python counts the answers of `ask` */
+    uint64_t *count;          /* draws of the stream; NULL if every draw is the text itself */
     const uint8_t *text;
     uint64_t text_bytes;
     void (*ask)(void *number, uint8_t *buffer, size_t bytes); /* of Python, or NULL */
@@ -28,12 +27,13 @@ PQ_API void pq_draw(void *context, uint8_t *buffer, size_t bytes) {
     seeded->asked++;
     if (seeded->ask != NULL) {
         seeded->ask(seeded->number, buffer, bytes);
-    } else if (seeded->count == NULL) {
-        if (bytes == seeded->text_bytes) {
-            memcpy(buffer, seeded->text, bytes);
-        } else {
-            seeded->mismatch = bytes;
+        return;
+    }
+    if (seeded->count == NULL) {
+        if (bytes != seeded->text_bytes) {
+            return;
         }
+        memcpy(buffer, seeded->text, bytes);
     } else {
         const uint64_t draw = __atomic_fetch_add(seeded->count, 1, __ATOMIC_RELAXED);
         uint8_t counter[8];
@@ -47,4 +47,5 @@ PQ_API void pq_draw(void *context, uint8_t *buffer, size_t bytes) {
         falcon_shake_finish(&shake);
         falcon_shake_squeeze(&shake, buffer, bytes);
     }
+    seeded->answered++;
 }

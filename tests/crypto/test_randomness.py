@@ -188,7 +188,7 @@ def test_interruption_before_a_draw_of_a_function_is_an_error(interruption: int)
 
     with (
         # Alarm, if Python needs all the milliseconds until C hashes.
-        pytest.raises((Alarm, CryptoFailure), match=r"interrupted a draw|^$"),
+        pytest.raises((Alarm, CryptoFailure), match=r"was interrupted|^$"),
         library.randomness(interrupting),
     ):
         sign()
@@ -244,7 +244,7 @@ def test_given_bytes_are_every_draw() -> None:
     with library.randomness(lambda count: bytes(range(count))):
         assert draw() == first
     with (
-        pytest.raises(UsageError, match="the source must return 32 bytes; got 31"),
+        pytest.raises(CryptoFailure, match="another number of bytes"),
         library.randomness(bytes(31)),
     ):
         assert draw() != draw()
