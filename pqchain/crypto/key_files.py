@@ -30,7 +30,7 @@ class KeyFile:
 
     def __init__(self, path: str | Path, *, new: bool = False) -> None:
         """Open and lock the state file. Raises OSError, UsageError and DataError."""
-        self.path = Path(path).resolve()
+        self.path = Path(os.path.realpath(path))
         self._name, self._state_name = self.path.name, self.path.name + _SUFFIX
         if self._name.casefold().endswith(_SUFFIX) or self._name.startswith(_TEMPORARY):
             raise UsageError(
@@ -76,8 +76,8 @@ class KeyFile:
     def read(self) -> tuple[bytes, dict[str, Any], bool]:
         """Return the key, the state, and whether the state file is a copy. Raises DataError.
 
-        The state is the fingerprint of the "key", the "inode" of the file that it was written to,
-        and the first leaf that is not "used", or None if the key may not sign.
+        The state has the fingerprint of the "key", and the number of leaves "used", or None if the
+        key may not sign.
         """
         descriptor = self._open(self._name, os.O_RDONLY)
         try:

@@ -70,7 +70,7 @@ class StatefulSigner:
 
     Next to the key file NAME is NAME.state with the number of leaves used. It excludes other
     processes, and a key file that is older, or that was copied or restored without it, is refused.
-    A copy of both files is refused by the inode of NAME.state, until `adopt`. What no file can
+    A copy of both files is refused by the inode of NAME.state, except with `skip`. What no file can
     detect is an earlier content of both that was written into the existing files, such as an
     earlier image of the whole disk: its next signatures use leaves again, which lets others forge.
 
@@ -78,17 +78,21 @@ class StatefulSigner:
     times, XMSS of height 16 65,535 and of height 20 1,048,575 times.
     """
 
-    def __init__(self, path: str | Path, *, _skip: int = 0) -> None:
+    def __init__(self, path: str | Path, *, skip: int = 0) -> None:
         """Open the key in a file that `create` or `reserve` made.
 
-        Raises OSError, UsageError if another process has it open, and DataError if one of the files
-        is missing, was changed or copied, or if the key is older than its state.
+        With `skip`, a copied or restored key is opened instead of the original, which must not sign
+        any more: at least as many leaves as the original has used since the copy was made, which
+        are skipped after those that the state file states as used. Raises OSError, UsageError if
+        another process has it open or too few leaves are left, and DataError if one of the files is
+        missing, was changed or copied, or if the key is older than its state.
         """
+        integer("skip", skip, least=0)
         self._guard = threading.RLock()
         self._file = KeyFile(path)
         self.path = self._file.path
         try:
-            self._read(_skip)
+            self._read(skip)
         except BaseException:
             self.close()
             raise
@@ -106,17 +110,6 @@ class StatefulSigner:
         with KeyFile.created(path, *content):
             pass
         return cls(path)
-
-    @classmethod
-    def adopt(cls, path: str | Path, skip: int) -> StatefulSigner:
-        """Open a copied or restored key instead of the original, which must not sign any more.
-
-        `skip` must be at least the number of leaves that the original has used since the copy was
-        made. They are skipped, after those that the state file states as used. Raises the errors of
-        `StatefulSigner`, and UsageError if fewer leaves are left.
-        """
-        integer("skip", skip, least=1)
-        return cls(path, _skip=skip)
 
     def _read(self, skip: int) -> None:
         text, state, is_copy = self._file.read()
@@ -143,8 +136,8 @@ class StatefulSigner:
             self._use(max(0, used - self.next_leaf) + skip)
         elif is_copy:
             raise DataError(
-                f"{self.path} must not be used as a copy, whose leaves the original may use; if "
-                "there is no other, open it by StatefulSigner.adopt, which skips leaves"
+                f"{self.path} must not be a copy, whose leaves the original may use; without the "
+                "original, open it with StatefulSigner(path, skip=leaves)"
             )
         elif self.next_leaf < used:
             raise DataError(

@@ -163,7 +163,7 @@ class Processes:
         self.current = threading.local()
 
     def __getattr__(self, name: str) -> Any:
-        if name.isupper() or name == "getpid":
+        if name.isupper() or name in ("getpid", "path"):
             return getattr(__import__("fcntl" if name.startswith("LOCK") else "os"), name)
         return getattr(self.current.process, name)
 

@@ -259,19 +259,19 @@ def test_no_other_file_is_changed(
         assert (tmp_path / name).read_text() == name
 
 
-def test_a_copy_of_both_files_signs_only_when_adopted(key: StatefulSigner, tmp_path: Path) -> None:
+def test_a_copy_of_both_files_signs_after_skipping(key: StatefulSigner, tmp_path: Path) -> None:
     copy, moved = tmp_path / "copy.key", tmp_path / "moved.key"
     for suffix in ("", ".state"):
         shutil.copy(f"{key.path}{suffix}", f"{copy}{suffix}")
     assert leaf(key.sign(b""), LMS) == 0
     key.close()
-    with pytest.raises(DataError, match=r"as a copy.*StatefulSigner\.adopt"):
+    with pytest.raises(DataError, match=r"must not be a copy.*skip="):
         StatefulSigner(copy)
-    with StatefulSigner.adopt(copy, 1) as signer:
+    with StatefulSigner(copy, skip=1) as signer:
         assert leaf(signer.sign(b""), LMS) == 1
-    for skip in (0, 30):
+    for skip in (-1, 30):
         with pytest.raises(UsageError, match=r"skip must be|29 leaves left; got 30"):
-            StatefulSigner.adopt(copy, skip)
+            StatefulSigner(copy, skip=skip)
     for suffix in ("", ".state"):
         Path(f"{copy}{suffix}").rename(f"{moved}{suffix}")
     with StatefulSigner(moved) as signer:
