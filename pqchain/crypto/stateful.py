@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -88,7 +90,7 @@ class StatefulSigner:
         missing, was changed or copied, or if the key is older than its state.
         """
         integer("skip", skip, least=0)
-        self._guard = threading.RLock()
+        self._guard, self._is_used = threading.RLock(), False
         self._file = KeyFile(path)
         self.path = self._file.path
         try:
@@ -133,7 +135,9 @@ class StatefulSigner:
             raise DataError(f"{self.path} was not completed; remove it and its state file")
         used = int(state["used"])
         if skip:
-            self._use(max(0, used - self.next_leaf) + skip)
+            skip += max(0, used - self.next_leaf)
+            with self._using(skip):
+                self._skip(skip)
         elif is_copy:
             raise DataError(
                 f"{self.path} must not be a copy, whose leaves the original may use; without the "
@@ -166,8 +170,7 @@ class StatefulSigner:
         """
         message = as_bytes("message", message)
         signature = bytearray(self._scheme.algorithm.signature_max_bytes)
-        with self._guard:
-            self._require(1)
+        with self._guard, self._using(1):
             self._scheme.call("sign", self._key, signature, message, len(message))
             self._commit()
         return bytes(signature)
@@ -180,27 +183,31 @@ class StatefulSigner:
         both; any other error loses none. Raises UsageError as `sign` does, and if the file exists.
         """
         integer("count", count, least=1)
-        with self._guard:
-            self._require(count)
+        with self._guard, self._using(count):
             end = self.next_leaf + count
             content = _content(self._scheme, self.public_key, self._key, end)
             with KeyFile.created(path, *content):
-                self._use(count)
+                self._skip(count)
 
-    def _use(self, count: int) -> None:
-        """Skip leaves."""
-        self._require(count)
-        key = bytearray(self._key)
-        self._scheme.call("skip", key, count)
-        self._key = key
-        self._commit()
-
-    def _require(self, count: int) -> None:
-        if self._file.state < 0 or os.getpid() != self._file.process:
+    @contextmanager
+    def _using(self, count: int) -> Iterator[None]:
+        """Check that leaves may be used, and let no handler of a signal use any meanwhile."""
+        if self._is_used or self._file.state < 0 or os.getpid() != self._file.process:
             # A child made by fork has a copy of the key, with the same next leaf.
             raise UsageError("the signer must be open, and used by the process that opened it")
         if count > self.remaining:
             raise UsageError(f"{self.path} has {self.remaining} leaves left; got {count} to use")
+        self._is_used = True
+        try:
+            yield
+        finally:
+            self._is_used = False
+
+    def _skip(self, count: int) -> None:
+        key = bytearray(self._key)
+        self._scheme.call("skip", key, count)
+        self._key = key
+        self._commit()
 
     def _commit(self) -> None:
         try:

@@ -286,6 +286,25 @@ def test_a_state_file_of_another_range_is_refused(key: StatefulSigner, tmp_path:
         StatefulSigner(key.path)
 
 
+@pytest.mark.parametrize("call", ["sign", "close"])
+def test_a_handler_of_a_signal_uses_no_leaf_of_a_reservation(
+    key: StatefulSigner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    skip = key._skip
+
+    def interrupted(count: int) -> None:
+        key.sign(b"") if call == "sign" else key.close()
+        skip(count)
+
+    monkeypatch.setattr(key, "_skip", interrupted)
+    with pytest.raises((UsageError, OSError), match=r"must be open|Bad file descriptor"):
+        key.reserve(3, tmp_path / "second.key")
+    key.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lms.key", "lms.key.state"]
+    with StatefulSigner(key.path) as again:
+        assert again.next_leaf == 0
+
+
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_close_waits_for_a_signature_of_another_thread(
     key: StatefulSigner, monkeypatch: pytest.MonkeyPatch
