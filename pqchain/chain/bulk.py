@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from itertools import compress
+from itertools import compress, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqchain.chain.block import GROUP, GROUP_PREFIX, Header, read_front, root_of
+from pqchain.chain.canonical import FORMS, canonical_form
 from pqchain.chain.encoding import CREDENTIAL_BYTES, KeyForm, Reader, algorithm_of
 from pqchain.chain.transaction import FIXED_BYTES, SIGNED, Credential, address_prefix
 from pqchain.crypto import external_libraries
@@ -104,6 +105,11 @@ def read(data: bytes, chain: int) -> Bulk | None:
     )
     if handle.pqb_read(data, len(data), start, _address(columns)):
         return None
+    if algorithm.name in FORMS:
+        edges = pairwise(signature_offsets.tolist())
+        parts = (signatures[start:end].tobytes() for start, end in edges)
+        if any(canonical_form(algorithm.name, part) != part for part in parts):
+            return None
     return Bulk(data, header, seal, identifier, lengths[0], starts, keys[:-1], *arrays, columns)
 
 
