@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
+import secrets
 from collections.abc import Iterable, Iterator, Sequence, Set
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from itertools import product
+from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -95,11 +96,12 @@ def sweep(
     """Run scenarios; return a frame of the contract "consensus", one row per scenario in order.
 
     `workers` is the number of processes on this machine: by default one per processor; 1 runs
-    everything in this process. `scheduler` ("tcp://host:port") uses the workers of Dask instead,
-    which need this package installed. `store` is a file of results by identifier; scenarios in it
-    are not run again. A scenario that an engine cannot run is a row with status "unsupported".
-    Raises UsageError, Unsupported without Dask, DataError for a file that is not a store, and
-    PqchainError if workers die repeatedly.
+    everything in this process. `scheduler` ("tls://host:port") uses the workers of Dask instead,
+    which need this package installed; some of their rows are computed again here. `store` is a file
+    of results by identifier; scenarios in it are not run again. A scenario that an engine cannot
+    run is a row with status "unsupported". Raises UsageError, Unsupported without Dask, DataError
+    for a file that is not a store and for a worker's wrong row, and PqchainError if workers die
+    repeatedly.
     """
     if engine not in model.ENGINES:
         raise UnknownName("engine", engine, model.ENGINES)
@@ -116,7 +118,8 @@ def sweep(
     counts_blocks = len(pending) == 1 and scheduler is None
     batches: Iterator[list[Row]]
     if scheduler is not None:
-        batches = (rows for _, rows in run_tasks(run_batch, tasks, address=scheduler))
+        results = run_tasks(run_batch, tasks, address=scheduler, size=batch, check=_check_rows)
+        batches = (rows for _, rows in results)
     elif len(tasks) < 2 or workers == 1:
         batches = (run_batch(*task, progress=progress and counts_blocks) for task in tasks)
     else:
@@ -146,6 +149,19 @@ def run_batch(
 
 _Task = tuple[list[Scenario], Engine]
 """Arguments of `run_batch`."""
+
+
+def _check_rows(task: _Task, rows: list[Row]) -> tuple[_Task, list[Row]]:
+    """Return a random scenario of a batch with its row. Raises DataError for rows of another."""
+    scenarios, engine = task
+    runs.SWEEP.frame(rows)
+    known = ["scenario", "costs", "seed", *runs.GROUP]
+    for row, scenario in zip_longest(rows, scenarios):
+        expected = {} if scenario is None else runs.failed(scenario, PqchainError())
+        if row is None or any(row[name] != expected.get(name) for name in known):
+            raise DataError("there must be one row for each scenario, in order")
+    number = secrets.randbelow(len(rows))
+    return ([scenarios[number]], engine), [rows[number]]
 
 
 def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:

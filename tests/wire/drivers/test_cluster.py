@@ -81,7 +81,7 @@ def test_blocks_are_made_on_the_workers_and_logs_copied(address, monkeypatch, tm
                 timeout_seconds=2.0, give_up_seconds=10.0, transport="aioquic")  # fmt: skip
     placed = Cluster(scheduler=address, nodes_per_worker=2)
     # Files are copied in pieces.
-    monkeypatch.setattr(cluster_worker, "_PIECE_BYTES", 1000)
+    monkeypatch.setattr(cluster, "_PIECE_BYTES", 1000)
     replay = reencode.replay(one, scheduler=placed, log=tmp_path)
     assert replay.frame["status"].tolist() == ["ok"]
     assert replay.nodes["state"].tolist() == ["done", "done", "dead"]
