@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -35,36 +35,41 @@ def _plain(value: Any) -> object:
 def loads(text: object, kind: Any, name: str) -> Any:
     """Return the value of type `kind` that `dumps` wrote; tuples and dataclasses are rebuilt.
 
-    Types are those of standard annotations, dataclasses, TypedDicts, subclasses of str, optional
-    ones, and PqchainError, of which the message is kept. Any is any JSON. Raises DataError, whose
-    message starts with the `name` of the value.
+    Types are those of standard annotations, optional ones, dataclasses, TypedDicts, bytes,
+    subclasses of str, and PqchainError, of which the message is kept. Any is any JSON. Raises
+    DataError, whose message starts with the `name` of the value.
     """
     try:
         if not isinstance(text, str) or len(text) > MAX_CHARACTERS:
             raise ValueError(f"expected a text of at most {MAX_CHARACTERS} characters")
-        return typed(json.loads(text), kind)
-    # RecursionError: brackets nested too deeply. Constructors of dataclasses raise PqchainErrors.
-    except (ValueError, TypeError, OverflowError, RecursionError, PqchainError) as error:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:  # RecursionError: brackets nested too deeply
         raise DataError(f"{name} cannot be read: {error}; got {short_repr(text)}") from error
+    return typed(value, kind, name)
 
 
-def typed(value: Any, kind: Any) -> Any:
-    """Return a value of plain JSON as type `kind`. Raises ValueError and TypeError."""
+def typed(value: object, kind: Any, name: str) -> Any:
+    """Return a value that `json.loads` has read as one of type `kind`. Raises DataError."""
+    try:
+        return _typed(value, kind)
+    # Constructors of dataclasses raise PqchainErrors.
+    except (ValueError, TypeError, OverflowError, RecursionError, PqchainError) as error:
+        raise DataError(f"{name} has a wrong part: {error}") from error
+
+
+def _typed(value: Any, kind: Any) -> Any:
     origin, parts = get_origin(kind) or kind, get_args(kind)
     if origin is Any:
         return value
     if origin in (Union, UnionType):
         wanted = [part for part in parts if (part is NoneType) == (value is None)]
-        return typed(value, wanted[0] if wanted else NoneType)
+        return _typed(value, wanted[0] if wanted else NoneType)
     if is_typeddict(origin) or is_dataclass(origin):
         hints = get_type_hints(origin)
-        required = getattr(origin, "__required_keys__", None) or {
-            field.name
-            for field in fields(origin)
-            if field.default is MISSING and field.default_factory is MISSING
-        }
+        # The constructor of a dataclass requires its fields itself.
+        required: frozenset[str] = getattr(origin, "__required_keys__", frozenset())
         if isinstance(value, dict) and required <= value.keys() <= hints.keys():
-            return origin(**{name: typed(part, hints[name]) for name, part in value.items()})
+            return origin(**{name: _typed(part, hints[name]) for name, part in value.items()})
     elif issubclass(origin, (str, bytes, PqchainError)) and isinstance(value, str):
         return b64decode(value) if origin is bytes else origin(value)
     elif origin is float and type(value) in (int, float) and abs(value) != float("inf"):
@@ -76,9 +81,9 @@ def typed(value: Any, kind: Any) -> Any:
     elif issubclass(origin, Mapping) and isinstance(value, dict):
         # Names in JSON are texts.
         key: Any = int if parts[0] is int else str
-        return {key(name): typed(part, parts[1]) for name, part in value.items()}
+        return {key(name): _typed(part, parts[1]) for name, part in value.items()}
     elif issubclass(origin, Sequence) and isinstance(value, (list, tuple)):
         each = parts[:1] * len(value) if origin is not tuple or ... in parts else parts
-        rows = [typed(part, one) for part, one in zip(value, each, strict=True)]
+        rows = [_typed(part, one) for part, one in zip(value, each, strict=True)]
         return tuple(rows) if origin is tuple else rows
     raise TypeError(f"{short_repr(value)} is not of type {getattr(kind, '__name__', kind)}")

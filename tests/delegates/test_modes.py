@@ -262,6 +262,7 @@ def test_fork_is_reported_although_a_delegate_is_behind():
             "final_ns": [10 * height + 9 for height in range(final)],
             "views": [1] * 4,
             "sent": [[3, 300]] * 4,
+            "rejected": {},
         }
         return NodeResult(node=rank, state="done", report=report)
 
