@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Sequence, Set
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from itertools import product, zip_longest
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -154,12 +154,13 @@ _Task = tuple[list[Scenario], Engine]
 def _check_rows(task: _Task, rows: list[Row]) -> tuple[_Task, list[Row]]:
     """Return a random scenario of a batch with its row. Raises DataError for rows of another."""
     scenarios, engine = task
+    known = ("scenario", "costs", "seed", *runs.GROUP)
+    expected = [runs.failed(scenario, PqchainError()) for scenario in scenarios]
+    if [[row.get(name) for name in known] for row in rows] != [
+        [row[name] for name in known] for row in expected
+    ] or any(row.keys() != runs.SWEEP.columns.keys() for row in rows):
+        raise DataError("there must be one row for each scenario, in order")
     runs.SWEEP.frame(rows)
-    known = ["scenario", "costs", "seed", *runs.GROUP]
-    for row, scenario in zip_longest(rows, scenarios):
-        expected = {} if scenario is None else runs.failed(scenario, PqchainError())
-        if row is None or any(row[name] != expected.get(name) for name in known):
-            raise DataError("there must be one row for each scenario, in order")
     number = secrets.randbelow(len(rows))
     return ([scenarios[number]], engine), [rows[number]]
 

@@ -287,8 +287,10 @@ def test_scheduler_with_tls(tmp_path):
         command = client(made, "reencode", THREE)
         done = made.run(["env", *(f"--unset={name}" for name in settings), *command])
         assert "Dask's configuration has no certificates for TLS" in done.stdout
-        tcp = [part.replace("tls://", "tcp://") for part in command]
-        assert "no Dask scheduler answers at 'tcp://" in made.run(tcp).stdout
+        tcp = [part.replace("tls://", "insecure-tcp://") for part in command]
+        assert "no Dask scheduler answers at 'insecure-tcp://" in made.run(tcp).stdout
+        tcp = [part.removeprefix("insecure-") for part in tcp]
+        assert "connections to other computers must use TLS; got tcp://" in made.run(tcp).stdout
 
 
 def certified(folder: Path) -> tuple[Path, Path]:

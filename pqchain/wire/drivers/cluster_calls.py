@@ -64,7 +64,8 @@ class Worker:
     async def _check_scheduler(self) -> None:
         try:
             await asyncio.wait_for(self.client.scheduler.identity(), _CALL_SECONDS)
-        except scheduler.LOST_ERRORS as error:
+        # AttributeError: a client that lost its scheduler has none.
+        except (*scheduler.LOST_ERRORS, AttributeError) as error:
             raise PqchainError(
                 f"the Dask scheduler {self.scheduler} was lost ({error or type(error).__name__}). "
                 "The workers stop the nodes. Start the cluster and the run again."
