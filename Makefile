@@ -209,7 +209,7 @@ bench-delegates: install ## measure executed delegates: message rate, 32 on loop
 	$(BIN)/python benchmarks/delegates.py
 
 TRIALS := PYTHONPATH=. $(BIN)/python tests/delegates
-simulate-delegates: install ## simulate delegates with 10,000 seeds of random faults and with injected bugs (SEEDS=N or SEED=N; SCHEDULER=tcp://host:8786; 10 minutes)
+simulate-delegates: install ## simulate delegates with 10,000 seeds of random faults and with injected bugs (SEEDS=N or SEED=N; SCHEDULER=tls://host:8786; 10 minutes)
 ifdef SEED
 	$(TRIALS)/trials.py --seed $(SEED)
 else

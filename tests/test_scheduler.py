@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import ClassVar
 
 import pandas as pd
 import pytest
@@ -54,7 +55,7 @@ class _Pickled:
     def __reduce__(self):
         return (_Pickled.run.append, (1,))
 
-    run: list[int] = []
+    run: ClassVar[list[int]] = []
 
 
 def _is_worker() -> bool:

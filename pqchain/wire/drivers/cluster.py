@@ -43,7 +43,7 @@ class Cluster:
     """Dask cluster that runs the nodes, and how it runs them."""
 
     scheduler: str
-    """Address of the scheduler, such as tcp://host:8786 or tls://host:8786."""
+    """Address of the scheduler, such as tls://host:8786."""
     nodes_per_worker: int = 1
     """Maximum number of nodes on a worker."""
     first_port: int = 0
@@ -55,7 +55,7 @@ class Cluster:
         if cluster is None:
             raise UsageError(
                 "mode 'cluster' needs a scheduler; got None. Start one with `dask scheduler`, and "
-                "give scheduler='tcp://host:8786' (--scheduler tcp://host:8786)."
+                "give scheduler='tls://host:8786' (--scheduler tls://host:8786)."
             )
         return cls(scheduler=cluster) if isinstance(cluster, str) else cluster
 

@@ -141,7 +141,7 @@ def test_port_in_use_is_reported_with_its_worker(address):
 
 def test_cluster_needs_a_scheduler(tmp_path, monkeypatch):
     monkeypatch.setattr(scheduler, "CONNECT_SECONDS", 1)
-    with pytest.raises(UsageError, match=r"needs a scheduler; got None.*--scheduler tcp://"):
+    with pytest.raises(UsageError, match=r"needs a scheduler; got None.*--scheduler tls://"):
         runs.run(small(mode="cluster"), tmp_path)
     with pytest.raises(UsageError, match=r"no Dask scheduler answers at 'tcp://127\.0"):
         runs.run(small(mode="cluster"), tmp_path, scheduler="tcp://127.0.0.1:1")
