@@ -43,3 +43,21 @@ elif KIND == "clock":
     from pqchain.wire.drivers import cluster_worker
 
     cluster_worker.time = SimpleNamespace(time=lambda: time.time() + 300)  # type: ignore[assignment]
+elif KIND.startswith("hostile:"):
+    from pqchain import scheduler
+    from pqchain.wire.drivers.cluster_worker import WorkerNodes
+
+    PATH = KIND.partition(":")[2]
+
+    class _Pickled:
+        def __reduce__(self) -> Any:
+            return (Path.touch, (Path(PATH),))
+
+    async def _names(self: Any, index: int, pattern: str) -> list[str]:
+        return [PATH]
+
+    as_json = scheduler.as_json
+    scheduler.as_json = lambda function, *arguments: (  # type: ignore[assignment]
+        _Pickled() if function.__name__ == "run_batch" else as_json(function, *arguments)
+    )
+    WorkerNodes.file_names = _names  # type: ignore[method-assign]

@@ -16,6 +16,8 @@ _CALL_SECONDS = 60.0
 """Time without an answer after which a worker is considered lost; it answers after
 `cluster_worker.POLL_SECONDS`."""
 
+_ERROR_CHARACTERS = 2000
+
 PREPARE_SECONDS = 600.0
 """Timeout for all nodes to have their files."""
 
@@ -58,7 +60,7 @@ class Worker:
         kind = get_type_hints(getattr(WorkerNodes, method))["return"] if word == "value" else str
         value = typed_json.loads(text, kind, f"the reply of worker {self.address} to {method!r}")
         if word != "value":
-            raise PqchainError(value)
+            raise PqchainError(value[:_ERROR_CHARACTERS])
         return value
 
     async def _check_scheduler(self) -> None:
