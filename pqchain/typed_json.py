@@ -13,10 +13,13 @@ from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
+from pqchain import errors
 from pqchain.errors import DataError, PqchainError, short_repr
 
 MAX_CHARACTERS = 64 << 20
 """Maximum length of a text that `loads` reads."""
+
+_ERROR_CHARACTERS = 2000
 
 
 def dumps(value: object) -> str:
@@ -26,17 +29,23 @@ def dumps(value: object) -> str:
 
 def _plain(value: Any) -> object:
     if isinstance(value, PqchainError):
-        return str(value)
+        return f"{next(filter(_is_plain, type(value).__mro__)).__name__}: {value}"
     if isinstance(value, bytes):
         return b64encode(value).decode()
     return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def _is_plain(kind: Any) -> bool:
+    """Return whether this is an error of pqchain whose only argument is its message."""
+    is_error = isinstance(kind, type) and issubclass(kind, PqchainError)
+    return is_error and kind.__init__ is PqchainError.__init__ and hasattr(errors, kind.__name__)
 
 
 def loads(text: object, kind: Any, name: str) -> Any:
     """Return the value of type `kind` that `dumps` wrote; tuples and dataclasses are rebuilt.
 
     Types are those of standard annotations, optional ones, dataclasses, TypedDicts, bytes,
-    subclasses of str, and PqchainError, of which the message is kept. Any is any JSON. Raises
+    subclasses of str, and PqchainError, whose class and message are kept. Any is any JSON. Raises
     DataError, whose message starts with the `name` of the value.
     """
     try:
@@ -70,7 +79,12 @@ def _typed(value: Any, kind: Any) -> Any:
         required: frozenset[str] = getattr(origin, "__required_keys__", frozenset())
         if isinstance(value, dict) and required <= value.keys() <= hints.keys():
             return origin(**{name: _typed(part, hints[name]) for name, part in value.items()})
-    elif issubclass(origin, (str, bytes, PqchainError)) and isinstance(value, str):
+    elif origin is PqchainError and isinstance(value, str):
+        name, _, text = value.partition(": ")
+        known: Any = getattr(errors, name, None)
+        if _is_plain(known):
+            return known(text[:_ERROR_CHARACTERS])
+    elif issubclass(origin, (str, bytes)) and isinstance(value, str):
         return b64decode(value) if origin is bytes else origin(value)
     elif origin is float and type(value) in (int, float) and abs(value) != float("inf"):
         return float(value)

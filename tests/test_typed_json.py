@@ -10,7 +10,14 @@ from typing import Any, TypedDict
 import pytest
 
 from pqchain import typed_json
-from pqchain.errors import DataError, PqchainError
+from pqchain.errors import (
+    DataError,
+    PackageMissing,
+    PqchainError,
+    UnknownName,
+    Unsupported,
+    UsageError,
+)
 from pqchain.figures import SECONDS, Figure, Kind
 from pqchain.study.draws import Draw
 from pqchain.wire.drivers.job import NodeResult
@@ -49,9 +56,22 @@ def test_values_are_read_as_they_were_written(value, kind):
     assert type(read) is type(value)
 
 
-def test_nan_and_messages_of_errors_are_kept():
+def test_nan_is_kept():
     assert math.isnan(again(math.nan, float))
-    assert str(again(NodeResult(node=0, error=PqchainError("why")), NodeResult).error) == "why"
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (UsageError("why"), UsageError),
+        (UnknownName("mode", "a", ["b"], "x"), UsageError),
+        (PackageMissing("no"), Unsupported),
+        (PqchainError("a: b"), PqchainError),
+    ],
+)
+def test_message_and_nearest_class_of_an_error_are_kept(error, kind):
+    read = again(error, PqchainError)
+    assert (type(read), str(read)) == (kind, str(error))
 
 
 class Hostile:

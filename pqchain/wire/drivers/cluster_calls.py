@@ -16,8 +16,6 @@ _CALL_SECONDS = 60.0
 """Time without an answer after which a worker is considered lost; it answers after
 `cluster_worker.POLL_SECONDS`."""
 
-_ERROR_CHARACTERS = 2000
-
 PREPARE_SECONDS = 600.0
 """Timeout for all nodes to have their files."""
 
@@ -46,7 +44,7 @@ class Worker:
     ) -> Any:
         """Call a method of the actor; its result must have the type of its annotation.
 
-        Raises WorkerLost, DataError for a result of another type, and PqchainError for others.
+        Raises WorkerLost, DataError for a result of another type, and the errors of the method.
         """
         if self.lost:
             raise WorkerLost(f"worker {self.address} was lost")
@@ -57,10 +55,11 @@ class Worker:
             self.lost = True
             raise WorkerLost(f"worker {self.address} was lost ({error})") from error
         word, _, text = str(reply).partition(" ")
-        kind = get_type_hints(getattr(WorkerNodes, method))["return"] if word == "value" else str
+        result = get_type_hints(getattr(WorkerNodes, method))["return"]
+        kind = result if word == "value" else PqchainError
         value = typed_json.loads(text, kind, f"the reply of worker {self.address} to {method!r}")
         if word != "value":
-            raise PqchainError(value[:_ERROR_CHARACTERS])
+            raise value
         return value
 
     async def _check_scheduler(self) -> None:

@@ -110,20 +110,10 @@ def _problems(description: Any, libraries: set[str], began: float, ended: float)
     return problems
 
 
-async def _checked_call(worker: Worker, method: str, *values: Any) -> Any:
-    """Call a worker before the run. Raises UsageError for what its user can mend."""
-    try:
-        return await worker.call(method, *values)
-    except (WorkerLost, DataError):
-        raise
-    except PqchainError as error:
-        raise UsageError(f"from worker {worker.address}: {error}") from error
-
-
 async def _open_probes(workers: Sequence[Worker]) -> list[list[Address]]:
     async def open_probes(worker: Worker) -> list[Address]:
         ports = list(worker.ports.values())
-        return cast(list[Address], await _checked_call(worker, "open_probes", ports))
+        return cast(list[Address], await worker.call("open_probes", ports))
 
     return await asyncio.gather(*map(open_probes, workers))
 
@@ -135,7 +125,12 @@ async def measure_links(workers: Sequence[Worker]) -> dict[Any, LinkPath]:
     paths: dict[Any, LinkPath] = {}
 
     async def path(worker: Worker, other: int) -> LinkPath:
-        return cast(LinkPath, await _checked_call(worker, "measure", addresses[other]))
+        try:
+            return cast(LinkPath, await worker.call("measure", addresses[other]))
+        except (WorkerLost, DataError):
+            raise
+        except PqchainError as error:
+            raise UsageError(f"from worker {worker.address}: {error}") from error
 
     # In each round every worker measures one path and answers one probe.
     for step in range(1, count):

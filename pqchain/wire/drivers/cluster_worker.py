@@ -122,13 +122,13 @@ class WorkerNodes:
         self._folder: Path
 
     async def call(self, method: str, *values: Any, **named: Any) -> str:
-        """Call a method; return "value" and its result, or "error" and its text, as JSON."""
+        """Call a method; return "value" and its result, or "error" and the error, as JSON."""
         try:
             return f"value {typed_json.dumps(await getattr(self, method)(*values, **named))}"
         # Dask would send any exception as a pickle, which the client refuses.
         except Exception as error:  # noqa: BLE001
-            text = str(error) if isinstance(error, PqchainError) else repr(error)
-            return f"error {typed_json.dumps(text)}"
+            known = error if isinstance(error, PqchainError) else PqchainError(repr(error))
+            return f"error {typed_json.dumps(known)}"
 
     async def open(self) -> None:
         """Make and fill the nodes' folders."""

@@ -218,10 +218,12 @@ def test_number_and_size_of_files_are_limited(tmp_path, monkeypatch):
     ("method", "reply", "message"),
     [
         ("ticks", "value [1,2]", ""),
-        ("ticks", 'error "no such node"', "no such node"),
+        ("ticks", 'error "UsageError: no such node"', "^no such node$"),
         ("ticks", "value [1]", "the reply of worker tcp://w:1 to 'ticks' has a wrong part"),
         ("ticks", "value null", "has a wrong part"),
         ("ticks", "error 5", "has a wrong part"),
+        ("ticks", 'error "SystemExit: 1"', "has a wrong part"),
+        ("ticks", 'error "UnknownName: a"', "has a wrong part"),
         ("ticks", {"value": 1}, "cannot be read"),
         ("kill", "value 1e999", "has a wrong part"),
         ("read", 'value [["0","line"]]', "has a wrong part"),
