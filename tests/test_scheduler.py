@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import ClassVar
 
 import pandas as pd
 import pytest
@@ -51,11 +50,16 @@ def test_tasks_return_their_positions_and_share_a_value(address):
     assert results == {number: number + 3 for number in range(20)}
 
 
+_RUN: list[int] = []
+
+
 class _Pickled:
     def __reduce__(self):
-        return (_Pickled.run.append, (1,))
+        return (_note, (1,))
 
-    run: ClassVar[list[int]] = []
+
+def _note(number: int) -> None:
+    _RUN.append(number)
 
 
 def _is_worker() -> bool:
@@ -94,7 +98,7 @@ def test_pickled_result_is_refused_and_not_read(address, monkeypatch):
     monkeypatch.setattr(scheduler, "as_json", lambda *arguments: _Pickled())
     with pytest.raises(DataError, match="result 0 of _sum from worker tcp://127"):
         list(run_tasks(_sum, [([], 1)], address=address))
-    assert _Pickled.run == []
+    assert _RUN == []
 
 
 @pytest.mark.parametrize(
