@@ -116,7 +116,7 @@ def save(
     path = _csv_path(path)
     contract = contract or contract_of(frame)
     checked = check(frame, contract)
-    table = checked.to_csv(index=False, lineterminator="\n").encode()
+    table = checked.to_csv(index=False).encode()
     if provenance is None:
         provenance = frame.attrs.get("provenance", {})
     sidecar = {
@@ -148,7 +148,7 @@ def to_json(frame: pd.DataFrame) -> dict[str, Any]:
     return {
         "contract": contract.name,
         "columns": dict(contract.columns),
-        "table": check(frame, contract).to_csv(index=False, lineterminator="\n"),
+        "table": check(frame, contract).to_csv(index=False),
         "provenance": frame.attrs.get("provenance"),
     }
 
