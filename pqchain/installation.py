@@ -6,6 +6,7 @@ import difflib
 import importlib
 import os
 import platform
+import re
 import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from pqchain.errors import DataError, PackageMissing, UsageError
+from pqchain.errors import DataError, PackageMissing, Unsupported, UsageError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -132,6 +133,20 @@ def install_command(package: str) -> str:
     if platform.machine() == "armv7l" and package in _DEBIAN_PACKAGES:
         return f"apt-get install python3-{package}"
     return f"pip install {_DISTRIBUTIONS.get(package, package)}"
+
+
+OLDEST = {"matplotlib": (3, 5), "numpy": (1, 21), "pandas": (1, 3)}
+"""Oldest versions with which pqchain is tested, those of Ubuntu 22.04: `make test-oldest`."""
+
+
+def check_version(package: ModuleType) -> None:
+    """Raise Unsupported if a package is older than in `OLDEST`; on 32-bit ARM pip checks none."""
+    name, version = package.__name__, str(package.__version__)
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST[name]:
+        raise Unsupported(
+            f"the version of {name} must be at least {'.'.join(map(str, OLDEST[name]))}; got "
+            f"{version}. Use an image of Ubuntu 22.04 or newer, or install a newer {name}"
+        )
 
 
 def missing(error: ModuleNotFoundError) -> PackageMissing:

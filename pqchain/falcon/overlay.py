@@ -21,6 +21,9 @@ import pynq
 from pqchain.errors import BitstreamMissing, BoardFailure, BoardTimeout, WrongBitstream
 from pqchain.falcon import kernel
 from pqchain.falcon.kept_key import KeptKey
+from pqchain.installation import check_version
+
+check_version(np)
 
 VLNV = "xilinx.com:hls:falcon_sign:1.0"
 """Name of the core, as Vitis HLS assigns it."""

@@ -16,10 +16,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pqchain.errors import UsageError
+from pqchain.installation import check_version
 from pqchain.measurements import require_columns
 from pqchain.plots import paper, pgf
 from pqchain.render import palette
 
+check_version(mpl)
 _STYLE = Path(__file__).with_name("pqchain.mplstyle")
 
 Format = Literal["svg", "png", "pdf", "pgf"]
