@@ -1,5 +1,6 @@
 """Data is found in an installation and in a checkout."""
 
+import subprocess
 import sys
 import types
 
@@ -7,7 +8,7 @@ import pytest
 
 import tests
 from pqchain import installation
-from pqchain.errors import DataError, PackageMissing
+from pqchain.errors import DataError, PackageMissing, Unsupported
 from tests import frames
 
 
@@ -70,3 +71,36 @@ def test_missing_pqchain_module_is_not_an_install_hint():
     error = ModuleNotFoundError("No module named 'pqchain.lost'", name="pqchain.lost")
     with pytest.raises(ModuleNotFoundError, match="lost"):
         installation.missing(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("numpy", "1.20.3", "1.21.0"),
+        ("pandas", "1.2.5", "1.3.0rc1"),
+        ("matplotlib", "3.4.3", "3.5"),
+    ],
+)
+def test_package_older_than_the_tested_versions_is_refused(name, old, new):
+    package = types.ModuleType(name)
+    for package.__version__ in (new, f"{new}.post1", "11.2.3"):
+        installation.check_version(package)
+    package.__version__ = old
+    needed = ".".join(new.split(".")[:2])
+    with pytest.raises(Unsupported, match=rf"{name} must be at least {needed}; got {old}\. Use"):
+        installation.check_version(package)
+
+
+@pytest.mark.parametrize(
+    ("package", "use"),
+    [
+        ("pandas", "from pqchain import measurements, results; results.Contract('x', {}).frame()"),
+        ("matplotlib", "import pqchain; pqchain.plots.plot_sizes"),
+    ],
+)
+def test_old_package_is_refused_where_it_is_used(package, use):
+    version = f"import {package}; {package}.__version__ = '1.0.0'"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{version}; {use}"], capture_output=True, text=True
+    )
+    assert f"the version of {package} must be at least" in done.stderr

@@ -264,17 +264,14 @@ def contrast(frame: pd.DataFrame, *, claimed_percent: float) -> pd.DataFrame:
     """
     rows = []
     keys = ["experiment", "mode", "transport"]
-    for group, group_runs in frame[frame["status"] == "ok"].groupby(keys, sort=False):
+    fine = frame[frame["status"] == "ok"].astype({"dropped_datagrams": float})
+    for group, group_runs in fine.groupby(keys, sort=False):
         # Both runs of a pair have the same seed.
-        pairs = (
-            group_runs.astype({"dropped_datagrams": float})
-            .pivot_table(
-                index=["repeat", "block"],
-                columns="streams",
-                values=["transfer_seconds", "dropped_datagrams"],
-            )
-            .dropna()
-        )
+        pairs = group_runs.pivot_table(
+            index=["repeat", "block"],
+            columns="streams",
+            values=["transfer_seconds", "dropped_datagrams"],
+        ).dropna()
         if not {"single", "multiplexed"} <= set(pairs.columns.get_level_values(1)):
             continue
         if len(pairs) < 2:

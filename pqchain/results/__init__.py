@@ -15,14 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pqchain import installation
 from pqchain.errors import DataError, MachineMismatch, UsageError
-from pqchain.installation import (
-    MAX_JSON_BYTES,
-    MAX_TABLE_BYTES,
-    check_version,
-    defined_names,
-    read_bytes,
-)
+from pqchain.installation import MAX_JSON_BYTES, MAX_TABLE_BYTES, defined_names, read_bytes
 from pqchain.results import checksum
 from pqchain.results.files import check_writable, write_atomically
 
@@ -77,7 +72,7 @@ def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
     """
     import pandas as pd
 
-    check_version(pd)
+    installation.check_version(pd)
     columns, kind = contract.columns, contract.name
     if sorted(map(str, frame.columns)) != sorted(columns):
         raise DataError(
