@@ -6,7 +6,6 @@ import types
 
 import pytest
 
-import tests
 from pqchain import installation
 from pqchain.errors import DataError, PackageMissing, Unsupported
 from tests import frames
@@ -27,25 +26,20 @@ def test_missing_data_names_the_searched_folders(tmp_path, monkeypatch):
         installation.data("papers")
 
 
-def test_names_are_imported_at_first_use():
-    package = types.ModuleType("tests.package")
-    get, listed = installation.lazy_exports("tests", {"frames": "measurements", "sixth": ""})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "tests", package)
-        patch.setattr(package, "__path__", list(tests.__path__), raising=False)
-        patch.setattr(package, "__all__", ["measurements"], raising=False)
-        assert listed() == ["measurements"]
-        assert get("measurements") is frames.measurements
-        assert package.measurements is frames.measurements
-        assert get("frames") is frames
-        with pytest.raises(AttributeError, match="module 'tests' has no attribute 'frame'"):
-            get("frame")
+def test_names_are_imported_at_first_use(tmp_path):
+    (tmp_path / "__init__.pyi").write_text("from .frames import measurements as measurements\n")
+    get, listed, names = installation.lazy_exports("tests", str(tmp_path / "__init__.py"))
+    assert listed() == names == ["measurements"]
+    assert get("measurements") is frames.measurements
+    with pytest.raises(AttributeError, match="module 'tests' has no attribute 'frame'; see its"):
+        get("frame")
+    with pytest.raises(AttributeError, match="did you mean measurements"):
+        get("measurement")
 
 
-def test_package_that_is_missing_is_named_with_the_command_that_installs_it(monkeypatch):
-    package = types.ModuleType("tests.package")
-    get, _ = installation.lazy_exports("tests", {"frames": "measurements"})
-    monkeypatch.setitem(sys.modules, "tests.package", package)
+def test_package_that_is_missing_is_named_with_the_command_that_installs_it(tmp_path, monkeypatch):
+    (tmp_path / "__init__.pyi").write_text("from .frames import measurements as measurements\n")
+    get, _, _ = installation.lazy_exports("tests", str(tmp_path / "__init__.py"))
     monkeypatch.delitem(sys.modules, "tests.frames", raising=False)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(PackageMissing, match="package pandas, which is not installed: pip install"):

@@ -18,9 +18,10 @@ from pqchain.errors import UnknownName, UsageError
 from pqchain.figures import Figure, Unit
 from pqchain.installation import VERSION
 from pqchain.render.table import Column, Table
-from pqchain.study import OTHER_NAMES, READY, chain, text, validation, wording
+from pqchain.study import chain, text, validation, wording
 from pqchain.study.figures import models
 from pqchain.study.inputs import Plan
+from pqchain.study.plans import OTHER_NAMES, READY
 from pqchain.study.reading import load
 from pqchain.study.sampling import DRAWS, Findings, sample, times_of
 from pqchain.works import citation
