@@ -43,17 +43,19 @@ TABLE = (
     ("sign_seconds", "s", "time of one signature"),
     ("verify_seconds", "s", "time of one verification"),
     ("generate_keypair_seconds", "s", "time of one key pair"),
+    ("anchor_seconds", "s", "time of ecrecover on the same machine, to price them in gas"),
     ("source", "", "source of the numbers, as free text"),
 )
 """Fields of a table [[scheme]]: name, unit, meaning."""
 
-_OPTIONAL = "generate_keypair_seconds"
+_OPTIONAL = ("generate_keypair_seconds", "anchor_seconds")
 
 _FIELDS = tuple(name for name, *_ in TABLE)
 
 _SHORT = {
     "public_key": "public_key_bytes", "signature": "signature_bytes", "sign": "sign_seconds",
-    "verify": "verify_seconds", "generate_keypair": "generate_keypair_seconds", "source": "source",
+    "verify": "verify_seconds", "generate_keypair": "generate_keypair_seconds",
+    "anchor": "anchor_seconds", "source": "source",
 }  # fmt: skip
 """Fields by their keys in --scheme."""
 
@@ -262,7 +264,7 @@ def is_post_quantum(scheme: Algorithm) -> bool:
 
 def from_table(row: Mapping[str, Any]) -> Costs:
     """Return the costs in a TOML table [[scheme]]. Raises UsageError, which lists all mistakes."""
-    wrong = [f"lacks {name}" for name in _FIELDS if name not in row and name != _OPTIONAL]
+    wrong = [f"lacks {name}" for name in _FIELDS if name not in row and name not in _OPTIONAL]
     wrong += [f"has the unknown field {name!r}" for name in row if name not in _FIELDS]
     wrong += [
         f"has {name} = {row[name]!r}; expected a text"
@@ -290,7 +292,7 @@ def parse(text: str) -> Costs:
         if key != "source" and _SHORT[key] in row:
             raise UsageError(f"--scheme {text} has {key} twice; give it once")
         row[_SHORT[key]] = value if key == "source" else _number(key, value)
-    lacking = [key for key, field in _SHORT.items() if field not in row and field != _OPTIONAL]
+    lacking = [key for key, field in _SHORT.items() if field not in row and field not in _OPTIONAL]
     if lacking or not name:
         missing = ", ".join(lacking if name else ["a name before the first comma", *lacking])
         raise UsageError(f"--scheme {text} lacks {missing}; give all of them, as in {EXAMPLE}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import shlex
@@ -180,13 +181,16 @@ def test_given_scheme_has_block_sizes_but_no_times(mine: str) -> None:
     assert "sizes only" in tables.block_summary(frame[:1])
 
 
-def test_gas_is_the_given_time_over_the_anchors(mine: str) -> None:
-    frame = gas.measure_gas([mine], rounds=2)
-    row = frame[(frame["algorithm"] == "Mine") & (frame["unit"] == "solana")].iloc[0]
-    anchor = frame[(frame["algorithm"] == "Ed25519") & (frame["unit"] == "solana")].iloc[0]
-    assert row["verify_seconds"] == 1e-4
-    assert row["low"] <= 720 * 1e-4 / anchor["verify_seconds"] * 1.5
-    assert row["reason"] == MINE.source
+def test_gas_is_the_given_time_over_the_given_anchor(mine: str) -> None:
+    numbers = "public_key=1000,signature=300,sign=1ms,verify=0.1ms"
+    names = [mine, *pq.register(f"Priced,{numbers},anchor=0.2ms")]
+    names += pq.register(dataclasses.replace(MINE, algorithm="Costs", anchor_seconds=2e-4))
+    frame = gas.measure_gas(names, rounds=2)
+    rows = frame[frame["unit"] == "evm"].set_index("algorithm")
+    assert rows.loc[["Priced", "Costs"], "gas"].tolist() == pytest.approx([1500, 1500])
+    assert rows.loc["Mine", "verify_seconds"] == 1e-4
+    assert rows.loc[["Mine"], "gas"].isna().all()
+    assert rows.loc["Mine", "reason"].startswith(f"{MINE.source}; time of another machine")
 
 
 def test_plots_label_a_user_scheme(mine: str) -> None:
