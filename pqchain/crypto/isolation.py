@@ -1,8 +1,9 @@
-"""Child processes for untrusted code, with limits of time and output, ended as a process group.
+"""Child processes for untrusted code, with limits of time and output, ended with their children.
 
 `Child` runs any program that answers each line with a line. `call` runs a function in a child
 interpreter, so that code that crashes, exits, hangs or prints causes one error in the caller.
-A program that starts its own session (setsid) leaves the process group and is not ended.
+A program that leaves the process group (setsid) is found by its environment on Linux; it is not
+ended if it clears its environment as well, or on other systems.
 """
 
 from __future__ import annotations
@@ -46,6 +47,12 @@ _STANDARD_LIBRARY = f"{Path(os.__file__).parent}{os.sep}"
 
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+)')
 
+_MARK = "PQCHAIN_CHILD"
+"""Environment variable by which processes are found that left the process group of a `Child`."""
+
+_MAX_NUMBER = 1 << 53
+"""Bound of the numbers in answers: sums of them fit into 64 bits, and floats are exact."""
+
 is_child = False
 """Whether this process is the child of a `call`, where user code runs directly."""
 
@@ -64,10 +71,16 @@ class Child:
         folder: Path | None = None,
         environment: dict[str, str] | None = None,
     ) -> None:
+        self._mark = secrets.token_hex(16)
+        # The marks of the processes above stay, so that each of them finds this one.
+        marks = f"{os.environ.get(_MARK, '')}{self._mark}"
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            bufsize=0, cwd=folder, env=environment, start_new_session=True,
+            bufsize=0, cwd=folder, env={**(environment or os.environ), _MARK: marks},
+            start_new_session=True,
         )  # fmt: skip
+        self.wrote_more = False
+        """Whether the program wrote to stdout after its last answer was read."""
         self._stdin, self._stdout, self._stderr = (
             stream for stream in (self._process.stdin, self._process.stdout, self._process.stderr)
             if stream is not None
@@ -120,8 +133,11 @@ class Child:
         del self._tail[:-_STDERR_TAIL_BYTES]
         return bool(data)
 
-    def end(self, grace_seconds: float = 0.0) -> int:
-        """Wait up to `grace_seconds` for the end, kill the process group; return the exit code."""
+    def end(self, grace_seconds: float = 0.0) -> int | None:
+        """Wait up to `grace_seconds` for the end, then kill the program and all that it started.
+
+        Returns the exit code, or None if the program had not ended by itself.
+        """
         self._stdin.close()
         deadline = monotonic() + grace_seconds
         with selectors.DefaultSelector() as selector:
@@ -134,11 +150,16 @@ class Child:
                         is_open = self._read_stderr()
                     else:
                         is_open = bool(os.read(key.fd, 1 << 16))
+                        self.wrote_more |= is_open
                     if not is_open:
                         selector.unregister(key.fileobj)
+        has_ended = self._process.poll() is not None
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         code = self._process.wait()
+        _kill_marked(self._mark.encode())
+        with suppress(BlockingIOError):
+            self.wrote_more |= bool(os.read(self._stdout.fileno(), 1))
         with suppress(BlockingIOError):
             # Bounded: a process that left the session may write without end.
             for _ in range(64):
@@ -146,11 +167,48 @@ class Child:
                     break
         self._stdout.close()
         self._stderr.close()
-        return code
+        return code if has_ended else None
 
 
-def exit_reason(code: int) -> str:
-    """Return the signal or exit code of an ended process as text."""
+def _kill_marked(mark: bytes) -> None:
+    """Kill the processes that have the mark in their environment, until there is none."""
+    # Several scans, because such a process may start another one during a scan.
+    for _ in range(100):
+        found = False
+        for process in Path("/proc").glob("[0-9]*"):
+            # It may have ended, or belong to another user.
+            with suppress(OSError):
+                if mark in (process / "environ").read_bytes():
+                    os.kill(int(process.name), signal.SIGKILL)
+                    found = True
+        if not found:
+            return
+
+
+def parse_answer(line: bytes, ident: int) -> dict[str, Any]:
+    """Return the JSON object of an answer with this id, without numbers that are not finite.
+
+    Raises ValueError, TypeError, RecursionError and MemoryError for any other line.
+    """
+    answer = json.loads(line, parse_constant=_number, parse_float=_number, parse_int=_number)
+    if not isinstance(answer, dict):
+        raise TypeError("not a JSON object")
+    if type(answer.get("id")) is not int or answer["id"] != ident:
+        raise ValueError(f"id {answer.get('id')!r:.40}; expected {ident}")
+    return answer
+
+
+def _number(text: str) -> float | int:
+    value = int(text) if text.lstrip("-").isdigit() else float(text)
+    if not abs(value) <= _MAX_NUMBER:  # NaN is not less than anything
+        raise ValueError(f"{text[:40]}; expected a number of at most {_MAX_NUMBER}")
+    return value
+
+
+def exit_reason(code: int | None) -> str:
+    """Return the signal or exit code of an ended process as text; None: it closed its output."""
+    if code is None:
+        return "it closed its stdin or stdout"
     if code >= 0:
         return f"exit code {code}"
     with suppress(ValueError):
