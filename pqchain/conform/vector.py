@@ -120,6 +120,12 @@ class Vector(ABC):
         family = families(scheme(self.algorithm)).get(self.family)
         return family.rule if family else ""
 
+    @property
+    def probes(self) -> str:
+        """What the family probes; "" for vectors of other sources."""
+        family = families(scheme(self.algorithm)).get(self.family)
+        return family.probes if family else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignatureVector(Vector):

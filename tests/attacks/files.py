@@ -13,6 +13,7 @@ import pandas as pd
 
 from pqchain import results
 from pqchain.conform import formats
+from pqchain.conform import reading as vector_files
 from pqchain.conform.vector import SignatureVector, families
 from pqchain.consensus import sweep
 from pqchain.costs import CostTable
@@ -213,7 +214,7 @@ def _vectors(form: str) -> Callable[[Path], tuple[Path, Reads]]:
         path = folder / "vectors.json"
         make: Any = getattr(formats, form)
         path.write_text(formats.text(make(vectors)), encoding="utf-8")
-        return path, lambda: all(vector.case for vector in formats.read(path))
+        return path, lambda: all(vector.case for vector in vector_files.read(path)[0].vectors)
 
     return prepare
 

@@ -1,0 +1,331 @@
+"""Vector files of other projects: Project Wycheproof, NIST's ACVP server, NIST's response files.
+
+The reader of each format yields vectors, and the reason for each test that no verifier is asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pqchain import algorithms as registry
+from pqchain.conform import vector
+from pqchain.conform.models import ml_dsa_signer, ml_kem
+from pqchain.conform.models.slh_dsa import pre_hash_name
+from pqchain.conform.vector import ALGORITHMS, Vector, families, scheme
+from pqchain.errors import DataError, UnknownName, UsageError
+from pqchain.installation import MAX_JSON_BYTES, read_bytes
+
+_Tests = Iterator[Vector | str]
+"""Vectors, and the reasons of tests that are skipped."""
+
+# Field with the result of a test in ACVP's files, by mode or function.
+_RESULTS = {
+    "sigVer": "testPassed", "sigGen": "signature", "keyGen": "ek", "encapsulation": "ek",
+    "decapsulation": "k", "encapsulationKeyCheck": "testPassed",
+    "decapsulationKeyCheck": "testPassed",
+}  # fmt: skip
+
+
+class VectorFile(NamedTuple):
+    """A file with its vectors, and the numbers of its skipped tests by reason."""
+
+    path: str
+    format: str
+    vectors: tuple[Vector, ...]
+    skipped: Mapping[str, int]
+
+    def record(self) -> dict[str, Any]:
+        """Return the file as JSON values, with the number of vectors by algorithm."""
+        counts = Counter(vector.algorithm for vector in self.vectors)
+        return self._asdict() | {"vectors": dict(counts), "skipped": dict(self.skipped)}
+
+    def __str__(self) -> str:
+        """Return what the file is, and how many of its tests were skipped for which reasons."""
+        read, skipped = (
+            ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
+            for counts in (self.record()["vectors"], self.skipped)
+        )
+        return f"{self.path}: {self.format}; vectors: {read}; skipped: {skipped}"
+
+
+def canonical(name: str) -> str:
+    """Return the name of an algorithm whose vectors can be read. Raises UnknownName."""
+    folded = {known.casefold(): known for known in ALGORITHMS}
+    known = folded.get(name.casefold()) or registry.get(name).name
+    scheme(known)
+    return known
+
+
+def alternatives(algorithm: str) -> list[str]:
+    """Return the other algorithms with keys and signatures of the same lengths."""
+    row = registry.get(algorithm.removeprefix("Hash"))
+    return [
+        name for name in _fitting(row.public_key_bytes, row.signature_bytes) if name != row.name
+    ]
+
+
+def _fitting(public_key_bytes: int, result_bytes: int) -> list[str]:
+    """Return the algorithms with these lengths of a public key and a signature or ciphertext."""
+    names = []
+    for row in map(registry.get, registry.ALGORITHMS):
+        result = row.signature_bytes or row.ciphertext_bytes
+        fits = row.signature_varies or result == result_bytes
+        with suppress(UnknownName):
+            if row.public_key_bytes == public_key_bytes and fits and scheme(row.name):
+                names.append(row.name)
+    return names
+
+
+def read(*paths: Path, algorithms: Sequence[str] = ()) -> list[VectorFile]:
+    """Return the vectors of files in any of the formats, only of `algorithms` if these are given.
+
+    A response file is of the one of `algorithms` that has its lengths, whatever its header says.
+    ACVP's expectedResults.json belongs to the prompt.json of its folder. Raises DataError for a
+    file that cannot be read or parsed, or if all tests are skipped, and UsageError for a path that
+    is not a regular file.
+    """
+    documents: dict[Path, Any] = {}
+    results: dict[object, dict[int, Any]] = {}
+    for path in paths:
+        text = _text(path)
+        with _parsing(path):
+            document = documents[path] = _document(text)
+            groups = document["testGroups"] if "mode" in document else []
+            if groups and not any("parameterSet" in group for group in groups):
+                tests = {test["tcId"]: test for group in groups for test in group["tests"]}
+                results[_vector_set(path, documents.pop(path))] = tests
+    files = []
+    for path, document in documents.items():
+        with _parsing(path):
+            if isinstance(document, list):
+                form, items = "response file of NIST", _from_response(document, algorithms)
+            elif "mode" in document:
+                form = f"ACVP {document['mode']}, external interface"
+                items = _from_acvp(document, results.get(_vector_set(path, document), {}))
+            else:
+                form, items = "Project Wycheproof", _from_wycheproof(document)
+            vectors, skipped = [], Counter[str]()
+            for item in items:
+                if isinstance(item, str):
+                    skipped[f"({item})"] += 1
+                elif algorithms and item.algorithm not in algorithms:
+                    skipped[item.algorithm] += 1
+                else:
+                    vectors.append(item)
+            files.append(VectorFile(str(path), form, tuple(vectors), skipped))
+    if not any(file.vectors for file in files):
+        reasons = "; ".join(map(str, files)) or "results without their prompt.json"
+        raise DataError(f"no vector can be used of {reasons}. Give other files or --algorithm.")
+    return files
+
+
+def _text(path: Path) -> str:
+    try:
+        return read_bytes(path, MAX_JSON_BYTES).decode("utf-8-sig", errors="replace")
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}. Give a vector file.") from error
+
+
+@contextmanager
+def _parsing(path: Path) -> Iterator[None]:
+    """Raise DataError with words of the format for a file of another structure."""
+    try:
+        yield
+    # In files from outside, any field may be missing or of another type.
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        UsageError,
+    ) as error:
+        reason = "a field has another type or value"
+        if isinstance(error, json.JSONDecodeError):
+            reason = f"line {error.lineno} is not JSON"
+        elif isinstance(error, UsageError):
+            reason = str(error)
+        elif isinstance(error, KeyError):
+            reason = f"{error.args[0]!s:.80} is missing or unknown"
+        raise DataError(
+            f"{path} is not a file of vectors: {reason}. Give JSON of Project Wycheproof or of "
+            "ACVP (prompt.json with expectedResults.json), or a response file (.rsp) of NIST."
+        ) from error
+
+
+def _document(text: str) -> Any:
+    """Return JSON of ACVP or Project Wycheproof as a mapping, a response file as a list of rows."""
+    if text.lstrip().startswith(("{", "[")):
+        document = json.loads(text)
+        # Files of ACVP's protocol are a pair of its version and the document.
+        document = document[-1] if isinstance(document, list) else document
+        return {"testGroups": document["testGroups"], **document}
+    rows = [{"header": ""}]
+    for line in text.splitlines():
+        key, equals, value = (part.strip() for part in line.partition("="))
+        if key == "count":
+            rows.append({})
+        if equals:
+            rows[-1][key] = value
+        elif key.startswith("#"):
+            rows[0]["header"] = rows[0]["header"] or key.strip("# ")
+    if len(rows) == 1:
+        raise UsageError("it has no test")
+    return rows
+
+
+def _vector_set(path: Path, document: Mapping[str, Any]) -> object:
+    return path.parent, document.get("vsId"), document["algorithm"], document["mode"]
+
+
+_FIELDS = {
+    "pk": "public_key", "message": "message", "context": "context", "signature": "signature",
+    "ek": "encapsulation_key", "dk": "decapsulation_key", "c": "ciphertext", "k": "shared_secret",
+}  # fmt: skip
+"""Fields of vectors by their names in ACVP's files."""
+
+
+def _vector(fields: Mapping[str, str], **common: Any) -> Vector:
+    """Return the vector of hexadecimal fields with ACVP's names."""
+    kind: Any = vector.EncapsulationVector
+    if "ek" not in fields:
+        kind = vector.SignatureVector if "pk" in fields else vector.DecapsulationVector
+    data = {_FIELDS[name]: bytes.fromhex(digits) for name, digits in fields.items()}
+    made: Vector = kind(key="", **common, **data)
+    return made
+
+
+def _from_wycheproof(document: Mapping[str, Any]) -> _Tests:
+    for group in document["testGroups"]:
+        algorithm = group.get("parameterSet", document["algorithm"])
+        names = {family.flag: name for name, family in families(scheme(algorithm)).items()}
+        for test in group["tests"]:
+            # A flag that pqchain does not define becomes the name of the family.
+            flag = test["flags"][0] if test["flags"] else ""
+            if "Sign" in group.get("type", ""):
+                yield "signing"
+                continue
+            if scheme(algorithm) != "ml-kem":
+                fields = {"pk": group["publicKey"], "message": test["msg"]}
+                fields |= {"context": test.get("ctx", ""), "signature": test["sig"]}
+            elif "c" in test:
+                seed = bytes.fromhex(test.get("seed", "00" * 64))
+                if len(seed) != 64:
+                    yield "a seed of another length has no key"
+                    continue
+                p = ml_kem.PARAMETER_SETS[algorithm]
+                if (key := test.get("dk")) is None:
+                    key = ml_kem.generate(p, seed[:32], seed[32:])[1].hex()
+                secret = test.get("K", "") if test["result"] != "invalid" else ""
+                fields = {"dk": key, "c": test["c"], "k": secret}
+            else:
+                fields = {"ek": test["ek"]}
+            yield _vector(
+                fields, algorithm=algorithm, family=names.get(flag, flag), probe=test["comment"],
+                expected=test["result"], number=test["tcId"],
+            )  # fmt: skip
+
+
+def _from_acvp(document: Mapping[str, Any], results: Mapping[int, Mapping[str, Any]]) -> _Tests:
+    for group in document["testGroups"]:
+        for test in group["tests"]:
+            # The first files have the keys in the group.
+            row = {"context": "", **group, **test, **results.get(test["tcId"], {})}
+            yield _acvp_test(row.get("function", document["mode"]), row)
+
+
+def _acvp_test(operation: str, row: dict[str, Any]) -> Vector | str:
+    """Return the vector of a test, or why there is none.
+
+    A generated key or an encapsulation becomes a check of the key, because adapters cannot choose
+    the randomness; a check of a decapsulation key a decapsulation of zeros, with any secret; and a
+    generated signature its verification.
+    """
+    algorithm, names = row["parameterSet"], "pk message context signature"
+    if scheme(algorithm) == "ml-kem":
+        names = "dk c k" if operation.startswith("decapsulation") else "ek"
+        if operation == "decapsulationKeyCheck":
+            row["c"], row["k"] = "00" * ml_kem.PARAMETER_SETS[algorithm].ciphertext_bytes, ""
+    elif operation == "keyGen":
+        return "key generation"
+    elif row.get("externalMu"):
+        return "external mu"
+    # The first files, of August 2024, name no interface; their signatures are of the internal one.
+    elif scheme(algorithm) != "falcon" and row.get("signatureInterface") != "external":
+        return "internal interface"
+    elif row.get("preHash", "pure") != "pure":
+        algorithm = f"Hash{algorithm}"
+        if algorithm not in ALGORITHMS or row["hashAlg"] != pre_hash_name(algorithm):
+            return f"{algorithm} with {row['hashAlg']}"
+    if _RESULTS[operation] not in row:
+        return "no expected result; give expectedResults.json, too"
+    if "pk" in names and "pk" not in row:
+        row["pk"] = _public_key(row["parameterSet"], bytes.fromhex(row["sk"])).hex()
+    # pqchain writes "family: probe"; the reasons of other sources become the family.
+    family, _, probe = row.get("reason", operation).partition(": ")
+    return _vector(
+        {name: row[name] for name in names.split()}, algorithm=algorithm, family=family,
+        probe=probe or family, number=row["tcId"],
+        expected="valid" if row.get("testPassed", True) else "invalid",
+    )  # fmt: skip
+
+
+def _public_key(algorithm: str, secret_key: bytes) -> bytes:
+    if scheme(algorithm) == "slh-dsa":
+        return secret_key[len(secret_key) // 2 :]  # FIPS 205, section 9.1
+    return ml_dsa_signer.public_key(algorithm, secret_key)
+
+
+def _from_response(rows: list[dict[str, str]], algorithms: Sequence[str]) -> _Tests:
+    header, *rows = rows
+    algorithm = ""
+    for row in rows:
+        result = row.get("sm") or row.get("ct")
+        if not result:
+            yield "no result"
+            continue
+        fields = {"dk": row["sk"], "c": result, "k": row.get("ss", "")}
+        if "sm" in row:
+            message, context = row["msg"], row.get("ctx", "")
+            signature = _signature(bytes.fromhex(result), bytes.fromhex(message)).hex()
+            fields = {"pk": row["pk"], "message": message, "context": context}
+            fields["signature"] = result = signature
+        algorithm = algorithm or _named(header["header"], algorithms, row["pk"], result)
+        yield _vector(
+            fields, algorithm=algorithm, family="known answer", probe=f"count = {row['count']}",
+            expected="valid", number=int(row["count"]),
+        )  # fmt: skip
+
+
+def _signature(signed: bytes, message: bytes) -> bytes:
+    """Return the signature of a signed message: before it, or of Falcon around it.
+
+    Falcon's is its length (2 bytes), the nonce, the message, and the rest, whose header is 0x20
+    plus log2(n) instead of 0x30. Raises UsageError if the signed message is neither.
+    """
+    end = 42 + len(message)
+    rest = signed[end:]
+    if rest and signed[42:end] == message and int.from_bytes(signed[:2], "big") == len(rest):
+        return bytes([rest[0] | 0x10]) + signed[2:42] + rest[1:]
+    if not signed.endswith(message):
+        raise UsageError("sm must be a signature and msg")
+    return signed[: len(signed) - len(message)]
+
+
+def _named(header: str, algorithms: Sequence[str], public_key: str, result: str) -> str:
+    """Return the one of `algorithms`, or of the header, that has these lengths."""
+    fitting, chosen = _fitting(len(public_key) // 2, len(result) // 2), list(algorithms)
+    with suppress(UnknownName):
+        chosen = chosen or [registry.get(header).name]
+    chosen = [name for name in chosen if name in fitting]
+    if len(chosen) != 1:
+        raise UsageError(
+            f"its header is {header!r:.80}, and its lengths are those of "
+            f"{', '.join(fitting) or 'no algorithm with vectors'}; give one by --algorithm"
+        )
+    return chosen[0]
