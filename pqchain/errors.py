@@ -125,5 +125,9 @@ class MachineMismatch(DataError):
     """Measurements of different machines cannot be merged."""
 
 
-class ChunksLost(DataError):
+class CheckFailed(DataError):
+    """Data that pqchain made itself are not as they must be; no input is wrong."""
+
+
+class ChunksLost(CheckFailed):
     """Too few intact chunks of a block are available; stored chunks are unchanged."""

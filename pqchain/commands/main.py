@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from pqchain.commands import completion, console, options
-from pqchain.errors import PqchainError, UnknownName, UsageError
+from pqchain.errors import CheckFailed, DataError, PqchainError, UnknownName, UsageError
 from pqchain.installation import HOME, VERSION, missing, read_toml
 
 _MAIN = "main"
@@ -118,7 +118,10 @@ def _run(argv: Sequence[str] | None) -> int:
         sys.stdout.flush()
     except PqchainError as error:
         console.print_stderr(f"pqchain: {error}")
-        return console.USAGE_ERROR if isinstance(error, UsageError) else console.CHECK_FAILED
+        wrong_input = isinstance(error, (UsageError, DataError))
+        if wrong_input and not isinstance(error, CheckFailed):
+            return console.USAGE_ERROR
+        return console.CHECK_FAILED
     except ModuleNotFoundError as error:
         console.print_stderr(f"pqchain: {missing(error)}")
         return console.CHECK_FAILED

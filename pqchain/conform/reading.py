@@ -23,12 +23,27 @@ from pqchain.installation import MAX_JSON_BYTES, read_bytes
 _Tests = Iterator[Vector | str]
 """Vectors, and the reasons of tests that are skipped."""
 
-# Field with the result of a test in ACVP's files, by mode or function.
-_RESULTS = {
-    "sigVer": "testPassed", "sigGen": "signature", "keyGen": "ek", "encapsulation": "ek",
-    "decapsulation": "k", "encapsulationKeyCheck": "testPassed",
-    "decapsulationKeyCheck": "testPassed",
+# Fields of a vector of ACVP's files, and the one with the result, by mode or function. A generated
+# key or an encapsulation becomes a check of the key, because adapters cannot choose the randomness,
+# and a generated signature its verification.
+_OPERATIONS = {
+    "sigVer": ("pk message context signature", "testPassed"),
+    "sigGen": ("pk message context signature", "signature"),
+    "keyGen": ("ek", "ek"),
+    "encapsulation": ("ek", "ek"),
+    "decapsulation": ("dk c k", "k"),
+    "encapsulationKeyCheck": ("ek", "testPassed"),
+    "decapsulationKeyCheck": ("dk c k", "testPassed"),
+}
+
+# Fields of vectors by their names in ACVP's files.
+_FIELDS = {
+    "pk": "public_key", "message": "message", "context": "context", "signature": "signature",
+    "ek": "encapsulation_key", "dk": "decapsulation_key", "c": "ciphertext", "k": "shared_secret",
 }  # fmt: skip
+
+# Errors from a file of another structure, in which any field may be missing or of another type.
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, UsageError)
 
 
 class VectorFile(NamedTuple):
@@ -64,9 +79,8 @@ def canonical(name: str) -> str:
 def alternatives(algorithm: str) -> list[str]:
     """Return the other algorithms with keys and signatures of the same lengths."""
     row = registry.get(algorithm.removeprefix("Hash"))
-    return [
-        name for name in _fitting(row.public_key_bytes, row.signature_bytes) if name != row.name
-    ]
+    names = _fitting(row.public_key_bytes, row.signature_bytes or row.ciphertext_bytes)
+    return [name for name in names if name != row.name]
 
 
 def _fitting(public_key_bytes: int, result_bytes: int) -> list[str]:
@@ -92,9 +106,8 @@ def read(*paths: Path, algorithms: Sequence[str] = ()) -> list[VectorFile]:
     documents: dict[Path, Any] = {}
     results: dict[object, dict[int, Any]] = {}
     for path in paths:
-        text = _text(path)
         with _parsing(path):
-            document = documents[path] = _document(text)
+            document = documents[path] = _document(path)
             groups = document["testGroups"] if "mode" in document else []
             if groups and not any("parameterSet" in group for group in groups):
                 tests = {test["tcId"]: test for group in groups for test in group["tests"]}
@@ -105,7 +118,9 @@ def read(*paths: Path, algorithms: Sequence[str] = ()) -> list[VectorFile]:
             if isinstance(document, list):
                 form, items = "response file of NIST", _from_response(document, algorithms)
             elif "mode" in document:
-                form = f"ACVP {document['mode']}, external interface"
+                form = f"ACVP {document['mode']}"
+                if document["algorithm"] != "ML-KEM":
+                    form += ", external interface"
                 items = _from_acvp(document, results.get(_vector_set(path, document), {}))
             else:
                 form, items = "Project Wycheproof", _from_wycheproof(document)
@@ -124,32 +139,19 @@ def read(*paths: Path, algorithms: Sequence[str] = ()) -> list[VectorFile]:
     return files
 
 
-def _text(path: Path) -> str:
-    try:
-        return read_bytes(path, MAX_JSON_BYTES).decode("utf-8-sig", errors="replace")
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}. Give a vector file.") from error
-
-
 @contextmanager
 def _parsing(path: Path) -> Iterator[None]:
     """Raise DataError with words of the format for a file of another structure."""
     try:
         yield
-    # In files from outside, any field may be missing or of another type.
-    except (
-        ValueError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-        UsageError,
-    ) as error:
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}. Give a vector file.") from error
+    except _UNREADABLE as error:
+        if isinstance(error, UsageError):
+            raise DataError(f"{path} cannot be used: {error}.") from error
         reason = "a field has another type or value"
         if isinstance(error, json.JSONDecodeError):
             reason = f"line {error.lineno} is not JSON"
-        elif isinstance(error, UsageError):
-            reason = str(error)
         elif isinstance(error, KeyError):
             reason = f"{error.args[0]!s:.80} is missing or unknown"
         raise DataError(
@@ -158,14 +160,10 @@ def _parsing(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _document(text: str) -> Any:
+def _document(path: Path) -> Any:
     """Return JSON of ACVP or Project Wycheproof as a mapping, a response file as a list of rows."""
-    if text.lstrip().startswith(("{", "[")):
-        document = json.loads(text)
-        # Files of ACVP's protocol are a pair of its version and the document.
-        document = document[-1] if isinstance(document, list) else document
-        return {"testGroups": document["testGroups"], **document}
-    rows = [{"header": ""}]
+    text = read_bytes(path, MAX_JSON_BYTES).decode("utf-8-sig", errors="replace")
+    rows: list[dict[str, str]] = [{}]
     for line in text.splitlines():
         key, equals, value = (part.strip() for part in line.partition("="))
         if key == "count":
@@ -173,21 +171,17 @@ def _document(text: str) -> Any:
         if equals:
             rows[-1][key] = value
         elif key.startswith("#"):
-            rows[0]["header"] = rows[0]["header"] or key.strip("# ")
-    if len(rows) == 1:
-        raise UsageError("it has no test")
-    return rows
+            rows[0].setdefault("header", key.strip("# "))
+    if len(rows) > 1:
+        return rows
+    document = json.loads(text)
+    # Files of ACVP's protocol are a pair of its version and the document.
+    document = document[-1] if isinstance(document, list) else document
+    return {"testGroups": document["testGroups"], **document}
 
 
 def _vector_set(path: Path, document: Mapping[str, Any]) -> object:
     return path.parent, document.get("vsId"), document["algorithm"], document["mode"]
-
-
-_FIELDS = {
-    "pk": "public_key", "message": "message", "context": "context", "signature": "signature",
-    "ek": "encapsulation_key", "dk": "decapsulation_key", "c": "ciphertext", "k": "shared_secret",
-}  # fmt: skip
-"""Fields of vectors by their names in ACVP's files."""
 
 
 def _vector(fields: Mapping[str, str], **common: Any) -> Vector:
@@ -240,17 +234,13 @@ def _from_acvp(document: Mapping[str, Any], results: Mapping[int, Mapping[str, A
 
 
 def _acvp_test(operation: str, row: dict[str, Any]) -> Vector | str:
-    """Return the vector of a test, or why there is none.
-
-    A generated key or an encapsulation becomes a check of the key, because adapters cannot choose
-    the randomness; a check of a decapsulation key a decapsulation of zeros, with any secret; and a
-    generated signature its verification.
-    """
-    algorithm, names = row["parameterSet"], "pk message context signature"
-    if scheme(algorithm) == "ml-kem":
-        names = "dk c k" if operation.startswith("decapsulation") else "ek"
-        if operation == "decapsulationKeyCheck":
-            row["c"], row["k"] = "00" * ml_kem.PARAMETER_SETS[algorithm].ciphertext_bytes, ""
+    """Return the vector of a test, or why there is none."""
+    algorithm, (names, result) = row["parameterSet"], _OPERATIONS[operation]
+    if operation == "decapsulationKeyCheck":
+        # A decapsulation of zeros, with any secret.
+        row["c"], row["k"] = "00" * ml_kem.PARAMETER_SETS[algorithm].ciphertext_bytes, ""
+    elif scheme(algorithm) == "ml-kem":
+        pass
     elif operation == "keyGen":
         return "key generation"
     elif row.get("externalMu"):
@@ -262,10 +252,13 @@ def _acvp_test(operation: str, row: dict[str, Any]) -> Vector | str:
         algorithm = f"Hash{algorithm}"
         if algorithm not in ALGORITHMS or row["hashAlg"] != pre_hash_name(algorithm):
             return f"{algorithm} with {row['hashAlg']}"
-    if _RESULTS[operation] not in row:
+    if result not in row:
         return "no expected result; give expectedResults.json, too"
-    if "pk" in names and "pk" not in row:
-        row["pk"] = _public_key(row["parameterSet"], bytes.fromhex(row["sk"])).hex()
+    if operation == "sigGen" and "pk" not in row:
+        key = row["sk"][len(row["sk"]) // 2 :]  # FIPS 205, section 9.1
+        if scheme(algorithm) == "ml-dsa":
+            key = ml_dsa_signer.public_key(algorithm, bytes.fromhex(row["sk"])).hex()
+        row["pk"] = key
     # pqchain writes "family: probe"; the reasons of other sources become the family.
     family, _, probe = row.get("reason", operation).partition(": ")
     return _vector(
@@ -275,27 +268,19 @@ def _acvp_test(operation: str, row: dict[str, Any]) -> Vector | str:
     )  # fmt: skip
 
 
-def _public_key(algorithm: str, secret_key: bytes) -> bytes:
-    if scheme(algorithm) == "slh-dsa":
-        return secret_key[len(secret_key) // 2 :]  # FIPS 205, section 9.1
-    return ml_dsa_signer.public_key(algorithm, secret_key)
-
-
 def _from_response(rows: list[dict[str, str]], algorithms: Sequence[str]) -> _Tests:
-    header, *rows = rows
     algorithm = ""
-    for row in rows:
-        result = row.get("sm") or row.get("ct")
-        if not result:
+    for row in rows[1:]:
+        if not (result := row.get("sm") or row.get("ct")):
             yield "no result"
             continue
-        fields = {"dk": row["sk"], "c": result, "k": row.get("ss", "")}
         if "sm" in row:
-            message, context = row["msg"], row.get("ctx", "")
-            signature = _signature(bytes.fromhex(result), bytes.fromhex(message)).hex()
-            fields = {"pk": row["pk"], "message": message, "context": context}
-            fields["signature"] = result = signature
-        algorithm = algorithm or _named(header["header"], algorithms, row["pk"], result)
+            result = _signature(bytes.fromhex(result), bytes.fromhex(row["msg"])).hex()
+            fields = {"pk": row["pk"], "message": row["msg"], "context": row.get("ctx", "")}
+            fields["signature"] = result
+        else:
+            fields = {"dk": row["sk"], "c": result, "k": row["ss"]}
+        algorithm = algorithm or _named(rows[0].get("header", ""), algorithms, row["pk"], result)
         yield _vector(
             fields, algorithm=algorithm, family="known answer", probe=f"count = {row['count']}",
             expected="valid", number=int(row["count"]),
@@ -319,10 +304,10 @@ def _signature(signed: bytes, message: bytes) -> bytes:
 
 def _named(header: str, algorithms: Sequence[str], public_key: str, result: str) -> str:
     """Return the one of `algorithms`, or of the header, that has these lengths."""
-    fitting, chosen = _fitting(len(public_key) // 2, len(result) // 2), list(algorithms)
+    fitting = _fitting(len(public_key) // 2, len(result) // 2)
     with suppress(UnknownName):
-        chosen = chosen or [registry.get(header).name]
-    chosen = [name for name in chosen if name in fitting]
+        algorithms = algorithms or [registry.get(header).name]
+    chosen = [name for name in algorithms if name in fitting]
     if len(chosen) != 1:
         raise UsageError(
             f"its header is {header!r:.80}, and its lengths are those of "

@@ -105,7 +105,7 @@ def test_store_without_newlines_is_not_read_completely(tmp_path: Path) -> None:
     path = tmp_path / "store"
     with path.open("wb") as file:
         file.truncate(1 << 40)
-    assert main(["consensus", "--nodes", "4", "--blocks", "1", "--store", str(path)]) == 1
+    assert main(["consensus", "--nodes", "4", "--blocks", "1", "--store", str(path)]) == 2
     with pytest.raises(DataError, match="a line of more than 7 bytes"):
         list(installation.read_lines(path, 7))
     path.write_bytes(b"a\nlonger\n\nrest")

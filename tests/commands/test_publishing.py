@@ -88,7 +88,7 @@ def test_history_is_drawn(saved: Path) -> None:
 
 def test_unknown_machine_is_reported(saved: Path, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(stored, "folder", lambda: tmp_path)
-    assert cli.main(["compare", str(saved), "elsewhere"]) == 1
+    assert cli.main(["compare", str(saved), "elsewhere"]) == 2
     assert "no measurements of 'elsewhere'" in capsys.readouterr().err
 
 
