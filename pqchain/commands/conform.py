@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     progress = console.is_interactive()
     files = []
     if arguments.vectors:
-        names = [reading.canonical(name) for name in arguments.algorithm or ()]
+        names = suite.known(arguments.algorithm or (), reading.READABLE)
         files = reading.read(*map(Path, arguments.vectors), algorithms=names)
         chosen = tuple(vector for file in files for vector in file.vectors)
     else:
@@ -110,14 +110,14 @@ def run(arguments: argparse.Namespace) -> int:
     overview = tables.overview(summary, times, known=known)
     remarks = [*map(str, files), *_doubts(verdicts if files else verdicts[:0])]
     if arguments.output is not None:
-        names = tables.save(arguments.output, summary, verdicts, times, known=known)
-        remarks.append(f"wrote {', '.join(names)} to {arguments.output}")
+        saved = tables.save(arguments.output, summary, verdicts, times, known=known)
+        remarks.append(f"wrote {', '.join(saved)} to {arguments.output}")
     if wrong.rows:
         words = [f"--vectors={path}" for path in arguments.vectors or ()]
         command = shlex.join(["pqchain", "conform", "explain", *words, "VECTOR"])
         remarks.append(f"`{command}` shows the numbers that decide a vector.")
     data = {
-        "files": [file.record() for file in files],
+        "files": [file._asdict() | {"vectors": len(file.vectors)} for file in files],
         "summary": console.records(summary),
         "wrong": wrong.records(),
         "times": [] if times is None else console.records(times),
@@ -174,7 +174,7 @@ def explain(arguments: argparse.Namespace) -> int:
 
     algorithm, colon, number = arguments.vector.partition(":")
     if arguments.vectors:
-        known = reading.canonical(algorithm)
+        (known,) = suite.known([algorithm], reading.READABLE)
         files = reading.read(*map(Path, arguments.vectors), algorithms=[known])
         vectors = tuple(row for file in files for row in file.vectors)
     else:

@@ -13,34 +13,39 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pqchain import algorithms as registry
-from pqchain.conform import vector
 from pqchain.conform.models import ml_dsa_signer, ml_kem
 from pqchain.conform.models.slh_dsa import pre_hash_name
-from pqchain.conform.vector import ALGORITHMS, Vector, families, scheme
+from pqchain.conform.vector import (
+    ALGORITHMS,
+    DecapsulationVector,
+    EncapsulationVector,
+    SignatureVector,
+    Vector,
+    families,
+    scheme,
+)
 from pqchain.errors import DataError, UnknownName, UsageError
 from pqchain.installation import MAX_JSON_BYTES, read_bytes
 
 _Tests = Iterator[Vector | str]
 """Vectors, and the reasons of tests that are skipped."""
 
+READABLE = (*ALGORITHMS, "Dilithium2", "Dilithium3", "Dilithium5")
+"""Algorithms whose vectors can be read; Dilithium has no boundary vectors."""
+
 # Fields of a vector of ACVP's files, and the one with the result, by mode or function. A generated
 # key or an encapsulation becomes a check of the key, because adapters cannot choose the randomness,
 # and a generated signature its verification.
+_SIGNED = ("pk", "message", "context", "signature")
 _OPERATIONS = {
-    "sigVer": ("pk message context signature", "testPassed"),
-    "sigGen": ("pk message context signature", "signature"),
-    "keyGen": ("ek", "ek"),
-    "encapsulation": ("ek", "ek"),
-    "decapsulation": ("dk c k", "k"),
-    "encapsulationKeyCheck": ("ek", "testPassed"),
-    "decapsulationKeyCheck": ("dk c k", "testPassed"),
+    "sigVer": (_SIGNED, "testPassed"),
+    "sigGen": (_SIGNED, "signature"),
+    "keyGen": (("ek",), "ek"),
+    "encapsulation": (("ek",), "ek"),
+    "decapsulation": (("dk", "c", "k"), "k"),
+    "encapsulationKeyCheck": (("ek",), "testPassed"),
+    "decapsulationKeyCheck": (("dk", "c", "k"), "testPassed"),
 }
-
-# Fields of vectors by their names in ACVP's files.
-_FIELDS = {
-    "pk": "public_key", "message": "message", "context": "context", "signature": "signature",
-    "ek": "encapsulation_key", "dk": "decapsulation_key", "c": "ciphertext", "k": "shared_secret",
-}  # fmt: skip
 
 # Errors from a file of another structure, in which any field may be missing or of another type.
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, UsageError)
@@ -52,28 +57,13 @@ class VectorFile(NamedTuple):
     path: str
     format: str
     vectors: tuple[Vector, ...]
-    skipped: Mapping[str, int]
-
-    def record(self) -> dict[str, Any]:
-        """Return the file as JSON values, with the number of vectors by algorithm."""
-        counts = Counter(vector.algorithm for vector in self.vectors)
-        return self._asdict() | {"vectors": dict(counts), "skipped": dict(self.skipped)}
+    skipped: Counter[str]
 
     def __str__(self) -> str:
         """Return what the file is, and how many of its tests were skipped for which reasons."""
-        read, skipped = (
-            ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
-            for counts in (self.record()["vectors"], self.skipped)
-        )
-        return f"{self.path}: {self.format}; vectors: {read}; skipped: {skipped}"
-
-
-def canonical(name: str) -> str:
-    """Return the name of an algorithm whose vectors can be read. Raises UnknownName."""
-    folded = {known.casefold(): known for known in ALGORITHMS}
-    known = folded.get(name.casefold()) or registry.get(name).name
-    scheme(known)
-    return known
+        counts = Counter(vector.algorithm for vector in self.vectors), self.skipped
+        read, skipped = (", ".join(f"{n} {name}" for name, n in each.items()) for each in counts)
+        return f"{self.path}: {self.format}; vectors: {read or 0}; skipped: {skipped or 0}"
 
 
 def alternatives(algorithm: str) -> list[str]:
@@ -85,14 +75,11 @@ def alternatives(algorithm: str) -> list[str]:
 
 def _fitting(public_key_bytes: int, result_bytes: int) -> list[str]:
     """Return the algorithms with these lengths of a public key and a signature or ciphertext."""
-    names = []
-    for row in map(registry.get, registry.ALGORITHMS):
-        result = row.signature_bytes or row.ciphertext_bytes
-        fits = row.signature_varies or result == result_bytes
-        with suppress(UnknownName):
-            if row.public_key_bytes == public_key_bytes and fits and scheme(row.name):
-                names.append(row.name)
-    return names
+    return [
+        row.name for row in map(registry.get, registry.ALGORITHMS)
+        if row.name in READABLE and row.public_key_bytes == public_key_bytes
+        and (row.signature_varies or result_bytes in (row.signature_bytes, row.ciphertext_bytes))
+    ]  # fmt: skip
 
 
 def read(*paths: Path, algorithms: Sequence[str] = ()) -> list[VectorFile]:
@@ -100,18 +87,17 @@ def read(*paths: Path, algorithms: Sequence[str] = ()) -> list[VectorFile]:
 
     A response file is of the one of `algorithms` that has its lengths, whatever its header says.
     ACVP's expectedResults.json belongs to the prompt.json of its folder. Raises DataError for a
-    file that cannot be read or parsed, or if all tests are skipped, and UsageError for a path that
-    is not a regular file.
+    file that cannot be read or parsed, and if all tests are skipped.
     """
     documents: dict[Path, Any] = {}
-    results: dict[object, dict[int, Any]] = {}
+    results: dict[object, Any] = {}
     for path in paths:
         with _parsing(path):
             document = documents[path] = _document(path)
-            groups = document["testGroups"] if "mode" in document else []
-            if groups and not any("parameterSet" in group for group in groups):
-                tests = {test["tcId"]: test for group in groups for test in group["tests"]}
-                results[_vector_set(path, documents.pop(path))] = tests
+            for group in document["testGroups"] if "mode" in document else ():
+                if "parameterSet" not in group:
+                    tests = {test["tcId"]: test for test in group["tests"]}
+                    results.setdefault(_vector_set(path, document), {}).update(tests)
     files = []
     for path, document in documents.items():
         with _parsing(path):
@@ -134,29 +120,30 @@ def read(*paths: Path, algorithms: Sequence[str] = ()) -> list[VectorFile]:
                     vectors.append(item)
             files.append(VectorFile(str(path), form, tuple(vectors), skipped))
     if not any(file.vectors for file in files):
-        reasons = "; ".join(map(str, files)) or "results without their prompt.json"
+        reasons = "; ".join(map(str, files))
         raise DataError(f"no vector can be used of {reasons}. Give other files or --algorithm.")
     return files
 
 
 @contextmanager
 def _parsing(path: Path) -> Iterator[None]:
-    """Raise DataError with words of the format for a file of another structure."""
+    """Raise DataError with words of the format for a file that cannot be read or used."""
     try:
         yield
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}. Give a vector file.") from error
     except _UNREADABLE as error:
-        if isinstance(error, UsageError):
-            raise DataError(f"{path} cannot be used: {error}.") from error
-        reason = "a field has another type or value"
+        reason = (
+            str(error) if isinstance(error, UsageError) else "a field has another type or value"
+        )
         if isinstance(error, json.JSONDecodeError):
             reason = f"line {error.lineno} is not JSON"
         elif isinstance(error, KeyError):
             reason = f"{error.args[0]!s:.80} is missing or unknown"
         raise DataError(
-            f"{path} is not a file of vectors: {reason}. Give JSON of Project Wycheproof or of "
-            "ACVP (prompt.json with expectedResults.json), or a response file (.rsp) of NIST."
+            f"{path} is not a file of vectors that can be used: {reason}. Give JSON of Project "
+            "Wycheproof or of ACVP (prompt.json with expectedResults.json), or a response file "
+            "(.rsp) of NIST."
         ) from error
 
 
@@ -184,13 +171,12 @@ def _vector_set(path: Path, document: Mapping[str, Any]) -> object:
     return path.parent, document.get("vsId"), document["algorithm"], document["mode"]
 
 
-def _vector(fields: Mapping[str, str], **common: Any) -> Vector:
-    """Return the vector of hexadecimal fields with ACVP's names."""
-    kind: Any = vector.EncapsulationVector
-    if "ek" not in fields:
-        kind = vector.SignatureVector if "pk" in fields else vector.DecapsulationVector
-    data = {_FIELDS[name]: bytes.fromhex(digits) for name, digits in fields.items()}
-    made: Vector = kind(key="", **common, **data)
+def _vector(*digits: str, **common: Any) -> Vector:
+    """Return a signature, an encapsulation or a decapsulation of hexadecimal digits."""
+    kinds = {4: SignatureVector, 1: EncapsulationVector, 3: DecapsulationVector}
+    kind: Any = kinds[len(digits)]
+    fields = zip((*kind.byte_fields, "shared_secret"), map(bytes.fromhex, digits), strict=False)
+    made: Vector = kind(key="", **common, **dict(fields))
     return made
 
 
@@ -205,8 +191,7 @@ def _from_wycheproof(document: Mapping[str, Any]) -> _Tests:
                 yield "signing"
                 continue
             if scheme(algorithm) != "ml-kem":
-                fields = {"pk": group["publicKey"], "message": test["msg"]}
-                fields |= {"context": test.get("ctx", ""), "signature": test["sig"]}
+                digits = [group["publicKey"], test["msg"], test.get("ctx", ""), test["sig"]]
             elif "c" in test:
                 seed = bytes.fromhex(test.get("seed", "00" * 64))
                 if len(seed) != 64:
@@ -216,18 +201,18 @@ def _from_wycheproof(document: Mapping[str, Any]) -> _Tests:
                 if (key := test.get("dk")) is None:
                     key = ml_kem.generate(p, seed[:32], seed[32:])[1].hex()
                 secret = test.get("K", "") if test["result"] != "invalid" else ""
-                fields = {"dk": key, "c": test["c"], "k": secret}
+                digits = [key, test["c"], secret]
             else:
-                fields = {"ek": test["ek"]}
+                digits = [test["ek"]]
             yield _vector(
-                fields, algorithm=algorithm, family=names.get(flag, flag), probe=test["comment"],
+                *digits, algorithm=algorithm, family=names.get(flag, flag), probe=test["comment"],
                 expected=test["result"], number=test["tcId"],
             )  # fmt: skip
 
 
 def _from_acvp(document: Mapping[str, Any], results: Mapping[int, Mapping[str, Any]]) -> _Tests:
     for group in document["testGroups"]:
-        for test in group["tests"]:
+        for test in group["tests"] if "parameterSet" in group else ():
             # The first files have the keys in the group.
             row = {"context": "", **group, **test, **results.get(test["tcId"], {})}
             yield _acvp_test(row.get("function", document["mode"]), row)
@@ -255,14 +240,13 @@ def _acvp_test(operation: str, row: dict[str, Any]) -> Vector | str:
     if result not in row:
         return "no expected result; give expectedResults.json, too"
     if operation == "sigGen" and "pk" not in row:
-        key = row["sk"][len(row["sk"]) // 2 :]  # FIPS 205, section 9.1
+        row["pk"] = row["sk"][len(row["sk"]) // 2 :]  # FIPS 205, section 9.1
         if scheme(algorithm) == "ml-dsa":
-            key = ml_dsa_signer.public_key(algorithm, bytes.fromhex(row["sk"])).hex()
-        row["pk"] = key
+            row["pk"] = ml_dsa_signer.public_key(algorithm, bytes.fromhex(row["sk"])).hex()
     # pqchain writes "family: probe"; the reasons of other sources become the family.
     family, _, probe = row.get("reason", operation).partition(": ")
     return _vector(
-        {name: row[name] for name in names.split()}, algorithm=algorithm, family=family,
+        *(row[name] for name in names), algorithm=algorithm, family=family,
         probe=probe or family, number=row["tcId"],
         expected="valid" if row.get("testPassed", True) else "invalid",
     )  # fmt: skip
@@ -276,13 +260,12 @@ def _from_response(rows: list[dict[str, str]], algorithms: Sequence[str]) -> _Te
             continue
         if "sm" in row:
             result = _signature(bytes.fromhex(result), bytes.fromhex(row["msg"])).hex()
-            fields = {"pk": row["pk"], "message": row["msg"], "context": row.get("ctx", "")}
-            fields["signature"] = result
+            digits = [row["pk"], row["msg"], row.get("ctx", ""), result]
         else:
-            fields = {"dk": row["sk"], "c": result, "k": row["ss"]}
+            digits = [row["sk"], result, row["ss"]]
         algorithm = algorithm or _named(rows[0].get("header", ""), algorithms, row["pk"], result)
         yield _vector(
-            fields, algorithm=algorithm, family="known answer", probe=f"count = {row['count']}",
+            *digits, algorithm=algorithm, family="known answer", probe=f"count = {row['count']}",
             expected="valid", number=int(row["count"]),
         )  # fmt: skip
 

@@ -18,17 +18,17 @@ from pqchain.errors import DataError, UnknownName
 from pqchain.results import outputs
 
 
-def known(algorithms: Iterable[str] | None) -> tuple[str, ...]:
+def known(algorithms: Iterable[str] | None, among: tuple[str, ...] = ALGORITHMS) -> tuple[str, ...]:
     """Return the named algorithms, or all for None, in display order. Raises UnknownName."""
     if algorithms is None:
-        return ALGORITHMS
-    folded = {name.casefold(): name for name in ALGORITHMS}
+        return among
+    folded = {name.casefold(): name for name in among}
     chosen = list(algorithms)
     for name in chosen:
         if name.casefold() not in folded:
-            raise UnknownName("algorithm with boundary vectors", name, ALGORITHMS)
+            raise UnknownName("algorithm with boundary vectors", name, among)
     names = {folded[name.casefold()] for name in chosen}
-    return tuple(name for name in ALGORITHMS if name in names)
+    return tuple(name for name in among if name in names)
 
 
 def vectors(
