@@ -115,12 +115,13 @@ def read(*paths: Path, algorithms: Sequence[str] = ()) -> list[VectorFile]:
                 if isinstance(item, str):
                     skipped[f"({item})"] += 1
                 elif algorithms and item.algorithm not in algorithms:
-                    skipped[item.algorithm] += 1
+                    skipped["(other algorithms)"] += 1
                 else:
                     vectors.append(item)
-            files.append(VectorFile(str(path), form, tuple(vectors), skipped))
+            if vectors or skipped:
+                files.append(VectorFile(str(path), form, tuple(vectors), skipped))
     if not any(file.vectors for file in files):
-        reasons = "; ".join(map(str, files))
+        reasons = "; ".join(map(str, files)) or "results without prompts"
         raise DataError(f"no vector can be used of {reasons}. Give other files or --algorithm.")
     return files
 
@@ -236,7 +237,7 @@ def _acvp_test(operation: str, row: dict[str, Any]) -> Vector | str:
     elif row.get("preHash", "pure") != "pure":
         algorithm = f"Hash{algorithm}"
         if algorithm not in ALGORITHMS or row["hashAlg"] != pre_hash_name(algorithm):
-            return f"{algorithm} with {row['hashAlg']}"
+            return "another pre-hash"
     if result not in row:
         return "no expected result; give expectedResults.json, too"
     if operation == "sigGen" and "pk" not in row:
