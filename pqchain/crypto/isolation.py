@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, NoReturn
 
 from pqchain import errors
@@ -157,7 +157,7 @@ class Child:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         code = self._process.wait()
-        _kill_marked(self._mark.encode())
+        _kill_marked(self._mark.encode(), self._process.pid)
         with suppress(BlockingIOError):
             self.wrote_more |= bool(os.read(self._stdout.fileno(), 1))
         with suppress(BlockingIOError):
@@ -170,19 +170,23 @@ class Child:
         return code if has_ended else None
 
 
-def _kill_marked(mark: bytes) -> None:
-    """Kill the processes that have the mark in their environment, until there is none."""
+def _kill_marked(mark: bytes, first: int) -> None:
+    """Kill the processes with the mark in their environment; all started after process `first`."""
     # Several scans, because such a process may start another one during a scan.
     for _ in range(100):
         found = False
         for process in Path("/proc").glob("[0-9]*"):
             # It may have ended, or belong to another user.
             with suppress(OSError):
-                if mark in (process / "environ").read_bytes():
+                environment = (process / "environ").read_bytes()
+                if mark in environment:
                     os.kill(int(process.name), signal.SIGKILL)
-                    found = True
+                # Within execve a program has no environment yet; a kernel thread has no `exe`.
+                waits = not environment and int(process.name) > first
+                found |= mark in environment or (waits and bool((process / "exe").readlink()))
         if not found:
             return
+        sleep(0.002)
 
 
 def parse_answer(line: bytes, ident: int) -> dict[str, Any]:
