@@ -188,8 +188,9 @@ def _anchor(
         if unit.name == "evm" and given.anchor_seconds:
             times = [Times(given.anchor_seconds)] * len(entry.rounds)
             return _Series(unit.anchor, given.name, given, times), ""
-        remedy = ", such as anchor=107us" if unit.name == "evm" else "; it prices EVM gas only"
-        return None, f"{given.source}; time of another machine: give its anchor{remedy}"
+        remedy = "give its anchor, such as anchor=107us"
+        remedy = remedy if unit.name == "evm" else "an anchor prices EVM gas only"
+        return None, f"{given.source}; time of another machine: {remedy}"
     reasons = []
     for name in unit.anchor_verifiers:
         timed = series.get((unit.anchor, name)) or series.get(("", name))

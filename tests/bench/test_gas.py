@@ -83,11 +83,14 @@ def test_given_time_is_priced_by_its_own_anchor_only(monkeypatch, here):
     priced_row = rows.loc[("ML-DSA-44", "evm")]
     assert priced_row[["gas", "low", "high"]].tolist() == pytest.approx([3000 * 46.1 / 107.2] * 3)
     assert (priced_row["status"], priced_row["anchor_verifier"]) == ("ok", "given")
-    for key in (("ML-DSA-65", "evm"), ("ML-DSA-44", "solana")):
+    for key, remedy in (
+        (("ML-DSA-65", "evm"), "give its anchor, such as anchor=107us"),
+        (("ML-DSA-44", "solana"), "an anchor prices EVM gas only"),
+    ):
         row = rows.loc[key]
         assert np.isnan(row["gas"])
         assert (row["status"], row["verify_seconds"]) == ("unsupported", 46.1e-6)
-        assert row["reason"].startswith("given: a paper; time of another machine: give its anchor")
+        assert row["reason"] == f"given: a paper; time of another machine: {remedy}"
 
 
 def test_price_of_the_anchor_includes_the_bytes_of_its_message(monkeypatch):
