@@ -212,7 +212,7 @@ def _number(text: str) -> float | int:
 def exit_reason(code: int | None) -> str:
     """Return the signal or exit code of an ended process as text; None: it closed its output."""
     if code is None:
-        return "it closed its stdin or stdout"
+        return "a closed stdin or stdout"
     if code >= 0:
         return f"exit code {code}"
     with suppress(ValueError):

@@ -120,7 +120,7 @@ def test_verifier_that_closes_its_stdout_ends_the_run_at_its_first_answer(some, 
     starts = []
     start = Adapter._start
     monkeypatch.setattr(Adapter, "_start", lambda self: starts.append(self) or start(self))
-    with pytest.raises(UsageError, match="it closed its stdin or stdout"):
+    with pytest.raises(UsageError, match="a closed stdin or stdout"):
         runner.run([fake("closes")], some, stop_at_malformed=True)
     assert len(starts) == 1
 

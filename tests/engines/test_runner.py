@@ -98,7 +98,7 @@ def test_heights_without_a_quorum_fail_the_run_with_a_reason(fake_engine):
         ("list", "not a JSON object"),
         ("refuses", "nodes must be 1 to 256; got 0"),
         ("other", "(id 2; expected 1)"),
-        ("closes", "it closed its stdin or stdout"),
+        ("closes", "a closed stdin or stdout"),
         ("deaf", "no result in 0.5 s"),
     ],
 )
