@@ -125,9 +125,9 @@ class MachineMismatch(DataError):
     """Measurements of different machines cannot be merged."""
 
 
-class CheckFailed(DataError):
-    """Data that pqchain made itself are not as they must be; no input is wrong."""
+class InvalidResult(DataError):
+    """A result of pqchain itself is not as it must be; no input is wrong."""
 
 
-class ChunksLost(CheckFailed):
+class ChunksLost(InvalidResult):
     """Too few intact chunks of a block are available; stored chunks are unchanged."""

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from pqchain.commands import completion, console, options
-from pqchain.errors import CheckFailed, DataError, PqchainError, UnknownName, UsageError
+from pqchain.errors import DataError, InvalidResult, PqchainError, UnknownName, UsageError
 from pqchain.installation import HOME, VERSION, missing, read_toml
 
 _MAIN = "main"
@@ -119,7 +119,7 @@ def _run(argv: Sequence[str] | None) -> int:
     except PqchainError as error:
         console.print_stderr(f"pqchain: {error}")
         wrong_input = isinstance(error, (UsageError, DataError))
-        if wrong_input and not isinstance(error, CheckFailed):
+        if wrong_input and not isinstance(error, InvalidResult):
             return console.USAGE_ERROR
         return console.CHECK_FAILED
     except ModuleNotFoundError as error:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pqchain.conform.vector import DecapsulationVector, EncapsulationVector, SignatureVector, Vector
-from pqchain.crypto.isolation import Child, exit_reason, parse_answer
+from pqchain.crypto.child import Child, exit_reason, parse_answer
 from pqchain.errors import UsageError
 
 OPERATIONS = {

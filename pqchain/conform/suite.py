@@ -37,7 +37,7 @@ def vectors(
     """Return the vectors of these algorithms, or of all for None, checked against the oracles.
 
     Takes a minute or two for all. Raises UnknownName for an algorithm without vectors, Unsupported
-    without the portable build, and DataError if the oracles disagree.
+    without the portable build, and InvalidResult if the oracles disagree.
     """
     names = tqdm(known(algorithms), desc="vectors", disable=not progress)
     return tuple(vector for name in names for vector in _decided(name))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import Any
 
-from pqchain.crypto.isolation import Child, exit_reason, parse_answer
+from pqchain.crypto.child import Child, exit_reason, parse_answer
 from pqchain.errors import CryptoFailure, UsageError
 
 _MAX_ANSWER_BYTES = 64 << 20

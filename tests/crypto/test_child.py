@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pqchain.crypto.isolation import Child
+from pqchain.crypto.child import Child
 
 ESCAPES = """
 import subprocess, sys
@@ -18,7 +18,7 @@ print(subprocess.Popen(sleeps, start_new_session=True).pid, flush=True)
 
 NESTED = f"""
 import sys
-from pqchain.crypto.isolation import Child
+from pqchain.crypto.child import Child
 child = Child([sys.executable, "-c", {ESCAPES + "input()"!r}])
 print(child.ask(b"", 30.0).decode(), end="", flush=True)
 """
