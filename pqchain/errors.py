@@ -89,6 +89,10 @@ class NativeLibraryMissing(Unsupported):
     """A native library was not built or not installed; the message has the build command."""
 
 
+class NativeLibraryBroken(PqchainError):
+    """A native library is present, and damaged or of another build; the message has the remedy."""
+
+
 class CryptoFailure(PqchainError):
     """The cryptographic library reported a failure on well-formed input."""
 

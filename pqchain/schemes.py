@@ -19,7 +19,6 @@ the place of keys and signatures in blocks and messages.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -28,7 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pqchain import algorithms
+from pqchain import algorithms, libraries
 from pqchain.algorithms import GIVEN, Algorithm, Implementation
 from pqchain.chain.encoding import algorithm_of, identifier_of
 from pqchain.costs import Costs
@@ -81,7 +80,7 @@ def register(user_scheme: Costs | str | Path | object) -> list[str]:
     known scheme becomes a further implementation of it. An earlier scheme of the same name is
     replaced. Code of a library or a file is loaded and used in a child process only; a class or an
     object is used in this process. Raises UsageError, also for code that cannot be loaded, and
-    NativeLibraryMissing for a library without the interface.
+    NativeLibraryBroken for a library without the interface.
     """
     if isinstance(user_scheme, Costs):
         return [_add_given(user_scheme)]
@@ -174,12 +173,9 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
         raise UsageError(f"the library {path} does not exist; build it, see `pqchain native`")
     library = library_check.load(path)
     # The digest is part of the source of every measurement, to tell builds of one library apart.
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while part := file.read(1 << 20):
-            digest.update(part)
+    digest = libraries.sha256(path)
     stem = path.stem.removeprefix("lib")
-    description = f"{library.source}, {path.name} of SHA-256 {digest.hexdigest()[:16]}"
+    description = f"{library.source}, {path.name} of SHA-256 {digest[:16]}"
     by = Implementation(f"user/{stem}", description, library=stem, file=path)
     rows = []
     for name in library.names():

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import compress, pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from pqchain.chain.transaction import FIXED_BYTES, SIGNED, Credential, address_p
 from pqchain.crypto import external_libraries
 from pqchain.crypto.packed import Packed
 from pqchain.errors import Malformed
-from pqchain.installation import folders
 
 if TYPE_CHECKING:
     from pqchain.chain.state import Account
@@ -57,13 +55,8 @@ def _address(memory: NDArray[Any]) -> int:
 
 @cache
 def library() -> Any | None:
-    """Return the loaded library; None if it is missing or has another interface version."""
-    paths = (folder / "_native/block/lib/libpqchain_block.so" for folder in folders())
-    path = next(filter(Path.is_file, paths), None)
-    if path is None:
-        return None
-    handle = external_libraries.library(path, functions=_FUNCTIONS)
-    return handle if handle is not None and handle.pqb_abi() == _ABI else None
+    """Return the loaded library; None if it is not installed. Raises NativeLibraryBroken."""
+    return external_libraries.bundled("block", functions=_FUNCTIONS, abi=_ABI)
 
 
 def hashes(prefix: bytes, data: bytes, starts: Numbers, ends: Numbers) -> bytes:

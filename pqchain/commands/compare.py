@@ -70,6 +70,10 @@ def _summary(sides: Mapping[str, Mapping[str, Any]]) -> str:
         name for name in _LABELS if len({str(facts.get(name)) for facts in sides.values()}) > 1
     ]
     lines = [f"{name}: {_side(facts, differing)}" for name, facts in sides.items()]
+    first, *others = (facts["libraries"] for facts in sides.values())
+    common = {name: [side.get(name, of) for side in others] for name, of in first.items()}
+    if changed := [name for name, of in common.items() if set(of) - {first[name]}]:
+        lines.append(f"different builds: {', '.join(changed)}")
     first = next(iter(sides.values()))
     shared = [
         f"{_LABELS[name]} {_short(name, first[name])}"

@@ -20,7 +20,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NoReturn
 
-from pqchain import errors
+from pqchain import errors, libraries
 from pqchain.crypto.child import Child, exit_reason
 from pqchain.errors import CryptoFailure, PqchainError
 from pqchain.installation import HOME
@@ -166,6 +166,7 @@ class _Caller:
             )
             if answer["token"] != token:
                 raise ValueError("another token")
+            libraries.add_loaded(answer["libraries"])
         except (OSError, EOFError) as error:
             timed_out = isinstance(error, TimeoutError) or monotonic() - start >= limit_seconds
             self._raise_ended(limit_seconds if timed_out else None)
@@ -191,7 +192,10 @@ class _Caller:
 
 _ERRORS: dict[str, type[PqchainError]] = {
     name: getattr(errors, name)
-    for name in ("UsageError", "Unsupported", "NativeLibraryMissing", "PqchainError", "DataError")
+    for name in (
+        *("UsageError", "Unsupported", "NativeLibraryMissing", "NativeLibraryBroken"),
+        *("PqchainError", "DataError"),
+    )
 }
 """Errors that the caller raises with their own type; all others become a CryptoFailure."""
 
@@ -221,6 +225,7 @@ def serve() -> None:
                 os.sched_setaffinity(0, request["processors"])
             faulthandler.dump_traceback_later(request["limit_seconds"], exit=True)
             answer = {"token": request["token"], **_perform(request)}
+            answer["libraries"] = libraries.loaded()
             faulthandler.cancel_dump_traceback_later()
             answers.write(json.dumps(answer).encode() + b"\n")
             answers.flush()

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from pqchain import algorithms
+from pqchain import algorithms, libraries
 from pqchain.crypto.abi import (
     ABI,
     DRAW,
@@ -28,11 +28,11 @@ from pqchain.crypto.abi import (
     Sizes,
     failure,
 )
-from pqchain.crypto.builds import INSTALL_HINT, built_library, obstacle
+from pqchain.crypto.builds import built_library, obstacle
 from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
 from pqchain.crypto.packed import Memory, Packed, batch_arguments, pack
 from pqchain.crypto.random_source import Source, replaced
-from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
+from pqchain.errors import CryptoFailure, NativeLibraryBroken, Unsupported, UsageError
 
 MAX_SCHEMES = 10_000
 
@@ -40,36 +40,31 @@ _SEEDED = "liboqs-0.13/dispatch"
 """Implementation whose library has the function `pq_draw`, a source for all libraries."""
 
 
-def _build_hint(path: Path, hint: str = INSTALL_HINT) -> str:
-    """Return the hint on how to build a library again; a user's is not built by `make`."""
-    is_installed = path.parent.parent.parent.name == "_native"
-    return hint if is_installed else "compile it as `pqchain native` says"
-
-
 class Library:
     """One loaded native library."""
 
     def __init__(self, path: Path) -> None:
-        """Load the file. Raises OSError, UsageError, and NativeLibraryMissing for another ABI."""
+        """Load the file. Raises UsageError, and NativeLibraryBroken, also for another ABI."""
         self.path = path
-        self._handle = ctypes.CDLL(str(path))
+        self._handle = libraries.load(path)
         try:
             for name, (result, arguments) in PROTOTYPES.items():
                 function = getattr(self._handle, name)
                 function.restype, function.argtypes = result, arguments
             abi = self._handle.pq_abi()
-        except AttributeError as error:
-            message = f"{path.name} lacks the interface of pqchain: {_build_hint(path)}"
-            raise NativeLibraryMissing(message) from error
+        except AttributeError:
+            abi = None
+        if abi != ABI:
+            raise NativeLibraryBroken(
+                f"{path.name} lacks the interface of pqchain, version {ABI}; got {abi}. "
+                f"{libraries.remedy(path)}"
+            )
         # A library without these functions takes encoded keys only.
         self.decodes_keys = hasattr(self._handle, "pq_decode_keys")
         for name, (result, arguments) in KNOWN_KEY_PROTOTYPES.items():
             if self.decodes_keys:
                 function = getattr(self._handle, name)
                 function.restype, function.argtypes = result, arguments
-        if abi != ABI:
-            message = f"the interface of {path} must be {ABI}; got {abi}: {_build_hint(path)}"
-            raise NativeLibraryMissing(message)
         self.source: str = (self._handle.pq_source() or b"").decode(errors="replace")
         if (count := self._handle.pq_count()) > MAX_SCHEMES:
             raise UsageError(
@@ -95,7 +90,7 @@ class Library:
         try:
             return self._schemes[name]
         except KeyError:
-            remedy = _build_hint(self.path, "build it with PQCHAIN_ALGORITHMS=all make")
+            remedy = "build it with PQCHAIN_ALGORITHMS=all make"
             raise Unsupported(f"{name} is not in this build of {self.source}; {remedy}") from None
 
     def sizes(self, name: str) -> dict[str, int]:
@@ -136,7 +131,7 @@ class Library:
         buffers as bytearray or writable memoryview), None as the null pointer. Lengths are not
         passed: buffers must be as long as the function's header requires.
 
-        Raises NativeLibraryMissing if the library has no such function.
+        Raises NativeLibraryBroken if the library has no such function.
         """
         try:
             function = getattr(self._handle, name)
@@ -146,7 +141,7 @@ class Library:
         return int(function(*(_argument(value) for value in arguments)))
 
     def predicate(self, name: str) -> Callable[[int, bytes], int]:
-        """Return a function of this library on (handle, bytes). Raises NativeLibraryMissing."""
+        """Return a function of this library on (handle, bytes). Raises NativeLibraryBroken."""
         try:
             # Indexing gives a new function object, so the types below affect no other caller.
             function = self._handle[name]
@@ -155,8 +150,9 @@ class Library:
         function.restype, function.argtypes = ctypes.c_int64, (POINTER, TEXT)
         return cast("Callable[[int, bytes], int]", function)
 
-    def _missing(self, function: str) -> NativeLibraryMissing:
-        return NativeLibraryMissing(f"{self.path} lacks the function {function}: {INSTALL_HINT}")
+    def _missing(self, function: str) -> NativeLibraryBroken:
+        hint = libraries.remedy(self.path)
+        return NativeLibraryBroken(f"{self.path} lacks the function {function}. {hint}")
 
 
 class _Native(Scheme):

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from pqchain import machine, typed_json
+from pqchain import libraries, typed_json
 from pqchain import scheduler as scheduling
 from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.installation import VERSION
@@ -46,12 +46,12 @@ async def choose_workers(
             "--nodes-per-worker."
         )
     chosen = addresses[: job.nodes]
-    libraries = set(machine.native_builds())
+    needed_libraries = set(libraries.installed())
     descriptions = {address: _description(described[address]) for address in chosen}
     problems = [
         f"worker {address}: {problem}"
         for address, description in descriptions.items()
-        for problem in _problems(description, libraries, began, ended)
+        for problem in _problems(description, needed_libraries, began, ended)
     ]
     if problems:
         raise UsageError("\n".join(problems))

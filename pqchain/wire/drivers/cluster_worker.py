@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
-from pqchain import machine, scheduler, typed_json
+from pqchain import libraries, machine, scheduler, typed_json
 from pqchain.errors import PqchainError
 from pqchain.installation import VERSION
 from pqchain.results import scratch
@@ -71,7 +71,7 @@ def describe(transports: Sequence[str]) -> Description:
     return {
         "version": VERSION,
         "python": platform.python_version_tuple()[:2],
-        "libraries": sorted(known["native"]),
+        "libraries": sorted(libraries.installed()),
         "transports": {name: reason for name, reason in reasons.items() if reason},
         "seconds": time.time(),
         "boot": boot,

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pqchain import libraries
 from pqchain.errors import UnknownName, Unsupported
-from pqchain.installation import folders
 from pqchain.wire.session import Address
 
 if TYPE_CHECKING:
@@ -147,8 +147,6 @@ _TRANSPORTS = (
         name="grpc", package="grpcio", datagrams=False, endpoint=False, live_seconds=4e-9
     ),
 )
-NATIVE = "_native/quic/lib/libpqchain_quic.so"
-"""Path of the native transport's library below a folder of the package."""
 
 TRANSPORTS: Mapping[str, TransportInfo] = {info.name: info for info in _TRANSPORTS}
 
@@ -169,7 +167,7 @@ def names(**traits: Any) -> list[str]:
 def default() -> str:
     """Return the name of the default transport: native where it was built, else aioquic."""
     native, aioquic = names(virtual=True)
-    return native if any((folder / NATIVE).is_file() for folder in folders()) else aioquic
+    return native if libraries.find("quic") is not None else aioquic
 
 
 def requirements() -> str:
