@@ -21,7 +21,7 @@ from pqchain.costs import MissingCosts
 from pqchain.crypto import library_check
 from pqchain.errors import (
     CryptoFailure,
-    NativeLibraryMissing,
+    NativeLibraryBroken,
     UnknownAlgorithm,
     UsageError,
 )
@@ -362,8 +362,8 @@ def test_invalid_library_is_rejected(tmp_path: Path) -> None:
     subprocess.run(
         ["cc", "-shared", "-fPIC", tmp_path / "none.c", "-o", tmp_path / "none.so"], check=True
     )
-    with pytest.raises(NativeLibraryMissing, match=r"none\.so lacks the interface of pqchain"):
+    with pytest.raises(NativeLibraryBroken, match=r"none\.so lacks the interface of pqchain"):
         schemes.register(tmp_path / "none.so")
     (tmp_path / "text.so").write_text("text")
-    with pytest.raises(NativeLibraryMissing, match=r"text\.so cannot be loaded"):
+    with pytest.raises(NativeLibraryBroken, match=r"text\.so cannot be loaded"):
         schemes.register(tmp_path / "text.so")

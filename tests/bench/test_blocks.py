@@ -183,6 +183,7 @@ def test_many_blocks_are_a_table_with_a_row_each():
     assert shown[-1] == "- Hawk-512: unsupported: no Hawk-512 here"
     assert [column.title for column in table.columns if not column.numeric] == [
         "algorithm",
+        "code",
         "tampered",
     ]
 

@@ -30,11 +30,10 @@ elif KIND == "version":
 
     cluster_worker.VERSION = "0.0.9"
 elif KIND == "libraries":
-    from pqchain import installation, machine
-    from pqchain.wire.transports import native_library, registry
+    from pqchain import installation, libraries
 
     nowhere = (Path("/nonexistent"),)
-    for module in (installation, machine, native_library, registry):
+    for module in (installation, libraries):
         module.folders = lambda: nowhere  # type: ignore[attr-defined]
 elif KIND == "clock":
     # The whole worker's clock would break Dask's own timers.

@@ -9,6 +9,7 @@ import sys
 import tarfile
 import zipfile
 from email.parser import BytesParser
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -103,10 +104,13 @@ def test_libraries_match_the_processor_and_need_only_libc(path):
 
 def test_libraries_have_build_facts(path):
     with zipfile.ZipFile(path) as wheel:
-        for name in libraries(path):
+        for name, library in libraries(path).items():
             build = json.loads(wheel.read(f"pqchain/_native/{name}/build.json"))
             assert path.stem.endswith(build["processor"])
             assert name.endswith(build["variant"])
+            # As loaded: stripped, and repaired by auditwheel.
+            assert build["library_bytes"] == len(library)
+            assert build["library_sha256"] == sha256(library).hexdigest()
 
 
 def test_build_machine_is_not_named(path):
