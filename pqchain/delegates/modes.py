@@ -28,6 +28,7 @@ import numpy as np
 from tqdm import tqdm
 
 from pqchain import algorithms, typed_json
+from pqchain.chain import bulk
 from pqchain.consensus import model
 from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import SECOND
@@ -198,6 +199,7 @@ def check_mode(
         raise Unsupported(f"network namespaces: {reason}. Use mode='loopback'.")
     if mode in ("loopback", "netns"):
         host.check_processes(scenario.nodes)
+        bulk.library()  # as the nodes will: raises before they start, and is part of the provenance
     if mode == "loopback" and law == "host":
         host.check_processors(scenario.network.processors)
 
