@@ -6,18 +6,16 @@ build recorded. Size and SHA-256 digest are therefore compared with the record b
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pqchain.errors import DataError, NativeLibraryBroken, UsageError
 from pqchain.installation import MAX_JSON_BYTES, folders, open_regular, read_bytes
-
-if TYPE_CHECKING:
-    import ctypes
 
 REINSTALL = "`make -B install` in a checkout, else `pip install --force-reinstall pqchain`"
 
@@ -71,8 +69,6 @@ def load(path: Path) -> ctypes.CDLL:
 
     Raises NativeLibraryBroken.
     """
-    import ctypes  # imported here: most commands load no library
-
     try:
         name, record = _checked(path)
         handle = ctypes.CDLL(str(path))

@@ -14,7 +14,7 @@ import pytest
 
 from pqchain import installation, libraries
 from pqchain.chain import bulk
-from pqchain.crypto import isolation, native
+from pqchain.crypto import external_libraries, isolation, native
 from pqchain.errors import DataError, NativeLibraryBroken
 from pqchain.results.checkpoint import Checkpoint
 from tests.attacks.damaged import FAULTS
@@ -93,7 +93,7 @@ def test_file_that_is_recorded_and_no_library_is_an_error(tmp_path: Path):
     path.with_name("build.json").write_text(json.dumps(BUILD))
     with pytest.raises(NativeLibraryBroken, match=r"abc|too short|invalid ELF"):
         libraries.load(path)
-    path.write_bytes(b"abd")  # the record of `make rtl` is in the folder of the library
+    path.write_bytes(b"xyz")  # the record of `make rtl` is in the folder of the library
     with pytest.raises(NativeLibraryBroken, match="digest must be ba7816bf"):
         libraries.load(path)
 
@@ -112,6 +112,14 @@ def test_file_is_hashed_again_only_after_a_change(tmp_path: Path, monkeypatch: p
     path.unlink()
     path.write_bytes(b"abcd")
     assert libraries.sha256(path) != BUILD["library_sha256"]
+
+
+def test_external_library_is_skipped_only_if_it_is_missing(tmp_path: Path):
+    paths = (tmp_path / "none.so", "libnone-of-this-name.so.9")
+    assert external_libraries.library(*paths, functions={}) is None
+    (tmp_path / "text.so").write_text("text")
+    with pytest.raises(NativeLibraryBroken, match="too short"):
+        external_libraries.library(*paths, tmp_path / "text.so", functions={})
 
 
 def test_only_two_modules_load_libraries():

@@ -18,7 +18,7 @@ def library(*files: str | Path, functions: Mapping[str, str]) -> Any | None:
 
     `functions` maps a name to its signature "result=parameters", or "parameters" for a void
     function, with the letters i (int), q (int64_t or a length) and p (pointer). Returns None if no
-    file exists, or none of another version has all functions. Raises NativeLibraryBroken.
+    file exists or none has all functions. Raises NativeLibraryBroken for one that cannot be loaded.
     """
     for file in files:
         try:
@@ -28,9 +28,7 @@ def library(*files: str | Path, functions: Mapping[str, str]) -> Any | None:
         except OSError as error:
             # A library that is present must not be replaced by slower code without a word.
             if "No such file" not in str(error):
-                raise NativeLibraryBroken(
-                    f"{file} cannot be loaded: {error}. Install its package again"
-                ) from error
+                raise NativeLibraryBroken(f"{file}: {error}. Install it again") from error
     return None
 
 

@@ -7,6 +7,7 @@ a signal, and a library that is skipped without a word gives numbers of other co
 from __future__ import annotations
 
 import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -37,8 +38,9 @@ _BENCH = "bench --algorithm {} --implementation {} --operation verify"
 _OTHERS = {
     "block": "chain --algorithm Falcon-512 --transactions 40 --threads 1",
     "quic": "reencode --transport native --block-bytes 60000",
+    "liboqs-0.13-avx2": "conform run --algorithm ML-DSA-44 --verifier 'pqchain liboqs-0.13/avx2'",
 }
-"""Command that needs a library without an implementation in the registry."""
+"""Further command that needs a library."""
 
 _UNRELATED = (
     "algorithms",
@@ -90,7 +92,7 @@ def attempt(python: Path, library: str, fault: str, command: str, must_fail: boo
     path.write_bytes(FAULTS[fault](whole))
     try:
         run = subprocess.run(
-            [python, "-m", "pqchain", *command.split()],
+            [python, "-m", "pqchain", *shlex.split(command)],
             cwd=python.parents[1], capture_output=True, text=True, check=False,
         )  # fmt: skip
     finally:
