@@ -130,7 +130,7 @@ def _prepare(folder: Path) -> tuple[Inputs, Try]:
 
 ATTACKS = [
     Attack(
-        surface="installation", name="damaged libraries", small=1, large=600, seconds=120,
+        surface="installation", name="damaged libraries", small=1, large=300, seconds=120,
         prepare=_prepare,
     )
 ]  # fmt: skip
