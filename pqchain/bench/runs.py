@@ -70,9 +70,10 @@ def builds(runs: Iterable[pd.DataFrame]) -> dict[str, set[str]]:
     """Return the SHA-256 digests of each native library that the runs loaded, as far as known."""
     digests: dict[str, set[str]] = {}
     for run in runs:
-        for name, record in run.attrs.get("provenance", {}).get("native", {}).items():
-            if digest := record.get("library_sha256"):
-                digests.setdefault(name, set()).add(digest)
+        native = run.attrs.get("provenance", {}).get("native")
+        for name, record in native.items() if isinstance(native, dict) else ():
+            if isinstance(record, dict) and (digest := record.get("library_sha256")):
+                digests.setdefault(name, set()).add(str(digest))
     return digests
 
 

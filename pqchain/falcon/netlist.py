@@ -71,7 +71,7 @@ class Netlist:
             self._library = _declare(libraries.load(path))
         except (NativeLibraryBroken, AttributeError) as error:
             raise NativeLibraryBroken(
-                f"cannot load the engine in RTL: {error}. Run `make rtl` again"
+                f"{path} cannot be loaded: {error.__cause__ or error}. Run `make rtl` again"
             ) from error
         self._chip: int = self._library.falcon_rtl_open()
         self._memory: dict[int, object] = {}

@@ -14,6 +14,7 @@ import sys
 import venv
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pqchain import algorithms, installation, libraries, machine
 from tests.attacks.harness import Attack, Defect, Input, Inputs, Outcome, Try
@@ -91,10 +92,11 @@ def attempt(python: Path, library: str, fault: str, command: str, must_fail: boo
     whole = path.read_bytes()
     path.write_bytes(FAULTS[fault](whole))
     try:
-        run = subprocess.run(
-            [python, "-m", "pqchain", *shlex.split(command)],
-            cwd=python.parents[1], capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        with TemporaryDirectory(dir=python.parents[1]) as folder:
+            run = subprocess.run(
+                [python, "-m", "pqchain", *shlex.split(command)],
+                cwd=folder, capture_output=True, text=True, check=False,
+            )  # fmt: skip
     finally:
         path.write_bytes(whole)
     output = run.stdout + run.stderr
