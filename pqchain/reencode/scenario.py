@@ -19,8 +19,10 @@ from pqchain.wire.drivers.link import Link as Link  # re-exported
 from pqchain.wire.transports import registry
 from pqchain.wire.transports.registry import MAX_DATAGRAM_BYTES, MIN_DATAGRAM_BYTES
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of a scenario's meaning, which is part of its id.
+
+3: heartbeats carry each confirmation once in a session.
 
 2: chunks are hashed with SHA-256, and hosts on the virtual clock handle datagrams and their node's
 timers separately.

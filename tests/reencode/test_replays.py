@@ -12,6 +12,7 @@ from pqchain.errors import ChunksLost, DataError, UsageError
 from pqchain.reencode import replay, replays
 from pqchain.reencode.replays import estimate_seconds
 from pqchain.reencode.scenario import Fault, Link, preset
+from pqchain.wire.transports import registry
 from tests.reencode.mesh import small
 
 
@@ -153,6 +154,15 @@ def test_estimates_grow_with_the_work():
     assert estimate_seconds(quick) < 30 < 600 < estimate_seconds(by_aioquic)
     live = preset("paper", mode="loopback")
     assert estimate_seconds(live, processors=8) < estimate_seconds(live, processors=2)
+    # Also if a block has few bytes: its cost in messages and files is the same for each.
+    for transport in registry.names():
+        few, more, most = (
+            estimate_seconds(
+                preset("quick", mode="loopback", transport=transport, blocks=count, block_bytes=600)
+            )
+            for count in (1, 101, 201)
+        )
+        assert most - more == pytest.approx(more - few) and more > few + 100 * 0.01
 
 
 @pytest.mark.parametrize("mode", ["loopback", "netns"])
