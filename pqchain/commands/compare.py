@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pqchain.commands import console
-from pqchain.errors import UsageError
+from pqchain.commands import console, options
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -16,15 +15,13 @@ def run(arguments: argparse.Namespace) -> int:
     named = [*arguments.files, *(name for side in arguments.others for name in side)]
     # Missing files are rejected before the slower imports.
     for name in named:
-        if Path(name).suffix == ".csv" and not Path(name).is_file():
-            raise UsageError(f"{name} does not exist; name a file of `pqchain bench --output`")
+        if Path(name).suffix:
+            options.existing_file(name)
     from pqchain import results
     from pqchain.bench import comparing, runs, stored, tables, variation
 
-    # A name without the suffix .csv is that of a machine with a stored run.
-    paths = {
-        name: Path(name) if Path(name).suffix == ".csv" else stored.file(name) for name in named
-    }
+    # A name without a suffix is that of a machine with a stored run.
+    paths = {name: Path(name) if Path(name).suffix else stored.file(name) for name in named}
     # Without --with each file is a side, because most comparisons are of one file with another.
     groups = (
         [arguments.files, *arguments.others] if arguments.others else [[name] for name in named]
