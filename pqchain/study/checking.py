@@ -249,7 +249,7 @@ def wrong_combinations(plan: Plan) -> list[Problem]:
         *((getattr(plan, name) != unused and (has_certificates or not plan.votes_per_block), name,
            f"{name} must be {unused!r} unless votes_per_block is above 0 and certificates is "
            f'"none", because it has no effect; got {getattr(plan, name)!r}. Leave it out, or give '
-           "votes_per_block.") for name, unused in _OF_VOTES.items()),
+           'votes_per_block and certificates = "none".') for name, unused in _OF_VOTES.items()),
         (has_certificates and plan.votes_per_block > 0, "votes_per_block",
          f"votes_per_block must be 0 with certificates = {plan.certificates!r}, which have the "
          f"votes of a quorum; got {plan.votes_per_block:g}. Leave it out, or give certificates = "
