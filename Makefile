@@ -16,7 +16,7 @@ NATIVE_INPUTS := pyproject.toml constraints.txt $(wildcard hls_kernels/src/*) \
 .PHONY: install reproduce test check lab notebooks wheel sdist wheel-aarch64 wheel-armv7l clean help
 .PHONY: test-long test-memory test-wheel test-aarch64 test-armv7l test-jupyter rtl fpga
 .PHONY: measurements bench-compare bench-overhead bench-correction bench-import bench-chain fuzz-chain bench-hawk bench-keys bench-flood fuzz-hawk
-.PHONY: test-board bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-slhdsa fuzz-slhdsa test-acvp bench-consensus
+.PHONY: test-board test-oldest bench-m4 bench-codec bench-reencode bench-rainbow fuzz-rainbow bench-slhdsa fuzz-slhdsa test-acvp bench-consensus
 .PHONY: sweep-consensus findings conform engines fuzz-conform fuzz-native attack test-quic sanitize sanitize-quic fuzz-falcon
 .PHONY: test-cluster bench-cluster docs figures simulate-delegates fuzz-delegates bench-delegates
 
@@ -77,17 +77,37 @@ $(BOARD)/.installed: $(VENV)/.installed
 		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
 	@touch $@
 
+OLDEST := .venv-oldest
+test-oldest: $(OLDEST)/.installed ## run the board pages' commands and unit tests with Ubuntu 22.04's packages, as PYNQ images have (needs Python 3.10; 10 minutes)
+	PYTHONPATH=. $(OLDEST)/bin/python tests/packaging/oldest.py
+
+# Python 3.10 of this machine, or else the one that uv fetches. The other packages are those that pip
+# installs on a board, and those of the tests.
+$(OLDEST)/.installed: $(VENV)/.installed tests/packaging/ubuntu-22.04.txt
+	python=$$($(BIN)/python -c "from tests.packaging import clean_install; \
+		print(clean_install.interpreter('3.10') or '3.10')") && \
+	test -x $(OLDEST)/bin/python || $(BIN)/uv venv --quiet --python $$python $(OLDEST) || { \
+		echo "test-oldest: not run: no Python 3.10 here; name one: PQCHAIN_PYTHONS=/path/to/python3.10"; exit 1; }
+	$(BIN)/uv pip install --quiet --python $(OLDEST)/bin/python --only-binary :all: \
+		--no-binary pynq,pynqutils,pynqmetadata -r tests/packaging/ubuntu-22.04.txt argcomplete \
+		liboqs-python==0.16.0.1 mnemonic reedsolo rich simpy tomli tqdm coincurve pycryptodome \
+		hypothesis pytest pytest-timeout pytest-xdist scikit-build-core
+	$(BIN)/uv pip install --quiet --python $(OLDEST)/bin/python \
+		--no-deps --no-build-isolation --reinstall-package pqchain --editable .
+	@touch $@
+
 # Not `pip install '.[fpga]'`, which would replace the editable installation.
 fpga: $(VENV)/.fpga ## install yosys and nextpnr, which bitstreams, proofs and clocks of the RTL engine need
 
 rtl: ## build the Falcon RTL engine as a shared library for core="rtl" (Debian: verilator)
 	$(MAKE) -C hls_kernels rtl
 
-check: install ## check style, types, dependency rules and spelling
+check: install ## check style, types, dependency rules, size and spelling
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/size.py
 	$(BIN)/codespell
 
 lab: $(VENV)/.notebooks ## open the notebooks in JupyterLab
@@ -192,7 +212,6 @@ bench-keys: install ## measure secret-key validation, compared with signing
 
 bench-flood: install ## flood a node as unauthenticated peers and as a member: memory, service, honest connections
 	$(BIN)/python -m tests.wire.flood aioquic
-	$(BIN)/python -m tests.wire.flood qh3
 	for transport in native tcp-tls grpc; do $(BIN)/python -m tests.wire.flood $$transport || exit 1; done
 	$(BIN)/python -m tests.wire.members
 
@@ -209,7 +228,7 @@ bench-delegates: install ## measure executed delegates: message rate, 32 on loop
 	$(BIN)/python benchmarks/delegates.py
 
 TRIALS := PYTHONPATH=. $(BIN)/python tests/delegates
-simulate-delegates: install ## simulate delegates with 10,000 seeds of random faults and with injected bugs (SEEDS=N or SEED=N; SCHEDULER=tcp://host:8786; 10 minutes)
+simulate-delegates: install ## simulate delegates with 10,000 seeds of random faults and with injected bugs (SEEDS=N or SEED=N; SCHEDULER=tls://host:8786; 10 minutes)
 ifdef SEED
 	$(TRIALS)/trials.py --seed $(SEED)
 else
@@ -358,7 +377,7 @@ sanitize-quic: ## run the QUIC library's tests with AddressSanitizer and ThreadS
 		--target $$(rustc --print host-tuple) --manifest-path $(QUIC)/Cargo.toml || exit 1; done
 
 clean: ## remove everything built in the checkout; the cache outside stays
-	rm -rf $(VENV) $(BOARD) build dist results docs/_build docs/notebooks .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BOARD) $(OLDEST) build dist results docs/_build docs/notebooks .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20

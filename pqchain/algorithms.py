@@ -124,7 +124,8 @@ class Algorithm:
     source: str = ""
     """Provenance of a user-defined scheme; "" for built-in ones."""
     given_seconds: tuple[tuple[str, float], ...] = ()
-    """(operation, seconds) of a scheme that the user defined by numbers; empty otherwise."""
+    """(operation, seconds) of a scheme that the user defined by numbers, and ("anchor", seconds) of
+    ecrecover on the same machine; empty otherwise."""
 
     @property
     def signature_varies(self) -> bool:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from pqchain.errors import UnknownName, UsageError, short_repr
@@ -104,6 +106,14 @@ def int_tuple(field: str, value: object, **bounds: Any) -> None:
         raise UsageError(f"{field} must be a tuple of whole numbers; got {short_repr(value)}")
     for entry in value:
         integer(f"every number of {field}", entry, **bounds)
+
+
+def file_path(field: str, value: object) -> Path:
+    """Return the path. Raises UsageError for another type, and for a path with a NUL."""
+    # C ends a path at a NUL: SQLite would use another file than the one that is checked.
+    if not isinstance(value, (str, PathLike)) or "\0" in str(path := Path(value)):
+        raise UsageError(f"{field} must be a path without NUL; got {short_repr(value)}")
+    return path
 
 
 _CHECKS: dict[type, Callable[..., None]] = {

@@ -50,6 +50,9 @@ class Costs:
     decode_key_seconds: float = 0.0
     """Part of `verify_seconds` that decodes the public key, and that a verifier saves by keeping
     the key decoded; 0 if it is not known."""
+    anchor_seconds: float = 0.0
+    """Time of ecrecover (libsecp256k1) on the machine of given times, by which `measure_gas` prices
+    them; 0 if it is not known."""
 
     def __post_init__(self) -> None:
         if self.is_given:
@@ -62,7 +65,8 @@ class Costs:
             seconds = getattr(self, name)
             if not (isinstance(seconds, float) and math.isnan(seconds)):
                 number(f"{name} of {self.algorithm}", seconds)
-        number(f"decode_key_seconds of {self.algorithm}", self.decode_key_seconds)
+        for name in ("decode_key_seconds", "anchor_seconds"):
+            number(f"{name} of {self.algorithm}", getattr(self, name))
         if self.decode_key_seconds > self.verify_seconds:
             raise UsageError(
                 f"decode_key_seconds of {self.algorithm} must be at most verify_seconds, of which "
@@ -85,6 +89,7 @@ class Costs:
         verify_seconds: float,
         generate_keypair_seconds: float = math.nan,
         decode_key_seconds: float = 0.0,
+        anchor_seconds: float = 0.0,
         source: str,
     ) -> Costs:
         """Return the costs of a scheme that the user defines by numbers.
@@ -104,6 +109,7 @@ class Costs:
             sign_seconds=sign_seconds,
             verify_seconds=verify_seconds,
             decode_key_seconds=decode_key_seconds,
+            anchor_seconds=anchor_seconds,
             source=GIVEN + source,
         )
 
@@ -131,7 +137,7 @@ class Costs:
             source=self.source,
             given_seconds=tuple(
                 (name, getattr(self, f"{name}_seconds"))
-                for name in (*algorithms.SIGNATURE_OPERATIONS, algorithms.DECODE_KEY)
+                for name in (*algorithms.SIGNATURE_OPERATIONS, algorithms.DECODE_KEY, "anchor")
             ),
         )
 

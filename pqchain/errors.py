@@ -89,6 +89,10 @@ class NativeLibraryMissing(Unsupported):
     """A native library was not built or not installed; the message has the build command."""
 
 
+class NativeLibraryBroken(PqchainError):
+    """A native library is present, and damaged or of another build; the message has the remedy."""
+
+
 class CryptoFailure(PqchainError):
     """The cryptographic library reported a failure on well-formed input."""
 
@@ -125,9 +129,9 @@ class MachineMismatch(DataError):
     """Measurements of different machines cannot be merged."""
 
 
-class ResultError(DataError):
-    """Data that a run has just produced, not its input, violate a condition."""
+class InvalidResult(DataError):
+    """A result of pqchain itself is not as it must be; no input is wrong."""
 
 
-class ChunksLost(ResultError):
+class ChunksLost(InvalidResult):
     """Too few intact chunks of a block are available; stored chunks are unchanged."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import os
 import platform
+import re
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO
 
-from pqchain.errors import DataError, PackageMissing, UsageError
+import lazy_loader
+
+from pqchain.errors import DataError, PackageMissing, Unsupported, UsageError
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -134,6 +136,20 @@ def install_command(package: str) -> str:
     return f"pip install {_DISTRIBUTIONS.get(package, package)}"
 
 
+OLDEST = {"matplotlib": (3, 5), "numpy": (1, 21), "pandas": (1, 3)}
+"""Oldest versions with which pqchain is tested, those of Ubuntu 22.04: `make test-oldest`."""
+
+
+def check_version(package: ModuleType) -> None:
+    """Raise Unsupported if a package is older than in `OLDEST`; on 32-bit ARM pip checks none."""
+    name, version = package.__name__, str(package.__version__)
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST[name]:
+        raise Unsupported(
+            f"the version of {name} must be at least {'.'.join(map(str, OLDEST[name]))}; got "
+            f"{version}. Use an image of Ubuntu 22.04 or newer, or install a newer {name}"
+        )
+
+
 def missing(error: ModuleNotFoundError) -> PackageMissing:
     """Return an error with the install command; re-raise an error about a module of pqchain."""
     package = (error.name or "").partition(".")[0]
@@ -162,28 +178,26 @@ def defined_names(module: str) -> Callable[[], list[str]]:
     return names
 
 
-def lazy_exports(
-    package: str, exports: Mapping[str, str]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__getattr__` and `__dir__` of a package whose names are imported at first use.
+def lazy_exports(package: str, file: str) -> tuple[Callable[[str], Any], Any, list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package with names for first use.
 
-    `exports` maps each module of the package to the names that the package exports from it,
-    separated by spaces. `__dir__` returns `__all__`.
+    The names are those that the stub of the package, next to `file`, imports for type checkers.
     """
+    return with_remedies(package, lazy_loader.attach_stub(package, file))
+
+
+def with_remedies(package: str, exports: Any) -> tuple[Callable[[str], Any], Any, list[str]]:
+    """Return lazy exports whose errors name what is missing, or a similar name."""
+    find, _, names = exports
 
     def get(name: str) -> Any:
-        for module_name, names in exports.items():
-            if name == module_name or name in names.split():
-                try:
-                    module = importlib.import_module(f"{package}.{module_name}")
-                except ModuleNotFoundError as error:
-                    raise missing(error) from error
-                value = module if name == module_name else getattr(module, name)
-                # From now on a plain attribute: __getattr__ is not called again.
-                setattr(sys.modules[package], name, value)
-                return value
-        near = difflib.get_close_matches(name, sys.modules[package].__all__, n=1)
-        hint = f"did you mean {near[0]}?" if near else "see its __all__"
-        raise AttributeError(f"module {package!r} has no attribute {name!r}; {hint}")
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=1)
+            hint = f"did you mean {near[0]}?" if near else "see its __all__"
+            raise AttributeError(f"module {package!r} has no attribute {name!r}; {hint}")
+        try:
+            return find(name)
+        except ModuleNotFoundError as error:
+            raise missing(error) from error
 
-    return get, lambda: list(sys.modules[package].__all__)
+    return get, lambda: names, names

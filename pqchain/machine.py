@@ -6,7 +6,6 @@ It contains no names of persons, hosts or folders, so that it can be published u
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import platform
 import re
@@ -15,9 +14,9 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from pqchain import libraries
 from pqchain.algorithms import Implementation
-from pqchain.errors import DataError
-from pqchain.installation import HOME, VERSION, defined_names, folders
+from pqchain.installation import HOME, VERSION, defined_names
 
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -45,7 +44,7 @@ def provenance() -> dict[str, Any]:
 
     Always present: machine_id, cpu_model, cpu_count, cpu_flags (sorted, those that affect speed),
     python (implementation and version), pqchain (version), commit ("" outside a checkout; ends in
-    "-dirty" if files were changed), native (see `native_builds`) and date (UTC). Present if pyperf
+    "-dirty" if files were changed), native (`libraries.loaded`) and date (UTC). Present if pyperf
     is installed and the system provides them, in pyperf's format: platform, timer, aslr,
     cpu_affinity, cpu_config (governor and turbo), cpu_frequency and load_average (over one minute).
     """
@@ -63,7 +62,7 @@ def provenance() -> dict[str, Any]:
         "python": f"{platform.python_implementation()} {platform.python_version()}",
         "pqchain": VERSION,
         "commit": _commit(HOME.parent),
-        "native": native_builds(),
+        "native": libraries.loaded(),
         "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }
 
@@ -103,25 +102,6 @@ def missing_flags(implementation: Implementation) -> tuple[str, ...]:
     """Return the processor flags that the implementation needs and this machine lacks."""
     present = cpu_flags()
     return tuple(flag for flag in implementation.cpu_flags if flag not in present)
-
-
-def native_builds() -> dict[str, dict[str, Any]]:
-    """Return the build information of each installed native library; empty if there is none.
-
-    Keys: source, source_version, source_origin, source_digest, variant, corrections, algorithms,
-    compiler, flags, processor, as in `_native/<library>/build.json`. Raises DataError if such a
-    file cannot be read.
-    """
-    builds: dict[str, dict[str, Any]] = {}
-    for folder in folders():
-        for path in sorted(folder.glob("_native/*/build.json")):
-            try:
-                facts = json.loads(path.read_text(encoding="utf-8"))
-            except (OSError, ValueError) as error:
-                remedy = "build the native libraries again with `make`"
-                raise DataError(f"cannot read {path}: {error}; {remedy}") from error
-            builds.setdefault(path.parent.name, facts)
-    return builds
 
 
 def _cpuinfo() -> dict[str, str]:

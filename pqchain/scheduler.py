@@ -6,11 +6,15 @@ This is the only module that imports Dask.
 from __future__ import annotations
 
 import asyncio
+import secrets
+import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from ipaddress import ip_address
+from typing import Any, get_type_hints
 
-from pqchain.errors import PqchainError, Unsupported, UsageError
+from pqchain import typed_json
+from pqchain.errors import DataError, PqchainError, Unsupported, UsageError, short_repr
 
 CONNECT_SECONDS = 5
 """Timeout of the connection to a Dask scheduler."""
@@ -20,6 +24,15 @@ INSTALL_COMMAND = "pip install dask distributed"
 LOST_ERRORS = (OSError, RuntimeError, asyncio.TimeoutError)
 """Errors of a call over a connection that has ended, or to an actor whose worker has ended."""
 
+INSECURE = "insecure-"
+"""Prefix of an address, such as "insecure-tcp://host:8786", that allows connections without TLS to
+other computers."""
+
+RECOMPUTED = 50
+"""One result in so many is computed again in this process, at least one of each run."""
+
+Task = tuple[Any, ...]
+"""Arguments of a function that workers call."""
 
 _CLOSE_SECONDS = 10
 
@@ -33,28 +46,54 @@ def _client(address: str, *, asynchronous: bool) -> Any:
             f"Dask must be installed for --scheduler {address}. "
             f"Run `{INSTALL_COMMAND}`, or leave the scheduler out."
         ) from None
+    plain = address.removeprefix(INSECURE)
     try:
         # Check the address first: a client that fails on a wrong one halfway cannot be closed and
         # keeps the process from ending.
-        _, port = comm.get_address_host_port(address)
+        _, port = comm.get_address_host_port(plain)
         if not 0 < port < 2**16:
             raise ValueError(f"port must be from 1 to 65535; got {port}")
         encrypted = Security().get_connection_args("client")["ssl_context"]
-        if address.startswith("tls:") and encrypted is None:
+        if plain.startswith("tls:") and encrypted is None:
             raise ValueError("Dask's configuration has no certificates for TLS")
+        _check_connection(address, plain)
+        # Results are refused unless they are msgpack, whose reading runs no code of a worker.
         return Client(
-            address, timeout=CONNECT_SECONDS, set_as_default=False, asynchronous=asynchronous
-        )
+            plain, timeout=CONNECT_SECONDS, set_as_default=False, asynchronous=asynchronous,
+            deserializers=["msgpack", "error"],
+        )  # fmt: skip
     except (OSError, ValueError) as error:
         raise _no_answer(address, error) from error
+
+
+def _check_connection(address: str, *peers: str) -> None:
+    """Raise UsageError for peers on other computers without TLS, unless `address` allows them."""
+    for peer in peers:
+        host = peer.partition("://")[2].rpartition(":")[0].strip("[]")
+        if peer.startswith("tls:") or address.startswith(INSECURE):
+            continue
+        if not all(ip_address(row[4][0]).is_loopback for row in socket.getaddrinfo(host, None)):
+            raise UsageError(
+                f"connections to other computers must use TLS; got {peer}. Over tcp:// any program "
+                "that reaches the scheduler or a worker can run code on the scheduler, the workers "
+                "and this computer. Use tls:// with certificates of a CA of your own "
+                f"(docs/tasks/cluster.md), or give {INSECURE}{address} in a network in which you "
+                "trust every program."
+            )
+
+
+async def _check_peers(client: Any, address: str) -> None:
+    identity = await client.scheduler.identity()
+    _check_connection(address, identity["address"], *await client.scheduler.ncores())
 
 
 @asynccontextmanager
 async def open_client(address: str) -> AsyncIterator[Any]:
     """Connect to the scheduler at `address`, and yield the asynchronous client.
 
-    Addresses are such as "tcp://host:8786", or "tls://host:8786" with the certificates of Dask's
-    configuration. Raises Unsupported without Dask and UsageError if no scheduler answers.
+    Addresses are such as "tls://host:8786", with the certificates of Dask's configuration, or
+    "tcp://127.0.0.1:8786"; `INSECURE` allows tcp:// to other computers. Raises Unsupported without
+    Dask, and UsageError if no scheduler answers, or one on another computer without TLS.
     """
     client = _client(address, asynchronous=True)
     try:
@@ -62,6 +101,7 @@ async def open_client(address: str) -> AsyncIterator[Any]:
             await client
         except (OSError, ValueError, asyncio.TimeoutError) as error:
             raise _no_answer(address, error) from error
+        await _check_peers(client, address)
         # Actors use the current client.
         with client.as_current():
             yield client
@@ -78,34 +118,67 @@ def _no_answer(address: str, error: Exception) -> UsageError:
     )
 
 
+def as_json(function: Callable[..., Any], *arguments: Any) -> str:
+    """Call a function; return its result as JSON. Workers call this function."""
+    return typed_json.dumps(function(*arguments))
+
+
 def run_tasks(
     function: Callable[..., Any],
-    tasks: Sequence[tuple[Any, ...]],
+    tasks: Sequence[Task],
     *,
     address: str,
     shared: Sequence[Any] = (),
+    size: int = 1,
+    check: Callable[[Task, Any], tuple[Task, Any] | None] = lambda task, result: None,
 ) -> Iterator[tuple[int, Any]]:
     """Call `function(*shared, *task)` for each task on the workers of a scheduler.
 
     `shared` is sent once and not with each task. Yields each task's position and result, in the
     order in which tasks end. Tasks of workers that die run again on other workers, as often as the
-    scheduler's setting `distributed.scheduler.allowed-failures` permits. Raises Unsupported,
-    UsageError, the exception of a task, and PqchainError if workers die repeatedly or lack the
-    function's module.
+    scheduler's setting `distributed.scheduler.allowed-failures` permits.
+
+    Results are data: JSON that must have the type of the function's return annotation. One in
+    `RECOMPUTED` is compared with that of the same call in this process, so a function must be
+    deterministic. `check` raises DataError for a wrong result; it may return a part of the task and
+    of the result to compute again, of which a task has `size`. Raises Unsupported, UsageError, the
+    exception of a task, DataError for a result that is not as expected, and PqchainError if workers
+    die repeatedly or lack the function's module.
     """
+    kind = get_type_hints(function)["return"]
+    # Random, because a worker could otherwise tell which of its results nobody checks.
+    count = min(len(tasks), -(-len(tasks) * size // RECOMPUTED))
+    recomputed = set(secrets.SystemRandom().sample(range(len(tasks)), count))
     with _client(address, asynchronous=False) as client:
         from dask.distributed import KilledWorker, as_completed
 
+        client.sync(_check_peers, client, address)
         common = client.scatter(list(shared), hash=False) if shared else []
         futures = {
-            client.submit(function, *common, *task, pure=False): number
+            client.submit(as_json, function, *common, *task, pure=False): number
             for number, task in enumerate(tasks)
         }
         try:
             for future in as_completed(list(futures), loop=client.loop):
                 # Popped, so that the scheduler releases each result as soon as it is used.
                 number = futures.pop(future)
-                yield number, future.result()
+                try:
+                    result = typed_json.loads(future.result(), kind, "it")
+                    task, part = check(tasks[number], result) or (tasks[number], result)
+                    if number in recomputed:
+                        here = typed_json.loads(as_json(function, *shared, *task), kind, "it")
+                        _check_equal(part, here)
+                # TypeError: Dask refuses another serialization than msgpack.
+                except (DataError, TypeError) as error:
+                    if future.status != "finished":
+                        raise
+                    (workers,) = client.who_has([future]).values()
+                    raise DataError(
+                        f"result {number} of {function.__name__} from worker {', '.join(workers)} "
+                        f"must be that of this computer: {error}. Remove the worker, or install "
+                        "the same version of pqchain there."
+                    ) from error
+                yield number, result
         except KilledWorker as error:
             raise PqchainError(
                 f"the workers of {address} died repeatedly ({error}). "
@@ -116,6 +189,27 @@ def run_tasks(
                 f"a worker of {address} lacks a module: {error}. Install the same version of "
                 "pqchain and its packages on every worker."
             ) from error
+
+
+def _check_equal(there: object, here: object) -> None:
+    texts = typed_json.dumps(there), typed_json.dumps(here)
+    if texts[0] != texts[1]:
+        equal = next(
+            (at for at, pair in enumerate(zip(*texts, strict=False)) if len({*pair}) > 1), 0
+        )
+        got, expected = (short_repr(text[max(equal - 50, 0) :][:100]) for text in texts)
+        raise DataError(f"the worker computed {got} and this computer {expected}")
+
+
+async def actor(future: Any, actor_class: type, address: str) -> Any:
+    """Return the actor that a worker makes for `future`, when it is made."""
+    from dask.distributed import Actor, wait
+
+    await wait(future)
+    if future.status != "finished":
+        raise OSError(future.status)
+    # Not the result of the future, which is a pickle.
+    return Actor(actor_class, address, future.key)
 
 
 def current_worker() -> Any:

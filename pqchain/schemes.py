@@ -19,7 +19,6 @@ the place of keys and signatures in blocks and messages.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -28,7 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pqchain import algorithms
+from pqchain import algorithms, libraries
 from pqchain.algorithms import GIVEN, Algorithm, Implementation
 from pqchain.chain.encoding import algorithm_of, identifier_of
 from pqchain.costs import Costs
@@ -44,17 +43,19 @@ TABLE = (
     ("sign_seconds", "s", "time of one signature"),
     ("verify_seconds", "s", "time of one verification"),
     ("generate_keypair_seconds", "s", "time of one key pair"),
+    ("anchor_seconds", "s", "time of ecrecover on the same machine, to price them in gas"),
     ("source", "", "source of the numbers, as free text"),
 )
 """Fields of a table [[scheme]]: name, unit, meaning."""
 
-_OPTIONAL = "generate_keypair_seconds"
+_OPTIONAL = ("generate_keypair_seconds", "anchor_seconds")
 
 _FIELDS = tuple(name for name, *_ in TABLE)
 
 _SHORT = {
     "public_key": "public_key_bytes", "signature": "signature_bytes", "sign": "sign_seconds",
-    "verify": "verify_seconds", "generate_keypair": "generate_keypair_seconds", "source": "source",
+    "verify": "verify_seconds", "generate_keypair": "generate_keypair_seconds",
+    "anchor": "anchor_seconds", "source": "source",
 }  # fmt: skip
 """Fields by their keys in --scheme."""
 
@@ -80,7 +81,7 @@ def register(user_scheme: Costs | str | Path | object) -> list[str]:
     known scheme becomes a further implementation of it. An earlier scheme of the same name is
     replaced. Code of a library or a file is loaded and used in a child process only; a class or an
     object is used in this process. Raises UsageError, also for code that cannot be loaded, and
-    NativeLibraryMissing for a library without the interface.
+    NativeLibraryBroken for a library without the interface.
     """
     if isinstance(user_scheme, Costs):
         return [_add_given(user_scheme)]
@@ -173,12 +174,9 @@ def _library_rows(path: Path) -> list[tuple[Algorithm, Implementation]]:
         raise UsageError(f"the library {path} does not exist; build it, see `pqchain native`")
     library = library_check.load(path)
     # The digest is part of the source of every measurement, to tell builds of one library apart.
-    with path.open("rb") as file:
-        digest = hashlib.sha256()
-        while part := file.read(1 << 20):
-            digest.update(part)
+    digest = libraries.sha256(path)
     stem = path.stem.removeprefix("lib")
-    description = f"{library.source}, {path.name} of SHA-256 {digest.hexdigest()[:16]}"
+    description = f"{library.source}, {path.name} of SHA-256 {digest[:16]}"
     by = Implementation(f"user/{stem}", description, library=stem, file=path)
     rows = []
     for name in library.names():
@@ -262,7 +260,7 @@ def is_post_quantum(scheme: Algorithm) -> bool:
 
 def from_table(row: Mapping[str, Any]) -> Costs:
     """Return the costs in a TOML table [[scheme]]. Raises UsageError, which lists all mistakes."""
-    wrong = [f"lacks {name}" for name in _FIELDS if name not in row and name != _OPTIONAL]
+    wrong = [f"lacks {name}" for name in _FIELDS if name not in row and name not in _OPTIONAL]
     wrong += [f"has the unknown field {name!r}" for name in row if name not in _FIELDS]
     wrong += [
         f"has {name} = {row[name]!r}; expected a text"
@@ -290,7 +288,7 @@ def parse(text: str) -> Costs:
         if key != "source" and _SHORT[key] in row:
             raise UsageError(f"--scheme {text} has {key} twice; give it once")
         row[_SHORT[key]] = value if key == "source" else _number(key, value)
-    lacking = [key for key, field in _SHORT.items() if field not in row and field != _OPTIONAL]
+    lacking = [key for key, field in _SHORT.items() if field not in row and field not in _OPTIONAL]
     if lacking or not name:
         missing = ", ".join(lacking if name else ["a name before the first comma", *lacking])
         raise UsageError(f"--scheme {text} lacks {missing}; give all of them, as in {EXAMPLE}")

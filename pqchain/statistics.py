@@ -4,45 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-STUDENT_95 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
-    2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,
-    2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-"""Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom."""
-
-
-def student(freedom: int) -> float:
-    """Return the two-sided 95 % quantile of Student's t for `freedom` degrees of freedom."""
-    # Above the table the quantile of the normal distribution.
-    return STUDENT_95[freedom - 1] if freedom <= len(STUDENT_95) else 1.960
+# scipy is imported where it is used: its import takes longer than most commands.
 
 
 def student_p(t: float, freedom: int) -> float:
     """Return the two-sided p-value of a value of Student's t for `freedom` degrees of freedom.
 
-    By the finite series for whole numbers of degrees, Abramowitz and Stegun, 26.7.3 and 26.7.4.
-
     >>> round(student_p(2.776, 4), 3)
     0.05
     """
-    angle = math.atan(abs(t) / math.sqrt(freedom))
-    cosine, is_odd = math.cos(angle), freedom % 2
-    term, total = (cosine if is_odd else 1.0), 0.0
-    for k in range(freedom // 2):
-        total += term
-        # The k-th factor is 2/3, 4/5, ... for odd and 1/2, 3/4, ... for even degrees.
-        odd, even = (2 * k + 2, 2 * k + 3) if is_odd else (2 * k + 1, 2 * k + 2)
-        term *= cosine**2 * odd / even
-    area = math.sin(angle) * total
-    return max(0.0, 1.0 - (2 / math.pi * (angle + area) if is_odd else area))
+    from scipy.special import stdtr
+
+    return 2 * float(stdtr(freedom, -abs(t)))
 
 
 def student_t(p: float, freedom: int) -> float:
@@ -51,13 +30,9 @@ def student_t(p: float, freedom: int) -> float:
     >>> round(student_t(0.01, 10), 3)
     3.169
     """
-    low, high = 0.0, 1.0
-    while student_p(high, freedom) > p:
-        low, high = high, 2 * high
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if student_p(middle, freedom) > p else (low, middle)
-    return high
+    from scipy.special import stdtrit
+
+    return -float(stdtrit(freedom, p / 2))
 
 
 def holm(p_values: Iterable[float]) -> list[float]:
@@ -98,7 +73,7 @@ def half_width(samples: Iterable[float]) -> float:
     freedom = len(values) - 1
     if freedom < 1:
         return float("nan")
-    return student(freedom) * float(values.std(ddof=1)) / math.sqrt(len(values))
+    return student_t(0.05, freedom) * float(values.std(ddof=1)) / math.sqrt(len(values))
 
 
 def median_interval(samples: Iterable[float], *, resamples: int = 2000) -> tuple[float, float]:
@@ -122,22 +97,12 @@ def nonnegative(matrix: Floats, values: Floats) -> Floats:
 
     `matrix` has shape (rows, coefficients), `values` (rows,); the result has shape (coefficients,).
     """
-    # Exhaustive over the subsets of coefficients that may be positive: four have only 15.
-    count = matrix.shape[1]
-    least_error, coefficients = np.inf, np.zeros(count)
-    for size in range(count, 0, -1):
-        if coefficients.all():
-            break  # the unconstrained optimum is non-negative, so it is the constrained one too
-        for chosen in combinations(range(count), size):
-            part = matrix[:, chosen]
-            scale = np.abs(part).max(axis=0)
-            if not scale.all():
-                continue
-            solution = np.linalg.lstsq(part / scale, values, rcond=None)[0] / scale
-            error = float(((part @ solution - values) ** 2).sum())
-            if (solution >= 0).all() and error < least_error:
-                least_error, coefficients = error, np.zeros(count)
-                coefficients[list(chosen)] = solution
+    from scipy.optimize import nnls
+
+    # Columns are scaled to comparable sizes; one of zeros has coefficient 0.
+    scale = np.abs(matrix).max(axis=0)
+    scale[scale == 0] = 1
+    coefficients: Floats = nnls(matrix / scale, values)[0] / scale
     return coefficients
 
 
@@ -168,7 +133,7 @@ def linear(matrix: Floats, values: Floats) -> tuple[Floats, Floats]:
     residuals = values - (matrix / scale) @ coefficients
     variance = float(residuals @ residuals) / (rows - count)
     spread = np.sqrt(variance * np.einsum("ij,ij->i", inverse, inverse))
-    return coefficients / scale, student(rows - count) * spread / scale
+    return coefficients / scale, student_t(0.05, rows - count) * spread / scale
 
 
 def power(sizes: Floats, values: Floats) -> tuple[float, float]:

@@ -166,7 +166,8 @@ def blocks(names: list[str] | None = None) -> pd.DataFrame:
             row = dict.fromkeys(BLOCK.columns, math.nan) | {
                 "algorithm": name, "implementation": "", "key_mode": "inline", "threads": threads,
                 "transactions": pd.NA, "public_key_bytes": pd.NA, "block_bytes": pd.NA,
-                "wallets": pd.NA, "rounds": pd.NA, "valid": "", "tampered": "", "block_hash": "",
+                "wallets": pd.NA, "rounds": pd.NA, "apply_code": "", "valid": "", "tampered": "",
+                "block_hash": "",
                 "previous_hash": "", "status": "unsupported", "reason": f"no {name} here",
             }  # fmt: skip
             if algorithm.family != "Hawk":
@@ -184,7 +185,8 @@ def blocks(names: list[str] | None = None) -> pd.DataFrame:
                     "verify_median_seconds": verify, "verify_mad_seconds": verify / 100,
                     "loop_median_seconds": 0.99 * verify * (1 if threads == 1 else 3),
                     "apply_median_seconds": verify + 0.03, "apply_mad_seconds": 1e-3,
-                    "hash_median_seconds": 4e-3, "valid": "yes", "tampered": "bad signature",
+                    "hash_median_seconds": 4e-3, "apply_code": "C", "valid": "yes",
+                    "tampered": "bad signature",
                     "previous_hash": "0a" * 32, "block_hash": "0b" * 32, "status": "ok",
                     "reason": "",
                 }  # fmt: skip

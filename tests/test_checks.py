@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -99,3 +100,10 @@ def test_dataclass_rejects_undeclared_choices(instance, name):
     for value in wrong:
         with pytest.raises(PqchainError):
             replace(instance, **{name: value})
+
+
+@pytest.mark.parametrize("value", ["a\0b", Path("\0"), b"a", 7, None])
+def test_path_must_have_no_nul(value):
+    with pytest.raises(UsageError, match="name must be a path without NUL; got "):
+        checks.file_path("name", value)
+    assert checks.file_path("name", "a/b") == checks.file_path("name", Path("a/b")) == Path("a/b")

@@ -1,13 +1,13 @@
 """Data is found in an installation and in a checkout."""
 
+import subprocess
 import sys
 import types
 
 import pytest
 
-import tests
 from pqchain import installation
-from pqchain.errors import DataError, PackageMissing
+from pqchain.errors import DataError, PackageMissing, Unsupported
 from tests import frames
 
 
@@ -26,25 +26,20 @@ def test_missing_data_names_the_searched_folders(tmp_path, monkeypatch):
         installation.data("papers")
 
 
-def test_names_are_imported_at_first_use():
-    package = types.ModuleType("tests.package")
-    get, listed = installation.lazy_exports("tests", {"frames": "measurements", "sixth": ""})
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(sys.modules, "tests", package)
-        patch.setattr(package, "__path__", list(tests.__path__), raising=False)
-        patch.setattr(package, "__all__", ["measurements"], raising=False)
-        assert listed() == ["measurements"]
-        assert get("measurements") is frames.measurements
-        assert package.measurements is frames.measurements
-        assert get("frames") is frames
-        with pytest.raises(AttributeError, match="module 'tests' has no attribute 'frame'"):
-            get("frame")
+def test_names_are_imported_at_first_use(tmp_path):
+    (tmp_path / "__init__.pyi").write_text("from .frames import measurements as measurements\n")
+    get, listed, names = installation.lazy_exports("tests", str(tmp_path / "__init__.py"))
+    assert listed() == names == ["measurements"]
+    assert get("measurements") is frames.measurements
+    with pytest.raises(AttributeError, match="module 'tests' has no attribute 'frame'; see its"):
+        get("frame")
+    with pytest.raises(AttributeError, match="did you mean measurements"):
+        get("measurement")
 
 
-def test_package_that_is_missing_is_named_with_the_command_that_installs_it(monkeypatch):
-    package = types.ModuleType("tests.package")
-    get, _ = installation.lazy_exports("tests", {"frames": "measurements"})
-    monkeypatch.setitem(sys.modules, "tests.package", package)
+def test_package_that_is_missing_is_named_with_the_command_that_installs_it(tmp_path, monkeypatch):
+    (tmp_path / "__init__.pyi").write_text("from .frames import measurements as measurements\n")
+    get, _, _ = installation.lazy_exports("tests", str(tmp_path / "__init__.py"))
     monkeypatch.delitem(sys.modules, "tests.frames", raising=False)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(PackageMissing, match="package pandas, which is not installed: pip install"):
@@ -70,3 +65,36 @@ def test_missing_pqchain_module_is_not_an_install_hint():
     error = ModuleNotFoundError("No module named 'pqchain.lost'", name="pqchain.lost")
     with pytest.raises(ModuleNotFoundError, match="lost"):
         installation.missing(error)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("numpy", "1.20.3", "1.21.0"),
+        ("pandas", "1.2.5", "1.3.0rc1"),
+        ("matplotlib", "3.4.3", "3.5"),
+    ],
+)
+def test_package_older_than_the_tested_versions_is_refused(name, old, new):
+    package = types.ModuleType(name)
+    for package.__version__ in (new, f"{new}.post1", "11.2.3"):
+        installation.check_version(package)
+    package.__version__ = old
+    needed = ".".join(new.split(".")[:2])
+    with pytest.raises(Unsupported, match=rf"{name} must be at least {needed}; got {old}\. Use"):
+        installation.check_version(package)
+
+
+@pytest.mark.parametrize(
+    ("package", "use"),
+    [
+        ("pandas", "from pqchain import measurements, results; results.Contract('x', {}).frame()"),
+        ("matplotlib", "import pqchain; pqchain.plots.plot_sizes"),
+    ],
+)
+def test_old_package_is_refused_where_it_is_used(package, use):
+    version = f"import {package}; {package}.__version__ = '1.0.0'"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{version}; {use}"], capture_output=True, text=True
+    )
+    assert f"the version of {package} must be at least" in done.stderr

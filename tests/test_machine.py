@@ -15,7 +15,6 @@ import pytest
 import pqchain
 from pqchain import machine
 from pqchain.algorithms import IMPLEMENTATIONS, Implementation
-from pqchain.errors import DataError
 
 CPUINFO = """\
 processor\t: 0
@@ -29,19 +28,6 @@ flags\t\t: fpu sse2 popcnt avx2
 processor\t: 1
 flags\t\t: fpu
 """
-
-BUILD = {
-    "source": "liboqs",
-    "source_version": "0.13.0",
-    "source_origin": "crate",
-    "source_digest": "00ff",
-    "variant": "avx2",
-    "corrections": [],
-    "algorithms": "default",
-    "compiler": "GNU 12.2.0",
-    "flags": "-O3",
-    "processor": "x86_64",
-}
 
 
 @pytest.fixture
@@ -141,43 +127,6 @@ def test_without_cpuinfo_no_flag_is_known_and_provenance_still_works() -> None:
     provenance = machine.provenance()
     assert provenance["cpu_flags"] == []
     assert provenance["cpu_model"]
-
-
-def test_native_builds_are_found_in_every_package_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for folder, library, version in (("a", "one", "1"), ("b", "one", "2"), ("b", "two", "2")):
-        place = tmp_path / folder / "_native" / library
-        place.mkdir(parents=True)
-        text = json.dumps(BUILD | {"source_version": version})
-        (place / "build.json").write_text(text, encoding="utf-8")
-    monkeypatch.setattr(machine, "folders", lambda: [tmp_path / "a", tmp_path / "b"])
-    builds = machine.native_builds()
-    assert {library: facts["source_version"] for library, facts in builds.items()} == {
-        "one": "1",
-        "two": "2",
-    }
-
-
-def test_pure_install_has_no_native_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "folders", lambda: [tmp_path])
-    assert machine.native_builds() == {}
-
-
-def test_damaged_build_file_names_the_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = tmp_path / "_native" / "one"
-    place.mkdir(parents=True)
-    (place / "build.json").write_text("{", encoding="utf-8")
-    monkeypatch.setattr(machine, "folders", lambda: [tmp_path])
-    with pytest.raises(DataError, match="build the native libraries again"):
-        machine.native_builds()
-
-
-def test_native_builds_have_all_facts() -> None:
-    for facts in machine.native_builds().values():
-        assert set(BUILD) <= set(facts)
 
 
 def git(folder: Path, *arguments: str) -> str:

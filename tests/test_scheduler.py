@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from pqchain import study
+from pqchain import scheduler, study
 from pqchain.commands.main import main
 from pqchain.conform import mutants, suite
-from pqchain.errors import PqchainError
+from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.scheduler import pause_profiling, run_tasks
 from pqchain.study.sampling import Times, sample
 from tests.study.plans import COSTS, plan
@@ -46,6 +48,76 @@ def test_tasks_return_their_positions_and_share_a_value(address):
     tasks = [(number,) for number in range(20)]
     results = dict(run_tasks(_sum, tasks, address=address, shared=([1, 2],)))
     assert results == {number: number + 3 for number in range(20)}
+
+
+_RUN: list[int] = []
+
+
+class _Pickled:
+    def __reduce__(self):
+        return (_note, (1,))
+
+
+def _note(number: int) -> None:
+    _RUN.append(number)
+
+
+def _is_worker() -> bool:
+    return threading.current_thread() is not threading.main_thread()
+
+
+def _halves(seconds: float) -> float:
+    return seconds / 2 if _is_worker() else seconds
+
+
+def _texts(number: int) -> int:
+    return str(number) if _is_worker() else number  # type: ignore[return-value]
+
+
+def test_wrong_result_is_named_with_its_worker(address):
+    expected = (
+        r"result \d of _halves from worker tcp://127.* computed '5.0' and this computer '10.0'"
+    )
+    with pytest.raises(DataError, match=expected):
+        list(run_tasks(_halves, [(10.0,)] * 3, address=address))
+    with pytest.raises(
+        DataError, match=r"result 0 of _texts from worker .* '7' is not of type int"
+    ):
+        list(run_tasks(_texts, [(7,)], address=address))
+
+
+def test_one_result_in_fifty_is_computed_again(address, monkeypatch):
+    again = []
+    monkeypatch.setattr(scheduler, "_check_equal", lambda there, here: again.append(there == here))
+    list(run_tasks(_sum, [([], number) for number in range(101)], address=address))
+    assert again == [True] * 3
+
+
+def test_pickled_result_is_refused_and_not_read(address, monkeypatch):
+    # Workers run this function, which the scheduler's client replaces by the same name.
+    monkeypatch.setattr(scheduler, "as_json", lambda *arguments: _Pickled())
+    with pytest.raises(DataError, match="result 0 of _sum from worker tcp://127"):
+        list(run_tasks(_sum, [([], 1)], address=address))
+    assert _RUN == []
+
+
+@pytest.mark.parametrize(
+    "peer", ["tcp://10.1.2.3:8786", "tcp://0.0.0.0:1", "tcp://[2001:db8::1]:1"]
+)
+def test_other_computers_need_tls_or_a_prefix(peer):
+    for own in ("tcp://127.0.0.1:1", "tcp://localhost:1", "tcp://[::1]:1"):
+        scheduler._check_connection(own, own)
+        with pytest.raises(UsageError, match=rf"must use TLS; got {re.escape(peer)}.*insecure-tcp"):
+            scheduler._check_connection(own, own, peer)
+    scheduler._check_connection(f"insecure-{peer}", peer, peer)
+    scheduler._check_connection("tls://10.1.2.3:1", "tls://10.1.2.3:1")
+    with pytest.raises(UsageError, match="must use TLS"):
+        scheduler._check_connection("tls://10.1.2.3:1", peer)
+
+
+def test_address_of_another_computer_is_rejected_before_a_connection():
+    with pytest.raises(UsageError, match=r"must use TLS; got tcp://192\.0\.2\.1:8786"):
+        list(run_tasks(_sum, [], address="tcp://192.0.2.1:8786"))
 
 
 def _profiling(dask_worker) -> list[bool]:

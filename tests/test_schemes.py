@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import shlex
@@ -20,7 +21,7 @@ from pqchain.costs import MissingCosts
 from pqchain.crypto import library_check
 from pqchain.errors import (
     CryptoFailure,
-    NativeLibraryMissing,
+    NativeLibraryBroken,
     UnknownAlgorithm,
     UsageError,
 )
@@ -180,13 +181,16 @@ def test_given_scheme_has_block_sizes_but_no_times(mine: str) -> None:
     assert "sizes only" in tables.block_summary(frame[:1])
 
 
-def test_gas_is_the_given_time_over_the_anchors(mine: str) -> None:
-    frame = gas.measure_gas([mine], rounds=2)
-    row = frame[(frame["algorithm"] == "Mine") & (frame["unit"] == "solana")].iloc[0]
-    anchor = frame[(frame["algorithm"] == "Ed25519") & (frame["unit"] == "solana")].iloc[0]
-    assert row["verify_seconds"] == 1e-4
-    assert row["low"] <= 720 * 1e-4 / anchor["verify_seconds"] * 1.5
-    assert row["reason"] == MINE.source
+def test_gas_is_the_given_time_over_the_given_anchor(mine: str) -> None:
+    numbers = "public_key=1000,signature=300,sign=1ms,verify=0.1ms"
+    names = [mine, *pq.register(f"Priced,{numbers},anchor=0.2ms")]
+    names += pq.register(dataclasses.replace(MINE, algorithm="Costs", anchor_seconds=2e-4))
+    frame = gas.measure_gas(names, rounds=2)
+    rows = frame[frame["unit"] == "evm"].set_index("algorithm")
+    assert rows.loc[["Priced", "Costs"], "gas"].tolist() == pytest.approx([1500, 1500])
+    assert rows.loc["Mine", "verify_seconds"] == 1e-4
+    assert rows.loc[["Mine"], "gas"].isna().all()
+    assert rows.loc["Mine", "reason"].startswith(f"{MINE.source}; time of another machine")
 
 
 def test_plots_label_a_user_scheme(mine: str) -> None:
@@ -358,8 +362,8 @@ def test_invalid_library_is_rejected(tmp_path: Path) -> None:
     subprocess.run(
         ["cc", "-shared", "-fPIC", tmp_path / "none.c", "-o", tmp_path / "none.so"], check=True
     )
-    with pytest.raises(NativeLibraryMissing, match=r"none\.so lacks the interface of pqchain"):
+    with pytest.raises(NativeLibraryBroken, match=r"none\.so lacks the interface of pqchain"):
         schemes.register(tmp_path / "none.so")
     (tmp_path / "text.so").write_text("text")
-    with pytest.raises(NativeLibraryMissing, match=r"text\.so cannot be loaded"):
+    with pytest.raises(NativeLibraryBroken, match=r"text\.so cannot be loaded"):
         schemes.register(tmp_path / "text.so")

@@ -80,8 +80,14 @@ $(RTL_RUNTIME): $(RTL)/%.o:
 RTL_LINK = $(CXX) $(RTL_FLAGS) -O2 -I$(1) -I$(VERILATED) -I$(VERILATED)/vltstd -o $@ $(2) $(RTL_EXTRA) \
 	$(1)/V*__ALL.a $(RTL_RUNTIME) -lpthread
 
+# pqchain compares size and digest before it loads the library.
+RTL_BUILD_RECORD = printf '{"source": "hls_kernels/rtl", "variant": "logn $(RTL_LOGN)$(RTL_FAST:1=, fast)",\n"library_bytes": %s, "library_sha256": "%s"}\n' \
+	$$(stat -c %s $@) $$(sha256sum $@ | cut -c 1-64) > $(@D)/build.json
+
 $(RTL)/libfalcon_rtl.so: rtl/bench/library.cpp $(RTL)/core/Vfalcon_sign__ALL.a $(RTL_RUNTIME) $(RTL_HEADERS)
+	rm -f $(@D)/build.json
 	$(call RTL_LINK,$(RTL)/core,-shared $<)
+	$(RTL_BUILD_RECORD)
 
 $(RTL)/%: rtl/bench/%.cpp $(RTL)/core/Vfalcon_sign__ALL.a $(RTL_RUNTIME) $(RTL_HEADERS)
 	$(call RTL_LINK,$(RTL)/core,$< src/falcon_sign.cpp)

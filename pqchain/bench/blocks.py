@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from pqchain import algorithms as registry
-from pqchain import crypto, machine
+from pqchain import crypto, libraries, machine
 from pqchain.algorithms import GIVEN
 from pqchain.bench import presets, variation
 from pqchain.bench.presets import BlockPreset, PresetName
@@ -50,7 +50,7 @@ BLOCK = Contract.of(
         "verify_median_seconds verify_mad_seconds loop_median_seconds apply_median_seconds "
         "apply_mad_seconds hash_median_seconds",
     ),
-    ("str", "valid tampered previous_hash block_hash status reason"),
+    ("str", "apply_code valid tampered previous_hash block_hash status reason"),
 )
 
 _MIN_ROUNDS = 3
@@ -89,8 +89,10 @@ def measure_blocks(
     loop_median_seconds (the same signatures in a plain C loop on one thread; NaN outside the native
     libraries and for hybrids), apply_median_seconds and _mad_ (from the bytes of the block to
     the new state: decoding, hashes, balances, signatures), hash_median_seconds (the transactions
-    root, part of apply), valid ("yes" or the reason), tampered (reason for rejecting the block
-    with one bit of the first signature flipped), previous_hash, block_hash, status, reason.
+    root, part of apply), apply_code ("C", or "Python" for small blocks, hybrids, keys that are not
+    inline, schemes outside the native libraries, and without the block library), valid ("yes" or
+    the reason), tampered (reason for rejecting the block with one bit of the first signature
+    flipped), previous_hash, block_hash, status, reason.
     `attrs["provenance"]` describes machine and run, `attrs["rounds"]` is a frame of all rounds.
 
     Raises UnknownAlgorithm, UnknownImplementation and UsageError. A scheme that cannot run here
@@ -150,6 +152,7 @@ def measure_blocks(
     frame = BLOCK.frame(rows)
     frame.attrs["provenance"] = {
         **conditions,
+        "native": libraries.loaded(),
         "preset": preset,
         "transactions": transactions,
         "data_bytes": data_bytes,
@@ -272,6 +275,7 @@ def _measure(
     if sources:
         reason = f"{'; '.join(sources)}; sizes only, with hashes instead of signatures"
         return figures | {"reason": reason}, {}
+    figures["apply_code"] = "Python" if state._in_bulk(data, first, False) is None else "C"
     return figures, _rounds(signers, state, block, verifiers, limits)
 
 

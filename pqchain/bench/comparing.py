@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pqchain.bench.runs import KEY, Side, facts, named_sides
+from pqchain.bench.runs import KEY, Side, builds, facts, named_sides
 from pqchain.bench.variation import median_over_min
 from pqchain.errors import UsageError
 from pqchain.results import Contract
@@ -320,4 +320,5 @@ def _facts(runs: Sequence[pd.DataFrame]) -> dict[str, Any]:
         merged["date"] = f"{dates[0]} to {dates[-1]}"
     ratios = [ratio for run in runs if math.isfinite(ratio := median_over_min(run))]
     middle = round(float(np.median(ratios)), 3) if ratios else None
+    merged["libraries"] = {name: of.pop() for name, of in builds(runs).items()}
     return merged | {"runs": len(runs), "median_over_min": middle}

@@ -2,9 +2,10 @@
 
 Each chain prices a verification of today (the anchor), which is timed in the same rounds as the
 other verifications. The price of a verification is its time divided by the anchor's time, times the
-anchor's price, so that slow and fast machines give the same price. The slowest of many signatures
-counts, because an attacker can choose it. `data/gas` has the units with their rules, and what
-drafts and chains state, for comparison.
+anchor's price, so that slow and fast machines give the same price. A given time is of another
+machine and has a price only if its anchor is given too. The slowest of many signatures counts,
+because an attacker can choose it. `data/gas` has the units with their rules, and what drafts and
+chains state, for comparison.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pqchain.bench import variation, verification
 from pqchain.bench.gas_units import OWN, UNITS, PriceUnit, statement
 from pqchain.bench.operations import MESSAGE_BYTES
 from pqchain.bench.timing import one_processor, with_bar
-from pqchain.bench.verification import Client, InProcess, Times, Verifier, own
+from pqchain.bench.verification import Client, Given, InProcess, Times, Verifier, own
 from pqchain.errors import PqchainError, Unsupported, UsageError
 from pqchain.results import Contract
 
@@ -178,14 +179,24 @@ def _run(series: Mapping[_Key, _Series], rounds: int, *, progress: bool) -> None
                 entry.error = error
 
 
-def _anchor(unit: PriceUnit, series: Mapping[_Key, _Series]) -> tuple[_Series | None, str]:
-    """Return the series of the unit's anchor; or None, and the reason."""
+def _anchor(
+    entry: _Series, unit: PriceUnit, series: Mapping[_Key, _Series]
+) -> tuple[_Series | None, str]:
+    """Return the series of the unit's anchor on the entry's machine; or None, and the reason."""
+    if isinstance(given := entry.verifier, Given):
+        # Divided by an anchor of this machine, it would be another price in each run.
+        if unit.name == "evm" and given.anchor_seconds:
+            times = [Times(given.anchor_seconds)] * len(entry.rounds)
+            return _Series(unit.anchor, given.name, given, times), ""
+        remedy = "give its anchor, such as anchor=107us"
+        remedy = remedy if unit.name == "evm" else "an anchor prices EVM gas only"
+        return None, f"{given.source}; time of another machine: {remedy}"
     reasons = []
     for name in unit.anchor_verifiers:
-        entry = series.get((unit.anchor, name)) or series.get(("", name))
-        if entry and not entry.error:
-            return entry, ""
-        missing = entry.error if entry else "it is not among the clients"
+        timed = series.get((unit.anchor, name)) or series.get(("", name))
+        if timed and not timed.error:
+            return timed, ""
+        missing = timed.error if timed else "it is not among the clients"
         reasons.append(f"{unit.anchor} by {name} was not timed: {missing}")
     return None, "; ".join(reasons)
 
@@ -201,31 +212,33 @@ def _row(
     empty = dict.fromkeys(("unit", "anchor", "anchor_verifier"), "")
     if unit is None:
         return row | empty | {"status": "unsupported", "reason": str(entry.error)}
-    anchor, reason = _anchor(unit, series)
+    anchor, reason = _anchor(entry, unit, series)
     row |= {"unit": unit.name, "anchor": unit.anchor}
     row |= {"anchor_verifier": anchor.name if anchor else "", "anchor_gas": prices[unit.name]}
     if error := entry.error:
         status = "unsupported" if isinstance(error, Unsupported) else "failed"
         return row | {"status": status, "reason": str(error)}
     assert entry.verifier
-    if anchor is None:
-        return row | {"status": "unsupported", "reason": reason}
-    price = prices[unit.name] + MESSAGE_BYTES * unit.anchor_per_byte
-    ratios = entry.slowest() / anchor.slowest()
-    ratio = float(np.median(ratios))
-    low, high = statistics.median_interval(ratios)
     size = float(_input_bytes(entry.algorithm))
-    return row | {
-        "gas": price * ratio,
-        "low": price * low,
-        "high": price * high,
-        "benchmark_gas": np.nan if unit.benchmark is None else unit.benchmark * ratio,
+    row |= {
         "verify_seconds": entry.part("slowest"),
         "decode_key_seconds": entry.part("decode_key"),
         "decode_signature_seconds": entry.part("decode_signature"),
         "word_seconds": entry.part("word"),
         "input_bytes": size,
         "calldata_gas": CALLDATA_GAS * size if unit.name == "evm" else np.nan,
+    }
+    if anchor is None:
+        return row | {"status": "unsupported", "reason": reason}
+    price = prices[unit.name] + MESSAGE_BYTES * unit.anchor_per_byte
+    ratios = entry.slowest() / anchor.slowest()
+    ratio = float(np.median(ratios))
+    low, high = statistics.median_interval(ratios)
+    return row | {
+        "gas": price * ratio,
+        "low": price * low,
+        "high": price * high,
+        "benchmark_gas": np.nan if unit.benchmark is None else unit.benchmark * ratio,
         "status": "ok",
         "reason": entry.verifier.source,
     }

@@ -117,6 +117,8 @@ def measure(
         integer("rounds", rounds, least=1, most=1000)
         chosen = replace(chosen, rounds=rounds)
     cells = _plan(algorithms, operations, implementations)
+    builds = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
+    clock = next((native.library(name) for name in builds if not crypto.obstacle(name)), None)
     # Rounds alternate between the implementations of one algorithm and operation.
     groups: dict[str, list[_Cell]] = {}
     for cell in cells:
@@ -131,8 +133,6 @@ def measure(
             for cell in groups[name]:
                 if cell.status == "ok" and cell.implementation != GIVEN:
                     resumed += _run_round(cell, preset, index, preparing, checkpoint)
-    builds = ("liboqs-0.13/avx2", "liboqs-0.13/ref")
-    libraries = [native.library(name) for name in builds if not crypto.obstacle(name)]
     frame = MEASUREMENT.frame(map(_row, cells))
     frame.attrs["provenance"] = {
         **machine.provenance(),
@@ -141,7 +141,7 @@ def measure(
         "message_bytes": MESSAGE_BYTES,
         "pinned_processor": processor,
         # Overhead of the clock, contained in each sample.
-        "empty_sample_seconds": libraries[0].empty_sample_seconds() if libraries else None,
+        "empty_sample_seconds": clock.empty_sample_seconds() if clock else None,
         **({"resumed_rounds": resumed} if resumed else {}),
         **user_scheme_provenance(cell.algorithm for cell in cells),
     }

@@ -67,6 +67,17 @@ def facts(frame: pd.DataFrame) -> dict[str, Any]:
     return {name: provenance.get(name, "") for name in FACTS}
 
 
+def builds(runs: Iterable[pd.DataFrame]) -> dict[str, set[str]]:
+    """Return the SHA-256 digests of each native library that the runs loaded, as far as known."""
+    digests: dict[str, set[str]] = {}
+    for run in runs:
+        native = run.attrs.get("provenance", {}).get("native")
+        for name, record in native.items() if isinstance(native, dict) else ():
+            if isinstance(record, dict) and (digest := record.get("library_sha256")):
+                digests.setdefault(name, set()).add(str(digest))
+    return digests
+
+
 def is_history(path: Path) -> bool:
     """Return whether a file exists and is a history of runs."""
     return path.is_file() and results.contract_of(results.load(path)).name == HISTORY.name
@@ -108,9 +119,10 @@ def named_runs(runs: Mapping[str, Run] | Side, *others: Run) -> dict[str, pd.Dat
 def named_sides(
     sides: Mapping[str, Side] | Side | Iterable[Side], *others: Side
 ) -> dict[str, list[pd.DataFrame]]:
-    """Return the runs of each side by its name. Raises DataError for a side with two machines.
+    """Return the runs of each side by its name.
 
-    A single side, such as one history, becomes a side for each of its runs.
+    A single side, such as one history, becomes a side for each of its runs. Raises DataError for a
+    side with two machines, or with two builds of a library.
     """
     if isinstance(sides, Mapping):
         named = {name: [run for _, run in _load(side)] for name, side in sides.items()}
@@ -129,6 +141,10 @@ def named_sides(
             raise DataError(
                 f"runs of {name} must be of one machine; got {', '.join(machines)}. Make each "
                 "machine a side of its own."
+            )
+        if mixed := [library for library, digests in builds(runs).items() if len(digests) > 1]:
+            raise DataError(
+                f"runs of {name} must be of one build of {', '.join(mixed)}; make several sides"
             )
     return named
 

@@ -15,7 +15,7 @@ import pandas as pd
 
 from pqchain import installation, results
 from pqchain.bench import runs, variation
-from pqchain.errors import DataError, ResultError, UnknownName
+from pqchain.errors import DataError, InvalidResult, UnknownName
 from pqchain.installation import VERSION
 
 FILE, HISTORY = "measurements.csv", "history.csv"
@@ -86,7 +86,7 @@ def obstacles(provenance: Mapping[str, Any]) -> list[str]:
 def save(measurements: pd.DataFrame, place: Path | None = None) -> Path:
     """Store a run in `place`/<machine id> (default: `data/measurements`); return the table's path.
 
-    Also appends the run to the history of the machine. Raises ResultError, writing nothing, if the
+    Also appends the run to the history of the machine. Raises DataError, and writes nothing, if the
     run has failed rows or `obstacles`, or if the machine was busy: all pages would quote its times.
     """
     provenance = measurements.attrs["provenance"]
@@ -102,7 +102,7 @@ def save(measurements: pd.DataFrame, place: Path | None = None) -> Path:
     if failed := sorted(set(measurements.loc[measurements["status"] == "failed", "algorithm"])):
         found.append(f"no operation may fail; got failures of {', '.join(failed)}")
     if found:
-        raise ResultError(f"the run cannot be stored: {'; '.join(found)}. Nothing was written.")
+        raise InvalidResult(f"the run cannot be stored: {'; '.join(found)}. Nothing was written.")
     machine = str(provenance["machine_id"])
     target = (folder() if place is None else place) / machine
     target.mkdir(parents=True, exist_ok=True)

@@ -51,6 +51,7 @@ def block_summary(frame: pd.DataFrame) -> str:
         f"Medians of {first['rounds']} rounds. Whole block: from its bytes to the new state, of "
         f"which hashing {SECONDS.text(first['hash_median_seconds'])}; its rate."
     )
+    note += f"\nCode of decoding, hashing and settlement: {first['apply_code']}."
     loop, threads = first["loop_median_seconds"], first["threads"]
     if math.isfinite(loop):
         note += (
@@ -102,6 +103,7 @@ def block_table(frame: pd.DataFrame, *, part: str = "") -> Table:
         ),
         *_numeric(times, SECONDS),
         *_numeric(["rate"], _RATE),
+        Column("code", key="apply_code", show=_or_missing),
         Column("tampered", show=_or_missing),
     ]
     provenance = frame.attrs.get("provenance", {})
@@ -111,11 +113,12 @@ def block_table(frame: pd.DataFrame, *, part: str = "") -> Table:
         first, last = records[0], records[-1]
         remarks.append(_remark(first))
         if first["status"] != "ok":
-            rows.append([name, *[math.nan] * (len(columns) - 2), ""])
+            rows.append([name, *[math.nan] * (len(columns) - 3), "", ""])
             continue
         verify = [row["verify_median_seconds"] / row["transactions"] for row in records]
         apply = last["apply_median_seconds"]
-        block = [apply / last["transactions"], last["block_bytes"] / apply, first["tampered"]]
+        block = [apply / last["transactions"], last["block_bytes"] / apply]
+        block += [first["apply_code"], first["tampered"]]
         sizes = [first["public_key_bytes"], first["signature_bytes"]]
         count = first["transactions"]
         requested = provenance.get("transactions", count)
@@ -129,7 +132,8 @@ def block_table(frame: pd.DataFrame, *, part: str = "") -> Table:
         rows=rows,
         remarks=remarks,
         caption="Blocks of this machine. Times are per transaction; verify: signatures only, by "
-        "number of threads; whole: from the bytes of the block to the new balances.",
+        "number of threads; whole: from the bytes of the block to the new balances; code: what "
+        "decodes, hashes and settles the whole block.",
         source=(Kind.MEASURED,),
         part=part,
     )

@@ -133,6 +133,8 @@ class Given:
 
     source: str
     seconds: float
+    anchor_seconds: float = 0.0
+    """Time of ecrecover on the same machine; 0 if it is not known."""
     name: str = "given"
     version: str = ""
 
@@ -256,7 +258,7 @@ def own(name: str) -> Verifier:
         return _recovery()
     row = registry.get(name)
     if given_seconds := dict(row.given_seconds):
-        return Given(row.source, given_seconds["verify"])
+        return Given(row.source, given_seconds["verify"], given_seconds["anchor"])
     signer = crypto.open_signer(row.name)
     if registry.implementation(signer.implementation).location:
         return UserCode(row.name, signer.implementation)

@@ -111,6 +111,8 @@ def _implementations(algorithm: str) -> tuple[str, ...]:
 def _reason(algorithm: str, implementation: str) -> str:
     if not implementation:
         return f"{algorithm} is in the registry for its sizes and status only"
+    if implementation == registry.GIVEN:
+        return f"{registry.get(algorithm).source}; time of another machine, without its Schnorr"
     return crypto.unavailable_reason(implementation)
 
 

@@ -12,20 +12,19 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from itertools import compress
-from pathlib import Path
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pqchain.chain.block import GROUP, GROUP_PREFIX, Header, read_front, root_of
+from pqchain.chain.canonical import FORMS, canonical_form
 from pqchain.chain.encoding import CREDENTIAL_BYTES, KeyForm, Reader, algorithm_of
 from pqchain.chain.transaction import FIXED_BYTES, SIGNED, Credential, address_prefix
 from pqchain.crypto import external_libraries
 from pqchain.crypto.packed import Packed
 from pqchain.errors import Malformed
-from pqchain.installation import folders
 
 if TYPE_CHECKING:
     from pqchain.chain.state import Account
@@ -56,13 +55,8 @@ def _address(memory: NDArray[Any]) -> int:
 
 @cache
 def library() -> Any | None:
-    """Return the loaded library; None if it is missing or has another interface version."""
-    paths = (folder / "_native/block/lib/libpqchain_block.so" for folder in folders())
-    path = next(filter(Path.is_file, paths), None)
-    if path is None:
-        return None
-    handle = external_libraries.library(path, functions=_FUNCTIONS)
-    return handle if handle is not None and handle.pqb_abi() == _ABI else None
+    """Return the loaded library; None if it is not installed. Raises NativeLibraryBroken."""
+    return external_libraries.bundled("block", functions=_FUNCTIONS, abi=_ABI)
 
 
 def hashes(prefix: bytes, data: bytes, starts: Numbers, ends: Numbers) -> bytes:
@@ -104,6 +98,11 @@ def read(data: bytes, chain: int) -> Bulk | None:
     )
     if handle.pqb_read(data, len(data), start, _address(columns)):
         return None
+    if algorithm.name in FORMS:
+        edges = pairwise(signature_offsets.tolist())
+        parts = (signatures[start:end].tobytes() for start, end in edges)
+        if any(canonical_form(algorithm.name, part) != part for part in parts):
+            return None
     return Bulk(data, header, seal, identifier, lengths[0], starts, keys[:-1], *arrays, columns)
 
 

@@ -26,7 +26,8 @@ HARDENED = 1 << 31
 MAX_DEPTH = 255
 """Maximum number of levels below the master node: BIP-32 stores the depth in one byte."""
 
-_PATH = re.compile(r"m(/[0-9]{1,10}')*")
+# SLIP-0010 marks hardened indices by H, BIP-32 by an apostrophe or h.
+_PATH = re.compile(r"m(/[0-9]{1,10}['hH])*")
 _SEED_BYTES = range(16, 64 + 1)
 
 
@@ -53,7 +54,7 @@ def _node(key: bytes, data: bytes) -> Node:
 
 
 def derive(name: bytes, seed: BytesLike, path: str) -> Node:
-    """Return the node of a path such as "m/44'/1'/0'" by SLIP-0010.
+    """Return the node of a path such as "m/44'/1'/0'" or "m/44h/1h/0h" by SLIP-0010.
 
     `name` separates schemes, for example b"ML-DSA-65 seed"; `seed` has 16 to 64 bytes. Raises
     BadType, BadLength, and UsageError for a path that is malformed or has a child that is not
@@ -69,7 +70,7 @@ def derive(name: bytes, seed: BytesLike, path: str) -> Node:
         )
     node = _node(name, seed)
     for index in path.split("/")[1:]:
-        node = node.child(int(index.removesuffix("'")))
+        node = node.child(int(index[:-1]))
     return node
 
 

@@ -17,10 +17,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pqchain.chain.block import Block
+from pqchain.chain.block import Block, header_of
 from pqchain.chain.database import Database
 from pqchain.chain.state import BlockRejected, Rules, State
 from pqchain.chain.verification import Verifier
+from pqchain.checks import file_path
+from pqchain.crypto.interface import as_bytes
 from pqchain.errors import DataError, PqchainError, UsageError
 
 _APPLICATION = 0x70716333
@@ -83,10 +85,10 @@ class Ledger:
         """Create a chain in a new file, or in the empty file of an interrupted creation.
 
         `balances` has the initial balance of each address. Raises UsageError if the file already
-        exists, its folder does not, or the balances or their number are out of range; DataError if
-        the file cannot be written.
+        exists, its folder does not, the path has a NUL, or the balances or their number are out of
+        range; DataError if the file cannot be written.
         """
-        path = Path(path)
+        path = file_path("path", path)
         state = State.genesis(balances, rules)
         # JSON has neither bytes nor sets: addresses become hex, allowed algorithms a sorted list.
         genesis = {**asdict(state.rules), "balances": {a.hex(): b for a, b in balances.items()}}
@@ -111,9 +113,10 @@ class Ledger:
         """Open a file, verify every block in it, and return the ledger. The file is not changed.
 
         Raises DataError if the file is missing, is not a ledger, or has a block that is invalid or
-        differs from what was stored; the message names the block.
+        differs from what was stored; the message names the block. Raises UsageError for a path with
+        a NUL.
         """
-        path = Path(path)
+        path = file_path("path", path)
         verifier = verifier or Verifier()
         if not _is_file(path):
             raise DataError(f"{path} does not exist; create it with Ledger.create")
@@ -131,11 +134,16 @@ class Ledger:
         """Verify the block, store it, and return the state after it.
 
         `after` is the result of `state.apply` for this block if it was verified before. The block
-        is on disk when this returns. Raises BlockRejected, and DataError if it cannot be stored;
-        the ledger is then unchanged.
+        is on disk when this returns. Raises BlockRejected, UsageError if `after` is the state after
+        another block, and DataError if it cannot be stored; the ledger is then unchanged.
         """
-        state = after or self.state.apply(block, verifier=self.verifier)
-        data = block.encode() if isinstance(block, Block) else bytes(block)
+        state = self.state.apply(block, verifier=self.verifier) if after is None else after
+        data = _encoded(block)
+        if _encoded(state.block or b"") != data or header_of(data).previous != self.state.tip:
+            raise UsageError(
+                "after must be the result of state.apply for this block; got that of another block "
+                "or state. Leave it out"
+            )
         digest = _digest(self.digest, data)
         database, head = self._database, (self.state.height, self.digest)
         with database.changing():
@@ -181,6 +189,10 @@ def _digest(before: bytes, data: bytes) -> bytes:
     """Return the digest after a block; with an empty `before`, the digest of the genesis."""
     # The length of `before` makes the input unambiguous: a genesis cannot pass for a block.
     return sha256(b"pqchain ledger 3\0" + bytes([len(before)]) + before + data).digest()
+
+
+def _encoded(block: Block | bytes) -> bytes:
+    return block.encode() if isinstance(block, Block) else as_bytes("block", block)
 
 
 def _is_file(path: Path) -> bool:

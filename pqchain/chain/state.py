@@ -133,6 +133,8 @@ class State:
     """Hash of the last block; before the first block, hash of the rules and genesis balances."""
     timestamp: int
     accounts: Mapping[bytes, Account] = field(repr=False)
+    block: Block | bytes | None = field(default=None, repr=False, compare=False)
+    """The last block, as `apply` got it; None before the first block."""
 
     @classmethod
     def genesis(cls, balances: Mapping[bytes, int], rules: Rules | None = None) -> State:
@@ -190,6 +192,7 @@ class State:
         can be neither accepted nor rejected.
         """
         verifier = verifier or Verifier()
+        block = block if isinstance(block, Block) else as_bytes("block", block)
         checked = self._in_bulk(block, verifier, all_wrong) or self._one_by_one(
             self._decoded(block), verifier, all_wrong
         )
@@ -204,6 +207,7 @@ class State:
             tip=header.hash(),
             timestamp=header.timestamp,
             accounts=MappingProxyType(accounts),
+            block=block,
         )
 
     def _one_by_one(self, block: Block, verifier: Verifier, all_wrong: bool) -> _Checked:
@@ -229,7 +233,7 @@ class State:
         if isinstance(block, Block) and len(block.transactions) >= LEAST_IN_BULK:
             block = block.encode()
         least = LEAST_IN_BULK * MIN_TRANSACTION_BYTES
-        if not isinstance(block, bytes) or not least <= len(block) <= self.rules.limit_bytes:
+        if isinstance(block, Block) or not least <= len(block) <= self.rules.limit_bytes:
             return None
         from pqchain.chain import bulk  # imported here: small blocks need no numpy
 
@@ -262,7 +266,6 @@ class State:
 
     def _decoded(self, block: Block | bytes) -> Block:
         # The limit comes first: longer bytes are not decoded.
-        block = block if isinstance(block, Block) else as_bytes("block", block)
         length = block.encoded_bytes if isinstance(block, Block) else len(block)
         if length > self.rules.limit_bytes:
             detail = f"at most {self.rules.limit_bytes} bytes are allowed; got {length}"

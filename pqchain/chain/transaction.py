@@ -8,6 +8,7 @@ from hashlib import sha3_256
 from struct import Struct
 
 from pqchain.algorithms import Algorithm
+from pqchain.chain.canonical import FORMS, canonical_form
 from pqchain.chain.encoding import (
     CREDENTIAL_BYTES,
     MAX_CREDENTIALS,
@@ -88,6 +89,11 @@ class Credential:
             raise Malformed(
                 f"a signature of {algorithm.name} must have 1 to {most} bytes; got "
                 f"{len(self.signature)}"
+            )
+        if canonical_form(algorithm.name, self.signature) != self.signature:
+            raise Malformed(
+                f"a signature of {algorithm.name} must be {FORMS[algorithm.name][0]}; got another "
+                "form. Convert it with chain.canonical.canonical_form"
             )
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pqchain.chain.canonical import canonical_form
 from pqchain.chain.derivation import derive_keypair, mnemonic_seed
 from pqchain.chain.encoding import (
     KEY_MODES,
@@ -115,6 +116,7 @@ class Wallet:
             else:
                 signature = signer.sign(message, secret_key)
             public_key = key if form.carries_key else b""
+            signature = canonical_form(signer.algorithm.name, signature)
             credentials.append(Credential(identifier, form, public_key, signature))
         return Transaction(payment, tuple(credentials))
 
@@ -124,6 +126,7 @@ class Wallet:
             raise UsageError(f"the wallet of a proposer must have one algorithm; got {self!r}")
         identifier, key = self.keys[0]
         signature = self._signers[0].sign(message, self._secret_keys[0])
+        signature = canonical_form(self.algorithms[0], signature)
         return Credential(identifier, KeyForm.INLINE, key, signature)
 
     def _form(self, signer: Signer, nonce: int) -> KeyForm:

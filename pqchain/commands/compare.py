@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pqchain.commands import console
+from pqchain.commands import console, options
 from pqchain.errors import UsageError
 
 
@@ -16,18 +16,16 @@ def run(arguments: argparse.Namespace) -> int:
     named = [*arguments.files, *(name for side in arguments.others for name in side)]
     # Missing files are rejected before the slower imports.
     for name in named:
-        if Path(name).suffix == ".csv" and not Path(name).is_file():
-            raise UsageError(f"{name} does not exist; name a file of `pqchain bench --output`")
-        if Path(name).suffix != ".csv" and (Path(name).suffix or Path(name).exists()):
+        if Path(name).suffix:
+            options.existing_file(name)
+        if Path(name).suffix != ".csv" and Path(name).exists():
             expected = "a table of `pqchain bench --output` (FILE.csv) or a machine of data/"
             raise UsageError(f"{name} must be {expected}measurements; name one of these")
     from pqchain import results
     from pqchain.bench import comparing, runs, stored, tables, variation
 
-    # A name without the suffix .csv is that of a machine with a stored run.
-    paths = {
-        name: Path(name) if Path(name).suffix == ".csv" else stored.file(name) for name in named
-    }
+    # A name without a suffix is that of a machine with a stored run.
+    paths = {name: Path(name) if Path(name).suffix else stored.file(name) for name in named}
     # Without --with each file is a side, because most comparisons are of one file with another.
     groups = (
         [arguments.files, *arguments.others] if arguments.others else [[name] for name in named]
@@ -73,6 +71,10 @@ def _summary(sides: Mapping[str, Mapping[str, Any]]) -> str:
         name for name in _LABELS if len({str(facts.get(name)) for facts in sides.values()}) > 1
     ]
     lines = [f"{name}: {_side(facts, differing)}" for name, facts in sides.items()]
+    first, *others = (facts["libraries"] for facts in sides.values())
+    common = {name: [side.get(name, of) for side in others] for name, of in first.items()}
+    if changed := [name for name, of in common.items() if set(of) - {first[name]}]:
+        lines.append(f"different builds: {', '.join(changed)}")
     first = next(iter(sides.values()))
     shared = [
         f"{_LABELS[name]} {_short(name, first[name])}"

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pqchain.commands import console
 from pqchain.errors import UsageError
 from pqchain.render.table import Column, Table, verdict
 from pqchain.results import outputs
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _EXPECTED = ("valid", "invalid", "acceptable")
 _COUNTS = ("families", "vectors", *_EXPECTED)
@@ -72,7 +78,7 @@ def show_list(arguments: argparse.Namespace) -> int:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run verifiers on vectors, show their verdicts, and save them."""
-    from pqchain.conform import formats, registry, runner, suite, tables, timing
+    from pqchain.conform import reading, registry, runner, suite, tables, timing
 
     if arguments.name and not arguments.command:
         raise UsageError("--name names the verifier of a command after --; give the command")
@@ -87,11 +93,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         outputs.claim(arguments.output)
     progress = console.is_interactive()
+    files = []
     if arguments.vectors:
-        chosen = tuple(vector for path in arguments.vectors for vector in formats.read(Path(path)))
-        if arguments.algorithm:
-            names = suite.known(arguments.algorithm)
-            chosen = tuple(vector for vector in chosen if vector.algorithm in names)
+        names = suite.known(arguments.algorithm or (), reading.READABLE)
+        files = reading.read(*map(Path, arguments.vectors), algorithms=names)
+        chosen = tuple(vector for file in files for vector in file.vectors)
     else:
         chosen = suite.vectors(arguments.algorithm, progress=progress)
     verdicts, summary = runner.run(
@@ -102,13 +108,16 @@ def run(arguments: argparse.Namespace) -> int:
     known = {row.name: row.public_defect for row in verifiers if row.public_defect}
     wrong = tables.wrong_verdicts(verdicts)
     overview = tables.overview(summary, times, known=known)
-    remarks = []
+    remarks = [*map(str, files), *_doubts(verdicts if files else verdicts[:0])]
     if arguments.output is not None:
-        files = tables.save(arguments.output, summary, verdicts, times, known=known)
-        remarks.append(f"wrote {', '.join(files)} to {arguments.output}")
+        saved = tables.save(arguments.output, summary, verdicts, times, known=known)
+        remarks.append(f"wrote {', '.join(saved)} to {arguments.output}")
     if wrong.rows:
-        remarks.append("`pqchain conform explain VECTOR` shows the numbers that decide a vector.")
+        words = [f"--vectors={path}" for path in arguments.vectors or ()]
+        command = shlex.join(["pqchain", "conform", "explain", *words, "VECTOR"])
+        remarks.append(f"`{command}` shows the numbers that decide a vector.")
     data = {
+        "files": [file._asdict() | {"vectors": len(file.vectors)} for file in files],
         "summary": console.records(summary),
         "wrong": wrong.records(),
         "times": [] if times is None else console.records(times),
@@ -120,17 +129,29 @@ def run(arguments: argparse.Namespace) -> int:
     return console.show(arguments, data, overview, *wrong_table, remarks=remarks, ok=ok)
 
 
+def _doubts(verdicts: pd.DataFrame) -> Iterator[str]:
+    """Yield a sentence for each algorithm of which no valid vector of the files was accepted."""
+    from pqchain.conform import reading
+
+    valid = verdicts[(verdicts["expected"] == "valid") & (verdicts["outcome"] != "unsupported")]
+    for name, rows in valid.groupby("algorithm", sort=False):
+        if not (rows["outcome"] == "right").any() and (others := reading.alternatives(str(name))):
+            yield (
+                f"No valid vector verifies as {name}. The files may be of {' or '.join(others)}, "
+                "which has the same lengths: headers are not reliable; use --algorithm."
+            )
+
+
 def show_mutants(arguments: argparse.Namespace) -> int:
     """Show which faulty verifiers each set of test vectors detects."""
     from pqchain import machine
-    from pqchain.conform import formats, mutants, suite
+    from pqchain.conform import mutants, reading, suite
 
     names = suite.known(arguments.algorithm)
     sources = {"ours": suite.vectors(names, progress=console.is_interactive())}
     for path in arguments.compare or []:
-        sources[Path(path).stem] = tuple(
-            vector for vector in formats.read(Path(path)) if vector.algorithm in names
-        )
+        (file,) = reading.read(Path(path), algorithms=names)
+        sources[Path(path).stem] = file.vectors
     frame = mutants.caught(
         sources, progress=console.is_interactive(), scheduler=arguments.scheduler
     )
@@ -149,11 +170,17 @@ def show_mutants(arguments: argparse.Namespace) -> int:
 def explain(arguments: argparse.Namespace) -> int:
     """Show the rules and numbers that decide whether a test vector is valid."""
     from pqchain.conform import explain as explained
-    from pqchain.conform import generators, suite, vector
+    from pqchain.conform import generators, reading, suite, vector
 
     algorithm, colon, number = arguments.vector.partition(":")
-    (known,) = suite.known([algorithm])
-    chosen = vector.by_ident(generators.generate(known), f"{known}{colon}{number}")
+    if arguments.vectors:
+        (known,) = suite.known([algorithm], reading.READABLE)
+        files = reading.read(*map(Path, arguments.vectors), algorithms=[known])
+        vectors = tuple(row for file in files for row in file.vectors)
+    else:
+        (known,) = suite.known([algorithm])
+        vectors = generators.generate(known)
+    chosen = vector.by_ident(vectors, f"{known}{colon}{number}")
     return console.show(
         arguments, explained.plain(chosen), explained.text(chosen), explained.table(chosen)
     )

@@ -224,7 +224,7 @@ def resumable(
     the content of the user's files. If the block fails or is interrupted, the user is told that the
     values are kept.
     """
-    from pqchain import machine
+    from pqchain import libraries, machine
     from pqchain.bench import presets
     from pqchain.results.checkpoint import Checkpoint
 
@@ -232,7 +232,8 @@ def resumable(
     settings |= {"command": command, "preset": arguments.preset or presets.preset()}
     settings["scheme"] = [[text, _content_digest(text)] for text in arguments.scheme]
     provenance = machine.provenance()
-    settings |= {name: provenance[name] for name in ("machine_id", "commit", "native")}
+    settings |= {name: provenance[name] for name in ("machine_id", "commit")}
+    settings["native"] = libraries.installed()
     checkpoint = Checkpoint(settings, resume=arguments.resume)
     try:
         yield checkpoint

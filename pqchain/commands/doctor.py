@@ -6,17 +6,17 @@ import argparse
 import platform
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from importlib import metadata
+from importlib import import_module, metadata
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
-from pqchain import algorithms, machine
+from pqchain import algorithms, libraries, machine
 from pqchain.commands import console
-from pqchain.crypto import native, obstacle, open_signer
+from pqchain.crypto import isolation, native, obstacle, open_signer
 from pqchain.errors import CryptoFailure, NativeLibraryMissing, PqchainError, Unsupported
-from pqchain.installation import HOME, read_toml
+from pqchain.installation import HOME, missing, read_toml
 from pqchain.statistics import wilson
 
 State = Literal["present", "missing", "broken"]
@@ -43,6 +43,8 @@ class Finding:
 
 _PARTS = read_toml(HOME / "commands" / "doctor.toml")["parts"]
 """Checked parts, by group and name: fields of `Finding` for a missing one."""
+
+_NATIVE = "Native libraries"
 
 _FIXES = {
     NativeLibraryMissing: "make    (without make: pip install .)",
@@ -121,8 +123,6 @@ def examine() -> list[Finding]:
         *map(_package, _PARTS["Python packages"]),
         _processor(),
         *_libraries(),
-        _erasure_engine(),
-        _quic(),
         _data(),
         _schemes(),
         *map(_tool, _PARTS["Build tools"]),
@@ -167,7 +167,6 @@ def _processor() -> Finding:
 
 
 def _libraries() -> Iterator[Finding]:
-    group = "Native libraries"
     for row in algorithms.IMPLEMENTATIONS.values():
         if not row.library:
             continue
@@ -175,57 +174,54 @@ def _libraries() -> Iterator[Finding]:
             if not row.setting:  # one with a setting is built only on request
                 disables = f"{row.name}: its rows are marked unsupported"
                 fix = _FIXES[missing.error] if missing.remedy else ""
-                yield Finding(group, row.name, "missing", missing.reason, disables, fix)
+                yield Finding(_NATIVE, row.name, "missing", missing.reason, disables, fix)
             continue
+        yield _library(row.name, {"disables": row.name})
+    for name, part in _PARTS[_NATIVE].items():
+        yield _library(name, part)
+
+
+def _library(name: str, part: Mapping[str, Any]) -> Finding:
+    """Load and use a library in a child process, which it may end by a signal."""
+    try:
+        detail = isolation.call(
+            f"{__name__}:library_detail", limit_seconds=60, keep=True, name=name
+        )
+    except Unsupported as error:
+        return Finding(_NATIVE, name, "missing", str(error), part["disables"], part["fix"])
+    except PqchainError as error:
+        return Finding(_NATIVE, name, "broken", str(error), part["disables"], libraries.REINSTALL)
+    return Finding(_NATIVE, name, "present", detail)
+
+
+def library_detail(name: str) -> str:
+    """Use an implementation, or load another library; return what it is. Runs in the child."""
+    if name in _PARTS[_NATIVE]:
+        module, function, *arguments = _PARTS[_NATIVE][name]["load"]
         try:
-            yield Finding(group, row.name, "present", _library_detail(row.name))
-        except (PqchainError, OSError, ValueError) as error:
-            # If only the Python package that loads the library is missing, it is not broken.
-            optional = isinstance(error.__cause__, ImportError)
-            state: State = "missing" if optional else "broken"
-            fix = "pip install liboqs-python" if optional else "make clean && make"
-            yield Finding(group, row.name, state, str(error), row.name, fix)
-
-
-def _library_detail(implementation: str) -> str:
+            loaded = getattr(import_module(module), function)(*arguments)
+        except ModuleNotFoundError as error:
+            raise Unsupported(str(missing(error))) from error
+        if loaded is None:
+            raise Unsupported(f"{name} is not installed")
+        return str(_PARTS[_NATIVE][name]["detail"])
     # Loading is not enough: a library may load and still compute wrong results.
-    library = native.library(implementation)
+    library = native.library(name)
     names = library.names()
     candidates = ("ML-DSA-44", *algorithms.names("signature"))
-    name = next((candidate for candidate in candidates if candidate in names), names[0])
-    signer = open_signer(name, implementation)
+    algorithm = next((candidate for candidate in candidates if candidate in names), names[0])
+    signer = open_signer(algorithm, name)
     public_key, secret_key = signer.generate_keypair()
     if not signer.verify(b"doctor", signer.sign(b"doctor", secret_key), public_key):
-        raise CryptoFailure(f"{name} rejects its own signature")
+        raise CryptoFailure(f"{algorithm} rejects its own signature")
     facts = library.build_facts()
     corrections = len(facts.get("corrections", []))
     corrected = f", {corrections} corrected defect{'s'[: corrections != 1]}" if corrections else ""
     return (
         f"{facts.get('source', 'source unknown')} {facts.get('source_version', '')}{corrected}, "
         f"{len(names)} algorithm{'s'[: len(names) != 1]}, "
-        f"{facts.get('compiler', 'compiler unknown')}; {name} signs and verifies"
+        f"{facts.get('compiler', 'compiler unknown')}; {algorithm} signs and verifies"
     )
-
-
-def _erasure_engine() -> Finding:
-    """Check for the erasure-coding library ISA-L, of the system or in a Python package."""
-    try:
-        from pqchain.reencode.storage import erasure
-
-        works = not erasure.unavailable_reason("isal")
-    except ImportError:
-        works = False
-    detail = "the fast engine of the erasure code" if works else ""
-    return _finding("Native libraries", "ISA-L", detail, "ISA-L is not installed")
-
-
-def _quic() -> Finding:
-    from pqchain.wire.transports import registry
-
-    reason = registry.get("native").unavailable_reason()
-    release = machine.native_builds().get("quic", {}).get("source_version", "")
-    detail = "" if reason else f"quinn-proto {release}: the transport native"
-    return _finding("Native libraries", "QUIC", detail, reason)
 
 
 def _data() -> Finding:

@@ -290,7 +290,7 @@ def examine(arguments: argparse.Namespace) -> int:
         device = _serial_device(arguments.device) if name == "serial" else None
         try:
             FalconSigner(512, name, device=device).close()
-        except (PqchainError, RuntimeError, OSError) as error:
+        except (PqchainError, OSError) as error:
             reason = str(error)
         backends.append({"backend": name, "works": not reason, "reason": reason})
     rows = (f"  {'ok' if row['works'] else '--'}  {row['backend']:9}  {row['reason']}"

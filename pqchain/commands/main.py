@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from pqchain.commands import completion, console, options
-from pqchain.errors import DataError, PqchainError, ResultError, UnknownName, UsageError
+from pqchain.errors import DataError, InvalidResult, PqchainError, UnknownName, UsageError
 from pqchain.installation import HOME, VERSION, missing, read_toml
 
 _MAIN = "main"
@@ -27,7 +27,7 @@ _INTERRUPTED = 128 + signal.SIGINT  # exit code after Ctrl-C, as in shells
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; return 0 for success, 1 if it failed, 2 for invalid use or input."""
+    """Run one command and return its exit code: 0 success, 1 a check failed, 2 invalid use."""
     if os.environ.get(completion.VARIABLE):
         completion.answer(parser, COMMANDS)
     if threading.current_thread() is not threading.main_thread():
@@ -118,8 +118,10 @@ def _run(argv: Sequence[str] | None) -> int:
         sys.stdout.flush()
     except PqchainError as error:
         console.print_stderr(f"pqchain: {error}")
-        is_input = isinstance(error, (UsageError, DataError)) and not isinstance(error, ResultError)
-        return console.USAGE_ERROR if is_input else console.CHECK_FAILED
+        wrong_input = isinstance(error, (UsageError, DataError))
+        if wrong_input and not isinstance(error, InvalidResult):
+            return console.USAGE_ERROR
+        return console.CHECK_FAILED
     except ModuleNotFoundError as error:
         console.print_stderr(f"pqchain: {missing(error)}")
         return console.CHECK_FAILED

@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pqchain import checks
 from pqchain.bench import presets
 from pqchain.commands import console, values
-from pqchain.errors import UsageError
+from pqchain.errors import DataError, UsageError
 from pqchain.render import terminal
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _METAVARS = {"bits_per_second": "BITS", "_per_second": "RATE", "_seconds": "S", "_bytes": "BYTES"}
 """Placeholder of an option's value by the suffix of its field; other numbers are N."""
@@ -288,12 +291,24 @@ def name_list(text: str) -> list[str]:
     return names
 
 
-def existing_file(text: str) -> Path:
+def existing_file(text: str | Path) -> Path:
     """Check that a file to read exists; return its path. Raises UsageError."""
     path = Path(text)
+    if path.is_dir():
+        raise UsageError(f"{path} must be a file; got a folder. Name a table in it.")
     if not path.is_file():
         raise UsageError(f"{path} does not exist; name a table saved by pqchain")
     return path
+
+
+def load_table(path: Path | None) -> pd.DataFrame | None:
+    """Return the table that an option names, or None. Raises UsageError if it is not readable."""
+    from pqchain import results
+
+    try:
+        return None if path is None else results.load(path)
+    except DataError as error:
+        raise UsageError(str(error)) from error
 
 
 def table_path(path: str | Path) -> Path:

@@ -20,8 +20,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Plot a file, or list the kinds of plots."""
     if arguments.kind is None:
         return _show_kinds(arguments)
-    if arguments.file is not None and not arguments.file.is_file():
-        raise UsageError(f"{arguments.file} does not exist; name a table saved by pqchain")
+    if arguments.file is not None:
+        options.existing_file(arguments.file)
     from pqchain import plots
 
     kind: str = arguments.kind.replace("-", "_")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from pqchain.commands import console, values
+from pqchain.commands import console, options, values
 from pqchain.errors import UsageError
 from pqchain.render.table import Column, Table
 
@@ -58,10 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
     plan = studies.load(arguments.study)
     plan = _changed(_with_costs(plan, arguments.user_schemes), arguments.set)
     plan = _with_schemes(plan, arguments.user_schemes)
-    file = arguments.measurements
     findings = studies.run(
         plan,
-        measurements=None if file is None else results.load(file),
+        measurements=options.load_table(arguments.measurements),
         draws=arguments.draws,
         preset=arguments.preset,
         progress=console.is_interactive(),
@@ -89,13 +88,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _outcomes(arguments: argparse.Namespace) -> int:
     from pqchain import costs as costing
-    from pqchain import results
     from pqchain.bench import operations, presets
     from pqchain.study import analysis, tables
 
-    if arguments.measurements is not None:
-        frame = results.load(arguments.measurements)
-    else:
+    frame = options.load_table(arguments.measurements)
+    if frame is None:
         operations_of = ["generate_keypair", "sign", "verify"]
         frame = operations.measure(
             analysis.algorithm_names(), operations_of, preset=arguments.preset or presets.preset(),

@@ -95,7 +95,7 @@ def cluster_remarks(facts: Mapping[str, Any]) -> Iterator[str]:
         f"{facts[name]} {name[: len(name) - (facts[name] == 1)]}"
         for name in ("workers", "computers")
     )
-    yield f"Nodes ran on {workers} of {computers}."
+    yield f"Nodes ran on {workers} of {computers}; times are as these workers reported them."
     if facts["links"]:
         trips = [link["round_trip_seconds"] for link in facts["links"]]
         rates = [link["bits_per_second"] for link in facts["links"] if link["bits_per_second"]]

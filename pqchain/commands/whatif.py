@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from pqchain.commands import console
+from pqchain.commands import console, options
 from pqchain.errors import UsageError
 from pqchain.render import latex
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer the question for one chain and one scheme."""
-    from pqchain import results
     from pqchain import study as studies
     from pqchain.study import page
     from pqchain.study.answer import chain_of
@@ -26,11 +25,10 @@ def run(arguments: argparse.Namespace) -> int:
     algorithm = _algorithm(arguments)
     if arguments.page is not None:
         page.check_page(arguments.page)
-    file = arguments.measurements
     answer = studies.whatif(
         chain,
         algorithm,
-        measurements=None if file is None else results.load(file),
+        measurements=options.load_table(arguments.measurements),
         draws=arguments.draws,
         preset=arguments.preset,
         progress=console.is_interactive(),

@@ -7,26 +7,6 @@ checks = pqchain.conform.checks(vectors[0])         # result of each rule for on
 Each name is imported at first use, so that an adapter does not load pandas.
 """
 
-from __future__ import annotations
+from pqchain import installation
 
-from typing import TYPE_CHECKING
-
-from pqchain.installation import lazy_exports
-
-if TYPE_CHECKING:
-    from pqchain.conform.oracles import checks
-    from pqchain.conform.signers import ModelSigner
-    from pqchain.conform.suite import digests, vectors, write
-    from pqchain.conform.vector import Family, Vector, families
-
-__all__ = ["Family", "ModelSigner", "Vector", "checks", "digests", "families", "vectors", "write"]
-
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "oracles": "checks",
-        "signers": "ModelSigner",
-        "suite": "digests vectors write",
-        "vector": "Family Vector families",
-    },
-)
+__getattr__, __dir__, __all__ = installation.lazy_exports(__name__, __file__)

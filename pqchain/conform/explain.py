@@ -7,7 +7,7 @@ from typing import Any
 
 from pqchain.conform import oracles
 from pqchain.conform.models.checks import expected
-from pqchain.conform.vector import Vector, families, scheme
+from pqchain.conform.vector import Vector
 from pqchain.render.table import Column, Shown, Table, verdict
 
 
@@ -18,7 +18,7 @@ def plain(vector: Vector) -> dict[str, Any]:
         "vector": vector.ident,
         "family": vector.family,
         "probe": vector.probe,
-        "probes": families(scheme(vector.algorithm))[vector.family].probes,
+        "probes": vector.probes,
         "rule": vector.rule,
         "key": vector.key,
         "expected": vector.expected,
@@ -31,11 +31,10 @@ def plain(vector: Vector) -> dict[str, Any]:
 
 def text(vector: Vector) -> str:
     """Return a description of the vector as plain text, with long byte strings shortened."""
-    family = families(scheme(vector.algorithm))[vector.family]
     paragraphs = [
         f"{vector.ident}: {vector.probe}",
         f"expected          {vector.expected}",
-        f"family            {vector.family}: {family.probes}",
+        f"family            {': '.join(filter(None, (vector.family, vector.probes)))}",
         f"rule              {vector.rule}",
         f"operation         {vector.operation}",
     ]

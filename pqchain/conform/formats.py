@@ -1,7 +1,7 @@
 """Vector files in the formats of Project Wycheproof and of NIST's ACVP server.
 
-The module also reads files of the two projects. ACVP cannot express the result "acceptable", so
-ACVP files omit such vectors; the other vectors have the same numbers in both files.
+ACVP cannot express the result "acceptable", so ACVP files omit such vectors; the other vectors have
+the same numbers in both files. `reading` reads both formats.
 """
 
 from __future__ import annotations
@@ -9,14 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from pqchain.conform import kem_formats
 from pqchain.conform.models.slh_dsa import pre_hash_name
 from pqchain.conform.vector import ALGORITHMS, Family, SignatureVector, Vector, families, scheme
-from pqchain.errors import DataError, UsageError
-from pqchain.installation import MAX_JSON_BYTES, read_bytes
 
 VERSION = "1"
 """Version of the vectors, incremented when the bytes of a file change."""
@@ -29,11 +26,6 @@ _OBJECT_IDENTIFIERS = {
     for names, first in ((_PURE, 17), (_PRE_HASHED, 35))
     for number, name in enumerate(names, first)
 }
-
-
-# Exceptions from parsing a file of another structure: in files from outside, any field may be
-# missing or of another type.
-_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 
 
 def stem(algorithm: str) -> str:
@@ -185,84 +177,6 @@ def _acvp_test(vector: SignatureVector) -> dict[str, Any]:
 def text(content: Mapping[str, Any]) -> str:
     """Return the document as JSON text; equal documents give equal text."""
     return json.dumps(content, indent=1, ensure_ascii=True) + "\n"
-
-
-def read(path: Path) -> tuple[Vector, ...]:
-    """Return the vectors of a file in either format.
-
-    Tests of interfaces and hash functions without an algorithm in ALGORITHMS are skipped. An ACVP
-    file must have the results, as internalProjection.json has. Raises DataError for a file that
-    cannot be read or parsed, and UsageError for a path that is not a regular file.
-    """
-    try:
-        text = read_bytes(path, MAX_JSON_BYTES)
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}. Give a vector file.") from error
-    try:
-        content = json.loads(text)
-        return tuple((_from_acvp if "mode" in content else _from_wycheproof)(content))
-    except (*_UNREADABLE, UsageError) as error:
-        raise DataError(
-            f"{path} is not a file of vectors ({type(error).__name__}: {error}). "
-            "Give JSON in the format of Project Wycheproof or of ACVP."
-        ) from error
-
-
-def _from_wycheproof(content: Mapping[str, Any]) -> Iterator[Vector]:
-    algorithm = content["algorithm"]
-    if algorithm.startswith("ML-KEM"):
-        flags = {family.flag: name for name, family in families("ml-kem").items()}
-        yield from kem_formats.from_wycheproof(content, flags)
-        return
-    names = {family.flag: name for name, family in families(scheme(algorithm)).items()}
-    for group in content["testGroups"]:
-        for test in group["tests"]:
-            # A flag that pqchain does not define becomes the name of the family.
-            flag = test["flags"][0] if test["flags"] else ""
-            yield SignatureVector(
-                algorithm=algorithm,
-                family=names.get(flag, flag),
-                key="",
-                probe=test["comment"],
-                expected=test["result"],
-                public_key=bytes.fromhex(group["publicKey"]),
-                message=bytes.fromhex(test["msg"]),
-                context=bytes.fromhex(test.get("ctx", "")),
-                signature=bytes.fromhex(test["sig"]),
-                number=test["tcId"],
-            )
-
-
-def _from_acvp(content: Mapping[str, Any]) -> Iterator[Vector]:
-    if content["algorithm"] == "ML-KEM" and content["mode"] == "encapDecap":
-        yield from kem_formats.from_acvp(content)
-        return
-    if content["mode"] != "sigVer":
-        raise ValueError(f"mode must be 'sigVer' or 'encapDecap'; got {content['mode']!r}")
-    for group in content["testGroups"]:
-        if group.get("externalMu") or group.get("signatureInterface", "external") != "external":
-            continue
-        pre_hashed = group.get("preHash", "pure") != "pure"
-        algorithm = ("Hash" if pre_hashed else "") + group["parameterSet"]
-        for test in group["tests"]:
-            if pre_hashed and (
-                algorithm not in ALGORITHMS or test["hashAlg"] != pre_hash_name(algorithm)
-            ):
-                continue
-            # pqchain writes "family: probe"; the reasons of other sources become the family.
-            family, _, probe = test["reason"].partition(": ")
-            yield SignatureVector(
-                algorithm=algorithm,
-                family=family,
-                key="",
-                probe=probe or family,
-                expected="valid" if test["testPassed"] else "invalid",
-                public_key=bytes.fromhex(test["pk"]),
-                message=bytes.fromhex(test["message"]),
-                context=bytes.fromhex(test.get("context", "")),
-                signature=bytes.fromhex(test["signature"]),
-                number=test["tcId"],
-            )
 
 
 def files(vectors: Iterable[Vector]) -> Iterator[tuple[str, str]]:

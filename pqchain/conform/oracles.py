@@ -21,7 +21,7 @@ from pqchain.conform.models.slh_dsa import pre_hash_name
 from pqchain.conform.vector import Vector, families, scheme
 from pqchain.crypto import open_kem, open_signer
 from pqchain.crypto.slhdsa import SlhDsaSigner
-from pqchain.errors import BadLength, CryptoFailure, DataError, Unsupported
+from pqchain.errors import BadLength, CryptoFailure, InvalidResult, Unsupported
 
 PORTABLE = {"ml-dsa": "liboqs-0.13/ref", "falcon": "liboqs-0.13/ref", "slh-dsa": "slhdsa/ref"}
 """Implementation name of the portable C build, by signature scheme."""
@@ -139,11 +139,11 @@ def _accepts(oracle: Oracle, vector: Vector) -> bool | None:
 
 
 def decided(vectors: Iterable[Vector], algorithm: str) -> tuple[Vector, ...]:
-    """Return the vectors unchanged. Raises DataError if the oracles disagree on at least one."""
+    """Return the vectors unchanged. Raises InvalidResult if the oracles disagree on one."""
     judged = list(judge(vectors, algorithm))
     wrong = [f"{v.ident} ({v.probe}): {result}" for v, result in judged if not result.agree(v)]
     if wrong:
-        raise DataError(
+        raise InvalidResult(
             f"the oracles disagree on {len(wrong)} vectors of {algorithm}: {'; '.join(wrong[:3])}. "
             "Report this defect of pqchain."
         )

@@ -10,12 +10,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pqchain import installation, machine, source_builds
+from pqchain import algorithms, installation, machine, source_builds
 from pqchain.algorithms import Implementation
 from pqchain.conform import openssl
 from pqchain.conform.protocol import Adapter
 from pqchain.conform.vector import scheme
-from pqchain.crypto import obstacle
+from pqchain.crypto import native, obstacle
 from pqchain.errors import UnknownName, Unsupported, UsageError
 from pqchain.escapes import LABEL, is_label
 from pqchain.source_builds import BUILT, SourceBuild
@@ -53,11 +53,15 @@ class VerifierSpec:
         return not self.folder or bool(_tables()["folders"][self.folder].get("jit"))
 
     def adapter(self, *, limit_seconds: float = 60.0) -> Adapter:
-        """Return an adapter with this timeout per request. Raises Unsupported with the reason."""
+        """Return an adapter with this timeout. Raises Unsupported and NativeLibraryBroken."""
         if self.folder == "":
             return Adapter(self.command, limit_seconds=limit_seconds)
         if reason := self.unavailable_reason():
             raise Unsupported(f"{self.name} is unavailable here: {reason}")
+        implementation = algorithms.IMPLEMENTATIONS.get(self.command[-1])
+        if self.folder == "python" and implementation is not None and implementation.library:
+            # As the adapter will: a damaged library is an error, not a verdict on every vector.
+            native.library(implementation.name)
         # pqchain's own adapter must run in this interpreter, where its dependencies are.
         command = [part.replace("{python}", sys.executable) for part in self.command]
         folder = None if self.folder == "python" else build_folder(self.folder)

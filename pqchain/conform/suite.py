@@ -18,17 +18,17 @@ from pqchain.errors import DataError, UnknownName
 from pqchain.results import outputs
 
 
-def known(algorithms: Iterable[str] | None) -> tuple[str, ...]:
+def known(algorithms: Iterable[str] | None, among: tuple[str, ...] = ALGORITHMS) -> tuple[str, ...]:
     """Return the named algorithms, or all for None, in display order. Raises UnknownName."""
     if algorithms is None:
-        return ALGORITHMS
-    folded = {name.casefold(): name for name in ALGORITHMS}
+        return among
+    folded = {name.casefold(): name for name in among}
     chosen = list(algorithms)
     for name in chosen:
         if name.casefold() not in folded:
-            raise UnknownName("algorithm with boundary vectors", name, ALGORITHMS)
+            raise UnknownName("algorithm with boundary vectors", name, among)
     names = {folded[name.casefold()] for name in chosen}
-    return tuple(name for name in ALGORITHMS if name in names)
+    return tuple(name for name in among if name in names)
 
 
 def vectors(
@@ -37,7 +37,7 @@ def vectors(
     """Return the vectors of these algorithms, or of all for None, checked against the oracles.
 
     Takes a minute or two for all. Raises UnknownName for an algorithm without vectors, Unsupported
-    without the portable build, and DataError if the oracles disagree.
+    without the portable build, and InvalidResult if the oracles disagree.
     """
     names = tqdm(known(algorithms), desc="vectors", disable=not progress)
     return tuple(vector for name in names for vector in _decided(name))

@@ -117,8 +117,12 @@ class Vector(ABC):
     @property
     def rule(self) -> str:
         """Section of the specification of the probed rule; "" for vectors of other sources."""
-        family = families(scheme(self.algorithm)).get(self.family)
-        return family.rule if family else ""
+        return getattr(families(scheme(self.algorithm)).get(self.family), "rule", "")
+
+    @property
+    def probes(self) -> str:
+        """What the family probes; "" for vectors of other sources."""
+        return getattr(families(scheme(self.algorithm)).get(self.family), "probes", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,33 +9,6 @@ runs them, and `landscape` compares networks and schemes up to 2^20 nodes. Names
 first use.
 """
 
-from __future__ import annotations
+from pqchain import installation
 
-from typing import TYPE_CHECKING
-
-from pqchain.installation import lazy_exports
-
-if TYPE_CHECKING:
-    from pqchain.consensus.faults import Faults
-    from pqchain.consensus.model import run
-    from pqchain.consensus.network import Network, SerialLaw, named
-    from pqchain.consensus.runs import Run, frame, over_seeds
-    from pqchain.consensus.scenario import Layout, Scenario
-    from pqchain.consensus.sweeps import grid, sweep
-
-__all__ = [
-    "Faults", "Layout", "Network", "Run", "Scenario", "SerialLaw", "frame", "grid", "named",
-    "over_seeds", "run", "sweep",
-]  # fmt: skip
-
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {
-        "faults": "Faults",
-        "model": "run",
-        "network": "Network SerialLaw named",
-        "runs": "Run frame over_seeds",
-        "scenario": "Layout Scenario",
-        "sweeps": "grid sweep",
-    },
-)
+__getattr__, __dir__, __all__ = installation.lazy_exports(__name__, __file__)

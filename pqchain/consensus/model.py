@@ -128,8 +128,10 @@ def _chain(views: list[View], engine: Engine) -> list[tuple[int, Outcome]]:
 
 def _play(view: View, engine: Engine) -> Outcome:
     if engine == "simpy":
-        from pqchain.consensus.engines import simulate
+        from pqchain.consensus.engines import simulate, simulate_uplink
 
+        if view.link_times.uploads:
+            return simulate_uplink.play([view])[0][1].before(view.deadline_ns)
         return simulate.play(view)
     return fast.play(view, compiled=False if engine == "numpy" else None)
 

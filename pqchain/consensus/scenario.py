@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pqchain import checks
 from pqchain.chain import encoding
@@ -16,9 +16,6 @@ from pqchain.consensus.network import Network, named
 from pqchain.errors import UsageError
 
 if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from pqchain.consensus.changes import ScenarioChanges
     from pqchain.costs import Costs, CostTable
 
 SCHEMA_VERSION = 3
@@ -365,7 +362,7 @@ class Scenario:
             fixed_bytes=self.layout.transaction_bytes(self.cost, 0),
         )
 
-    def with_(self, **changes: Unpack[ScenarioChanges]) -> Scenario:
+    def with_(self, **changes: Any) -> Scenario:
         """Return a copy with changed fields.
 
         A new `network` derives `exchange` and `vote_phases` again unless they are given, and a new

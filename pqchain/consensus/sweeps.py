@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
+import secrets
 from collections.abc import Iterable, Iterator, Sequence, Set
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -95,11 +96,12 @@ def sweep(
     """Run scenarios; return a frame of the contract "consensus", one row per scenario in order.
 
     `workers` is the number of processes on this machine: by default one per processor; 1 runs
-    everything in this process. `scheduler` ("tcp://host:port") uses the workers of Dask instead,
-    which need this package installed. `store` is a file of results by identifier; scenarios in it
-    are not run again. A scenario that an engine cannot run is a row with status "unsupported".
-    Raises UsageError, Unsupported without Dask, DataError for a file that is not a store, and
-    PqchainError if workers die repeatedly.
+    everything in this process. `scheduler` ("tls://host:port") uses the workers of Dask instead,
+    which need this package installed; some of their rows are computed again here. `store` is a file
+    of results by identifier; scenarios in it are not run again. A scenario that an engine cannot
+    run is a row with status "unsupported". Raises UsageError, Unsupported without Dask, DataError
+    for a file that is not a store and for a worker's wrong row, and PqchainError if workers die
+    repeatedly.
     """
     if engine not in model.ENGINES:
         raise UnknownName("engine", engine, model.ENGINES)
@@ -116,7 +118,8 @@ def sweep(
     counts_blocks = len(pending) == 1 and scheduler is None
     batches: Iterator[list[Row]]
     if scheduler is not None:
-        batches = (rows for _, rows in run_tasks(run_batch, tasks, address=scheduler))
+        results = run_tasks(run_batch, tasks, address=scheduler, size=batch, check=_check_rows)
+        batches = (rows for _, rows in results)
     elif len(tasks) < 2 or workers == 1:
         batches = (run_batch(*task, progress=progress and counts_blocks) for task in tasks)
     else:
@@ -146,6 +149,20 @@ def run_batch(
 
 _Task = tuple[list[Scenario], Engine]
 """Arguments of `run_batch`."""
+
+
+def _check_rows(task: _Task, rows: list[Row]) -> tuple[_Task, list[Row]]:
+    """Return a random scenario of a batch with its row. Raises DataError for rows of another."""
+    scenarios, engine = task
+    known = ("scenario", "costs", "seed", *runs.GROUP)
+    expected = [runs.failed(scenario, PqchainError()) for scenario in scenarios]
+    if [[row.get(name) for name in known] for row in rows] != [
+        [row[name] for name in known] for row in expected
+    ] or any(row.keys() != runs.SWEEP.columns.keys() for row in rows):
+        raise DataError("there must be one row for each scenario, in order")
+    runs.SWEEP.frame(rows)
+    number = secrets.randbelow(len(rows))
+    return ([scenarios[number]], engine), [rows[number]]
 
 
 def _with_processes(tasks: list[_Task], workers: int) -> Iterator[list[Row]]:

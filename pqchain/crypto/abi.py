@@ -78,6 +78,19 @@ class RandomSource(ctypes.Structure):
     _fields_ = (("draw", DRAW), ("context", POINTER))
 
 
+class SeededContext(ctypes.Structure):
+    """Structure seeded_context of seeded.c: the context that `pq_draw` takes."""
+
+    _fields_ = (
+        *_numbers("is_open asked answered"),
+        ("count", ctypes.POINTER(NUMBER)),
+        ("text", TEXT),
+        *_numbers("text_bytes"),
+        ("ask", DRAW),
+        ("number", POINTER),
+    )
+
+
 _SIGNED = (POINTER, SIZE, POINTER, SIZE, POINTER)
 """Last parameters of pq_sign and pq_verify: two buffers with their lengths, and a key."""
 

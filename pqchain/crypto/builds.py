@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from pqchain import algorithms, machine
+from pqchain import algorithms, libraries, machine
 from pqchain.algorithms import Implementation
 from pqchain.errors import NativeLibraryMissing, Unsupported
-from pqchain.installation import folders, install_command
+from pqchain.installation import install_command
 
 INSTALL_HINT = "build it with `make`, or `pip install .` (needs a C compiler, cmake and cargo)"
 
@@ -29,8 +29,7 @@ class Obstacle:
 
 def library_path(stem: str) -> Path | None:
     """Return the path of a native library by its stem, or None if it is not installed."""
-    paths = (folder / "_native" / stem / "lib" / "liboqs.so" for folder in folders())
-    return next(filter(Path.is_file, paths), None)
+    return libraries.find(stem)
 
 
 def built_library(row: Implementation) -> Path | None:
@@ -39,13 +38,6 @@ def built_library(row: Implementation) -> Path | None:
         return row.file if row.file.is_file() else None
     path = library_path(row.library)
     return library_path(row.fallback_library) if path is None and row.fallback_library else path
-
-
-def omission_reason(stem: str) -> str:
-    """Return the reason recorded by the build for omitting a library; "" if there is none."""
-    paths = (folder / "_native" / stem / "reason.txt" for folder in folders())
-    path = next(filter(Path.is_file, paths), None)
-    return path.read_text(encoding="utf-8").strip() if path else ""
 
 
 def obstacle(implementation: str) -> Obstacle | None:
@@ -63,7 +55,7 @@ def obstacle(implementation: str) -> Obstacle | None:
     if row.setting:
         remedy = f"only `{row.setting} make -B install` builds it"
         return Obstacle(f"{row.name} is not installed", remedy, NativeLibraryMissing)
-    why = omission_reason(row.library)
+    why = libraries.omission_reason(row.library)
     reason = f"the native library of {row.name} is not installed{why and f' ({why})'}"
     return Obstacle(reason, INSTALL_HINT, NativeLibraryMissing)
 

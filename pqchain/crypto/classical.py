@@ -7,7 +7,7 @@ RFC 8032): equal input gives equal bytes in every implementation of one scheme. 
 SHA-256 of the message; Schnorr and Ed25519 sign the message itself.
 
 Malleability is that of the libraries: libsecp256k1 produces and accepts only the lower of the two
-values of s; ECDSA on P-256 accepts both.
+values of s; ECDSA on P-256 accepts both, of which a block has the lower (`chain.canonical`).
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class _OpensslP256(_Openssl):
         self._verify_with = ec.ECDSA(hashes.SHA256())
         try:
             self._sign_with = ec.ECDSA(hashes.SHA256(), deterministic_signing=True)
-        except UnsupportedAlgorithm as error:
+        except (TypeError, UnsupportedAlgorithm) as error:  # TypeError: cryptography before 43
             raise Unsupported(
                 f"{self.algorithm.name} needs deterministic signing, which OpenSSL supports only "
                 "from version 3.2 on: pip install --upgrade cryptography"
@@ -211,8 +211,7 @@ class _OpensslEd25519(_Openssl):
         self._private, self._public = ed25519.Ed25519PrivateKey, ed25519.Ed25519PublicKey
 
     def generate_keypair(self) -> tuple[bytes, bytes]:
-        key = self._private.generate()
-        return key.public_key().public_bytes_raw(), key.private_bytes_raw()
+        return ed25519_bytes(self._private.generate())
 
     def _load(self, secret_key: bytes) -> Any:
         return self._private.from_private_bytes(secret_key)
@@ -227,6 +226,16 @@ class _OpensslEd25519(_Openssl):
         except (ValueError, self._invalid):
             return False
         return True
+
+
+def ed25519_bytes(key: Any) -> tuple[bytes, bytes]:
+    """Return the public and the secret key of an Ed25519 key of cryptography."""
+    from cryptography.hazmat.primitives import serialization
+
+    # Not public_bytes_raw() and private_bytes_raw(), which Ubuntu 22.04's cryptography lacks.
+    raw, no_password = serialization.Encoding.Raw, serialization.NoEncryption()
+    public_key = key.public_key().public_bytes(raw, serialization.PublicFormat.Raw)
+    return public_key, key.private_bytes(raw, serialization.PrivateFormat.Raw, no_password)
 
 
 class _PycryptodomeP256(Signer):

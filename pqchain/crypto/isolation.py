@@ -1,8 +1,6 @@
-"""Child processes for untrusted code, with limits of time and output, ended as a process group.
+"""Calls of untrusted code in child interpreters.
 
-`Child` runs any program that answers each line with a line. `call` runs a function in a child
-interpreter, so that code that crashes, exits, hangs or prints causes one error in the caller.
-A program that starts its own session (setsid) leaves the process group and is not ended.
+Code that crashes, exits, hangs or prints causes one error in the caller.
 """
 
 from __future__ import annotations
@@ -13,27 +11,20 @@ import json
 import os
 import re
 import secrets
-import selectors
-import signal
-import subprocess
 import sys
 import threading
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from time import monotonic
 from typing import Any, NoReturn
 
-from pqchain import errors
+from pqchain import errors, libraries
+from pqchain.crypto.child import Child, exit_reason
 from pqchain.errors import CryptoFailure, PqchainError
 from pqchain.installation import HOME
 
-MAX_LINE_BYTES = 1 << 20
-"""Default maximum length of an answer to `Child.ask`."""
-
-_STDERR_TAIL_BYTES = 16 << 10
 _MAX_ANSWER_BYTES = 64 << 20
 _MAX_CHILDREN = 4
 _MAX_TEXT = 300
@@ -52,110 +43,6 @@ is_child = False
 
 class CallTimeout(CryptoFailure):
     """The called function did not return before the timeout."""
-
-
-class Child:
-    """A program in its own session with line-based requests and answers over pipes."""
-
-    def __init__(
-        self,
-        command: Sequence[str],
-        *,
-        folder: Path | None = None,
-        environment: dict[str, str] | None = None,
-    ) -> None:
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            bufsize=0, cwd=folder, env=environment, start_new_session=True,
-        )  # fmt: skip
-        self._stdin, self._stdout, self._stderr = (
-            stream for stream in (self._process.stdin, self._process.stdout, self._process.stderr)
-            if stream is not None
-        )  # fmt: skip
-        # Non-blocking: a program that neither reads nor writes must not outlast the timeout.
-        for stream in (self._stdin, self._stdout, self._stderr):
-            os.set_blocking(stream.fileno(), False)
-        self._tail = bytearray()
-
-    @property
-    def stderr_tail(self) -> str:
-        """The last 16 KiB that the program wrote to stderr."""
-        return self._tail.decode(errors="replace")
-
-    def ask(
-        self, request: bytes, limit_seconds: float, *, max_bytes: int = MAX_LINE_BYTES
-    ) -> bytes:
-        """Write a request; return the answer line, cut off soon after `max_bytes` if it is longer.
-
-        Raises TimeoutError after `limit_seconds`, and OSError or EOFError if the program ended.
-        """
-        deadline = monotonic() + limit_seconds
-        line = bytearray()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._stdin, selectors.EVENT_WRITE)
-            selector.register(self._stdout, selectors.EVENT_READ)
-            selector.register(self._stderr, selectors.EVENT_READ)
-            while not line.endswith(b"\n") and len(line) <= max_bytes:
-                remaining_seconds = deadline - monotonic()
-                if remaining_seconds <= 0:
-                    raise TimeoutError
-                for key, _ in selector.select(remaining_seconds):
-                    if key.fileobj is self._stdin:
-                        request = request[os.write(key.fd, request) :]
-                        if not request:
-                            selector.unregister(self._stdin)
-                    elif key.fileobj is self._stderr:
-                        if not self._read_stderr():
-                            selector.unregister(self._stderr)
-                    elif data := os.read(key.fd, 1 << 16):
-                        line += data
-                    else:
-                        raise EOFError
-        return bytes(line)
-
-    def _read_stderr(self) -> bool:
-        """Read from stderr and keep the last bytes; return False at the end of the stream."""
-        data = os.read(self._stderr.fileno(), 1 << 16)
-        self._tail += data
-        del self._tail[:-_STDERR_TAIL_BYTES]
-        return bool(data)
-
-    def end(self, grace_seconds: float = 0.0) -> int:
-        """Wait up to `grace_seconds` for the end, kill the process group; return the exit code."""
-        self._stdin.close()
-        deadline = monotonic() + grace_seconds
-        with selectors.DefaultSelector() as selector:
-            # A program that is blocked by a full pipe could not end, so its output is read.
-            for stream in (self._stdout, self._stderr):
-                selector.register(stream, selectors.EVENT_READ)
-            while monotonic() < deadline and self._process.poll() is None:
-                for key, _ in selector.select(0.02):
-                    if key.fileobj is self._stderr:
-                        is_open = self._read_stderr()
-                    else:
-                        is_open = bool(os.read(key.fd, 1 << 16))
-                    if not is_open:
-                        selector.unregister(key.fileobj)
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        code = self._process.wait()
-        with suppress(BlockingIOError):
-            # Bounded: a process that left the session may write without end.
-            for _ in range(64):
-                if not self._read_stderr():
-                    break
-        self._stdout.close()
-        self._stderr.close()
-        return code
-
-
-def exit_reason(code: int) -> str:
-    """Return the signal or exit code of an ended process as text."""
-    if code >= 0:
-        return f"exit code {code}"
-    with suppress(ValueError):
-        return signal.Signals(-code).name
-    return f"signal {-code}"
 
 
 def describe(error: BaseException) -> str:
@@ -279,6 +166,7 @@ class _Caller:
             )
             if answer["token"] != token:
                 raise ValueError("another token")
+            libraries.add_loaded(answer["libraries"])
         except (OSError, EOFError) as error:
             timed_out = isinstance(error, TimeoutError) or monotonic() - start >= limit_seconds
             self._raise_ended(limit_seconds if timed_out else None)
@@ -304,7 +192,10 @@ class _Caller:
 
 _ERRORS: dict[str, type[PqchainError]] = {
     name: getattr(errors, name)
-    for name in ("UsageError", "Unsupported", "NativeLibraryMissing", "PqchainError", "DataError")
+    for name in (
+        *("UsageError", "Unsupported", "NativeLibraryMissing", "NativeLibraryBroken"),
+        *("PqchainError", "DataError"),
+    )
 }
 """Errors that the caller raises with their own type; all others become a CryptoFailure."""
 
@@ -334,6 +225,7 @@ def serve() -> None:
                 os.sched_setaffinity(0, request["processors"])
             faulthandler.dump_traceback_later(request["limit_seconds"], exit=True)
             answer = {"token": request["token"], **_perform(request)}
+            answer["libraries"] = libraries.loaded()
             faulthandler.cancel_dump_traceback_later()
             answers.write(json.dumps(answer).encode() + b"\n")
             answers.flush()

@@ -23,7 +23,6 @@ from pqchain.crypto.native import Library
 from pqchain.crypto.packed import batch_arguments, pack
 from pqchain.errors import (
     CryptoFailure,
-    NativeLibraryMissing,
     PqchainError,
     Unsupported,
     UsageError,
@@ -336,13 +335,8 @@ def names(path: str) -> list[str]:
 
 
 def load(path: Path) -> Library:
-    """Load a user's library. Raises NativeLibraryMissing, UsageError if it has no scheme."""
-    try:
-        library = Library(path)
-    except OSError as error:
-        raise NativeLibraryMissing(
-            f"{path.name} cannot be loaded: {error}; link its dependencies, see `pqchain native`"
-        ) from error
+    """Load a user's library. Raises NativeLibraryBroken, UsageError if it has no scheme."""
+    library = Library(path)
     if not library.names():
         raise UsageError(f"{path.name} has no scheme: pq_count() is 0, or pq_open() returns NULL")
     return library

@@ -13,9 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from pqchain import algorithms
+from pqchain import algorithms, libraries
 from pqchain.crypto.abi import (
     ABI,
+    DRAW,
     KNOWN_KEY_PROTOTYPES,
     OK,
     POINTER,
@@ -27,45 +28,43 @@ from pqchain.crypto.abi import (
     Sizes,
     failure,
 )
-from pqchain.crypto.builds import INSTALL_HINT, built_library, obstacle
+from pqchain.crypto.builds import built_library, obstacle
 from pqchain.crypto.interface import BytesLike, Columns, Kem, Scheme, Signer
 from pqchain.crypto.packed import Memory, Packed, batch_arguments, pack
-from pqchain.crypto.random_source import replaced
-from pqchain.errors import CryptoFailure, NativeLibraryMissing, Unsupported, UsageError
+from pqchain.crypto.random_source import Source, replaced
+from pqchain.errors import CryptoFailure, NativeLibraryBroken, Unsupported, UsageError
 
 MAX_SCHEMES = 10_000
 
-
-def _build_hint(path: Path, hint: str = INSTALL_HINT) -> str:
-    """Return the hint on how to build a library again; a user's is not built by `make`."""
-    is_installed = path.parent.parent.parent.name == "_native"
-    return hint if is_installed else "compile it as `pqchain native` says"
+_SEEDED = "liboqs-0.13/dispatch"
+"""Implementation whose library has the function `pq_draw`, a source for all libraries."""
 
 
 class Library:
     """One loaded native library."""
 
     def __init__(self, path: Path) -> None:
-        """Load the file. Raises OSError, UsageError, and NativeLibraryMissing for another ABI."""
+        """Load the file. Raises UsageError, and NativeLibraryBroken, also for another ABI."""
         self.path = path
-        self._handle = ctypes.CDLL(str(path))
+        self._handle = libraries.load(path)
         try:
             for name, (result, arguments) in PROTOTYPES.items():
                 function = getattr(self._handle, name)
                 function.restype, function.argtypes = result, arguments
             abi = self._handle.pq_abi()
-        except AttributeError as error:
-            message = f"{path.name} lacks the interface of pqchain: {_build_hint(path)}"
-            raise NativeLibraryMissing(message) from error
+        except AttributeError:
+            abi = None
+        if abi != ABI:
+            raise NativeLibraryBroken(
+                f"{path.name} lacks the interface of pqchain, version {ABI}; got {abi}. "
+                f"{libraries.remedy(path)}"
+            )
         # A library without these functions takes encoded keys only.
         self.decodes_keys = hasattr(self._handle, "pq_decode_keys")
         for name, (result, arguments) in KNOWN_KEY_PROTOTYPES.items():
             if self.decodes_keys:
                 function = getattr(self._handle, name)
                 function.restype, function.argtypes = result, arguments
-        if abi != ABI:
-            message = f"the interface of {path} must be {ABI}; got {abi}: {_build_hint(path)}"
-            raise NativeLibraryMissing(message)
         self.source: str = (self._handle.pq_source() or b"").decode(errors="replace")
         if (count := self._handle.pq_count()) > MAX_SCHEMES:
             raise UsageError(
@@ -91,7 +90,7 @@ class Library:
         try:
             return self._schemes[name]
         except KeyError:
-            remedy = _build_hint(self.path, "build it with PQCHAIN_ALGORITHMS=all make")
+            remedy = "build it with PQCHAIN_ALGORITHMS=all make"
             raise Unsupported(f"{name} is not in this build of {self.source}; {remedy}") from None
 
     def sizes(self, name: str) -> dict[str, int]:
@@ -100,15 +99,17 @@ class Library:
         self._handle.pq_sizes(self.scheme(name), ctypes.byref(sizes))
         return {field: int(getattr(sizes, field)) for field, _ in Sizes._fields_}
 
-    def randomness(self, source: Callable[[int], bytes]) -> AbstractContextManager[None]:
-        """Return a context in which this thread's randomness comes from `source(count) -> bytes`.
+    def randomness(self, source: Source) -> AbstractContextManager[None]:
+        """Return a context in which this thread's randomness comes from a source.
 
+        The source is a `Stream`, the bytes of every draw, or a function `source(count) -> bytes`.
         For reproducible runs and tests only. Other threads draw from the operating system, and of
-        nested contexts the innermost applies. An exception of the source is raised at the end of
+        nested contexts the innermost applies. An exception of a function is raised at the end of
         the context; until then the library draws from the operating system. Do not await or yield
-        within the context: UsageError is raised if it ends in another thread.
+        within the context: UsageError is raised if it ends in another thread. Raises Unsupported if
+        liboqs is not installed.
         """
-        return replaced(self._handle.pq_random, source)
+        return replaced(self._handle.pq_random, _draw_function(), source)
 
     def measure(self, name: str, plan: Plan) -> tuple[Sequence[int], Sequence[int]]:
         """Run the timed loop; return nanoseconds and cycles per sample. Raises CryptoFailure."""
@@ -130,7 +131,7 @@ class Library:
         buffers as bytearray or writable memoryview), None as the null pointer. Lengths are not
         passed: buffers must be as long as the function's header requires.
 
-        Raises NativeLibraryMissing if the library has no such function.
+        Raises NativeLibraryBroken if the library has no such function.
         """
         try:
             function = getattr(self._handle, name)
@@ -140,7 +141,7 @@ class Library:
         return int(function(*(_argument(value) for value in arguments)))
 
     def predicate(self, name: str) -> Callable[[int, bytes], int]:
-        """Return a function of this library on (handle, bytes). Raises NativeLibraryMissing."""
+        """Return a function of this library on (handle, bytes). Raises NativeLibraryBroken."""
         try:
             # Indexing gives a new function object, so the types below affect no other caller.
             function = self._handle[name]
@@ -149,8 +150,9 @@ class Library:
         function.restype, function.argtypes = ctypes.c_int64, (POINTER, TEXT)
         return cast("Callable[[int, bytes], int]", function)
 
-    def _missing(self, function: str) -> NativeLibraryMissing:
-        return NativeLibraryMissing(f"{self.path} lacks the function {function}: {INSTALL_HINT}")
+    def _missing(self, function: str) -> NativeLibraryBroken:
+        hint = libraries.remedy(self.path)
+        return NativeLibraryBroken(f"{self.path} lacks the function {function}. {hint}")
 
 
 class _Native(Scheme):
@@ -314,6 +316,11 @@ def _argument(value: int | float | BytesLike | None) -> Any:
     if isinstance(value, float):
         return ctypes.c_double(value)
     return ctypes.byref((ctypes.c_char * memoryview(value).nbytes).from_buffer(value))
+
+
+@cache
+def _draw_function() -> Any:
+    return ctypes.cast(library(_SEEDED)._handle.pq_draw, DRAW)
 
 
 @cache

@@ -1,45 +1,61 @@
-"""Python callables as the source of randomness of a native library, per thread."""
+"""Sources of randomness of native libraries, per thread: streams, given bytes and functions."""
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import itertools
-import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from types import FrameType
-from typing import Any
+from typing import Any, TypeAlias
 
 from pqchain.crypto import abi
-from pqchain.errors import UsageError
+from pqchain.errors import CryptoFailure, UsageError
 
 
-@dataclass(slots=True)
-class _Block:
-    source: Callable[[int], bytes]
-    errors: list[BaseException] = field(default_factory=list)
+class Stream:
+    """A source whose draws are SHAKE256 of their number and a text."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+        self.count = ctypes.c_uint64(0)
+        """Number of the next draw, which C increments too."""
+
+    def __call__(self, count: int) -> bytes:
+        """Return the next draw, of `count` bytes."""
+        # The number of the draw makes equal requests give different bytes.
+        number = self.count.value.to_bytes(8, "big")
+        self.count.value += 1
+        return hashlib.shake_256(number + self.text).digest(count)
 
 
-_BLOCKS: dict[int, _Block] = {}
-"""Open contexts of all threads, by the number that C passes to `_draw`."""
+Source: TypeAlias = Stream | bytes | Callable[[int], bytes]
+
+
+_BLOCKS: dict[int, tuple[Source, abi.SeededContext, list[BaseException]]] = {}
+"""Source, context and errors by the number that C passes to `_draw`.
+
+One that ends in the wrong thread or order remains, because C may still use its context.
+"""
 
 _NUMBERS = itertools.count(1)
 
 
 def _draw(number: int, buffer: int, count: int) -> None:
-    """Fill the buffer from a context's source; after a failure it keeps the system's randomness."""
-    block = _BLOCKS.get(number)
-    if block is None:
-        return
+    """Fill the buffer from a context's function; on failure it keeps the system's randomness."""
+    # What a signal's handler raises before `try` or in `except` is dropped by ctypes; the draw is
+    # not answered then.
     try:
-        data = block.source(count)
+        source, context, errors = _BLOCKS[number]
+        assert callable(source)
+        data = source(count)
         if len(data) != count:
             raise UsageError(f"the source must return {count} bytes; got {len(data)}")
         ctypes.memmove(buffer, data, count)
     except BaseException as error:  # noqa: BLE001 - raised at the end of the block, not through C
-        block.errors.append(error)
+        errors.append(error)
+    context.answered += 1
 
 
 _CALLBACK = abi.DRAW(_draw)
@@ -47,71 +63,49 @@ _CALLBACK = abi.DRAW(_draw)
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_CALLBACK))
 
 
-def _is_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
+def _described(source: Source, number: int) -> abi.SeededContext:
+    """Return the description of a source that `pq_draw` of seeded.c takes."""
+    if isinstance(source, bytes):
+        return abi.SeededContext(1, text=source, text_bytes=len(source))
+    if not isinstance(source, Stream):
+        return abi.SeededContext(1, ask=_CALLBACK, number=number)
+    count, text = ctypes.pointer(source.count), source.text
+    return abi.SeededContext(1, count=count, text=text, text_bytes=len(text))
 
 
 @contextmanager
-def _signals_after_draws() -> Iterator[None]:
-    """Handle SIGINT and SIGTERM that interrupt `_draw` at the end of the context, not there.
+def replaced(exchange: Callable[[Any], None], draw: Any, source: Source) -> Iterator[None]:
+    """Draw this thread's randomness from the source within the context.
 
-    A signal that arrives in C is handled at the first instruction of `_draw`, where ctypes would
-    drop the exception of its handler, such as KeyboardInterrupt, and the draw would be left out.
+    `exchange` is the pq_random of a library, `draw` the pq_draw of any. Streams and bytes are drawn
+    in C, where no handler of a signal interrupts them. An exception of a function is raised at the
+    end of the context. Raises CryptoFailure if a draw was interrupted or has another length than
+    given bytes, and UsageError if the context ends in another thread, or before one opened in it.
     """
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before: dict[int, Any] = {number: signal.getsignal(number) for number in numbers}
-    late: list[int] = []
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        caller = frame
-        while caller is not None and caller.f_code is not _draw.__code__:
-            caller = caller.f_back
-        if caller is None:
-            before[number](number, frame)
-        else:
-            late.append(number)
-
-    changed = [number for number in numbers if callable(before[number]) and _is_main_thread()]
+    thread, number = threading.current_thread(), next(_NUMBERS)
+    context, errors, is_restored = _described(source, number), list[BaseException](), False
+    exchanged = abi.RandomSource(draw, ctypes.addressof(context))
+    _BLOCKS[number] = source, context, errors
     try:
-        for number in changed:
-            signal.signal(number, handle)
+        exchange(ctypes.byref(exchanged))
         yield
     finally:
-        for number in changed:
-            # Contexts that end in the wrong thread or order leave the handler of another one.
-            if _is_main_thread() and signal.getsignal(number) is handle:
-                signal.signal(number, before[number])
-        for interruption in dict.fromkeys(late):
-            signal.raise_signal(interruption)
-
-
-@contextmanager
-def replaced(exchange: Callable[[Any], None], source: Callable[[int], bytes]) -> Iterator[None]:
-    """Draw this thread's randomness from `source(count) -> bytes` within the context.
-
-    `exchange` is the pq_random of a library. An exception of the source is raised at the end of the
-    context, as is KeyboardInterrupt where a signal interrupts the source. Raises UsageError if it
-    ends in another thread, or before a context opened inside it.
-    """
-    # C keeps a number and a callback that is never freed, so that a context that ends in the wrong
-    # thread or order leaves neither a pointer to freed memory nor predictable bytes behind.
-    thread, number, block = threading.current_thread(), next(_NUMBERS), _Block(source)
-    exchanged = abi.RandomSource(_CALLBACK, number)
-    is_same_thread = True
-    _BLOCKS[number] = block
-    with _signals_after_draws():
-        try:
+        # First, so that nothing is predictable, whatever interrupts the next lines.
+        context.is_open = 0
+        if threading.current_thread() is thread:
             exchange(ctypes.byref(exchanged))
-            yield
-        finally:
+            is_restored = exchanged.context == ctypes.addressof(context)
+        if is_restored:
             del _BLOCKS[number]
-            is_same_thread = threading.current_thread() is thread
-            if is_same_thread:
-                exchange(ctypes.byref(exchanged))
-    if not is_same_thread or exchanged.context != number:
+    if not is_restored:
         raise UsageError(
             "contexts of replaced randomness must be nested within one thread; this one ended in "
             "another thread or before an inner one. Do not await or yield within the context"
         )
-    if block.errors:
-        raise block.errors[0]
+    if errors:
+        raise errors[0]
+    if context.asked != context.answered:
+        raise CryptoFailure(
+            "a draw of randomness was interrupted, or needs another number of bytes than the "
+            "source has; repeat the whole context"
+        )

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 
 from pqchain.algorithms import Algorithm
 from pqchain.crypto import native
-from pqchain.crypto.builds import unavailable_reason
+from pqchain.crypto.random_source import Stream
+from pqchain.errors import Unsupported
 
 _LIBRARY = "liboqs-0.13/dispatch"
 """Implementation whose randomness is replaced."""
 
 
-def stream(*purpose: bytes) -> Callable[[int], bytes]:
-    """Return a source of bytes that depend only on the purpose and the number of earlier calls."""
-    numbers = itertools.count()
-
-    def draw(count: int) -> bytes:
-        # The number of the call makes equal requests give different bytes.
-        counted = next(numbers).to_bytes(8, "big")
-        return hashlib.shake_256(b"\0".join((counted, *purpose))).digest(count)
-
-    return draw
+def stream(*purpose: bytes) -> Stream:
+    """Return a source of bytes that depend only on the purpose and the number of earlier draws."""
+    return Stream(b"".join(b"\0" + part for part in purpose))
 
 
 def seeded_randomness(*purpose: bytes) -> AbstractContextManager[None]:
@@ -33,9 +25,15 @@ def seeded_randomness(*purpose: bytes) -> AbstractContextManager[None]:
     Other threads and other libraries draw from the operating system; see
     `native.Library.randomness`. Has no effect if liboqs is not installed.
     """
-    if unavailable_reason(_LIBRARY):
+    try:
+        return _library().randomness(stream(*purpose))
+    except Unsupported:
         return nullcontext()
-    return native.library(_LIBRARY).randomness(stream(*purpose))
+
+
+@cache
+def _library() -> native.Library:
+    return native.library(_LIBRARY)
 
 
 def keypair_from_seed(algorithm: Algorithm, seed: bytes) -> tuple[bytes, bytes]:
@@ -45,5 +43,5 @@ def keypair_from_seed(algorithm: Algorithm, seed: bytes) -> tuple[bytes, bytes]:
     """
     signer = native.NativeSigner(algorithm, _LIBRARY)
     # The seed is all randomness that ML-DSA.KeyGen draws.
-    with signer.library.randomness(lambda count: seed):
+    with signer.library.randomness(bytes(seed)):
         return signer.generate_keypair()

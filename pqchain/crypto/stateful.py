@@ -3,19 +3,18 @@
 A signature with a leaf that signed another message before reveals enough to forge. `StatefulSigner`
 therefore keeps a key in a file and follows EIP-8310 (draft of 2026-06-19), section 4: the next
 state is on the disk before a signature is returned, so that a crash at any moment loses at most one
-leaf. A second file, with the suffix .lock, excludes other processes and has the number of leaves
-that were used; a key file that was copied or restored from a backup is refused.
+leaf.
 """
 
 from __future__ import annotations
 
-import fcntl
+import hashlib
 import os
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from pqchain import algorithms
@@ -24,15 +23,13 @@ from pqchain.crypto import native
 from pqchain.crypto.abi import OK, failure
 from pqchain.crypto.builds import INSTALL_HINT, library_path
 from pqchain.crypto.interface import BytesLike, as_bytes
+from pqchain.crypto.key_files import REMEDY, KeyFile
 from pqchain.errors import CryptoFailure, DataError, NativeLibraryMissing, UsageError
-from pqchain.installation import MAX_TEXT_BYTES, read_bytes
 from pqchain.results import checksum
 
 LIBRARY = "liboqs-0.13-stateful"
 
 _FORMAT = ("stateful_key", 1)
-_MARK_BYTES = 8
-_REMEDY = "restore the key file and its lock file of the last signature, or create another key"
 
 
 class StatefulVerifier(native.NativeSigner):
@@ -47,7 +44,7 @@ class StatefulVerifier(native.NativeSigner):
 
     @property
     def leaves(self) -> int:
-        """Number of signatures of a key."""
+        """Number of signatures of a key: 2^height - 1, as liboqs does not use the last leaf."""
         return self.library.call("pq_stateful_leaves", self._scheme)
 
     def call(self, function: str, key: bytearray, *arguments: Any) -> int:
@@ -71,27 +68,33 @@ def verifier(name: str) -> StatefulVerifier:
 
 
 class StatefulSigner:
-    """The key in one file, open in this process only. Use as a context manager, or `close` it."""
+    """The key in one file, open in this process only. Use as a context manager, or `close` it.
 
-    def __init__(self, path: str | Path) -> None:
+    Next to the key file NAME is NAME.state with the number of leaves used. It excludes other
+    processes, and a key file that is older, or that was copied or restored without it, is refused.
+    A copy of both files is refused by the inode of NAME.state, except with `skip`. What no file can
+    detect is an earlier content of both that was written into the existing files, such as an
+    earlier image of the whole disk: its next signatures use leaves again, which lets others forge.
+
+    Keys of height h sign 2^h - 1 times: LMS of height 5 31 times, XMSS and LMS of height 10 1,023
+    times, XMSS of height 16 65,535 and of height 20 1,048,575 times.
+    """
+
+    def __init__(self, path: str | Path, *, skip: int = 0) -> None:
         """Open the key in a file that `create` or `reserve` made.
 
-        Raises OSError, UsageError if another process has it open, and DataError if the file was
-        changed, is older than its lock file, or has no lock file.
+        With `skip`, a copied or restored key is opened instead of the original, which must not sign
+        any more: at least as many leaves as the original has used since the copy was made, which
+        are skipped after those that the state file states as used. Raises OSError, UsageError if
+        another process has it open or too few leaves are left, and DataError if one of the files is
+        missing, was changed or copied, or if the key is older than its state.
         """
-        self.path = Path(path)
-        self._guard = threading.Lock()
-        self._process = os.getpid()
+        integer("skip", skip, least=0)
+        self._guard, self._is_used = threading.RLock(), False
+        self._file = KeyFile(path)
+        self.path = self._file.path
         try:
-            self._lock = os.open(_lock_path(self.path), os.O_RDWR | os.O_CLOEXEC)
-        except FileNotFoundError as error:
-            raise DataError(
-                f"{self.path} must have a file {_lock_path(self.path).name} next to it: the number "
-                f"of leaves used is not known without it; {_REMEDY}"
-            ) from error
-        try:
-            _acquire(self._lock, self.path)
-            self._read()
+            self._read(skip)
         except BaseException:
             self.close()
             raise
@@ -100,34 +103,50 @@ class StatefulSigner:
     def create(cls, algorithm: str, path: str | Path) -> StatefulSigner:
         """Generate a key of XMSS or LMS, store it in a new file (mode 0600) and open it.
 
-        Raises UsageError if the file exists, and the errors of `verifier`. Key generation computes
-        the whole tree: seconds to minutes.
+        Raises UsageError if the file or its state file exists, and the errors of `verifier`. Key
+        generation computes the whole tree: seconds to minutes.
         """
-        scheme, path = verifier(algorithm), Path(path)
+        scheme = verifier(algorithm)
         public_key, key = scheme.generate_keypair()
-        _store_new(scheme, path, public_key, bytearray(key), scheme.leaves)
+        content = _content(scheme, public_key, bytearray(key), scheme.leaves)
+        with KeyFile.created(path, *content):
+            pass
         return cls(path)
 
-    def _read(self) -> None:
-        text = read_bytes(self.path, MAX_TEXT_BYTES)
-        state = checksum.loads(text, str(self.path), _REMEDY, version=_FORMAT)
+    def _read(self, skip: int) -> None:
+        text, state, is_copy = self._file.read()
+        content = checksum.loads(text, str(self.path), REMEDY, version=_FORMAT)
         try:
-            self._scheme = verifier(state["algorithm"])
-            self.public_key = bytes.fromhex(state["public_key"])
-            self._key = bytearray.fromhex(state["secret_key"])
-            self.end = int(state["end"])
+            self._scheme = verifier(content["algorithm"])
+            self.public_key = bytes.fromhex(content["public_key"])
+            self._key = bytearray.fromhex(content["secret_key"])
+            self.end = int(content["end"])
             """First leaf that this file may not use."""
-        except (KeyError, TypeError, ValueError, UsageError) as error:
-            raise DataError(f"{self.path} is not a stateful key: {error!r}; {_REMEDY}") from error
+        except (KeyError, TypeError, ArithmeticError, ValueError, UsageError) as error:
+            raise DataError(f"{self.path} is not a stateful key: {error!r}; {REMEDY}") from error
         self.algorithm = self._scheme.algorithm.name
         """Canonical name."""
-        if len(self._key) != self._scheme.algorithm.secret_key_bytes:
-            raise DataError(f"{self.path} has a secret key of another length; {_REMEDY}")
-        used = int.from_bytes(os.pread(self._lock, _MARK_BYTES, 0), "big")
-        if self.next_leaf < used:
+        is_key = len(self._key) == self._scheme.algorithm.secret_key_bytes
+        if not is_key or not 0 <= self.end <= self._scheme.leaves:
+            raise DataError(f"{self.path} has a secret key or end of another scheme; {REMEDY}")
+        if state["key"] != _content(self._scheme, self.public_key, self._key, self.end)[1]:
+            raise DataError(f"the state file of {self.path} belongs to another key; {REMEDY}")
+        if state["used"] is None:
+            raise DataError(f"{self.path} was not completed; remove it and its state file")
+        used = int(state["used"])
+        if skip:
+            skip += max(0, used - self.next_leaf)
+            with self._using(skip):
+                self._skip(skip)
+        elif is_copy:
+            raise DataError(
+                f"{self.path} must not be a copy, whose leaves the original may use; without the "
+                "original, open it with StatefulSigner(path, skip=leaves)"
+            )
+        elif self.next_leaf < used:
             raise DataError(
                 f"{self.path} must not be older than its last signature: its next leaf is "
-                f"{self.next_leaf}, but {used} were used; {_REMEDY}"
+                f"{self.next_leaf}, but {used} were used; {REMEDY}"
             )
 
     def __repr__(self) -> str:
@@ -151,8 +170,7 @@ class StatefulSigner:
         """
         message = as_bytes("message", message)
         signature = bytearray(self._scheme.algorithm.signature_max_bytes)
-        with self._guard:
-            self._require(1)
+        with self._guard, self._using(1):
             self._scheme.call("sign", self._key, signature, message, len(message))
             self._commit()
         return bytes(signature)
@@ -160,71 +178,62 @@ class StatefulSigner:
     def reserve(self, count: int, path: str | Path) -> None:
         """Move the next `count` leaves to a new key file for a second signer (EIP-8310, section 5).
 
-        This file skips them before the new one exists, so that a crash loses the leaves and never
-        gives them to both. Raises UsageError as `sign` does, and if the new file exists.
+        The new file is on the disk before this one skips the leaves, and may sign only afterwards.
+        A crash or a failing write between these steps loses the leaves, and never gives them to
+        both; any other error loses none. Raises UsageError as `sign` does, and if the file exists.
         """
         integer("count", count, least=1)
-        path = Path(path)
-        _require_new(path)
-        with self._guard:
-            self._require(count)
-            key, end = bytearray(self._key), self.next_leaf + count
-            self._scheme.call("skip", self._key, count)
-            self._commit()
-        _store_new(self._scheme, path, self.public_key, key, end)
+        with self._guard, self._using(count):
+            end = self.next_leaf + count
+            content = _content(self._scheme, self.public_key, self._key, end)
+            with KeyFile.created(path, *content):
+                self._skip(count)
 
-    def _require(self, count: int) -> None:
-        if self._lock < 0 or os.getpid() != self._process:
+    @contextmanager
+    def _using(self, count: int) -> Iterator[None]:
+        """Check that leaves may be used, and let no handler of a signal use any meanwhile."""
+        if self._is_used or self._file.state < 0 or os.getpid() != self._file.process:
             # A child made by fork has a copy of the key, with the same next leaf.
             raise UsageError("the signer must be open, and used by the process that opened it")
         if count > self.remaining:
             raise UsageError(f"{self.path} has {self.remaining} leaves left; got {count} to use")
+        self._is_used = True
+        try:
+            yield
+        finally:
+            self._is_used = False
+
+    def _skip(self, count: int) -> None:
+        key = bytearray(self._key)
+        self._scheme.call("skip", key, count)
+        self._key = key
+        self._commit()
 
     def _commit(self) -> None:
         try:
-            _write(self.path, _encode(self._scheme, self.public_key, self._key, self.end))
-            # After the state: if only the mark were written, the file would look restored.
-            os.pwrite(self._lock, self.next_leaf.to_bytes(_MARK_BYTES, "big"), 0)
-            os.fsync(self._lock)
+            self._file.replace(*_content(self._scheme, self.public_key, self._key, self.end))
         except BaseException:
             self.close()
             raise
 
     def close(self) -> None:
-        """Release the file for other processes."""
-        if self._lock >= 0:
-            os.close(self._lock)
-        self._lock = -1
+        """Release the files for other processes, after a signature that another thread makes."""
+        if os.getpid() != self._file.process:
+            self._guard = threading.RLock()  # a thread of the parent may have held the other one
+        with self._guard:
+            self._file.close()
 
     def __enter__(self) -> StatefulSigner:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
-def _lock_path(path: Path) -> Path:
-    return path.with_name(f"{path.name}.lock")
-
-
-def _acquire(descriptor: int, path: Path) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise UsageError(f"{path} is open in another signer; close that first") from error
-
-
-def _require_new(path: Path) -> None:
-    if path.exists():
-        raise UsageError(f"{path} must not exist; name another file")
-
-
-def _encode(scheme: StatefulVerifier, public_key: bytes, key: bytearray, end: int) -> bytes:
+def _content(
+    scheme: StatefulVerifier, public_key: bytes, key: bytearray, end: int
+) -> tuple[bytes, str, int]:
+    """Return the text of a key file, its fingerprint and its next leaf."""
     content = {
         _FORMAT[0]: _FORMAT[1],
         "algorithm": scheme.algorithm.name,
@@ -232,40 +241,6 @@ def _encode(scheme: StatefulVerifier, public_key: bytes, key: bytearray, end: in
         "secret_key": key.hex(),
         "end": end,
     }
-    return checksum.dumps(content, indent=1).encode()
-
-
-def _store_new(
-    scheme: StatefulVerifier, path: Path, public_key: bytes, key: bytearray, end: int
-) -> None:
-    """Store a key in a new file, after its lock file."""
-    _require_new(path)
-    lock = os.open(_lock_path(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        # A lock file without a key file is left by a crash at this place, and can be used.
-        _acquire(lock, path)
-        _require_new(path)
-        os.pwrite(lock, scheme.call("index", key).to_bytes(_MARK_BYTES, "big"), 0)
-        os.fsync(lock)
-        _write(path, _encode(scheme, public_key, key, end))
-    finally:
-        os.close(lock)
-
-
-def _write(path: Path, data: bytes) -> None:
-    """Replace a file atomically and durably."""
-    temporary = path.with_name(f"{path.name}.new")
-    with suppress(FileNotFoundError):
-        temporary.unlink()
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    # The rename itself is durable only after the folder is.
-    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    # Reserved ranges have the same public key, and each another end.
+    fingerprint = hashlib.sha256(public_key + end.to_bytes(8, "big")).hexdigest()
+    return checksum.dumps(content, indent=1).encode(), fingerprint, scheme.call("index", key)

@@ -6,15 +6,6 @@
 `pqchain.consensus.frame` returns runs of any mode as one frame. Names are loaded at first use.
 """
 
-from __future__ import annotations
+from pqchain import installation
 
-from typing import TYPE_CHECKING
-
-from pqchain.installation import lazy_exports
-
-if TYPE_CHECKING:
-    from pqchain.delegates.modes import run
-
-__all__ = ["run"]
-
-__getattr__, __dir__ = lazy_exports(__name__, {"modes": "run"})
+__getattr__, __dir__, __all__ = installation.lazy_exports(__name__, __file__)

@@ -278,17 +278,12 @@ def times_of(delegates: Iterable[Delegate | None]) -> dict[str, Array]:
 
 
 def run(scenario: Scenario, *, progress: bool = False) -> Run:
-    """Run the delegates of a scenario; stop after a height that is not final.
+    """Run the delegates of a scenario without a pipeline; stop after a height that is not final.
 
     Raises UsageError for a scenario that can only be modelled, and Unsupported if its scheme is not
     available here.
     """
     setting = Setting(scenario)
-    if scenario.pipelined:
-        from pqchain.delegates import pipeline  # late: it extends this module
-
-        heights = pipeline.run(setting)
-        return Run(scenario=scenario, heights=heights, mode="virtual", transport=PLAIN)
     simulation, now = LockstepSimulation(setting), 0
     finished: list[Height] = []
     for number in tqdm(range(scenario.blocks), disable=not progress, unit="block"):

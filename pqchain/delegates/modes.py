@@ -18,27 +18,29 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from tqdm import tqdm
 
-from pqchain import algorithms
+from pqchain import algorithms, typed_json
+from pqchain.chain import bulk
 from pqchain.consensus import model
 from pqchain.consensus.faults import Faults
 from pqchain.consensus.network import SECOND
 from pqchain.consensus.runs import MODES, Height, Mode, Run
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER
-from pqchain.delegates import host, lockstep, setting, timed_delegate
+from pqchain.delegates import host, lockstep, pipeline, setting, timed_delegate
 from pqchain.delegates.node import DelegateTask
 from pqchain.delegates.plain_network import PLAIN
 from pqchain.delegates.pool import PoolLoad
 from pqchain.delegates.setting import Setting
-from pqchain.errors import UnknownName, Unsupported, UsageError
+from pqchain.errors import DataError, UnknownName, Unsupported, UsageError
 from pqchain.results import scratch
 from pqchain.wire.drivers import cluster as cluster_driver
 from pqchain.wire.drivers import namespaces, processes, virtual
@@ -50,6 +52,20 @@ from pqchain.wire.node import Task
 from pqchain.wire.transports import registry
 
 _FACTORY = "pqchain.delegates.node:build"
+_HEX = re.compile("[0-9a-f]{1,64}")
+
+
+class _Report(TypedDict):
+    height: int
+    tip: str
+    final_ns: list[int]
+    rejected: dict[str, int]
+
+
+class _DelegateReport(_Report):
+    entered_ns: list[int]
+    views: list[int]
+    sent: list[tuple[int, int]]
 
 
 def run(
@@ -76,6 +92,8 @@ def run(
     check_mode(scenario, mode, transport, log)
     cluster = Cluster.of(scheduler) if mode == "cluster" else None
     if mode == "virtual" and transport in (None, PLAIN):
+        if scenario.pipelined:
+            return pipeline.run(scenario)
         return lockstep.run(scenario, progress=progress)
     chosen = transport or registry.default()
     warm = _warm(scenario, mode)
@@ -181,6 +199,7 @@ def check_mode(
         raise Unsupported(f"network namespaces: {reason}. Use mode='loopback'.")
     if mode in ("loopback", "netns"):
         host.check_processes(scenario.nodes)
+        bulk.library()  # as the nodes will: raises before they start, and is part of the provenance
     if mode == "loopback" and law == "host":
         host.check_processors(scenario.network.processors)
 
@@ -244,10 +263,12 @@ def _of_result(
     # A delegate whose machine was lost counts as faulty: its blocks are not waited for.
     lost = {node.node for node in delegates if node.state == "dead"}
     honest = honest & ~np.isin(np.arange(shared.count), list(lost))
-    by_rank = {node.node: _synchronised(node) for node in delegates if node.report is not None}
+    by_rank = {
+        node.node: _synchronised(node, blocks) for node in delegates if node.report is not None
+    }
     reports = [report for rank, report in by_rank.items() if honest[rank]]
     others = result.nodes[shared.count :]
-    observers = [_synchronised(node) for node in others if node.report is not None]
+    observers = [_synchronised(node, blocks, _Report) for node in others if node.report is not None]
     # Only heights that all honest delegates and observers finished are final.
     complete = min((len(report["final_ns"]) for report in reports + observers), default=0)
     # The last blocks of nodes that are behind differ without a fork.
@@ -298,15 +319,20 @@ def _of_result(
     )
 
 
-def _synchronised(node: NodeResult) -> dict[str, Any]:
-    """Return a node's report with times of the driver's clock."""
+def _synchronised(node: NodeResult, blocks: int, kind: Any = _DelegateReport) -> dict[str, Any]:
+    """Return a node's report with times of the driver's clock. Raises DataError for a wrong one."""
+    report: dict[str, Any] = typed_json.typed(node.report, kind, f"the report of node {node.node}")
+    counts = {name: len(values) for name, values in report.items() if isinstance(values, list)}
+    full = [counts[name] == blocks for name in ("views", "sent") if name in counts]
+    if max(counts.values()) > blocks or not all(full) or not _HEX.fullmatch(report["tip"]):
+        raise DataError(f"the report of node {node.node} must be of {blocks} blocks; got {counts}")
     offset_ns = round(node.clock_offset_seconds * SECOND)
     times = {
         name: [time - offset_ns for time in times]
-        for name, times in (node.report or {}).items()
+        for name, times in report.items()
         if name.endswith("_ns")
     }
-    return {**(node.report or {}), **times}
+    return {**report, **times}
 
 
 def _sent(node: NodeResult, height: int) -> tuple[int, int]:

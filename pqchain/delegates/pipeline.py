@@ -13,19 +13,21 @@ from collections import defaultdict
 import numpy as np
 
 from pqchain.chain.state import State
-from pqchain.consensus.runs import Height, pipelined_height
+from pqchain.consensus.runs import Height, Run, pipelined_height
+from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER, Outcome
 from pqchain.delegates.core import Delegate
 from pqchain.delegates.lockstep import Job, LockstepSimulation, message_class, times_of, value_of
 from pqchain.delegates.messages import height_of
-from pqchain.delegates.plain_network import Server
+from pqchain.delegates.plain_network import PLAIN, Server
 from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting
 
 
-def run(setting: Setting) -> tuple[Height, ...]:
-    """Run all heights of a scenario."""
-    return _Pipeline(setting).run()
+def run(scenario: Scenario) -> Run:
+    """Run the delegates of a pipelined scenario; raises the errors of `lockstep.run`."""
+    heights = _Pipeline(Setting(scenario)).run()
+    return Run(scenario=scenario, heights=heights, mode="virtual", transport=PLAIN)
 
 
 class _Pipeline(LockstepSimulation):

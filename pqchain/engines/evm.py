@@ -97,9 +97,10 @@ def measure(
     for _ in range(runs):
         for algorithm in list(requests):
             try:
-                (record,), _ = protocol.ask(
-                    command, requests[algorithm], limit_seconds=limit_seconds
-                )
+                (record, *_), _ = protocol.ask(
+                    command, requests[algorithm], limit_seconds=limit_seconds,
+                    required=("input_bytes", "seconds", "loop_seconds"),
+                )  # fmt: skip
             except EngineFailure as error:
                 rows[algorithm] |= {"status": "unsupported", "reason": str(error)}
                 del requests[algorithm], times[algorithm]

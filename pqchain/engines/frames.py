@@ -106,17 +106,17 @@ def height_row(
     """Return the row of a record; missing numbers are NaN or empty."""
     row: dict[str, Any] = dict.fromkeys(HEIGHTS.columns) | dict(columns)
     for name in (*_TIMES.split(), "start_seconds", "cpu_seconds"):
-        value = record.get(name)
-        row[name] = math.nan if value is None else float(value)
+        row[name] = float(record.get(name, math.nan))
     for name in (*_RECORDED.split(), "height"):
         row[name] = record.get(name)
     messages = bytes_sent = 0
     for channel, (count, length) in _CHANNELS.items():
         if (number := record.get(f"{channel}_messages")) is None:
             continue
+        sent = record.get(f"{channel}_bytes", 0)
         row[count] = number + (row[count] or 0)
-        row[length] = record[f"{channel}_bytes"] + (row[length] or 0)
-        messages, bytes_sent = messages + number, bytes_sent + record[f"{channel}_bytes"]
+        row[length] = sent + (row[length] or 0)
+        messages, bytes_sent = messages + number, bytes_sent + sent
         row["sent_messages"], row["sent_bytes"] = messages, bytes_sent
     if row["rounds"] is None and record.get("nullified") is not None:
         row["rounds"] = int(record["nullified"])

@@ -12,8 +12,8 @@ import weakref
 from dataclasses import dataclass
 from pathlib import Path
 
-from pqchain import installation
-from pqchain.errors import BoardTimeout, Unsupported, UsageError
+from pqchain import installation, libraries
+from pqchain.errors import BoardTimeout, NativeLibraryBroken, Unsupported, UsageError
 from pqchain.falcon import kept_key, kernel
 from pqchain.falcon.registers import OFFSETS, RTL_OFFSETS
 
@@ -65,13 +65,13 @@ class Netlist:
     __slots__ = ("__weakref__", "_chip", "_close", "_library", "_memory")
 
     def __init__(self, library: Path | None = None) -> None:
-        """Load the library, by default the one that `make rtl` builds. Raises Unsupported."""
+        """Load a library, by default that of `make rtl`; raise Unsupported, NativeLibraryBroken."""
         path = find_library() if library is None else library
         try:
-            self._library = _declare(ctypes.CDLL(str(path)))
-        except (OSError, AttributeError) as error:
-            raise Unsupported(
-                f"cannot load the engine in RTL: {error}; run `make rtl` again"
+            self._library = _declare(libraries.load(path))
+        except (NativeLibraryBroken, AttributeError) as error:
+            raise NativeLibraryBroken(
+                f"{path} cannot be loaded: {error.__cause__ or error}. Run `make rtl` again"
             ) from error
         self._chip: int = self._library.falcon_rtl_open()
         self._memory: dict[int, object] = {}

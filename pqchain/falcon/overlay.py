@@ -7,8 +7,11 @@ and invalidated after the end, because the core bypasses the processor's caches.
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,9 @@ import pynq
 from pqchain.errors import BitstreamMissing, BoardFailure, BoardTimeout, WrongBitstream
 from pqchain.falcon import kernel
 from pqchain.falcon.kept_key import KeptKey
+from pqchain.installation import check_version
+
+check_version(np)
 
 VLNV = "xilinx.com:hls:falcon_sign:1.0"
 """Name of the core, as Vitis HLS assigns it."""
@@ -41,10 +47,33 @@ _ABORT_SECONDS = 0.1
 """Maximum time that an aborted core needs to wipe its memory: a thousand times the usual one."""
 
 
+@contextmanager
+def _pynq_errors(action: str, design: str) -> Iterator[None]:
+    """Raise every exception of the calls to pynq within as BoardFailure, with the versions."""
+    try:
+        yield
+    except BoardFailure:
+        raise
+    except Exception as error:  # pynq documents none; its parsers raise any
+        raise BoardFailure(
+            f"pynq {getattr(pynq, '__version__', 'of an unknown version')} cannot {action} "
+            f"({design}): {type(error).__name__}: {' '.join(str(error).split())}. Load the overlay "
+            "again; use a version of pynq for that version of Vivado; or use the backend 'kernel'"
+        ) from error
+
+
+def _design(bitstream: Path) -> str:
+    """Return the name of a bitstream with the version of Vivado in its .hwh, if it has one."""
+    with bitstream.with_suffix(".hwh").open("rb") as file:
+        tool = re.search(rb'VIVADOVERSION="([\w.]{1,20})"', file.read(1 << 12))
+    return f"{bitstream.name} of Vivado {tool[1].decode() if tool else 'of an unknown version'}"
+
+
 class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
     """Driver of the core `falcon_sign`; pynq selects it by the names in `bindto`."""
 
     bindto = [VLNV]  # noqa: RUF012 - pynq reads a list of that name
+    design = "unknown design"
 
     def __init__(self, description: dict[str, Any]) -> None:
         super().__init__(description=description)
@@ -63,27 +92,26 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
     def identify(self, timeout_seconds: float) -> int:
         """Return the version of the core, without any access to memory. Raises BoardTimeout."""
         self.attempt(0, 0, _IDENTIFY, timeout_seconds)
-        return int(self.read(self._at["version"]))
+        return self._get("version")
 
     def cycles(self) -> int | None:
         """Return the clock cycles of the last attempt; None if the core does not count them."""
-        return int(self.read(self._at[_COUNTER])) if _COUNTER in self._at else None
+        return self._get(_COUNTER) if _COUNTER in self._at else None
 
     def kept_key(self) -> KeptKey | None:
         """Return the key that the core keeps between attempts; None if it never does."""
         if _KEY not in self._at:
             return None
-        at = self._at[_KEY]
-        return KeptKey(lambda: int(self.read(at)), lambda value: self.write(at, value))
+        return KeptKey(lambda: self._get(_KEY), lambda value: self._set(_KEY, value))
 
     def running(self) -> bool:
         """Return whether an attempt has begun and not ended."""
-        return not int(self.read(self._at["CTRL"])) & (_DONE | _IDLE)
+        return not self._get("CTRL") & (_DONE | _IDLE)
 
     def abort(self) -> bool:
         """End the attempt; return whether the core has stopped and accesses no memory any more."""
         if _ABORT in self._at:
-            self.write(self._at[_ABORT], 1)
+            self._set(_ABORT, 1)
         deadline = time.monotonic() + _ABORT_SECONDS
         while self.running():
             if time.monotonic() > deadline:
@@ -93,27 +121,35 @@ class FalconSign(pynq.DefaultIP):  # type: ignore[misc]
     def attempt(self, request: int, response: int, logn: int, timeout_seconds: float) -> int:
         """Run an attempt on buffers at device addresses; return its status. Raises BoardTimeout."""
         for name, address in (("request", request), ("response", response)):
-            self.write(self._at[f"{name}_1"], address & 0xFFFFFFFF)
-            self.write(self._at[f"{name}_2"], address >> 32)
-        self.write(self._at["logn"], logn)
-        self.write(self._at["CTRL"], _START)
+            self._set(f"{name}_1", address & 0xFFFFFFFF)
+            self._set(f"{name}_2", address >> 32)
+        self._set("logn", logn)
+        self._set("CTRL", _START)
         deadline = time.monotonic() + timeout_seconds
         # Reading the done bit clears it, so it is read once per iteration.
-        while not int(self.read(self._at["CTRL"])) & _DONE:
+        while not self._get("CTRL") & _DONE:
             if time.monotonic() > deadline:
                 raise BoardTimeout(
                     f"the core {VLNV} did not finish within {timeout_seconds} s; it needs about "
                     "0.1 s. Load the overlay again, and check its clock"
                 )
-        return int(self.read(self._at["status"]))
+        return self._get("status")
+
+    def _get(self, register: str) -> int:
+        with _pynq_errors(f"read the register {register}", self.design):
+            return int(self.read(self._at[register]))
+
+    def _set(self, register: str, value: int) -> None:
+        with _pynq_errors(f"write the register {register}", self.design):
+            self.write(self._at[register], value)
 
 
 class Board:
     """Loaded overlay with one core, whose version has been checked."""
 
     __slots__ = (
-        "_buffers_in_use", "_core", "_device", "_kept_key", "_overlay", "_timeout_seconds",
-        "cycles",
+        "_buffers_in_use", "_core", "_design", "_device", "_kept_key", "_overlay",
+        "_timeout_seconds", "cycles",
     )  # fmt: skip
 
     def __init__(
@@ -130,17 +166,21 @@ class Board:
                     f"the overlay needs {path.name} in {path.parent}. Build it with Vivado "
                     "(see hls_kernels/README.md), or use the backend 'kernel'"
                 )
-        self._device = device = _find_device() if device is None else device
+        self._design = _design(bitstream)
         self._timeout_seconds = timeout_seconds
-        self._overlay = pynq.Overlay(str(bitstream), device=device)
-        names = [name for name, ip in self._overlay.ip_dict.items() if ip["type"] == VLNV]
-        if len(names) != 1:
-            types = ", ".join(sorted(str(ip["type"]) for ip in self._overlay.ip_dict.values()))
+        with _pynq_errors("load the overlay", self._design):
+            self._device = device = _find_device() if device is None else device
+            self._overlay = pynq.Overlay(str(bitstream), device=device)
+            types = {name: str(ip["type"]) for name, ip in self._overlay.ip_dict.items()}
+            cores = [getattr(self._overlay, name) for name in types if types[name] == VLNV]
+        if len(cores) != 1:
             raise WrongBitstream(
-                f"{bitstream.name} must have one core {VLNV}; it has {len(names)}, and the cores "
-                f"{types or 'none'}. Build it from hls_kernels/boards, or name another file"
+                f"{bitstream.name} must have one core {VLNV}; it has {len(cores)}, and the cores "
+                f"{', '.join(sorted(types.values())) or 'none'}. Build it from hls_kernels/boards, "
+                "or name another file"
             )
-        self._core = getattr(self._overlay, names[0])
+        self._core = cores[0]
+        self._core.design = self._design
         self.cycles: int | None = None
         self._buffers_in_use: list[Any] = []
         # A key is sent only to a core of the expected name and version.
@@ -162,36 +202,44 @@ class Board:
 
         Request and response are wiped afterwards, in device memory too. Raises BoardTimeout.
         """
-        request_buffer, response = (
-            pynq.allocate(shape=(size,), dtype=np.uint8, target=self._device)
-            for size in (kernel.request_bytes(logn), kernel.response_bytes(logn))
-        )
+        with _pynq_errors("allocate memory", self._design):
+            request_buffer, response = (
+                pynq.allocate(shape=(size,), dtype=np.uint8, target=self._device)
+                for size in (kernel.request_bytes(logn), kernel.response_bytes(logn))
+            )
         status = None
         try:
-            memoryview(request_buffer)[:] = request
-            if self._kept_key is not None:
-                request_buffer[: self._kept_key.prepare(request, logn)] = 0
-            response[:] = 0
-            # A dirty line of the response, written back later, would overwrite what the core wrote.
-            request_buffer.flush()
-            response.flush()
-            addresses = int(request_buffer.device_address), int(response.device_address)
+            omitted = 0 if self._kept_key is None else self._kept_key.prepare(request, logn)
+            with _pynq_errors("write the request", self._design):
+                memoryview(request_buffer)[:] = request
+                request_buffer[:omitted] = 0
+                response[:] = 0
+                # A dirty line of the response, written back later, would overwrite the core's data.
+                request_buffer.flush()
+                response.flush()
+                addresses = int(request_buffer.device_address), int(response.device_address)
             try:
                 status = self._core.attempt(*addresses, logn, self._timeout_seconds)
-            except BoardTimeout:
+            except BaseException:
                 # pynq would give freed memory to others, into which a running core might write.
-                if not self._core.abort():
-                    self._buffers_in_use += [request_buffer, response]
+                self._buffers_in_use += [request_buffer, response]
+                if self._core.abort():
+                    self._buffers_in_use.clear()
                 raise
-            response.invalidate()
+            with _pynq_errors("read the response", self._design):
+                response.invalidate()
+                answer = bytes(response)
             self.cycles = self._core.cycles()
-            return status, bytes(response)
+            return status, answer
         finally:
-            if self._kept_key is not None:
-                self._kept_key.finish(status)
-            for buffer in (request_buffer, response):
-                buffer[:] = 0
-                buffer.flush()
+            try:
+                if self._kept_key is not None:
+                    self._kept_key.finish(status)
+            finally:
+                with _pynq_errors("wipe its memory", self._design):
+                    for buffer in (request_buffer, response):
+                        buffer[:] = 0
+                        buffer.flush()
             # pynq frees the buffers when they are collected; freebuffer() would free them twice.
 
 

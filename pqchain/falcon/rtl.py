@@ -180,7 +180,7 @@ def area_time() -> pd.DataFrame:
     published = published.assign(seconds=published["milliseconds"] / 1e3)
     engines = cells().query("family == 'xc7' and module == 'design_hierarchy'")
     engines = engines.assign(lut=engines["lut_total"])
-    engine = times().dropna(subset="seconds").merge(engines, on="configuration")
+    engine = times().dropna(subset=["seconds"]).merge(engines, on="configuration")
     engine = engine.assign(
         core="pqchain, " + engine["configuration"], kind="routed, proxy", contains=_CONTAINS,
         platform="cells of xc7, clock of " + engine["device"], source="`make figures`",

@@ -7,8 +7,8 @@ import logging
 import secrets
 import time
 import warnings
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from pqchain.crypto.interface import BytesLike, Signer, as_bytes
 from pqchain.errors import (
     BadBoardSignature,
     BadLength,
+    BoardFailure,
     CryptoFailure,
     PqchainError,
     Unsupported,
@@ -49,13 +50,13 @@ class FalconSigner:
 
     `backend` is the back end in use, `reason` the reason for the choice. "auto" selects the first
     of "overlay", "kernel" and "reference" that works, so it does not fail without a board. With the
-    path of a serial device it tries "serial" instead of "overlay". "overlay" and "serial" never
-    fall back to another one.
+    path of a serial device it tries "serial" instead of "overlay". If the board fails later, it
+    signs by "kernel" from then on. "overlay" and "serial" never fall back to another one.
     """
 
     __slots__ = (
-        "_board", "_core", "_keep_key", "_logn", "_random", "_reference", "algorithm", "backend",
-        "degree", "reason",
+        "_auto", "_board", "_core", "_keep_key", "_logn", "_random", "_reference", "algorithm",
+        "backend", "degree", "reason",
     )  # fmt: skip
 
     def __init__(
@@ -99,7 +100,8 @@ class FalconSigner:
         self._random = random_bytes
         self._board: overlay.Board | serial.Board | None = None
         self._reference = self._open_reference()
-        if backend == "auto":
+        self._auto = backend == "auto"
+        if self._auto:
             self.backend, self.reason = self._choose(bitstream, device, timeout_seconds)
         else:
             self._open(backend, bitstream, device, timeout_seconds)
@@ -153,14 +155,13 @@ class FalconSigner:
         self, bitstream: Path | str | None, device: Any, timeout_seconds: float
     ) -> tuple[str, str]:
         """Open the first back end that works; return its name and why earlier ones failed."""
-        # pynq raises RuntimeError and OSError too, and no failure of a board may stop "auto".
         failures = []
         # A serial device is opened only when it is named: writing to another one may disturb it.
         board = "serial" if isinstance(device, (str, Path)) else "overlay"
         for backend in (board, "kernel"):
             try:
                 self._open(backend, bitstream, device, timeout_seconds)
-            except (PqchainError, RuntimeError, OSError) as error:
+            except (PqchainError, OSError) as error:
                 failures.append(f"{backend}: {error}")
                 _log.info("cannot use %s: %s", backend, error)
             else:
@@ -183,13 +184,26 @@ class FalconSigner:
     def sign(self, message: BytesLike, secret_key: BytesLike) -> bytes:
         """Return a signature of the message.
 
-        Raises BadType, BadLength; CryptoFailure if the key is damaged; with a board BoardTimeout,
-        BoardFailure, and BadBoardSignature if its signature does not verify.
+        Raises BadType, BadLength; CryptoFailure if the key is damaged; with a requested board
+        BoardTimeout, BoardFailure, and BadBoardSignature if its signature does not verify.
         """
         message, secret_key = self._checked(message, secret_key)
-        if self.backend == "kernel":
-            return kernel.sign(self.algorithm, **self._inputs(message, secret_key))
-        return self._sign(message, secret_key, lambda step, unit: None)
+        with self._falling_back():
+            if self.backend != "kernel":
+                return self._sign(message, secret_key, lambda step, unit: None)
+        return kernel.sign(self.algorithm, **self._inputs(message, secret_key))
+
+    @contextmanager
+    def _falling_back(self) -> Iterator[None]:
+        """Suppress a failure of the board that "auto" selected, and select the kernel instead."""
+        try:
+            yield
+        except BoardFailure as error:
+            if not self._auto:
+                raise
+            # The board keeps buffers that a running core might write, so it is not released.
+            self.backend, self.reason = "kernel", f"{self.backend}: {error}"
+            _log.info("cannot use the board any more: %s", error)
 
     def profile(self, message: BytesLike, secret_key: BytesLike) -> pd.DataFrame:
         """Sign once and return the time of each step.
@@ -201,18 +215,19 @@ class FalconSigner:
 
         columns = ["step", "seconds", "calls", "where"]
         message, secret_key = self._checked(message, secret_key)
-        if self.backend == "kernel":
-            rows = kernel.profile(self.algorithm, **self._inputs(message, secret_key))
-            return pd.DataFrame(rows, columns=columns)
         ends = [("", "", time.perf_counter())]
 
         def on_step(step: str, unit: str) -> None:
             ends.append((step, unit, time.perf_counter()))
 
-        self._sign(message, secret_key, on_step)
-        frame = pd.DataFrame(ends, columns=["step", "where", "end"])
-        steps = frame["end"].diff()[1:].groupby([frame["step"], frame["where"]], sort=False)
-        return steps.agg(seconds="sum", calls="count").reset_index()[columns]
+        with self._falling_back():
+            if self.backend != "kernel":
+                self._sign(message, secret_key, on_step)
+                frame = pd.DataFrame(ends, columns=["step", "where", "end"])
+                steps = frame["end"].diff()[1:].groupby([frame["step"], frame["where"]], sort=False)
+                return steps.agg(seconds="sum", calls="count").reset_index()[columns]
+        rows = kernel.profile(self.algorithm, **self._inputs(message, secret_key))
+        return pd.DataFrame(rows, columns=columns)
 
     def _checked(self, message: BytesLike, secret_key: BytesLike) -> tuple[bytes, bytes]:
         message, secret_key = as_bytes("message", message), as_bytes("secret key", secret_key)
@@ -284,13 +299,16 @@ def _import_serial() -> Any:
 
 
 def _import_for_boards(name: str) -> Any:
-    try:
-        with warnings.catch_warnings():
-            # pynq warns on every processor that is not a board's; simulated boards run there.
-            warnings.simplefilter("ignore")
-            return importlib.import_module(f"pqchain.falcon.{name}")
-    except ImportError as error:
-        raise Unsupported(
-            f"real and simulated boards need pynq, which cannot be imported ({error}): in a "
-            "separate environment of Python 3.10 to 3.12, `pip install pynq 'setuptools<81'`"
-        ) from error
+    with warnings.catch_warnings():
+        # pynq warns on every processor that is not a board's; simulated boards run there.
+        warnings.simplefilter("ignore")
+        try:
+            # A folder of that name can be imported, too, and has no DefaultIP.
+            _ = importlib.import_module("pynq").DefaultIP
+        except Exception as error:
+            raise Unsupported(
+                "real and simulated boards need pynq, which cannot be imported "
+                f"({type(error).__name__}: {error}): in a separate environment of Python 3.10 to "
+                "3.12, `pip install pynq 'setuptools<81'`"
+            ) from error
+        return importlib.import_module(f"pqchain.falcon.{name}")

@@ -8,32 +8,18 @@ left to the caption in the style "paper", where `axes.figure.caption` has them. 
 notebook follow light and dark pages.
 """
 
-# The names of the star imports are those of _PLOTS.
-# ruff: noqa: F403, F405
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import lazy_loader
 
 from pqchain.errors import UnknownName
-from pqchain.installation import lazy_exports
-
-if TYPE_CHECKING:
-    from pqchain.plots.canvas import INK, figure_bytes, screen_svg
-    from pqchain.plots.certificates import *
-    from pqchain.plots.consensus import *
-    from pqchain.plots.fields import *
-    from pqchain.plots.marks import FAMILIES, Mark, mark_of
-    from pqchain.plots.paper import style
-    from pqchain.plots.reencode import *
-    from pqchain.plots.runs import *
-    from pqchain.plots.sizes import *
-    from pqchain.plots.speed import *
-    from pqchain.plots.study import *
-    from pqchain.plots.values import *
+from pqchain.installation import with_remedies
 
 # Read from the source, so that a new plot needs no entry here: an import would load matplotlib.
 _PLOTS = {
@@ -45,19 +31,17 @@ _PLOTS = {
 KINDS = tuple(sorted(name.removeprefix("plot_") for names in _PLOTS.values() for name in names))
 """The kinds of plots; commands, chapters of works and documentation read it."""
 
-__all__ = ["FAMILIES", "INK", "Mark", "figure_bytes", "find", "mark_of", "screen_svg", "speedups"]
-__all__ += ["style"]
-__all__ += [f"plot_{kind}" for kind in KINDS]
-
 _OTHERS = {
     "canvas": "INK figure_bytes screen_svg", "marks": "FAMILIES Mark mark_of", "paper": "style",
     "speed": "speedups",
 }  # fmt: skip
 
-__getattr__, __dir__ = lazy_exports(
-    __name__,
-    {module: " ".join([*names, _OTHERS.get(module, "")]) for module, names in _PLOTS.items()},
+_EXPORTS = {name: [*names, *_OTHERS.get(name, "").split()] for name, names in _PLOTS.items()}
+
+__getattr__, __dir__, __all__ = with_remedies(
+    __name__, lazy_loader.attach(__name__, submod_attrs=_EXPORTS)
 )
+__all__ += ["find"]
 
 
 def find(kind: str) -> Callable[..., Any]:

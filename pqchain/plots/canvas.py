@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib as mpl
@@ -15,10 +16,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pqchain.errors import UsageError
+from pqchain.installation import check_version
 from pqchain.measurements import require_columns
 from pqchain.plots import paper, pgf
 from pqchain.render import palette
 from pqchain.results.files import MADE_BY
+
+check_version(mpl)
+_STYLE = Path(__file__).with_name("pqchain.mplstyle")
 
 Format = Literal["svg", "png", "pdf", "pgf"]
 
@@ -72,7 +77,7 @@ def panels(rows: int, columns: int, height_inches: float) -> Iterator[list[Axes]
     """Yield the axes of a new figure, row by row; pqchain's style applies within the block."""
     drawn_for = paper.current()
     settings = {} if drawn_for is None else drawn_for.settings
-    with style.context(["pqchain.plots.pqchain", settings]):
+    with style.context([str(_STYLE), settings]):
         size = paper.size_of((_WIDTH_INCHES, height_inches))
         figure = Drawing(figsize=size, layout="constrained")
         grid: list[Axes] = list(figure.subplots(rows, columns, squeeze=False).flat)
@@ -117,7 +122,8 @@ def with_notes(label: str, *notes: str) -> str:
 
 def figure_of(drawn: Figure | Axes) -> Figure:
     """Return a figure itself, or the figure of axes. Raises UsageError for axes without one."""
-    owner = drawn if isinstance(drawn, Figure) else drawn.get_figure(root=True)
+    # That of axes may be a subfigure, whose `figure` is the figure, as that of a figure itself is.
+    owner = getattr(drawn.figure, "figure", None)
     if not isinstance(owner, Figure):
         raise UsageError("axes must belong to a figure. Create them with Figure().subplots().")
     return owner

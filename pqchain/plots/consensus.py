@@ -301,7 +301,8 @@ def _growth(fine: pd.DataFrame) -> str:
         return ""
     low, high = latency.idxmin(), latency.idxmax()
     ratio = times(latency[high] / latency[low])
-    schemes = "".join(f"{name} and " for name in fine.get("algorithm", pd.Series()).unique()[:1])
+    names = fine.get("algorithm", pd.Series(dtype=object)).unique()
+    schemes = "".join(f"{name} and " for name in names[:1])
     return (
         f"With {schemes}{figures.integer(shared)} nodes, a block takes "
         f"{SECONDS.text(latency[low], 2)} over {low}, and {ratio} as long over {high}"

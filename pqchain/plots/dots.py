@@ -207,7 +207,7 @@ def _draw(
     for key, rows in drawn.groupby(["operation", "colour", "algorithm"], sort=False):
         operation, colour, algorithm = (str(part) for part in key)
         levels = rows["row"].map(heights) + rows["shift"] + rows["dodge"]
-        if whiskers is not None:
+        if whiskers is not None and rows[whiskers[0]].notna().any():
             low, high = (rows[name] for name in whiskers)
             axes.hlines(levels, low, high, color=colour, linewidth=1.3, alpha=0.75, zorder=2)
         size = 5.0 if several and whiskers is not None else 6.0 if several else 7.0

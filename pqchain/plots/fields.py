@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch, Rectangle
 
 from pqchain import figures
@@ -57,8 +58,8 @@ def handles(cells: Iterable[tuple[str, float]], hatching: Mapping[str, str]) -> 
     schemes = [
         # Not with the alpha of the patch, in which its hatch would be translucent, too.
         Patch(
-            facecolor=(mark_of(name).colour, max(leads[name])), hatch=hatch, edgecolor=PAPER,
-            linewidth=0, label=name,
+            facecolor=to_rgba(mark_of(name).colour, max(leads[name])), hatch=hatch,
+            edgecolor=PAPER, linewidth=0, label=name,
         )
         for name, hatch in hatching.items()
         if name in leads

@@ -389,7 +389,7 @@ def legend_above(axes: Axes, columns: int, handles: Sequence[Any] | None = None)
     if isinstance(figure, Drawing):
         place |= props(bbox_transform=blended_transform_factory(figure.transFigure, above))
     place |= props(fontsize=size, handletextpad=0.4, columnspacing=1.6, borderaxespad=0.3)
-    legend = axes.legend(entries.values(), entries, ncols=columns, **place)
+    legend = axes.legend(entries.values(), entries, ncol=columns, **place)
     if isinstance(figure, Drawing):
         # A legend beyond the sides of the axes would narrow them; only the height is kept free.
         legend.set_in_layout(False)

@@ -298,7 +298,7 @@ def _fit(axes: Axes) -> bool:
 
 
 def _fit_label(axes: Axes, label: Text, *, upright: bool) -> bool:
-    figure = axes.get_figure(root=True)
+    figure = getattr(axes.figure, "figure", None)
     if figure is None or not label.get_text():
         return False
     area, box, canvas = axes.get_window_extent(), label.get_window_extent(), figure.bbox

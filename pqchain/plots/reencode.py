@@ -347,7 +347,7 @@ def plot_links(frame: pd.DataFrame, *, ax: Axes | None = None) -> Axes:
         spread = (fine.max() / fine.min()).dropna()
         if len(spread) and len(ways) > 1:
             worst: Any = spread.idxmax()
-            rows = frame.set_index(conditions).loc[[worst]].dropna(subset="transfer_seconds")
+            rows = frame.set_index(conditions).loc[[worst]].dropna(subset=["transfer_seconds"])
             fast, slow = rows["transfer_seconds"].agg(["argmin", "argmax"])
             names = rows["way"].map(_WAY_WORDS).tolist()
             ratio = times(rows["transfer_seconds"].iloc[slow] / rows["transfer_seconds"].iloc[fast])

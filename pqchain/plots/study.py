@@ -149,7 +149,8 @@ def plot_capacity(
         errors = np.abs(np.vstack([value - frame["low"], frame["high"] - value]))
         errors = np.where(errors.sum(axis=0) > 0, np.nan_to_num(errors), np.nan)
         whisker = props(fmt="none", ecolor=INK, elinewidth=1.1, capsize=3)
-        axes.errorbar(value, range(len(names)), xerr=errors, **whisker)
+        if np.isfinite(errors).any():
+            axes.errorbar(value, np.arange(len(names)), xerr=errors, **whisker)
         name_levels(axes, [f"{name} (today)" if name == today else name for name in names])
         starts = [(before or {}).get(name, 0.0) for name in names]
         ends = np.fmax(np.nan_to_num(frame["high"].to_numpy(float)), np.nan_to_num(value))

@@ -17,7 +17,7 @@ _WORDS = {
     "replayed": "simulated", "printed": "in the paper",
     # Transports.
     "tcp": "TCP", "tcp-tls": "TCP with TLS", "aioquic": "QUIC (aioquic)", "native": "QUIC",
-    "qh3": "QUIC (qh3)", "grpc": "gRPC", "io": "reading and writing",
+    "grpc": "gRPC", "io": "reading and writing",
     # Implementations.
     "ref": "portable C", "avx2": "AVX2", "falcon/kernel": "pqchain's kernel",
     "coincurve/libsecp256k1": "libsecp256k1", "cryptography/openssl": "OpenSSL",

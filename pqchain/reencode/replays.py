@@ -70,16 +70,23 @@ CONTRAST = Contract.of(
 )
 
 
-def estimate_seconds(scenario: Scenario, *, processors: int = 4) -> float:
-    """Estimate a run's seconds on an idle machine; on sockets `processors` share the work."""
+NODE_SECONDS = 5e-3
+"""Processor time of one node for one block, besides its bytes: Python, tasks and files."""
+
+
+def estimate_seconds(scenario: Scenario, *, processors: int | None = None) -> float:
+    """Estimate a run's seconds on an idle machine; on sockets its `processors` share the work."""
     # Approximate: one datagram per `datagram_bytes` of chunks, without acknowledgements.
     datagrams = scenario.transfer_bytes / scenario.datagram_bytes
     row = registry.get(scenario.transport)
     if scenario.mode == "virtual":
         rounds = math.ceil(scenario.blocks / scenario.blocks_at_once)
         return 2.0 * rounds + datagrams * row.virtual_seconds
-    count = datagrams if row.datagrams else scenario.transfer_bytes
-    return 8.0 + count * row.live_seconds / processors
+    # With each block, each node sends every other one a heartbeat, an echo, a request, an answer.
+    messages = 4 * scenario.blocks * scenario.nodes**2
+    count = datagrams + messages if row.datagrams else scenario.transfer_bytes
+    work = count * row.live_seconds + scenario.blocks * scenario.nodes * NODE_SECONDS
+    return 8.0 + work / (processors or os.cpu_count() or 1)
 
 
 def unavailable_reason(scenario: Scenario) -> str:
@@ -264,7 +271,8 @@ def contrast(frame: pd.DataFrame, *, claimed_percent: float) -> pd.DataFrame:
     """
     rows = []
     keys = ["experiment", "mode", "transport"]
-    for group, group_runs in frame[frame["status"] == "ok"].groupby(keys, sort=False):
+    fine = frame[frame["status"] == "ok"].astype({"dropped_datagrams": float})
+    for group, group_runs in fine.groupby(keys, sort=False):
         # Both runs of a pair have the same seed.
         pairs = group_runs.pivot_table(
             index=["repeat", "block"],

@@ -13,6 +13,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from pqchain import typed_json
+from pqchain.errors import DataError
 from pqchain.reencode.protocol.work import PHASES, Record
 from pqchain.reencode.scenario import BYZANTINE_FAULTS, Scenario, from_plain
 from pqchain.reencode.storage import erasure, store
@@ -283,8 +285,13 @@ def _outcome(scenario: Scenario, result: Result) -> Outcome:
 
 
 def _synchronised(node: NodeResult) -> Record:
-    """Return a node's record with times of the driver's clock."""
-    record = Record(**(node.report or {}))
+    """Return a node's record with times of the driver's clock. Raises DataError for a wrong one."""
+    name = f"the report of node {node.node}"
+    record: Record = typed_json.typed(node.report or {}, Record, name)
+    if {*record.seconds} != {*PHASES} or {*record.work} != {*PHASES}:
+        raise DataError(
+            f"{name} must have times of {PHASES}; got {[*record.seconds, *record.work]}"
+        )
     for name in ("noticed", "begun", "ended"):
         if (time := getattr(record, name)) is not None:
             setattr(record, name, time - node.clock_offset_seconds)

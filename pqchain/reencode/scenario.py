@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
@@ -20,8 +19,10 @@ from pqchain.wire.drivers.link import Link as Link  # re-exported
 from pqchain.wire.transports import registry
 from pqchain.wire.transports.registry import MAX_DATAGRAM_BYTES, MIN_DATAGRAM_BYTES
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Version of a scenario's meaning, which is part of its id.
+
+3: heartbeats carry each confirmation once in a session.
 
 2: chunks are hashed with SHA-256, and hosts on the virtual clock handle datagrams and their node's
 timers separately.
@@ -36,8 +37,6 @@ BYZANTINE_FAULTS = ("corrupt", "stall")
 FAULTS = ("die", "restart", *BYZANTINE_FAULTS)
 
 # Concurrent streams of a session that are reserved for heartbeats and confirmations.
-_SPARE_STREAMS = 10
-
 _MAX_BLOCKS, MAX_REPEATS = 10_000, 10_000
 
 _MIN_SECONDS, _MAX_SECONDS = 1e-6, 1e7
@@ -221,14 +220,6 @@ class Scenario:
             raise UsageError(
                 f"congestion must be {' or '.join(info.congestion)} with {info.name}; got "
                 f"{self.congestion}. The transport native supports all of them."
-            )
-        # Each concurrent block may have one open stream per session.
-        limit = (info.streams_at_once or math.inf) - _SPARE_STREAMS
-        if self.blocks_at_once > limit:
-            raise UsageError(
-                f"blocks_at_once must be at most {limit} with {info.name}, which has "
-                f"{info.streams_at_once} concurrent streams per connection; got "
-                f"{self.blocks_at_once}. The transport native has no such limit."
             )
 
     @property

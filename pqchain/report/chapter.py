@@ -172,7 +172,7 @@ def _judgements(rows: list[dict[Any, Any]], *, labelled: bool) -> Shown:
 
 def speed_table(times: pd.DataFrame, caption: str) -> Table:
     """Return a table of published times and ours, a row per algorithm and published variant."""
-    times = times.assign(operation=times["quantity"].str.removesuffix("_seconds"))
+    times = times.assign(operation=times["quantity"].str.replace("_seconds", "", regex=False))
     operations = [name for name in algorithms.OPERATIONS if name in set(times["operation"])]
     has_variants = bool((times["variant"] != "").any())
     # A note on every row is a note on the table.

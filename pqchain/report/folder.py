@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from html import unescape
 from pathlib import Path
 
@@ -42,7 +43,8 @@ def _draw(reproduction: Reproduction, place: Path) -> FiguresByChapter:
                 image = plots.figure_bytes(figure.axes, kind)
                 (place / f"{stem}.{kind}").write_bytes(image)
                 # The layout takes as long as drawing, so the second file reuses that of the first.
-                figure_of(figure.axes).set_layout_engine("none")
+                with suppress(AttributeError):  # Matplotlib 3.5 has no layout engines
+                    figure_of(figure.axes).set_layout_engine("none")
             markup = html.figure(
                 image,  # the SVG, which was drawn last
                 identifier=f"figure-{stem}",

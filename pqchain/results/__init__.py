@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pqchain import installation
 from pqchain.errors import DataError, MachineMismatch, UsageError
 from pqchain.escapes import is_label
 from pqchain.installation import MAX_JSON_BYTES, MAX_TABLE_BYTES, defined_names, read_bytes
@@ -72,6 +73,7 @@ def check(frame: pd.DataFrame, contract: Contract) -> pd.DataFrame:
     """
     import pandas as pd
 
+    installation.check_version(pd)
     columns, kind = contract.columns, contract.name
     if sorted(map(str, frame.columns)) != sorted(columns):
         raise DataError(
@@ -119,7 +121,7 @@ def save(
     path = _csv_path(path)
     contract = contract or contract_of(frame)
     checked = check(frame, contract)
-    table = checked.to_csv(index=False, lineterminator="\n").encode()
+    table = checked.to_csv(index=False).encode()
     if provenance is None:
         provenance = frame.attrs.get("provenance", {})
     sidecar = {
@@ -152,7 +154,7 @@ def to_json(frame: pd.DataFrame) -> dict[str, Any]:
     return {
         "contract": contract.name,
         "columns": dict(contract.columns),
-        "table": check(frame, contract).to_csv(index=False, lineterminator="\n"),
+        "table": check(frame, contract).to_csv(index=False),
         "provenance": frame.attrs.get("provenance"),
     }
 

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pqchain import libraries
 from pqchain.errors import UsageError
 from pqchain.installation import VERSION
 from pqchain.source_builds import cache_folder
@@ -78,13 +79,18 @@ class Checkpoint:
         if self._database is None:
             return None
         row = self._database.execute("SELECT value FROM stored WHERE key = ?", (key,)).fetchone()
-        return None if row is None else json.loads(zlib.decompress(row[0]))
+        if row is None:
+            return None
+        stored = json.loads(zlib.decompress(row[0]))
+        libraries.add_loaded(stored["libraries"])
+        return stored["value"]
 
     def put(self, key: str, value: Any) -> None:
         """Store a value. A full disk disables the store and does not end the computation."""
         if self._database is None:
             return
-        data = zlib.compress(json.dumps(value).encode(), 1)
+        stored = {"value": value, "libraries": libraries.loaded()}
+        data = zlib.compress(json.dumps(stored).encode(), 1)
         try:
             self._database.execute("INSERT OR REPLACE INTO stored VALUES (?, ?)", (key, data))
         except sqlite3.Error:

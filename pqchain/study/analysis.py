@@ -1,4 +1,4 @@
-"""Sensitivity, sliders and load curves of a study, and predictions of published results of chains.
+"""Sensitivity and load curves of a study, and predictions of published results of chains.
 
 No input is fitted to a measured outcome: inputs are taken from documents of the chain, and each
 states its source or that it is an assumption. Outcomes that are arithmetic of their makers are
@@ -20,11 +20,10 @@ from pqchain import installation
 from pqchain.costs import CostTable
 from pqchain.errors import DataError
 from pqchain.results import Contract
-from pqchain.study import migration, queueing, sensitivity, sliders
+from pqchain.study import migration, queueing, sensitivity
 from pqchain.study.figures import OUTPUTS, blocks, models
 from pqchain.study.inputs import Plan
 from pqchain.study.sampling import Findings
-from pqchain.study.sliders import Panel
 
 OUTCOMES = Contract.of(
     "study-outcomes",
@@ -123,15 +122,14 @@ def _predicted(chain: str, quantity: str, algorithm: str, costs: CostTable) -> t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Analysis:
-    """Results of a study: figures, sensitivity, sliders, load, migration, published outcomes."""
+    """Results of a study: figures, sensitivity, load, migration, published outcomes."""
 
     findings: Findings
     algorithm: str
-    """The scheme that sensitivity, sliders and migration are about."""
+    """The scheme that sensitivity and migration are about."""
     tornado: pd.DataFrame
     plane: pd.DataFrame | None
     """None without a post-quantum scheme."""
-    panel: Panel
     load: pd.DataFrame
     migration: pd.DataFrame | None
     """None if no account can move to the scheme."""
@@ -139,7 +137,7 @@ class Analysis:
 
 
 def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analysis:
-    """Compute the sensitivity of `output`, sliders and more, by a few hundred model evaluations.
+    """Compute the sensitivity of `output` and more, by a few hundred model evaluations.
 
     They are for the post-quantum scheme with the greatest capacity. Raises UnknownName for a figure
     whose sensitivity cannot be computed.
@@ -148,16 +146,12 @@ def analyse(findings: Findings, *, output: str = "capacity_per_second") -> Analy
     plan, costs, best = findings.plan, findings.costs, findings.best
     algorithm = best or plan.algorithms[0]
     variations = sensitivity.one_at_a_time(plan, costs, algorithm)
-    fits = variations.base["transactions_per_block"] or not plan.baseline
-    # Nothing changes a scheme of which no transaction fits: the baseline says which inputs matter.
-    ranking = variations if fits else sensitivity.one_at_a_time(plan, costs, plan.baseline)
     migrates = best and findings.figures[best]["migration_seconds"].value > 0
     return Analysis(
         findings=findings,
         algorithm=algorithm,
         tornado=sensitivity.ranked(variations, output),
         plane=sensitivity.plane(plan, costs) if plan.post_quantum else None,
-        panel=sliders.panel(plan, costs, ranking, variations.base.limit),
         load=queueing.curve(
             {
                 name: blocks(plan, values)

@@ -18,9 +18,10 @@ from pqchain.errors import UnknownName, UsageError
 from pqchain.figures import Figure, Unit
 from pqchain.installation import VERSION
 from pqchain.render.table import Column, Table
-from pqchain.study import OTHER_NAMES, READY, chain, text, validation, wording
+from pqchain.study import chain, text, validation, wording
 from pqchain.study.figures import models
 from pqchain.study.inputs import Plan
+from pqchain.study.plans import OTHER_NAMES, READY
 from pqchain.study.reading import load
 from pqchain.study.sampling import DRAWS, Findings, sample, times_of
 from pqchain.works import citation
@@ -37,11 +38,8 @@ class DraftPrice(NamedTuple):
     transaction_gas: float
     capacity_share: float
     """Capacity relative to today's; NaN without a baseline."""
-
-    @property
-    def kept(self) -> bool:
-        """Whether there is a capacity to compare with."""
-        return self.capacity_share == self.capacity_share
+    is_floor: bool
+    """Whether the gas is the floor price of the calldata, whatever the verification costs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,23 +101,25 @@ class Answer:
 
     @property
     def sentence(self) -> str:
-        """A sentence for a paper, with the numbers, their plan and their times."""
+        """Sentences for a paper, with the numbers, their limits, their plan and their times."""
         plan = self.inline.plan
-        first, *others = self.modes
-        capacity = self._brief(first, "capacity_per_second")
-        origin = (
-            f"limited by the {self._limit_in(first)}; pqchain {VERSION}, plan {self.chain} of "
-            f"{plan.checked}{'' if self.is_calibrated else ', uncalibrated'}, times "
-            f"{self.inline.costs.source.replace(':', ' on ', 1)}"
-        )
-        subject = f"With {self.algorithm} signatures, {wording.chain_name(plan)} would"
-        if not plan.baseline:
-            return f"{subject} carry {capacity} {wording.key_mode(first)} ({origin})."
-        kept = f"{wording.percent(self.share(first))} of the capacity that it has with "
-        kept += f"{plan.baseline} {wording.key_mode(first)}"
-        for mode in others:
-            kept += f", and {wording.percent(self.share(mode))} {wording.key_mode(mode)}"
-        return f"{subject} keep {kept} ({capacity}, {origin})."
+        subject = f"{wording.chain_name(plan)} with {self.algorithm} signatures"
+        kept = f" of the capacity that it has with {plan.baseline}"
+        sentences = []
+        # A sentence for each mode: no figure of one beside the limit of another.
+        for mode in self.modes:
+            value = self._brief(mode, "capacity_per_second")
+            limit = f"limited by the {self._limit_in(mode)}"
+            text = f"carry {value} ({limit})"
+            if plan.baseline:
+                text = f"keep {wording.percent(self.share(mode))}{kept} ({value}, {limit})"
+            key = wording.key_mode(mode)
+            sentences.append(f"{key[0].upper()}{key[1:]}, {subject} would {text}.")
+            subject, kept = "it", ""
+        origin = f"Computed by pqchain {VERSION}, plan {self.chain} of {plan.checked}"
+        origin += "" if self.is_calibrated else ", uncalibrated"
+        origin += f", times {self.inline.costs.source.replace(':', ' on ', 1)}."
+        return " ".join([*sentences, origin])
 
     @property
     def bibtex(self) -> str:
@@ -190,17 +190,24 @@ class Answer:
         figure = self.today.figures[baseline][name]
         return f"; today {wording.brief(figure) if figure.value == figure.value else 'none'}"
 
-    def _by_mode(self, name: str, missing: str) -> str:
-        """Return a figure in each key mode, and `missing` where it does not exist."""
+    def _by_mode(self, name: str) -> str:
+        """Return a figure in each key mode, or why it does not exist."""
         values = {mode: self._figure(mode, name).value for mode in self.modes}
         # NaN differs from itself.
         return ", ".join(
-            f"{self._brief(mode, name) if value == value else missing} {wording.key_mode(mode)}"
+            f"{self._brief(mode, name) if value == value else self._missing(mode)} "
+            f"{wording.key_mode(mode)}"
             for mode, value in values.items()
         )
 
+    def _missing(self, mode: str) -> str:
+        capacity = self._figure(mode, "capacity_per_second").value
+        # More digits than elsewhere: a load of 27.46 exceeds 27.455, which is "27.5" in three.
+        above = f"the load is not below the capacity of {capacity:.5g} tx/s"
+        return f"none ({above if capacity else 'no transaction fits'})"
+
     def _transaction(self) -> str:
-        size = f"{self._by_mode('transaction_bytes', '')}{self._today('transaction_bytes')}."
+        size = f"{self._by_mode('transaction_bytes')}{self._today('transaction_bytes')}."
         verification = self.inline.figures[self.algorithm]["verification_ratio"]
         # No ratio without a baseline, or where no transaction fits.
         if verification.value != verification.value:
@@ -236,21 +243,23 @@ class Answer:
 
     def _latency(self) -> str:
         load = f"{self.inline.plan.transactions_per_second:g} tx/s"
-        by_mode = self._by_mode("latency_seconds", "none (the load exceeds the capacity)")
-        return f"At {load}: {by_mode}{self._today('latency_seconds')}."
+        return f"At {load}: {self._by_mode('latency_seconds')}{self._today('latency_seconds')}."
 
     def _storage(self) -> str:
-        by_mode = self._by_mode("growth_bytes_per_year", "none (no transaction fits)")
+        by_mode = self._by_mode("growth_bytes_per_year")
         return f"In a year {by_mode}{self._today('growth_bytes_per_year')}."
 
     def _gas(self) -> str:
         if not self.inline.plan.block_gas:
             return "The plan of this chain has no gas or compute units."
         used = self._figure(next(iter(self.modes)), "transaction_gas").value
-        parts = [f"{_gas_text(used)} a transaction, verification priced by measured time"]
+        row = models(self.inline.plan, self.inline.costs)[self.algorithm]
+        parts = [f"{_gas_text(used, row.use.is_floor)} a transaction, verification priced by"]
+        parts[0] += " measured time"
         parts += [
-            f"{_gas_text(draft.transaction_gas)} at the {_gas_text(draft.gas)} of {draft.source}"
-            + (f" (keeps {wording.percent(draft.capacity_share)})" if draft.kept else "")
+            f"{_gas_text(draft.transaction_gas, draft.is_floor)} at the {_gas_text(draft.gas)} of "
+            + draft.source
+            + (f" (keeps {wording.percent(share)})" if (share := draft.capacity_share) >= 0 else "")
             for draft in self.drafts
         ]
         return f"{'; '.join(parts)}."
@@ -277,8 +286,9 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in plain.to_dict("records")]
 
 
-def _gas_text(value: float) -> str:
-    return Unit("gas").text(value) if value >= 1e8 else f"{figures.integer(value)} gas"
+def _gas_text(value: float, is_floor: bool = False) -> str:
+    text = Unit("gas").text(value) if value >= 1e8 else f"{figures.integer(value)} gas"
+    return text + " (the calldata floor binds)" * is_floor
 
 
 def whatif(
@@ -350,4 +360,5 @@ def _draft(plan: Plan, costs: CostTable, today: Findings, row: Mapping[str, Any]
     if plan.baseline:
         before = today.figures[plan.baseline]["capacity_per_second"].value
         share = priced["capacity_per_second"] / before
-    return DraftPrice(float(row["gas"]), row["source"], priced["transaction_gas"], share)
+    gas = priced["transaction_gas"]
+    return DraftPrice(float(row["gas"]), row["source"], gas, share, priced.use.is_floor)

@@ -17,10 +17,11 @@ from functools import lru_cache
 from typing import Any
 
 from pqchain.chain import encoding, p2mr
-from pqchain.consensus import Layout, Network, Scenario
+from pqchain.consensus import Layout, Network, Scenario, lengths
 from pqchain.consensus import run as run_consensus
 from pqchain.consensus.lengths import mean
 from pqchain.costs import Costs, CostTable
+from pqchain.engines.setup import quorum
 from pqchain.study.checking import BLS, CORES
 from pqchain.study.inputs import Plan
 from pqchain.study.provers import PROVERS, Prover
@@ -85,6 +86,8 @@ class Use:
     gas: float
     most_bytes: float
     """Bytes with the longest possible signature."""
+    is_floor: bool = False
+    """Whether the gas is the floor price of the calldata, whatever a verification costs."""
     sigops: float = 1.0
     """Signature checks, counted in verifications of the baseline's signature, at least one each."""
 
@@ -141,10 +144,12 @@ def use(
     else:
         fixed = layout_of(plan, row.algorithm).transaction_bytes(row, 0)
         rest, witness, most = float(fixed - key), key + average, float(key + max(lengths))
+    price, is_floor = gas(plan, row, witness, baseline)
     return Use(
         bytes=rest + witness,
         weight=plan.witness_discount * rest + witness,
-        gas=gas(plan, row, witness, baseline),
+        gas=price,
+        is_floor=is_floor,
         most_bytes=rest + most,
         sigops=plan.signatures * max(1.0, _verification_ratio(plan, row, baseline)),
     )
@@ -156,8 +161,8 @@ def _verification_ratio(plan: Plan, row: Costs, baseline: Costs | None) -> float
     return row.verify_seconds / baseline.verify_seconds
 
 
-def gas(plan: Plan, row: Costs, witness_bytes: float, baseline: Costs | None) -> float:
-    """Return the gas that one transaction uses.
+def gas(plan: Plan, row: Costs, witness_bytes: float, baseline: Costs | None) -> tuple[float, bool]:
+    """Return the gas that one transaction uses, and whether it is the floor of its calldata.
 
     The baseline's signature is not calldata, and its verification is part of the intrinsic gas.
     Any other scheme carries keys and signatures as calldata, and a verification costs
@@ -170,7 +175,8 @@ def gas(plan: Plan, row: Costs, witness_bytes: float, baseline: Costs | None) ->
         verification = plan.signatures * plan.gas_prices.get(row.algorithm, by_time)
     execution = plan.execution_gas + plan.calldata_gas * data + verification
     # EIP-7623: transactions that consist mostly of data pay at least the floor price per byte.
-    return plan.intrinsic_gas + max(execution, plan.floor_gas * data)
+    floor = plan.floor_gas * data
+    return plan.intrinsic_gas + max(execution, floor), floor > execution
 
 
 def per_block(
@@ -182,14 +188,16 @@ def per_block(
 ) -> dict[str, float]:
     """Return for each limit of the plan how many transactions it alone allows in a block.
 
-    `votes_bytes` is the size of the votes in a block. The counts are whole numbers, 0 where
+    `votes_bytes` is what a block reserves for votes. The counts are whole numbers, 0 where
     no transaction fits. A bundle takes bytes of the block, and calldata gas if the plan limits gas.
     """
-    taken = encoding.header_bytes() + (votes_bytes if plan.votes_in_block else 0.0)
+    taken = encoding.header_bytes() + votes_bytes
     room = plan.block_bytes - taken
     # The longest transaction must fit: a mean that fits does not make the longest one valid.
     fits = room >= transaction.most_bytes
-    allowed = {"bytes": _fitting(plan, room, transaction.bytes, bundle) if fits else 0.0}
+    # Before the bytes, which would bind as well and not tell why.
+    allowed = {"votes": 0.0} if not fits and room + votes_bytes >= transaction.most_bytes else {}
+    allowed["bytes"] = _fitting(plan, room, transaction.bytes, bundle) if fits else 0.0
     if plan.block_weight:
         left = plan.block_weight - plan.witness_discount * taken
         fits = left >= transaction.weight
@@ -235,12 +243,8 @@ def _fitting(
 ) -> float:
     """Return how many transactions fit; `prices` are of the bundle's bytes and seconds."""
     most = max(0, math.floor(room / size))
-    return most if bundle is None else _fitting_bundle(plan, room, size, bundle, prices, most)
-
-
-def _fitting_bundle(
-    plan: Plan, room: float, size: float, bundle: Bundle, prices: tuple[float, float], most: int
-) -> float:
+    if bundle is None:
+        return most
     per_byte, per_second = prices
 
     def too_many(count: int) -> bool:
@@ -255,6 +259,31 @@ def _fitting_bundle(
 def binding(allowed: Mapping[str, float]) -> str:
     """Return the name of the limit that allows the fewest transactions; in a tie the first."""
     return min(allowed, key=lambda name: allowed[name])
+
+
+def votes_in_block(plan: Plan, signature_bytes: float) -> tuple[float, float]:
+    """Return the bytes of the votes that a block contains, and of those that it reserves."""
+    if not plan.votes_in_block and plan.certificates != "next-block":
+        return 0.0, 0.0
+    carried = vote_bytes(plan, signature_bytes)
+    if plan.votes_in_block:
+        return carried, carried
+    # A vote of each validator, absent ones included, as CometBFT's MaxCommitBytes reserves.
+    return carried, _certificate_bytes(plan, signature_bytes, plan.delegates or plan.nodes)
+
+
+def with_votes(scenario: Scenario, plan: Plan, votes: tuple[float, float]) -> Scenario:
+    """Return a scenario whose blocks contain and reserve these bytes of `votes_in_block`."""
+    # The consensus model adds its own list of a quorum; the header has the rest.
+    listed = scenario.certificate_bytes if plan.certificates == "next-block" else 0
+    carried, left = math.floor(votes[0]) - listed, math.floor(plan.block_bytes - votes[1])
+    layout = replace(scenario.layout, header_bytes=encoding.header_bytes() + carried)
+    return scenario.with_(layout=layout, block_bytes=left + carried)
+
+
+def _certificate_bytes(plan: Plan, signature_bytes: float, votes: int) -> float:
+    # The consensus model's list; vote_bytes is what the chain's own encoding adds to a vote.
+    return lengths.certificate_bytes(math.ceil(signature_bytes), votes) + votes * plan.vote_bytes
 
 
 def vote_bytes(plan: Plan, signature_bytes: float) -> float:
@@ -272,6 +301,9 @@ def vote_bytes(plan: Plan, signature_bytes: float) -> float:
 
 def plain_vote_bytes(plan: Plan, signature_bytes: float) -> float:
     """Return the total bytes of a block's votes if each has its own signature."""
+    if plan.certificates != "none":
+        votes = quorum(plan.delegates or plan.nodes)
+        return _certificate_bytes(plan, signature_bytes, votes)
     signature = plan.vote_signature_bytes or signature_bytes
     return plan.votes_per_block * (plan.vote_bytes + signature)
 
@@ -297,6 +329,8 @@ def vote_verify_seconds(plan: Plan, row: Costs, costs: CostTable) -> float:
 
 def plain_vote_verify_seconds(plan: Plan, row: Costs) -> float:
     """Return the time to verify a block's votes if the transactions' scheme signs each."""
+    if plan.certificates != "none":
+        return quorum(plan.delegates or plan.nodes) * row.verify_seconds
     # vote_signature_bytes means that votes are signed by another scheme, whose times are unknown.
     if not plan.votes_per_block or (plan.vote_aggregation == "plain" and plan.vote_signature_bytes):
         return math.nan

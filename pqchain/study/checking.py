@@ -50,6 +50,9 @@ NETWORK = {
 """Inputs that are parameters of the network, and their names there."""
 
 
+_OF_VOTES = {"votes_in_block": False, "vote_aggregation": "plain", "vote_signature_bytes": 0.0}
+"""Inputs that have an effect only on votes that are counted, and their defaults."""
+
 REQUIRED: Any = object()
 """The default of an input that every plan must set."""
 
@@ -225,7 +228,7 @@ def wrong_combinations(plan: Plan) -> list[Problem]:
     data, parity, nodes, signer = plan.data_chunks, plan.parity_chunks, plan.nodes, plan.signer
     is_modelled = signer != "software"
     has_falcon = any(plan.algorithm(name).family == "Falcon" for name in plan.names)
-    until = plan.valid_until
+    until, has_certificates = plan.valid_until, plan.certificates != "none"
     network, _ = network_of({name: getattr(plan, name) for name in NETWORK})
     rules = (
         (bool(plan.sources) and plan.checked is None, "checked",
@@ -243,6 +246,14 @@ def wrong_combinations(plan: Plan) -> list[Problem]:
          f"one chunk; got {data + parity}."),
         (plan.vote_phases > 0 and plan.law == "paper-serial", "vote_phases",
          f"vote_phases must be 0 with paper-serial, which has no votes; got {plan.vote_phases}."),
+        *((getattr(plan, name) != unused and (has_certificates or not plan.votes_per_block), name,
+           f"{name} must be {unused!r} unless votes_per_block is above 0 and certificates is "
+           f'"none", because it has no effect; got {getattr(plan, name)!r}. Leave it out, or give '
+           'votes_per_block and certificates = "none".') for name, unused in _OF_VOTES.items()),
+        (has_certificates and plan.votes_per_block > 0, "votes_per_block",
+         f"votes_per_block must be 0 with certificates = {plan.certificates!r}, which have the "
+         f"votes of a quorum; got {plan.votes_per_block:g}. Leave it out, or give certificates = "
+         '"none".'),
         (plan.certificates != "none" and not plan.vote_phases, "certificates",
          f'certificates must be "none" without vote_phases; got {plan.certificates!r}.'),
         ((plan.certificates == "broadcast" or plan.pipelined) and plan.law != "uplink", "law",

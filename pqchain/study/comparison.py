@@ -9,9 +9,10 @@ import pandas as pd
 from pqchain import algorithms as registry
 from pqchain.costs import CostTable
 from pqchain.results import Contract
-from pqchain.study import READY, validation, wording
+from pqchain.study import validation, wording
 from pqchain.study.figures import models
 from pqchain.study.inputs import Plan
+from pqchain.study.plans import READY
 from pqchain.study.reading import load
 
 COST_ON_CHAINS = Contract.of(

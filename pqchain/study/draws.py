@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from tqdm import tqdm
 
 from pqchain.costs import CostTable
+from pqchain.errors import DataError
 from pqchain.figures import Figure
 from pqchain.scheduler import run_tasks
 from pqchain.study.figures import QUANTITIES, models
@@ -47,6 +49,13 @@ def draws(
     if scheduler is None:
         results = ((number, draw(plan, number, costs)) for number, costs in tasks)
     else:
-        results = run_tasks(draw, tasks, address=scheduler, shared=(plan,))
+        check = partial(_check_complete, plan)
+        results = run_tasks(draw, tasks, address=scheduler, shared=(plan,), check=check)
     by_number = dict(tqdm(results, total=len(tasks), disable=not progress, unit="draw"))
     return [by_number[number] for number, _ in tasks]
+
+
+def _check_complete(plan: Plan, task: tuple[int, CostTable], drawn: Mapping[str, Draw]) -> None:
+    names = {tuple(result.figures) for result in drawn.values()}
+    if list(drawn) != list(models(plan, task[1])) or names != {tuple(QUANTITIES)}:
+        raise DataError("every scheme must have every figure")

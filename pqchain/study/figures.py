@@ -109,16 +109,18 @@ def transaction_gas(model: Model) -> float:
     return model.use.gas if model.plan.block_gas else math.nan
 
 
-@_basic("signature_bytes votes_per_block vote_bytes vote_signature_bytes")
+@_basic(
+    "signature_bytes votes_per_block vote_bytes vote_signature_bytes certificates nodes delegates"
+)
 def plain_vote_bytes_per_block(model: Model) -> float:
     """Bytes of the votes of a block if each has its own signature."""
-    return chain.plain_vote_bytes(model.plan, mean(model.lengths)) or math.nan
+    return chain.plain_vote_bytes(model.plan, model.row.signature_bytes) or math.nan
 
 
 @_basic("plain_vote_bytes_per_block vote_aggregation vote_aggregates")
 def vote_bytes_per_block(model: Model) -> float | Evidence:
     """Bytes of the votes of a block, aggregated if the chain aggregates votes."""
-    value = chain.vote_bytes(model.plan, mean(model.lengths)) or math.nan
+    value = chain.vote_bytes(model.plan, model.row.signature_bytes) or math.nan
     return _of_prover(model, value) or value
 
 
@@ -126,10 +128,10 @@ def vote_bytes_per_block(model: Model) -> float | Evidence:
 def consensus_bytes_per_block(model: Model) -> float:
     """Bytes of a block besides its transactions, votes included."""
     fixed = model.plan.consensus_bytes
-    return fixed + chain.vote_bytes(model.plan, mean(model.lengths)) if fixed else math.nan
+    return fixed + chain.vote_bytes(model.plan, model.row.signature_bytes) if fixed else math.nan
 
 
-@_basic("verify_seconds votes_per_block vote_aggregation vote_signature_bytes")
+@_basic("verify_seconds plain_vote_bytes_per_block vote_aggregation")
 def plain_vote_verify_seconds(model: Model) -> float:
     """Time to verify the votes of a block on one core if the scheme signs each."""
     return chain.plain_vote_verify_seconds(model.plan, model.row)
@@ -183,7 +185,7 @@ def final_seconds(model: Model) -> Evidence:
 @figure(
     "public_key_bytes signature_bytes sign_seconds verify_seconds data_bytes key_mode "
     "envelope_bytes framing_bytes signatures witness_rule merkle_depth transaction_aggregation "
-    "block_bytes vote_verify_seconds " + _CONSENSUS,
+    "block_bytes vote_verify_seconds vote_bytes_per_block votes_in_block " + _CONSENSUS,
     averaged=True,
 )
 def single_transaction_final_seconds(model: Model) -> float:
@@ -261,12 +263,17 @@ def full_latency_seconds(model: Model) -> float:
     return _full_cycle(model) / 2 + model["final_seconds"]
 
 
-@figure("throughput_per_second transaction_bytes single_transaction_final_seconds")
+@figure(
+    "throughput_per_second transaction_bytes single_transaction_final_seconds vote_bytes_per_block "
+    "votes_in_block"
+)
 def received_bits_per_second(model: Model) -> float:
     """Bandwidth that a node receives: each transaction arrives alone and in its block."""
     # Each transaction arrives twice: when it is sent, and in its block.
     transactions = 2 * model["throughput_per_second"] * model["transaction_bytes"]
-    return 8 * (transactions + encoding.header_bytes() / _cycle(model))
+    is_carried = model.plan.votes_in_block or model.plan.certificates == "next-block"
+    other = encoding.header_bytes() + (model["vote_bytes_per_block"] if is_carried else 0.0)
+    return 8 * (transactions + other / _cycle(model))
 
 
 @figure("throughput_per_second block_verify_seconds")
@@ -292,7 +299,8 @@ def growth_bytes_per_year(model: Model) -> float:
     headers = encoding.header_bytes() / _cycle(model)
     per_second = model["throughput_per_second"] * model["transaction_bytes"] + headers
     growth = per_second * YEAR_SECONDS
-    if model.plan.votes_in_block:
+    # Also the certificates that only travel beside blocks: they prove that a block is final.
+    if model.plan.votes_in_block or model.plan.certificates != "none":
         growth += model["vote_bytes_per_block"] / _cycle(model) * YEAR_SECONDS
     return growth
 

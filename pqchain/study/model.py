@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pqchain.chain import encoding
 from pqchain.consensus import Scenario
-from pqchain.consensus.lengths import distribution, mean
+from pqchain.consensus.lengths import distribution
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import DataError, UsageError
 from pqchain.falcon import model as accelerator
@@ -131,6 +131,7 @@ class Model:
         container = f"a block of {self.plan.block_bytes} bytes"
         if self.limit == "packet":
             container = f"a packet of {self.plan.packet_bytes} bytes"
+        container += f", {self.votes[1]:.0f} of them for votes" * (self.limit == "votes")
         return f"no transaction of {self.algorithm} fits in {container}"
 
     @cached_property
@@ -179,10 +180,14 @@ class Model:
         return chain.use(self.plan, self.row, self.lengths, self.baseline_row, self.bundle)
 
     @cached_property
+    def votes(self) -> tuple[float, float]:
+        """Bytes of the votes that a block contains, and of those that it reserves."""
+        return chain.votes_in_block(self.plan, self.row.signature_bytes)
+
+    @cached_property
     def allowed(self) -> dict[str, float]:
         """Number of transactions in a block that each limit alone allows, by limit."""
-        carried = chain.vote_bytes(self.plan, mean(self.lengths))
-        return chain.per_block(self.plan, self.use, carried, self.bundle, self.baseline_row)
+        return chain.per_block(self.plan, self.use, self.votes[1], self.bundle, self.baseline_row)
 
     @cached_property
     def block_limit(self) -> str:
@@ -219,16 +224,15 @@ class Model:
     @cached_property
     def checked(self) -> Costs:
         """Costs with the signer's time, and with a bundle's instead of each signature's."""
-        signing = self.row.sign_seconds / self.plan.signing_factor
+        seconds = self.row.sign_seconds / self.plan.signing_factor
         if self.signer:
-            key = (self.signer, self.row.algorithm)
-            signing = _rebuilt_seconds().get(key, self.row.sign_seconds)
+            seconds = _rebuilt_seconds().get((self.signer, self.row.algorithm), seconds)
         if self.bundle is None:
-            return replace(self.row, sign_seconds=signing)
+            return replace(self.row, sign_seconds=seconds)
         # A length of one byte, the least that costs can have, stands for no signature.
         return Costs.given(
             f"{self.row.algorithm} bundled", public_key_bytes=self.row.public_key_bytes,
-            signature_bytes=1, sign_seconds=signing,
+            signature_bytes=1, sign_seconds=seconds,
             verify_seconds=self.bundle.signature_seconds, source=self.row.source,
         )  # fmt: skip
 
@@ -236,7 +240,7 @@ class Model:
     def scenario(self) -> Scenario:
         """Consensus scenario of a full block."""
         plan = self.plan
-        return Scenario(
+        scenario = Scenario(
             algorithm=self.checked.algorithm,
             costs=CostTable((self.checked,), self.checked.source),
             nodes=plan.nodes,
@@ -253,6 +257,7 @@ class Model:
             verification_threads=plan.verification_threads,
             seed=self.seed,
         )
+        return chain.with_votes(scenario, plan, self.votes)
 
     @property
     def proof_bytes(self) -> float:
@@ -289,7 +294,8 @@ class Model:
             state_gas = plan.state_gas * row.public_key_bytes
         if not plan.separate_state_gas:
             moving = replace(moving, execution_gas=plan.execution_gas + state_gas)
-        allowed = chain.per_block(plan, chain.use(moving, baseline, lengths, baseline), 0.0)
+        _, votes = chain.votes_in_block(plan, baseline.signature_bytes)
+        allowed = chain.per_block(plan, chain.use(moving, baseline, lengths, baseline), votes)
         if plan.separate_state_gas and state_gas:
             allowed["state gas"] = math.floor(plan.block_gas / state_gas)
         return accounts * allowed[chain.binding(allowed)] or math.nan

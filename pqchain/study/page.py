@@ -15,7 +15,7 @@ from pqchain.render import html
 from pqchain.render.html import Markup
 from pqchain.render.table import Column, Shown, Table
 from pqchain.results.files import check_writable, write_atomically
-from pqchain.study import queueing, sliders, tables, text
+from pqchain.study import queueing, tables, text
 from pqchain.study.analysis import Analysis
 from pqchain.study.inputs import Plan
 from pqchain.study.sampling import Findings
@@ -52,7 +52,6 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
             "The model compared with today", tables.calibration_table(findings.calibration).html()
         ),
         "limits": ("Binding limits", _capacity(findings), tables.limits_table(findings).html()),
-        "move": ("Change the inputs", *sliders.section(analysis.panel)),
         "figures": ("Figures by scheme", _folded("All figures", tables.figures_table(findings))),
     }  # fmt: skip
     if len(analysis.load):
@@ -94,7 +93,7 @@ def markup(analysis: Analysis, opening: Sequence[str] = ()) -> str:
     )
     sections = [html.section(name, *part) for name, part in parts.items()]
     contents = [(name, title) for name, (title, *_) in parts.items()]
-    return html.document(plan.title, contents, head, *sections, script=sliders.script())
+    return html.document(plan.title, contents, head, *sections)
 
 
 def _cards(findings: Findings) -> Markup:

@@ -1,4 +1,4 @@
-"""Inputs that sliders can change, with their values, for the explorer and for pages."""
+"""Inputs that sliders can change, with their values, for the explorer."""
 
 from __future__ import annotations
 

@@ -11,10 +11,10 @@ from typing import Any
 from pqchain import algorithms, installation, schemes
 from pqchain.errors import PqchainError, UnknownName, UsageError, short_repr
 from pqchain.installation import parse_toml
-from pqchain.study import ready
 from pqchain.study.checking import REQUIRED, ImpossiblePlan, Observation, wrong_values
 from pqchain.study.figures import QUANTITIES
 from pqchain.study.inputs import BY_SCHEME, INPUTS, Plan, check_name
+from pqchain.study.plans import ready
 
 
 def load(source: str | Path) -> Plan:

@@ -192,7 +192,7 @@ def _to_measure(plan: Plan) -> list[str]:
     names = [name for name in plan.names if name not in defined]
     if not names:
         raise UsageError("algorithms must include a scheme of the registry to measure; add one")
-    return names
+    return [*names, *validation.only_observed(plan)]
 
 
 def _implementations(name: str) -> list[str] | None:
@@ -208,8 +208,11 @@ def _median(rows: Sequence[Any], names: Iterable[str]) -> Any:
 
 def _of(plan: Plan, table: CostTable) -> CostTable:
     defined = {row.algorithm: row for row in plan.own_schemes}
-    rows = (defined.get(name) or table[name] for name in plan.names)
-    return CostTable(tuple(row.require("sign", "verify") for row in rows), table.source)
+    rows = [(defined.get(name) or table[name]).require("sign", "verify") for name in plan.names]
+    # Of the observed schemes those that were measured: the calibration states the missing ones.
+    others = (table[name] for name in validation.only_observed(plan) if name in table)
+    rows += [row for row in others if row.sign_seconds + row.verify_seconds > 0]
+    return CostTable(tuple(rows), table.source)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -367,6 +370,10 @@ def sample(
         }
         for algorithm in drawn[0]
     }
+    for by_name in figures.values():
+        # At the median capacity and above it, the few draws whose queue has an end are no answer.
+        if by_name["capacity_per_second"].value <= plan.transactions_per_second:
+            by_name["latency_seconds"] = by_name["latency_seconds"].within(*[math.nan] * 3)
     # The most frequent limit, and of equally frequent ones the first drawn.
     limits = {
         algorithm: Counter(draw[algorithm].limit for draw in drawn).most_common(1)[0][0]

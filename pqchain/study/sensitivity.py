@@ -176,7 +176,7 @@ def plane(
     # Gas is priced by the baseline's time; without gas the baseline is not needed here.
     baseline = plan.baseline if plan.verification_gas else ""
     alone = plan.with_(algorithms=contenders, migration={}, baseline=baseline)
-    if plan.final_blocks:
+    if plan.final_blocks and plan.certificates == "none":
         # Blocks do not wait for finality there, so that its time only decides between equals.
         alone = alone.with_(delegates=min(plan.delegates or plan.nodes, FEW_DELEGATES))
     return PLANE.frame(

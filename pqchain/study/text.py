@@ -73,7 +73,7 @@ def conclusions(findings: Findings) -> list[str]:
     for name in refused:
         by_limit.setdefault(findings.limits[name], []).append(name)
     for limit, names in by_limit.items():
-        sentences.append(f"No transaction fits ({limit}): {', '.join(names)}.")
+        sentences.append(f"No transaction fits ({wording.limit(limit)}): {', '.join(names)}.")
     late = [n for n, of in by_algorithm.items() if of["vote_deadline_ratio"].value > 1]
     if late:
         times = (f"{n} ({by_algorithm[n]['final_seconds'].text()})" for n in late)
@@ -169,10 +169,12 @@ def parts(findings: Findings, complete: bool = False) -> list[str | Table]:
 
 
 def fit(calibration: pd.DataFrame) -> str:
-    """Return a sentence with the errors of the model's tests; "" without one."""
-    compared = [
-        f"{validation.EXPECTED_OF.get(row['quantity'], row['quantity'])} "
-        f"{percent(100 * row['error'], 0)} ({row['date']})"
-        for row in validation.tests(calibration).to_dict("records")
-    ]
-    return f"Compared with this chain: {', '.join(compared)}." if compared else ""
+    """Return a sentence with the errors of the model's tests by figure; "" without one."""
+    compared = []
+    for quantity, rows in validation.tests(calibration).groupby("quantity", sort=False):
+        name = validation.EXPECTED_OF.get(str(quantity), str(quantity))
+        ends = dict.fromkeys(percent(100 * end, 0) for end in rows["error"].agg(["min", "max"]))
+        about = [f"{len(rows)} observations", *rows["algorithm"].unique()] * (len(rows) > 1)
+        about += dict.fromkeys(rows["date"])
+        compared.append(f"{name} {' to '.join(ends)} ({', '.join(about)})")
+    return f"Compared with this chain: {'; '.join(compared)}." if compared else ""

@@ -11,7 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from pqchain.costs import CostTable
+from pqchain.costs import CostTable, MissingCosts
+from pqchain.errors import UsageError
 from pqchain.results import Contract
 from pqchain.study.figures import QUANTITIES, models
 from pqchain.study.inputs import Plan
@@ -34,6 +35,7 @@ EXPECTED_OF = {
     "transactions_per_block": "throughput", "full_block_bytes": "block bytes",
     "vote_bytes_per_block": "vote bytes", "consensus_bytes_per_block": "vote bytes",
     "rule_seconds": "time to final", "final_seconds": "time to final",
+    "single_transaction_final_seconds": "time to final of a block with one transaction",
 }  # fmt: skip
 """The expected quantity that each figure stands for."""
 
@@ -46,23 +48,29 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
 
     Columns: quantity (a figure, or one of EXPECTED without an observation), algorithm, unit, model,
     observed (NaN if missing), error (model / observed - 1), settings (inputs that had other
-    values at the time), date, source, dependence (what the observation shares with the inputs, so
-    that the row tests nothing; "" if it is a test).
+    values at the time), date, source, dependence (what the observation shares with the inputs, or
+    why it was not compared, so that the row tests nothing; "" if it is a test).
     """
     rows: list[tuple[Any, ...]] = []
     for observed in plan.observed:
         algorithm = observed.algorithm or plan.baseline
         # No chain of today aggregates its transactions, so its observations are of plain ones.
         settings = {"transaction_aggregation": "plain", **observed.settings}
-        then = plan.with_(algorithms=(algorithm,), migration={}, **settings)
-        value = models(then, costs)[algorithm][observed.quantity]
+        value, dependence = math.nan, observed.dependence
+        try:
+            then = plan.with_(algorithms=(algorithm,), migration={}, **settings)
+            value = models(then, costs)[algorithm][observed.quantity]
+        except (MissingCosts, UsageError) as problem:
+            # The caller has measured other schemes, or has inputs that contradict these settings.
+            reason = "not measured" if isinstance(problem, MissingCosts) else str(problem)
+            dependence = f"not compared: {reason}".replace("\n", "; ")
         unit = str(QUANTITIES[observed.quantity].unit)
         error = value / observed.value - 1
         text = ", ".join(
             f"{name}={setting if isinstance(setting, str) else format(setting, 'g')}"
             for name, setting in observed.settings.items()
         )
-        origin = (text, observed.date, observed.source, observed.dependence)
+        origin = (text, observed.date, observed.source, dependence)
         rows.append((observed.quantity, algorithm, unit, value, observed.value, error, *origin))
     present = {EXPECTED_OF.get(observed.quantity) for observed in plan.observed}
     # A missing observation gets a row, to show what was not compared.
@@ -71,6 +79,12 @@ def calibrate(plan: Plan, costs: CostTable) -> pd.DataFrame:
             missing = [math.nan] * 3
             rows.append((name, plan.baseline, "", *missing, "", "", "no cited observation", ""))
     return CALIBRATION.frame(rows)
+
+
+def only_observed(plan: Plan) -> list[str]:
+    """Return the schemes that are needed only to compare the model with observations."""
+    names = dict.fromkeys(row.algorithm for row in plan.observed if row.algorithm)
+    return [name for name in names if name not in plan.names]
 
 
 def tests(frame: pd.DataFrame) -> pd.DataFrame:

@@ -20,6 +20,7 @@ MAIN: Mapping[str, str] = {
 """The eight main figures of a study in words, in the order of its table."""
 
 _LIMITS = {
+    "votes": "bytes reserved for votes in a block",
     "bytes": "bytes of a block",
     "weight": "weight of a block",
     "sigops": "signature checks in a block",

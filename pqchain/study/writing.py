@@ -109,6 +109,8 @@ def _scheme(row: Costs) -> dict[str, Any]:
     values = {"name": row.algorithm} | {
         name: getattr(row, name) for name, *_ in TABLE if name not in ("name", "source")
     }
+    if not row.anchor_seconds:
+        del values["anchor_seconds"]
     known = {key: value for key, value in values.items() if value == value}  # no NaN
     return known | {"source": row.source.removeprefix(GIVEN).strip()}
 

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from pqchain.crypto import Signer, open_signer, unavailable_reason
+from pqchain.crypto.classical import ed25519_bytes
 from pqchain.crypto.seeded import seeded_randomness, stream
 from pqchain.errors import UnknownName
 
@@ -125,8 +126,7 @@ def _generate(index: int, signer: Signer, certificate_key: str, seed: bytes) -> 
         .sign(key, None if certificate_key == "ed25519" else hashes.SHA256())
     )
     if signer.algorithm.name == "Ed25519" and draw is not None:
-        pair = _ed25519_key(draw)
-        public_key, secret_key = pair.public_key().public_bytes_raw(), pair.private_bytes_raw()
+        public_key, secret_key = ed25519_bytes(_ed25519_key(draw))
     else:
         with seeded_randomness(seed, b"signature keys") if seed else nullcontext():
             public_key, secret_key = signer.generate_keypair()

@@ -5,19 +5,6 @@ side_by_side = work.printed(pqchain.measure())
 verdicts = work.claims()
 """
 
-from __future__ import annotations
+from pqchain import installation
 
-from typing import TYPE_CHECKING
-
-from pqchain.installation import lazy_exports
-
-if TYPE_CHECKING:
-    from pqchain.works import papers, printed
-    from pqchain.works.registry import get, works
-
-__all__ = ["get", "papers", "printed", "works"]
-
-# The registry imports all works with their plots; printed numbers alone need none of them.
-__getattr__, __dir__ = lazy_exports(
-    __name__, {"papers": "", "printed": "", "registry": "get works"}
-)
+__getattr__, __dir__, __all__ = installation.lazy_exports(__name__, __file__)

@@ -18,6 +18,7 @@ import pandas as pd
 from pqchain import plots, results
 from pqchain.bench import comparing, tables, variation
 from pqchain.conform import formats
+from pqchain.conform import reading as vector_files
 from pqchain.conform.vector import SignatureVector, families
 from pqchain.consensus import sweep
 from pqchain.costs import CostTable, from_frame
@@ -285,7 +286,7 @@ def _vectors(form: str) -> Callable[[Path], tuple[Path, Reads]]:
         path = folder / "vectors.json"
         make: Any = getattr(formats, form)
         path.write_text(formats.text(make(vectors)), encoding="utf-8")
-        return path, lambda: all(vector.case for vector in formats.read(path))
+        return path, lambda: all(vector.case for vector in vector_files.read(path)[0].vectors)
 
     return prepare
 

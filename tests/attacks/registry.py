@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.attacks import (
     command_lines,
     commands,
+    damaged,
     delegates,
     files,
     ledgers,
@@ -23,6 +24,7 @@ ATTACKS: tuple[Attack, ...] = (
     *sources.ATTACKS,
     *command_lines.ATTACKS,
     *commands.ATTACKS,
+    *damaged.ATTACKS,
 )
 
 

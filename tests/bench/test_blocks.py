@@ -7,13 +7,13 @@ import math
 
 import pytest
 
-from pqchain import algorithms, plots, results
+from pqchain import algorithms, libraries, plots, results
 from pqchain.bench import blocks as blockbench
 from pqchain.bench import tables
 from pqchain.bench.blocks import BLOCK, measure_blocks
 from pqchain.bench.presets import PRESETS, BlockPreset
-from pqchain.chain import encoded_size, header_bytes
-from pqchain.errors import UnknownAlgorithm, Unsupported, UsageError
+from pqchain.chain import bulk, encoded_size, header_bytes
+from pqchain.errors import NativeLibraryBroken, UnknownAlgorithm, Unsupported, UsageError
 from pqchain.works import registry
 from pqchain.works.verdicts import OPEN
 from tests import frames
@@ -68,6 +68,47 @@ def test_native_scheme_has_a_bare_loop_and_hybrids_and_recovery_have_none():
     )
     assert hybrid["implementation"] == "coincurve/libsecp256k1+liboqs-0.13/avx2"
     assert frame.loc["SPHINCS+-SHA2-128f-simple+Ed25519", "public_key_bytes"] == 64
+
+
+@pytest.fixture
+def block_library(monkeypatch):
+    """Return a function that makes the block library the installed one, missing or damaged."""
+    find, load = libraries.find, libraries.load
+
+    def use(state):
+        def loaded(path):
+            if state == "damaged" and path == find("block"):
+                raise NativeLibraryBroken("damaged; install it again")
+            return load(path)
+
+        missing = ("block",) if state == "missing" else ()
+        monkeypatch.setattr(libraries, "find", lambda name: None if name in missing else find(name))
+        monkeypatch.setattr(libraries, "load", loaded)
+        monkeypatch.setattr(libraries, "_loaded", {})
+        bulk.library.cache_clear()
+
+    yield use
+    bulk.library.cache_clear()
+
+
+@pytest.mark.native
+@pytest.mark.parametrize(("state", "code"), [("installed", "C"), ("missing", "Python")])
+def test_table_and_provenance_state_whether_c_or_python_ran(block_library, state, code):
+    block_library(state)
+    frame = measure_blocks(["Hawk-512", "Hawk-512+Ed25519"], transactions=40, threads=1)
+    assert list(frame["apply_code"]) == [code, "Python"]  # hybrids are not uniform
+    assert ("block" in frame.attrs["provenance"]["native"]) == (code == "C")
+    assert f"Code of decoding, hashing and settlement: {code}." in tables.block_summary(frame[:1])
+    table = tables.block_table(frame)
+    index = [column.title for column in table.columns].index("code")
+    assert [row[index] for row in table.rows] == [code, "Python"]
+
+
+@pytest.mark.native
+def test_damaged_block_library_fails(block_library):
+    block_library("damaged")
+    row = measure_blocks("Hawk-512", transactions=40, threads=1).iloc[0]
+    assert (row["status"], row["reason"]) == ("failed", "damaged; install it again")
 
 
 def test_recovered_keys_make_smaller_blocks_and_are_unsupported_elsewhere():
@@ -183,6 +224,7 @@ def test_many_blocks_are_a_table_with_a_row_each():
     assert shown[-1] == "- Hawk-512: unsupported: no Hawk-512 here"
     assert [column.title for column in table.columns if not column.numeric] == [
         "algorithm",
+        "code",
         "tampered",
     ]
 

@@ -71,6 +71,28 @@ def test_price_is_the_ratio_of_times_times_the_price_in_force(monkeypatch):
     assert (row["gas"], row["benchmark_gas"]) == pytest.approx((2000, 2 * 841))
 
 
+@pytest.mark.parametrize("here", [61.8e-6, 95.0e-6])
+def test_given_time_is_priced_by_its_own_anchor_only(monkeypatch, here):
+    """The price is the same however fast this machine is; without an anchor there is none."""
+    mine = {
+        name: Given("given: a paper", 46.1e-6, anchor)
+        for name, anchor in (("ML-DSA-44", 107.2e-6), ("ML-DSA-65", 0.0))
+    }
+    monkeypatch.setattr(gas, "own", lambda name: mine.get(name) or Fake([here] * 3))
+    rows = gas.measure_gas(mine, rounds=3).set_index(["algorithm", "unit"])
+    priced_row = rows.loc[("ML-DSA-44", "evm")]
+    assert priced_row[["gas", "low", "high"]].tolist() == pytest.approx([3000 * 46.1 / 107.2] * 3)
+    assert (priced_row["status"], priced_row["anchor_verifier"]) == ("ok", "given")
+    for key, remedy in (
+        (("ML-DSA-65", "evm"), "give its anchor, such as anchor=107us"),
+        (("ML-DSA-44", "solana"), "an anchor prices EVM gas only"),
+    ):
+        row = rows.loc[key]
+        assert np.isnan(row["gas"])
+        assert (row["status"], row["verify_seconds"]) == ("unsupported", 46.1e-6)
+        assert row["reason"] == f"given: a paper; time of another machine: {remedy}"
+
+
 def test_price_of_the_anchor_includes_the_bytes_of_its_message(monkeypatch):
     _, rows = priced(monkeypatch, {"ECDSA-P256": [2.0, 2.0]})
     stellar = rows.loc[("ECDSA-P256", "own ECDSA-P256", "stellar")]
@@ -141,11 +163,11 @@ def test_unsupported_schemes_are_rows(monkeypatch):
 
 
 def test_client_that_fails_later_is_a_failed_row(monkeypatch):
-    class Late(Given):
+    class Late(Fake):
         def round(self) -> Times:
             raise CryptoFailure("too late")
 
-    verifiers = {"ecrecover": Given("", 1.0), "Ed25519": Given("", 1.0), "ML-DSA-44": Late("", 1.0)}
+    verifiers = {"ecrecover": Fake([1.0] * 2), "Ed25519": Fake([1.0] * 2), "ML-DSA-44": Late([])}
     monkeypatch.setattr(gas, "own", verifiers.__getitem__)
     rows = gas.measure_gas(["ML-DSA-44"], rounds=2).set_index(["algorithm", "unit"])
     assert rows.loc[("ML-DSA-44", "evm"), "status"] == "failed"

@@ -10,6 +10,7 @@ import pytest
 import pqchain as pq
 from pqchain import results
 from pqchain.bench import runs
+from pqchain.commands.compare import _summary
 from pqchain.errors import DataError
 from tests.frames import run_of
 
@@ -62,6 +63,28 @@ def test_history_is_one_side_next_to_others_and_several_alone(tmp_path: Path) ->
 def test_side_of_two_machines_is_rejected() -> None:
     with pytest.raises(DataError, match="must be of one machine; got m1, m2"):
         runs.named_sides({"old": [run_of("m1"), run_of("m2")], "new": run_of("m1")})
+
+
+def built(digest: str) -> pd.DataFrame:
+    """Return a run with a library of that SHA-256 digest."""
+    frame = run_of("m")
+    frame.attrs["provenance"]["native"] = {
+        "hawk-ref": {"library_sha256": digest},
+        "old": {"source": "liboqs"},
+    }
+    return frame
+
+
+def test_side_of_two_builds_of_a_library_is_rejected_and_sides_state_theirs() -> None:
+    with pytest.raises(DataError, match="old must be of one build of hawk-ref; make several"):
+        runs.named_sides({"old": [built("aa"), built("ab")], "new": built("aa")})
+    comparison = pq.bench.compare_runs({"old": [built("aa")] * 2, "new": built("ab")})
+    sides = comparison.attrs["runs"]
+    assert sides["old"]["libraries"] == {"hawk-ref": "aa"}
+    assert _summary(sides).splitlines()[2:] == [
+        "different builds: hawk-ref",
+        _summary({"old": sides["old"], "new": sides["old"]}).splitlines()[-1],
+    ]
 
 
 def test_machines_have_distinct_styles() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import pqchain as pq
 from pqchain import results
 from pqchain.bench import verification, witness
 from pqchain.commands.main import main
@@ -99,6 +100,18 @@ def test_wrong_use_is_rejected(rounds: float) -> None:
         witness.measure_witness(["ML-KEM-768"])
     with pytest.raises(UnknownAlgorithm):
         witness.measure_witness(["ML-DSA-45"])
+
+
+def test_a_given_scheme_has_no_ratio_because_its_code_cannot_be_timed(known: None) -> None:
+    costs = pq.Costs.given(
+        "Mine", public_key_bytes=1312, signature_bytes=2420, sign_seconds=1e-3, verify_seconds=5e-5,
+        source="a paper",
+    )  # fmt: skip
+    with pq.algorithms.temporary_registrations():
+        frame = witness.measure_witness(pq.register(costs), rounds=2).set_index("algorithm")
+    assert frame.loc["Mine", "status"] == "unsupported"
+    assert frame.loc["Mine", "reason"].startswith("given: a paper; time of another machine")
+    assert frame.loc[["Mine"], "byte_ratio"].isna().all()
 
 
 def test_the_command_shows_and_saves(

@@ -9,7 +9,7 @@ from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
-from pqchain.chain import Block, Ledger
+from pqchain.chain import Block, Ledger, State
 from tests.chain.wallets import alice, bob, proposer
 
 ALICE, BOB, PROPOSER = alice(), bob(), proposer()
@@ -24,7 +24,10 @@ def append_blocks(ledger: Ledger, count: int) -> Ledger:
 
 
 def next_block(ledger: Ledger) -> Block:
-    state = ledger.state
+    return next_block_of(ledger.state)
+
+
+def next_block_of(state: State) -> Block:
     payment = ALICE.transfer(BOB.address, 1, nonce=state.account(ALICE.address).nonce)
     return state.propose([payment], proposer=PROPOSER, timestamp=state.height)
 

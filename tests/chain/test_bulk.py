@@ -18,6 +18,7 @@ from pqchain.chain import Block, BlockRejected, State, Transaction, Verifier, bu
 from pqchain.chain import state as states
 from pqchain.chain.block import transactions_root
 from pqchain.errors import Malformed
+from tests.chain.alterations import with_signature
 from tests.chain.wallets import alice, fresh, proposer
 
 pytestmark = pytest.mark.native
@@ -130,8 +131,10 @@ def cases(transactions):
     yield "other scheme", (*transactions, alice().transfer(bytes(32), 0, nonce=0))
     key = replace(last.credentials[0], public_key=unknown_sender.credentials[0].public_key)
     yield "other key", (*transactions[:-1], Transaction(last.payment, (key,)))
-    short = replace(last.credentials[0], signature=b"\0")
+    short = replace(last.credentials[0], signature=b"\1")
     yield "short signature", (*transactions[:-1], Transaction(last.payment, (short,)))
+    padded = with_signature(last, 0, last.credentials[0].signature.ljust(666, b"\0"))
+    yield "padded signature", (*transactions[:-1], padded)
     yield "none", ()
     yield "few", transactions[:31]
     yield "just enough", transactions[:32]

@@ -76,6 +76,12 @@ def test_ml_dsa_65_matches_the_proposal(
     assert hashlib.sha256(public_key).hexdigest() == digest
 
 
+def test_hardened_indices_may_be_marked_by_h_and_its_capital() -> None:
+    secret = ED25519[1][2]
+    for spelled in ("m/0h/1h", "m/0H/1H", "m/0'/1H"):
+        assert derive(b"ed25519 seed", SEED_1, spelled).secret.hex() == secret
+
+
 def test_the_node_secret_is_the_seed_of_the_key_pair() -> None:
     from cryptography.hazmat.primitives.asymmetric import mldsa
 
@@ -120,7 +126,7 @@ def test_schemes_derive_unrelated_keys() -> None:
 @pytest.mark.parametrize(
     "path",
     ["", "M", "44'/1'", "m/", "m/0", "m/0'/1", "m//0'", "m/x'", "m/-1'", "m/2147483648'",
-     "m/0''", " m", "m\n", "m/0h", "m/٣'", "m" + "/0'" * 256],
+     "m/0''", " m", "m\n", "m/0hh", "m/h", "m/0'H", "m/٣'", "m" + "/0'" * 256],
 )  # fmt: skip
 def test_a_path_that_is_not_hardened_or_malformed_is_rejected(path: str) -> None:
     with pytest.raises(UsageError, match=r"path must|index must"):

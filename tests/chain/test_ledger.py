@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pqchain.chain import BlockRejected, Ledger, Reason, Rules
+from pqchain.chain import BlockRejected, Ledger, Reason, Rules, State
 from pqchain.errors import BadType, DataError, UsageError
-from tests.chain.ledgers import ALICE, BOB, append_blocks, next_block
+from tests.chain.ledgers import ALICE, BOB, PROPOSER, append_blocks, next_block, next_block_of
 
 
 def test_appended_blocks_are_read_after_reopening(path: Path) -> None:
@@ -97,3 +98,56 @@ def test_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=f"the folder {tmp_path / 'none'} does not exist"):
         Ledger.create(tmp_path / "none" / "chain.pqc", {})
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("use", [lambda path: Ledger.create(path, {}), Ledger.open])
+@pytest.mark.parametrize("name", ["a\0b", "a\0", "\0"])
+def test_path_with_nul_is_refused(tmp_path: Path, name: str, use) -> None:
+    """SQLite would end the path at the NUL and use the file "a"."""
+    (tmp_path / "a").touch()
+    for path in (f"{tmp_path}/{name}", tmp_path / name, tmp_path / name / "b"):
+        with pytest.raises(UsageError, match="path must be a path without NUL"):
+            use(path)
+    assert (tmp_path / "a").read_bytes() == b""
+    assert [file.name for file in tmp_path.iterdir()] == ["a"]
+
+
+def test_verified_block_is_stored_without_another_verification(path: Path) -> None:
+    with Ledger.open(path) as ledger:
+        for encoded in (False, True):
+            block = next_block(ledger)
+            after = ledger.state.apply(bytearray(block.encode()) if encoded else block)
+            assert ledger.append(block, after=after) is after
+            ledger.append(next_block(ledger).encode())
+    with Ledger.open(path) as ledger:
+        assert ledger.state.height == 7
+
+
+def test_state_after_another_block_is_refused(path: Path, tmp_path: Path) -> None:
+    """The stored block would be invalid: no later opening would accept the file."""
+    before = path.read_bytes()
+    with (
+        Ledger.open(path) as ledger,
+        Ledger.create(tmp_path / "other", {ALICE.address: 9}) as other,
+    ):
+        block, state = next_block(ledger), ledger.state
+        payment = ALICE.transfer(BOB.address, 2, nonce=3)
+        sibling = state.propose([payment], proposer=PROPOSER, timestamp=9)
+        foreign = next_block(other)
+        changed = replace(block, seal=sibling.seal)  # the same header, another seal
+        after = state.apply(block)
+        child = next_block_of(after)
+        for wrong, of in (
+            (block, state),
+            (block, State.genesis({})),
+            (block, state.apply(sibling)),
+            (foreign, other.state.apply(foreign)),
+            (changed, after),
+            (changed.encode(), after),
+            (b"", after),
+            (child, after.apply(child)),
+        ):
+            with pytest.raises(UsageError, match="after must be the result of"):
+                ledger.append(wrong, after=of)
+        assert ledger.state is state
+    assert path.read_bytes() == before

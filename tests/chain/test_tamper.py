@@ -85,7 +85,11 @@ def fields(transaction: Transaction) -> Iterator[tuple[str, int, set[Reason]]]:
         yield "key length", 4, {MALFORMED}
         yield "key", len(credential.public_key), {SIGNATURE}
         yield "signature length", 4, {MALFORMED}
-        yield "signature", len(credential.signature), {SIGNATURE}
+        yield "signature", len(credential.signature) - 1, {SIGNATURE}
+        # A last byte of zero would be padding.
+        row = credential.algorithm
+        varies = row is not None and row.signature_varies
+        yield "end of signature", 1, {SIGNATURE, MALFORMED} if varies else {SIGNATURE}
 
 
 def flipped(data: bytes, bit: int) -> bytes:

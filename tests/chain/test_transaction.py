@@ -40,7 +40,8 @@ def credentials(draw: st.DrawFn) -> Credential:
     key_bytes = row.public_key_bytes if row is not None else draw(st.integers(0, 50))
     fill = draw(st.binary(min_size=1, max_size=1))
     key = fill * key_bytes if form.carries_key else b""
-    return Credential(identifier, form, key, draw(st.binary(min_size=1, max_size=64)))
+    # A last byte of zero would be padding.
+    return Credential(identifier, form, key, draw(st.binary(max_size=63)) + b"\1")
 
 
 @st.composite

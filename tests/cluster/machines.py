@@ -21,6 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from pqchain.scheduler import INSECURE
 from pqchain.wire.drivers import namespaces
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +52,9 @@ class Machines:
         """
         self._worker_options = options
         self.count, self.folder, self.protocol = count, folder, protocol
-        self.address = f"{protocol}://10.98.0.100:{SCHEDULER_PORT}"
+        self._address = f"{protocol}://10.98.0.100:{SCHEDULER_PORT}"
+        self.address = self._address if protocol == "tls" else f"{INSECURE}{self._address}"
+        """Address for clients of pqchain."""
         self.workers: dict[int, subprocess.Popen[bytes]] = {}
         self.scheduler: subprocess.Popen[bytes]
         # Several clusters may exist at a time.
@@ -135,7 +138,7 @@ class Machines:
 
     def start_scheduler(self) -> None:
         """Start the scheduler."""
-        options = ["--host", self.address, "--no-dashboard", "--no-show"]
+        options = ["--host", self._address, "--no-dashboard", "--no-show"]
         self.scheduler = self._start("scheduler", self.hub, ["scheduler", *options])
 
     def restart_worker(self, number: int) -> None:
@@ -155,7 +158,7 @@ class Machines:
         self.stop_worker(number)
         port = 9000
         options = [
-            self.address, "--no-nanny", "--nthreads", "1", "--no-dashboard",
+            self._address, "--no-nanny", "--nthreads", "1", "--no-dashboard",
             "--host", f"{self.protocol}://{self.host(number)}:{port}", "--name", str(number),
             "--local-directory", str(self.folder), "--death-timeout", str(START_SECONDS),
             *(["--preload", preload] if preload else []),
@@ -184,7 +187,7 @@ class Machines:
         )
         end = time.monotonic() + START_SECONDS
         while time.monotonic() < end:
-            known = self.run([sys.executable, "-c", program, self.address]).stdout.strip()
+            known = self.run([sys.executable, "-c", program, self._address]).stdout.strip()
             if known == str(len(self.workers)):
                 return
             time.sleep(0.5)

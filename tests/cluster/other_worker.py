@@ -30,11 +30,10 @@ elif KIND == "version":
 
     cluster_worker.VERSION = "0.0.9"
 elif KIND == "libraries":
-    from pqchain import installation, machine
-    from pqchain.wire.transports import native_library, registry
+    from pqchain import installation, libraries
 
     nowhere = (Path("/nonexistent"),)
-    for module in (installation, machine, native_library, registry):
+    for module in (installation, libraries):
         module.folders = lambda: nowhere  # type: ignore[attr-defined]
 elif KIND == "clock":
     # The whole worker's clock would break Dask's own timers.
@@ -43,3 +42,21 @@ elif KIND == "clock":
     from pqchain.wire.drivers import cluster_worker
 
     cluster_worker.time = SimpleNamespace(time=lambda: time.time() + 300)  # type: ignore[assignment]
+elif KIND.startswith("hostile:"):
+    from pqchain import scheduler
+    from pqchain.wire.drivers.cluster_worker import WorkerNodes
+
+    PATH = KIND.partition(":")[2]
+
+    class _Pickled:
+        def __reduce__(self) -> Any:
+            return (Path.touch, (Path(PATH),))
+
+    async def _names(self: Any, index: int, pattern: str) -> list[str]:
+        return [PATH]
+
+    as_json = scheduler.as_json
+    scheduler.as_json = lambda function, *arguments: (  # type: ignore[assignment]
+        _Pickled() if function.__name__ == "run_batch" else as_json(function, *arguments)
+    )
+    WorkerNodes.file_names = _names  # type: ignore[method-assign]

@@ -265,6 +265,23 @@ def test_unsuitable_workers_are_named_with_a_remedy(tmp_path):
         assert made.nodes() == []
 
 
+def test_hostile_worker_writes_no_file_of_the_client(tmp_path):
+    written = tmp_path / "written"
+    options = {
+        0: {"preload": "tests.cluster.other_worker", "PQCHAIN_TEST_WORKER": f"hostile:{written}"}
+    }
+    with Machines(1, tmp_path, options=options) as made:
+        command = [*PQCHAIN, "consensus", "--algorithm", "Falcon-512", "--scheduler", made.address]
+        done = made.run([*command, "--exponents", "1..2"])
+        assert done.returncode == 1
+        assert f"of run_batch from worker tcp://{made.host(0)}" in done.stderr
+        run = ["--mode", "cluster", "--network", "star", "--nodes", "2", "--nodes-per-worker", "2"]
+        done = made.run([*command, *run, "--log", str(tmp_path / "logs")])
+        assert done.returncode == 1
+        assert "files with plain names; got" in done.stderr
+    assert not written.exists()
+
+
 def test_lost_scheduler_ends_the_run_and_all_nodes(tmp_path):
     with Machines(3, tmp_path) as made:
         changes = {**THREE, "block_bytes": 30_000_000, "sources": "all", "stall_seconds": 500.0}
@@ -287,8 +304,10 @@ def test_scheduler_with_tls(tmp_path):
         command = client(made, "reencode", THREE)
         done = made.run(["env", *(f"--unset={name}" for name in settings), *command])
         assert "Dask's configuration has no certificates for TLS" in done.stdout
-        tcp = [part.replace("tls://", "tcp://") for part in command]
-        assert "no Dask scheduler answers at 'tcp://" in made.run(tcp).stdout
+        tcp = [part.replace("tls://", "insecure-tcp://") for part in command]
+        assert "no Dask scheduler answers at 'insecure-tcp://" in made.run(tcp).stdout
+        tcp = [part.removeprefix("insecure-") for part in tcp]
+        assert "connections to other computers must use TLS; got tcp://" in made.run(tcp).stdout
 
 
 def certified(folder: Path) -> tuple[Path, Path]:

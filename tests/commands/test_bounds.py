@@ -11,19 +11,20 @@ import pytest
 
 from pqchain import installation, results, scheduler
 from pqchain.commands.main import main
-from pqchain.conform import formats
+from pqchain.conform import reading
 from pqchain.errors import DataError, UsageError
 from pqchain.reencode import replays
 from pqchain.reencode.storage.store import Manifest
-from pqchain.study import reading, ready
+from pqchain.study import reading as plans
+from pqchain.study import ready
 from pqchain.study.provers import read as read_prover
 from pqchain.works import papers
 
 READERS = {
-    "plan.toml": (reading.load, installation.MAX_TEXT_BYTES),
+    "plan.toml": (plans.load, installation.MAX_TEXT_BYTES),
     "prover.toml": (read_prover, installation.MAX_TEXT_BYTES),
     "paper.toml": (installation.read_toml, installation.MAX_TEXT_BYTES),
-    "vectors.json": (formats.read, installation.MAX_JSON_BYTES),
+    "vectors.json": (reading.read, installation.MAX_JSON_BYTES),
     "manifest.json": (Manifest.read, installation.MAX_JSON_BYTES),
     "kept.json": (replays._stored, installation.MAX_JSON_BYTES),
     "table.json": (

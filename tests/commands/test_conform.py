@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from pqchain.commands.main import main
 from pqchain.conform import formats, registry, suite
 from pqchain.conform.generators import generate
 from pqchain.conform.mutants import ml_dsa
+from tests.crypto.test_known_answers import signature_response
 
 pytestmark = pytest.mark.native
 
@@ -60,7 +62,45 @@ def test_user_verifier_is_judged(tmp_path, capsys):
     output = tmp_path / "result"
     assert main(run_fake("accept", "--vectors", str(file), "--output", str(output))) == 1
     assert (output / "index.html").is_file()
-    assert "pqchain conform explain" in capsys.readouterr().err
+    assert f"`pqchain conform explain --vectors={file} VECTOR`" in capsys.readouterr().err
+
+
+def test_vectors_of_a_file_are_explained(tmp_path, capsys):
+    """The file's vector of that number, and not pqchain's own."""
+    theirs = replace(generate("ML-DSA-44")[40], number=1, family="z-bound")
+    file = tmp_path / "theirs.json"
+    document = formats.wycheproof([theirs])
+    document["testGroups"][0]["tests"][0]["flags"] = ["TheirFlag"]
+    file.write_text(formats.text(document))
+    assert main(["conform", "explain", "--vectors", str(file), "ml-dsa-44:1", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["signature"], shown["family"]) == (theirs.signature.hex(), "TheirFlag")
+    assert main(["conform", "explain", "--vectors", str(file), "ML-DSA-44:1"]) == 0
+    assert theirs.probe in capsys.readouterr().out
+
+
+def test_response_file_of_another_scheme_than_its_header_is_noticed(tmp_path, capsys):
+    file = tmp_path / "PQCsignKAT.rsp"
+    file.write_text(f"# Dilithium2\n\n{signature_response('ML-DSA-44', 'liboqs-0.13/ref', 2)}")
+    words = ["conform", "run", "--verifier", "pqchain liboqs-0.13/ref", "--vectors", str(file)]
+    assert main(words) == 1
+    error = capsys.readouterr().err
+    assert f"{file}: response file of NIST; vectors: 2 Dilithium2; skipped: 0" in error
+    assert "No valid vector verifies as Dilithium2. The files may be of ML-DSA-44" in error
+    assert main([*words, "--algorithm", "ml-dsa-44", "--json"]) == 0
+    shown = capsys.readouterr()
+    assert "No valid vector" not in shown.err
+    (row,) = json.loads(shown.out)["files"]
+    assert (row["vectors"], row["skipped"]) == (2, {})
+
+
+def test_unreadable_vectors_are_wrong_use(tmp_path, refused):
+    file = tmp_path / "vectors"
+    for text, reason in (("{", "line 1 is not JSON"), ("{}", "testGroups is missing")):
+        file.write_text(text)
+        for words in (["run"], ["explain", "ML-DSA-44:1"]):
+            refused(["conform", *words, "--vectors", str(file)], reason)
+    refused(["conform", "run", "--vectors", str(tmp_path / "none")], "No such file")
 
 
 def test_deciding_numbers_of_a_vector_are_shown(capsys):

@@ -6,15 +6,28 @@ from importlib import metadata
 
 import pytest
 
-from pqchain import algorithms, machine
+from pqchain import algorithms, libraries, machine
 from pqchain.bench import noise
 from pqchain.commands import doctor
 from pqchain.commands.main import main
-from pqchain.crypto import builds
-from pqchain.errors import CryptoFailure, DataError
+from pqchain.crypto import builds, isolation
+from pqchain.errors import CryptoFailure, DataError, NativeLibraryBroken
 from pqchain.reencode.storage import erasure
 from pqchain.wire.transports import native_library
 from pqchain.works import papers
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """Load libraries that are no implementation in this process, which a test has changed."""
+    child = isolation.call
+
+    def call(function, name, **options):
+        if name in doctor._PARTS["Native libraries"]:
+            return doctor.library_detail(name)
+        return child(function, name=name, **options)
+
+    monkeypatch.setattr(doctor.isolation, "call", call)
 
 
 def found(name):
@@ -67,16 +80,15 @@ def test_missing_board_is_not_a_failure(monkeypatch):
     assert found("numpy").healthy
 
 
+@pytest.mark.usefixtures("in_process")
 def test_every_library_has_a_working_install_command(monkeypatch):
     def version(name):
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "version", version)
-    monkeypatch.setattr(
-        erasure, "unavailable_reason", lambda engine: "ISA-L is not installed: get it"
-    )
+    monkeypatch.setattr(erasure, "_isal", lambda: None)
     findings = {finding.name: finding for finding in doctor.examine()}
-    looked_for = "aioquic simpy reedsolo numba dask distributed grpcio qh3 uvloop ISA-L"
+    looked_for = "aioquic simpy reedsolo numba dask distributed grpcio uvloop ISA-L"
     for name in looked_for.split():
         assert (findings[name].state, findings[name].healthy) == ("missing", True)
         assert findings[name].disables
@@ -92,11 +104,12 @@ def test_missing_optional_libraries_are_not_a_failure(monkeypatch):
     assert finding.fix.startswith("make")
 
 
+@pytest.mark.usefixtures("in_process")
 def test_missing_quic_library_states_the_reason(monkeypatch, tmp_path):
     place = tmp_path / "_native/quic"
     place.mkdir(parents=True)
     (place / "reason.txt").write_text("cargo was not found when it was built: install Rust\n")
-    monkeypatch.setattr(native_library, "folders", lambda: [tmp_path])
+    monkeypatch.setattr(libraries, "folders", lambda: [tmp_path])
     native_library.load.cache_clear()
     finding = found("QUIC")
     assert (finding.state, finding.healthy) == ("missing", True)
@@ -115,15 +128,38 @@ def test_missing_avx2_is_reported(monkeypatch):
     assert (library.state, library.fix) == ("missing", "")
 
 
-@pytest.mark.parametrize("error", [CryptoFailure("wrong"), OSError("file too short")])
+@pytest.mark.parametrize("error", [CryptoFailure("wrong"), NativeLibraryBroken("damaged")])
 def test_failing_library_is_broken(monkeypatch, error):
-    def fail(implementation):
+    def fail(*_, **__):
         raise error
 
     monkeypatch.setattr(doctor, "obstacle", lambda implementation: None)
-    monkeypatch.setattr(doctor, "_library_detail", fail)
-    finding = found("liboqs-0.13/ref")
-    assert (finding.state, finding.healthy, finding.detail) == ("broken", False, str(error))
+    monkeypatch.setattr(doctor.isolation, "call", fail)
+    for name in ("liboqs-0.13/ref", "block", "QUIC", "XMSS and LMS", "RTL engine", "ISA-L"):
+        finding = found(name)
+        assert (finding.state, finding.healthy, finding.detail) == ("broken", False, str(error))
+        assert finding.fix.startswith("`make -B install`")
+
+
+def test_library_that_ends_its_process_is_broken(monkeypatch):
+    call = isolation.call
+    ended = lambda function, **_: call("os:abort", limit_seconds=60)  # noqa: E731
+    monkeypatch.setattr(doctor.isolation, "call", ended)
+    finding = doctor._library("block", doctor._PARTS["Native libraries"]["block"])
+    assert (finding.state, finding.healthy) == ("broken", False)
+    assert finding.detail == "the process ended by SIGABRT"
+
+
+@pytest.mark.native
+def test_every_installed_library_is_loaded_by_a_check_in_a_child(monkeypatch):
+    monkeypatch.setattr(libraries, "_loaded", {})
+    monkeypatch.setattr(isolation, "_idle", [])
+    rows = algorithms.IMPLEMENTATIONS.values()
+    unusable = {row.library for row in rows if machine.missing_flags(row)}
+    findings = [*doctor._libraries()]
+    isolation._end(isolation._idle)
+    assert not [finding for finding in findings if finding.state == "broken"]
+    assert set(libraries.loaded()) >= set(libraries.installed()) - unusable
 
 
 def test_unreadable_data_is_broken(monkeypatch):

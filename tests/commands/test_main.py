@@ -25,9 +25,9 @@ from pqchain.errors import (
     ChunksLost,
     CryptoFailure,
     DataError,
+    InvalidResult,
     MachineMismatch,
     Malformed,
-    ResultError,
 )
 from pqchain.falcon import BACKENDS
 
@@ -101,7 +101,7 @@ def test_pqchain_error_exits_1_with_one_line(monkeypatch, capsys):
     [
         (DataError("a.csv cannot be read"), 2), (MachineMismatch("two machines"), 2),
         (Malformed("no signature"), 2), (ChunksLost("2 of 6 chunks"), 1),
-        (ResultError("cannot be stored"), 1), (CryptoFailure("no key"), 1),
+        (InvalidResult("cannot be stored"), 1), (CryptoFailure("no key"), 1),
         (FileNotFoundError(2, "No such file", "a.csv"), 2),
         (PermissionError(13, "Permission denied", "a.csv"), 2), (OSError(28, "No space left"), 1),
     ],

@@ -86,7 +86,7 @@ def test_history_is_drawn(saved: Path) -> None:
     assert "Falcon-512" in Path("history.svg").read_text()
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "folder", "none.json"])
+@pytest.mark.parametrize("name", ["notes.txt", "folder"])
 def test_compared_name_that_is_no_table_states_what_is_expected(saved, refused, name) -> None:
     Path("notes.txt").touch()
     Path("folder").mkdir()

@@ -60,7 +60,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
             "--mode virtual or netns; got loopback",
         ),
         (["--mode", "loopback", "--store", "kept"], "--store works with virtual only"),
-        (["--transport", "qh3", "--log", "logs"], "--log works with aioquic only"),
         (["--transport", "grpc", "--log", "logs"], "--log works with aioquic only"),
         (["--mode", "virtual", "--transport", "grpc"], "got grpc, which needs sockets"),
         (["--output", "runs.txt"], "must end in .csv; got runs.txt"),

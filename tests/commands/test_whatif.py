@@ -79,3 +79,30 @@ def test_scheme_by_numbers(words: list[str], capsys) -> None:
 def test_usage_errors_name_the_remedy(arguments, message, refused, monkeypatch) -> None:
     monkeypatch.setattr("pqchain.study.sampling.measured", lambda *a, **b: pytest.fail("measured"))
     refused(["whatif", *arguments], message)
+
+
+@pytest.mark.parametrize("words", [["whatif", "bnb", "ML-DSA-44"], ["study", "bnb"]])
+def test_unreadable_measurements_are_wrong_use(words: list[str], tmp_path: Path, capsys) -> None:
+    foreign = tmp_path / "foreign.csv"
+    foreign.write_text("scheme,cycles\nml-dsa-44,99\n", encoding="utf-8")
+    results.save(frames.measurements(["ML-DSA-44"]), broken := tmp_path / "broken.csv")
+    broken.write_bytes(broken.read_bytes() + b"x")
+    for path, told in (
+        (tmp_path, f"{tmp_path} must be a file; got a folder. Name a table in it."),
+        (tmp_path / "none.csv", "none.csv does not exist"),
+        (foreign, "has no sidecar"),
+        (broken, "broken.csv"),
+        (tmp_path / "broken.json", "must end in .csv"),
+    ):
+        assert cli.main([*words, "--measurements", str(path)]) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_asked_scheme_alone_is_enough_for_a_plan_with_observations(tmp_path: Path, capsys) -> None:
+    file = tmp_path / "mine.csv"
+    results.save(frames.measurements(["Ed25519", "ML-DSA-44"]), file)
+    times = ["--draws", "1", "--measurements", str(file)]
+    assert cli.main(["whatif", "cosmos", "ML-DSA-44", *times]) == 0
+    assert "Compared with this chain" in capsys.readouterr().out
+    assert cli.main(["study", "cometbft", "--set", "algorithms=ML-DSA-44", "--all", *times]) == 0
+    assert "not compared: not measured" in capsys.readouterr().out

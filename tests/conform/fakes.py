@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -39,6 +40,9 @@ def main() -> None:
             sys.stdout.write("yes\n")
             sys.stdout.flush()
             continue
+        elif kind == "closes":
+            os.close(1)
+            time.sleep(60)
         elif kind == "nested":
             sys.stdout.write("[" * 100_000 + "\n")
             sys.stdout.flush()
@@ -58,7 +62,9 @@ def main() -> None:
             verdict = kind
         nanoseconds = [1000] * max(1, request["repeat"])
         answer = {"id": ident, "verdict": verdict, "nanoseconds": nanoseconds}
-        if kind == "numbers":
+        if kind == "true-id":
+            answer["id"] = True
+        elif kind == "numbers":
             answer["nanoseconds"] = json.loads(sys.argv[2])
         elif kind == "parts":
             answer["parts"] = json.loads(sys.argv[2])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pqchain import algorithms
-from pqchain.conform import formats, openssl, oracles
+from pqchain.conform import formats, openssl, oracles, reading
 from pqchain.conform.generators import generate, ml_kem
 from pqchain.conform.models import ml_kem as model
 from pqchain.conform.models.ml_kem_decapsulator import MLKEMDecapsulator
@@ -191,7 +191,7 @@ def test_files_of_nist_are_read(tmp_path):
     content = document(acvp(f"{folder}prompt.json.gz", f"{folder}expectedResults.json.gz"))
     path = tmp_path / "internalProjection.json"
     path.write_text(json.dumps(content))
-    vectors = formats.read(path)
+    vectors = reading.read(path)[0].vectors
     assert Counter(vector.operation for vector in vectors) == {"encapsulate": 75, "decapsulate": 30}
     assert all(oracles.model(v.algorithm).verify(*v.case) for v in vectors)
 
@@ -210,7 +210,7 @@ def test_key_checks_of_acvp_are_read(tmp_path):
     ]  # fmt: skip
     path = tmp_path / "checks.json"
     path.write_text(json.dumps({"algorithm": "ML-KEM", "mode": "encapDecap", "testGroups": groups}))
-    vectors = formats.read(path)
+    vectors = reading.read(path)[0].vectors
     verdicts = [oracles.model(v.algorithm).verify(*v.case) for v in vectors]
     assert verdicts == [v.expected == "valid" for v in vectors] == [True, False, True, False]
 
@@ -228,12 +228,12 @@ def test_seeds_of_wycheproof_become_keys(tmp_path):
     group = {"type": "MLKEMTest", "parameterSet": p.name, "tests": tests}
     path = tmp_path / "mlkem_512_test.json"
     path.write_text(json.dumps({"algorithm": "ML-KEM", "testGroups": [group]}))
-    (vector,) = formats.read(path)
+    (vector,) = reading.read(path)[0].vectors
     assert vector.case == ("decapsulate", secret_key, ciphertext, secret)
     group["parameterSet"] = "ML-KEM-2048"
     path.write_text(json.dumps({"algorithm": "ML-KEM", "testGroups": [group]}))
     with pytest.raises(DataError, match="not a file of vectors"):
-        formats.read(path)
+        reading.read(path)
 
 
 @pytest.mark.parametrize("form", [formats.wycheproof, formats.acvp])
@@ -250,7 +250,7 @@ def test_damaged_files_are_rejected_or_read(tmp_path, form):
             text[:at] + str(random.choice(["", "0", '"', "}", "dk"])) + text[at + length :]
         )
         try:
-            assert all(vector.case for vector in formats.read(path))
+            assert all(vector.case for vector in reading.read(path)[0].vectors)
         except DataError:
             rejected += 1
     assert 100 < rejected <= 300

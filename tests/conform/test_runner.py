@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pqchain.conform import registry, runner, tables
+from pqchain.conform import protocol, registry, runner, tables
 from pqchain.conform.generators import generate
 from pqchain.conform.protocol import Adapter
 from pqchain.conform.registry import VerifierSpec
@@ -67,6 +67,7 @@ def test_hanging_process_is_a_timeout(kind, some):
     [
         ("garbage", "'yes'"),
         ("other-id", "id 2; expected 1"),
+        ("true-id", "id True; expected 1"),
         ("perhaps", "expected one of accept, reject, refuse"),
         ("floods", "000000"),
     ],
@@ -80,9 +81,12 @@ def test_invalid_answer_is_malformed_with_the_reason(kind, reason, some):
 @pytest.mark.parametrize(
     ("kind", "arguments", "reason"),
     [
-        ("numbers", ["[1e400]"], "OverflowError"),
+        ("numbers", ["[1e400]"], "1e400; expected a number of at most"),
+        ("numbers", ["[NaN]"], "NaN; expected a number of at most"),
         ("numbers", ["[-1]"], "expected numbers from 0"),
-        ("numbers", [f"[1{'0' * 400}]"], "expected numbers from 0"),
+        ("numbers", ['["12"]'], "durations must be numbers"),
+        ("numbers", ["[true]"], "durations must be numbers"),
+        ("numbers", [f"[1{'0' * 400}]"], "expected a number of at most"),
         ("nested", [], "RecursionError"),
     ],
 )
@@ -110,6 +114,16 @@ def test_stderr_of_a_verifier_is_kept_to_its_last_kilobytes(some):
         answer = adapter.ask(some[0])
     assert answer.reason.startswith("exit code 3: xxxx")
     assert 10_000 < len(child.stderr_tail) <= 16 << 10
+
+
+def test_verifier_that_closes_its_stdout_ends_the_run_at_its_first_answer(some, monkeypatch):
+    monkeypatch.setattr(protocol, "_REAP_SECONDS", 0.1)
+    starts = []
+    start = Adapter._start
+    monkeypatch.setattr(Adapter, "_start", lambda self: starts.append(self) or start(self))
+    with pytest.raises(UsageError, match="a closed stdin or stdout"):
+        runner.run([fake("closes")], some, stop_at_malformed=True)
+    assert len(starts) == 1
 
 
 def test_malformed_answers_end_the_run_after_ten(some, monkeypatch):

@@ -59,7 +59,7 @@ def test_parts_of_a_verification_are_read():
     [
         ({"decode_key": [1]}, "1 durations of decode_key"),
         ({"decode_key": [-1, 2]}, "decode_key; expected numbers from 0"),
-        ({"decode_signature": ["a", 2]}, "ValueError"),
+        ({"decode_signature": ["a", 2]}, "durations must be numbers"),
         ([], "expected one for each"),
     ],
 )

@@ -59,7 +59,7 @@ def test_means_over_seeds_have_student_t_intervals() -> None:
     latency = runs["latency_seconds"].to_numpy()[:5]
     assert means["latency_seconds"][0] == pytest.approx(latency.mean())
     # Student's t for four degrees of freedom, 95 % two-sided, from a printed table.
-    half = 2.776 * latency.std(ddof=1) / math.sqrt(5)
+    half = 2.7764451 * latency.std(ddof=1) / math.sqrt(5)
     assert means["latency_seconds_half_width"][0] == pytest.approx(half)
     assert half > 0
     assert math.isnan(means["latency_seconds_half_width"][1])

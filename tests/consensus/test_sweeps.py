@@ -216,6 +216,29 @@ def test_exception_is_not_retried(
         assert log.read_text().count("run") == runs
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda rows: rows.pop(),
+        lambda rows: rows.append(rows[0]),
+        lambda rows: rows.reverse(),
+        lambda rows: rows[0].update(scenario=rows[1]["scenario"]),
+        lambda rows: rows[1].update(nodes=2**20),
+        lambda rows: rows[1].update(latency_seconds="fast"),
+        lambda rows: rows[1].update(more=1),
+        lambda rows: rows[1].pop("views"),
+    ],
+)
+def test_rows_of_other_scenarios_or_types_are_rejected(change: Callable[[Any], Any]) -> None:
+    batch = [scenario(seed=seed) for seed in (0, 1)], "fast"
+    rows = MODULE.run_batch(*batch)
+    (task, part) = MODULE._check_rows(batch, rows)
+    assert MODULE.run_batch(*task) == part
+    change(rows)
+    with pytest.raises(DataError):
+        MODULE._check_rows(batch, rows)
+
+
 def test_dask_workers_that_always_die_raise_an_error(cluster: Any) -> None:
     with pytest.raises(PqchainError, match=r"the workers of .* died repeatedly"):
         list(run_tasks(_dies, [("",)], address=cluster.scheduler_address))

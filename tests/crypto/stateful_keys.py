@@ -7,7 +7,9 @@ import random
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
+from pqchain.crypto import key_files
 from pqchain.crypto.stateful import StatefulSigner
 
 SIGNATURE_BYTES = 2500
@@ -18,28 +20,29 @@ STEPS = ("sign", "open", "fsync", "rename", "folder", "mark", "marked")
 
 
 def kill_at(step: str) -> None:
-    """Replace the system calls of `crypto.stateful` so that this process dies at a step."""
-    import pqchain.crypto.stateful as module
+    """Replace the system calls of `crypto.key_files` so that this process dies at a step."""
 
-    def die(*_: object, **__: object) -> None:
+    files: Any = os
+
+    def die(*_: object, **__: object) -> Any:
         os.kill(os.getpid(), signal.SIGKILL)
 
     if step == "sign":
-        module._write = die  # type: ignore[assignment]
+        key_files.KeyFile.replace = die
     elif step == "open":
-        module.os.fdopen = die  # type: ignore[assignment]
+        files.write = die
     elif step == "fsync":
-        module.os.fsync = die  # type: ignore[assignment]
+        files.fsync = die
     elif step == "rename":
-        module.Path.replace = die  # type: ignore[assignment,method-assign]
+        files.rename = die
     elif step == "folder":
         original = os.fsync
-        module.os.fsync = lambda d: die() if Path(f"/proc/self/fd/{d}").is_dir() else original(d)
+        files.fsync = lambda d: die() if Path(f"/proc/self/fd/{d}").is_dir() else original(d)
     elif step == "mark":
-        module.os.pwrite = die  # type: ignore[assignment]
+        files.pwrite = die
     else:
         write = os.pwrite
-        module.os.pwrite = lambda *a: (write(*a), die())[0]  # type: ignore[func-returns-value]
+        files.pwrite = lambda *a: (write(*a), die())[0]
 
 
 def signatures_before_kill(

@@ -12,8 +12,8 @@ import pytest
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain import algorithms
 from pqchain.crypto import Kem, Signer, native, open_kem, open_signer
-from pqchain.crypto.builds import omission_reason
 from pqchain.errors import BadLength, BadType
+from pqchain.libraries import omission_reason
 from tests.crypto.builds import has_small_signatures
 
 pytestmark = pytest.mark.native

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
+import random
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ import pytest
 
 from pqchain.crypto import native, open_signer, unavailable_reason
 from pqchain.crypto.seeded import seeded_randomness, stream
-from pqchain.errors import UsageError
+from pqchain.errors import CryptoFailure, UsageError
 from tests.crypto.seeded_threads import SCHEMES
 
 pytestmark = pytest.mark.native
@@ -126,39 +128,137 @@ def test_source_error_is_raised_at_the_end_of_the_block(implementation: str) -> 
     assert len(set(results)) == 3
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """Let SIGINT raise KeyboardInterrupt; workers of pytest may ignore it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
+class Alarm(Exception):
+    """Raised by the handler of a signal."""
 
 
-def test_interruption_before_a_draw_is_raised_at_the_end(interruptible: None) -> None:
-    signer = open_signer("Falcon-512")
+handled: list[int] = []
+"""Signals whose handler ran."""
+
+timers: list[threading.Timer] = []
+
+
+@pytest.fixture(params=[signal.SIGINT, signal.SIGALRM, signal.SIGUSR1])
+def interruption(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Let a signal raise Alarm, as KeyboardInterrupt does; return its number."""
+
+    def handle(number: int, _: object) -> None:
+        handled.append(number)
+        raise Alarm
+
+    before = signal.signal(request.param, handle)
+    handled.clear()
+    yield int(request.param)
+    while timers:
+        timers.pop().join()
+    signal.signal(request.param, before)
+
+
+def interrupt_soon(number: int) -> None:
+    timers.append(threading.Timer(0.01, os.kill, (os.getpid(), number)))
+    timers[-1].start()
+
+
+def long_signature() -> tuple[native.Library, Callable[[], bytes]]:
+    """Return a call that hashes 32 MB in C between the draws of the salt and of the seed."""
+    signer, message = open_signer("Falcon-512", "liboqs-0.13/ref"), bytes(1 << 25)
     _, secret_key = signer.generate_keypair()
-    message = bytes(1 << 25)  # hashed in C between the draws of the salt and of the seed
-    source, counts = stream(b"seed"), []
+    return native.library(signer.implementation), lambda: signer.sign(message, secret_key)
+
+
+def test_interruption_before_a_draw_is_raised(interruption: int) -> None:
+    library, sign = long_signature()
+    with pytest.raises(Alarm), library.randomness(stream(b"seed")):
+        interrupt_soon(interruption)
+        sign()
+        pytest.fail("the exception of the handler was dropped, or kept until the end")
+    assert handled == [interruption]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_interruption_before_a_draw_of_a_function_is_an_error(interruption: int) -> None:
+    library, sign = long_signature()
+    counts: list[int] = []
 
     def interrupting(count: int) -> bytes:
         counts.append(count)
         if len(counts) == 1:
-            threading.Timer(0.005, os.kill, (os.getpid(), signal.SIGINT)).start()
-        return source(count)
+            interrupt_soon(interruption)
+        return bytes(count)
 
-    library = native.library(signer.implementation)
-    expected = seeded(library, lambda: signer.sign(message, secret_key))
-    with pytest.raises(KeyboardInterrupt), library.randomness(interrupting):
-        signature = signer.sign(message, secret_key)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    assert (len(counts), signature) == (2, expected)
+    with (
+        # Alarm, if Python needs all the milliseconds until C hashes.
+        pytest.raises((Alarm, CryptoFailure), match=r"was interrupted|^$"),
+        library.randomness(interrupting),
+    ):
+        sign()
+    assert handled == [interruption]
 
 
-def test_interruption_between_draws_is_raised_at_once(interruptible: None) -> None:
-    with pytest.raises(KeyboardInterrupt), seeded_randomness(b"seed"):
+@pytest.mark.parametrize("interruption", [signal.SIGALRM], indirect=True)
+@pytest.mark.parametrize("alarms", [100, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("operation", ["generate_keypair", "sign"])
+def test_alarms_at_random_moments_are_raised(
+    operation: str, alarms: int, interruption: int
+) -> None:
+    signer, moments = open_signer("Falcon-512"), random.Random(alarms)
+    _, secret_key = signer.generate_keypair()
+    arguments = (b"message", secret_key) if operation == "sign" else ()
+
+    def result() -> Any:
+        with seeded_randomness(b"seed"):
+            return getattr(signer, operation)(*arguments)
+
+    expected, started = result(), time.perf_counter()
+    assert result() == expected
+    seconds = time.perf_counter() - started
+    raised = 0
+    for _ in range(20 * alarms):
+        try:
+            signal.setitimer(signal.ITIMER_REAL, moments.uniform(1e-6, seconds))
+            try:
+                assert result() == expected
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        except Alarm:
+            raised += 1
+        if len(handled) >= alarms:
+            break
+    assert raised == len(handled) == alarms
+    fresh = getattr(signer, operation)(*arguments)
+    assert fresh not in (expected, result())
+    assert result() == expected
+
+
+def test_interruption_between_draws_is_raised_at_once(interruption: int) -> None:
+    with pytest.raises(Alarm), seeded_randomness(b"seed"):
         open_signer("ML-DSA-44").generate_keypair()
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(interruption)
         pytest.fail("the signal was kept until the end")
+
+
+def test_given_bytes_are_every_draw() -> None:
+    library, draw = opened("liboqs-0.13/avx2")
+    with library.randomness(bytes(range(32))):
+        first = draw()
+    with library.randomness(lambda count: bytes(range(count))):
+        assert draw() == first
+    with (
+        pytest.raises(CryptoFailure, match="another number of bytes"),
+        library.randomness(bytes(31)),
+    ):
+        assert draw() != draw()
+
+
+def test_stream_is_the_same_in_c_and_python(implementation: str) -> None:
+    library, draw = opened(implementation)
+    in_c, in_python = (stream(b"purpose", b"x" * length) for length in (300, 300))
+    for _ in range(2):  # the count of draws continues
+        with library.randomness(in_c):
+            first = draw()
+        with library.randomness(in_python.__call__):
+            assert draw() == first
+    assert in_c(200) == in_python(200)
 
 
 def test_block_ended_in_another_thread_leaves_no_seed(implementation: str) -> None:

@@ -65,6 +65,25 @@ else:
 """)
 
 
+@pytest.mark.parametrize("implementation", ["hawk/avx2", "hawk/ref"])
+def test_hawk_fits_into_the_smallest_threads(implementation: str) -> None:
+    if reason := unavailable_reason(implementation):
+        pytest.skip(reason)
+    run(f"""
+import threading
+import pqchain.crypto as crypto
+signer, done = crypto.open_signer("Hawk-1024", {implementation!r}), []
+def work():
+    public_key, secret_key = signer.generate_keypair()
+    done.append(signer.verify(b"m", signer.sign(b"m", secret_key), public_key))
+threading.stack_size(64 * 1024)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+assert done == [True]
+""")
+
+
 def test_every_operation_of_the_default_build_fits_into_a_small_thread() -> None:
     run("""
 import threading

@@ -8,12 +8,16 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pqchain import algorithms, open_signer
+from pqchain.crypto.key_files import KeyFile
 from pqchain.crypto.native import NativeSigner
 from pqchain.crypto.stateful import StatefulSigner, verifier
 from pqchain.errors import BadLength, CryptoFailure, DataError, Unsupported, UsageError
@@ -49,7 +53,17 @@ def new_xmss(path: Path, first_leaf: int = 0) -> None:
     secret_key = bytearray.fromhex(row["secret_key"])
     scheme.call("skip", secret_key, first_leaf)
     public_key = bytes.fromhex(row["public_key"])
-    stateful._store_new(scheme, path, public_key, secret_key, scheme.leaves)
+    content = stateful._content(scheme, public_key, secret_key, scheme.leaves)
+    with KeyFile.created(path, *content):
+        pass
+
+
+@pytest.fixture
+def new(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], StatefulSigner]:
+    """Return a function that creates an LMS key, always the same one, whose generation is slow."""
+    pair = verifier(LMS).generate_keypair()
+    monkeypatch.setattr(verifier(LMS), "generate_keypair", lambda: pair)
+    return lambda path: StatefulSigner.create(LMS, path)
 
 
 def leaf(signature: bytes, name: str = XMSS) -> int:
@@ -171,7 +185,7 @@ def test_a_restored_key_is_refused(key: StatefulSigner) -> None:
 
 def test_a_copied_key_is_refused(key: StatefulSigner, tmp_path: Path) -> None:
     shutil.copy(key.path, tmp_path / "copy.key")
-    with pytest.raises(DataError, match=r"must have a file copy\.key\.lock"):
+    with pytest.raises(DataError, match=r"must have a file copy\.key\.state"):
         StatefulSigner(tmp_path / "copy.key")
 
 
@@ -194,17 +208,128 @@ def test_an_existing_file_is_not_replaced(key: StatefulSigner) -> None:
 def test_a_failed_write_releases_no_signature(
     key: StatefulSigner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(path: Path, target: Path) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", fail)
+        patch.setattr(os, "rename", fail)
         with pytest.raises(OSError, match="No space left"):
             key.sign(b"a")
     with pytest.raises(UsageError, match="must be open"):
         key.sign(b"b")
     with StatefulSigner(key.path) as again:
         assert leaf(again.sign(b"c"), LMS) == 0  # no signature of leaf 0 was released
+
+
+def test_an_invalid_reservation_uses_no_leaf(key: StatefulSigner, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        key.reserve(3, tmp_path / "missing" / "second.key")
+    for name in (key.path.name, "x.state", "X.STATE", ".pqchain-x"):
+        with pytest.raises(UsageError, match="must not"):
+            key.reserve(3, tmp_path / name)
+    assert (key.next_leaf, len(list(tmp_path.iterdir()))) == (0, 2)
+    assert leaf(key.sign(b""), LMS) == 0
+
+
+def test_no_other_file_is_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new: Callable[[Path], StatefulSigner]
+) -> None:
+    for name in ("a.new", "a.lock", "a.key.lock", "victim"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "b.state").symlink_to("victim")
+    (tmp_path / "c.state").symlink_to("missing")
+    for name in ("b", "c"):
+        with pytest.raises(UsageError, match="must not exist"):
+            new(tmp_path / name)
+    here, there = (tmp_path / name for name in ("here", "there"))
+    for folder in (here, there):
+        folder.mkdir()
+        new(folder / "a").close()
+    before = {path: path.read_bytes() for path in there.iterdir()}
+    monkeypatch.chdir(here)
+    with StatefulSigner("a") as signer:
+        monkeypatch.chdir(there)
+        signer.sign(b"")
+        here.rename(tmp_path / "moved")  # the folder, too, is that of the time of opening
+        signer.sign(b"")
+    assert {path: path.read_bytes() for path in there.iterdir()} == before
+    with StatefulSigner(tmp_path / "moved" / "a") as signer:
+        assert signer.next_leaf == 2
+    for name in ("a.new", "a.lock", "a.key.lock", "victim"):
+        assert (tmp_path / name).read_text() == name
+
+
+def test_a_copy_of_both_files_signs_after_skipping(key: StatefulSigner, tmp_path: Path) -> None:
+    copy, moved = tmp_path / "copy.key", tmp_path / "moved.key"
+    for suffix in ("", ".state"):
+        shutil.copy(f"{key.path}{suffix}", f"{copy}{suffix}")
+    assert leaf(key.sign(b""), LMS) == 0
+    key.close()
+    with pytest.raises(DataError, match=r"must not be a copy.*skip="):
+        StatefulSigner(copy)
+    with StatefulSigner(copy, skip=1) as signer:
+        assert leaf(signer.sign(b""), LMS) == 1
+    for skip in (-1, 30):
+        with pytest.raises(UsageError, match=r"skip must be|29 leaves left; got 30"):
+            StatefulSigner(copy, skip=skip)
+    for suffix in ("", ".state"):
+        Path(f"{copy}{suffix}").rename(f"{moved}{suffix}")
+    with StatefulSigner(moved) as signer:
+        assert leaf(signer.sign(b""), LMS) == 2
+
+
+def test_a_state_file_of_another_range_is_refused(key: StatefulSigner, tmp_path: Path) -> None:
+    key.reserve(3, tmp_path / "second.key")
+    key.close()
+    (tmp_path / "second.key.state").replace(f"{key.path}.state")
+    with pytest.raises(DataError, match="belongs to another key"):
+        StatefulSigner(key.path)
+
+
+@pytest.mark.parametrize("call", ["sign", "close"])
+def test_a_handler_of_a_signal_uses_no_leaf_of_a_reservation(
+    key: StatefulSigner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    skip = key._skip
+
+    def interrupted(count: int) -> None:
+        key.sign(b"") if call == "sign" else key.close()
+        skip(count)
+
+    monkeypatch.setattr(key, "_skip", interrupted)
+    with pytest.raises((UsageError, OSError), match=r"must be open|Bad file descriptor"):
+        key.reserve(3, tmp_path / "second.key")
+    key.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["lms.key", "lms.key.state"]
+    with StatefulSigner(key.path) as again:
+        assert again.next_leaf == 0
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_close_waits_for_a_signature_of_another_thread(
+    key: StatefulSigner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, rename, signatures = threading.Event(), os.rename, list[bytes]()
+
+    def slow(*arguments: Any, **folders: Any) -> None:
+        begun.set()
+        time.sleep(0.05)
+        rename(*arguments, **folders)
+
+    monkeypatch.setattr(os, "rename", slow)
+    thread = threading.Thread(target=lambda: signatures.append(key.sign(b"")))
+    thread.start()
+    begun.wait()
+    child = os.fork()
+    if child == 0:  # removes no file of its parent, and waits for no thread of it
+        key.close()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    key.close()
+    with StatefulSigner(key.path) as again:
+        assert again.next_leaf == 1
+    thread.join()
+    assert len(signatures) == 1
 
 
 @pytest.mark.parametrize("name", [LMS, XMSS])

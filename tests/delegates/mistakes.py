@@ -1,6 +1,6 @@
 """Planted mistakes of a delegate, and after how many seeds of random faults they are found.
 
-python tests/delegates/mistakes.py [--scheduler tcp://host:8786]
+python tests/delegates/mistakes.py [--scheduler tls://host:8786]
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def seeds_until_failure(mistake, setting):
     return None, ""
 
 
-def search(mistake):
+def search(mistake) -> tuple[str, int | None, str | None]:
     """Return the mistake, the number of seeds until it causes a failure, and the failure."""
     return mistake, *seeds_until_failure(mistake, make_setting())
 

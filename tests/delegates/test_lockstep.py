@@ -14,7 +14,7 @@ from pqchain.consensus.model import Height, Run
 from pqchain.consensus.network import NAMES, named
 from pqchain.consensus.scenario import Scenario
 from pqchain.consensus.view import NEVER, Outcome
-from pqchain.delegates import core, lockstep, plain_network
+from pqchain.delegates import core, lockstep, pipeline, plain_network
 from pqchain.delegates.messages import Kind
 from pqchain.delegates.setting import Setting
 from tests.consensus.scenarios import SCHEMES, pipelines, scenario, scenarios, table
@@ -49,7 +49,7 @@ def without_equivocators(run: Run) -> Run:
 
 
 def compare(case: Scenario) -> Run:
-    delegates = lockstep.run(case)
+    delegates = (pipeline if case.pipelined else lockstep).run(case)
     # Without compilation: all engines give equal results.
     modelled = model.run(case, engine="numpy", load=Setting(case).load)
     as_executed = dataclasses.replace(modelled, mode="virtual", transport="plain")

@@ -17,7 +17,7 @@ from pqchain.delegates.messages import Kind, Message, encode, statement
 from pqchain.delegates.observer import ObserverNode
 from pqchain.delegates.safety_store import MemoryStore
 from pqchain.delegates.setting import Setting
-from pqchain.errors import UnknownName, UsageError
+from pqchain.errors import DataError, UnknownName, UsageError
 from pqchain.wire.drivers import namespaces
 from pqchain.wire.drivers.job import NodeResult, Result
 from pqchain.wire.transports import registry
@@ -250,6 +250,30 @@ def test_unknown_mode_is_rejected():
         delegates.run(star(), mode="loopbak")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"final_ns": [9] * 5},
+        {"entered_ns": ["0"]},
+        {"views": []},
+        {"sent": [[3, 300]] * 3},
+        {"sent": [[3]] * 4},
+        {"tip": "no hash"},
+        {"height": 2.5},
+        {"more": 1},
+        {"views": [2**63] * 4},
+    ],
+)
+def test_wrong_report_of_a_node_is_rejected(change):
+    report = {
+        "height": 4, "tip": "aa", "entered_ns": [0] * 4, "final_ns": [9] * 4, "views": [1] * 4,
+        "sent": [[3, 300]] * 4, "rejected": {},
+    }  # fmt: skip
+    modes._synchronised(NodeResult(node=0, state="done", report=report), 4)
+    with pytest.raises(DataError, match="the report of node 0 "):
+        modes._synchronised(NodeResult(node=0, state="done", report=report | change), 4)
+
+
 def test_fork_is_reported_although_a_delegate_is_behind():
     """Different last blocks are a fork also when another delegate lacks two heights."""
     case = star(blocks=4)
@@ -262,6 +286,7 @@ def test_fork_is_reported_although_a_delegate_is_behind():
             "final_ns": [10 * height + 9 for height in range(final)],
             "views": [1] * 4,
             "sent": [[3, 300]] * 4,
+            "rejected": {},
         }
         return NodeResult(node=rank, state="done", report=report)
 

@@ -2,7 +2,7 @@
 
     python tests/delegates/trials.py 10000            seeds 0 to 9999
     python tests/delegates/trials.py --seed 42        one seed, with its events
-    python tests/delegates/trials.py 10000 --scheduler tcp://host:8786     on a Dask cluster
+    python tests/delegates/trials.py 10000 --scheduler tls://host:8786     on a Dask cluster
 
 Seven delegates, up to two of which are faulty, run six heights. Messages are lost, duplicated and
 delayed; delegates are partitioned, crash and resume from their stores; their clocks differ. Some
@@ -252,7 +252,7 @@ class Trial:
                 self.clock.at(now, self.crash, other, rng.randrange(1, 300 * MS))
 
 
-def run_seeds(first, end, signatures):
+def run_seeds(first, end, signatures) -> tuple[dict[int, str], int, dict[str, int]]:
     """Return the failures of seeds by seed, the messages, and the rejected ones by reason."""
     setting, failures, sent, rejected = make_setting(signatures=signatures), {}, 0, Counter()
     for seed in range(first, end):

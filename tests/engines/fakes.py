@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -20,6 +21,13 @@ def main() -> None:
         if kind == "child":
             code = f"import time, pathlib; time.sleep(1.5); pathlib.Path({sys.argv[2]!r}).touch()"
             subprocess.Popen([sys.executable, "-c", code])
+            time.sleep(60)
+        if kind == "lines":
+            for text in sys.argv[2:]:
+                answer(text)
+            continue
+        if kind == "closes":
+            os.close(1)
             time.sleep(60)
         if kind == "garbage":
             answer("yes")

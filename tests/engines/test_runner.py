@@ -21,6 +21,48 @@ from pqchain.errors import UnknownName, Unsupported, UsageError
 FAKES = Path(__file__).parent / "fakes.py"
 
 
+DONE = '{"id": 1, "done": true}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        ([DONE, DONE], "more than one result"),
+        (['{"id": 1, "done": true}\n{"id": 1, "error": "x"}'], "more than one result"),
+        (['{"id": true, "done": true}'], "id True; expected 1"),
+        (['{"id": 1.0, "done": true}'], "id 1.0; expected 1"),
+        (['{"id": 1, "done": NaN}'], "NaN; expected a number"),
+        (['{"id": 1, "done": 1}'], "done has the wrong type: 1"),
+        (['{"id": 1, "done": false}'], "done must be true"),
+        (['{"id": 1, "error": ["x"]}'], "error has the wrong type"),
+        (['{"id": 1, "latency_seconds": "soon"}', DONE], "latency_seconds has the wrong type"),
+        (['{"id": 1, "latency_seconds": [1]}', DONE], "latency_seconds has the wrong type"),
+        (['{"id": 1, "latency_seconds": 1e999}', DONE], "1e999; expected a number"),
+        ([f'{{"id": 1, "height": {"9" * 400}}}', DONE], "expected a number of at most"),
+        (['{"id": 1, "height": -1}', DONE], "height has the wrong type: -1"),
+        (['{"id": 1, "vote_messages": 1.5}', DONE], "vote_messages has the wrong type"),
+        ([DONE], "a record must have seconds"),
+        (['{"id": 1, "seconds": []}', DONE], "seconds has the wrong type"),
+    ],
+)
+def test_an_answer_of_another_type_is_a_failure(lines, reason):
+    command = [sys.executable, str(FAKES), "lines", *lines]
+    with pytest.raises(EngineFailure) as error:
+        protocol.ask(command, {"id": 1}, limit_seconds=30.0, required=["seconds"])
+    assert reason in str(error.value)
+
+
+def test_null_is_a_missing_field():
+    lines = ['{"id": 1, "height": 3, "vote_messages": 2, "latency_seconds": null}', DONE]
+    records, last = protocol.ask(
+        [sys.executable, str(FAKES), "lines", *lines], {"id": 1}, limit_seconds=30.0
+    )
+    assert records == [{"id": 1, "height": 3, "vote_messages": 2}]
+    row = frames.height_row({}, records[0], "")
+    assert (row["status"], row["sent_messages"], row["sent_bytes"]) == ("not final", 2, 0)
+    assert last["done"] is True
+
+
 def test_each_height_is_a_row_and_each_run_a_row_of_medians(fake_engine, tmp_path):
     fake_engine("right")
     setups = [Setup(algorithm="Ed25519", nodes=4, heights=5, warmup=2, block_bytes=1000)] * 2
@@ -52,15 +94,17 @@ def test_heights_without_a_quorum_fail_the_run_with_a_reason(fake_engine):
     ("kind", "reason"),
     [
         ("crash", "exit code 101: thread 'main' panicked"),
-        ("garbage", "not a JSON line: b'yes'"),
+        ("garbage", "not an answer to this scenario: b'yes'"),
         ("list", "not a JSON object"),
         ("refuses", "nodes must be 1 to 256; got 0"),
-        ("other", "answered another scenario"),
+        ("other", "(id 2; expected 1)"),
+        ("closes", "a closed stdin or stdout"),
         ("deaf", "no result in 0.5 s"),
     ],
 )
-def test_a_failing_engine_is_a_row_with_the_reason(fake_engine, kind, reason):
+def test_a_failing_engine_is_a_row_with_the_reason(fake_engine, kind, reason, monkeypatch):
     fake_engine(kind)
+    monkeypatch.setattr(protocol, "_GRACE_SECONDS", 1.0)
     limit = 0.5 if kind == "deaf" else 30.0
     frame = runner.run("simplex", [Setup(algorithm="Ed25519")], limit_seconds=limit)
     (row,) = frame.to_dict("records")

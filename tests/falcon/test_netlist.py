@@ -12,7 +12,7 @@ import pytest
 
 from hls_kernels.rtl.known_answers import Signer
 from hls_kernels.tools.nist_drbg import NistDrbg
-from pqchain.errors import Unsupported, UsageError
+from pqchain.errors import NativeLibraryBroken, Unsupported, UsageError
 from pqchain.falcon import FalconSigner, kernel, netlist
 from tests.crypto.builds import BUILDS
 from tests.crypto.test_known_answers import ANSWERS, digest, signature_text
@@ -173,7 +173,7 @@ def test_missing_library_names_the_remedy(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(Unsupported, match="make rtl"):
         netlist.Netlist()
     (tmp_path / "bad.so").write_text("no library")
-    with pytest.raises(Unsupported, match="run `make rtl` again"):
+    with pytest.raises(NativeLibraryBroken, match="Run `make rtl` again"):
         netlist.Netlist(tmp_path / "bad.so")
 
 

@@ -9,6 +9,7 @@ import sys
 import tarfile
 import zipfile
 from email.parser import BytesParser
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,14 @@ def test_libraries_have_build_facts(path):
             assert name.endswith(build["variant"])
 
 
+def test_build_facts_have_size_and_digest_of_the_repaired_library(path):
+    with zipfile.ZipFile(path) as wheel:
+        for name, library in libraries(path).items():
+            build = json.loads(wheel.read(f"pqchain/_native/{name}/build.json"))
+            assert build["library_bytes"] == len(library)
+            assert build["library_sha256"] == sha256(library).hexdigest()
+
+
 def test_build_machine_is_not_named(path):
     places = [str(ROOT).encode(), str(Path.home()).encode() + b"/"]
     with zipfile.ZipFile(path) as wheel:
@@ -171,7 +180,7 @@ def test_package_is_complete_without_c_sources(path):
     }
     assert modules | data <= inside
     assert {name for name in inside if name.endswith(".py")} == modules
-    names = ("common.c", "example.c", "no_kem.c", "pq_native.h")
+    names = ("common.c", "example.c", "known_keys.h", "no_kem.c", "pq_native.h")
     kit = {f"pqchain/native/{name}" for name in names}
     assert {name for name in inside if name.endswith((".c", ".h", ".cpp", ".cmake"))} == kit
     assert {name for name in inside if name.startswith("pqchain/native/")} == kit

@@ -81,7 +81,7 @@ def test_two_sources_of_one_prover_are_one_series() -> None:
 def test_title_states_where_proofs_are_smaller(nodes: int, least: str) -> None:
     rows = frame()
     rows.loc[(rows["form"] == "proof") & (rows["nodes"] == 24), "nodes"] = nodes
-    text = plots.plot_certificates(rows).figure.get_suptitle().replace("\n", " ")
+    text = plots.plot_certificates(rows).figure._suptitle.get_text().replace("\n", " ")
     assert text == (
         f"All proofs shown for {least} validators or more are smaller than a list of ML-DSA-44 "
         "signatures"
@@ -93,7 +93,7 @@ def test_a_time_that_is_not_published_has_no_point() -> None:
     assert list(axes.get_lines()[1].get_ydata()) == pytest.approx([4e-5, 64e-5, 1024e-5])
     assert list(proofs(axes)) == ["leanXMSS proof, py-lean-pq (measured)"]
     # No proof is verified faster than a list of at least as many signatures.
-    assert axes.figure.get_suptitle().replace("\n", " ") == (
+    assert axes.figure._suptitle.get_text().replace("\n", " ") == (
         "With 1024 validators, verifying a list of ML-DSA-44 signatures takes 10.2\u202fms"
     )
 

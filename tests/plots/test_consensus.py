@@ -135,7 +135,7 @@ def test_runs_are_solid_lines_and_predictions_dashed(runs):
         assert set(labelled_lines(panel)) == {f"{label}, {exchange}" for label in labels}
         assert panel.get_ylim() == all_axes[0].get_ylim()
     # A comparison of exchanges in one setting, not of both.
-    title = figure.get_suptitle().replace("\n", " ")
+    title = figure._suptitle.get_text().replace("\n", " ")
     assert re.fullmatch(r"With 8 delegates and .*, \S+ takes .* times as long as \S+", title)
     assert legend_texts(plots.plot_computers(computers_frame()).axes[0])[-1] == "model"
     is_one = (where["setting"] == plans.ONE) & (where["exchange"] == plans.BROADCAST)
@@ -167,7 +167,8 @@ def test_printed_cells_are_markers_and_modelled_ones_lines(cells, quantity):
     # Sets of a family have its colour, and differ by their dashes, marks and names.
     marks = {line.get_marker() for line in axes.get_lines() if line.get_linestyle() == "None"}
     assert len(marks) == 6
-    looks = {(line.get_color(), str(line._unscaled_dash_pattern)) for line in drawn}
+    dashes = [[vars(line)[name] for name in vars(line) if "dash" in name] for line in drawn]
+    looks = {(line.get_color(), str(pattern)) for line, pattern in zip(drawn, dashes, strict=True)}
     assert len(looks) == 6
     assert set(labelled_lines(axes)) == {text.get_text() for text in axes.texts}
 
@@ -229,7 +230,7 @@ def test_squares_have_the_colour_of_the_winner_and_its_lead(won):
         "1\u202fMb/s", "1\u202fGb/s", "10\u202fGb/s",
     ]  # fmt: skip
     first = won["winner"].value_counts().index[0]
-    assert figure.get_suptitle().startswith(f"{first} leads or ties")
+    assert figure._suptitle.get_text().startswith(f"{first} leads or ties")
 
 
 def test_small_lead_is_pale_and_tie_has_a_sign(won):

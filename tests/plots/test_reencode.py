@@ -54,7 +54,7 @@ def test_phases_of_a_run_fill_the_bar() -> None:
     assert all(abs(end - 100) < 0.02 for end in ends.values())
     assert "published" in axes.get_yticklabels()[0].get_text()
     assert all(int(text.get_text().split("\u202f")[0]) >= 10 for text in axes.texts)
-    assert "in the runs measured here, " in axes.figure.get_suptitle().replace("\n", " ")
+    assert "in the runs measured here, " in axes.figure._suptitle.get_text().replace("\n", " ")
     assert legend_texts(axes) == ["transfer", "decode", "encode", "reading and writing", "other"]
 
 

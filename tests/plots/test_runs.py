@@ -49,18 +49,18 @@ def test_only_differences_have_a_colour_and_a_number() -> None:
     grey = [line for line in points if same_color(line.get_color(), MUTED)]
     assert len(grey) == len(points) - 1
     title = "1 of the 6 measured times differ significantly: 0 faster, 1 slower"
-    assert axes.figure.get_suptitle().replace("\n", " ") == title
+    assert axes.figure._suptitle.get_text().replace("\n", " ") == title
     undecided = compared_frame().assign(verdict=["undecided", *["no difference"] * 5])
     drawn = plots.plot_compared(undecided)
     title = "None of the 6 measured times differs significantly between before and after"
-    assert drawn.figure.get_suptitle().replace("\n", " ") == title
+    assert drawn.figure._suptitle.get_text().replace("\n", " ") == title
     assert "1 of 6 need more runs" in drawn.get_xlabel().replace("\n", " ")
 
 
 def test_several_runs_have_a_panel_each() -> None:
     axes = plots.plot_compared(three_machines())
     assert [panel.get_title(loc="left") for panel in axes.figure.axes] == ["server", "board"]
-    assert "without a verdict" in axes.figure.get_suptitle()
+    assert "without a verdict" in axes.figure._suptitle.get_text()
 
 
 def test_history_rings_a_change_beyond_noise() -> None:
@@ -79,7 +79,7 @@ def test_history_rings_a_change_beyond_noise() -> None:
         "generate key pair": 0, "sign": 1, "verify": 0,
     }  # fmt: skip
     assert round(rings["sign"][0].get_xdata()[0]) == 2
-    title = axes.figure.get_suptitle().replace("\n", " ")
+    title = axes.figure._suptitle.get_text().replace("\n", " ")
     assert title.endswith("AVX2 to sign rose by 50\u202f%, the greatest change with whiskers apart")
     lines = labelled_lines(panels["sign"])
     assert lines["Falcon-512, liboqs 0.13, AVX2"][1] == pytest.approx([1, 1, 1.5])
@@ -90,7 +90,7 @@ def test_history_rings_a_change_beyond_noise() -> None:
 
 def test_history_of_noise_rings_nothing_and_names_commits() -> None:
     axes = plots.plot_history(three_runs().assign(commit="0123456789ab"))
-    title = axes.figure.get_suptitle().replace("\n", " ")
+    title = axes.figure._suptitle.get_text().replace("\n", " ")
     assert title == "No time changed by more than 5\u202f% with whiskers apart in 3 runs"
     lowest = axes.figure.axes[-1]
     assert "ring" not in lowest.get_xlabel()

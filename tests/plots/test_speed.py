@@ -136,12 +136,12 @@ def test_operations_differ_by_mark() -> None:
 
 def test_title_states_the_fastest_and_the_slowest() -> None:
     axes = plots.plot_speed(frames.measurements(["Falcon-512", "ECDSA-secp256k1"]))
-    title = axes.figure.get_suptitle().replace(NARROW_SPACE, " ")
+    title = axes.figure._suptitle.get_text().replace(NARROW_SPACE, " ")
     first, second = title.replace("\n", " ").split("; ")
     assert first == "ECDSA-secp256k1 verifies fastest of those shown, in 27 µs with libsecp256k1"
     assert second == "Falcon-512 slowest, in 58 µs"
     with plots.style():
-        assert not plots.plot_speed(frames.measurements(["Falcon-512"])).figure.get_suptitle()
+        assert not plots.plot_speed(frames.measurements(["Falcon-512"])).figure._suptitle
 
 
 def test_unsupported_scheme_keeps_its_row() -> None:
@@ -238,11 +238,13 @@ def test_dumbbells_have_the_gain_of_avx2() -> None:
     axes = plots.plot_operation(table, "sign")
     texts = [text.get_text() for text in axes.texts]
     assert texts.count("×3.0") == texts.count("×1.0") == len(SCHEMES)
-    assert "3.0 times here, 1.0 times published" in axes.figure.get_suptitle().replace("\n", " ")
+    assert "3.0 times here, 1.0 times published" in axes.figure._suptitle.get_text().replace(
+        "\n", " "
+    )
     assert f"{SCHEMES[0]} here: other code" in axes.get_xlabel().replace("\n", " ")
     is_one = table["algorithm"] == SCHEMES[0]
     table["printed"] = table["printed"].where(~is_fast | is_one, table["printed"] / 3.3)
-    title = plots.plot_operation(table, "sign").figure.get_suptitle().replace("\n", " ")
+    title = plots.plot_operation(table, "sign").figure._suptitle.get_text().replace("\n", " ")
     assert "as published, within 10\u202f%, except for " + SCHEMES[0] in title
     with pytest.raises(UsageError, match="must be one of sign"):
         plots.plot_operation(table, "verify")
@@ -260,7 +262,7 @@ def test_values_have_intervals_numbers_and_the_families_marks() -> None:
     assert whiskers == [[1e-5, 3e-5], [3e-5, 5e-5]]
     marks = [line.get_marker() for line in axes.get_lines()]
     assert marks == [plots.mark_of(name).marker for name in frame["algorithm"]]
-    title = axes.figure.get_suptitle().replace(NARROW_SPACE, " ").replace("\n", " ")
+    title = axes.figure._suptitle.get_text().replace(NARROW_SPACE, " ").replace("\n", " ")
     assert title.endswith("40.0 µs with ML-DSA-44, the most of those shown")
     with pytest.raises(DataError, match="missing"):
         plots.plot_values(frame, "missing")

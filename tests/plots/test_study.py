@@ -130,14 +130,14 @@ def test_migration_shows_percent_and_growth() -> None:
     label = growth.get_xlabel().replace("\n", " ")
     assert "blocks are full from day 200, moves wait from day 200 to 200" in label
     named = migration_frame().assign(study="Bitcoin: 600 s", algorithm="Falcon-512")
-    title = plots.plot_migration(named).figure.get_suptitle()
+    title = plots.plot_migration(named).figure._suptitle.get_text()
     assert title.startswith("Bitcoin to Falcon-512: 100\N{NARROW NO-BREAK SPACE}% of the accounts")
-    title = plots.plot_migration(named.assign(item="outputs")).figure.get_suptitle()
+    title = plots.plot_migration(named.assign(item="outputs")).figure._suptitle.get_text()
     assert "% of the outputs have moved" in title.replace("\n", " ")
 
 
 def test_plane_names_the_smallest_change_with_which_another_scheme_is_best() -> None:
-    title = plots.plot_plane(plane_frame()).figure.get_suptitle().replace("\n", " ")
+    title = plots.plot_plane(plane_frame()).figure._suptitle.get_text().replace("\n", " ")
     assert title.startswith(f"Of those shown, {SCHEMES[0]} has the highest capacity today, ")
     assert f"{SCHEMES[1]} with the time to verify ×4" in title
 
@@ -175,7 +175,7 @@ def test_hatches_in_print_leave_the_digits_free() -> None:
 
 def test_tornado_states_the_base_value_and_the_first_input() -> None:
     axes = plots.plot_tornado(tornado_frame().iloc[::-1])
-    title = axes.figure.get_suptitle().replace("\n", " ")
+    title = axes.figure._suptitle.get_text().replace("\n", " ")
     assert "verification threads changes" in title
     assert title.replace("\N{NARROW NO-BREAK SPACE}", " ").endswith(
         "1800 tx/s instead of 1000 tx/s"

@@ -91,16 +91,16 @@ def test_exchange_survives_dead_and_stalling_processes(tmp_path):
     assert [stored(tmp_path, node) for node in (0, 2, 3)] == [[(2, [n])] for n in (0, 2, 3)]
 
 
-def test_three_quic_libraries_reencode_in_one_mesh(tmp_path):
-    """Three nodes of each, and one more that dies."""
-    kinds = ("native", "aioquic", "qh3")
+def test_two_quic_libraries_reencode_in_one_mesh(tmp_path):
+    """Five and four nodes, and one more that dies."""
+    kinds = ("native", "aioquic")
     for name in kinds:
         if reason := registry.get(name).unavailable_reason():
             pytest.skip(reason)
     one = live(nodes=10, before=(7, 3), after=(6, 3), failed_node=9, transport="native",
                block_bytes=70_000)  # fmt: skip
     runs.prepare(one, tmp_path)
-    others = {node: kinds[node % 3] for node in range(9) if node % 3}
+    others = {node: kinds[node % 2] for node in range(9) if node % 2}
     result = processes.run(replace(runs.job(one), node_transports=others), tmp_path)
     assert result.failure is None
     assert [node.state for node in result.nodes] == ["done"] * 9 + ["dead"]

@@ -12,6 +12,7 @@ from pqchain.errors import ChunksLost, DataError, UsageError
 from pqchain.reencode import replay, replays
 from pqchain.reencode.replays import estimate_seconds
 from pqchain.reencode.scenario import Fault, Link, preset
+from pqchain.wire.transports import registry
 from tests.reencode.mesh import small
 
 
@@ -114,8 +115,8 @@ def test_interval_is_students_t():
     # Savings of 10, 20 and 30 %: mean 20, standard error 10 / sqrt 3, t = 4.303.
     row = contrast(runs([(1.0, 0.9), (2.0, 1.6), (1.0, 0.7)])).iloc[0]
     assert row["saving_percent"] == pytest.approx(20)
-    assert row["low_percent"] == pytest.approx(20 - 4.303 * 10 / 3**0.5)
-    assert row["high_percent"] == pytest.approx(20 + 4.303 * 10 / 3**0.5)
+    assert row["low_percent"] == pytest.approx(20 - 4.3026527 * 10 / 3**0.5)
+    assert row["high_percent"] == pytest.approx(20 + 4.3026527 * 10 / 3**0.5)
     assert row["verdict"].startswith("no significant difference")
     assert "contains 0 and contains the claimed 3.7 %" in row["verdict"]
 
@@ -153,13 +154,22 @@ def test_estimates_grow_with_the_work():
     assert estimate_seconds(quick) < 30 < 600 < estimate_seconds(by_aioquic)
     live = preset("paper", mode="loopback")
     assert estimate_seconds(live, processors=8) < estimate_seconds(live, processors=2)
+    # Also if a block has few bytes: its cost in messages and files is the same for each.
+    for transport in registry.names():
+        few, more, most = (
+            estimate_seconds(
+                preset("quick", mode="loopback", transport=transport, blocks=count, block_bytes=600)
+            )
+            for count in (1, 101, 201)
+        )
+        assert most - more == pytest.approx(more - few) and more > few + 100 * 0.01
 
 
 @pytest.mark.parametrize("mode", ["loopback", "netns"])
 def test_missing_library_is_named(mode, monkeypatch):
     monkeypatch.setattr("pqchain.wire.drivers.namespaces.unavailable_reason", lambda: "")
-    monkeypatch.delitem(sys.modules, "pqchain.wire.transports.qh3", raising=False)
-    monkeypatch.setitem(sys.modules, "qh3", None)
-    reason = replays.unavailable_reason(small(mode=mode, transport="qh3"))
-    assert reason.startswith("the transport qh3 needs qh3 (")
-    assert reason.endswith("pip install qh3")
+    monkeypatch.delitem(sys.modules, "pqchain.wire.transports.grpc", raising=False)
+    monkeypatch.setitem(sys.modules, "grpc", None)
+    reason = replays.unavailable_reason(small(mode=mode, transport="grpc"))
+    assert reason.startswith("the transport grpc needs grpcio (")
+    assert reason.endswith("pip install grpcio")

@@ -36,20 +36,10 @@ from pqchain.wire.transports import registry
         ({"timeout_seconds": 0.3}, "at least 0.5, twice the heartbeat"),
         ({"limit_seconds": float("inf")}, "limit_seconds must be a number from 1e-06"),
         ({"failure_seconds": -1.0}, "failure_seconds must be a number from 0 to"),
-        ({"transport": "qh3"}, "must be native or aioquic in virtual mode; got"),
-        (
-            {"transport": "qh3", "mode": "loopback", "sessions": "full"},
-            "native or aioquic for sessions='full'; got qh3",
-        ),
-        (
-            {"transport": "qh3", "mode": "loopback", "congestion": "cubic"},
-            "must be reno with qh3; got cubic",
-        ),
         (
             {"transport": "aioquic", "congestion": "bbr"},
             "must be reno or cubic with aioquic; got bbr",
         ),
-        ({"transport": "qh3", "mode": "loopback", "blocks_at_once": 91}, "at most 90 with qh3"),
         ({"transport": "grpc"}, "must be native or aioquic in virtual mode; got"),
         (
             {"transport": "grpc", "mode": "loopback", "sessions": "0-rtt"},

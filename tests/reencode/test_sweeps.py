@@ -57,7 +57,7 @@ def test_quic_uses_the_transport_of_the_scenario():
     assert frame["transport"].tolist() == ["aioquic"] * 3
     assert frame["status"].tolist() == ["ok", "ok", "unsupported"]
     tcp = replace(TINY, transport="tcp-tls", mode="netns")
-    with pytest.raises(UsageError, match="transport must be native or aioquic or qh3; got tcp-tls"):
+    with pytest.raises(UsageError, match="transport must be native or aioquic; got tcp-tls"):
         sweep(tcp)
 
 

@@ -1,17 +1,19 @@
 """Answers of `whatif`: eight statements that agree with their figures."""
 
 import json
+import math
 import re
 from dataclasses import replace
 
 import pytest
 
-from pqchain import figures, study
-from pqchain.costs import CostTable
+from pqchain import algorithms, figures, schemes, study
+from pqchain.costs import CostTable, MissingCosts
 from pqchain.errors import UnknownName, UsageError
 from pqchain.study import answer, wording
 from pqchain.study.figures import models
 from pqchain.study.sampling import Times
+from tests import frames
 from tests.study.plans import ALL_COSTS as COSTS
 
 SUBJECTS = [
@@ -58,7 +60,11 @@ def test_capacity_is_stated_for_both_places_of_the_key(asked):
         assert found.share(mode) == pytest.approx(kept / today)
     assert shares[0] < shares[1]
     assert percentages(found.statements["capacity"]) == [round(100 * share) for share in shares]
-    assert f"keep {round(100 * shares[0])} % of the capacity" in found.sentence
+    # Each number stands beside the limit of its own mode.
+    said = found.sentence.split(". ")
+    assert f"would keep {round(100 * shares[0])} % of the capacity" in said[0]
+    assert f"in the account, it would keep {round(100 * shares[1])} % (" in said[1]
+    assert said[1].endswith("limited by the gas of a block)")
     # Today's chain keeps its own rule: the key is recovered from the signature.
     assert found.today.plan.key_mode == "recovered"
 
@@ -78,6 +84,89 @@ def test_every_chain_has_an_answer(asked, name, monkeypatch):
     assert found.is_calibrated != ("uncalibrated" in found.sentence)
 
 
+@pytest.mark.parametrize("name", study.READY)
+def test_every_plan_answers_for_schemes_that_it_does_not_name(name, monkeypatch):
+    plan = study.load(name)
+    others = {row.algorithm for row in plan.observed} - {"", plan.baseline}
+    # Times of the schemes, not the network, are tested here.
+    few = [row for row in plan.observed if row.settings.get("nodes", 0) < 24]
+    plan = plan.with_(nodes=min(plan.nodes, 12), delegates=0, observed=tuple(few))
+    monkeypatch.setattr(answer, "load", lambda source: plan)
+    with algorithms.temporary_registrations():
+        schemes.register("Mine,public_key=1000,signature=300,sign=1ms,verify=0.1ms")
+        for scheme in ("ML-DSA-44", "Falcon-512", "SLH-DSA-SHA2-128s", "Mine"):
+            own = (*plan.own_schemes, *filter(None, [schemes.costs_of(scheme)]))
+            asked = plan.with_(algorithms=(scheme,), migration={}, own_schemes=own)
+            if plan.costs != "measured":
+                with pytest.raises(UsageError, match="whose times are printed ones"):
+                    study.whatif(name, scheme)
+                if scheme not in ("Falcon-512", "Mine"):  # neither printed nor defined
+                    with pytest.raises(MissingCosts, match=f"no costs of '{scheme}' in 'paper:"):
+                        study.run(asked, draws=1)
+                continue
+            # Only what was asked and the baseline: a scheme of an observation is not measured.
+            times = frames.measurements([plan.baseline, *({scheme} - {"Mine"})])
+            found = study.run(asked, measurements=times, draws=1)
+            assert found.figures[scheme]["capacity_per_second"].value >= 0
+            rows = found.calibration
+            unmeasured = rows[rows["algorithm"].isin(others - {scheme})]
+            assert (unmeasured["dependence"] == "not compared: not measured").all()
+            assert rows["error"].notna().sum() == rows["observed"].notna().sum() - len(unmeasured)
+            said = study.whatif(name, scheme, measurements=times, draws=1)
+            assert said.text().startswith(scheme) and "nan" not in said.text()
+
+
+def test_observation_that_contradicts_the_inputs_is_not_compared():
+    plan = study.load("cometbft").with_(nodes=40, data_chunks=12, parity_chunks=12)
+    rows = study.validation.calibrate(plan, COSTS)
+    refused = rows[rows["dependence"].str.startswith("not compared: ")]
+    assert len(refused) and refused["error"].isna().all()
+    assert refused["dependence"].str.contains("data_chunks").all()
+
+
+def test_statement_says_where_the_calldata_floor_binds(asked):
+    found = asked("ethereum", "ML-DSA-44")
+    prices = found.statements["gas"].split("; ")
+    plan = study.load("ethereum").with_(algorithms=("ML-DSA-44",), migration={}, key_mode="inline")
+    free = models(plan.with_(gas_prices={"ML-DSA-44": 0.0}), COSTS)["ML-DSA-44"]["transaction_gas"]
+    for text, gas in zip(
+        prices, [None, *(row.transaction_gas for row in found.drafts)], strict=True
+    ):
+        used = models(plan, COSTS)["ML-DSA-44"]["transaction_gas"] if gas is None else gas
+        # A verification for nothing costs the same: the floor binds.
+        assert ("(the calldata floor binds)" in text) == (used == free)
+    assert [row.is_floor for row in found.drafts] == [True, True, False]
+
+
+def test_latency_is_none_exactly_where_the_load_reaches_the_capacity():
+    # A few draws have room for the load, most have not.
+    slow, fast = (replace(COSTS["ML-DSA-44"], verify_seconds=value) for value in (40e-6, 4e-6))
+    rest = tuple(row for row in COSTS.rows if row.algorithm != "ML-DSA-44")
+    tables = [CostTable((*rest, row), COSTS.source) for row in (slow, slow, fast)]
+    base = study.load("cometbft").with_(
+        algorithms=("ML-DSA-44",), verification_threads=1, block_bytes=4_000_000, observed=()
+    )
+    loads = [models(base, table)["ML-DSA-44"]["capacity_per_second"] for table in tables]
+    base = base.with_(transactions_per_second=(loads[0] + loads[2]) / 2)
+    by_name = study.sampling.sample(base, Times(tuple(tables)), draws=3).figures["ML-DSA-44"]
+    assert by_name["capacity_per_second"].value < base.transactions_per_second
+    assert math.isnan(by_name["latency_seconds"].value)
+
+
+def test_reason_of_no_latency_has_digits_that_show_it(asked, monkeypatch):
+    plan = study.load("ethereum").with_(migration={}, nodes=24, delegates=24)
+    row = models(plan.with_(algorithms=("ML-DSA-44",), key_mode="inline"), COSTS)["ML-DSA-44"]
+    load = float(f"{row['capacity_per_second'] * 1.0005:.4g}")
+    monkeypatch.setattr(answer, "load", lambda source: plan.with_(transactions_per_second=load))
+    told = asked("ethereum", "ML-DSA-44").statements["latency"]
+    stated = re.search(
+        r"At ([\d.]+) tx/s: none \(the load is not below the capacity of ([\d.]+) ", told
+    )
+    assert (
+        float(stated[1]) > float(stated[2]) == pytest.approx(row["capacity_per_second"], rel=1e-4)
+    )
+
+
 def test_chain_without_accounts_has_one_place_for_the_key(asked):
     found = asked("bitcoin", "ML-DSA-44")
     assert list(found.modes) == ["inline"] and found.registered is None
@@ -94,7 +183,9 @@ def test_scheme_that_fits_in_no_transaction(asked):
         "key in the account; today the gas of a block."
     )
     assert "none (no transaction fits)" in found.statements["storage"]
-    assert "would keep 0 % of the capacity" in found.sentence
+    first, second, _ = found.sentence.split(". ")
+    assert "would keep 0 % of the capacity" in first and "the longest transaction)" in first
+    assert "it would keep 99 %" in second and "limited by the gas of a block)" in second
 
 
 def test_drafts_price_the_verification(asked):

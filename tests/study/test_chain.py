@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -10,12 +11,12 @@ from pqchain.chain import encoding
 from pqchain.costs import AggregateCosts, Costs, CostTable
 from pqchain.errors import UsageError
 from pqchain.figures import SECONDS
-from pqchain.study import chain, load, plane, run, tornado
+from pqchain.study import READY, chain, figures, load, plane, run, tornado
 from pqchain.study.figures import QUANTITIES, models
 from pqchain.study.inputs import Plan
 from pqchain.study.provers import CITED, MEASURED, PROVERS
 from pqchain.study.text import conclusions, warnings
-from tests.study.plans import COSTS, found, plan
+from tests.study.plans import ALL_COSTS, COSTS, found, plan
 
 ECDSA = COSTS["ECDSA-secp256k1"]
 
@@ -64,12 +65,10 @@ def test_ethereum_transfers_are_limited_by_gas():
 
 def test_votes_take_block_space_only_where_included():
     one = plan(votes_per_block=10.0, vote_bytes=100.0, envelope_bytes=200)
-    without = chain.per_block(one, used(one, "ML-DSA-44"), 10_000.0)["bytes"]
-    inside = chain.per_block(
-        one.with_(votes_in_block=True), used(one, "ML-DSA-44"), 10_000.0
-    )["bytes"]  # fmt: skip
-    size = used(one, "ML-DSA-44").bytes
-    assert without - inside == pytest.approx(10_000 / size, abs=1)
+    without = models(one, COSTS)["ML-DSA-44"].allowed["bytes"]
+    inside = models(one.with_(votes_in_block=True), COSTS)["ML-DSA-44"].allowed["bytes"]
+    size, votes = used(one, "ML-DSA-44").bytes, 10 * (100 + 2420)
+    assert without - inside == pytest.approx(votes / size, abs=1)
 
 
 def test_smallest_limit_binds_and_full_blocks_keep_every_limit():
@@ -414,3 +413,99 @@ def test_signature_checks_of_a_block_count_by_their_time():
         assert allowed["sigops"] == math.floor(1000 / (2 * ratio))
     faster = replace(COSTS["ML-DSA-44"], verify_seconds=ECDSA.verify_seconds / 10)
     assert chain.use(one, faster, {2420: 1}, ECDSA).sigops == 2.0  # at least one each
+
+
+def certified(name, validators, **changes):
+    one = load(name).with_(nodes=validators, delegates=0, algorithms=("ML-DSA-65",), **changes)
+    return models(one.with_(observed=()), ALL_COSTS)["ML-DSA-65"]
+
+
+@pytest.mark.parametrize(
+    ("validators", "block_bytes", "count"),
+    [(100, 4_194_304, 719), (175, 4_194_304, 672), (4, 100_000, 16), (100, 100_000, 0)],
+)
+def test_block_reserves_a_vote_of_every_validator(validators, block_bytes, count):
+    """CometBFT: 94 bytes and, for each validator, a signature with 47 bytes (MaxCommitBytes)."""
+    model = certified("cometbft", validators, block_bytes=block_bytes)
+    assert model["transactions_per_block"] == count
+    reserved = 94 + validators * (3309 + 47)
+    assert model.votes[1] == pytest.approx(reserved, rel=0.01)
+    assert count == max(0, (block_bytes - encoding.header_bytes() - reserved) // model.use.bytes)
+    if not count:
+        assert model.limit == "votes" and model["capacity_per_second"] == 0
+        assert (
+            f"bytes, {model.votes[1]:.0f} of them for votes"
+            in model.figure("growth_bytes_per_year").source
+        )
+
+
+@pytest.mark.parametrize("name", [name for name in READY if load(name).certificates != "none"])
+def test_certificate_is_counted_in_every_figure(name):
+    fixed = {"block_bytes": 4_194_304, "block_seconds": 10.0, "transactions_per_second": 1.0}
+    for changes in ({}, fixed):
+        rows = [certified(name, count, **changes) for count in (4, 10, 16, 25, 40)]
+        capacities = [row["capacity_per_second"] for row in rows]
+        assert all(a >= b for a, b in pairwise(capacities)) and capacities[0] > 0
+        fitting = [row for row in rows if row.count]
+        for quantity in ("single_transaction_final_seconds", "vote_bytes_per_block"):
+            assert all(a[quantity] < b[quantity] for a, b in pairwise(fitting))
+        for row in fitting:
+            # The bytes of a cycle: what the load carries, a header, and a certificate.
+            seconds = row.blocks.cycle_seconds(row["throughput_per_second"])
+            carried = row["throughput_per_second"] * seconds * row["transaction_bytes"]
+            stored = carried + encoding.header_bytes() + row["vote_bytes_per_block"]
+            expected = stored / seconds * figures.YEAR_SECONDS
+            assert row["growth_bytes_per_year"] == pytest.approx(expected)
+            assert row["repair_bytes"] == pytest.approx(expected * row.plan.retained_days / 365.25)
+            count = 2 * row.plan.nodes // 3 + 1
+            assert row["vote_bytes_per_block"] == pytest.approx(
+                4 + count * (5 + 3309 + row.plan.vote_bytes)
+            )
+    growth = [row["growth_bytes_per_year"] for row in rows]
+    assert all(a < b for a, b in pairwise(growth))
+
+
+def test_consensus_sends_the_bytes_that_a_block_stores():
+    model = certified("cometbft", 10)
+    votes, overhead = model.votes[0], model.scenario.layout.block_overhead_bytes()
+    assert overhead + model.scenario.certificate_bytes == encoding.header_bytes() + votes
+    room = model.scenario.block_bytes - overhead
+    assert room == model.plan.block_bytes - encoding.header_bytes() - model.votes[1]
+    # Votes that are counted in a block travel with it as well.
+    solana = load("solana-v0").with_(nodes=16, delegates=16, algorithms=("ML-DSA-44",))
+    without = solana.with_(votes_in_block=False, voting_gas=0.0)
+    for name in ("single_transaction_final_seconds", "received_bits_per_second"):
+        inside, outside = (models(one, COSTS)["Ed25519"][name] for one in (solana, without))
+        assert inside > outside
+
+
+@pytest.mark.parametrize("name", READY)
+def test_votes_have_their_bytes_wherever_they_are_counted(name):
+    one = load(name)
+    if one.costs != "measured":
+        return
+    row = models(one.with_(migration={}), ALL_COSTS)[one.baseline]
+    is_counted = bool(one.votes_per_block) or one.certificates != "none"
+    assert math.isnan(row["vote_bytes_per_block"]) == (not is_counted)
+    assert not math.isnan(row["growth_bytes_per_year"] + row["received_bits_per_second"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        (
+            {"votes_in_block": True},
+            "votes_in_block must be False unless votes_per_block is above 0",
+        ),
+        ({"vote_aggregation": "bls"}, "vote_aggregation must be 'plain' unless votes_per_block"),
+        ({"vote_signature_bytes": 64.0}, "vote_signature_bytes must be 0.0 unless votes_per_block"),
+    ],
+)
+def test_switch_of_votes_without_votes_is_an_error(changes, why):
+    with pytest.raises(UsageError, match=f"{why}.*Leave it out, or give votes_per_block"):
+        plan(**changes)
+    with pytest.raises(UsageError, match=why):
+        load("cometbft").with_(**changes)
+    assert plan(**changes, votes_per_block=4.0)
+    with pytest.raises(UsageError, match=r"votes_per_block must be 0 with .*give certificates ="):
+        load("cometbft").with_(votes_per_block=100.0)

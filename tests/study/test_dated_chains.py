@@ -49,7 +49,7 @@ def test_block_must_reach_its_peers_before_the_next_one():
     half = chain.per_block(one.with_(upload_copies=40), use, 0.0)["spread"]
     assert half == pytest.approx(allowed["spread"] / 2, abs=1)
     # Votes in the block are sent with it.
-    votes = chain.per_block(one.with_(votes_in_block=True), use, 10_000.0)["spread"]
+    votes = chain.per_block(one, use, 10_000.0)["spread"]
     assert votes == math.floor((sent - 10_000) / use.bytes)
     assert "spread" not in chain.per_block(one.with_(upload_copies=0), use, 0.0)
     assert found(one).limits["ML-DSA-44"] == "spread"

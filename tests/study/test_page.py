@@ -47,7 +47,7 @@ def test_page_has_every_figure_and_loads_nothing_external(written):
     assert len(used) == len(set(used))
     assert written.count("<svg") == 4
     assert not re.search(r"""(src|href)=["']?https?:""", written)
-    assert written.count("<script") == 2 and "<script src" not in written
+    assert "<script" not in written
     for label in ("registry", "measured", "modelled"):
         assert f'class="label {label}"' in written
 

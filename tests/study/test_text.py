@@ -5,7 +5,8 @@ import pytest
 from pqchain.study import analyse, load
 from pqchain.study.page import markup
 from pqchain.study.tables import outcomes_table
-from pqchain.study.text import conclusions, status, text, warnings
+from pqchain.study.text import conclusions, fit, status, text, warnings
+from pqchain.study.validation import calibrate
 from tests.study import plans
 from tests.study.plans import plan
 
@@ -65,3 +66,16 @@ def test_study_starts_with_attacks_on_its_schemes():
     assert warnings(attacked)[0].startswith("MAYO-2 (round 2): broken. ")
     assert text(attacked).count("MAYO-2 (round 2): broken. ") == 1
     assert not any("broken" in line for line in warnings(plans.found(plan())))
+
+
+def test_compared_figures_are_named_once_with_their_number_and_errors():
+    plan = load("cometbft")
+    told = fit(calibrate(plan, plans.ALL_COSTS))
+    parts = told.removeprefix("Compared with this chain: ").split("; ")
+    names = ("time to final of a block with one transaction -", "time to final -", "throughput +")
+    assert [part.startswith(name) for part, name in zip(parts, names, strict=True)] == [True] * 3
+    assert " % to +3 % (18 observations, Ed25519, ML-DSA-44, Falcon-padded-512," in (
+        parts[0].replace("\N{NARROW NO-BREAK SPACE}", " ")
+    )
+    assert "(7 observations, " in parts[1] and parts[2].endswith(" (2024).")
+    assert "_" not in told

@@ -1,9 +1,9 @@
 """Floods of a node: memory, connections, and the duration of an honest dial meanwhile.
 
-    python -m tests.wire.flood [aioquic|qh3|native|tcp-tls|grpc] [COUNT]
+    python -m tests.wire.flood [aioquic|native|tcp-tls|grpc] [COUNT]
 
 QUIC is flooded with first datagrams, each a new Initial from a new address, as anybody can
-send them: of random content to aioquic and qh3, and with a hello that can be read to native, which
+send them: of random content to aioquic, and with a hello that can be read to native, which
 keeps nothing of others. At TCP and gRPC go connections that begin a handshake, or send nothing at
 all, and stay: from one host, then from eight. Endpoints without sockets are connected in memory.
 """
@@ -18,13 +18,12 @@ import socket
 import sys
 import tempfile
 import time
-from importlib import import_module
 from pathlib import Path
 
 from pqchain.wire.identity import generate
 from pqchain.wire.session import Address, Closed, Opened
 from pqchain.wire.transports import registry
-from pqchain.wire.transports.quic import ALPN
+from pqchain.wire.transports.aioquic import ALPN
 from tests.wire.pair import Pair
 
 HELLO = bytes.fromhex("1603010200010001fc0303")
@@ -74,8 +73,7 @@ def dialled(pair: Pair) -> float:
 
 def endpoints(name: str, count: int) -> tuple[str, ...]:
     """Flood an endpoint in memory and return the report."""
-    library = import_module(f"pqchain.wire.transports.{name}").LIBRARY
-    pair, rng = Pair(delay_seconds=0.0, library=library), random.Random(1)
+    pair, rng = Pair(delay_seconds=0.0), random.Random(1)
     before, quiet = resident_mb(), dialled(pair)
     server, began = pair.endpoints[1], time.perf_counter()
     replies = 0
@@ -210,7 +208,7 @@ def main() -> None:
         knock(sys.argv[2] == "True", *map(int, sys.argv[3:]))
         return
     name = sys.argv[1] if len(sys.argv) > 1 else "aioquic"
-    if name in ("aioquic", "qh3"):
+    if name == "aioquic":
         _say(endpoints(name, int(sys.argv[2]) if len(sys.argv) > 2 else 10_000))
         return
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 10_000 if name == "native" else 3_000

@@ -8,19 +8,17 @@ import numpy as np
 
 from pqchain.wire.identity import generate
 from pqchain.wire.session import Opened
-from pqchain.wire.transports.aioquic import LIBRARY as AIOQUIC
+from pqchain.wire.transports.aioquic import QuicEndpoint
 from pqchain.wire.transports.native import NativeFabric
 from pqchain.wire.transports.native_library import pointer
-from pqchain.wire.transports.quic import QuicEndpoint
-from pqchain.wire.transports.quic_connection import Library
 from pqchain.wire.transports.registry import Conditions, TransportSettings
 
 
 class Watched(QuicEndpoint):
     """Endpoint that records its events."""
 
-    def __init__(self, settings, library):
-        super().__init__(settings, library)
+    def __init__(self, settings):
+        super().__init__(settings)
         self._told = []
 
     def events(self):
@@ -38,10 +36,7 @@ class Watched(QuicEndpoint):
 class Pair:
     """Two or more endpoints and a link of constant delay between them."""
 
-    def __init__(
-        self, count: int = 2, delay_seconds: float = 0.01, library: Library = AIOQUIC
-    ) -> None:
-        self.library = library
+    def __init__(self, count: int = 2, delay_seconds: float = 0.01) -> None:
         self.identities = self.unknown_identities(count)
         self.directory = [identity.public for identity in self.identities]
         self.addresses = {index: ("127.0.0.1", index) for index in range(100)}
@@ -52,7 +47,7 @@ class Pair:
         """Every datagram: time, sender, receiver, content."""
 
     def endpoint(self, identity, directory=None):
-        return Watched(self.settings(identity, directory=directory), self.library)
+        return Watched(self.settings(identity, directory=directory))
 
     def settings(self, identity, *, directory=None, **more):
         return TransportSettings(
@@ -64,9 +59,8 @@ class Pair:
         )
 
     def unknown_identities(self, count: int):
-        """Return identities missing from every directory, with certificates for the library."""
-        key = "ed25519" if self.library is AIOQUIC else "p256"
-        return generate(count, algorithm="Ed25519", certificate_key=key)
+        """Return identities missing from every directory."""
+        return generate(count, algorithm="Ed25519")
 
     def join(self, index, identity):
         """Replace the endpoint at an address by one of that identity."""

@@ -1,6 +1,5 @@
 """The re-encoding paper compared with replays: tables, claims, and runs in processes."""
 
-import dataclasses
 import math
 
 import pandas as pd
@@ -289,8 +288,7 @@ def test_unavailable_transport_is_a_row_with_the_reason(monkeypatch):
 
 def test_older_library_gets_shorter_datagrams(monkeypatch):
     assert replays._live_datagram_bytes() <= 8952
-    older = dataclasses.replace(aioquic.LIBRARY, max_datagram_bytes=1500)
-    monkeypatch.setattr(aioquic, "LIBRARY", older)
+    monkeypatch.setattr(aioquic, "MAX_DATAGRAM_BYTES", 1500)
     asked = []
     monkeypatch.setattr(replays, "_attempt", lambda one, **_: asked.append(one) or pd.DataFrame())
     for _ in replays._live_pairs(1, 70_000, lambda: None):

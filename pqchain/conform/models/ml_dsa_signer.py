@@ -57,11 +57,24 @@ def generate(name: str, seed: bytes) -> Key:
     expanded = shake_256(seed + bytes([p.rows, p.columns])).digest(128)
     rho, secret_seed, signing_seed = expanded[:32], expanded[32:96], expanded[96:]
     short = [_short(p, secret_seed, nonce) for nonce in range(p.columns + p.rows)]
-    s1, s2 = np.array(short[: p.columns]), np.array(short[p.columns :])
+    return _key(p, rho, signing_seed, np.array(short))
+
+
+def _key(p: ParameterSet, rho: bytes, signing_seed: bytes, short: Integers) -> Key:
+    s1, s2 = short[: p.columns], short[p.columns :]
     t = (ml_dsa.product(p, rho, s1) + s2) % Q
     t0 = t % (1 << D)  # algorithm 35
     t0 = np.where(t0 > 1 << (D - 1), t0 - (1 << D), t0)
     return Key(p, rho, signing_seed, s1, s2, t0, (t - t0) >> D)
+
+
+def public_key(name: str, secret_key: bytes) -> bytes:
+    """Return the public key of an encoded secret key (FIPS 204, algorithms 6 and 25)."""
+    p = PARAMETER_SETS[name]
+    eta = p.beta // p.tau
+    bits = (2 * eta).bit_length()
+    packed = secret_key[128:][: 32 * bits * (p.columns + p.rows)]
+    return _key(p, secret_key[:32], b"", eta - ml_dsa.unpack(packed, bits)).public_key
 
 
 def _short(p: ParameterSet, secret_seed: bytes, nonce: int) -> list[int]:

@@ -12,6 +12,7 @@ from pqchain.conform.models.checks import Model
 from pqchain.conform.mutants import falcon, ml_dsa, ml_kem, slh_dsa
 from pqchain.conform.oracles import model
 from pqchain.conform.vector import Vector, scheme
+from pqchain.errors import DataError
 from pqchain.render.table import Column, Table
 from pqchain.results import Contract
 from pqchain.scheduler import run_tasks
@@ -64,7 +65,7 @@ def caught(
     if scheduler is None:
         results = ((number, _rows(sources, *task)) for number, task in enumerate(tasks))
     else:
-        results = run_tasks(_rows, tasks, address=scheduler, shared=(sources,))
+        results = run_tasks(_rows, tasks, address=scheduler, shared=(sources,), check=_check_rows)
     by_number = dict(tqdm(results, total=len(tasks), unit="mutant", disable=not progress))
     return CAUGHT.frame(row for number in range(len(tasks)) for row in by_number[number])
 
@@ -77,6 +78,11 @@ def _rows(sources: Mapping[str, Sequence[Vector]], algorithm: str, mutant: str) 
         for source, vectors in sources.items()
         for row in _counts_by_family(verifier, [v for v in vectors if v.algorithm == algorithm])
     ]
+
+
+def _check_rows(task: tuple[str, str], rows: Iterable[_Row]) -> None:
+    if any(row[:2] != task for row in rows):
+        raise DataError(f"every row must be of {task}")
 
 
 def _counts_by_family(verifier: Model, vectors: Iterable[Vector]) -> list[tuple[str, int, int]]:

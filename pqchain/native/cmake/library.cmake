@@ -7,6 +7,18 @@
 # FILES and FOLDERS are relative to pqchain/native, or absolute. SELECTION defaults to "default".
 find_package(Threads REQUIRED)
 
+# Install build.json with the size and SHA-256 digest of the installed library, which pqchain compares
+# before it loads the library. They are read after installation, because stripping changes the file.
+function(pqchain_install_record name library record)
+  install(CODE "
+    set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/_native/${name}\")
+    file(SIZE \"\${folder}/lib/${library}\" size)
+    file(SHA256 \"\${folder}/lib/${library}\" digest)
+    file(READ \"${record}\" text)
+    string(REGEX REPLACE \"\n}\n$\" \",\n  \\\"library_bytes\\\": \${size},\n  \\\"library_sha256\\\": \\\"\${digest}\\\"\n}\n\" text \"\${text}\")
+    file(WRITE \"\${folder}/build.json\" \"\${text}\")" COMPONENT pqchain)
+endfunction()
+
 function(pqchain_library target)
   cmake_parse_arguments(PARSE_ARGV 1 BUILT ""
     "STANDARD;VARIANT;SOURCE;VERSION;ORIGIN;DIGEST;SELECTION"
@@ -39,5 +51,5 @@ function(pqchain_library target)
   set(record "${CMAKE_BINARY_DIR}/${target}/build.json")
   configure_file("${PQCHAIN_NATIVE_DIR}/build.json.in" "${record}" @ONLY)
   install(TARGETS ${target} LIBRARY DESTINATION "_native/${target}/lib" COMPONENT pqchain)
-  install(FILES "${record}" DESTINATION "_native/${target}" COMPONENT pqchain)
+  pqchain_install_record(${target} liboqs.so "${record}")
 endfunction()

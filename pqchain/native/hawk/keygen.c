@@ -82,13 +82,20 @@ static int well_rounded(const hawk_set *set, const int32_t *q00) {
     return sum <= (((uint64_t)set->n << (63 - POINT)) - 1) / (2 * (uint64_t)set->inverse_beta);
 }
 
+/* Values modulo a prime, and the key: too large for the stack of a small thread. */
+typedef struct {
+    uint32_t f[HAWK_N_MAX], g[HAWK_N_MAX], F[HAWK_N_MAX], G[HAWK_N_MAX];
+    int32_t q00[HAWK_N_MAX], q01[HAWK_N_MAX], q11[HAWK_N_MAX];
+} key_values;
+
 /* A key pair from a seed, or 0 if the seed gives none. */
 static int from_seed(const hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
-                     const uint8_t *seed, hawk_workspace *work) {
+                     const uint8_t *seed, key_values *values, hawk_workspace *work) {
     const size_t n = set->n;
     int8_t f[HAWK_N_MAX], g[HAWK_N_MAX], F[HAWK_N_MAX], G[HAWK_N_MAX];
-    uint32_t fv[HAWK_N_MAX], gv[HAWK_N_MAX], Fv[HAWK_N_MAX], Gv[HAWK_N_MAX];
-    int32_t q00[HAWK_N_MAX], q01[HAWK_N_MAX], q11[HAWK_N_MAX];
+    uint32_t *const fv = values->f, *const gv = values->g, *const Fv = values->F;
+    uint32_t *const Gv = values->G;
+    int32_t *const q00 = values->q00, *const q01 = values->q01, *const q11 = values->q11;
     uint64_t bits[HAWK_N_MAX / 64];
     hawk_shake shake;
 
@@ -138,13 +145,15 @@ static int from_seed(const hawk_set *set, uint8_t *public_key, uint8_t *secret_k
 int hawk_keypair(const hawk_set *set, uint8_t *public_key, uint8_t *secret_key,
                  hawk_random_fn random_bytes) {
     uint8_t seed[40];
+    key_values *values = malloc(sizeof *values);
     hawk_workspace *work = malloc(hawk_workspace_bytes());
-    if (work == NULL) {
-        return 0;
+    const int has_memory = values != NULL && work != NULL;
+    if (has_memory) {
+        do {
+            random_bytes(seed, set->seed_bytes);
+        } while (!from_seed(set, public_key, secret_key, seed, values, work));
     }
-    do {
-        random_bytes(seed, set->seed_bytes);
-    } while (!from_seed(set, public_key, secret_key, seed, work));
+    free(values);
     free(work);
-    return 1;
+    return has_memory;
 }

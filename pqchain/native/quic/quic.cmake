@@ -125,6 +125,6 @@ file(WRITE "${folder}/build.json" "{
   \"processor\": \"${CMAKE_SYSTEM_PROCESSOR}\"
 }
 ")
-install(FILES "${folder}/build.json" DESTINATION "_native/quic" COMPONENT pqchain)
 install(PROGRAMS "${QUIC_PREFIX}/libpqchain_quic.so" DESTINATION "_native/quic/lib" COMPONENT pqchain)
+pqchain_install_record(quic libpqchain_quic.so "${folder}/build.json")
 install(FILES "${QUIC_PREFIX}/LICENSE-quic.txt" DESTINATION "${PQCHAIN_LICENCES_DIR}" COMPONENT pqchain)

@@ -19,5 +19,5 @@ pqchain_library(liboqs-0.13-stateful STANDARD 11
   FILES no_kem.c oqs_random.c stateful/stateful_glue.c ${lms_files} ${xmss_files}
   FOLDERS "${source}/src/sig_stfl" "${prefix}/include" "${CMAKE_BINARY_DIR}/stateful"
   LIBRARIES "${prefix}/lib/liboqs.a" LINK LINKER:--gc-sections
-  VARIANT ref SOURCE liboqs VERSION 0.13.0
+  VARIANT stateful SOURCE liboqs VERSION 0.13.0
   ORIGIN "src/sig_stfl of liboqs 0.13.0; parameter sets and lengths are checked by pqchain")

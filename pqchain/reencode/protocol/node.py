@@ -61,6 +61,7 @@ class ReencodingNode:
         self._context = context = NodeContext(index, scenario, chunks, transport)
         self.record = context.record
         self._manifests = chunks.manifests()
+        self._blocks = frozenset(manifest.block_hash for manifest in self._manifests)
         self._known = range(scenario.nodes)
         self._waiting: deque[Manifest] = deque()
         self._gathers: dict[str, Gather] = {}
@@ -173,11 +174,15 @@ class ReencodingNode:
         self._fetcher.drop_slow(self._gathers.values())
         self._choose_all()
 
-    def _heartbeat_content(self) -> Message:
+    def _heartbeat_content(self, peer: Peer) -> Message:
+        # Only what is new to the session, which loses nothing: the whole list with every block
+        # would make the cost of a block grow with the number of blocks.
+        stored = self._confirmations.of(self.index, start=peer.reported)
+        peer.reported += len(stored)
         return {
             "plan": self.placement.plain() if self.placement and self.placement.epoch else None,
             "failed": self.error is not None,
-            "stored": self._confirmations.of(self.index),
+            "stored": stored,
         }
 
     # Placement.
@@ -201,6 +206,9 @@ class ReencodingNode:
         if not len(members) == len(placement.members) <= limit or not members <= {*self._known}:
             return  # unknown or duplicate members, or too many
         self.placement = placement
+        # Confirmations count for one placement, also for one that another leader announced alike.
+        for peer in self._peers.all.values():
+            peer.reported = 0
         if previous is not None and previous.agrees(placement):
             return  # two nodes have announced the same
         if previous is not None:
@@ -264,10 +272,9 @@ class ReencodingNode:
         # Confirmations of another placement do not count.
         if self.placement is None or message["plan"] != self.placement.plain():
             return
-        known = {manifest.block_hash for manifest in self._manifests}
         # Only known blocks and digests of the right length, so that a peer cannot fill the memory.
         for block, digest in message["stored"].items():
-            if block in known and isinstance(digest, str) and len(digest) == DIGEST_DIGITS:
+            if block in self._blocks and isinstance(digest, str) and len(digest) == DIGEST_DIGITS:
                 self._confirmations.add(peer.index, block, digest)
         self._check_confirmations()
 
@@ -279,15 +286,14 @@ class ReencodingNode:
         if self._context.scenario.experiment == "exchange":
             self.record.ended = self._context.now
             return
-        blocks = {manifest.block_hash for manifest in self._manifests}
         others = [index for index in placement.members if index != self.index]
         # Dead and failed members will not confirm; the old chunks are kept for them.
         peers = self._peers.all
         awaited = [index for index in others if peers[index].alive and not peers[index].failed]
-        if not self._confirmations.agree(self.index, awaited, blocks):
+        if not self._confirmations.agree(self.index, awaited, self._blocks):
             return
         self.record.ended = self._context.now
-        if self._confirmations.agree(self.index, others, blocks):
+        if self._confirmations.agree(self.index, others, self._blocks):
             for manifest in self._manifests:
                 if manifest.epoch < placement.epoch:
                     self._context.store.remove(manifest.block_hash, manifest.epoch)

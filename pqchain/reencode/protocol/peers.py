@@ -63,6 +63,8 @@ class Peer:
     """Length of the peer's send queues in bytes, as reported by the peer."""
     failed: bool = False
     """Whether the peer reports that its work has failed; it continues to serve chunks."""
+    reported: int = 0
+    """Number of this node's confirmations that the session has carried."""
     since: float | None = None
     """Start time of the peer on its own clock; a changed value indicates a restart."""
 
@@ -73,7 +75,7 @@ class Peers:
     def __init__(
         self,
         context: NodeContext,
-        content: Callable[[], Message],
+        content: Callable[[Peer], Message],
         forget: Callable[[Peer, int], None],
     ) -> None:
         self._context, self._content, self._forget = context, content, forget
@@ -146,7 +148,7 @@ class Peers:
             if len(sessions) > MAX_SESSIONS:
                 self._close(sessions[0], "too many sessions")
         if event.dialled and event.session == peer.dialling:
-            peer.session, peer.dialling = event.session, 0
+            peer.session, peer.dialling, peer.reported = event.session, 0, 0
             peer.channel = self._context.transport.open(peer.session)
             self.readers[peer.session, peer.channel] = Reader()
             self._send_heartbeat(peer)
@@ -221,7 +223,7 @@ class Peers:
             "number": self._beat,
             "since": self._since,
             "queued": self._context.transport.queued_bytes(),
-            **self._content(),
+            **self._content(peer),
         }
         self._context.transport.send(peer.session, peer.channel, pack(message))
 

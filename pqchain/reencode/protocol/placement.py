@@ -47,21 +47,27 @@ class Confirmations:
     """Digests of the manifests that each node has confirmed for each block."""
 
     def __init__(self) -> None:
-        self._digests: dict[str, dict[int, str]] = {}
+        self._digests: dict[int, dict[str, str]] = {}
+        self._blocks: dict[int, list[str]] = {}
+        """Blocks of each node in the order of their confirmation."""
 
     def add(self, node: int, block: str, digest: str) -> None:
         """Record that a node has stored its chunk of a block under that manifest digest."""
-        self._digests.setdefault(block, {})[node] = digest
+        digests = self._digests.setdefault(node, {})
+        if block not in digests:
+            self._blocks.setdefault(node, []).append(block)
+        digests[block] = digest
 
-    def of(self, node: int) -> dict[str, str]:
-        """Return the digests that a node has confirmed, by block hash."""
-        return {block: digests[node] for block, digests in self._digests.items() if node in digests}
+    def of(self, node: int, *, start: int = 0) -> dict[str, str]:
+        """Return the digests that a node has confirmed, by block hash, without the first ones."""
+        blocks = self._blocks.get(node, [])[start:]
+        return {block: self._digests[node][block] for block in blocks}
 
     def agree(self, node: int, others: Iterable[int], blocks: Iterable[str]) -> bool:
         """Return whether the node and all others have confirmed equal digests for all blocks."""
-        nodes = (node, *others)
+        confirmed = [self._digests.get(member, {}) for member in (node, *others)]
         for block in blocks:
-            digests = {self._digests.get(block, {}).get(node) for node in nodes}
+            digests = {by_block.get(block) for by_block in confirmed}
             if len(digests) > 1 or None in digests:
                 return False
         return True

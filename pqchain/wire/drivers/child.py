@@ -15,7 +15,7 @@ from time import monotonic
 from typing import Any
 
 from pqchain.errors import PqchainError
-from pqchain.wire.drivers.job import decode, encode
+from pqchain.wire.drivers.job import decode, decode_setup, encode
 from pqchain.wire.drivers.live import LiveNode
 
 MAX_LINE_BYTES = 64 << 20
@@ -35,7 +35,7 @@ async def _run() -> None:
     requests, loop = asyncio.StreamReader(limit=MAX_LINE_BYTES), asyncio.get_running_loop()
     loop.set_exception_handler(partial(_report_exception, asyncio.current_task()))
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(requests), sys.stdin)
-    _, (job, folder, identity, directory, address) = decode(await requests.readline())
+    job, folder, identity, directory, address = decode_setup(await requests.readline())
     live = LiveNode(identity.index, job, folder, identity, directory)
     report("listening", await live.listen(*address))
     reporting = asyncio.create_task(_report_progress(live))

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pqchain import checks, scheduler
-from pqchain.errors import PqchainError, UsageError
+from pqchain.errors import DataError, PqchainError, UsageError, short_repr
 from pqchain.results.files import write_atomically
 from pqchain.wire.drivers import cluster_machines
 from pqchain.wire.drivers.cluster_calls import Worker, WorkerLost
@@ -27,13 +28,22 @@ from pqchain.wire.drivers.processes import run_until_complete
 _START_SECONDS = 600.0
 """Timeout for all nodes to start: they make their transactions first."""
 
+MAX_LOGS, MAX_LOG_BYTES = 1000, 256 << 20
+"""Maximum number and total size of the files of a node that are copied to the client."""
+
+_PIECE_BYTES = 8 << 20
+"""Size of one message with a part of a file."""
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+"""Names of files that are copied: without folders, and not hidden."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     """Dask cluster that runs the nodes, and how it runs them."""
 
     scheduler: str
-    """Address of the scheduler, such as tcp://host:8786 or tls://host:8786."""
+    """Address of the scheduler, such as tls://host:8786."""
     nodes_per_worker: int = 1
     """Maximum number of nodes on a worker."""
     first_port: int = 0
@@ -45,7 +55,7 @@ class Cluster:
         if cluster is None:
             raise UsageError(
                 "mode 'cluster' needs a scheduler; got None. Start one with `dask scheduler`, and "
-                "give scheduler='tcp://host:8786' (--scheduler tcp://host:8786)."
+                "give scheduler='tls://host:8786' (--scheduler tls://host:8786)."
             )
         return cls(scheduler=cluster) if isinstance(cluster, str) else cluster
 
@@ -124,7 +134,10 @@ class _Launcher:
         try:
             while True:
                 for key, line in await worker.call("read"):
-                    self.processes[key].reports.put_nowait(line)
+                    process = self.processes.get(key)
+                    if process is None or process.worker is not worker:
+                        raise DataError(f"worker {worker.address} must report its own nodes only")
+                    process.reports.put_nowait(line.encode())
         except PqchainError as error:
             end = b"" if isinstance(error, WorkerLost) else error
             for process in self.processes.values():
@@ -207,12 +220,27 @@ async def _run(
 async def _copy_files(worker: Worker, folder: Path, pattern: str) -> None:
     with suppress(WorkerLost):
         for index in worker.ports:
+            left = MAX_LOG_BYTES
             (folder / str(index)).mkdir(parents=True, exist_ok=True)
-            for name in await worker.call("file_names", index, pattern):
-                pieces: list[bytes] = []
-                while piece := await worker.call("read_file", index, name, sum(map(len, pieces))):
-                    pieces.append(piece)
-                write_atomically(folder / str(index) / name, b"".join(pieces))
+            names = await worker.call("file_names", index, pattern)
+            if len(names) > MAX_LOGS or not all(map(_NAME.fullmatch, names)):
+                raise DataError(
+                    f"worker {worker.address} must have at most {MAX_LOGS} files with plain names; "
+                    f"got {short_repr(names)}"
+                )
+            for name in names:
+                data, piece = bytearray(), bytes(_PIECE_BYTES)
+                # Only the last piece is shorter, so that the number of calls is limited, too.
+                while len(piece) == _PIECE_BYTES:
+                    piece = await worker.call("read_file", index, name, len(data), _PIECE_BYTES)
+                    data += piece
+                    if len(piece) > _PIECE_BYTES or len(data) > left:
+                        raise DataError(
+                            f"the files of node {index} of worker {worker.address} must have at "
+                            f"most {MAX_LOG_BYTES} bytes; got more in {name}"
+                        )
+                left -= len(data)
+                write_atomically(folder / str(index) / name, bytes(data))
 
 
 async def _close(workers: Sequence[Worker]) -> None:

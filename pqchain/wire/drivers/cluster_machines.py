@@ -9,13 +9,15 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
-from pqchain import machine
-from pqchain.errors import PqchainError, UsageError
+from pqchain import libraries, typed_json
+from pqchain import scheduler as scheduling
+from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.installation import VERSION
 from pqchain.wire.drivers import cluster_worker
 from pqchain.wire.drivers.cluster_calls import Worker, WorkerLost
+from pqchain.wire.drivers.cluster_worker import Description
 from pqchain.wire.drivers.job import Job, Result
 from pqchain.wire.drivers.probes import Path as LinkPath
 from pqchain.wire.session import Address
@@ -31,7 +33,9 @@ async def choose_workers(
     """Return the workers that run nodes. Raises UsageError for too few, or unsuitable ones."""
     transports = sorted({job.transport_of(index) for index in range(job.nodes)})
     began = time.time()
-    described = await client.run(cluster_worker.describe, transports, on_error="return")
+    described = await client.run(
+        scheduling.as_json, cluster_worker.describe, transports, on_error="return"
+    )
     ended = time.time()
     addresses = sorted(described, key=_natural)
     needed = -(-job.nodes // nodes_per_worker)
@@ -42,11 +46,12 @@ async def choose_workers(
             "--nodes-per-worker."
         )
     chosen = addresses[: job.nodes]
-    libraries = set(machine.native_builds())
+    needed_libraries = set(libraries.installed())
+    descriptions = {address: _description(described[address]) for address in chosen}
     problems = [
         f"worker {address}: {problem}"
-        for address in chosen
-        for problem in _problems(described[address], libraries, began, ended)
+        for address, description in descriptions.items()
+        for problem in _problems(description, needed_libraries, began, ended)
     ]
     if problems:
         raise UsageError("\n".join(problems))
@@ -55,7 +60,7 @@ async def choose_workers(
         Worker(
             number, address, client, scheduler,
             {index: ports[index] for index in range(number, job.nodes, len(chosen))},
-            described[address],
+            descriptions[address],
         )
         for number, address in enumerate(chosen)
     ]  # fmt: skip
@@ -66,6 +71,14 @@ def _natural(address: str) -> list[tuple[int, str]]:
     return [
         (int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", address)
     ]
+
+
+def _description(reply: object) -> Any:
+    """Return the description that a worker replied, or the error."""
+    try:
+        return reply if isinstance(reply, Exception) else typed_json.loads(reply, Description, "it")
+    except DataError as error:
+        return error
 
 
 def _problems(description: Any, libraries: set[str], began: float, ended: float) -> list[str]:
@@ -100,8 +113,7 @@ def _problems(description: Any, libraries: set[str], began: float, ended: float)
 async def _open_probes(workers: Sequence[Worker]) -> list[list[Address]]:
     async def open_probes(worker: Worker) -> list[Address]:
         ports = list(worker.ports.values())
-        addresses: list[Address] = await worker.call("open_probes", ports)
-        return addresses
+        return cast(list[Address], await worker.call("open_probes", ports))
 
     return await asyncio.gather(*map(open_probes, workers))
 
@@ -114,12 +126,11 @@ async def measure_links(workers: Sequence[Worker]) -> dict[Any, LinkPath]:
 
     async def path(worker: Worker, other: int) -> LinkPath:
         try:
-            measured: LinkPath = await worker.call("measure", addresses[other])
-        except WorkerLost:
+            return cast(LinkPath, await worker.call("measure", addresses[other]))
+        except (WorkerLost, DataError):
             raise
         except PqchainError as error:
             raise UsageError(f"from worker {worker.address}: {error}") from error
-        return measured
 
     # In each round every worker measures one path and answers one probe.
     for step in range(1, count):

@@ -15,14 +15,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
-from pqchain import machine, scheduler
+from pqchain import libraries, machine, scheduler, typed_json
 from pqchain.errors import PqchainError
 from pqchain.installation import VERSION
 from pqchain.results import scratch
 from pqchain.wire.drivers import processes
-from pqchain.wire.drivers.job import Job, encode
+from pqchain.wire.drivers.job import Job, encode_setup
 from pqchain.wire.drivers.probes import Path as LinkPath
 from pqchain.wire.drivers.probes import Probe, measure
 from pqchain.wire.drivers.processes import LocalProcess
@@ -35,28 +35,47 @@ POLL_SECONDS = 5.0
 
 _WATCH_SECONDS = 0.5
 
-_PIECE_BYTES = 8 << 20
-"""Maximum size of one message with a part of a file."""
-
-_PROVENANCE = ("machine_id", "cpu_model", "cpu_count", "python", "pqchain", "commit")
-
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
-def describe(transports: Sequence[str]) -> dict[str, Any]:
+class Machine(TypedDict):
+    """Machine of a worker, as in `machine.provenance`, and the load of its processors."""
+
+    machine_id: str
+    cpu_model: str
+    cpu_count: int
+    python: str
+    pqchain: str
+    commit: str
+    load_per_processor: float
+
+
+class Description(TypedDict):
+    """What a worker has."""
+
+    version: str
+    python: tuple[str, str]
+    libraries: list[str]
+    transports: dict[str, str]
+    """Reasons why transports are missing."""
+    seconds: float
+    boot: str
+    machine: Machine
+
+
+def describe(transports: Sequence[str]) -> Description:
     """Return what a worker has: versions, native libraries, missing transports, machine, load."""
-    known = machine.provenance()
+    known = machine.provenance() | {"load_per_processor": machine.load_share()}
     boot = _BOOT_ID.read_text(encoding="ascii").strip() if _BOOT_ID.exists() else ""
     reasons = {name: registry.get(name).unavailable_reason() for name in transports}
     return {
         "version": VERSION,
         "python": platform.python_version_tuple()[:2],
-        "libraries": sorted(known["native"]),
+        "libraries": sorted(libraries.installed()),
         "transports": {name: reason for name, reason in reasons.items() if reason},
         "seconds": time.time(),
         "boot": boot,
-        "machine": {name: known[name] for name in _PROVENANCE}
-        | {"load_per_processor": machine.load_share()},
+        "machine": cast(Machine, {name: known[name] for name in Machine.__annotations__}),
     }
 
 
@@ -98,9 +117,18 @@ class WorkerNodes:
         self._parent = Path("/dev/shm") if in_memory and Path("/dev/shm").is_dir() else None
         self._worker = scheduler.current_worker()
         self._host = self._worker.address.partition("://")[2].rpartition(":")[0].strip("[]")
-        self._lines: asyncio.Queue[tuple[int, bytes]]
+        self._lines: asyncio.Queue[tuple[int, str]]
         self._owned: _Owned
         self._folder: Path
+
+    async def call(self, method: str, *values: Any, **named: Any) -> str:
+        """Call a method; return "value" and its result, or "error" and the error, as JSON."""
+        try:
+            return f"value {typed_json.dumps(await getattr(self, method)(*values, **named))}"
+        # Dask would send any exception as a pickle, which the client refuses.
+        except Exception as error:  # noqa: BLE001
+            known = error if isinstance(error, PqchainError) else PqchainError(repr(error))
+            return f"error {typed_json.dumps(known)}"
 
     async def open(self) -> None:
         """Make and fill the nodes' folders."""
@@ -148,7 +176,7 @@ class WorkerNodes:
             process = await processes.execute([], log)
         address = (self._host, port)
         setup = (self._job, folder, self._identities[index], self._directory, address)
-        process.stdin.write(encode("setup", setup))
+        process.stdin.write(encode_setup(*setup))
         local = LocalProcess(process, path)
         if self._owned.closed:
             # The client has ended the run while the process was started.
@@ -162,8 +190,8 @@ class WorkerNodes:
         """Send a request to a node's process."""
         self._owned.processes[key].write(line)
 
-    async def read(self) -> list[tuple[int, bytes]]:
-        """Wait for reports; return pairs of key and line, b"" after a process has ended."""
+    async def read(self) -> list[tuple[int, str]]:
+        """Wait for reports; return pairs of key and line, "" after a process has ended."""
         lines = []
         try:
             lines.append(await asyncio.wait_for(self._lines.get(), POLL_SECONDS))
@@ -193,11 +221,11 @@ class WorkerNodes:
         paths = (self._folder / str(index)).glob(pattern)
         return sorted(path.name for path in paths if path.is_file())
 
-    async def read_file(self, index: int, name: str, start: int) -> bytes:
-        """Return a piece of a node's file; b"" at the end of the file."""
+    async def read_file(self, index: int, name: str, start: int, count: int) -> bytes:
+        """Return `count` bytes of a node's file, fewer at its end."""
         with (self._folder / str(index) / name).open("rb") as file:
             file.seek(start)
-            return file.read(_PIECE_BYTES)
+            return file.read(count)
 
     async def ticks(self) -> tuple[int, int]:
         """Return idle and total clock ticks of this machine's processors."""
@@ -208,12 +236,10 @@ class WorkerNodes:
         await self._owned.close()
 
 
-async def _forward(
-    key: int, process: LocalProcess, lines: asyncio.Queue[tuple[int, bytes]]
-) -> None:
+async def _forward(key: int, process: LocalProcess, lines: asyncio.Queue[tuple[int, str]]) -> None:
     while line := await process.readline():
-        lines.put_nowait((key, line))
-    lines.put_nowait((key, b""))
+        lines.put_nowait((key, line.decode(errors="replace")))
+    lines.put_nowait((key, ""))
 
 
 async def _watch(actor: weakref.ref[WorkerNodes], worker: Any, owned: _Owned) -> None:

@@ -1,4 +1,4 @@
-"""Jobs and results: the input and output of a driver, as data that can be pickled."""
+"""Jobs and results: the input and output of a driver, and the lines that carry them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from types import NoneType
 from typing import Any, cast
 
-from pqchain.errors import PqchainError, UsageError
+from pqchain import checks, typed_json
+from pqchain.errors import DataError, PqchainError, UsageError, short_repr
 from pqchain.wire.drivers.link import Link
 from pqchain.wire.identity import Identity, PublicIdentity, generate
 from pqchain.wire.node import Node
@@ -144,6 +146,9 @@ class NodeResult:
     clock_offset_seconds: float = 0.0
     """Offset of the node's clock: its times minus this are times of the driver's clock."""
 
+    def __post_init__(self) -> None:
+        checks.one_of("state", self.state, ("done", "failed", "cut off", "dead"))
+
     @classmethod
     def of(cls, index: int, node: Node, **cpu: Any) -> NodeResult:
         """Return the result of a live node; `cpu` contains `cpu_seconds` and `cpu_steps`."""
@@ -177,12 +182,38 @@ class Result:
         return next((node.error for node in self.nodes if node.state == "failed"), None)
 
 
+LINES: Mapping[str, Any] = {
+    "start": dict[int, Address],
+    "begin": NoneType,
+    "listening": Address,
+    "connected": NoneType,
+    "begun": NoneType,
+    "progress": int,
+    "done": NodeResult,
+    "error": str,
+}
+"""Types of the values of requests and reports, which are sent between computers."""
+
+
 def encode(kind: str, value: Any = None) -> bytes:
-    """Return a request or report as one line: base64 of its pickle."""
-    # Pickle is safe here: both ends of the pipe are processes of the same job.
-    return base64.b64encode(pickle.dumps((kind, value))) + b"\n"
+    """Return a request or report as one line: its kind and its value as JSON."""
+    return f"{kind} {typed_json.dumps(value)}\n".encode()
 
 
 def decode(line: bytes) -> tuple[str, Any]:
-    """Return the request or report that `encode` has written as this line."""
-    return cast(tuple[str, Any], pickle.loads(base64.b64decode(line)))
+    """Return the request or report that `encode` has written as this line. Raises DataError."""
+    kind, _, text = line.decode(errors="replace").partition(" ")
+    if kind not in LINES:
+        raise DataError(f"a line must start with one of {', '.join(LINES)}; got {short_repr(kind)}")
+    return kind, typed_json.loads(text, LINES[kind], f"the value of {kind!r}")
+
+
+def encode_setup(*setup: Any) -> bytes:
+    """Return the setup of a node as one line, for a process on the same computer."""
+    # Pickle is safe here: the setup comes from the parent of the process.
+    return base64.b64encode(pickle.dumps(setup)) + b"\n"
+
+
+def decode_setup(line: bytes) -> tuple[Any, ...]:
+    """Return the setup that the parent of this process has written as this line."""
+    return cast(tuple[Any, ...], pickle.loads(base64.b64decode(line)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Protocol
 
-from pqchain.errors import PqchainError
+from pqchain.errors import DataError, PqchainError
 from pqchain.wire.drivers.job import Job, NodeFailure, NodeResult, Progress, Result, decode, encode
 
 _CONNECT_SECONDS = 60.0
@@ -156,6 +156,12 @@ class Mesh:
                     self.progress(value)
                 elif kind == "error":
                     error = value
+                elif (
+                    kind not in _REPORTS
+                    or child.reports[kind].done()
+                    or (kind == "done" and value.node != child.index)
+                ):
+                    raise DataError(f"node {child.index} must report {kind!r} once, and as itself")
                 else:
                     child.reports[kind].set_result(value)
             # A machine that is lost during the protocol is a node that dies: others recover.

@@ -19,7 +19,7 @@ from typing import IO, Any
 from pqchain.errors import UsageError
 from pqchain.wire.drivers.child import MAX_LINE_BYTES
 from pqchain.wire.drivers.fork_server import ForkServer, Process
-from pqchain.wire.drivers.job import Job, Progress, Result, encode
+from pqchain.wire.drivers.job import Job, Progress, Result, encode_setup
 from pqchain.wire.drivers.mesh import Mesh, Ticks
 from pqchain.wire.drivers.namespaces import Namespaces
 from pqchain.wire.transports import registry
@@ -158,7 +158,7 @@ def run(
                     assert fork_server is not None
                     process = await fork_server.start(log, MAX_LINE_BYTES)
             setup = (job, node_folder, identities[index], directory, (host, port))
-            process.stdin.write(encode("setup", setup))
+            process.stdin.write(encode_setup(*setup))
             return LocalProcess(process, path)
 
         async def read_ticks() -> Ticks:

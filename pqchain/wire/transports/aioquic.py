@@ -1,127 +1,326 @@
-"""Adapter of aioquic for the endpoint in `quic`. Only this module imports aioquic."""
+"""Sans-I/O QUIC endpoint: all connections of one node; the caller provides the time.
+
+It uses aioquic, and runs on a modelled clock and on a socket alike.
+
+A session ticket is bound to the client that was authenticated on the ticket's session, and is valid
+for one use. A client that resumes with it is therefore identified, and a replayed 0-RTT request
+finds no ticket: it is neither decrypted nor answered.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+import itertools
+import os
+from collections.abc import Mapping
 from typing import Any
 
-import aioquic.quic.connection
-from aioquic._buffer import Buffer
+import aioquic
+from aioquic import tls
+from aioquic._buffer import Buffer as HeaderBuffer
+from aioquic.quic import events, packet
+from aioquic.quic.configuration import QuicConfiguration
 from aioquic.quic.connection import QuicConnection
-from aioquic.quic.logger import QuicLogger, QuicLoggerTrace
-from aioquic.quic.stream import QuicStream
 
-from pqchain.wire.transports.limits import MAX_CREDIT_BYTES
-from pqchain.wire.transports.quic import ALPN, QuicEndpoint
-from pqchain.wire.transports.quic_connection import Library
-
-
-def _stream_id(stream: QuicStream) -> int:
-    # aioquic requeues streams that shared a packet in the order of a set. Python's default hash is
-    # the memory address, which made the result for one seed vary when datagrams were lost.
-    return stream.stream_id or 0
-
-
-QuicStream.__hash__ = _stream_id  # type: ignore[assignment, method-assign]
-
-
-UNAUTHENTICATED_DATA_BYTES = 64 << 10
-"""Flow-control limit in bytes of an unauthenticated client, including gaps in its streams."""
-
-# These private methods are wrapped below, because they decide how aioquic's windows grow.
-_write_connection_limits = QuicConnection._write_connection_limits
-_write_stream_limits = QuicConnection._write_stream_limits
-
-
-def _limit_connection(self: QuicConnection, builder: Any, space: Any) -> None:
-    # aioquic doubles a limit whenever half of it is used, delivered or not: with a few datagrams,
-    # each with one byte far ahead, a peer could make it buffer gigabytes of gaps.
-    data = self._local_max_data
-    if data.value < self._configuration.max_data:
-        if data.used * 2 > data.value:
-            data.value //= 2  # aioquic is about to double it
-    elif data.used * 2 > data.value and data.value * 2 > MAX_CREDIT_BYTES:
-        receivers = [stream.receiver for stream in self._streams.values()]
-        undelivered = sum(
-            receiver.highest_offset - receiver._buffer_start for receiver in receivers
-        )
-        data.value = _halved(data.value, data.used - undelivered)
-    _write_connection_limits(self, builder, space)
-
-
-def _limit_stream(self: QuicConnection, builder: Any, space: Any, stream: QuicStream) -> None:
-    limit, receiver = stream.max_stream_data_local, stream.receiver
-    if receiver.highest_offset * 2 > limit > 0:
-        stream.max_stream_data_local = _halved(limit, receiver._buffer_start)
-    _write_stream_limits(self, builder, space, stream)
-
-
-def _halved(limit: int, delivered: int) -> int:
-    """Return half of the new flow-control limit, because aioquic then doubles it."""
-    return min(limit, max(limit, delivered + MAX_CREDIT_BYTES) // 2)
-
-
-QuicConnection._write_connection_limits = _limit_connection  # type: ignore[method-assign]
-QuicConnection._write_stream_limits = _limit_stream  # type: ignore[method-assign]
-
-
-def _buffered(quic: aioquic.quic.connection.QuicConnection, channel: int) -> int:
-    stream = quic._streams.get(channel)
-    return len(stream.sender._buffer) if stream is not None else 0
-
-
-def _forget(quic: QuicConnection) -> None:
-    quic._streams.clear()
-    quic._streams_queue.clear()
-    for space in quic._loss.spaces:
-        space.sent_packets.clear()
-
-
-def _limit_data(quic: QuicConnection, authenticated: bool) -> None:
-    data = quic._local_max_data
-    if authenticated:
-        data.value = max(data.value, quic._configuration.max_data)
-    else:
-        data.value = data.sent = UNAUTHENTICATED_DATA_BYTES
-
-
-def _logger(clock: Callable[[], float]) -> QuicLogger:
-    class Trace(QuicLoggerTrace):
-        def log_event(self, *, category: str, event: str, data: dict[str, Any]) -> None:
-            name = f"{category}:{event}"
-            self._events.append({"data": data, "name": name, "time": clock() * 1000})
-
-    class Log(QuicLogger):
-        def start_trace(self, is_client: bool, odcid: bytes) -> QuicLoggerTrace:
-            self._traces.append(Trace(is_client=is_client, odcid=odcid))
-            return self._traces[-1]
-
-    return Log()
-
-
-# Unused ALPN protocol that makes the client's first message longer. aioquic pads its first datagram
-# with zeros after the packet. qh3 counts only the packet for the anti-amplification limit (three
-# times the received bytes) and closes the connection ("packet builder capacity exhausted") if its
-# answer does not fit.
-_PADDING_PROTOCOL = "-" * 255
-
-LIBRARY = Library(
-    package=aioquic,
-    # Older versions encrypt in C with a buffer of one Ethernet frame.
-    max_datagram_bytes=1500
-    if aioquic.__version__.startswith(("1.0", "1.1", "1.2", "1.3"))
-    else 16_000,
-    buffer=Buffer,
-    buffered=_buffered,
-    streams=lambda quic: quic._streams,
-    forget=_forget,
-    limit_data=_limit_data,
-    settings=lambda congestion: {
-        "congestion_control_algorithm": congestion,
-        "alpn_protocols": [ALPN, _PADDING_PROTOCOL],
-    },
-    logger=_logger,
+from pqchain.errors import Unsupported
+from pqchain.wire.identity import server_name
+from pqchain.wire.session import Address, Buffer, Closed, Event
+from pqchain.wire.transports import aioquic_library
+from pqchain.wire.transports.admission import Admission, ConnectionIds
+from pqchain.wire.transports.aioquic_connection import (
+    WINDOW_BYTES,
+    Connection,
+    QuicOwner,
+    add_recent,
 )
+from pqchain.wire.transports.aioquic_library import MAX_DATAGRAM_BYTES
+from pqchain.wire.transports.registry import TransportSettings
+from pqchain.wire.transports.tickets import Ticket, Tickets
 
-open_transport = partial(QuicEndpoint, library=LIBRARY)
+ALPN = "pqchain-reencode/1"
+_IDLE_SECONDS = 30.0
+_MIN_INITIAL_BYTES = 1200
+_CANCELLED = 0x102
+_VERSION_1 = 1
+
+# Exceptions that a library raises if a stream has already ended.
+_ENDED: tuple[type[Exception], ...] = (AssertionError, ValueError, RuntimeError)
+
+# Added to timers, because aioquic sends an acknowledgement after its deadline, not at it.
+_SLACK_SECONDS = 1e-6
+
+
+class QuicEndpoint(QuicOwner):
+    """All QUIC connections of one node, as an `Endpoint`."""
+
+    def __init__(self, settings: TransportSettings) -> None:
+        if settings.datagram_bytes > MAX_DATAGRAM_BYTES:
+            raise Unsupported(
+                f"datagram_bytes must be at most {MAX_DATAGRAM_BYTES} with "
+                f"aioquic {aioquic.__version__}; got {settings.datagram_bytes}. Take "
+                "shorter datagrams, or aioquic 1.7 on Python 3.11."
+            )
+        directory = {public.index: public for public in settings.directory}
+        super().__init__(settings.identity, directory, os.urandom)
+        self._addresses = settings.addresses
+        self._now = 0.0
+        self._numbers = itertools.count(1)
+        self._log = aioquic_library.logger(lambda: self._now) if settings.log else None
+        self._common: dict[str, Any] = {
+            "alpn_protocols": [ALPN],
+            "congestion_control_algorithm": settings.congestion,
+            "idle_timeout": _IDLE_SECONDS,
+            "max_data": 4 * WINDOW_BYTES,
+            "max_stream_data": 4 * WINDOW_BYTES,
+            "max_datagram_size": settings.datagram_bytes,
+            "supported_versions": [_VERSION_1],
+            "quic_logger": self._log,
+        }
+        pem = settings.identity.public.certificate_pem
+        self._server = QuicConfiguration(
+            is_client=False,
+            certificate=tls.load_pem_x509_certificates(pem)[0],
+            private_key=tls.load_pem_private_key(settings.identity.certificate_key_pem),
+            **self._common,
+        )
+        self._by_id: dict[bytes, Connection] = {}
+        self._all: dict[int, Connection] = {}
+        self._issued_tickets = Tickets()
+        self._admission = Admission()
+        # Retry packets belong to no connection.
+        self._retries: list[tuple[bytes, Address]] = []
+        self._received_tickets = Tickets()
+
+    # Calls of the node.
+
+    def dial(self, peer: int, *, early: bool, now: float) -> int:
+        """Start a session; `early` uses a ticket of an earlier session if there is one."""
+        self._now = now
+        issued = self._received_tickets.pop_newest(peer, now) if early else None
+        ticket = None if issued is None else issued.ticket
+        configuration = QuicConfiguration(
+            is_client=True,
+            server_name=server_name(peer),
+            cadata=self.directory[peer].certificate_pem,
+            session_ticket=ticket,
+            **self._common,
+        )
+
+        def keep(ticket: Any) -> None:
+            self._received_tickets.add(Ticket(ticket, peer, self._now))
+
+        connection = self._add(configuration, peer, session_ticket_handler=keep)
+        connection.quic.connect(self._addresses[peer], now)
+        self._collect(connection)
+        if ticket is not None:
+            connection.authenticate(early=True)
+        return connection.session
+
+    def open(self, session: int) -> int:
+        """Open a bidirectional stream and return its id."""
+        connection = self.sessions[session]
+        channel: int = connection.quic.get_next_available_stream_id()
+        # aioquic reserves the id only when something is sent on the stream.
+        connection.write(channel, b"")
+        return channel
+
+    def send(self, session: int, channel: int, data: Buffer, *, end: bool = False) -> None:
+        """Queue bytes for a stream; they are passed on as acknowledgements arrive."""
+        connection = self.sessions.get(session)
+        if connection is not None and channel not in connection.stopped:
+            connection.put(channel, data, end=end)
+
+    def receive_into(
+        self, session: int, channel: int, memory: memoryview | None, count: int, *, offset: int
+    ) -> None:
+        """Do nothing, because these libraries return data in their own buffers."""
+
+    def stop(self, session: int, channel: int) -> None:
+        """Ask the peer to stop sending on this channel (STOP_SENDING)."""
+        if (connection := self.sessions.get(session)) is None:
+            return
+        try:
+            connection.quic.stop_stream(channel, _CANCELLED)
+        except _ENDED:
+            return
+        self.dirty[session] = connection
+
+    def close(self, session: int, reason: str, *, now: float) -> None:
+        """Send CONNECTION_CLOSE and forget the session."""
+        self._now = now
+        if (connection := self.sessions.get(session)) is not None:
+            connection.end(reason)
+
+    def queued_bytes(self) -> int:
+        """Return the number of queued bytes that were not passed to the library yet."""
+        return sum(connection.queued.bytes for connection in self.sessions.values())
+
+    # Calls of the driver.
+
+    def receive(self, datagram: bytes, address: Address, now: float) -> None:
+        """Process one received datagram."""
+        self._now = now
+        if (connection := self._connection_of(datagram, address)) is not None:
+            self.dirty[connection.session] = connection
+            connection.quic.receive_datagram(datagram, address, now)
+            self._collect(connection)
+
+    def timer(self) -> float | None:
+        """Return the time at which `handle_timer` must be called, or None."""
+        timers = [
+            connection.timer for connection in self._all.values() if connection.timer is not None
+        ]
+        return min(timers) + _SLACK_SECONDS if timers else None
+
+    def handle_timer(self, now: float) -> None:
+        """Handle the timers of all connections that are due."""
+        self._now = now
+        for connection in list(self._all.values()):
+            if connection.timer is not None and connection.timer <= now:
+                self.dirty[connection.session] = connection
+                connection.quic.handle_timer(now)
+                self._collect(connection)
+
+    def datagrams(self, now: float) -> list[tuple[bytes, Address]]:
+        """Return the datagrams to be sent now, each with its destination."""
+        self._now = now
+        datagrams, self._retries = self._retries, []
+        dirty, self.dirty = self.dirty, {}
+        for connection in dirty.values():
+            connection.feed()
+            flight = connection.quic.datagrams_to_send(now)
+            self._collect(connection)
+            datagrams += flight
+            connection.timer = connection.quic.get_timer()
+            if connection.is_closed and flight:
+                # CONNECTION_CLOSE was sent; the library would keep the buffers for a while.
+                self._remove(connection, "")
+        return datagrams
+
+    def events(self) -> list[Event]:
+        """Return the events since the last call."""
+        events, self.pending = self.pending, []
+        return events
+
+    def qlog(self) -> Mapping[str, Any] | None:
+        """Return the qlog, with times of the caller's clock, or None if it was not requested."""
+        return None if self._log is None else self._log.to_dict()
+
+    # Internals.
+
+    def _connection_of(self, datagram: bytes, address: Address) -> Connection | None:
+        """Return the connection of a datagram; a new client's Initial packet may create one."""
+        if not datagram:
+            return None
+        if not datagram[0] & 0x80:
+            # Short header: the connection id has the 8 bytes that this side chose.
+            return self._by_id.get(datagram[1:9])
+        try:
+            header = packet.pull_quic_header(HeaderBuffer(data=datagram), host_cid_length=8)
+        except ValueError:
+            return None
+        connection = self._by_id.get(header.destination_cid)
+        if (
+            # Shorter first datagrams are dropped (RFC 9000, section 14.1), as are other versions.
+            connection is None
+            and header.packet_type == packet.QuicPacketType.INITIAL
+            and len(datagram) >= _MIN_INITIAL_BYTES
+            and header.version == _VERSION_1
+        ):
+            return self._admit(header, address)
+        return connection
+
+    def _admit(self, header: Any, address: Address) -> Connection | None:
+        """Accept a new client, request address validation with a Retry, or drop the datagram."""
+        admission, host = self._admission, str(address[0])
+        ids = admission.check_token(header.token, address, header.destination_cid, self._now)
+        # Dropped silently; an honest client sends its Initial again.
+        if admission.is_full(host):
+            return None
+        if ids is None and admission.requires_token:
+            token, retry_id = admission.token(address, header.destination_cid, self._now)
+            retry = packet.encode_quic_retry(
+                version=header.version,
+                source_cid=retry_id,
+                destination_cid=header.source_cid,
+                original_destination_cid=header.destination_cid,
+                retry_token=token,
+            )
+            self._retries.append((retry, address))
+            return None
+        connection = self._accept(ids or ConnectionIds(header.destination_cid, None))
+        admission.add(connection.session, host, validated=ids is not None)
+        return connection
+
+    def _add(self, configuration: Any, peer: int | None = None, **more: Any) -> Connection:
+        quic = QuicConnection(configuration=configuration, **more)
+        session, dialled = next(self._numbers), peer is not None
+        connection = Connection(
+            owner=self, quic=quic, session=session, dialled=dialled, created=self._now, peer=peer
+        )
+        for table in (self.sessions, self._all, self.dirty):
+            table[session] = connection
+        self._by_id[quic.host_cid] = connection
+        return connection
+
+    def _accept(self, ids: ConnectionIds) -> Connection:
+        def fetch(label: bytes) -> Any:
+            if (issued := self._issued_tickets.pop(label, self._now)) is None:
+                return None
+            connection.peer = issued.peer
+            return issued.ticket
+
+        tickets: list[Any] = []
+        connection = self._add(
+            self._server,
+            original_destination_connection_id=ids.original,
+            retry_source_connection_id=ids.retry,
+            session_ticket_fetcher=fetch,
+            session_ticket_handler=tickets.append,
+        )
+        connection.tickets = tickets
+        aioquic_library.limit_data(connection.quic, False)
+        self._by_id[ids.retry or ids.original] = connection
+        return connection
+
+    def _collect(self, connection: Connection) -> None:
+        quic = connection.quic
+        event: Any
+        while (event := quic.next_event()) is not None:
+            if isinstance(event, events.StreamDataReceived):
+                connection.handle(event.stream_id, event.data, event.end_stream)
+            elif isinstance(event, events.ConnectionIdIssued):
+                self._by_id[event.connection_id] = connection
+            elif isinstance(event, events.ConnectionIdRetired):
+                self._by_id.pop(event.connection_id, None)
+            elif isinstance(event, events.ProtocolNegotiated):
+                connection.challenge_client()
+            elif isinstance(event, events.StopSendingReceived):
+                connection.drop(event.stream_id)
+                add_recent(connection.stopped, event.stream_id)
+            elif isinstance(event, events.ConnectionTerminated):
+                self._remove(connection, event.reason_phrase or f"error {event.error_code:#x}")
+        connection.check_time(self._now)
+        connection.check_streams()
+        if connection.opened:
+            if not connection.dialled:
+                assert connection.peer is not None
+                aioquic_library.limit_data(connection.quic, True)
+                # Not before authentication, because a ticket identifies a client.
+                while connection.tickets:
+                    issued = Ticket(connection.tickets.pop(), connection.peer, self._now)
+                    self._issued_tickets.add(issued)
+            self._admission.remove(connection.session)
+
+    def _remove(self, connection: Connection, reason: str) -> None:
+        """Forget a connection; report its end if the node knows the session or has dialled it."""
+        session, peer = connection.session, connection.peer
+        self._admission.remove(session)
+        self._by_id = {key: other for key, other in self._by_id.items() if other is not connection}
+        self._all.pop(session, None)
+        aioquic_library.forget(connection.quic)
+        self.dirty.pop(session, None)
+        if self.sessions.pop(session, None) is not None and peer is not None:
+            self.pending.append(Closed(session, peer, reason))
+
+
+open_transport = QuicEndpoint

@@ -14,7 +14,6 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,6 @@ from pqchain.wire.transports.native_library import NEVER_NS, EventReader, load, 
 from pqchain.wire.transports.native_memory import Memory, release
 from pqchain.wire.transports.registry import (
     CONGESTION,
-    MAX_DATAGRAM_BYTES,
     Conditions,
     TransportSettings,
 )
@@ -55,8 +53,6 @@ _MAX_ROWS = 256
 """Maximum number of events that a host on a socket takes from the library at once."""
 
 _NS = 1e9
-
-LIBRARY = SimpleNamespace(max_datagram_bytes=MAX_DATAGRAM_BYTES)
 
 
 def _numbers(settings: TransportSettings, unread: tuple[int, int]) -> tuple[int, ...]:

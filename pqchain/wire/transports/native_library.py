@@ -7,17 +7,15 @@ is lent or registered.
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqchain import libraries
 from pqchain.crypto import external_libraries
 from pqchain.errors import PqchainError, Unsupported, UsageError
-from pqchain.installation import folders
 from pqchain.wire.session import Buffer
-from pqchain.wire.transports.registry import NATIVE
 
 _ABI = 2
 """Interface version in native/quic/src/lib.rs that this module expects."""
@@ -76,36 +74,24 @@ EventRow = tuple[int, int, int, int, int, int, int, int, bytes]
 """An event: time in ns, stream, count, host, kind, session, peer, flags, data."""
 
 
-def file() -> Path | None:
-    """Return the path of the library, or None if it was not built."""
-    paths = (folder / NATIVE for folder in folders())
-    return next(filter(Path.is_file, paths), None)
-
-
 # Prefix of a reason that no rebuild can remove.
 _UNSUPPORTED = "it is for processors"
 
 
 def _missing_reason() -> str:
-    for folder in folders():
-        path = folder / "_native/quic/reason.txt"
-        if path.is_file():
-            reason = path.read_text(encoding="utf-8").strip()
-            return reason if reason.startswith(_UNSUPPORTED) else f"{reason}, and run make"
-    return "it was not built: install cargo (Rust 1.85 or newer), and run make"
+    reason = libraries.omission_reason("quic")
+    reason = reason or "it was not built: install cargo (Rust 1.85 or newer)"
+    return reason if reason.startswith(_UNSUPPORTED) else f"{reason}, and run make"
 
 
 @cache
 def load() -> Library:
-    """Load the library once. Raises Unsupported with the reason if it is missing or outdated."""
-    path = file()
-    if path is None:
+    """Load the library once. Raises Unsupported if it is missing, and NativeLibraryBroken."""
+    handle = external_libraries.bundled("quic", functions=_FUNCTIONS, abi=_ABI)
+    if handle is None:
         raise Unsupported(
             f"the transport native needs the QUIC library of pqchain; {_missing_reason()}"
         )
-    handle = external_libraries.library(path, functions=_FUNCTIONS)
-    if handle is None or handle.pqq_abi() != _ABI:
-        raise Unsupported(f"{path} does not have interface version {_ABI}. Build it again: make -B")
     return Library(handle)
 
 

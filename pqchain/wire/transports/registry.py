@@ -11,15 +11,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pqchain import libraries
 from pqchain.errors import UnknownName, Unsupported
-from pqchain.installation import folders
 from pqchain.wire.session import Address
 
 if TYPE_CHECKING:
     from pqchain.wire.identity import Identity, PublicIdentity
 
 MIN_DATAGRAM_BYTES, MAX_DATAGRAM_BYTES = 1200, 16_000
-"""Datagram lengths in bytes: minimum of QUIC, and maximum that aioquic and qh3 can send."""
+"""Datagram lengths in bytes: minimum of QUIC, and maximum that aioquic can send."""
 
 CONGESTION = ("reno", "cubic", "bbr")
 """Congestion controls of all transports: NewReno (RFC 9002), CUBIC (RFC 9438), BBR."""
@@ -68,7 +68,7 @@ class TransportInfo:
 
     name: str
     module: str = ""
-    """Module with `open_transport`, and `LIBRARY` for datagrams; if empty, that of `name`."""
+    """Module with `open_transport`, and `MAX_DATAGRAM_BYTES` for datagrams; default: `name`."""
     package: str = ""
     """Required package; empty if nothing beyond Python is needed."""
     datagrams: bool = True
@@ -81,8 +81,6 @@ class TransportInfo:
     """Whether sessions can be resumed with 0-RTT."""
     writes_qlog: bool = False
     congestion: tuple[str, ...] = ("reno", "cubic")
-    streams_at_once: int | None = None
-    """Maximum number of concurrent channels of a session, if the library sets a low one."""
     certificate_key: str = "p256"
     live_seconds: float
     """Processor seconds per datagram, or per byte of stream transports, on a processor of 2021."""
@@ -112,7 +110,7 @@ class TransportInfo:
 
     def max_datagram_bytes(self) -> int:
         """Return the longest datagram in bytes. Raises Unsupported if the library is missing."""
-        return int(self.load().LIBRARY.max_datagram_bytes)
+        return int(self.load().MAX_DATAGRAM_BYTES)
 
     def open(self, settings: TransportSettings) -> Any:
         """Open and return the transport. Raises Unsupported if its library is missing or old."""
@@ -144,16 +142,11 @@ _TRANSPORTS = (
         live_seconds=250e-6,
         virtual_seconds=360e-6,
     ),
-    TransportInfo(
-        name="qh3", package="qh3", congestion=("reno",), streams_at_once=100, live_seconds=80e-6
-    ),
     TransportInfo(name="tcp-tls", module="tcp", datagrams=False, endpoint=False, live_seconds=5e-9),
     TransportInfo(
         name="grpc", package="grpcio", datagrams=False, endpoint=False, live_seconds=4e-9
     ),
 )
-NATIVE = "_native/quic/lib/libpqchain_quic.so"
-"""Path of the native transport's library below a folder of the package."""
 
 TRANSPORTS: Mapping[str, TransportInfo] = {info.name: info for info in _TRANSPORTS}
 
@@ -174,7 +167,7 @@ def names(**traits: Any) -> list[str]:
 def default() -> str:
     """Return the name of the default transport: native where it was built, else aioquic."""
     native, aioquic = names(virtual=True)
-    return native if any((folder / NATIVE).is_file() for folder in folders()) else aioquic
+    return native if libraries.find("quic") is not None else aioquic
 
 
 def requirements() -> str:

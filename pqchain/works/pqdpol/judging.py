@@ -246,7 +246,7 @@ def _with_half_width(value: float, half: float) -> str:
 def _host_facts(run: pd.DataFrame) -> dict[str, Any]:
     """Return the errors of the law "host" over all rows that it predicts."""
     # Settings that coincide share a run, which counts once.
-    predicted = run.dropna(subset="prediction_error_percent").drop_duplicates("scenario")
+    predicted = run.dropna(subset=["prediction_error_percent"]).drop_duplicates("scenario")
     errors = predicted["prediction_error_percent"]
     on_one = errors[predicted["processors"] == 1]
     if not len(on_one):

@@ -1,5 +1,7 @@
 """One node with a recording transport: its answers to honest and faulty peers."""
 
+from collections import Counter
+
 import pytest
 
 from pqchain.reencode import runs
@@ -9,7 +11,7 @@ from pqchain.reencode.protocol.peers import MAX_CHANNELS, MAX_SESSIONS
 from pqchain.reencode.protocol.server import MAX_WAITING
 from pqchain.reencode.storage.store import ChunkStore
 from pqchain.wire.session import Closed, Opened, Received
-from tests.reencode.mesh import small
+from tests.reencode.mesh import run, small
 from tests.reencode.wires import Wire, beat, works
 
 PLAN = {"epoch": 2, "leader": 1, "members": [0, 1, 2, 3]}
@@ -205,3 +207,48 @@ def test_second_request_on_a_channel_is_rejected(tmp_path):
     node.handle(Received(101, 7, get, False), 0.02)
     assert wire.closed == [(101, "protocol violation")]
     assert len(wire.said("chunk")) == 2
+
+
+@pytest.mark.parametrize("blocks", [2, 5])
+def test_session_carries_each_confirmation_once(blocks, tmp_path, monkeypatch):
+    """Heartbeats with all confirmations so far made a block the dearer the more there were."""
+    carried = Counter()
+    content = ReencodingNode._heartbeat_content
+
+    def counted(node, peer):
+        message = content(node, peer)
+        carried[node.index, peer.index] += len(message["stored"])
+        return message
+
+    monkeypatch.setattr(ReencodingNode, "_heartbeat_content", counted)
+    outcome = run(small(blocks=blocks), tmp_path)
+    assert len(outcome.working) == 4
+    pairs = {(node, peer) for node in range(4) for peer in range(4) if node != peer}
+    assert {pair: carried[pair] for pair in pairs} == dict.fromkeys(pairs, blocks)
+
+
+def test_new_session_and_new_placement_carry_all_confirmations(mesh):
+    node, wire, sessions, _ = mesh
+    node.handle(Received(103, 7, beat(plan=PLAN), False), 0.02)
+    block = next(iter(node._blocks))
+    node._confirmations.add(0, block, "0" * 16)
+
+    def stored(peer):
+        session = node._peers.all[peer].session
+        return [message["stored"] for at, _, message in wire.said("beat") if at == session][-1]
+
+    def reported():
+        node._peers.send_heartbeats()
+        return stored(1), stored(2)
+
+    everything = {block: "0" * 16}
+    assert reported() == (everything, everything) and reported() == ({}, {})
+    node.handle(Closed(sessions[1], 1, "lost"), 0.03)
+    node.handle_timer(0.25)
+    again = max(number for number, peer in wire.dialled.items() if peer == 1)
+    node.handle(Opened(again, 1, True), 0.26)
+    assert node._peers.all[1].session == again and stored(1) == everything
+    assert reported() == ({}, {})
+    # The same members, announced by another leader: peers that follow it ignored the first list.
+    node.handle(Received(103, 7, beat(plan=PLAN | {"leader": 0}), False), 0.27)
+    assert reported() == (everything, everything)

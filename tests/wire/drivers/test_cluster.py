@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pqchain import delegates, machine, reencode, scheduler
+from pqchain import delegates, machine, reencode, scheduler, typed_json
 from pqchain.chain.ledger import Ledger
 from pqchain.consensus.network import named
-from pqchain.errors import PqchainError, UsageError
+from pqchain.errors import DataError, PqchainError, UsageError
 from pqchain.installation import VERSION
 from pqchain.reencode import runs
-from pqchain.wire.drivers import cluster, cluster_machines, cluster_worker
+from pqchain.wire.drivers import cluster, cluster_machines
 from pqchain.wire.drivers.cluster import Cluster
+from pqchain.wire.drivers.cluster_calls import Worker
 from pqchain.wire.drivers.job import Job
 from tests.consensus.scenarios import scenario
 from tests.reencode.mesh import small
@@ -81,7 +86,7 @@ def test_blocks_are_made_on_the_workers_and_logs_copied(address, monkeypatch, tm
                 timeout_seconds=2.0, give_up_seconds=10.0, transport="aioquic")  # fmt: skip
     placed = Cluster(scheduler=address, nodes_per_worker=2)
     # Files are copied in pieces.
-    monkeypatch.setattr(cluster_worker, "_PIECE_BYTES", 1000)
+    monkeypatch.setattr(cluster, "_PIECE_BYTES", 1000)
     replay = reencode.replay(one, scheduler=placed, log=tmp_path)
     assert replay.frame["status"].tolist() == ["ok"]
     assert replay.nodes["state"].tolist() == ["done", "done", "dead"]
@@ -136,12 +141,118 @@ def test_port_in_use_is_reported_with_its_worker(address):
 
 def test_cluster_needs_a_scheduler(tmp_path, monkeypatch):
     monkeypatch.setattr(scheduler, "CONNECT_SECONDS", 1)
-    with pytest.raises(UsageError, match=r"needs a scheduler; got None.*--scheduler tcp://"):
+    with pytest.raises(UsageError, match=r"needs a scheduler; got None.*--scheduler tls://"):
         runs.run(small(mode="cluster"), tmp_path)
     with pytest.raises(UsageError, match=r"no Dask scheduler answers at 'tcp://127\.0"):
         runs.run(small(mode="cluster"), tmp_path, scheduler="tcp://127.0.0.1:1")
     with pytest.raises(UsageError, match="first_port"):
         Cluster(scheduler="tcp://127.0.0.1:1", first_port=70_000)
+
+
+@dataclass
+class Actor:
+    """Actor of a worker that replies what it is given; it counts the calls."""
+
+    replies: Callable[..., Any]
+    calls: int = 0
+
+    async def call(self, method: str, *values: Any) -> Any:
+        self.calls += 1
+        return self.replies(method, *values)
+
+
+def worker(replies: Callable[..., Any]) -> Worker:
+    return Worker(0, "tcp://w:1", None, "tcp://s:1", {0: 0}, described(), Actor(replies))  # type: ignore[arg-type]
+
+
+def copied(folder: Path, names: list[str], size: int = 10, more: int = 0) -> Worker:
+    """Copy a worker's files of this size, of which it sends `more` than requested; return it."""
+
+    def replies(method: str, index: int, *values: Any) -> str:
+        if method == "file_names":
+            return f"value {typed_json.dumps(names)}"
+        _, start, count = values
+        return f"value {typed_json.dumps(bytes(min(count, size - start) + more))}"
+
+    made = worker(replies)
+    asyncio.run(cluster._copy_files(made, folder, "*"))
+    return made
+
+
+def test_files_are_copied_in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "_PIECE_BYTES", 4)
+    assert copied(tmp_path, ["log", "node-0.qlog"]).actor.calls == 1 + 2 * 3
+    assert [path.read_bytes() for path in sorted((tmp_path / "0").iterdir())] == [bytes(10)] * 2
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "/tmp/a", "../a", "..", ".", "", ".hidden", "a/b", "a\\b", "a\0b", "a\nb", "a" * 101,
+        "\ud800", "é",
+    ],
+)  # fmt: skip
+def test_name_of_a_file_that_leaves_its_folder_is_rejected(tmp_path, name):
+    with pytest.raises(DataError, match=r"tcp://w:1 must have at most 1000 files with plain names"):
+        copied(tmp_path / "logs", ["log", name])
+    assert [path.name for path in tmp_path.rglob("*")] == ["logs", "0"]
+
+
+def test_number_and_size_of_files_are_limited(tmp_path, monkeypatch):
+    with pytest.raises(DataError, match="at most 1000 files"):
+        copied(tmp_path, [f"file{number}" for number in range(1001)])
+    monkeypatch.setattr(cluster, "_PIECE_BYTES", 4)
+    monkeypatch.setattr(cluster, "MAX_LOG_BYTES", 100)
+    copied(tmp_path, ["a", "b"], size=50)
+    with pytest.raises(
+        DataError, match=r"the files of node 0 of .* at most 100 bytes; got more in b"
+    ):
+        copied(tmp_path, ["a", "b"], size=51)
+    with pytest.raises(DataError, match="got more in a"):
+        copied(tmp_path, ["a"], size=10**18)
+    with pytest.raises(DataError, match="got more in a"):
+        copied(tmp_path, ["a"], more=1)
+
+
+@pytest.mark.parametrize(
+    ("method", "reply", "message"),
+    [
+        ("ticks", "value [1,2]", ""),
+        ("ticks", 'error "UsageError: no such node"', "^no such node$"),
+        ("ticks", "value [1]", "the reply of worker tcp://w:1 to 'ticks' has a wrong part"),
+        ("ticks", "value null", "has a wrong part"),
+        ("ticks", "error 5", "has a wrong part"),
+        ("ticks", 'error "SystemExit: 1"', "has a wrong part"),
+        ("ticks", 'error "UnknownName: a"', "has a wrong part"),
+        ("ticks", {"value": 1}, "cannot be read"),
+        ("kill", "value 1e999", "has a wrong part"),
+        ("read", 'value [["0","line"]]', "has a wrong part"),
+        ("close", "value {}", "has a wrong part"),
+        ("measure", 'value {"round_trip_seconds":1}', "has a wrong part"),
+    ],
+)
+def test_reply_of_a_worker_has_the_type_of_its_method(method, reply, message):
+    called = worker(lambda *values: reply).call(method)
+    if not message:
+        assert asyncio.run(called) == (1, 2)
+        return
+    with pytest.raises(PqchainError, match=message):
+        asyncio.run(called)
+
+
+def test_worker_reports_its_own_nodes_only():
+    async def read(key: int) -> bytes | PqchainError:
+        reports = iter(["value []", f'value [[{key},"line"]]', 'error "stopped"'])
+        made, other = worker(lambda method: next(reports)), worker(lambda method: "")
+        launcher = cluster._Launcher([made, other])
+        for number, each in enumerate((made, other)):
+            launcher.processes[number] = cluster._RemoteProcess(each, number, number)
+        await launcher.read(made)
+        return launcher.processes[0].reports.get_nowait()
+
+    assert asyncio.run(read(0)) == b"line"
+    for key in (1, 2, -1):
+        assert "must report its own nodes only" in str(asyncio.run(read(key)))
 
 
 NOW = 1.8e9

@@ -71,14 +71,9 @@ def test_overflow_evicts_the_oldest_of_the_busiest_host() -> None:
     assert admission.evict_for("busy") is None
 
 
-@pytest.fixture(params=["aioquic", "qh3"])
-def pair(request: pytest.FixtureRequest) -> Pair:
-    if request.param == "aioquic":
-        return Pair()
-    pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
-    from pqchain.wire.transports.qh3 import LIBRARY
-
-    return Pair(library=LIBRARY)
+@pytest.fixture
+def pair() -> Pair:
+    return Pair()
 
 
 def test_flood_is_bounded_and_blocks_nobody(pair: Pair) -> None:

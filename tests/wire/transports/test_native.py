@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pqchain.errors import PqchainError, Unsupported, UsageError
+from pqchain import libraries
+from pqchain.errors import NativeLibraryBroken, PqchainError, Unsupported, UsageError
 from pqchain.wire.session import Closed, Filled, Opened, Received
 from pqchain.wire.transports import native_library, registry
 from tests.wire.pair import NativePair
@@ -346,18 +347,18 @@ def test_invalid_identity_is_rejected(pair):
 
 def test_missing_library_states_the_reason(monkeypatch, tmp_path):
     native_library.load.cache_clear()
-    monkeypatch.setattr(native_library, "folders", lambda: [tmp_path])
+    monkeypatch.setattr(libraries, "folders", lambda: [tmp_path])
     with pytest.raises(Unsupported, match="was not built: install cargo"):
         native_library.load()
     place = tmp_path / "_native/quic"
     place.mkdir(parents=True)
     (place / "reason.txt").write_text("it was built with PQCHAIN_QUIC=off\n")
     assert registry.get("native").unavailable_reason().endswith("PQCHAIN_QUIC=off, and run make")
-    monkeypatch.setattr(registry, "folders", lambda: [tmp_path])
     assert registry.default() == "aioquic"
     (place / "lib").mkdir()
     (place / "lib/libpqchain_quic.so").write_bytes(b"no library")
-    with pytest.raises(Unsupported, match="does not have interface version"):
+    assert registry.default() == "native"  # only a missing library is replaced
+    with pytest.raises(NativeLibraryBroken, match=r"digest are missing .* Install it again"):
         native_library.load()
 
 

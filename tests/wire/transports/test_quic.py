@@ -1,16 +1,14 @@
 """QUIC endpoints in memory: authentication, 0-RTT and its replay."""
 
 import json
-from dataclasses import replace
 
 import pytest
 from aioquic.quic.stream import QuicStream
 
 from pqchain.errors import Unsupported
 from pqchain.wire.session import Closed, Opened, Received
-from pqchain.wire.transports import quic_connection, registry
-from pqchain.wire.transports.aioquic import LIBRARY as AIOQUIC
-from pqchain.wire.transports.quic import ALPN, QuicEndpoint
+from pqchain.wire.transports import aioquic, aioquic_connection, registry
+from pqchain.wire.transports.aioquic import QuicEndpoint
 from tests.wire.pair import NativePair, Pair
 
 
@@ -23,17 +21,10 @@ def pair():
     return Pair()
 
 
-@pytest.fixture(params=["aioquic", "qh3", "native"])
+@pytest.fixture(params=["aioquic", "native"])
 def either(request):
     """Return a pair of each library."""
-    if request.param == "aioquic":
-        return Pair()
-    if request.param == "native":
-        return native_pair()
-    pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
-    from pqchain.wire.transports.qh3 import LIBRARY as QH3
-
-    return Pair(library=QH3)
+    return Pair() if request.param == "aioquic" else native_pair()
 
 
 def native_pair(**changes):
@@ -83,10 +74,13 @@ def test_sending_waits_for_acknowledgement_beyond_the_window(either):
     session = opened(either)
     client = either.endpoints[0]
     channel = client.open(session)
-    payload = bytes(3 * quic_connection.WINDOW_BYTES)
+    payload = bytes(3 * aioquic_connection.WINDOW_BYTES)
     client.send(session, channel, payload, end=True)
     either.carry()
-    assert client.queued_bytes() >= 2 * quic_connection.WINDOW_BYTES - quic_connection.SLICE_BYTES
+    assert (
+        client.queued_bytes()
+        >= 2 * aioquic_connection.WINDOW_BYTES - aioquic_connection.SLICE_BYTES
+    )
     either.run()
     assert client.queued_bytes() == 0
 
@@ -269,7 +263,7 @@ def test_stream_order_within_a_packet_is_deterministic():
 
 def test_qlog_uses_the_driver_clock(pair):
     settings = pair.settings(pair.identities[0], log=True, datagram_bytes=1200)
-    endpoint = QuicEndpoint(settings, AIOQUIC)
+    endpoint = QuicEndpoint(settings)
     pair.endpoints[0] = endpoint
     pair.now = 1000.0
     opened(pair)
@@ -280,10 +274,10 @@ def test_qlog_uses_the_driver_clock(pair):
     assert 1_000_000 <= min(times) <= max(times) < 1_001_000
 
 
-def test_too_long_datagrams_for_an_old_library_are_rejected(pair):
-    old = replace(AIOQUIC, max_datagram_bytes=1500)
+def test_too_long_datagrams_for_an_old_library_are_rejected(pair, monkeypatch):
+    monkeypatch.setattr(aioquic, "MAX_DATAGRAM_BYTES", 1500)
     with pytest.raises(Unsupported, match="datagram_bytes must be at most 1500"):
-        QuicEndpoint(pair.settings(pair.identities[0], datagram_bytes=8952), old)
+        QuicEndpoint(pair.settings(pair.identities[0], datagram_bytes=8952))
 
 
 def test_hundreds_of_sequential_channels_work(either):
@@ -298,49 +292,3 @@ def test_hundreds_of_sequential_channels_work(either):
         server.send(1, channel, b"thanks", end=True)
         either.run()
         assert b"".join(event.data for event in events(either, 0, Received)) == b"thanks"
-
-
-def test_qh3_error_ends_one_connection_only(monkeypatch):
-    pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
-    from pqchain.wire.transports.qh3 import LIBRARY as QH3
-
-    def broken(now):
-        raise QH3.closed_errors[0](1, None, "packet builder capacity exhausted")
-
-    pair = Pair(library=QH3)
-    first, second = opened(pair), opened(pair)
-    client = pair.endpoints[0]
-    client.events()
-    monkeypatch.setattr(client.sessions[first].quic, "datagrams_to_send", broken)
-    client.send(first, client.open(first), b"request", end=True)
-    client.send(second, client.open(second), b"request", end=True)
-    pair.run()
-    assert [event.session for event in events(pair, 0, Closed)] == [first]
-    assert [event.session for event in events(pair, 1, Received)] == [2]
-
-
-@pytest.mark.parametrize("lengthened", [True, False])
-def test_qh3_accepts_a_padded_aioquic_hello(lengthened):
-    """qh3 does not count the padding of aioquic's first datagram."""
-    pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
-    from pqchain.wire.transports.qh3 import LIBRARY as QH3
-
-    pair = Pair(library=QH3)
-    over = pair.endpoints[0] = QuicEndpoint(pair.settings(pair.identities[0]), AIOQUIC)
-    if not lengthened:
-        over._common["alpn_protocols"] = [ALPN]
-    over.dial(1, early=False, now=pair.now)
-    pair.run()
-    assert [type(event) for event in over.events()] == [Opened] * lengthened
-
-
-def test_sessions_of_qh3_are_not_resumed():
-    pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
-    from pqchain.wire.transports.qh3 import LIBRARY as QH3
-
-    pair = Pair(library=QH3)
-    opened(pair)
-    assert pair.endpoints[0]._received_tickets.pop_newest(1, pair.now) is None
-    opened(pair, early=True)
-    assert pair.endpoints[1].early_sessions == 0
-    assert len(events(pair, 1, Opened)) == 2

@@ -3,20 +3,9 @@
 import pytest
 
 from pqchain.wire.session import Closed, Opened
-from pqchain.wire.transports import limits, quic_connection
-from pqchain.wire.transports.aioquic import UNAUTHENTICATED_DATA_BYTES
+from pqchain.wire.transports import aioquic_connection, aioquic_library, limits
+from pqchain.wire.transports.aioquic_library import UNAUTHENTICATED_DATA_BYTES
 from tests.wire.pair import Pair
-
-
-@pytest.fixture(params=["aioquic", "qh3"])
-def either(request):
-    """Return a pair of each library with pqchain's queues."""
-    if request.param == "aioquic":
-        return Pair()
-    pytest.importorskip("qh3", reason="qh3 is not installed: the dev extra has it")
-    from pqchain.wire.transports.qh3 import LIBRARY as QH3
-
-    return Pair(library=QH3)
 
 
 @pytest.fixture
@@ -36,13 +25,13 @@ def events(pair, index, kind):
 
 
 @pytest.mark.parametrize("kind", ["pieces", "bytes"])
-def test_session_with_a_non_reading_peer_is_closed(either, monkeypatch, kind):
+def test_session_with_a_non_reading_peer_is_closed(pair, monkeypatch, kind):
     """Counts waiting pieces, and bytes that only the queue keeps."""
     monkeypatch.setattr(limits, "MAX_QUEUED", 1000)
     monkeypatch.setattr(limits, "MAX_QUEUED_BYTES", 1 << 20)
-    opened(either)
-    server = either.endpoints[1]
-    (there,) = events(either, 1, Opened)
+    opened(pair)
+    server = pair.endpoints[1]
+    (there,) = events(pair, 1, Opened)
     data = bytes(10_000) if kind == "bytes" else memoryview(bytearray(10_000))
     queued = server.sessions[there.session].queued
     sent = 0
@@ -52,16 +41,16 @@ def test_session_with_a_non_reading_peer_is_closed(either, monkeypatch, kind):
         sent += 1
     assert sent == (1001 if kind == "pieces" else (1 << 20) // 10_000 + 2)
     assert server.queued_bytes() == 0
-    assert events(either, 1, Closed) == [Closed(there.session, 0, limits.PEER_NOT_READING)]
+    assert events(pair, 1, Closed) == [Closed(there.session, 0, limits.PEER_NOT_READING)]
     server.send(there.session, 0, data)
     assert server.queued_bytes() == 0
-    either.run()
-    assert [event.reason for event in events(either, 0, Closed)] == [limits.PEER_NOT_READING]
+    pair.run()
+    assert [event.reason for event in events(pair, 0, Closed)] == [limits.PEER_NOT_READING]
 
 
 def test_bytes_passed_to_the_library_are_bounded(pair, monkeypatch):
-    monkeypatch.setattr(quic_connection, "MAX_LIBRARY_BYTES", 1 << 20)
-    monkeypatch.setattr(quic_connection, "SLICE_BYTES", 64 << 10)
+    monkeypatch.setattr(aioquic_connection, "MAX_LIBRARY_BYTES", 1 << 20)
+    monkeypatch.setattr(aioquic_connection, "SLICE_BYTES", 64 << 10)
     session = opened(pair)
     client = pair.endpoints[0]
     chunk = memoryview(bytearray(200_000))
@@ -69,14 +58,14 @@ def test_bytes_passed_to_the_library_are_bounded(pair, monkeypatch):
         client.send(session, client.open(session), chunk, end=True)
     client.datagrams(pair.now)
     connection = client.sessions[session]
-    held = sum(pair.library.buffered(connection.quic, at) for at in connection.fed)
+    held = sum(aioquic_library.buffered_bytes(connection.quic, at) for at in connection.fed)
     assert 1 << 20 < held <= (1 << 20) + (64 << 10)
     assert client.queued_bytes() == 100 * len(chunk) - held
 
 
 def test_session_with_too_many_open_streams_is_closed(pair, monkeypatch):
-    monkeypatch.setattr(quic_connection, "MAX_UNAUTHENTICATED_CHANNELS", 50)
-    monkeypatch.setattr(quic_connection, "MAX_CHANNELS", 100)
+    monkeypatch.setattr(aioquic_connection, "MAX_UNAUTHENTICATED_CHANNELS", 50)
+    monkeypatch.setattr(aioquic_connection, "MAX_CHANNELS", 100)
     session = opened(pair)
     client = pair.endpoints[0]
     for _ in range(120):
@@ -107,7 +96,7 @@ def send_gaps(pair, client):
 
 
 def test_gaps_in_streams_are_bounded(pair, monkeypatch):
-    monkeypatch.setattr("pqchain.wire.transports.aioquic.MAX_CREDIT_BYTES", 20 << 20)
+    monkeypatch.setattr("pqchain.wire.transports.aioquic_library.MAX_CREDIT_BYTES", 20 << 20)
     opened(pair)
     (there,) = events(pair, 1, Opened)
     server = pair.endpoints[1].sessions[there.session].quic
@@ -118,8 +107,8 @@ def test_gaps_in_streams_are_bounded(pair, monkeypatch):
 
 def test_gaps_before_authentication_are_bounded(pair, monkeypatch):
     """An unauthenticated client may make the server buffer 64 kB; a member its limit."""
-    answered = quic_connection.Connection._check_answer
-    monkeypatch.setattr(quic_connection.Connection, "_check_answer", lambda *_: None)
+    answered = aioquic_connection.Connection._check_answer
+    monkeypatch.setattr(aioquic_connection.Connection, "_check_answer", lambda *_: None)
     opened(pair)
     assert events(pair, 1, Opened) == []
     (server,) = pair.endpoints[1].sessions.values()
@@ -128,15 +117,15 @@ def test_gaps_before_authentication_are_bounded(pair, monkeypatch):
     held = sum(len(each.receiver._buffer) for each in server.quic._streams.values())
     assert 0 < held <= UNAUTHENTICATED_DATA_BYTES
     assert client.quic._remote_max_data == UNAUTHENTICATED_DATA_BYTES
-    monkeypatch.setattr(quic_connection.Connection, "_check_answer", answered)
+    monkeypatch.setattr(aioquic_connection.Connection, "_check_answer", answered)
     session = opened(pair)
     assert len(events(pair, 1, Opened)) == 1
     allowed = pair.endpoints[0].sessions[session].quic._remote_max_data
-    assert allowed == 4 * quic_connection.WINDOW_BYTES
+    assert allowed == 4 * aioquic_connection.WINDOW_BYTES
 
 
-def test_closed_session_frees_unacknowledged_data(either):
-    pair = either
+def test_closed_session_frees_unacknowledged_data(pair):
+    pair = pair
     opened(pair)
     (there,) = events(pair, 1, Opened)
     server = pair.endpoints[1]
@@ -146,11 +135,8 @@ def test_closed_session_frees_unacknowledged_data(either):
     server.datagrams(pair.now)
     server.close(there.session, "enough", now=pair.now)
     pair.carry()
-    if pair.library.package.__name__ == "qh3":
-        assert quic._core is None
-    else:
-        assert not quic._streams
-        assert not any(space.sent_packets for space in quic._loss.spaces)
+    assert not quic._streams
+    assert not any(space.sent_packets for space in quic._loss.spaces)
     assert there.session not in server._all
     pair.run()
     assert [event.reason for event in events(pair, 0, Closed)] == ["enough"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from aioquic.quic.connection import QuicConnection
+
 from pqchain.wire.session import Buffer, Closed
+from pqchain.wire.transports.aioquic_library import buffered_bytes
 from pqchain.wire.transports.authentication import (
     REFUSED,
     UNAUTHENTICATED_SECONDS,
@@ -35,35 +37,10 @@ def add_recent(streams: dict[int, None], stream: int) -> None:
         del streams[next(iter(streams))]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Library:
-    """Adapter of aioquic, or of a fork whose modules have the same names."""
-
-    package: Any
-    max_datagram_bytes: int
-    buffer: Callable[..., Any]
-    """Type of the buffer that the library's header parser reads."""
-    buffered: Callable[[Any, int], int]
-    """Function (connection, stream) that returns the stream's bytes buffered by the library."""
-    streams: Callable[[Any], Collection[int]]
-    """Function that returns a connection's open streams; empty if the library limits them."""
-    forget: Callable[[Any], None]
-    """Function that drops an ended connection's buffers, because of its reference cycles."""
-    limit_data: Callable[[Any, bool], None] = lambda quic, authenticated: None
-    """Function that sets a client's data limit before or after authentication, if supported."""
-    settings: Callable[[str], dict[str, Any]]
-    """Function that returns the library's configuration for a congestion control."""
-    logger: Callable[[Callable[[], float]], Any] | None = None
-    """Function that creates a qlog logger on the caller's clock; None if unsupported."""
-    closed_errors: tuple[type[Exception], ...] = ()
-    """Exceptions raised if the peer, or after an error the library, has closed the connection."""
-
-
 @dataclass(eq=False)
 class QuicOwner(SessionOwner):
     """State that an endpoint shares with its connections."""
 
-    library: Library
     sessions: dict[int, Connection] = field(default_factory=dict, init=False)
     dirty: dict[int, Connection] = field(default_factory=dict, init=False)
     """Connections that may have data to send."""
@@ -74,7 +51,7 @@ class Connection(Session):
     """One QUIC connection, its send queues and its authentication."""
 
     owner: QuicOwner
-    quic: Any
+    quic: QuicConnection
     created: float
     outgoing: dict[int, deque[tuple[memoryview, bool]]] = field(default_factory=dict)
     tickets: list[Any] = field(default_factory=list)
@@ -109,7 +86,7 @@ class Connection(Session):
 
     def check_streams(self) -> None:
         """Close a connection with too many open streams, which older libraries do not limit."""
-        count = len(self.owner.library.streams(self.quic))
+        count = len(self.quic._streams)
         if self.is_closed or count <= MAX_UNAUTHENTICATED_CHANNELS:
             return
         if not self.opened:
@@ -159,7 +136,7 @@ class Connection(Session):
             # Every channel gets at least a slice, but the sum over many channels is bounded.
             if total > MAX_LIBRARY_BYTES:
                 return
-            buffered = self.owner.library.buffered(self.quic, channel)
+            buffered = buffered_bytes(self.quic, channel)
             while queue and buffered < room:
                 view, end = queue.popleft()
                 self.queued.remove(view)
@@ -175,15 +152,11 @@ class Connection(Session):
                 del self.outgoing[channel]
 
     def _library_bytes(self) -> int:
-        counts = {stream: self.owner.library.buffered(self.quic, stream) for stream in self.fed}
+        counts = {stream: buffered_bytes(self.quic, stream) for stream in self.fed}
         self.fed = {stream for stream, count in counts.items() if count}
         return sum(counts.values())
 
     def write(self, channel: int, data: Buffer, *, end: bool = False) -> None:
         """Pass bytes to the library; they are discarded if the peer has closed the connection."""
-        # The library reports the close as an event. aioquic appends to a bytearray, which takes any
-        # buffer.
-        try:
-            self.quic.send_stream_data(channel, data, end)
-        except self.owner.library.closed_errors:
-            return
+        # aioquic appends to a bytearray, which takes any buffer.
+        self.quic.send_stream_data(channel, data, end)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+from .modes import run as run

@@ -1,0 +1,1 @@
+from .notebook import sentence as sentence, show as show

@@ -1,0 +1,13 @@
+from .analysis import Analysis as Analysis, analyse as analyse
+from .answer import Answer as Answer, whatif as whatif
+from .certificate import CERTIFICATES as CERTIFICATES, certificates as certificates
+from .comparison import cost_on_chains as cost_on_chains
+from .explorer import Explorer as Explorer, explore as explore
+from .figures import QUANTITIES as QUANTITIES, evaluate as evaluate
+from .inputs import Plan as Plan
+from .page import write as write
+from .reading import load as load
+from .plans import OTHER_NAMES as OTHER_NAMES, READY as READY, ready as ready, titles as titles
+from .sampling import Findings as Findings, run as run
+from .sensitivity import plane as plane, tornado as tornado
+from .text import conclusions as conclusions

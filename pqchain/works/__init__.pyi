@@ -1,0 +1,2 @@
+from . import papers as papers, printed as printed
+from .registry import get as get, works as works
