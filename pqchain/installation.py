@@ -125,7 +125,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 _DISTRIBUTIONS = {"Crypto": "pycryptodome", "oqs": "liboqs-python", "py_lean_pq": "py-lean-pq"}
 """pip names of packages that are imported by another name."""
 
-_DEBIAN_PACKAGES = ("cryptography", "matplotlib", "numpy", "pandas")
+_DEBIAN_PACKAGES = ("cryptography", "matplotlib", "numpy", "pandas", "scipy")
 """Packages that Debian and Ubuntu have as binaries for 32-bit ARM, and pip only as source."""
 
 

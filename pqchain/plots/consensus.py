@@ -301,8 +301,7 @@ def _growth(fine: pd.DataFrame) -> str:
         return ""
     low, high = latency.idxmin(), latency.idxmax()
     ratio = times(latency[high] / latency[low])
-    names = fine.get("algorithm", pd.Series(dtype=object)).unique()
-    schemes = "".join(f"{name} and " for name in names[:1])
+    schemes = "".join(f"{name} and " for name in [*fine.get("algorithm", [])][:1])
     return (
         f"With {schemes}{figures.integer(shared)} nodes, a block takes "
         f"{SECONDS.text(latency[low], 2)} over {low}, and {ratio} as long over {high}"

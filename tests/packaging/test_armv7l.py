@@ -23,7 +23,10 @@ ROOT = Path(__file__).resolve().parents[2]
 SYSTEM = ROOT / "build" / "armhf"
 """Where `make build/armhf/.unpacked` puts that Python."""
 
-PURE = ("argcomplete", "markdown_it", "mnemonic", "oqs", "reedsolo.py", "rich", "simpy", "tqdm")
+PURE = (
+    "argcomplete", "lazy_loader", "markdown_it", "mnemonic", "oqs", "reedsolo.py", "rich", "simpy",
+    "tqdm",
+)  # fmt: skip
 """What pip installs there: packages without compiled parts."""
 
 LIMIT_SECONDS = 800
