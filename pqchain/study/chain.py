@@ -132,7 +132,10 @@ def use(
     """Return the bytes, weight and gas of a transaction; `lengths` maps lengths to counts."""
     if bundle is not None:
         # Instead of its own signature, each transaction causes a share of verifying the bundle.
-        lengths, row = {0: 1}, replace(row, verify_seconds=bundle.signature_seconds)
+        lengths, row = (
+            {0: 1},
+            replace(row, verify_seconds=bundle.signature_seconds, anchor_seconds=0.0),
+        )
     average = mean(lengths)
     key = row.public_key_bytes if key_mode(plan, row.algorithm) == "inline" else 0
     if plan.envelope_bytes:
@@ -145,20 +148,25 @@ def use(
         fixed = layout_of(plan, row.algorithm).transaction_bytes(row, 0)
         rest, witness, most = float(fixed - key), key + average, float(key + max(lengths))
     price, is_floor = gas(plan, row, witness, baseline)
+    ratio = _verification_ratio(row, baseline) if baseline and plan.block_sigops else 1.0
     return Use(
         bytes=rest + witness,
         weight=plan.witness_discount * rest + witness,
         gas=price,
         is_floor=is_floor,
         most_bytes=rest + most,
-        sigops=plan.signatures * max(1.0, _verification_ratio(plan, row, baseline)),
+        sigops=plan.signatures * max(1.0, ratio),
     )
 
 
-def _verification_ratio(plan: Plan, row: Costs, baseline: Costs | None) -> float:
-    if baseline is None or not plan.block_sigops:
-        return 1.0
-    return row.verify_seconds / baseline.verify_seconds
+ANCHORED = "ECDSA-secp256k1"
+"""The baseline that the `anchor_seconds` of given times are a time of."""
+
+
+def _verification_ratio(row: Costs, baseline: Costs) -> float:
+    # Both times of one machine: given ones are of another than the baseline's.
+    is_anchored = row.anchor_seconds and baseline.algorithm == ANCHORED
+    return row.verify_seconds / (row.anchor_seconds if is_anchored else baseline.verify_seconds)
 
 
 def gas(plan: Plan, row: Costs, witness_bytes: float, baseline: Costs | None) -> tuple[float, bool]:
@@ -171,7 +179,7 @@ def gas(plan: Plan, row: Costs, witness_bytes: float, baseline: Costs | None) ->
     data, verification = float(plan.data_bytes), 0.0
     if baseline is not None and row.algorithm != baseline.algorithm:
         data += witness_bytes
-        by_time = plan.verification_gas * row.verify_seconds / baseline.verify_seconds
+        by_time = plan.verification_gas * _verification_ratio(row, baseline)
         verification = plan.signatures * plan.gas_prices.get(row.algorithm, by_time)
     execution = plan.execution_gas + plan.calldata_gas * data + verification
     # EIP-7623: transactions that consist mostly of data pay at least the floor price per byte.

@@ -36,8 +36,24 @@ def warnings(findings: Findings) -> list[str]:
     """Return warnings: broken schemes, a busy machine, a model that differs from observations."""
     measured = [f"Warning: {warning}." for warning in findings.warnings]
     attacks = algorithms.cautions(findings.plan.names)
-    instance = _other_instance(findings.plan)
-    return [*attacks, *instance, *measured, *validation.large_errors(findings.calibration)]
+    others = [*_other_instance(findings.plan), *_other_machine(findings)]
+    return [*attacks, *others, *measured, *validation.large_errors(findings.calibration)]
+
+
+def _other_machine(findings: Findings) -> list[str]:
+    """Return a warning if given times are priced by the time of the baseline on this machine."""
+    plan, costs = findings.plan, findings.costs
+    is_priced = (plan.block_gas and plan.verification_gas) or plan.block_sigops
+    names = [
+        name
+        for name in (plan.names if is_priced and plan.baseline else ())
+        if costs[name].is_given and name not in plan.gas_prices
+        and not (costs[name].anchor_seconds and plan.baseline == chain.ANCHORED)
+    ]  # fmt: skip
+    return [
+        f"Warning: {', '.join(names)}: given times are priced by the time of {plan.baseline} on "
+        "this machine. Give anchor_seconds, for a baseline of ECDSA-secp256k1, or gas_prices."
+    ] * bool(names)
 
 
 def _other_instance(plan: Plan) -> list[str]:

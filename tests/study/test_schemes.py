@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from pqchain import schemes
@@ -10,6 +12,7 @@ from pqchain.consensus import run as run_consensus
 from pqchain.costs import Costs, CostTable
 from pqchain.errors import UnknownAlgorithm, UsageError
 from pqchain.study import reading, sampling, tables
+from pqchain.study.text import warnings
 from tests import frames
 from tests.study import plans
 
@@ -132,3 +135,21 @@ def test_study_without_measurable_schemes_is_reported():
     plan = plans.plan(algorithms=("Mine",), baseline="", own_schemes=(MINE,), migration={})
     with pytest.raises(UsageError, match="algorithms must include a scheme of the registry"):
         sampling.measured(plan, passes=1)
+
+
+def test_given_time_is_priced_by_the_anchor_given_with_it():
+    plan = plans.plan(
+        algorithms=("Mine",), own_schemes=(MINE,), block_gas=1e9, verification_gas=3000.0,
+        intrinsic_gas=21_000.0, baseline="ECDSA-secp256k1", migration={},
+    )  # fmt: skip
+    warning = "Warning: Mine: given times are priced by the time of ECDSA-secp256k1 on this machine"
+    assert any(line.startswith(warning) for line in warnings(plans.found(plan, costs(MINE))))
+    anchored = dataclasses.replace(MINE, anchor_seconds=5e-5)
+    fast = dataclasses.replace(plans.COSTS["ECDSA-secp256k1"], verify_seconds=1e-6)
+    others = (row for row in costs(anchored).rows if row.algorithm != fast.algorithm)
+    for times in (costs(anchored), CostTable((*others, fast), "measured:another")):
+        found = plans.found(plan.with_(own_schemes=(anchored,)), times)
+        assert found.values["Mine"]["transaction_gas"] == 21_000 + 2 * 3000
+        assert not any(line.startswith(warning) for line in warnings(found))
+    priced = plans.found(plan.with_(gas_prices={"Mine": 1.0}), costs(MINE))
+    assert not any(line.startswith(warning) for line in warnings(priced))
