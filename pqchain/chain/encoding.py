@@ -142,8 +142,8 @@ def encoded_size(
 
     Several algorithms mean a transaction with a signature of each. `key_mode` is
     "inline" (contained in the transaction), "registered" (the ledger has it from an earlier one)
-    or "recovered" (from the signature, where the scheme supports that). `signature_bytes` is the
-    total length of all signatures, by default the nominal one, which for Falcon is the mean.
+    or "recovered" (from the signature, of one algorithm that supports that). `signature_bytes` is
+    the total length of all signatures, by default the nominal one, which for Falcon is the mean.
     `data_bytes` is the length of the free data.
 
     Raises UnknownAlgorithm, and UsageError for an invalid size or mode.
@@ -158,9 +158,9 @@ def encoded_size(
         raise UsageError("a seal must be one signature with an inline public key, without data")
     integer("data_bytes", data_bytes, least=0, most=MAX_DATA_BYTES)
     if signature_bytes is None and key_mode == "recovered":
-        if incapable := [row.name for row in rows if row.name not in RECOVERABLE]:
-            raise no_recovery(incapable)
-        signature_bytes = sum(RECOVERABLE[row.name] for row in rows)
+        if len(rows) > 1 or rows[0].name not in RECOVERABLE:
+            raise no_recovery(row.name for row in rows)
+        signature_bytes = RECOVERABLE[rows[0].name]
     elif signature_bytes is None:
         signature_bytes = sum(row.signature_bytes for row in rows)
     integer("signature_bytes", signature_bytes, least=0)

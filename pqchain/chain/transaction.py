@@ -211,3 +211,7 @@ def _check_kinds(kinds: Sequence[tuple[int, KeyForm]]) -> None:
             f"a transaction must have 1 to {MAX_CREDENTIALS} credentials of distinct algorithms; "
             f"got {len(kinds)} of {len(identifiers)} algorithms"
         )
+    # Only the address of all keys together shows whether a recovered one is that of the sender.
+    recovered = sum(form is KeyForm.RECOVERED for _, form in kinds)
+    if recovered > 1:
+        raise Malformed(f"a transaction must have at most one recovered key; got {recovered}")

@@ -39,7 +39,7 @@ class Wallet:
 
         Several algorithms make a hybrid account: every transaction has a signature of each.
         `key_mode` "inline" puts the keys into every transaction, "registered" into the first one
-        only, "recovered" into none where the scheme has key recovery and inline elsewhere.
+        only, "recovered" leaves out that of the first scheme with key recovery.
         `signers` are open schemes in the order of the algorithms, which wallets can share. Raises
         the errors of `open_signer`, and UsageError unless there are 1 to 4 distinct algorithms,
         with signers and key pairs that match them.
@@ -133,6 +133,7 @@ class Wallet:
         if self.key_mode == "registered":
             # The first transaction carries the key; the ledger keeps it for all later ones.
             return KeyForm.REGISTERING if nonce == 0 else KeyForm.REGISTERED
-        if self.key_mode == "recovered" and isinstance(signer, RecoverableSigner):
+        able = (row for row in self._signers if isinstance(row, RecoverableSigner))
+        if self.key_mode == "recovered" and signer is next(able, None):
             return KeyForm.RECOVERED
         return KeyForm.INLINE

@@ -26,7 +26,7 @@ from pqchain.chain import (
 )
 from pqchain.chain.block import transactions_root
 from pqchain.chain.encoding import KeyForm, algorithm_identifier
-from pqchain.errors import PqchainError, UnknownAlgorithm, Unsupported, UsageError
+from pqchain.errors import Malformed, PqchainError, UnknownAlgorithm, Unsupported, UsageError
 from tests.chain.wallets import alice, bob, fresh, hybrid, proposer
 
 ALICE, BOB, PROPOSER = alice(), bob(), proposer()
@@ -236,6 +236,19 @@ def test_one_signature_of_a_hybrid_is_rejected() -> None:
     # Holding only one of the two keys gives another address.
     alone = BOB.sign(Payment(wallet.address, bytes(32), 1, 0))
     assert refused(state, resealed(state, alone)).reason is Reason.BAD_SIGNATURE
+
+
+@pytest.mark.native
+def test_one_key_of_a_hybrid_is_recovered() -> None:
+    names = ["ECDSA-secp256k1", "Falcon-recovery-512"]
+    wallet = Wallet(names, key_mode="recovered")
+    state = State.genesis({wallet.address: 10})
+    payment = wallet.transfer(bytes(32), 1, nonce=0)
+    assert [row.form for row in payment.credentials] == [KeyForm.RECOVERED, KeyForm.INLINE]
+    assert state.apply(resealed(state, payment)).account(bytes(32)).balance == 1
+    both = (payment.credentials[0], dataclasses.replace(payment.credentials[0], identifier=1))
+    with pytest.raises(Malformed, match="at most one recovered key; got 2"):
+        Transaction(payment.payment, both)
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,9 @@ def transactions(draw: st.DrawFn) -> Transaction:
         draw(st.integers(0, 2**32 - 1)),
     )
     several = st.lists(credentials(), min_size=1, max_size=4, unique_by=lambda c: c.identifier)
-    return Transaction(payment, tuple(draw(several)))
+    # At most one key may be recovered.
+    at_most_one = several.filter(lambda rows: [c.form for c in rows].count(KeyForm.RECOVERED) < 2)
+    return Transaction(payment, tuple(draw(at_most_one)))
 
 
 @given(transactions())
