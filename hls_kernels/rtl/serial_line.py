@@ -174,9 +174,6 @@ class Trials:
         """Sign through a proxy, and count the outcome."""
         signer, secret_key = self.signer(degree, proxy.device, number, TIMEOUT_SECONDS)
         with closing(signer):
-            if what == "unplugged":
-                # between the request and the answer, or in the middle of the request
-                threading.Timer(self.random.uniform(0.0, 0.5), proxy.unplug).start()
             try:
                 signature = signer.sign(b"message", secret_key)
             except BoardFailure as error:
@@ -200,7 +197,10 @@ class Trials:
             proxy.unplug()
             self.next_is_right(degree, number)
         for number in range(count):
-            proxy = Proxy(self.device, up=True)
+            # At a byte and not at a time, so that every attempt is interrupted.
+            up = bool(self.random.getrandbits(1))
+            at = before[up] + self.random.randrange(during[up])
+            proxy = Proxy(self.device, lambda byte: proxy.unplug() or b"", at, up=up)  # noqa: B023
             self.attempt("unplugged", degree, number, proxy)
             proxy.unplug()
             self.next_is_right(degree, number)
