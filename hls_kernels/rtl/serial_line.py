@@ -27,7 +27,7 @@ from tqdm import tqdm
 from hls_kernels.rtl.known_answers import sign_vectors
 from hls_kernels.tools.nist_drbg import NistDrbg
 from pqchain.errors import BoardFailure
-from pqchain.falcon import FalconSigner, serial
+from pqchain.falcon import FalconSigner, kernel, serial
 from pqchain.falcon.netlist import Attempt
 
 RECOVERY_SECONDS = 0.8
@@ -197,10 +197,13 @@ class Trials:
             proxy.unplug()
             self.next_is_right(degree, number)
         for number in range(count):
-            # At a byte and not at a time, so that every attempt is interrupted.
-            up = bool(self.random.getrandbits(1))
-            at = before[up] + self.random.randrange(during[up])
-            proxy = Proxy(self.device, lambda byte: proxy.unplug() or b"", at, up=up)  # noqa: B023
+            # At a byte of the request, which every attempt sends; the number of answers depends on
+            # the time that the board takes.
+            at = before[False] + self.random.randrange(
+                kernel.request_bytes(degree.bit_length() - 1)
+            )
+            cut = lambda byte: proxy.unplug() or b""  # noqa: B023, E731
+            proxy = Proxy(self.device, cut, at, up=False)
             self.attempt("unplugged", degree, number, proxy)
             proxy.unplug()
             self.next_is_right(degree, number)
