@@ -244,7 +244,7 @@ attack: install build/fuzz/native-fuzz ## run the robustness tests: hostile file
 	$(BIN)/python -m tests.attacks $(if $(ATTACK),--only "$(ATTACK)")
 
 HAWK := pqchain/native/hawk
-HAWK_C = $(filter-out %_glue.c %_study.c %authors.c,$(wildcard $(HAWK)/*.c)) tests/crypto/hawk_fuzz.c
+HAWK_C = $(filter-out %_glue.c %_study.c %authors.c,$(wildcard $(HAWK)/*.c)) pqchain/native/shake.c tests/crypto/hawk_fuzz.c
 HAWK_FLAGS := -std=c99 -Wall -Wextra -g -Ipqchain/native
 SANITIZE := -O2 -fsanitize=address,undefined -fno-sanitize-recover=all
 HAWK_AVX2 := -mavx2 -mbmi2 -mpclmul
@@ -263,7 +263,7 @@ bench-slhdsa: install ## compare pqchain's SLH-DSA with liboqs's SPHINCS+, with 
 	$(BIN)/python benchmarks/slhdsa.py
 
 SLHDSA := pqchain/native/slhdsa
-SLHDSA_C = $(filter-out %_glue.c $(SLHDSA)/$(1),$(wildcard $(SLHDSA)/*.c)) pqchain/native/hawk/shake.c \
+SLHDSA_C = $(filter-out %_glue.c $(SLHDSA)/$(1),$(wildcard $(SLHDSA)/*.c)) pqchain/native/shake.c \
 	tests/crypto/slhdsa_fuzz.c
 SLHDSA_FUZZ = $(CC) -std=gnu11 -Wall -Wextra -g $(SANITIZE)
 SLHDSA_AVX2 := -mavx2 -DSLH_VECTOR_BYTES=32
@@ -282,14 +282,14 @@ bench-rainbow: install ## compare pqchain's Rainbow with AVX2 with liboqs's port
 	$(BIN)/python benchmarks/rainbow.py
 
 RAINBOW := pqchain/native/rainbow
-RAINBOW_C := $(addprefix $(RAINBOW)/,drbg.c sha256.c sign.c verify.c) tests/crypto/rainbow_fuzz.c
+RAINBOW_C := $(addprefix $(RAINBOW)/,drbg.c sign.c verify.c) $(SLHDSA)/sha2.c tests/crypto/rainbow_fuzz.c
 fuzz-rainbow: ## fuzz Rainbow: a million inputs with sanitizers (2 minutes; needs AVX2)
 	mkdir -p build/fuzz
 	$(CC) -std=c11 -Wall -Wextra -g $(SANITIZE) -mavx2 -maes -o build/fuzz/rainbow $(RAINBOW_C)
 	build/fuzz/rainbow 1000000
 
 FALCON := pqchain/native/falcon
-FALCON_C := $(addprefix $(FALCON)/,recovery.c ntt.c codec.c shake.c) tests/crypto/falcon_fuzz.c
+FALCON_C := $(addprefix $(FALCON)/,recovery.c ntt.c codec.c) pqchain/native/shake.c tests/crypto/falcon_fuzz.c
 fuzz-falcon: ## fuzz Falcon key recovery: a million signatures with sanitizers (5 minutes)
 	mkdir -p build/fuzz
 	$(CC) -std=c11 -Wall -Wextra -g $(SANITIZE) -o build/fuzz/falcon $(FALCON_C)

@@ -83,7 +83,7 @@ def count(degree: int, source: Path) -> dict[str, int]:
         )
         files = [
             HERE / "cortex_m4" / "firmware.c",
-            *(NATIVE / part for part in ("shake.c", "ntt.c", "codec.c")),
+            *(NATIVE / part for part in ("../shake.c", "ntt.c", "codec.c")),
             *sorted(portable.glob("*.c")),
         ]
         image = folder / "firmware.elf"

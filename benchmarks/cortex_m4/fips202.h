@@ -4,11 +4,11 @@
 
 #include "falcon_host.h"
 
-typedef falcon_shake shake256incctx;
-#define shake256_inc_init falcon_shake_start
-#define shake256_inc_absorb falcon_shake_absorb
-#define shake256_inc_finalize falcon_shake_finish
-#define shake256_inc_squeeze(out, bytes, shake) falcon_shake_squeeze(shake, out, bytes)
+typedef pq_shake shake256incctx;
+#define shake256_inc_init pq_shake_start
+#define shake256_inc_absorb pq_shake_absorb
+#define shake256_inc_finalize pq_shake_finish
+#define shake256_inc_squeeze(out, bytes, shake) pq_shake_squeeze(shake, out, bytes)
 #define shake256_inc_ctx_release(shake) ((void)(shake))
 
 #endif

@@ -40,12 +40,12 @@ PQ_API void pq_draw(void *context, uint8_t *buffer, size_t bytes) {
         for (int i = 0; i < 8; i++) {
             counter[i] = (uint8_t)(draw >> (56 - 8 * i));
         }
-        falcon_shake shake;
-        falcon_shake_start(&shake);
-        falcon_shake_absorb(&shake, counter, sizeof counter);
-        falcon_shake_absorb(&shake, seeded->text, (size_t)seeded->text_bytes);
-        falcon_shake_finish(&shake);
-        falcon_shake_squeeze(&shake, buffer, bytes);
+        pq_shake shake;
+        pq_shake_start(&shake);
+        pq_shake_absorb(&shake, counter, sizeof counter);
+        pq_shake_absorb(&shake, seeded->text, (size_t)seeded->text_bytes);
+        pq_shake_finish(&shake);
+        pq_shake_squeeze(&shake, buffer, bytes);
     }
     seeded->answered++;
 }

@@ -14,19 +14,16 @@ pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).resolve().parents[2]
 NATIVE = ROOT / "pqchain" / "native"
-HAWK = [
-    path
-    for path in sorted((NATIVE / "hawk").glob("*.c"))
-    if not path.stem.endswith(("_glue", "_study", "authors"))
-]
-SLHDSA = [
-    *(
-        path
-        for path in sorted((NATIVE / "slhdsa").glob("*.c"))
-        if not path.stem.endswith(("_glue", "_ni"))
-    ),
-    NATIVE / "hawk" / "shake.c",
-]
+
+
+def sources(folder: str, *without: str) -> list[Path]:
+    """Return the C files of a folder except for names with these endings, and the shared hash."""
+    files = sorted((NATIVE / folder).glob("*.c"))
+    return [NATIVE / "shake.c", *(path for path in files if not path.stem.endswith(without))]
+
+
+HAWK = sources("hawk", "_glue", "_study", "authors")
+SLHDSA = sources("slhdsa", "_glue", "_ni")
 CODE = {
     "slhdsa-ref": (SLHDSA, ["-DSLHDSA"]),
     "slhdsa-avx2": (SLHDSA, ["-DSLHDSA", "-mavx2", "-DSLH_VECTOR_BYTES=32"]),
@@ -36,7 +33,7 @@ CODE = {
         ["-mavx2", "-mbmi2", "-mpclmul"],
     ),
     "rainbow": (
-        [NATIVE / "rainbow" / f"{name}.c" for name in ("drbg", "sha256", "sign", "verify")],
+        [*sources("rainbow", "_glue"), NATIVE / "slhdsa" / "sha2.c"],
         ["-mavx2", "-maes", "-DRAINBOW"],
     ),
 }

@@ -10,8 +10,9 @@ target_link_options(block PRIVATE LINKER:-Bsymbolic LINKER:--no-undefined LINKER
 
 file(SHA256 "${PQCHAIN_NATIVE_DIR}/block/block.c" reading)
 file(SHA256 "${PQCHAIN_NATIVE_DIR}/block/sha3.c" hashing)
+file(SHA256 "${PQCHAIN_NATIVE_DIR}/keccak.h" rounds)
 file(SHA256 "${PQCHAIN_NATIVE_DIR}/int128.h" numbers)
-string(SHA256 BUILT_DIGEST "${reading} ${hashing} ${numbers}")
+string(SHA256 BUILT_DIGEST "${reading} ${hashing} ${rounds} ${numbers}")
 set(BUILT_SOURCE pqchain)
 set(BUILT_VERSION "encoding 1")
 set(BUILT_ORIGIN pqchain/native/block)

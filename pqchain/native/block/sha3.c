@@ -19,49 +19,11 @@ enum { WIDE = 8, LANES = 25, RATE = 136, DIGEST = 32 };
 
 typedef uint64_t lane __attribute__((vector_size(8 * WIDE)));
 
-static const uint64_t ROUND[24] = {
-    0x0000000000000001, 0x0000000000008082, 0x800000000000808a, 0x8000000080008000,
-    0x000000000000808b, 0x0000000080000001, 0x8000000080008081, 0x8000000000008009,
-    0x000000000000008a, 0x0000000000000088, 0x0000000080008009, 0x000000008000000a,
-    0x000000008000808b, 0x800000000000008b, 0x8000000000008089, 0x8000000000008003,
-    0x8000000000008002, 0x8000000000000080, 0x000000000000800a, 0x800000008000000a,
-    0x8000000080008081, 0x8000000000008080, 0x0000000080000001, 0x8000000080008008};
+#define LANE lane
+#include "../keccak.h"
 
-static const int RHO[LANES] = {0,  1,  62, 28, 27, 36, 44, 6,  55, 20, 3,  10, 43,
-                               25, 39, 41, 45, 15, 21, 8,  18, 2,  61, 56, 14};
-
-#define ROTATE(x, n) ((x) << (n) | (x) >> ((64 - (n)) & 63))
-
-/* Keccak-f[1600] on eight states. */
 FOR_EACH_PROCESSOR
-static void permute(lane *state) {
-    lane a[LANES], b[LANES], c[5];
-    memcpy(a, state, sizeof a);
-    for (int round = 0; round < 24; round++) {
-#pragma GCC unroll 5
-        for (int x = 0; x < 5; x++) {
-            c[x] = a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20];
-        }
-#pragma GCC unroll 5
-        for (int x = 0; x < 5; x++) {
-            const lane d = c[(x + 4) % 5] ^ ROTATE(c[(x + 1) % 5], 1);
-#pragma GCC unroll 5
-            for (int y = 0; y < 5; y++) {
-                const int from = x + 5 * y;
-                b[y + 5 * ((2 * x + 3 * y) % 5)] = ROTATE(a[from] ^ d, RHO[from]);
-            }
-        }
-#pragma GCC unroll 5
-        for (int y = 0; y < 25; y += 5) {
-#pragma GCC unroll 5
-            for (int x = 0; x < 5; x++) {
-                a[x + y] = b[x + y] ^ (~b[(x + 1) % 5 + y] & b[(x + 2) % 5 + y]);
-            }
-        }
-        a[0] ^= ROUND[round];
-    }
-    memcpy(state, a, sizeof a);
-}
+static void permute(lane *state) { keccak(state); }
 
 /* Two concatenated strings. */
 typedef struct {

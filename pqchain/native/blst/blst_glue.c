@@ -9,39 +9,24 @@
 
 /* There is one scheme, so a handle needs no content. */
 struct pq_scheme {
-    char name[10];
+    const char *name;
 };
 
-static const struct pq_scheme bls12_381 = {"BLS12-381"};
+static const struct pq_scheme schemes[] = {{"BLS12-381"}};
+
+#define SOURCE "blst 0.3.17"
+#include "glue_table.h"
 
 static const char SIGNATURE_SUITE[] = "BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_";
 static const char POSSESSION_SUITE[] = "BLS_POP_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_";
 
 _Static_assert(sizeof(blst_p1_affine) == BLS_CHECKED_KEY_BYTES, "a checked key is an affine point");
 
-PQ_API const char *pq_source(void) { return "blst 0.3.17"; }
-
-PQ_API size_t pq_count(void) { return 1; }
-
-PQ_API const char *pq_name(size_t index) { return index == 0 ? bls12_381.name : NULL; }
-
-PQ_API pq_scheme *pq_open(const char *name) {
-    pq_scheme *scheme = strcmp(name, bls12_381.name) == 0 ? malloc(sizeof *scheme) : NULL;
-    if (scheme != NULL) {
-        *scheme = bls12_381;
-    }
-    return scheme;
-}
-
-PQ_API void pq_close(pq_scheme *scheme) { free(scheme); }
-
 PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
     (void)scheme;
-    memset(sizes, 0, sizeof *sizes);
-    sizes->kind = PQ_SIGNATURE;
-    sizes->public_key_bytes = BLS_PUBLIC_KEY_BYTES;
-    sizes->secret_key_bytes = BLS_SECRET_KEY_BYTES;
-    sizes->signature_max_bytes = BLS_SIGNATURE_BYTES;
+    *sizes = (pq_sizes_t){.kind = PQ_SIGNATURE, .public_key_bytes = BLS_PUBLIC_KEY_BYTES,
+                          .secret_key_bytes = BLS_SECRET_KEY_BYTES,
+                          .signature_max_bytes = BLS_SIGNATURE_BYTES};
 }
 
 /* A secret key is a number from 1 to the order of the group minus 1. */

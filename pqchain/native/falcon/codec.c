@@ -11,14 +11,14 @@ size_t falcon_secret_key_bytes(unsigned logn) {
 
 void falcon_hash_to_point(uint16_t *point, const uint8_t *nonce, const uint8_t *message,
                           size_t message_bytes, unsigned logn) {
-    falcon_shake shake;
-    falcon_shake_start(&shake);
-    falcon_shake_absorb(&shake, nonce, FALCON_NONCE_BYTES);
-    falcon_shake_absorb(&shake, message, message_bytes);
-    falcon_shake_finish(&shake);
+    pq_shake shake;
+    pq_shake_start(&shake);
+    pq_shake_absorb(&shake, nonce, FALCON_NONCE_BYTES);
+    pq_shake_absorb(&shake, message, message_bytes);
+    pq_shake_finish(&shake);
     for (unsigned k = 0; k < 1u << logn;) {
         uint8_t two[2];
-        falcon_shake_squeeze(&shake, two, sizeof two);
+        pq_shake_squeeze(&shake, two, sizeof two);
         const uint32_t value = (uint32_t)two[0] << 8 | two[1];
         if (value < 5 * FALCON_Q) { /* the largest multiple of q below 2^16 */
             point[k++] = (uint16_t)(value % FALCON_Q);

@@ -10,13 +10,13 @@ else()
   set(CMAKE_CXX_COMPILER "${PQCHAIN_CXX_COMPILER}")
   enable_language(CXX)
   set(prefix "${liboqs-0.13-ref_PREFIX}")
-  set(falcon_files falcon_glue.c shake.c ntt.c codec.c recovery.c memory.cpp
+  set(falcon_files falcon_glue.c ntt.c codec.c recovery.c memory.cpp
     falcon_signer.cpp falcon_counted.cpp falcon_study.cpp)
   list(TRANSFORM falcon_files PREPEND falcon/)
   # One arithmetic: a fused multiply-add would change bits of intermediate results.
   pqchain_library(falcon-kernel STANDARD 11
     FLAGS -ffp-contract=off -Wno-unknown-pragmas -Wno-unused-label
-    FILES no_kem.c oqs_random.c ${falcon_files} "${kernels}/falcon_sign.cpp"
+    FILES no_kem.c oqs_random.c shake.c ${falcon_files} "${kernels}/falcon_sign.cpp"
       "${kernels}/falcon_engine.cpp"
     FOLDERS falcon "${kernels}" "${prefix}/include"
     LIBRARIES "${prefix}/lib/liboqs.a"

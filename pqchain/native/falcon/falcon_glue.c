@@ -7,7 +7,6 @@
 
 #include <oqs/oqs.h>
 
-#include <stdlib.h>
 #include <string.h>
 
 struct pq_scheme {
@@ -27,36 +26,14 @@ static const pq_scheme schemes[] = {
     {"Falcon-recovery-1024", 10, FALCON_RECOVERABLE, 64, 2305, 2519, OQS_SIG_falcon_1024_keypair},
 };
 
-enum { COUNT = sizeof schemes / sizeof schemes[0] };
-
-PQ_API const char *pq_source(void) { return "pqchain's Falcon kernels"; }
-
-PQ_API size_t pq_count(void) { return COUNT; }
-
-PQ_API const char *pq_name(size_t index) { return index < COUNT ? schemes[index].name : NULL; }
-
-PQ_API pq_scheme *pq_open(const char *name) {
-    for (size_t i = 0; i < COUNT; i++) {
-        if (strcmp(schemes[i].name, name) == 0) {
-            pq_scheme *scheme = malloc(sizeof *scheme);
-            if (scheme != NULL) {
-                *scheme = schemes[i];
-            }
-            return scheme;
-        }
-    }
-    return NULL;
-}
-
-PQ_API void pq_close(pq_scheme *scheme) { free(scheme); }
+#define SOURCE "pqchain's Falcon kernels"
+#include "glue_table.h"
 
 PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
-    memset(sizes, 0, sizeof *sizes);
-    sizes->kind = PQ_SIGNATURE;
-    sizes->nist_level = scheme->logn == 9 ? 1 : 5;
-    sizes->public_key_bytes = scheme->public_key_bytes;
-    sizes->secret_key_bytes = scheme->secret_key_bytes;
-    sizes->signature_max_bytes = scheme->signature_bytes;
+    *sizes = (pq_sizes_t){.kind = PQ_SIGNATURE, .nist_level = scheme->logn == 9 ? 1 : 5,
+                          .public_key_bytes = scheme->public_key_bytes,
+                          .secret_key_bytes = scheme->secret_key_bytes,
+                          .signature_max_bytes = scheme->signature_bytes};
 }
 
 PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {

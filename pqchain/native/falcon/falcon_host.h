@@ -7,8 +7,11 @@
 #ifndef FALCON_HOST_H
 #define FALCON_HOST_H
 
+#include "../shake.h"
+
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define FALCON_Q 12289
 #define FALCON_NONCE_BYTES 40
@@ -20,19 +23,11 @@
 extern "C" {
 #endif
 
-/* SHAKE256: absorb any number of times, then falcon_shake_finish() once, then squeeze. */
-typedef struct {
-    uint64_t lanes[25];
-    size_t position;
-} falcon_shake;
-
-void falcon_shake_start(falcon_shake *shake);
-void falcon_shake_absorb(falcon_shake *shake, const uint8_t *data, size_t bytes);
-void falcon_shake_finish(falcon_shake *shake);
-void falcon_shake_squeeze(falcon_shake *shake, uint8_t *out, size_t bytes);
-
 /* Overwrite with zeros; the compiler may not remove this. */
-void falcon_wipe(void *memory, size_t bytes);
+static inline void falcon_wipe(void *memory, size_t bytes) {
+    memset(memory, 0, bytes);
+    __asm__ __volatile__("" : : "r"(memory) : "memory");
+}
 
 /* The message as a polynomial modulo q. */
 void falcon_hash_to_point(uint16_t *point, const uint8_t *nonce, const uint8_t *message,

@@ -19,7 +19,7 @@ namespace {
 struct Secrets {
     uint8_t request[6 * FALCON_MAX_N + FALCON_GENERATOR_SEED_BYTES];
     int16_t s2[FALCON_MAX_N];
-    falcon_shake shake;
+    pq_shake shake;
     Workspace work;
     ~Secrets() { falcon_wipe(this, sizeof *this); }
 };
@@ -80,12 +80,12 @@ int64_t falcon_make_request(uint8_t *request, const uint8_t *secret_key, const u
 }
 
 int64_t falcon_seed_request(uint8_t *request, const uint8_t *seed, int64_t attempt, int64_t logn) {
-    falcon_shake shake;
-    falcon_shake_start(&shake);
-    falcon_shake_absorb(&shake, seed, FALCON_SEED_BYTES);
-    falcon_shake_finish(&shake);
+    pq_shake shake;
+    pq_shake_start(&shake);
+    pq_shake_absorb(&shake, seed, FALCON_SEED_BYTES);
+    pq_shake_finish(&shake);
     for (int64_t k = 0; k <= attempt; k++) {
-        falcon_shake_squeeze(&shake, request + (6u << logn), FALCON_GENERATOR_SEED_BYTES);
+        pq_shake_squeeze(&shake, request + (6u << logn), FALCON_GENERATOR_SEED_BYTES);
     }
     falcon_wipe(&shake, sizeof shake);
     return 0;
@@ -126,12 +126,12 @@ int64_t falcon_sign_seeded(uint8_t *signature, int64_t capacity, const uint8_t *
     if (falcon_make_request(s.request, secret_key, nonce, message, message_bytes, logn) != 0) {
         return FALCON_BAD_KEY;
     }
-    falcon_shake_start(&s.shake);
-    falcon_shake_absorb(&s.shake, seed, FALCON_SEED_BYTES);
-    falcon_shake_finish(&s.shake);
+    pq_shake_start(&s.shake);
+    pq_shake_absorb(&s.shake, seed, FALCON_SEED_BYTES);
+    pq_shake_finish(&s.shake);
     uint64_t commands = 0;
     for (unsigned attempt = 1; attempt <= MAX_SIGNATURES; attempt++) {
-        falcon_shake_squeeze(&s.shake, s.request + (6u << logn), FALCON_GENERATOR_SEED_BYTES);
+        pq_shake_squeeze(&s.shake, s.request + (6u << logn), FALCON_GENERATOR_SEED_BYTES);
         const Status status = seam == FALCON_SPLIT
                                   ? split_attempt(&s.work, s.request, s.s2, logn, &commands)
                                   : sign_attempt(&s.work, s.request, s.s2, logn);

@@ -154,7 +154,7 @@ class TimedSteps {
 struct Secrets {
     int8_t key[4 * FALCON_MAX_N];
     uint8_t seed[FALCON_GENERATOR_SEED_BYTES];
-    falcon_shake shake;
+    pq_shake shake;
     int16_t s2[FALCON_MAX_N];
     Workspace work;
     ~Secrets() { falcon_wipe(this, sizeof *this); }
@@ -190,13 +190,13 @@ int64_t falcon_profile(const uint8_t *secret_key, const uint8_t *nonce, const ui
         falcon_hash_to_point(s.work.target, nonce, message, (size_t)message_bytes, logn);
     }
     memcpy(s.work.key, s.key, 4 * n);
-    falcon_shake_start(&s.shake);
-    falcon_shake_absorb(&s.shake, seed, FALCON_SEED_BYTES);
-    falcon_shake_finish(&s.shake);
+    pq_shake_start(&s.shake);
+    pq_shake_absorb(&s.shake, seed, FALCON_SEED_BYTES);
+    pq_shake_finish(&s.shake);
     for (unsigned attempt = 0; attempt < 100; attempt++) {
         {
             Timer timer(SEED_GENERATOR, nanoseconds, calls);
-            falcon_shake_squeeze(&s.shake, s.seed, sizeof s.seed);
+            pq_shake_squeeze(&s.shake, s.seed, sizeof s.seed);
             seed_generator(&s.work.generator, s.seed);
         }
         TimedSteps steps(&s.work, nanoseconds, calls);

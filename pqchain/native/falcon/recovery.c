@@ -16,11 +16,11 @@ static size_t half_bytes(unsigned logn) { return logn == 9 ? 625 : 1239; }
 static size_t hash_bytes(unsigned logn) { return logn == 9 ? 32 : 64; }
 
 void falcon_hash_public_key(uint8_t *hash, const uint8_t *public_key, unsigned logn) {
-    falcon_shake shake;
-    falcon_shake_start(&shake);
-    falcon_shake_absorb(&shake, public_key, 1 + (14u << logn) / 8);
-    falcon_shake_finish(&shake);
-    falcon_shake_squeeze(&shake, hash, hash_bytes(logn));
+    pq_shake shake;
+    pq_shake_start(&shake);
+    pq_shake_absorb(&shake, public_key, 1 + (14u << logn) / 8);
+    pq_shake_finish(&shake);
+    pq_shake_squeeze(&shake, hash, hash_bytes(logn));
 }
 
 static int write_half(uint8_t *out, const int16_t *half, unsigned logn) {

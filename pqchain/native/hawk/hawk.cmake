@@ -9,13 +9,13 @@ function(pqchain_hawk name variant)
     FILES no_kem.c hawk/hawk_glue.c hawk/sets.c ${ARGN})
 endfunction()
 
-set(hawk_common codec.c keygen.c known_keys.c modular.c ntru.c params.c points.c shake.c sign.c tables.c verify.c
-  wide.c hawk_study.c)
+set(hawk_common codec.c keygen.c known_keys.c modular.c ntru.c params.c points.c sign.c tables.c verify.c wide.c
+  hawk_study.c)
 set(hawk_kernels binary.c norm.c product.c rebuild.c sampler.c shake_x4.c)
 list(TRANSFORM hawk_common PREPEND hawk/)
 foreach(variant IN LISTS variants)
   list(TRANSFORM hawk_kernels PREPEND "hawk/${variant}/" OUTPUT_VARIABLE kernels)
-  pqchain_hawk(hawk-${variant} ${variant} ${hawk_common} ${kernels}
+  pqchain_hawk(hawk-${variant} ${variant} shake.c ${hawk_common} ${kernels}
     SOURCE pqchain VERSION "Hawk specification 1.0" ORIGIN pqchain/native/hawk)
 endforeach()
 

@@ -30,8 +30,8 @@ enum {
     HAWK_ROWS_MAX = HAWK_N_MAX * 5 / 8 /* rows of four words that one run of the sampler uses */
 };
 
-/* One parameter set (table 2 of the specification). */
-typedef struct {
+/* One parameter set (table 2 of the specification), which is a handle of pq_native.h. */
+typedef struct pq_scheme {
     const char *name;
     unsigned log_n;
     size_t n;

@@ -1,6 +1,6 @@
 /* Key generation (algorithm 13). */
 #include "hawk.h"
-#include "shake.h"
+#include "../shake.h"
 #include "tables.h"
 
 #include <stdlib.h>
@@ -97,7 +97,7 @@ static int from_seed(const hawk_set *set, uint8_t *public_key, uint8_t *secret_k
     uint32_t *const Gv = values->G;
     int32_t *const q00 = values->q00, *const q01 = values->q01, *const q11 = values->q11;
     uint64_t bits[HAWK_N_MAX / 64];
-    hawk_shake shake;
+    pq_shake shake;
 
     hawk_regenerate(set, f, g, seed);
     if (!admissible(set, f, g)) {
@@ -135,10 +135,10 @@ static int from_seed(const hawk_set *set, uint8_t *public_key, uint8_t *secret_k
     hawk_store_bits(set, to, bits);
     hawk_parity(set, bits, G);
     hawk_store_bits(set, to + n / 8, bits);
-    hawk_shake_start(&shake);
-    hawk_shake_absorb(&shake, public_key, set->public_key_bytes);
-    hawk_shake_finish(&shake);
-    hawk_shake_squeeze(&shake, to + n / 4, set->public_hash_bytes);
+    pq_shake_start(&shake);
+    pq_shake_absorb(&shake, public_key, set->public_key_bytes);
+    pq_shake_finish(&shake);
+    pq_shake_squeeze(&shake, to + n / 4, set->public_hash_bytes);
     return 1;
 }
 

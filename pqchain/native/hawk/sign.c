@@ -1,6 +1,6 @@
 /* Signing (algorithm 15). */
 #include "hawk.h"
-#include "shake.h"
+#include "../shake.h"
 
 #include <string.h>
 
@@ -45,7 +45,7 @@ int hawk_sign(const hawk_set *set, uint8_t *signature, const uint8_t *message,
     uint8_t salt[40], h[HAWK_N_MAX / 4];
     uint8_t *const counter = seed + MESSAGE_HASH_BYTES + set->seed_bytes, *const fresh = counter + 4;
     const uint8_t *const F_bytes = secret_key + set->seed_bytes;
-    hawk_shake shake;
+    pq_shake shake;
 
     hawk_regenerate(set, f, g, secret_key);
     hawk_parity(set, f2, f);
@@ -55,11 +55,11 @@ int hawk_sign(const hawk_set *set, uint8_t *signature, const uint8_t *message,
     if (!key_is_whole(set, f2, g2, F2, G2)) {
         return 0;
     }
-    hawk_shake_start(&shake);
-    hawk_shake_absorb(&shake, message, message_bytes);
-    hawk_shake_absorb(&shake, F_bytes + n / 4, set->public_hash_bytes);
-    hawk_shake_finish(&shake);
-    hawk_shake_squeeze(&shake, seed, MESSAGE_HASH_BYTES);
+    pq_shake_start(&shake);
+    pq_shake_absorb(&shake, message, message_bytes);
+    pq_shake_absorb(&shake, F_bytes + n / 4, set->public_hash_bytes);
+    pq_shake_finish(&shake);
+    pq_shake_squeeze(&shake, seed, MESSAGE_HASH_BYTES);
     memcpy(seed + MESSAGE_HASH_BYTES, secret_key, set->seed_bytes);
 
     for (uint32_t attempt = 0;; attempt += 2) {
@@ -67,16 +67,16 @@ int hawk_sign(const hawk_set *set, uint8_t *signature, const uint8_t *message,
             counter[i] = (uint8_t)(attempt >> (8 * i));
         }
         random_bytes(fresh, set->salt_bytes);
-        hawk_shake_start(&shake);
-        hawk_shake_absorb(&shake, seed, (size_t)(fresh - seed) + set->salt_bytes);
-        hawk_shake_finish(&shake);
-        hawk_shake_squeeze(&shake, salt, set->salt_bytes);
+        pq_shake_start(&shake);
+        pq_shake_absorb(&shake, seed, (size_t)(fresh - seed) + set->salt_bytes);
+        pq_shake_finish(&shake);
+        pq_shake_squeeze(&shake, salt, set->salt_bytes);
 
-        hawk_shake_start(&shake);
-        hawk_shake_absorb(&shake, seed, MESSAGE_HASH_BYTES);
-        hawk_shake_absorb(&shake, salt, set->salt_bytes);
-        hawk_shake_finish(&shake);
-        hawk_shake_squeeze(&shake, h, n / 4);
+        pq_shake_start(&shake);
+        pq_shake_absorb(&shake, seed, MESSAGE_HASH_BYTES);
+        pq_shake_absorb(&shake, salt, set->salt_bytes);
+        pq_shake_finish(&shake);
+        pq_shake_squeeze(&shake, h, n / 4);
         hawk_load_bits(set, h0, h);
         hawk_load_bits(set, h1, h + n / 8);
 

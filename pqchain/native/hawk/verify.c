@@ -1,16 +1,16 @@
 /* Verification (algorithm 20). */
 #include "hawk.h"
-#include "shake.h"
+#include "../shake.h"
 
 int hawk_decode_key(const hawk_set *set, hawk_key *key, const uint8_t *public_key) {
-    hawk_shake shake;
+    pq_shake shake;
     if (!hawk_decode_public(set, public_key, key->q00, key->q01)) {
         return 0;
     }
-    hawk_shake_start(&shake);
-    hawk_shake_absorb(&shake, public_key, set->public_key_bytes);
-    hawk_shake_finish(&shake);
-    hawk_shake_squeeze(&shake, key->hash, set->public_hash_bytes);
+    pq_shake_start(&shake);
+    pq_shake_absorb(&shake, public_key, set->public_key_bytes);
+    pq_shake_finish(&shake);
+    pq_shake_squeeze(&shake, key->hash, set->public_hash_bytes);
     return 1;
 }
 
@@ -29,21 +29,21 @@ int hawk_verify_decoded(const hawk_set *set, const uint8_t *message, size_t mess
     uint64_t h0[HAWK_N_MAX / 64], h1[HAWK_N_MAX / 64];
     uint8_t digest[64], h[HAWK_N_MAX / 4];
     uint32_t norm[HAWK_PRIMES];
-    hawk_shake shake;
+    pq_shake shake;
 
     if (!hawk_decode_signature(set, signature, w1)) {
         return 0;
     }
-    hawk_shake_start(&shake);
-    hawk_shake_absorb(&shake, message, message_bytes);
-    hawk_shake_absorb(&shake, key->hash, set->public_hash_bytes);
-    hawk_shake_finish(&shake);
-    hawk_shake_squeeze(&shake, digest, sizeof digest);
-    hawk_shake_start(&shake);
-    hawk_shake_absorb(&shake, digest, sizeof digest);
-    hawk_shake_absorb(&shake, signature, set->salt_bytes);
-    hawk_shake_finish(&shake);
-    hawk_shake_squeeze(&shake, h, n / 4);
+    pq_shake_start(&shake);
+    pq_shake_absorb(&shake, message, message_bytes);
+    pq_shake_absorb(&shake, key->hash, set->public_hash_bytes);
+    pq_shake_finish(&shake);
+    pq_shake_squeeze(&shake, digest, sizeof digest);
+    pq_shake_start(&shake);
+    pq_shake_absorb(&shake, digest, sizeof digest);
+    pq_shake_absorb(&shake, signature, set->salt_bytes);
+    pq_shake_finish(&shake);
+    pq_shake_squeeze(&shake, h, n / 4);
     hawk_load_bits(set, h0, h);
     hawk_load_bits(set, h1, h + n / 8);
 

@@ -1,5 +1,6 @@
-/* The generator that expands a seed into a secret key, and a message into vinegars and salts: with
- * the processor's AES instructions, which take the same time for every key. */
+/* The hash, and the generator that expands a seed into a secret key, and a message into vinegars and
+ * salts: with the processor's AES instructions, which take the same time for every key. */
+#include "../slhdsa/sha2.h"
 #include "rainbow.h"
 
 #include <immintrin.h>
@@ -82,6 +83,16 @@ static void update(rainbow_drbg *drbg, const uint8_t data[48]) {
     memcpy(drbg->key, fresh, sizeof drbg->key);
     memcpy(drbg->counter, fresh + sizeof drbg->key, sizeof drbg->counter);
     wipe(fresh, sizeof fresh);
+}
+
+void rainbow_sha256(uint8_t digest[HASH_BYTES], const uint8_t *first, size_t first_bytes,
+                    const uint8_t *second, size_t second_bytes) {
+    slh_sha2 hash;
+    slh_sha2_start(&hash, 0);
+    slh_sha2_absorb(&hash, first, first_bytes);
+    slh_sha2_absorb(&hash, second, second_bytes);
+    slh_sha2_finish(&hash, digest);
+    wipe(&hash, sizeof hash);
 }
 
 void rainbow_drbg_seed(rainbow_drbg *drbg, const uint8_t seed[SEED_BYTES]) {

@@ -1,43 +1,25 @@
 /* pq_native.h, implemented with pqchain's Rainbow. Key pairs come from liboqs 0.7.1, whose static
  * library is linked in: key generation is portable code. */
-#include "pq_native.h"
 #include "rainbow.h"
 
 #include <oqs/oqs.h>
 
-#include <stdlib.h>
-
 /* There is one parameter set, so a handle needs no content. */
 struct pq_scheme {
-    char name[18];
+    const char *name;
 };
 
-static const struct pq_scheme scheme_i = {"Rainbow-I-Classic"};
+static const struct pq_scheme schemes[] = {{"Rainbow-I-Classic"}};
 
-PQ_API const char *pq_source(void) { return "pqchain's Rainbow"; }
-
-PQ_API size_t pq_count(void) { return 1; }
-
-PQ_API const char *pq_name(size_t index) { return index == 0 ? scheme_i.name : NULL; }
-
-PQ_API pq_scheme *pq_open(const char *name) {
-    pq_scheme *scheme = strcmp(name, scheme_i.name) == 0 ? malloc(sizeof *scheme) : NULL;
-    if (scheme != NULL) {
-        *scheme = scheme_i;
-    }
-    return scheme;
-}
-
-PQ_API void pq_close(pq_scheme *scheme) { free(scheme); }
+#define SOURCE "pqchain's Rainbow"
+#include "glue_table.h"
 
 PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
     (void)scheme;
-    memset(sizes, 0, sizeof *sizes);
-    sizes->kind = PQ_SIGNATURE;
-    sizes->nist_level = 1;
-    sizes->public_key_bytes = sizeof(rainbow_public_key);
-    sizes->secret_key_bytes = sizeof(rainbow_secret_key);
-    sizes->signature_max_bytes = SIGNATURE_BYTES;
+    *sizes = (pq_sizes_t){.kind = PQ_SIGNATURE, .nist_level = 1,
+                          .public_key_bytes = sizeof(rainbow_public_key),
+                          .secret_key_bytes = sizeof(rainbow_secret_key),
+                          .signature_max_bytes = SIGNATURE_BYTES};
 }
 
 typedef struct {

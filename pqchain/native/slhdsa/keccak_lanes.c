@@ -1,54 +1,15 @@
 /* The SHAKE256 kernels, with compiler vectors. All inputs but those of T_l fit into one block. */
-#include "../hawk/shake.h"
+#include "../shake.h"
 #include "lanes.h"
 
 typedef slh_vector64 vec;
 
-enum { WIDTH = SLH_LANES_64, RATE = HAWK_SHAKE_RATE };
+enum { WIDTH = SLH_LANES_64, RATE = PQ_SHAKE_RATE };
 
-#define ROTATE(x, by) ((x) << (by) | (x) >> (64 - (by)))
+#define LANE vec
+#include "../keccak.h"
 
-/* One row of chi from the five lanes that rho and pi bring together. */
-#define CHI(row, b0, b1, b2, b3, b4) \
-    do { \
-        const vec c0 = (b0), c1 = (b1), c2 = (b2), c3 = (b3), c4 = (b4); \
-        to[5 * (row)] = c0 ^ (~c1 & c2); \
-        to[5 * (row) + 1] = c1 ^ (~c2 & c3); \
-        to[5 * (row) + 2] = c2 ^ (~c3 & c4); \
-        to[5 * (row) + 3] = c3 ^ (~c4 & c0); \
-        to[5 * (row) + 4] = c4 ^ (~c0 & c1); \
-    } while (0)
-
-SLH_INLINE void keccak_round(vec *to, const vec *a, uint64_t constant) {
-    vec c[5], d[5];
-    for (int x = 0; x < 5; x++) {
-        c[x] = a[x] ^ a[x + 5] ^ a[x + 10] ^ a[x + 15] ^ a[x + 20];
-    }
-    d[0] = c[4] ^ ROTATE(c[1], 1);
-    d[1] = c[0] ^ ROTATE(c[2], 1);
-    d[2] = c[1] ^ ROTATE(c[3], 1);
-    d[3] = c[2] ^ ROTATE(c[4], 1);
-    d[4] = c[3] ^ ROTATE(c[0], 1);
-    CHI(0, a[0] ^ d[0], ROTATE(a[6] ^ d[1], 44), ROTATE(a[12] ^ d[2], 43),
-        ROTATE(a[18] ^ d[3], 21), ROTATE(a[24] ^ d[4], 14));
-    CHI(1, ROTATE(a[3] ^ d[3], 28), ROTATE(a[9] ^ d[4], 20), ROTATE(a[10] ^ d[0], 3),
-        ROTATE(a[16] ^ d[1], 45), ROTATE(a[22] ^ d[2], 61));
-    CHI(2, ROTATE(a[1] ^ d[1], 1), ROTATE(a[7] ^ d[2], 6), ROTATE(a[13] ^ d[3], 25),
-        ROTATE(a[19] ^ d[4], 8), ROTATE(a[20] ^ d[0], 18));
-    CHI(3, ROTATE(a[4] ^ d[4], 27), ROTATE(a[5] ^ d[0], 36), ROTATE(a[11] ^ d[1], 10),
-        ROTATE(a[17] ^ d[2], 15), ROTATE(a[23] ^ d[3], 56));
-    CHI(4, ROTATE(a[2] ^ d[2], 62), ROTATE(a[8] ^ d[3], 55), ROTATE(a[14] ^ d[4], 39),
-        ROTATE(a[15] ^ d[0], 41), ROTATE(a[21] ^ d[1], 2));
-    to[0] ^= constant;
-}
-
-static void permute(vec state[25]) {
-    vec other[25];
-    for (int round = 0; round < 24; round += 2) {
-        keccak_round(other, state, hawk_keccak_constants[round]);
-        keccak_round(state, other, hawk_keccak_constants[round + 1]);
-    }
-}
+static void permute(vec state[25]) { keccak(state); }
 
 static uint64_t load_le64(const uint8_t *from) {
     uint64_t word = 0;

@@ -1,5 +1,5 @@
 /* The hash functions of the message, FIPS 205, section 11, and the choice of the kernel. */
-#include "../hawk/shake.h"
+#include "../shake.h"
 #include "hash.h"
 #include "sha2.h"
 
@@ -81,14 +81,14 @@ void slh_message_randomizer(const slh_context *context, uint8_t *randomizer,
         slh_hmac(n > 16, randomizer, n, secret_prf, n, randomness, n, message);
         return;
     }
-    hawk_shake shake;
-    hawk_shake_start(&shake);
-    hawk_shake_absorb(&shake, secret_prf, n);
-    hawk_shake_absorb(&shake, randomness, n);
-    hawk_shake_absorb(&shake, message->prefix, message->prefix_bytes);
-    hawk_shake_absorb(&shake, message->message, message->message_bytes);
-    hawk_shake_finish(&shake);
-    hawk_shake_squeeze(&shake, randomizer, n);
+    pq_shake shake;
+    pq_shake_start(&shake);
+    pq_shake_absorb(&shake, secret_prf, n);
+    pq_shake_absorb(&shake, randomness, n);
+    pq_shake_absorb(&shake, message->prefix, message->prefix_bytes);
+    pq_shake_absorb(&shake, message->message, message->message_bytes);
+    pq_shake_finish(&shake);
+    pq_shake_squeeze(&shake, randomizer, n);
     slh_wipe(&shake, sizeof shake);
 }
 
@@ -98,15 +98,15 @@ void slh_message_digest(const slh_context *context, uint8_t digest[SLH_MAX_DIGES
     const slh_set *set = context->set;
     const uint32_t n = set->n;
     if (set->hash == SLH_SHAKE) {
-        hawk_shake shake;
-        hawk_shake_start(&shake);
-        hawk_shake_absorb(&shake, randomizer, n);
-        hawk_shake_absorb(&shake, context->public_seed, n);
-        hawk_shake_absorb(&shake, public_root, n);
-        hawk_shake_absorb(&shake, message->prefix, message->prefix_bytes);
-        hawk_shake_absorb(&shake, message->message, message->message_bytes);
-        hawk_shake_finish(&shake);
-        hawk_shake_squeeze(&shake, digest, set->digest_bytes);
+        pq_shake shake;
+        pq_shake_start(&shake);
+        pq_shake_absorb(&shake, randomizer, n);
+        pq_shake_absorb(&shake, context->public_seed, n);
+        pq_shake_absorb(&shake, public_root, n);
+        pq_shake_absorb(&shake, message->prefix, message->prefix_bytes);
+        pq_shake_absorb(&shake, message->message, message->message_bytes);
+        pq_shake_finish(&shake);
+        pq_shake_squeeze(&shake, digest, set->digest_bytes);
         return;
     }
     const int wide = n > 16;

@@ -18,6 +18,6 @@ foreach(variant IN LISTS slhdsa_variants)
   endif()
   list(TRANSFORM slhdsa_files PREPEND slhdsa/ OUTPUT_VARIABLE files)
   pqchain_library(slhdsa-${variant} STANDARD 11 FLAGS ${flags} VARIANT ${variant}
-    FILES no_kem.c ${files} slhdsa/${kernel} hawk/shake.c
+    FILES no_kem.c ${files} slhdsa/${kernel} shake.c
     SOURCE pqchain VERSION "FIPS 205" ORIGIN pqchain/native/slhdsa)
 endforeach()

@@ -19,8 +19,8 @@ enum { SLH_MAX_N = 32, SLH_MAX_CHAINS = 133, SLH_MAX_TREES = 35, SLH_MAX_DIGEST 
 
 typedef enum { SLH_SHA2, SLH_SHAKE } slh_hash;
 
-/* The columns of FIPS 205, table 2, with their names there. */
-typedef struct {
+/* The columns of FIPS 205, table 2, with their names there. A row is a handle of pq_native.h. */
+typedef struct pq_scheme {
     const char *name;
     slh_hash hash;
     uint32_t nist_level;

@@ -1,48 +1,21 @@
 /* pq_native.h, implemented with pqchain's SLH-DSA. */
-#include "../pq_native.h"
 #include "hash.h"
 
-#include <stdlib.h>
-
-struct pq_scheme {
-    const slh_set *set;
-};
-
-PQ_API const char *pq_source(void) { return "FIPS 205"; }
-
-PQ_API size_t pq_count(void) { return SLH_SETS; }
-
-PQ_API const char *pq_name(size_t index) { return index < SLH_SETS ? slh_sets[index].name : NULL; }
-
-PQ_API pq_scheme *pq_open(const char *name) {
-    for (size_t i = 0; i < SLH_SETS; i++) {
-        if (strcmp(name, slh_sets[i].name) == 0) {
-            pq_scheme *scheme = malloc(sizeof *scheme);
-            if (scheme != NULL) {
-                scheme->set = &slh_sets[i];
-            }
-            return scheme;
-        }
-    }
-    return NULL;
-}
-
-PQ_API void pq_close(pq_scheme *scheme) { free(scheme); }
+#define SOURCE "FIPS 205"
+#define schemes slh_sets
+#include "../glue_table.h"
 
 PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
-    memset(sizes, 0, sizeof *sizes);
-    sizes->kind = PQ_SIGNATURE;
-    sizes->nist_level = scheme->set->nist_level;
-    sizes->public_key_bytes = slh_public_key_bytes(scheme->set);
-    sizes->secret_key_bytes = slh_secret_key_bytes(scheme->set);
-    sizes->signature_max_bytes = scheme->set->signature_bytes;
-    sizes->context = 1;
+    *sizes = (pq_sizes_t){.kind = PQ_SIGNATURE, .nist_level = scheme->nist_level,
+                          .public_key_bytes = slh_public_key_bytes(scheme),
+                          .secret_key_bytes = slh_secret_key_bytes(scheme),
+                          .signature_max_bytes = scheme->signature_bytes, .context = 1};
 }
 
 PQ_API int pq_keypair(const pq_scheme *scheme, uint8_t *public_key, uint8_t *secret_key) {
     uint8_t seeds[3 * SLH_MAX_N];
-    pq_randombytes(seeds, 3 * scheme->set->n);
-    slh_keypair(scheme->set, public_key, secret_key, seeds);
+    pq_randombytes(seeds, 3 * scheme->n);
+    slh_keypair(scheme, public_key, secret_key, seeds);
     slh_wipe(seeds, sizeof seeds);
     return PQ_OK;
 }
@@ -76,8 +49,8 @@ PQ_API int pq_sign(const pq_scheme *scheme, uint8_t *signature, size_t *signatur
     }
     const slh_message formatted = {prefix, pure_prefix(prefix, context, context_bytes), message,
                                    message_bytes};
-    *signature_bytes = scheme->set->signature_bytes;
-    return sign(scheme->set, signature, &formatted, secret_key);
+    *signature_bytes = scheme->signature_bytes;
+    return sign(scheme, signature, &formatted, secret_key);
 }
 
 PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t message_bytes,
@@ -89,8 +62,8 @@ PQ_API int pq_verify(const pq_scheme *scheme, const uint8_t *message, size_t mes
     }
     const slh_message formatted = {prefix, pure_prefix(prefix, context, context_bytes), message,
                                    message_bytes};
-    return signature_bytes == scheme->set->signature_bytes &&
-                   slh_verify(scheme->set, &formatted, signature, public_key)
+    return signature_bytes == scheme->signature_bytes &&
+                   slh_verify(scheme, &formatted, signature, public_key)
                ? PQ_OK
                : PQ_REJECTED;
 }

@@ -41,26 +41,8 @@ static const pq_scheme schemes[] = {
      LMS_SIGNATURE(34, 10)},
 };
 
-enum { SCHEMES = sizeof schemes / sizeof schemes[0] };
-
-PQ_API const char *pq_source(void) { return "liboqs 0.13.0, stateful signatures"; }
-PQ_API size_t pq_count(void) { return SCHEMES; }
-PQ_API const char *pq_name(size_t index) { return index < SCHEMES ? schemes[index].name : NULL; }
-
-PQ_API pq_scheme *pq_open(const char *name) {
-    for (size_t i = 0; i < SCHEMES; i++) {
-        if (strcmp(name, schemes[i].name) == 0) {
-            pq_scheme *scheme = malloc(sizeof *scheme);
-            if (scheme != NULL) {
-                *scheme = schemes[i];
-            }
-            return scheme;
-        }
-    }
-    return NULL;
-}
-
-PQ_API void pq_close(pq_scheme *scheme) { free(scheme); }
+#define SOURCE "liboqs 0.13.0, stateful signatures"
+#include "../glue_table.h"
 
 PQ_API void pq_sizes(const pq_scheme *scheme, pq_sizes_t *sizes) {
     *sizes = (pq_sizes_t){.kind = PQ_SIGNATURE, .nist_level = 5,
